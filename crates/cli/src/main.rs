@@ -1,0 +1,2 @@
+//! The stagger binary.
+fn main() {}

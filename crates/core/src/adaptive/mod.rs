@@ -1,0 +1,1 @@
+//! Adaptive limits that also cover first attempts: client-side throttling and CUBIC.

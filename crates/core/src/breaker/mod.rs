@@ -1,0 +1,1 @@
+//! Breakers: whether a destination may be called at all.

@@ -1,0 +1,1 @@
+//! Budgets: how many retries a destination may get.

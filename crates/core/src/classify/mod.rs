@@ -1,0 +1,1 @@
+//! Opinions about an outcome, the HTTP and gRPC tables, and how opinions merge.

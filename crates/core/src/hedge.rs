@@ -1,0 +1,1 @@
+//! Hedging: when to launch a second copy of a call.

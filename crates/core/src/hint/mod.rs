@@ -1,0 +1,1 @@
+//! Header text to [`Hint`](crate::Hint): what the server said about coming back.

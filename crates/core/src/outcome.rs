@@ -1,0 +1,132 @@
+//! What one attempt came to: verdict, cause, hint and remedy as plain data.
+
+use crate::time::Span;
+
+/// What an attempt's outcome means for what happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Success.
+    Ok,
+    /// May heal by itself: a server error, a reset, a timeout. Retried when the call is idempotent.
+    Transient,
+    /// The server is overloaded or limits us. Retried when the call is idempotent.
+    Throttled,
+    /// The server cannot have acted on it. Retried whatever the method.
+    Unprocessed,
+    /// Will not heal. Never retried.
+    Permanent,
+    /// The caller gave up. Never retried, whatever anybody else says.
+    Cancelled,
+}
+
+impl Verdict {
+    /// Whether a further attempt could make sense at all.
+    #[must_use]
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::Transient | Self::Throttled | Self::Unprocessed)
+    }
+}
+
+/// Where an outcome was decided.
+///
+/// A permanent answer proves that the server lives; a permanent transport error proves nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// The server answered.
+    #[default]
+    Reply,
+    /// No answer within the attempt's time limit. Some budgets charge more for these.
+    Timeout,
+    /// The connection failed below the protocol: refused, reset, name or certificate errors.
+    Transport,
+}
+
+/// What the server said about when, or whether, to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hint {
+    /// Not sooner than this (Retry-After and its kin): a lower bound for the delay.
+    AtLeast(Span),
+    /// After exactly this (gRPC pushback, gRFC A6); the backoff starts over afterwards.
+    Exactly(Span),
+    /// Not at all (gRPC pushback: negative, unreadable or given twice).
+    Never,
+}
+
+/// A change to the next attempt that heals the failure, worth one try per call.
+///
+/// Such a try waits for nothing and is free, because the server has not acted on the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Remedy {
+    /// Use a fresh connection: 421 (RFC 9110 section 15.5.20).
+    FreshConnection = 1,
+    /// Do not send early data: 425 (RFC 8470 section 5.2).
+    WithoutEarlyData = 2,
+    /// Refresh the credentials: 401, when a refresh hook is set.
+    RefreshAuth = 4,
+    /// Just send it again: a refused stream, or a stream above the GOAWAY's last one
+    /// (RFC 9113 section 8.7). Not counted as an attempt.
+    Transparent = 8,
+}
+
+/// Everything the engine wants to know about one settled attempt.
+///
+/// ```
+/// use stagger_core::{Cause, Hint, Outcome, Span, Verdict};
+/// let outcome = Outcome::new(Verdict::Throttled).with_hint(Hint::AtLeast(Span::from_secs(3)));
+/// assert_eq!(outcome.cause, Cause::Reply);
+/// assert!(outcome.replayable);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What it means.
+    pub verdict: Verdict,
+    /// Where it was decided.
+    pub cause: Cause,
+    /// What the server said about coming back, if anything usable.
+    pub hint: Option<Hint>,
+    /// The change that would heal it, if there is one.
+    pub remedy: Option<Remedy>,
+    /// Whether the request can be sent again with equal bytes.
+    pub replayable: bool,
+}
+
+impl Outcome {
+    /// Success.
+    pub const OK: Self = Self::new(Verdict::Ok);
+
+    /// An outcome of this verdict, decided by the server's reply, without hint or remedy, replayable.
+    #[must_use]
+    pub const fn new(verdict: Verdict) -> Self {
+        Self { verdict, cause: Cause::Reply, hint: None, remedy: None, replayable: true }
+    }
+
+    /// The same outcome, decided by `cause`.
+    #[must_use]
+    pub const fn with_cause(mut self, cause: Cause) -> Self {
+        self.cause = cause;
+        self
+    }
+
+    /// The same outcome with the server's hint.
+    #[must_use]
+    pub const fn with_hint(mut self, hint: Hint) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    /// The same outcome with a remedy to try once.
+    #[must_use]
+    pub const fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// The same outcome of a request that cannot be sent again.
+    #[must_use]
+    pub const fn not_replayable(mut self) -> Self {
+        self.replayable = false;
+        self
+    }
+}

@@ -1,0 +1,2 @@
+//! Re-exports the engine.
+pub use stagger_core::*;

@@ -1,0 +1,6 @@
+//! Test parts shared by the crates of stagger; never a dependency of a shipped crate.
+
+mod entropy;
+pub mod vectors;
+
+pub use entropy::{Mix, Scripted, highest, lowest};
