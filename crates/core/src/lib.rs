@@ -8,19 +8,27 @@ extern crate alloc;
 extern crate std;
 
 pub mod adaptive;
+mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod classify;
 mod entropy;
 mod error;
+mod factor;
 pub mod hedge;
 pub mod hint;
+mod jitter;
+mod limits;
 mod outcome;
 mod ratio;
 mod time;
 
+pub use backoff::{Backoff, Envelope};
 pub use entropy::Entropy;
 pub use error::ConfigError;
+pub use factor::Factor;
+pub use jitter::Jitter;
+pub use limits::Limits;
 pub use outcome::{Cause, Hint, Outcome, Remedy, Verdict};
 pub use ratio::Ratio;
 pub use time::{Instant, Span};
