@@ -1,0 +1,69 @@
+//! What is asked of a budget, what a grant took, and what it hears about the outcome.
+
+/// What a permit is for; the plan prices it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Charge {
+    /// A retry after a transient failure that was no timeout.
+    #[default]
+    Retry,
+    /// A retry after an attempt that ran into its time limit.
+    Timeout,
+    /// A retry after the server said that it is overloaded or limits us.
+    Throttled,
+    /// A further copy of a call that is still running.
+    Hedge,
+}
+
+/// What one grant took from a budget, kept by the call so that it can be refunded.
+///
+/// A `Paid` goes back at most once, and only to the budget that gave it.
+///
+/// ```
+/// use stagger_core::budget::{Budget, BudgetPlan, Charge, Paid, TokenPlan};
+/// use stagger_core::Instant;
+/// let mut budget = Budget::new(BudgetPlan::Tokens(TokenPlan::aws_2_0()));
+/// let paid = budget.ask(Instant::ORIGIN, Charge::Timeout);
+/// assert_eq!(paid.map(Paid::amount), Some(10));
+/// assert_eq!(Paid::FREE.amount(), 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[must_use = "a grant is refunded when its attempt never starts"]
+pub struct Paid {
+    amount: u32,
+    /// Where the plan noted the grant: see each plan's `ask`.
+    mark: u32,
+}
+
+impl Paid {
+    /// A permit that took nothing.
+    pub const FREE: Self = Self { amount: 0, mark: 0 };
+
+    /// A grant of `amount`, noted at `mark`.
+    pub(super) const fn new(amount: u32, mark: u32) -> Self {
+        Self { amount, mark }
+    }
+
+    /// How much was taken, in the plan's own unit: tokens for a bucket, retries for a window or an
+    /// interval, zero for the others.
+    #[must_use]
+    pub const fn amount(self) -> u32 {
+        self.amount
+    }
+
+    pub(super) const fn mark(self) -> u32 {
+        self.mark
+    }
+}
+
+/// How an attempt settled, as far as a budget cares.
+///
+/// Outcomes that say nothing about the server's load (permanent, cancelled) are not reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Settled {
+    /// Success at the first attempt.
+    FirstTry,
+    /// Success after a retry; holds what the last retry paid.
+    AfterRetry(Paid),
+    /// A failed attempt that counts: a retryable verdict, or the server's "do not come back".
+    Failed,
+}
