@@ -17,6 +17,7 @@ pub mod hedge;
 pub mod hint;
 mod outcome;
 mod ratio;
+mod slots;
 mod time;
 
 pub use entropy::Entropy;
