@@ -21,6 +21,7 @@ mod jitter;
 mod limits;
 mod outcome;
 mod ratio;
+mod slots;
 mod time;
 
 pub use backoff::{Backoff, Envelope};

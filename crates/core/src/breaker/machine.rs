@@ -1,0 +1,224 @@
+//! The breaker itself: its state, and the moves between the states.
+
+use super::closed::Closed;
+use super::half_open::{Decision, HalfOpen};
+use super::open::Open;
+use super::plan::BreakerPlan;
+use super::ramp::Ramp;
+use super::report::Report;
+use super::state::{State, StateKind, Transition};
+use super::ticket::{Admission, Ticket};
+use super::trip::Trip;
+use super::window::Counts;
+use crate::entropy::Entropy;
+use crate::time::{Instant, Span};
+
+/// Whether one destination may be called.
+///
+/// ```
+/// use stagger_core::breaker::{Admission, Breaker, BreakerPlan, Report, StateKind};
+/// use stagger_core::{Instant, Span};
+///
+/// let plan = BreakerPlan::builder().consecutive(3).build()?;
+/// let (mut breaker, mut chance) = (Breaker::new(plan), || 0);
+/// let mut now = Instant::ORIGIN;
+/// for _ in 0..3 {
+///     let ticket = breaker.admit(now).ticket().expect("closed");
+///     breaker.report(now, ticket, Report::Failure, &mut chance);
+/// }
+/// let until = now + Span::from_secs(5);
+/// assert_eq!(breaker.admit(now), Admission::Refused { until });
+///
+/// now = until;
+/// let probe = breaker.admit(now).ticket().expect("the open time is over");
+/// assert!(breaker.admit(now).ticket().is_none(), "one probe, not two");
+/// breaker.report(now, probe, Report::Success, &mut chance);
+/// assert_eq!(breaker.state(now), StateKind::Closed);
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Breaker {
+    plan: BreakerPlan,
+    state: State,
+    /// Counts the moves, so that results which started before one are known as stale.
+    generation: u64,
+    /// How long it opens next, before the spread.
+    open_time: Span,
+}
+
+impl Breaker {
+    /// Closed, with empty counters.
+    #[must_use]
+    pub fn new(plan: BreakerPlan) -> Self {
+        Self::from_generation(plan, 0)
+    }
+
+    /// Closed, counting its moves from `generation`: tickets of another breaker are then stale.
+    pub(super) fn from_generation(plan: BreakerPlan, generation: u64) -> Self {
+        let state = State::Closed(Closed::new(&plan));
+        Self { plan, state, generation, open_time: plan.open_time }
+    }
+
+    /// Whether a call may be made at `now`.
+    #[inline]
+    pub fn admit(&mut self, now: Instant) -> Admission {
+        self.wake(now);
+        let place = match &mut self.state {
+            State::Closed(closed) => {
+                closed.admit();
+                Ok(None)
+            }
+            State::Open(open) => Err(open.until()),
+            State::HalfOpen(half_open) => half_open.admit(now).map(Some),
+            State::Ramp(ramp) => ramp.admit(now).map(|()| None),
+        };
+        match place {
+            Ok(probe) => {
+                Admission::Admitted(Ticket { generation: self.generation, admitted_at: now, probe })
+            }
+            Err(until) => Admission::Refused { until },
+        }
+    }
+
+    /// Takes the result of an admitted call; the answer is the move it caused, if any.
+    ///
+    /// Takes one word of `entropy` when the breaker opens, else none.
+    #[inline]
+    pub fn report<E: Entropy>(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        report: Report,
+        entropy: &mut E,
+    ) -> Option<Transition> {
+        self.wake(now);
+        if ticket.generation != self.generation {
+            return None;
+        }
+        let call = self.plan.judge(report, now - ticket.admitted_at);
+        match &mut self.state {
+            State::Closed(closed) => {
+                let trip = closed.settle(&self.plan, now, call)?;
+                Some(self.open(now, trip, entropy))
+            }
+            State::Ramp(ramp) => {
+                let trip = ramp.closed.settle(&self.plan, now, call)?;
+                self.grow();
+                Some(self.open(now, trip, entropy))
+            }
+            State::HalfOpen(half_open) => match half_open.settle(now, ticket.probe, call)? {
+                Decision::AllGood => Some(self.close(now)),
+                Decision::OneBad => {
+                    self.grow();
+                    Some(self.open(now, Trip::Probe, entropy))
+                }
+            },
+            State::Open(_) => None,
+        }
+    }
+
+    /// Where the breaker stands at `now`.
+    #[must_use]
+    pub fn state(&self, now: Instant) -> StateKind {
+        match &self.state {
+            State::Closed(_) => StateKind::Closed,
+            State::Open(open) if !open.is_over(now) => StateKind::Open,
+            State::Open(_) | State::HalfOpen(_) => StateKind::HalfOpen,
+            State::Ramp(ramp) if !ramp.is_over(now) => StateKind::Ramp,
+            State::Ramp(_) => StateKind::Closed,
+        }
+    }
+
+    /// The instant from which a probe may go, while the breaker is open.
+    #[must_use]
+    pub fn open_until(&self, now: Instant) -> Option<Instant> {
+        match &self.state {
+            State::Open(open) if !open.is_over(now) => Some(open.until()),
+            _ => None,
+        }
+    }
+
+    /// The calls in the window at `now`: all zero unless closed or ramping.
+    #[must_use]
+    pub fn counts(&self, now: Instant) -> Counts {
+        self.closed().map(|closed| closed.counts(now)).unwrap_or_default()
+    }
+
+    /// Failures since the last success: zero unless closed or ramping.
+    #[must_use]
+    pub fn consecutive_failures(&self) -> u32 {
+        self.closed().map_or(0, Closed::consecutive)
+    }
+
+    /// The plan it follows.
+    #[must_use]
+    pub const fn plan(&self) -> &BreakerPlan {
+        &self.plan
+    }
+
+    fn closed(&self) -> Option<&Closed> {
+        match &self.state {
+            State::Closed(closed) => Some(closed),
+            State::Ramp(ramp) => Some(&ramp.closed),
+            State::Open(_) | State::HalfOpen(_) => None,
+        }
+    }
+
+    /// Makes the moves that time alone causes.
+    #[inline]
+    fn wake(&mut self, now: Instant) {
+        match &self.state {
+            State::Closed(_) | State::HalfOpen(_) => {}
+            State::Open(open) if open.is_over(now) => self.half_open(),
+            State::Ramp(ramp) if ramp.is_over(now) => self.end_ramp(),
+            State::Open(_) | State::Ramp(_) => {}
+        }
+    }
+
+    #[cold]
+    fn half_open(&mut self) {
+        let lease = self.plan.lease.unwrap_or(self.open_time);
+        self.move_to(State::HalfOpen(HalfOpen::new(self.plan.probes, lease)));
+    }
+
+    /// Calls admitted during the ramp still count: counters and generation go on.
+    #[cold]
+    fn end_ramp(&mut self) {
+        if let State::Ramp(ramp) = &self.state {
+            self.state = State::Closed(ramp.closed.clone());
+            self.open_time = self.plan.open_time;
+        }
+    }
+
+    #[cold]
+    fn open<E: Entropy>(&mut self, now: Instant, trip: Trip, entropy: &mut E) -> Transition {
+        let open = Open::new(now, self.open_time, entropy);
+        self.move_to(State::Open(open));
+        Transition::Opened { trip, until: open.until() }
+    }
+
+    /// The open time starts over once the destination has proved stable: at once without a ramp,
+    /// and at its end with one.
+    #[cold]
+    fn close(&mut self, now: Instant) -> Transition {
+        let closed = Closed::new(&self.plan);
+        let Some(plan) = self.plan.ramp else {
+            self.open_time = self.plan.open_time;
+            self.move_to(State::Closed(closed));
+            return Transition::Closed { ramp_ends: None };
+        };
+        let ramp = Ramp::new(closed, plan, now);
+        let ramp_ends = Some(ramp.ends());
+        self.move_to(State::Ramp(ramp));
+        Transition::Closed { ramp_ends }
+    }
+
+    fn grow(&mut self) {
+        self.open_time = self.plan.open_factor.of_span(self.open_time).min(self.plan.open_cap);
+    }
+
+    fn move_to(&mut self, state: State) {
+        self.state = state;
+        self.generation = self.generation.wrapping_add(1);
+    }
+}

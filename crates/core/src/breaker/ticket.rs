@@ -1,0 +1,53 @@
+//! The answer to "may I call?", and the ticket that a call carries until it reports.
+
+use crate::time::Instant;
+
+/// Whether a call may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "an admitted call must report, and a refused one must not be made"]
+pub enum Admission {
+    /// Call, and hand the ticket back with the report.
+    Admitted(Ticket),
+    /// Do not call: no network, no budget.
+    Refused {
+        /// Asking again before this instant is in vain: the end of the open time, of the first
+        /// probe's lease, or of the ramp. An earlier report may still free a place sooner.
+        until: Instant,
+    },
+}
+
+impl Admission {
+    /// The ticket, when admitted.
+    #[must_use]
+    pub const fn ticket(self) -> Option<Ticket> {
+        match self {
+            Self::Admitted(ticket) => Some(ticket),
+            Self::Refused { .. } => None,
+        }
+    }
+}
+
+/// The proof of one admission: plain data, to be handed back with the report.
+///
+/// A ticket that is lost costs at most a probe's lease. One that comes back late, twice, or after
+/// the breaker has moved on changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    pub(super) generation: u64,
+    pub(super) admitted_at: Instant,
+    pub(super) probe: Option<u32>,
+}
+
+impl Ticket {
+    /// When the call was admitted; its latency counts from here.
+    #[must_use]
+    pub const fn admitted_at(self) -> Instant {
+        self.admitted_at
+    }
+
+    /// Whether the call is a probe of a half-open breaker.
+    #[must_use]
+    pub const fn is_probe(self) -> bool {
+        self.probe.is_some()
+    }
+}
