@@ -17,10 +17,12 @@ pub mod hedge;
 pub mod hint;
 mod outcome;
 mod ratio;
+mod span_text;
 mod time;
 
 pub use entropy::Entropy;
 pub use error::ConfigError;
 pub use outcome::{Cause, Hint, Outcome, Remedy, Verdict};
 pub use ratio::Ratio;
+pub use span_text::ParseSpanError;
 pub use time::{Instant, Span};
