@@ -76,7 +76,7 @@ impl TryFrom<f64> for Ratio {
 
     /// The nearest part per million; NaN, infinities and values beyond `u32::MAX` parts are refused.
     fn try_from(value: f64) -> Result<Self, ConfigError> {
-        if !(0.0..=4294.967_295).contains(&value) {
+        if !(0.0..=4_294.967_295).contains(&value) {
             return Err(ConfigError::new("ratio", value, BOUND));
         }
         // OK because the scaled value lies in 0..=u32::MAX + 0.5, whose whole part fits.
