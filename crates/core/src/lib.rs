@@ -22,6 +22,7 @@ mod limits;
 mod outcome;
 mod ratio;
 mod slots;
+mod span_text;
 mod time;
 
 pub use backoff::{Backoff, Envelope};
@@ -32,4 +33,5 @@ pub use jitter::Jitter;
 pub use limits::Limits;
 pub use outcome::{Cause, Hint, Outcome, Remedy, Verdict};
 pub use ratio::Ratio;
+pub use span_text::ParseSpanError;
 pub use time::{Instant, Span};

@@ -68,15 +68,18 @@ impl Ratio {
     }
 }
 
+/// What a number must be to be a ratio: `u32::MAX` parts in a million at most.
+const BOUND: &str = "a finite number from 0 to 4294.967295";
+
 impl TryFrom<f64> for Ratio {
     type Error = ConfigError;
 
-    /// The nearest part per million; NaN, infinities and values outside 0..=4294 are refused.
+    /// The nearest part per million; NaN, infinities and values beyond `u32::MAX` parts are refused.
     fn try_from(value: f64) -> Result<Self, ConfigError> {
-        if !(0.0..=4294.0).contains(&value) {
-            return Err(ConfigError::new("ratio", value, "a finite number from 0 to 4294"));
+        if !(0.0..=4_294.967_295).contains(&value) {
+            return Err(ConfigError::new("ratio", value, BOUND));
         }
-        // OK because 0 <= value <= 4294, so the scaled value lies in 0..=4_294_000_000.
+        // OK because the scaled value lies in 0..=u32::MAX + 0.5, whose whole part fits.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -97,6 +100,56 @@ impl fmt::Display for Ratio {
 impl fmt::Debug for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(feature = "serde")]
+mod serial {
+    use core::fmt;
+
+    use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+    use serde::ser::{Serialize, Serializer};
+
+    use super::{BOUND, Ratio};
+
+    impl Serialize for Ratio {
+        /// As a number: `0.1`, which reads back to the same part per million.
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_f64(self.as_f64())
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Ratio {
+        /// From a number, whole or decimal.
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_f64(RatioVisitor)
+        }
+    }
+
+    struct RatioVisitor;
+
+    impl Visitor<'_> for RatioVisitor {
+        type Value = Ratio;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(BOUND)
+        }
+
+        fn visit_f64<E: Error>(self, value: f64) -> Result<Ratio, E> {
+            Ratio::try_from(value).map_err(|_| E::invalid_value(Unexpected::Float(value), &self))
+        }
+
+        fn visit_u64<E: Error>(self, n: u64) -> Result<Ratio, E> {
+            let whole = u32::try_from(n).ok().and_then(|n| n.checked_mul(Ratio::SCALE));
+            whole.map(Ratio).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(n), &self))
+        }
+
+        fn visit_i64<E: Error>(self, n: i64) -> Result<Ratio, E> {
+            match u64::try_from(n) {
+                Ok(n) => self.visit_u64(n),
+                Err(_) => Err(E::invalid_value(Unexpected::Signed(n), &self)),
+            }
+        }
     }
 }
 
