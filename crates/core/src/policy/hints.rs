@@ -1,0 +1,128 @@
+//! How far a server's hint is obeyed.
+
+use crate::entropy::Entropy;
+use crate::error::ConfigError;
+use crate::ratio::Ratio;
+use crate::time::Span;
+
+/// The most that spread adds to a hint: beyond half a minute the herd is as thin as it needs to be.
+const MAX_SPREAD: Span = Span::from_secs(30);
+
+/// What to do with a hint above the longest one we wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LongHint {
+    /// End the call at once and hand the hint to the caller, who can reschedule.
+    #[default]
+    Stop,
+    /// Wait for the longest hint instead. The server has said in advance that this attempt will fail.
+    Shorten,
+    /// Wait for the own delay plus this at most (the rule of the AWS SDKs, with 5 s).
+    OwnDelayPlus(Span),
+}
+
+/// How hints bound the delay: never below the hint, and spread upward from it.
+///
+/// ```
+/// use stagger_core::{Entropy, HintRule, Span};
+/// let rule = HintRule::default();
+/// let (own, hint) = (Span::from_secs(2), Span::from_secs(10));
+/// let mut highest = || u64::MAX;
+/// assert_eq!(rule.delay(own, hint, &mut highest), Span::from_secs(15));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HintRule {
+    max: Span,
+    spread: Ratio,
+    long: LongHint,
+}
+
+impl HintRule {
+    /// Hints up to `max` are obeyed; `spread` is the share of a hint that is added at random, so
+    /// that callers told the same instant do not meet there.
+    ///
+    /// # Errors
+    /// A `spread` above 1.
+    pub fn new(max: Span, spread: Ratio, long: LongHint) -> Result<Self, ConfigError> {
+        if spread > Ratio::ONE {
+            return Err(ConfigError::new("hints.spread", spread.as_f64(), "from 0 to 1"));
+        }
+        Ok(Self { max, spread, long })
+    }
+
+    /// The rule of the AWS SDKs: no spread, and at most 5 s above the own delay.
+    pub(crate) const AWS: Self = Self {
+        max: Span::ZERO,
+        spread: Ratio::ZERO,
+        long: LongHint::OwnDelayPlus(Span::from_secs(5)),
+    };
+
+    /// The longest hint that is waited for.
+    #[must_use]
+    pub const fn max(&self) -> Span {
+        self.max
+    }
+
+    /// The share of a hint that may be added to it.
+    #[must_use]
+    pub const fn spread(&self) -> Ratio {
+        self.spread
+    }
+
+    /// What happens to longer hints.
+    #[must_use]
+    pub const fn long(&self) -> LongHint {
+        self.long
+    }
+
+    /// Whether this hint ends the call.
+    #[inline]
+    pub(crate) fn refuses(&self, hint: Span) -> bool {
+        hint > self.max && self.long == LongHint::Stop
+    }
+
+    /// The hint as far as it is obeyed, given the own delay.
+    pub(crate) fn obeyed(&self, own: Span, hint: Span) -> Span {
+        match self.long {
+            LongHint::Stop => hint,
+            LongHint::Shorten => hint.min(self.max),
+            LongHint::OwnDelayPlus(more) => hint.min(own + more),
+        }
+    }
+
+    /// The part of a hint that is waited for whatever the own delay turns out to be.
+    pub(crate) fn certain(&self, hint: Span) -> Span {
+        match self.long {
+            LongHint::OwnDelayPlus(_) => Span::ZERO,
+            LongHint::Stop | LongHint::Shorten => self.obeyed(Span::ZERO, hint),
+        }
+    }
+
+    /// The delay under a hint: the longer of `own` and `hint`, plus spread. Takes one word.
+    #[must_use]
+    pub fn delay(&self, own: Span, hint: Span, entropy: &mut impl Entropy) -> Span {
+        self.delay_within(Span::MAX, (own, hint), entropy)
+    }
+
+    /// The same with the spread cut to what keeps the delay within `room`: a spread that ran past
+    /// the deadline would turn a hint that can be obeyed into a refusal.
+    pub(crate) fn delay_within(
+        &self,
+        room: Span,
+        (own, hint): (Span, Span),
+        entropy: &mut impl Entropy,
+    ) -> Span {
+        let hint = self.obeyed(own, hint);
+        let least = own.max(hint);
+        let spread = self.spread.of_span(hint).min(MAX_SPREAD).min(room - least);
+        least + entropy.draw(Span::ZERO, spread)
+    }
+}
+
+impl Default for HintRule {
+    /// Hints up to 60 s, spread by half, longer ones end the call: a caller who waits a minute for
+    /// one answer is rare, and one who waits longer should be asked.
+    fn default() -> Self {
+        Self { max: Span::from_secs(60), spread: Ratio::from_percent(50), long: LongHint::Stop }
+    }
+}

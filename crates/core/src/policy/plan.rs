@@ -1,0 +1,105 @@
+//! The policy: everything that is decided before the first call.
+
+use super::{HintRule, PolicyBuilder};
+use crate::backoff::Backoff;
+use crate::breaker::BreakerPlan;
+use crate::budget::BudgetPlan;
+use crate::hedge::HedgePlan;
+use crate::limits::Limits;
+
+/// How calls to a destination are retried: immutable, validated, `Copy`, shareable.
+///
+/// A policy holds no state: that of one call lives in [`Retry`](crate::retry::Retry), that of a
+/// destination in its budget and breaker.
+///
+/// ```
+/// use stagger_core::{Backoff, Jitter, Policy, Span};
+/// let policy = Policy::builder()
+///     .backoff(Backoff::exponential(Span::from_millis(50), Span::from_secs(5))?)
+///     .max_attempts(4)
+///     .deadline(Span::from_secs(20))
+///     .build()?;
+/// assert_eq!(policy.limits().max_attempts(), Some(4));
+/// assert_eq!(policy.backoff().jitter(), Jitter::Full);
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    pub(super) backoff: Backoff,
+    pub(super) throttled_backoff: Option<Backoff>,
+    pub(super) limits: Limits,
+    pub(super) hints: HintRule,
+    pub(super) budget: BudgetPlan,
+    pub(super) breaker: Option<BreakerPlan>,
+    pub(super) hedge: Option<HedgePlan>,
+    pub(super) wait_for_breaker: bool,
+    pub(super) pause_when_empty: bool,
+}
+
+impl Policy {
+    /// A builder with the defaults that its setters name.
+    pub fn builder() -> PolicyBuilder {
+        PolicyBuilder::default()
+    }
+
+    /// The delay rule.
+    #[must_use]
+    pub const fn backoff(&self) -> &Backoff {
+        &self.backoff
+    }
+
+    /// The delay rule after throttled verdicts: its own, or the general one.
+    #[must_use]
+    pub fn throttled_backoff(&self) -> &Backoff {
+        self.throttled_backoff.as_ref().unwrap_or(&self.backoff)
+    }
+
+    /// Attempts, deadline, time per attempt.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// How far hints are obeyed.
+    #[must_use]
+    pub const fn hints(&self) -> &HintRule {
+        &self.hints
+    }
+
+    /// The rule of the destination's budget.
+    #[must_use]
+    pub const fn budget(&self) -> &BudgetPlan {
+        &self.budget
+    }
+
+    /// The rule of the destination's breaker, if there is one.
+    #[must_use]
+    pub const fn breaker(&self) -> Option<&BreakerPlan> {
+        self.breaker.as_ref()
+    }
+
+    /// When a second copy of a call is launched, if ever.
+    #[must_use]
+    pub const fn hedge(&self) -> Option<&HedgePlan> {
+        self.hedge.as_ref()
+    }
+
+    /// Whether a call waits for an open breaker when its deadline allows.
+    #[must_use]
+    pub const fn waits_for_breaker(&self) -> bool {
+        self.wait_for_breaker
+    }
+
+    /// Whether a call refused by its budget pauses for its delay before it returns.
+    #[must_use]
+    pub const fn pauses_when_empty(&self) -> bool {
+        self.pause_when_empty
+    }
+}
+
+impl Default for Policy {
+    /// What [`Policy::builder`] builds when nothing is set.
+    fn default() -> Self {
+        PolicyBuilder::default().unchecked()
+    }
+}

@@ -1,0 +1,380 @@
+//! The state of one call, and how it moves.
+
+use super::settle::Settling;
+use super::{Ask, Attempt, Done, Permit, Saved, Step, Stop, Wait};
+use crate::budget::{BudgetPlan, Charge};
+use crate::entropy::Entropy;
+use crate::hedge::Hedging;
+use crate::outcome::{Hint, Outcome, Remedy, Verdict};
+use crate::policy::Policy;
+use crate::time::{Instant, Span};
+
+/// What the machine must know about a call before its first attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Call {
+    /// Whether doing it twice is the same as doing it once: by its method, by an idempotency key,
+    /// or on the caller's word.
+    pub idempotent: bool,
+    /// How long to wait before a second copy; the policy's own delay when `None`.
+    pub hedge_delay: Option<Span>,
+}
+
+impl Call {
+    /// A call that may be repeated.
+    #[must_use]
+    pub const fn idempotent() -> Self {
+        Self { idempotent: true, hedge_delay: None }
+    }
+
+    /// A call that is repeated only when the server cannot have acted on it.
+    #[must_use]
+    pub const fn once() -> Self {
+        Self { idempotent: false, hedge_delay: None }
+    }
+
+    /// The same call with a measured delay before its second copy.
+    #[must_use]
+    pub const fn with_hedge_delay(mut self, delay: Span) -> Self {
+        self.hedge_delay = Some(delay);
+        self
+    }
+}
+
+/// One call under a policy: 64 bytes of plain data, owned by the call and by nobody else.
+///
+/// Every method takes the policy and the time, and answers with the next [`Step`]. An event that
+/// does not fit (a wake too early, an outcome after the end) changes nothing and repeats the step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    pub(super) started: Instant,
+    /// When the wait ends.
+    wake: Instant,
+    /// The last delay that was drawn; the base before the first.
+    pub(super) prev: Span,
+    hedging: Hedging,
+    pub(super) attempts: u32,
+    /// Delays drawn since the start, or since a pushback restarted the exponent.
+    pub(super) retries: u32,
+    phase: Phase,
+    spent: Spent,
+    remedy: Option<Remedy>,
+    pub(super) idempotent: bool,
+}
+
+/// What the call is doing, or waiting to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    AskingBudget(Charge),
+    Waiting,
+    AskingBreaker,
+    Running,
+    AskingHedgeBudget,
+    AskingHedgeBreaker,
+    Ended(Stop),
+}
+
+/// Which of the things that a call may do once it has done: remedies, and one free retry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spent(u8);
+
+impl Spent {
+    const FREE_RETRY: u8 = 128;
+
+    const fn first_use(&mut self, bit: u8) -> bool {
+        let fresh = self.0 & bit == 0;
+        self.0 |= bit;
+        fresh
+    }
+}
+
+impl Retry {
+    /// Begins a call.
+    #[inline]
+    pub fn start(policy: &Policy, call: Call, now: Instant) -> (Self, Step) {
+        let mut retry = Self {
+            started: now,
+            wake: now,
+            prev: policy.backoff().base(),
+            hedging: Hedging::plan(policy.hedge(), call.hedge_delay),
+            attempts: 0,
+            retries: 0,
+            phase: Phase::AskingBreaker,
+            spent: Spent::default(),
+            remedy: None,
+            idempotent: call.idempotent,
+        };
+        let step = retry.ask_breaker(policy, now);
+        (retry, step)
+    }
+
+    /// An attempt settled.
+    #[inline]
+    pub fn on_outcome(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Step {
+        if !self.is_running() {
+            return self.again(now);
+        }
+        self.hedging.settle(now, outcome);
+        match outcome.verdict {
+            Verdict::Ok => self.end(now, Stop::Succeeded, None),
+            Verdict::Cancelled => self.end(now, Stop::Cancelled, None),
+            // One failed copy among several decides nothing, unless it proves that all will fail.
+            verdict if self.hedging.in_flight() > 0 && verdict.is_retryable() => {
+                self.phase = Phase::Running;
+                self.on_wake(policy, now)
+            }
+            _ => self.settle(policy, now, outcome, entropy),
+        }
+    }
+
+    /// The answer to [`Step::Ask`].
+    pub fn on_permit(&mut self, policy: &Policy, now: Instant, permit: Permit) -> Step {
+        match (self.phase, permit) {
+            (Phase::AskingBudget(_), Permit::Granted) => self.wait(),
+            (Phase::AskingBudget(_), _) => self.refused_by_budget(policy, now),
+            (Phase::AskingBreaker, Permit::Granted) => self.launch(policy, now),
+            (Phase::AskingBreaker, Permit::RefusedUntil(at)) if self.can_wait(policy, now, at) => {
+                self.wake = at;
+                self.wait()
+            }
+            (Phase::AskingBreaker, _) => self.end(now, Stop::BreakerOpen, None),
+            (Phase::AskingHedgeBudget, Permit::Granted) => self.ask_hedge_breaker(policy, now),
+            (Phase::AskingHedgeBreaker, Permit::Granted) => self.launch_copy(policy, now),
+            (Phase::AskingHedgeBudget | Phase::AskingHedgeBreaker, _) => self.no_hedge(now),
+            (Phase::Waiting | Phase::Running | Phase::Ended(_), _) => self.again(now),
+        }
+    }
+
+    /// The wait is over, or a further copy is due.
+    pub fn on_wake(&mut self, policy: &Policy, now: Instant) -> Step {
+        match self.phase {
+            Phase::Waiting if now >= self.wake => {
+                let last = policy.limits().last_instant(self.started);
+                if policy.limits().fits(now, last) {
+                    self.ask_breaker(policy, now)
+                } else {
+                    self.end(now, Stop::DeadlineExceeded, None)
+                }
+            }
+            Phase::Running if self.hedge_at(policy).is_some_and(|due| due <= now) => {
+                self.ask_hedge_budget(policy, now)
+            }
+            Phase::Running => Step::Wait(Wait::Copies { hedge_at: self.hedge_at(policy) }),
+            _ => self.again(now),
+        }
+    }
+
+    /// The caller gave up; nothing follows.
+    pub fn cancel(&mut self, now: Instant) -> Step {
+        match self.phase {
+            Phase::Ended(_) => self.again(now),
+            _ => self.end(now, Stop::Cancelled, None),
+        }
+    }
+
+    /// Attempts made so far that count.
+    #[must_use]
+    pub const fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// When the call began.
+    #[must_use]
+    pub const fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// The last delay that was drawn.
+    #[must_use]
+    pub const fn last_delay(&self) -> Span {
+        self.prev
+    }
+
+    /// The call as it stands at `now`.
+    #[must_use]
+    pub fn save(&self, now: Instant) -> Saved {
+        Saved {
+            attempts: self.attempts,
+            retries: self.retries,
+            elapsed: now - self.started,
+            wait: self.wake - now,
+            prev: self.prev,
+            spent: self.spent.0,
+            idempotent: self.idempotent,
+        }
+    }
+
+    fn settle(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Step {
+        let settling = Settling { policy, now, outcome, call: *self };
+        if let Some(remedy) = settling.remedy() {
+            if self.spent.first_use(remedy as u8) {
+                self.remedy = Some(remedy);
+                return self.ask_breaker(policy, now);
+            }
+        }
+        match settling.delay(entropy) {
+            Err(stop) => self.end(now, stop, settling.hint()),
+            Ok((own, delay)) => self.back_off(policy, now, outcome, (own, delay)),
+        }
+    }
+
+    /// Notes the delay, and asks the budget for it unless it is free.
+    fn back_off(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        (own, delay): (Span, Span),
+    ) -> Step {
+        let restart = matches!(outcome.hint, Some(Hint::Exactly(_)));
+        self.retries = if restart { 0 } else { self.retries.saturating_add(1) };
+        self.prev = if restart { policy.backoff().base() } else { own };
+        self.wake = now + delay;
+        let free =
+            outcome.verdict == Verdict::Unprocessed && self.spent.first_use(Spent::FREE_RETRY);
+        if free || *policy.budget() == BudgetPlan::Unlimited {
+            return self.wait();
+        }
+        let charge = Settling::charge(outcome);
+        self.phase = Phase::AskingBudget(charge);
+        Step::Ask(Ask::Budget(charge))
+    }
+
+    fn wait(&mut self) -> Step {
+        self.phase = Phase::Waiting;
+        Step::Wait(Wait::Until(self.wake))
+    }
+
+    fn refused_by_budget(&mut self, policy: &Policy, now: Instant) -> Step {
+        let pause = if policy.pauses_when_empty() { self.wake - now } else { Span::ZERO };
+        self.phase = Phase::Ended(Stop::BudgetEmpty);
+        Step::Done(Done { pause, ..self.done(now, Stop::BudgetEmpty) })
+    }
+
+    #[inline]
+    fn ask_breaker(&mut self, policy: &Policy, now: Instant) -> Step {
+        if policy.breaker().is_none() {
+            return self.launch(policy, now);
+        }
+        self.phase = Phase::AskingBreaker;
+        Step::Ask(Ask::Breaker)
+    }
+
+    fn can_wait(&self, policy: &Policy, now: Instant, until: Instant) -> bool {
+        let last = policy.limits().last_instant(self.started);
+        policy.waits_for_breaker() && until > now && policy.limits().fits(until, last)
+    }
+
+    #[inline]
+    fn launch(&mut self, policy: &Policy, now: Instant) -> Step {
+        let remedy = self.remedy.take();
+        if remedy != Some(Remedy::Transparent) {
+            self.attempts = self.attempts.saturating_add(1);
+        }
+        self.hedging.restart(now);
+        self.phase = Phase::Running;
+        Step::Call(Attempt { remedy, ..self.attempt(policy, now) })
+    }
+
+    fn launch_copy(&mut self, policy: &Policy, now: Instant) -> Step {
+        self.attempts = self.attempts.saturating_add(1);
+        self.hedging.launch(now);
+        self.phase = Phase::Running;
+        Step::Hedge(self.attempt(policy, now))
+    }
+
+    #[inline]
+    fn attempt(&self, policy: &Policy, now: Instant) -> Attempt {
+        let last = policy.limits().last_instant(self.started);
+        let timeout = policy.limits().attempt_limit(now, last);
+        Attempt { number: self.attempts, timeout, remedy: None, hedge_at: self.hedge_at(policy) }
+    }
+
+    /// When a further copy may go out: never for a call that must not run twice.
+    #[inline]
+    fn hedge_at(&self, policy: &Policy) -> Option<Instant> {
+        let next = self.hedging.next()?;
+        (self.idempotent && policy.limits().attempts_left(self.attempts)).then_some(next)
+    }
+
+    fn ask_hedge_budget(&mut self, policy: &Policy, now: Instant) -> Step {
+        if *policy.budget() == BudgetPlan::Unlimited {
+            return self.ask_hedge_breaker(policy, now);
+        }
+        self.phase = Phase::AskingHedgeBudget;
+        Step::Ask(Ask::Budget(Charge::Hedge))
+    }
+
+    fn ask_hedge_breaker(&mut self, policy: &Policy, now: Instant) -> Step {
+        if policy.breaker().is_none() {
+            return self.launch_copy(policy, now);
+        }
+        self.phase = Phase::AskingHedgeBreaker;
+        Step::Ask(Ask::Breaker)
+    }
+
+    /// A refusal just means no hedge: the copies under way go on.
+    fn no_hedge(&mut self, now: Instant) -> Step {
+        self.hedging.stop();
+        self.phase = Phase::Running;
+        self.again(now)
+    }
+
+    const fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running | Phase::AskingHedgeBudget | Phase::AskingHedgeBreaker)
+    }
+
+    #[inline]
+    fn end(&mut self, now: Instant, stop: Stop, hint: Option<Span>) -> Step {
+        self.phase = Phase::Ended(stop);
+        Step::Done(Done { hint, ..self.done(now, stop) })
+    }
+
+    #[inline]
+    fn done(&self, now: Instant, stop: Stop) -> Done {
+        let elapsed = now - self.started;
+        Done { stop, attempts: self.attempts, elapsed, hint: None, pause: Span::ZERO }
+    }
+
+    /// The step that the call is at, for an event that does not fit.
+    fn again(&self, now: Instant) -> Step {
+        match self.phase {
+            Phase::AskingBudget(charge) => Step::Ask(Ask::Budget(charge)),
+            Phase::AskingHedgeBudget => Step::Ask(Ask::Budget(Charge::Hedge)),
+            Phase::AskingBreaker | Phase::AskingHedgeBreaker => Step::Ask(Ask::Breaker),
+            Phase::Waiting => Step::Wait(Wait::Until(self.wake)),
+            Phase::Running => Step::Wait(Wait::Copies { hedge_at: self.hedging.next() }),
+            Phase::Ended(stop) => Step::Done(self.done(now, stop)),
+        }
+    }
+
+    /// A call that goes on after it was saved: it waits out the rest of its delay.
+    pub(super) fn resumed(policy: &Policy, now: Instant, saved: &Saved) -> (Self, Step) {
+        let mut retry = Self {
+            started: Instant::from_nanos(now.as_nanos().saturating_sub(saved.elapsed.as_nanos())),
+            wake: now + saved.wait,
+            prev: saved.prev,
+            hedging: Hedging::plan(policy.hedge(), None),
+            attempts: saved.attempts,
+            retries: saved.retries,
+            phase: Phase::Waiting,
+            spent: Spent(saved.spent),
+            remedy: None,
+            idempotent: saved.idempotent,
+        };
+        let step = if now < retry.wake { retry.wait() } else { retry.on_wake(policy, now) };
+        (retry, step)
+    }
+}

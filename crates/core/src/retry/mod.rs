@@ -1,0 +1,39 @@
+//! The retry machine: one call, step by step.
+//!
+//! [`Retry`] is told what happened and answers with a [`Step`]; it never sleeps, never calls and
+//! never asks anybody. [`Session`] is the same machine with its questions answered by a [`Ledger`].
+//!
+//! ```
+//! use stagger_core::retry::{Call, Retry, Step, Stop, Wait};
+//! use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Span, Verdict};
+//!
+//! let policy = Policy::builder().budget(BudgetPlan::Unlimited).build()?;
+//! let mut entropy = || u64::MAX; // always the longest delay
+//! let (mut call, first) = Retry::start(&policy, Call::idempotent(), Instant::ORIGIN);
+//! assert!(matches!(first, Step::Call(attempt) if attempt.number == 1));
+//!
+//! let failed = Outcome::new(Verdict::Transient);
+//! let next = call.on_outcome(&policy, Instant::ORIGIN, &failed, &mut entropy);
+//! let wake = Instant::ORIGIN + Span::from_millis(100);
+//! assert_eq!(next, Step::Wait(Wait::Until(wake)));
+//!
+//! assert!(matches!(call.on_wake(&policy, wake), Step::Call(attempt) if attempt.number == 2));
+//! let end = call.on_outcome(&policy, wake, &Outcome::OK, &mut entropy);
+//! assert!(matches!(end, Step::Done(done) if done.stop == Stop::Succeeded && done.attempts == 2));
+//! # Ok::<(), stagger_core::ConfigError>(())
+//! ```
+
+mod ledger;
+mod machine;
+mod saved;
+mod session;
+mod settle;
+mod step;
+mod stop;
+
+pub use ledger::{Ledger, PlainLedger};
+pub use machine::{Call, Retry};
+pub use saved::Saved;
+pub use session::{Act, Launched, Session};
+pub use step::{Ask, Attempt, Permit, Step, Wait};
+pub use stop::{Done, Stop};

@@ -1,0 +1,55 @@
+//! A call between two attempts, written down so that another process can go on with it.
+
+use super::{Retry, Step};
+use crate::policy::Policy;
+use crate::time::{Instant, Span};
+
+/// The state of a call relative to the moment it was saved, so that it outlives the clock it ran on.
+///
+/// An attempt that was under way counts as made; its outcome is lost, so the resumed call goes
+/// straight on to the next attempt. Whoever resumes must therefore know that the call is idempotent.
+///
+/// ```
+/// use stagger_core::retry::{Call, Retry, Step};
+/// use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Span, Verdict};
+/// let policy = Policy::builder().budget(BudgetPlan::Unlimited).build()?;
+/// let (mut call, _) = Retry::start(&policy, Call::idempotent(), Instant::ORIGIN);
+/// let failed = Outcome::new(Verdict::Transient);
+/// let _ = call.on_outcome(&policy, Instant::ORIGIN, &failed, &mut || u64::MAX);
+/// let saved = call.save(Instant::ORIGIN + Span::from_millis(40));
+/// assert_eq!(saved.wait, Span::from_millis(60));
+///
+/// let restart = Instant::from_nanos(7); // another process, another clock
+/// let (mut call, _) = saved.resume(&policy, restart);
+/// let step = call.on_wake(&policy, restart + Span::from_millis(60));
+/// assert!(matches!(step, Step::Call(attempt) if attempt.number == 2));
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Saved {
+    /// Attempts made that count.
+    pub attempts: u32,
+    /// Delays drawn since the exponent last started.
+    pub retries: u32,
+    /// Time since the call began.
+    pub elapsed: Span,
+    /// What is left of the wait.
+    pub wait: Span,
+    /// The last delay that was drawn.
+    pub prev: Span,
+    /// Which remedies, and whether the one free retry, are used up.
+    pub spent: u8,
+    /// Whether the call may be repeated.
+    pub idempotent: bool,
+}
+
+impl Saved {
+    /// Goes on with the call under `policy`; the time between saving and resuming does not count.
+    ///
+    /// A clock whose origin is later than the call's start shortens `elapsed` to what it can name.
+    pub fn resume(self, policy: &Policy, now: Instant) -> (Retry, Step) {
+        Retry::resumed(policy, now, &self)
+    }
+}

@@ -1,0 +1,194 @@
+//! One call with its ledger: the machine's questions answered, what was taken given back.
+
+use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Wait};
+use crate::breaker::{Admission, Report, Ticket};
+use crate::budget::{Paid, Settled};
+use crate::entropy::Entropy;
+use crate::outcome::{Hint, Outcome, Remedy, Verdict};
+use crate::policy::Policy;
+use crate::time::Instant;
+
+/// A [`Retry`] whose permits come from a [`Ledger`], for drivers that only want to call and wait.
+///
+/// ```
+/// use stagger_core::retry::{Act, Call, PlainLedger, Session, Stop};
+/// use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Verdict};
+/// let policy = Policy::builder().budget(BudgetPlan::None).build()?;
+/// let mut ledger = PlainLedger::new(&policy);
+/// let (mut call, act) = Session::start(&policy, &mut ledger, Call::idempotent(), Instant::ORIGIN);
+/// let Act::Call(first) = act else { panic!("nothing stands before the first attempt") };
+/// let failed = Outcome::new(Verdict::Transient);
+/// let act = call.on_outcome(&mut ledger, Instant::ORIGIN, first, &failed, &mut || 0);
+/// assert!(matches!(act, Act::Done(done) if done.stop == Stop::BudgetEmpty));
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Session<'p> {
+    policy: &'p Policy,
+    retry: Retry,
+    /// A budget grant that no attempt has followed yet.
+    granted: Option<Paid>,
+    /// Whether the first attempt was made, which may come after a wait for the breaker.
+    begun: bool,
+}
+
+/// What a driver does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the session only decides; whoever drives it acts"]
+pub enum Act {
+    /// Make this attempt, and give it back with its outcome.
+    Call(Launched),
+    /// Make this further copy beside those under way.
+    Hedge(Launched),
+    /// Wait, and then call `on_wake`.
+    Wait(Wait),
+    /// Return to the caller.
+    Done(Done),
+}
+
+/// An attempt under way, with the permits that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launched {
+    /// The attempt.
+    pub attempt: Attempt,
+    ticket: Option<Ticket>,
+    paid: Paid,
+}
+
+impl<'p> Session<'p> {
+    /// Begins a call.
+    pub fn start(
+        policy: &'p Policy,
+        ledger: &mut impl Ledger,
+        call: Call,
+        now: Instant,
+    ) -> (Self, Act) {
+        let (retry, step) = Retry::start(policy, call, now);
+        let mut session = Self { policy, retry, granted: None, begun: false };
+        let act = session.answer(ledger, now, step);
+        (session, act)
+    }
+
+    /// An attempt settled.
+    pub fn on_outcome(
+        &mut self,
+        ledger: &mut impl Ledger,
+        now: Instant,
+        launched: Launched,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Act {
+        Self::tell(ledger, now, launched, outcome, entropy);
+        let step = self.retry.on_outcome(self.policy, now, outcome, entropy);
+        self.answer(ledger, now, step)
+    }
+
+    /// The wait is over, or a further copy is due.
+    pub fn on_wake(&mut self, ledger: &mut impl Ledger, now: Instant) -> Act {
+        let step = self.retry.on_wake(self.policy, now);
+        self.answer(ledger, now, step)
+    }
+
+    /// The caller gave up. Attempts under way must be given back with [`Session::abandon`].
+    pub fn cancel(&mut self, ledger: &mut impl Ledger, now: Instant) -> Act {
+        let step = self.retry.cancel(now);
+        self.answer(ledger, now, step)
+    }
+
+    /// An attempt under way was dropped: its permits go back, and the breaker hears nothing of it.
+    pub fn abandon(
+        ledger: &mut impl Ledger,
+        now: Instant,
+        launched: Launched,
+        entropy: &mut impl Entropy,
+    ) {
+        Self::tell(ledger, now, launched, &Outcome::new(Verdict::Cancelled), entropy);
+    }
+
+    /// The state of the call.
+    #[must_use]
+    pub const fn retry(&self) -> &Retry {
+        &self.retry
+    }
+
+    /// The ledger hears of an outcome before the machine does, so that the budget that is asked for
+    /// the next attempt knows of this one.
+    fn tell(
+        ledger: &mut impl Ledger,
+        now: Instant,
+        launched: Launched,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) {
+        if let Some(ticket) = launched.ticket {
+            ledger.report(now, ticket, Report::of(outcome), &mut || entropy.next_u64());
+        }
+        match outcome.verdict {
+            Verdict::Ok if launched.attempt.number == 1 => {
+                ledger.on_settled(now, Settled::FirstTry);
+            }
+            Verdict::Ok => ledger.on_settled(now, Settled::AfterRetry(launched.paid)),
+            Verdict::Cancelled => ledger.refund(now, launched.paid),
+            // The server never saw a refused stream, so it says nothing about its load.
+            _ if outcome.remedy == Some(Remedy::Transparent) => {}
+            verdict if verdict.is_retryable() || outcome.hint == Some(Hint::Never) => {
+                ledger.on_settled(now, Settled::Failed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers the machine's questions until it wants something done.
+    fn answer(&mut self, ledger: &mut impl Ledger, now: Instant, mut step: Step) -> Act {
+        let mut ticket = None;
+        loop {
+            let permit = match step {
+                Step::Ask(Ask::Budget(charge)) => {
+                    self.granted = ledger.ask(now, charge);
+                    if self.granted.is_some() { Permit::Granted } else { Permit::Refused }
+                }
+                Step::Ask(Ask::Breaker) => match ledger.admit(now) {
+                    Admission::Admitted(admitted) => {
+                        ticket = Some(admitted);
+                        Permit::Granted
+                    }
+                    Admission::Refused { until } => Permit::RefusedUntil(until),
+                },
+                Step::Call(attempt) => {
+                    self.begin(ledger, now);
+                    return Act::Call(self.launched(attempt, ticket));
+                }
+                Step::Hedge(attempt) => return Act::Hedge(self.launched(attempt, ticket)),
+                Step::Wait(wait) => {
+                    // A grant waits along with its retry, but not with copies: there it was refused.
+                    if matches!(wait, Wait::Copies { .. }) {
+                        self.give_back(ledger, now);
+                    }
+                    return Act::Wait(wait);
+                }
+                Step::Done(done) => {
+                    self.give_back(ledger, now);
+                    return Act::Done(done);
+                }
+            };
+            step = self.retry.on_permit(self.policy, now, permit);
+        }
+    }
+
+    fn begin(&mut self, ledger: &mut impl Ledger, now: Instant) {
+        if !self.begun {
+            self.begun = true;
+            ledger.on_first(now);
+        }
+    }
+
+    fn launched(&mut self, attempt: Attempt, ticket: Option<Ticket>) -> Launched {
+        Launched { attempt, ticket, paid: self.granted.take().unwrap_or(Paid::FREE) }
+    }
+
+    fn give_back(&mut self, ledger: &mut impl Ledger, now: Instant) {
+        if let Some(paid) = self.granted.take() {
+            ledger.refund(now, paid);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What the machine wants done next.
+
+use super::Done;
+use crate::budget::Charge;
+use crate::outcome::Remedy;
+use crate::time::{Instant, Span};
+
+/// The next thing to do for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the machine only decides; whoever drives it acts"]
+pub enum Step {
+    /// Ask for a permit, and report the answer to `on_permit`.
+    Ask(Ask),
+    /// Make this attempt, and report its outcome to `on_outcome`.
+    Call(Attempt),
+    /// Wait, and then call `on_wake`.
+    Wait(Wait),
+    /// Make this further copy beside those under way.
+    Hedge(Attempt),
+    /// Return to the caller.
+    Done(Done),
+}
+
+/// Who is asked for a permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// The destination's budget. A grant that no attempt follows is refunded by whoever asked.
+    Budget(Charge),
+    /// The destination's breaker.
+    Breaker,
+}
+
+/// The answer to an [`Ask`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// Go ahead.
+    Granted,
+    /// No.
+    Refused,
+    /// No, and asking again makes sense at this instant.
+    RefusedUntil(Instant),
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The delay ends at this instant.
+    Until(Instant),
+    /// Copies are under way. Wake the machine when the next one is due, if one is.
+    Copies {
+        /// When the next copy is due.
+        hedge_at: Option<Instant>,
+    },
+}
+
+/// One attempt to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// Its number, from 1. A transparent re-send keeps the number of the attempt it repeats.
+    pub number: u32,
+    /// How long it may take: the policy's limit, or what the deadline leaves if that is less.
+    pub timeout: Option<Span>,
+    /// The change that this attempt makes, because the last outcome asked for it.
+    pub remedy: Option<Remedy>,
+    /// When the machine wants to be woken to launch a further copy, should this one still run.
+    pub hedge_at: Option<Instant>,
+}

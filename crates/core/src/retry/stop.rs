@@ -1,0 +1,70 @@
+//! Why a call ended, and what it took.
+
+use core::fmt;
+
+use crate::time::Span;
+
+/// Why no further attempt is made. The first "no" of the settling order is the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The call succeeded.
+    Succeeded,
+    /// The caller gave up.
+    Cancelled,
+    /// The outcome will not heal.
+    Permanent,
+    /// The server may have acted on the call, and it is not idempotent.
+    NotIdempotent,
+    /// The request cannot be sent again with equal bytes.
+    NotReplayable,
+    /// The server said not to come back.
+    HintForbids,
+    /// The server's hint is longer than the longest one that is waited for.
+    HintTooLong,
+    /// The server's hint ends past the deadline.
+    HintPastDeadline,
+    /// All attempts are made.
+    AttemptsExhausted,
+    /// The delay, and the least time for an attempt, do not fit before the deadline.
+    DeadlineExceeded,
+    /// The destination's budget grants no retry.
+    BudgetEmpty,
+    /// The destination's breaker admits no call.
+    BreakerOpen,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Succeeded => "succeeded",
+            Self::Cancelled => "cancelled by the caller",
+            Self::Permanent => "permanent failure",
+            Self::NotIdempotent => "not idempotent",
+            Self::NotReplayable => "body not replayable",
+            Self::HintForbids => "hint forbids a retry",
+            Self::HintTooLong => "hint exceeds the longest wait",
+            Self::HintPastDeadline => "hint exceeds the deadline",
+            Self::AttemptsExhausted => "attempts exhausted",
+            Self::DeadlineExceeded => "deadline exceeded",
+            Self::BudgetEmpty => "retry budget empty",
+            Self::BreakerOpen => "breaker open",
+        })
+    }
+}
+
+/// The end of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Done {
+    /// Why it ended.
+    pub stop: Stop,
+    /// Calls made that count: copies included, transparent re-sends not.
+    pub attempts: u32,
+    /// Time since the call began.
+    pub elapsed: Span,
+    /// The hint that came with the outcome that ended the call, so that the caller can reschedule.
+    pub hint: Option<Span>,
+    /// How long the caller should pause before it returns; zero unless the policy asks for it.
+    pub pause: Span,
+}
