@@ -10,12 +10,18 @@ const NOW: Instant = Instant::ORIGIN;
 
 /// A window of one second, so that the floor in it is the floor a second.
 fn window(percent: u32, floor: Floor) -> Budget {
-    let plan = WindowPlan::new(Ratio::from_percent(percent)).unwrap();
-    Budget::new(plan.with_window(Span::from_secs(1)).unwrap().with_floor(floor).unwrap().into())
+    let plan = WindowPlan::new(Ratio::from_percent(percent)).expect("within bounds");
+    Budget::new(
+        plan.with_window(Span::from_secs(1))
+            .expect("within bounds")
+            .with_floor(floor)
+            .expect("within bounds")
+            .into(),
+    )
 }
 
 fn throttle() -> Budget {
-    Budget::new(ThrottlePlan::new(10, Ratio::from_percent(10)).unwrap().into())
+    Budget::new(ThrottlePlan::new(10, Ratio::from_percent(10)).expect("within bounds").into())
 }
 
 /// Grants among `asks` asks at one instant, none of them refunded.
@@ -28,11 +34,11 @@ fn limiting() -> [BudgetPlan; 7] {
     [
         BudgetPlan::None,
         BudgetPlan::default(),
-        WindowPlan::default().with_floor(Floor::AtLeast(1)).unwrap().into(),
+        WindowPlan::default().with_floor(Floor::AtLeast(1)).expect("within bounds").into(),
         TokenPlan::aws_2_0().into(),
         TokenPlan::aws_2_1().into(),
-        ThrottlePlan::new(10, Ratio::from_percent(10)).unwrap().into(),
-        IntervalPlan::new(2, Span::from_secs(30)).unwrap().into(),
+        ThrottlePlan::new(10, Ratio::from_percent(10)).expect("within bounds").into(),
+        IntervalPlan::new(2, Span::from_secs(30)).expect("within bounds").into(),
     ]
 }
 
