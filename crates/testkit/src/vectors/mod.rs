@@ -8,6 +8,7 @@ mod breaker;
 mod budgets;
 mod cubic;
 mod grpc;
+mod grpc_throttle;
 mod http_date;
 mod pushback;
 mod ratelimit;
@@ -89,6 +90,7 @@ pub fn run_all() -> Vec<Suite> {
         budgets::run(),
         cubic::run(),
         grpc::run(),
+        grpc_throttle::run(),
         http_date::run(),
         pushback::run(),
         ratelimit::run(),
