@@ -1,0 +1,81 @@
+//! Input and output errors, wherever they hide in a chain of sources.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+
+use super::transport::TransportRules;
+use crate::outcome::{Cause, Outcome, Verdict};
+
+/// How many errors of one chain are looked at: real chains have fewer than ten, and a chain that
+/// leads back into itself must end too.
+pub const MAX_SOURCE_DEPTH: usize = 32;
+
+/// What an I/O error means, by its kind alone; `None` for [`ErrorKind::Other`], which says nothing.
+///
+/// Only a refused connection is unprocessed. An unreachable host or network can also be reported
+/// on a connection that was open, after the server has acted, so by itself it is transient; who
+/// knows that it happened while connecting says [`TransportRules::connect_failed`].
+///
+/// ```
+/// use stagger_core::Verdict;
+/// use stagger_core::classify::{TransportRules, classify_io};
+/// use std::io::ErrorKind;
+/// let refused = classify_io(ErrorKind::ConnectionRefused, &TransportRules::default());
+/// assert_eq!(refused.map(|outcome| outcome.verdict), Some(Verdict::Unprocessed));
+/// ```
+#[must_use]
+pub fn classify_io(kind: ErrorKind, rules: &TransportRules) -> Option<Outcome> {
+    let (verdict, cause) = match kind {
+        ErrorKind::Other => return None,
+        ErrorKind::ConnectionRefused => return Some(rules.connect_failed()),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => (Verdict::Transient, Cause::Timeout),
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof
+        | ErrorKind::HostUnreachable
+        | ErrorKind::NetworkUnreachable
+        | ErrorKind::NetworkDown
+        | ErrorKind::Interrupted => (Verdict::Transient, Cause::Transport),
+        _ => (Verdict::Permanent, Cause::Transport),
+    };
+    Some(Outcome::new(verdict).with_cause(cause))
+}
+
+/// What the first telling I/O error in `error`'s chain means, by the default [`TransportRules`].
+///
+/// At most [`MAX_SOURCE_DEPTH`] errors are looked at. `None` when there is none: an error type of
+/// the caller's own is the caller's to judge, and is not retried meanwhile.
+///
+/// ```
+/// use stagger_core::Verdict;
+/// use stagger_core::classify::classify_error;
+/// use std::io::{Error, ErrorKind};
+/// let inner = Error::from(ErrorKind::ConnectionReset);
+/// let outcome = classify_error(&Error::other(inner), &Default::default());
+/// assert_eq!(outcome.map(|outcome| outcome.verdict), Some(Verdict::Transient));
+/// ```
+#[must_use]
+pub fn classify_error(error: &(dyn Error + 'static), rules: &TransportRules) -> Option<Outcome> {
+    let mut next = Some(error);
+    for _ in 0..MAX_SOURCE_DEPTH {
+        let error = next?;
+        let io = error.downcast_ref::<io::Error>();
+        if let Some(outcome) = io.and_then(|io| classify_io(io.kind(), rules)) {
+            return Some(outcome);
+        }
+        next = inside(error, io);
+    }
+    None
+}
+
+/// The next error of the chain. An I/O error's `source` skips the error that it wraps itself.
+fn inside<'a>(
+    error: &'a (dyn Error + 'static),
+    io: Option<&'a io::Error>,
+) -> Option<&'a (dyn Error + 'static)> {
+    match io.and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => error.source(),
+    }
+}
