@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn every_feature_is_tried_and_so_is_none() {
-        let text = r#"{"name": "a", "manifest_path": "a/Cargo.toml", "dependencies": [],
+        let text = r#"{"name": "a", "dependencies": [],
                        "features": {"default": ["std"], "serde": [], "std": []}}"#;
         let package: Package = serde_json::from_str(text).expect("the fixture is valid");
         assert_eq!(alone(&package), ["", "serde", "std"]);

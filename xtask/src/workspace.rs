@@ -20,7 +20,6 @@ pub(crate) struct Workspace {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
-    pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) features: BTreeMap<String, Vec<String>>,
 }

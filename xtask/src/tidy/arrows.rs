@@ -45,7 +45,7 @@ mod tests {
 
     fn found(from: &str, to: &str, kind: Option<&str>) -> Vec<String> {
         let json = serde_json::json!([{
-            "name": from, "manifest_path": "Cargo.toml", "features": {},
+            "name": from, "features": {},
             "dependencies": [{"name": to, "kind": kind}, {"name": "serde", "kind": null}],
         }]);
         let packages: Vec<Package> = serde_json::from_value(json).expect("the fixture is valid");

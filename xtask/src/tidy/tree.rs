@@ -41,6 +41,7 @@ fn walk(root: &Path, folder: &Path, texts: &mut Vec<(String, String)>) -> io::Re
         if kind.is_dir() && is_ours(&path) {
             walk(root, &path, texts)?;
         } else if kind.is_file()
+            && entry.file_name() != ".git"
             && let Ok(text) = fs::read_to_string(&path)
         {
             let below = path.strip_prefix(root).unwrap_or(&path);
