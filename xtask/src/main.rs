@@ -1,2 +1,24 @@
-//! Chores.
-fn main() {}
+//! The chores of stagger: `cargo xtask <chore>`.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod bench;
+mod chore;
+mod features;
+mod format;
+mod tidy;
+mod vectors;
+mod workspace;
+
+fn main() -> ExitCode {
+    match chore::Chore::parse().run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            format::complain(&*error);
+            ExitCode::from(2)
+        }
+    }
+}

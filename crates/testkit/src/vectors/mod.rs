@@ -1,7 +1,5 @@
 //! Other projects' test vectors, run against the engine. `vectors/SOURCES.md` names their origins.
 
-use serde::Serialize;
-
 mod aws;
 mod backoff;
 mod breaker;
@@ -13,89 +11,9 @@ mod http_date;
 mod pushback;
 mod ratelimit;
 mod retry_after;
+mod run;
 mod structured_fields;
+mod suite;
 
-/// What one vector file came to.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Suite {
-    /// The file below `vectors/`, with the list inside it when the file holds several.
-    pub suite: String,
-    /// Rows answered as the file says.
-    pub passed: usize,
-    /// All rows of the file.
-    pub total: usize,
-    /// Rows that we answer otherwise on purpose.
-    pub deliberate: Vec<Deliberate>,
-    /// Rows answered otherwise by mistake: always empty on a good day.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<String>,
-}
-
-/// A row that we answer otherwise on purpose.
-#[derive(Clone, Debug, Serialize)]
-pub struct Deliberate {
-    /// The row, as the file writes it.
-    pub row: String,
-    /// Why our answer is the better one.
-    pub reason: String,
-}
-
-impl Suite {
-    /// An empty suite for `vectors/<name>`.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { suite: name.into(), ..Self::default() }
-    }
-
-    /// Counts a row: passed when `got == want`, else noted as failed.
-    pub fn check<T: PartialEq + core::fmt::Debug>(
-        &mut self,
-        row: impl Into<String>,
-        got: &T,
-        want: &T,
-    ) {
-        self.total += 1;
-        if got == want {
-            self.passed += 1;
-        } else {
-            self.failed.push(format!("{}: got {got:?}, want {want:?}", row.into()));
-        }
-    }
-
-    /// Counts a row that we answer with `ours` on purpose; our answer is checked like any other,
-    /// and it must differ from `theirs`, or the row is no deliberate one.
-    pub fn differ<T: PartialEq + core::fmt::Debug>(
-        &mut self,
-        row: impl Into<String>,
-        (got, ours, theirs): (&T, &T, &T),
-        reason: impl Into<String>,
-    ) {
-        self.total += 1;
-        let row = row.into();
-        if got == ours && got != theirs {
-            self.deliberate.push(Deliberate { row, reason: reason.into() });
-        } else {
-            self.failed.push(format!("{row}: got {got:?}, ours is {ours:?}, theirs {theirs:?}"));
-        }
-    }
-}
-
-/// Runs every vector file.
-#[must_use]
-pub fn run_all() -> Vec<Suite> {
-    let files = [
-        aws::run(),
-        backoff::run(),
-        breaker::run(),
-        budgets::run(),
-        cubic::run(),
-        grpc::run(),
-        grpc_throttle::run(),
-        http_date::run(),
-        pushback::run(),
-        ratelimit::run(),
-        retry_after::run(),
-        structured_fields::run(),
-    ];
-    files.into_iter().flatten().collect()
-}
+pub use run::run_all;
+pub use suite::{Deliberate, Suite};

@@ -1,0 +1,51 @@
+//! What `cargo xtask` can be asked for.
+
+use std::error::Error;
+
+use clap::{Parser, Subcommand};
+
+use crate::format::Format;
+use crate::{bench, features, tidy, vectors};
+
+/// The command line of the chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "The chores of stagger", version)]
+pub(crate) struct Chore {
+    #[command(subcommand)]
+    name: Name,
+}
+
+#[derive(Debug, Subcommand)]
+enum Name {
+    /// Style as a program: sizes, arrows, names, clock reads, dead files. Exit 1 on a finding.
+    Tidy {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Other projects' test vectors, and how many rows pass. Exit 1 on a failed row.
+    Vectors {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// What the engine costs: nanoseconds, allocations and bytes.
+    Bench {
+        #[arg(value_enum)]
+        what: bench::What,
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Lints the engine and its shell with each feature alone, and with none.
+    Features,
+}
+
+impl Chore {
+    /// Does it; `Ok(false)` means that it was done and found something wrong.
+    pub(crate) fn run(self) -> Result<bool, Box<dyn Error>> {
+        match self.name {
+            Name::Tidy { format } => tidy::run(format),
+            Name::Vectors { format } => vectors::run(format),
+            Name::Bench { what, format } => bench::run(what, format),
+            Name::Features => features::run(),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Style as a program: `cargo xtask tidy`. STYLE.md says what each check is for.
+
+mod arrows;
+mod clock;
+mod dead;
+mod finding;
+mod front;
+mod layers;
+mod names;
+mod paths;
+mod report;
+mod run;
+mod sizes;
+mod source;
+mod text;
+mod tree;
+
+pub(crate) use run::run;

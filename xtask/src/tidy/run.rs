@@ -1,0 +1,17 @@
+//! The chore itself.
+
+use std::error::Error;
+
+use super::report::Report;
+use super::tree::Tree;
+use crate::format::Format;
+use crate::workspace::Workspace;
+
+/// Checks the workspace and shows the report; false when something is not tidy.
+pub(crate) fn run(format: Format) -> Result<bool, Box<dyn Error>> {
+    let workspace = Workspace::load()?;
+    let tree = Tree::read(&workspace.workspace_root)?;
+    let report = Report::of(&tree, &workspace.packages);
+    format.show(&report, &report)?;
+    Ok(report.is_clean())
+}

@@ -1,0 +1,33 @@
+//! The report for people: figures first, then what is wrong, then the verdict.
+
+use std::fmt;
+
+use super::report::Report;
+use super::sizes::Spread;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:44} {:>6} {:>6} {:>6} {:>6}",
+            "lines that ship", "count", "med", "p90", "max"
+        )?;
+        spread(f, "files (aim 120, 300; tripwire 500)", &self.sizes.files)?;
+        spread(f, "functions (aim 7, 25; tripwire 70)", &self.sizes.functions)?;
+        for waived in &self.sizes.waived {
+            writeln!(f, "  long because: {waived}")?;
+        }
+        for check in &self.checks {
+            writeln!(f, "{:44} {:>6}", check.name, check.findings.len())?;
+        }
+        for check in &self.checks {
+            check.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))?;
+        }
+        writeln!(f, "{}", if self.is_clean() { "tidy" } else { "not tidy" })
+    }
+}
+
+fn spread(f: &mut fmt::Formatter<'_>, name: &str, spread: &Spread) -> fmt::Result {
+    let Spread { count, median, p90, max, longest } = spread;
+    writeln!(f, "{name:44} {count:>6} {median:>6} {p90:>6} {max:>6}  {longest}")
+}

@@ -1,0 +1,59 @@
+//! All files of the workspace: Rust files as sources, the others as text.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::source::Source;
+
+/// All files of the workspace.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) sources: Vec<Source>,
+    /// Path and text of every file that is readable as text, Rust files included.
+    pub(super) texts: Vec<(String, String)>,
+}
+
+impl Tree {
+    /// Reads everything below `root`, sorted by path.
+    ///
+    /// Folders are walked rather than asked from git, which refuses a clone that belongs to another
+    /// user, as on many build machines.
+    pub(super) fn read(root: &Path) -> Result<Self, Box<dyn Error>> {
+        let mut tree = Self::default();
+        walk(root, root, &mut tree.texts)?;
+        tree.texts.sort();
+        for (path, text) in tree.texts.iter().filter(|(path, _)| path.ends_with(".rs")) {
+            tree.sources.push(Source::parse(path, text)?);
+        }
+        Ok(tree)
+    }
+}
+
+/// The hidden folders that belong to the project.
+const HIDDEN: [&str; 3] = [".cargo", ".ci", ".config"];
+
+fn walk(root: &Path, folder: &Path, texts: &mut Vec<(String, String)>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if kind.is_dir() && is_ours(&path) {
+            walk(root, &path, texts)?;
+        } else if kind.is_file()
+            && entry.file_name() != ".git"
+            && let Ok(text) = fs::read_to_string(&path)
+        {
+            let below = path.strip_prefix(root).unwrap_or(&path);
+            texts.push((below.to_string_lossy().replace('\\', "/"), text));
+        }
+    }
+    Ok(())
+}
+
+/// No hidden folder, and none that cargo or another tool marked as its cache.
+fn is_ours(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let hidden = name.starts_with('.') && !HIDDEN.contains(&&*name);
+    !hidden && name != "target" && !folder.join("CACHEDIR.TAG").exists()
+}
