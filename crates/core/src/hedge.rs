@@ -1,1 +1,0 @@
-//! Hedging: when to launch a second copy of a call.
