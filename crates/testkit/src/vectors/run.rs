@@ -1,8 +1,8 @@
 //! Runs all vector files.
 
 use super::{
-    Suite, aws, backoff, breaker, budgets, cubic, grpc, grpc_throttle, http_date, pushback, ratelimit,
-    retry_after, structured_fields,
+    Suite, aws, backoff, breaker, budgets, cubic, grpc, grpc_throttle, http_date, pushback,
+    ratelimit, retry_after, structured_fields,
 };
 
 /// Runs every vector file.
@@ -14,7 +14,8 @@ pub fn run_all() -> Vec<Suite> {
         breaker::run(),
         budgets::run(),
         cubic::run(),
-        grpc::run(), grpc_throttle::run(),
+        grpc::run(),
+        grpc_throttle::run(),
         http_date::run(),
         pushback::run(),
         ratelimit::run(),
