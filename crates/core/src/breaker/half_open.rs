@@ -37,7 +37,7 @@ impl HalfOpen {
 
     /// The serial number of a new probe, or the instant at which the first lease ends.
     pub(super) fn admit(&mut self, now: Instant) -> Result<u32, Instant> {
-        self.under_way.retain(|probe| now < probe.lease_ends);
+        self.lapse(now);
         // OK because there are at most `wanted` probes, and that is a u32.
         #[expect(clippy::cast_possible_truncation, reason = "never more than `wanted`")]
         if self.under_way.len() as u32 + self.good >= self.wanted {
@@ -58,8 +58,8 @@ impl HalfOpen {
         serial: Option<u32>,
         call: Option<Call>,
     ) -> Option<Decision> {
-        let held = |probe: &Probe| Some(probe.serial) == serial && now < probe.lease_ends;
-        let place = self.under_way.iter().position(held)?;
+        self.lapse(now);
+        let place = self.under_way.iter().position(|probe| Some(probe.serial) == serial)?;
         self.under_way.swap_remove(place);
         let call = call?;
         if call.failed || call.slow {
@@ -67,5 +67,9 @@ impl HalfOpen {
         }
         self.good += 1;
         (self.good >= self.wanted).then_some(Decision::AllGood)
+    }
+
+    fn lapse(&mut self, now: Instant) {
+        self.under_way.retain(|probe| now < probe.lease_ends);
     }
 }
