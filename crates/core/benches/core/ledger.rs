@@ -43,7 +43,7 @@ impl Ledger {
 
     /// Prints the lines that `cargo xtask bench core` reads.
     #[expect(clippy::print_stdout, reason = "the report of a bench target is what it prints")]
-    pub(crate) fn close(mut self) {
+    pub(crate) fn close(self) {
         self.criterion.final_summary();
         self.lines.iter().for_each(|line| println!("stagger-bench {line}"));
     }
