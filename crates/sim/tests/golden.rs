@@ -221,7 +221,7 @@ fn means_and_weights_on_the_cap() {
     for row in growth(Law::Decorrelated) {
         assert!(row.at_cap < 1e-6, "{row:?}");
     }
-    let long = growth(Law::Decorrelated).last().expect("the long run");
+    let long = growth(Law::Decorrelated).next_back().expect("the long run");
     assert!((long.of_base - 20.0).abs() < 1.5, "mean about cap/3: {long:?}");
 }
 
