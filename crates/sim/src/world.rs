@@ -79,7 +79,7 @@ impl World {
 }
 
 impl<Q: Queue> World<Q> {
-    /// A world with this queue, which must be empty.
+    /// A world with this queue.
     #[must_use]
     pub const fn on(queue: Q) -> Self {
         Self { queue, clients: Vec::new() }
@@ -88,6 +88,7 @@ impl<Q: Queue> World<Q> {
     /// Plays one run to its end; nothing is cut off.
     pub fn play(&mut self, plan: &Plan, seed: u64) -> Played {
         self.clients.clear();
+        self.queue.restart();
         let mut run = Run::new(self, plan, seed);
         let mut arrivals = plan.arrivals.times(seed);
         let mut upcoming = arrivals.next();

@@ -12,6 +12,10 @@ pub struct Heap {
 }
 
 impl Queue for Heap {
+    fn restart(&mut self) {
+        self.events.clear();
+    }
+
     #[inline]
     fn push(&mut self, event: Event) {
         self.events.push(Reverse(event));

@@ -4,6 +4,9 @@ use super::Event;
 
 /// A set of pending events that gives them back in order.
 pub trait Queue {
+    /// Forgets all events and stands at the origin again.
+    fn restart(&mut self);
+
     /// Adds an event; never earlier than the last one taken.
     fn push(&mut self, event: Event);
 

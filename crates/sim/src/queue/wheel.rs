@@ -114,6 +114,16 @@ impl Default for Wheel {
 }
 
 impl Queue for Wheel {
+    fn restart(&mut self) {
+        self.slots.fill(List::EMPTY);
+        self.occupied.fill(0);
+        self.far.clear();
+        self.pool.free_all();
+        (self.revolution, self.next) = (0, 0);
+        self.due.clear();
+        self.late.clear();
+    }
+
     #[inline]
     fn push(&mut self, event: Event) {
         let bucket = bucket_of(event);
@@ -206,6 +216,12 @@ impl Pool {
         list.fill += 1;
     }
 
+    fn free_all(&mut self) {
+        self.events.clear();
+        self.links.clear();
+        self.free.clear();
+    }
+
     fn grab(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let chunk = u32::try_from(self.links.len())
@@ -288,6 +304,24 @@ mod tests {
         wheel.push(event(2, 1));
         assert_eq!(wheel.pop_before(event(3, 0)), Some(event(2, 1)));
         assert_eq!(wheel.pop_before(event(5_000_000_000, 8)), Some(event(5_000_000_000, 7)));
+    }
+
+    #[test]
+    fn a_restarted_wheel_has_forgotten_its_events_and_its_place() {
+        let mut wheel = Wheel::new();
+        let far = 60_000_000_000;
+        for (id, at) in [10, 5_000_000, far, 2 * far].into_iter().enumerate() {
+            wheel.push(event(at, u32::try_from(id).expect("four")));
+        }
+        assert_eq!(wheel.pop_before(event(far, 9)), Some(event(10, 0)));
+        wheel.restart();
+        assert_eq!(wheel.pop_before(Event::LAST), None);
+        wheel.push(event(20, 7));
+        wheel.push(event(10, 8));
+        // In its slot and not among the late ones, where a million of them would be slow.
+        assert!(wheel.late.is_empty());
+        assert_eq!(wheel.pop_before(Event::LAST), Some(event(10, 8)));
+        assert_eq!(wheel.pop_before(Event::LAST), Some(event(20, 7)));
     }
 
     proptest! {
