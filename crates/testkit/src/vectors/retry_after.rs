@@ -231,8 +231,7 @@ fn whole(value: String) -> Option<Span> {
     value.trim().parse().ok().map(Span::from_secs)
 }
 
-/// Seconds as the files write them: at most two decimal places.
+/// Seconds as the files write them, to the nanosecond.
 fn span(seconds: f64) -> Span {
-    // OK because the rows are small and positive.
-    Span::from_millis((seconds * 1000.0).round() as u64)
+    Span::from(core::time::Duration::from_secs_f64(seconds))
 }
