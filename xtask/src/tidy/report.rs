@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::finding::Finding;
 use super::sizes::Sizes;
 use super::tree::Tree;
-use super::{arrows, clock, dead, front, layers, names, paths};
+use super::{arrows, clock, dead, front, layers, msrv, names, paths};
 use crate::workspace::Package;
 
 /// All checks and what they found.
@@ -37,6 +37,7 @@ impl Report {
             check("dead files", dead::check(sources)),
             check("items on a front page", front::check(sources)),
             check("paths of one machine", paths::check(texts)),
+            check("syntax newer than Rust 1.85 in core and stagger", msrv::check(sources)),
         ];
         Self { sizes, checks }
     }
