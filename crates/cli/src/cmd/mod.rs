@@ -1,0 +1,5 @@
+//! One file a command: from flags to a page of text.
+
+mod storm;
+
+pub(crate) use storm::storm;

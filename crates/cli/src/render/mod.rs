@@ -1,0 +1,16 @@
+//! Reports as text: a table for people, JSON and CSV for programs.
+
+mod csv;
+mod figure;
+mod json;
+mod notes;
+mod shapes;
+mod sparkline;
+mod storm;
+mod table;
+
+pub(crate) use csv::csv;
+pub(crate) use json::json;
+pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};
+pub(crate) use storm::Storm;
+pub(crate) use table::table;

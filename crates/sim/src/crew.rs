@@ -1,0 +1,84 @@
+//! Many runs over several threads, with figures that do not depend on how many.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// The threads that play runs, and whom they tell.
+#[derive(Clone, Copy)]
+pub struct Crew<'a> {
+    threads: NonZeroUsize,
+    progress: &'a (dyn Fn() + Sync),
+}
+
+impl<'a> Crew<'a> {
+    /// So many threads, which tell nobody.
+    #[must_use]
+    pub const fn new(threads: NonZeroUsize) -> Self {
+        Self { threads, progress: &|| {} }
+    }
+
+    /// One thread.
+    #[must_use]
+    pub const fn single() -> Self {
+        Self::new(NonZeroUsize::MIN)
+    }
+
+    /// The same crew, calling `progress` after every job.
+    #[must_use]
+    pub const fn telling(mut self, progress: &'a (dyn Fn() + Sync)) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Does jobs `0..jobs`, each exactly once, and gives what every thread has gathered.
+    ///
+    /// Which thread did which job is chance, so the caller must merge by sums that do not care.
+    pub(crate) fn share<T: Send>(
+        &self,
+        jobs: u64,
+        start: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, u64) + Sync,
+    ) -> Vec<T> {
+        let next = AtomicU64::new(0);
+        let thread = || {
+            let mut gathered = start();
+            loop {
+                let job = next.fetch_add(1, Ordering::Relaxed);
+                if job >= jobs {
+                    return gathered;
+                }
+                work(&mut gathered, job);
+                (self.progress)();
+            }
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..self.threads.get()).map(|_| scope.spawn(thread)).collect();
+            let mut all = vec![thread()];
+            for other in others {
+                all.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            all
+        })
+    }
+}
+
+impl std::fmt::Debug for Crew<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crew").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_job_is_done_once_by_any_number_of_threads() {
+        for threads in 1..5 {
+            let threads = NonZeroUsize::new(threads).expect("from 1");
+            let sums = Crew::new(threads).share(1_000, || 0, |sum, job| *sum += job);
+            assert_eq!(sums.into_iter().sum::<u64>(), 499_500);
+        }
+    }
+}

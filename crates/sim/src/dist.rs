@@ -1,0 +1,88 @@
+//! Draws that are not uniform: exponential gaps and the normal distribution.
+//!
+//! Logarithms and cosines come from `libm` in pure Rust: the standard library leaves their last
+//! digits to the platform, and here they decide events.
+
+use std::f64::consts::TAU;
+
+use stagger_core::{Entropy, Span};
+
+/// A gap between two arrivals of a Poisson process with this mean gap.
+///
+/// ```
+/// use stagger_core::Span;
+/// use stagger_sim::exponential;
+/// let mut middle = || u64::MAX / 2;
+/// let gap = exponential(Span::from_secs(1), &mut middle);
+/// assert!((gap.as_secs_f64() - 0.693).abs() < 0.001); // ln 2
+/// ```
+#[must_use]
+pub fn exponential(mean: Span, entropy: &mut impl Entropy) -> Span {
+    nanos(-libm::log(open_unit(entropy.next_u64())) * float(mean.as_nanos()))
+}
+
+/// A normal draw by the Box-Muller transform; what falls below zero is returned as zero.
+///
+/// It exists to show what Gaussian jitter does, and nothing in the engine uses it. Takes two words.
+#[must_use]
+pub fn gaussian(mean: Span, sd: Span, entropy: &mut impl Entropy) -> Span {
+    let radius = libm::sqrt(-2.0 * libm::log(open_unit(entropy.next_u64())));
+    let z = radius * libm::cos(TAU * open_unit(entropy.next_u64()));
+    nanos(float(mean.as_nanos()) + z * float(sd.as_nanos()))
+}
+
+/// The word as a number strictly between 0 and 1, so that its logarithm is finite.
+fn open_unit(word: u64) -> f64 {
+    (float(word >> 11) + 0.5) / float(1 << 53)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a model's parameter; 53 bits are 104 days of ns")]
+fn float(n: u64) -> f64 {
+    // OK because the loss is one part in 2^53.
+    n as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+fn nanos(value: f64) -> Span {
+    // OK because a cast from float to integer saturates, and negative means "at once".
+    Span::from_nanos((value + 0.5) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::{Purpose, Stream};
+
+    fn moments(draw: impl Fn(u32) -> Span) -> (f64, f64) {
+        let n = 200_000;
+        let draws: Vec<f64> = (0..n).map(|i| draw(i).as_secs_f64()).collect();
+        let mean = draws.iter().sum::<f64>() / f64::from(n);
+        let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / f64::from(n);
+        (mean, variance.sqrt())
+    }
+
+    #[test]
+    fn gaps_have_the_mean_and_spread_of_a_poisson_process() {
+        let stream = Stream::new(3, Purpose::Arrival);
+        let (mean, sd) = moments(|i| exponential(Span::from_secs(2), &mut stream.at(i, 0)));
+        assert!((mean - 2.0).abs() < 0.02 && (sd - 2.0).abs() < 0.03, "{mean} {sd}");
+    }
+
+    #[test]
+    fn normal_draws_have_their_mean_and_spread() {
+        let stream = Stream::new(3, Purpose::Delay);
+        let (ten, two) = (Span::from_secs(10), Span::from_secs(2));
+        let (mean, sd) = moments(|i| gaussian(ten, two, &mut stream.at(i, 0)));
+        assert!((mean - 10.0).abs() < 0.02 && (sd - 2.0).abs() < 0.02, "{mean} {sd}");
+    }
+
+    #[test]
+    fn the_extreme_words_draw_finite_spans() {
+        for word in [0, u64::MAX] {
+            let mut source = || word;
+            assert!(exponential(Span::from_secs(1), &mut source) < Span::from_secs(60));
+            let far = gaussian(Span::from_secs(1), Span::from_secs(1), &mut source);
+            assert!(far < Span::from_secs(60));
+        }
+    }
+}
