@@ -41,13 +41,14 @@ pub(crate) enum Command {
 
 /// The flags of `stagger storm`; what is left out has the scenario's own default.
 #[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
 pub(crate) struct StormFlags {
     /// What happens
     #[arg(value_enum, default_value_t = Scenario::Lockstep)]
     pub(crate) scenario: Scenario,
 
     /// When the server is up, counted from the common failure [lockstep: 200ms]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) up_at: Option<Span>,
 
     /// How many callers; for shapes, retries in one wave [1000; shapes: 100000]
@@ -59,11 +60,11 @@ pub(crate) struct StormFlags {
     pub(crate) attempts: Option<u32>,
 
     /// The ceiling of the first delay [100ms; shapes: 1s]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) base: Option<Span>,
 
     /// The bound of every ceiling, at least the base [10s; shapes: 60s]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) cap: Option<Span>,
 
     /// The laws to compare, with commas between them [all]

@@ -28,14 +28,18 @@ pub(super) fn heading(storm: &Storm<'_>) -> String {
         ),
     };
     format!(
-        "storm {}: {what}\nseed {}, {} runs, {} attempts, base {}, cap {}",
+        "storm {}: {what}\nseed {}, {}, {} attempts, base {}, cap {}",
         storm.name(),
         report.seed,
-        report.runs,
+        runs(report.runs),
         schedule.attempts,
         schedule.base,
         schedule.cap
     )
+}
+
+pub(super) fn runs(n: u32) -> String {
+    if n == 1 { "1 run".to_owned() } else { format!("{n} runs") }
 }
 
 /// How to read the columns, and what the scenario shows.
@@ -57,37 +61,40 @@ fn arrivals(storm: &Storm<'_>) -> String {
     let mut cases: Vec<_> = storm.report().rows.iter().map(|row| row.case).collect();
     cases.dedup();
     let windows = cases.iter().map(|&case| (case, Window::of(storm, case)));
-    let axes: Vec<String> = match storm {
-        Storm::Poisson(..) => windows.map(|(case, w)| format!("{} at {case}", w.bar())).collect(),
-        _ => windows.take(1).map(|(_, window)| window.bar().to_string()).collect(),
+    let bars: Vec<_> = windows.map(|(_, window)| window.bar()).collect();
+    let bar = match (bars.iter().min(), bars.iter().max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (Some(bar), _) => bar.to_string(),
+        _ => String::new(),
     };
     let start = cases
         .first()
         .map_or_else(String::new, |&case| format!(" from {} on", Window::of(storm, case).start()));
     let scale = if storm.case().is_some() { "one scale for a case" } else { "one scale for all" };
-    format!("arrivals  attempts over time{start}, {scale}; one bar is {}", axes.join(", "))
+    format!("arrivals  attempts over time{start}, {scale}; one bar is {bar}")
 }
 
 const fn lesson(storm: &Storm<'_>) -> &'static str {
     match storm {
         Storm::Lockstep(..) => {
             "Callers that failed together and wait without jitter come back together. Jitter spreads\n\
-             them, but it also shortens the waiting in all: with a longer outage (try --up-at 1s) the\n\
-             jittered laws run out of attempts before the others do."
+             them. Full and equal jitter also shorten the waiting in all, so in a longer outage (try\n\
+             --up-at 1s) they run out of attempts first: give them one more."
         }
+        // Four sentences, each a reason that can be checked by hand.
         Storm::Tutorial(..) => {
-            "A popular tutorial reports 540 (no retry), 4380 (no jitter), 1820 (equal) and 720 (full) for\n\
-             this script. It cannot: at exactly 2 ms the last caller is gone 2 ms before the outage, so\n\
-             nobody fails at all. A real loop of 2 ms sleeps runs slower and meets the outage, but 0.2 s\n\
-             of 500 callers a second is 100 failures, and 25 more arrive in 50 ms: 125 calls, 2500 a\n\
-             second, is the most that any law could ever serve. And callers that fail one after the\n\
-             other are never in step, so there is no crowd for jitter to spread: it shortens their waits\n\
-             and folds them into those of others, which makes its peak the higher one here."
+            "A popular tutorial prints 540 (no retry), 4380 (no jitter), 1820 (equal) and 720 (full) here.\n\
+             At exactly 2 ms its last caller is gone before the outage begins, so nobody fails at all;\n\
+             only a loop that sleeps too long meets the outage. 0.2 s of 500 callers a second are 100\n\
+             failures, and 25 more callers come in 50 ms, so no law can ever serve more than 125 in a\n\
+             bucket: 2500 a second. Callers that fail one after the other are not in step: waiting\n\
+             without jitter only moves them, and jitter folds them together, so its peak is the higher."
         }
         Storm::Poisson(..) => {
             "The no-retry row is the noise of the arrivals alone: read the others against it. Callers\n\
-             that were never in step do not come back in step, so here the laws differ little. After a\n\
-             long outage each bucket holds what 500 callers a second bring times up to 6 attempts: 3000."
+             that were never in step do not come back in step, so the laws differ little. In a long\n\
+             outage the load is 500 callers a second times the attempts of each, whatever the law, and\n\
+             that is what the server meets when it is up again."
         }
     }
 }

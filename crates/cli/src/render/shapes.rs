@@ -7,19 +7,20 @@ use stagger_sim::{Growth, Law, Shape, Shapes, ShapesReport, Wave};
 
 use super::figure::{percent, rounded};
 use super::json::{Figure, millis, page};
+use super::notes::runs;
 use super::table::{align, plain, text};
 
 /// Three small tables.
 pub(crate) fn shapes_table(shapes: &Shapes, report: &ShapesReport) -> String {
     format!(
         "storm shapes: delays of the laws alone, without a server\n\
-         seed {}, {} runs of {} chains, base {}, cap {}\n\n\
+         seed {}, {} of {} chains, base {}, cap {}\n\n\
          Mean delay under one ceiling\n{}\n\n\
          Decorrelated laws, retry by retry\n{}\n\n\
          One wave of {} retries under a ceiling of {}: the fullest bucket over an even spread\n{}\n\n\
          {LESSON}\n",
         shapes.seed,
-        shapes.runs,
+        runs(shapes.runs),
         shapes.chains,
         shapes.base,
         shapes.cap,

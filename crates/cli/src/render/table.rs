@@ -10,7 +10,7 @@ use super::sparkline::{merged, sparkline};
 use super::storm::Storm;
 
 /// Columns of the picture: with the figures beside it, a line stays within 100.
-const BARS: usize = 24;
+const BARS: usize = 20;
 /// The share of a law's attempts that the picture must hold; single stragglers are left out.
 const SHOWN: f64 = 0.995;
 
@@ -54,10 +54,15 @@ fn cells(storm: &Storm<'_>, row: &Row, first: bool) -> Vec<String> {
 }
 
 /// Arrivals of one row; all rows of one case share one scale and one axis.
+///
+/// The first bar of `lockstep` holds everybody's first attempt under every law. It is cut off at the
+/// height of the fullest later bar, because the later ones are what the laws differ in.
 fn picture(storm: &Storm<'_>, row: &Row) -> String {
     let window = Window::of(storm, row.case);
     let case = storm.report().rows.iter().filter(|other| other.case == row.case);
-    let full = case.flat_map(|row| window.bars(row)).fold(0.0, f64::max);
+    let cut = usize::from(matches!(storm, Storm::Lockstep(..)));
+    let bars = case.flat_map(|row| window.bars(row).into_iter().skip(cut));
+    let full = bars.fold(0.0, f64::max);
     sparkline(&window.bars(row), full)
 }
 

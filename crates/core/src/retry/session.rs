@@ -1,12 +1,12 @@
 //! One call with its ledger: the machine's questions answered, what was taken given back.
 
-use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Wait};
+use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Stop, Wait};
 use crate::breaker::{Admission, Report, Ticket};
 use crate::budget::{Paid, Settled};
 use crate::entropy::Entropy;
 use crate::outcome::{Hint, Outcome, Remedy, Verdict};
 use crate::policy::Policy;
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 
 /// A [`Retry`] whose permits come from a [`Ledger`], for drivers that only want to call and wait.
 ///
@@ -28,6 +28,8 @@ pub struct Session<'p> {
     retry: Retry,
     /// A budget grant that no attempt has followed yet.
     granted: Option<Paid>,
+    /// The hint of the last outcome, for ends that the machine decides after it has left it behind.
+    hint: Option<Span>,
     /// Whether the first attempt was made, which may come after a wait for the breaker.
     begun: bool,
 }
@@ -64,7 +66,7 @@ impl<'p> Session<'p> {
         now: Instant,
     ) -> (Self, Act) {
         let (retry, step) = Retry::start(policy, call, now);
-        let mut session = Self { policy, retry, granted: None, begun: false };
+        let mut session = Self { policy, retry, granted: None, hint: None, begun: false };
         let act = session.answer(ledger, now, step);
         (session, act)
     }
@@ -79,6 +81,7 @@ impl<'p> Session<'p> {
         entropy: &mut impl Entropy,
     ) -> Act {
         Self::tell(ledger, now, launched, outcome, entropy);
+        self.hint = outcome.hint.and_then(Hint::span);
         let step = self.retry.on_outcome(self.policy, now, outcome, entropy);
         self.answer(ledger, now, step)
     }
@@ -168,10 +171,18 @@ impl<'p> Session<'p> {
                 }
                 Step::Done(done) => {
                     self.give_back(ledger, now);
-                    return Act::Done(done);
+                    return Act::Done(Done { hint: self.hint_at(&done), ..done });
                 }
             };
             step = self.retry.on_permit(self.policy, now, permit);
+        }
+    }
+
+    /// The hint that the caller may reschedule by, when it was a permit or the time that was missing.
+    fn hint_at(&self, done: &Done) -> Option<Span> {
+        match done.stop {
+            Stop::BudgetEmpty | Stop::BreakerOpen | Stop::DeadlineExceeded => self.hint,
+            _ => done.hint,
         }
     }
 

@@ -2,17 +2,10 @@
 
 mod event;
 mod heap;
+mod pending;
 mod wheel;
 
 pub use event::{Class, Event};
 pub use heap::Heap;
+pub use pending::Queue;
 pub use wheel::Wheel;
-
-/// A set of pending events that gives them back in order.
-pub trait Queue {
-    /// Adds an event; never earlier than the last one taken.
-    fn push(&mut self, event: Event);
-
-    /// Takes the first event if it comes before `limit`.
-    fn pop_before(&mut self, limit: Event) -> Option<Event>;
-}

@@ -143,6 +143,11 @@ impl Queue for Wheel {
             _ => None,
         }
     }
+
+    #[inline]
+    fn upcoming(&self) -> &[Event] {
+        &self.due[self.due.len().saturating_sub(UPCOMING)..]
+    }
 }
 
 /// Bucket width: 2^21 ns, about 2 ms. A million callers within half a second then fill buckets of
@@ -154,6 +159,8 @@ const SLOTS: usize = 4096;
 const CHUNK: usize = FULL as usize;
 /// The fill of a chunk without room.
 const FULL: u32 = 64;
+/// Events shown ahead: about as many reads as a core has under way at once.
+const UPCOMING: usize = 16;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 

@@ -1,0 +1,186 @@
+//! `stagger storm` as a process: what it prints, and how it ends.
+
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn stagger(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    command.args(args).output().expect("the binary was built for this test")
+}
+
+#[track_caller]
+fn stdout(args: &[&str]) -> String {
+    let output = stagger(args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {stderr}");
+    assert!(stderr.is_empty(), "no terminal, so no progress: {stderr}");
+    String::from_utf8(output.stdout).expect("the output is UTF-8")
+}
+
+#[track_caller]
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(args)).expect("one JSON value")
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+/// The one message on standard error; nothing may be on standard output.
+#[track_caller]
+fn refusal(args: &[&str]) -> String {
+    let output = stagger(args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}");
+    assert!(output.stdout.is_empty(), "{args:?} wrote to standard output");
+    String::from_utf8(output.stderr).expect("the message is UTF-8")
+}
+
+#[test]
+fn json_has_the_promised_keys_and_laws() {
+    let page = json(&["storm", "--runs", "3", "--format", "json"]);
+    for key in ["scenario", "seed", "runs", "rows"] {
+        assert!(keys(&page).contains(&key), "{key}");
+    }
+    assert_eq!((&page["scenario"], &page["runs"]), (&"lockstep".into(), &3.into()));
+    let rows = page["rows"].as_array().expect("rows");
+    let laws: Vec<_> = rows.iter().filter_map(|row| row["law"].as_str()).collect();
+    assert_eq!(
+        laws,
+        ["no-retry", "fixed", "none", "equal", "full", "decorrelated", "decorrelated-clamped",]
+    );
+    for row in rows {
+        assert_eq!(keys(&row["peak_rps"]), ["mean", "sd"]);
+        assert!(row["amplification"].as_f64().is_some_and(|times| times >= 1.0));
+        assert!(row["success"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)));
+        assert!(row.get("spacing_ms").is_none());
+    }
+    assert_eq!(rows[2]["peak_rps"]["mean"], 20_000.0);
+}
+
+#[test]
+fn tutorial_rows_name_their_spacing() {
+    let page = json(&["storm", "tutorial", "--runs", "2", "--format", "json"]);
+    let rows = page["rows"].as_array().expect("rows");
+    let spacings: Vec<_> = rows.iter().filter_map(|row| row["spacing_ms"].as_f64()).collect();
+    assert_eq!(spacings.len(), 21);
+    assert_eq!([spacings[0], spacings[7], spacings[14]], [2.0, 2.2, 2.3]);
+}
+
+#[test]
+fn flags_may_stand_before_the_scenario() {
+    let before = stdout(&["storm", "--runs", "2", "--format", "csv", "tutorial"]);
+    assert_eq!(before, stdout(&["storm", "tutorial", "--runs", "2", "--format", "csv"]));
+    assert!(before.starts_with("scenario,seed,runs,spacing_ms,law,peak_rps_mean,"));
+}
+
+#[test]
+fn poisson_always_shows_what_no_retry_makes() {
+    let args = ["storm", "poisson", "--runs", "1", "--law", "full", "--format", "json"];
+    let page = json(&args);
+    let rows = page["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 8);
+    assert!(rows.iter().step_by(2).all(|row| row["law"] == "no-retry"));
+}
+
+#[test]
+fn shapes_come_in_every_form() {
+    let small = ["storm", "shapes", "--runs", "1", "--callers", "500", "--format"];
+    let with = |format| [&small[..], &[format]].concat();
+    let page = json(&with("json"));
+    assert_eq!(page["growth"].as_array().map(Vec::len), Some(22));
+    assert!(stdout(&with("csv")).starts_with("figure,law,at,value\n"));
+    assert!(stdout(&with("table")).contains("long run"));
+}
+
+#[test]
+fn the_same_seed_prints_the_same_bytes_on_any_number_of_threads() {
+    for format in ["table", "json", "csv"] {
+        let run =
+            |threads| stdout(&["storm", "--runs", "9", "--threads", threads, "--format", format]);
+        let one = run("1");
+        assert_eq!(one, run("1"));
+        assert_eq!(one, run("2"));
+        assert_eq!(one, run("5"));
+    }
+    let seeded = |seed| stdout(&["storm", "--runs", "9", "--seed", seed, "--format", "csv"]);
+    assert_ne!(seeded("1"), seeded("2"));
+}
+
+#[test]
+fn the_table_says_seed_and_options_first_and_fits_a_terminal() {
+    for scenario in ["lockstep", "tutorial", "poisson", "shapes"] {
+        let page = stdout(&["storm", scenario, "--runs", "1", "--seed", "77"]);
+        let head: Vec<&str> = page.lines().take(2).collect();
+        assert!(head[0].starts_with(&format!("storm {scenario}: ")), "{}", head[0]);
+        assert!(head[1].starts_with("seed 77, 1 run"), "{}", head[1]);
+        assert!(head[1].contains("base") && head[1].contains("cap"), "{}", head[1]);
+        for line in page.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
+}
+
+#[test]
+fn bad_values_name_flag_value_and_bound() {
+    for (args, parts) in [
+        (&["storm", "--callers", "0"][..], ["--callers", "'0'", "1..=50000000"]),
+        (&["storm", "--runs", "many"], ["--runs", "'many'", "invalid digit"]),
+        (&["storm", "--up-at", "5"], ["--up-at", "'5'", "must be a span with its unit"]),
+        (&["storm", "--base", "-1s"], ["--base", "'-1s'", "must be a span of zero"]),
+        (&["storm", "--callers", "-1"], ["--callers", "'-1'", "1..=50000000"]),
+        (&["storm", "--cap", "10ms"], ["--cap", "'10ms'", "must be at least --base (100ms)"]),
+        (&["storm", "--law", "fulll"], ["--law", "'fulll'", "full"]),
+        (&["storm", "--format", "xml"], ["--format", "'xml'", "json"]),
+        (&["storm", "tutorial", "--up-at", "1s"], ["--up-at", "tutorial", "lockstep"]),
+        (&["storm", "shapes", "--attempts", "3"], ["--attempts", "shapes", "lockstep"]),
+        (&["storm", "hurricane"], ["hurricane", "lockstep", "poisson"]),
+        (&["storm", "--upat", "1s"], ["--upat", "--up-at", "unexpected"]),
+    ] {
+        let message = refusal(args);
+        for part in parts {
+            assert!(message.contains(part), "{part} is not in: {message}");
+        }
+        assert_eq!(message.matches("error:").count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn hostile_numbers_end_in_figures_and_not_in_panics() {
+    let longest = "584y";
+    assert!(refusal(&["storm", "--base", longest]).contains("--base"));
+    for args in [
+        &["storm", "--runs", "1", "--base", "0s", "--cap", "0s"][..],
+        &["storm", "--runs", "1", "--base", "213503d", "--cap", "213503d"],
+        &["storm", "--runs", "1", "--up-at", "213503d", "--attempts", "50"],
+        &["storm", "--runs", "1", "--up-at", "0s", "--callers", "1", "--seed", "0"],
+        &["storm", "--runs", "1", "--up-at", "213ms", "--seed", "18446744073709551615"],
+        &["storm", "shapes", "--runs", "1", "--callers", "1", "--base", "0s", "--cap", "0s"],
+        &["storm", "shapes", "--runs", "1", "--callers", "9", "--base", "1ns", "--cap", "213503d"],
+        &["storm", "tutorial", "--runs", "1", "--base", "1ns", "--attempts", "9"],
+    ] {
+        for format in ["table", "json", "csv"] {
+            let page = stdout(&[args, &["--format", format]].concat());
+            assert!(!page.contains("NaN") && !page.contains("inf"), "{args:?}: {page}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_panic() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    command.args(["storm", "poisson", "--runs", "1", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("readable");
+    assert!(child.wait().expect("ends").success(), "{stderr}");
+    assert_eq!(stderr, "");
+}
+
+#[test]
+fn help_shows_examples() {
+    assert!(stdout(&["--help"]).contains("stagger storm tutorial"));
+    assert!(stdout(&["storm", "--help"]).contains("--up-at <TIME>"));
+}
