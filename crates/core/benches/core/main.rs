@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use stagger_core::breaker::{Breaker, BreakerPlan, Report};
 use stagger_core::budget::{Budget, BudgetPlan, Charge, TokenPlan};
-use stagger_core::retry::{Call, PlainLedger, Retry, Session, Step};
+use stagger_core::retry::{Act, Call, PlainLedger, Retry, Session, Step};
 use stagger_core::{Backoff, Instant, Jitter, Outcome, Policy, Span};
 
 mod allocations;
@@ -91,10 +91,15 @@ fn calls(ledger: &mut Ledger) {
     let policy = Policy::default();
     let mut never = || 0;
     let now = Instant::from_nanos(5);
-    ledger.time("first attempt succeeds", || -> Step {
+    ledger.time("first attempt succeeds", || {
         let policy = black_box(&policy);
-        let (mut call, _) = Retry::start(policy, Call::idempotent(), black_box(now));
-        call.on_outcome(policy, now, black_box(&Outcome::OK), &mut never)
+        let (mut call, first) = Retry::start(policy, Call::idempotent(), black_box(now));
+        let Step::Call(attempt) = first else { return None };
+        black_box(attempt.number);
+        match call.on_outcome(policy, now, black_box(&Outcome::OK), &mut never) {
+            Step::Done(done) => Some((done.stop, done.attempts)),
+            _ => None,
+        }
     });
 
     let mut books = PlainLedger::new(&policy);
@@ -102,7 +107,10 @@ fn calls(ledger: &mut Ledger) {
     ledger.time("first attempt succeeds with ledger", || {
         now = now + Span::from_micros(1);
         let (mut call, act) = Session::start(&policy, &mut books, Call::idempotent(), now);
-        let stagger_core::retry::Act::Call(first) = act else { return act };
-        call.on_outcome(&mut books, now, first, black_box(&Outcome::OK), &mut never)
+        let Act::Call(first) = act else { return None };
+        match call.on_outcome(&mut books, now, first, black_box(&Outcome::OK), &mut never) {
+            Act::Done(done) => Some((done.stop, done.attempts)),
+            _ => None,
+        }
     });
 }

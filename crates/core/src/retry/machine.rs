@@ -118,20 +118,11 @@ impl Retry {
         outcome: &Outcome,
         entropy: &mut impl Entropy,
     ) -> Step {
-        if !self.is_running() {
-            return self.again(policy, now);
+        // The common end, and the only path whose cost matters: everything else waits anyway.
+        if matches!((self.phase, outcome.verdict), (Phase::Running, Verdict::Ok)) {
+            return self.end(now, Stop::Succeeded, None);
         }
-        self.hedging.settle(now, outcome);
-        match outcome.verdict {
-            Verdict::Ok => self.end(now, Stop::Succeeded, None),
-            Verdict::Cancelled => self.end(now, Stop::Cancelled, None),
-            // One failed copy among several decides nothing, unless it proves that all will fail.
-            verdict if self.hedging.in_flight() > 0 && verdict.is_retryable() => {
-                self.phase = Phase::Running;
-                self.on_wake(policy, now)
-            }
-            _ => self.settle(policy, now, outcome, entropy),
-        }
+        self.on_other_outcome(policy, now, outcome, entropy)
     }
 
     /// The answer to [`Step::Ask`].
@@ -217,6 +208,30 @@ impl Retry {
             prev: self.prev,
             spent: self.spent.0,
             idempotent: self.idempotent,
+        }
+    }
+
+    #[cold]
+    fn on_other_outcome(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Step {
+        if !self.is_running() {
+            return self.again(policy, now);
+        }
+        self.hedging.settle(now, outcome);
+        match outcome.verdict {
+            Verdict::Ok => self.end(now, Stop::Succeeded, None),
+            Verdict::Cancelled => self.end(now, Stop::Cancelled, None),
+            // One failed copy among several decides nothing, unless it proves that all will fail.
+            verdict if self.hedging.in_flight() > 0 && verdict.is_retryable() => {
+                self.phase = Phase::Running;
+                self.on_wake(policy, now)
+            }
+            _ => self.settle(policy, now, outcome, entropy),
         }
     }
 

@@ -59,6 +59,7 @@ pub struct Launched {
 
 impl<'p> Session<'p> {
     /// Begins a call.
+    #[inline]
     pub fn start(
         policy: &'p Policy,
         ledger: &mut impl Ledger,
@@ -72,6 +73,7 @@ impl<'p> Session<'p> {
     }
 
     /// An attempt settled.
+    #[inline]
     pub fn on_outcome(
         &mut self,
         ledger: &mut impl Ledger,
@@ -116,6 +118,7 @@ impl<'p> Session<'p> {
 
     /// The ledger hears of an outcome before the machine does, so that the budget that is asked for
     /// the next attempt knows of this one.
+    #[inline]
     fn tell(
         ledger: &mut impl Ledger,
         now: Instant,
@@ -142,43 +145,70 @@ impl<'p> Session<'p> {
     }
 
     /// Answers the machine's questions until it wants something done.
+    #[inline]
     fn answer(&mut self, ledger: &mut impl Ledger, now: Instant, mut step: Step) -> Act {
         let mut ticket = None;
-        loop {
-            let permit = match step {
-                Step::Ask(Ask::Budget(charge)) => {
-                    self.granted = ledger.ask(now, charge);
-                    if self.granted.is_some() { Permit::Granted } else { Permit::Refused }
-                }
-                Step::Ask(Ask::Breaker) => match ledger.admit(now) {
-                    Admission::Admitted(admitted) => {
-                        ticket = Some(admitted);
-                        Permit::Granted
-                    }
-                    Admission::Refused { until } => Permit::RefusedUntil(until),
-                },
-                Step::Call(attempt) => {
-                    self.begin(ledger, now);
-                    return Act::Call(self.launched(attempt, ticket));
-                }
-                Step::Hedge(attempt) => return Act::Hedge(self.launched(attempt, ticket)),
-                Step::Wait(wait) => {
-                    // A grant waits along with its retry, but not with copies: there it was refused.
-                    if matches!(wait, Wait::Copies { .. }) {
-                        self.give_back(ledger, now);
-                    }
-                    return Act::Wait(wait);
-                }
-                Step::Done(done) => {
-                    self.give_back(ledger, now);
-                    return Act::Done(Done { hint: self.hint_at(&done), ..done });
-                }
-            };
+        while let Step::Ask(ask) = step {
+            let permit = self.ask(ledger, now, ask, &mut ticket);
             step = self.retry.on_permit(self.policy, now, permit);
+        }
+        self.act(ledger, now, step, ticket)
+    }
+
+    fn ask(
+        &mut self,
+        ledger: &mut impl Ledger,
+        now: Instant,
+        ask: Ask,
+        ticket: &mut Option<Ticket>,
+    ) -> Permit {
+        match ask {
+            Ask::Budget(charge) => {
+                self.granted = ledger.ask(now, charge);
+                if self.granted.is_some() { Permit::Granted } else { Permit::Refused }
+            }
+            Ask::Breaker => match ledger.admit(now) {
+                Admission::Admitted(admitted) => {
+                    *ticket = Some(admitted);
+                    Permit::Granted
+                }
+                Admission::Refused { until } => Permit::RefusedUntil(until),
+            },
+        }
+    }
+
+    #[inline]
+    fn act(
+        &mut self,
+        ledger: &mut impl Ledger,
+        now: Instant,
+        step: Step,
+        ticket: Option<Ticket>,
+    ) -> Act {
+        match step {
+            Step::Call(attempt) => {
+                self.begin(ledger, now);
+                Act::Call(self.launched(attempt, ticket))
+            }
+            Step::Hedge(attempt) => Act::Hedge(self.launched(attempt, ticket)),
+            Step::Wait(wait) => {
+                // A grant waits along with its retry, but not with copies: there it was refused.
+                if matches!(wait, Wait::Copies { .. }) {
+                    self.give_back(ledger, now);
+                }
+                Act::Wait(wait)
+            }
+            Step::Done(done) => {
+                self.give_back(ledger, now);
+                Act::Done(Done { hint: self.hint_at(&done), ..done })
+            }
+            // Never reached: `answer` leaves no question open. Waiting for nobody is the harmless reply.
+            Step::Ask(_) => Act::Wait(Wait::Copies { hedge_at: None }),
         }
     }
 
     /// The hint that the caller may reschedule by, when it was a permit or the time that was missing.
+    #[inline]
     fn hint_at(&self, done: &Done) -> Option<Span> {
         match done.stop {
             Stop::BudgetEmpty | Stop::BreakerOpen | Stop::DeadlineExceeded => self.hint,
@@ -186,6 +216,7 @@ impl<'p> Session<'p> {
         }
     }
 
+    #[inline]
     fn begin(&mut self, ledger: &mut impl Ledger, now: Instant) {
         if !self.begun {
             self.begun = true;
@@ -193,10 +224,12 @@ impl<'p> Session<'p> {
         }
     }
 
+    #[inline]
     fn launched(&mut self, attempt: Attempt, ticket: Option<Ticket>) -> Launched {
         Launched { attempt, ticket, paid: self.granted.take().unwrap_or(Paid::FREE) }
     }
 
+    #[inline]
     fn give_back(&mut self, ledger: &mut impl Ledger, now: Instant) {
         if let Some(paid) = self.granted.take() {
             ledger.refund(now, paid);
