@@ -151,7 +151,9 @@ impl Backoff {
     #[must_use]
     #[inline]
     pub fn delay(&self, k: u32, prev: Span, entropy: &mut impl Entropy) -> Span {
-        let grown = || prev.saturating_mul(DECORRELATED_GROWTH);
+        // A call may change rules between retries; a previous delay below this rule's base would
+        // close the range, and every caller would wait exactly the base.
+        let grown = || prev.max(self.base).saturating_mul(DECORRELATED_GROWTH);
         match self.jitter {
             Jitter::None => self.ceiling(k),
             Jitter::Full => entropy.draw(Span::ZERO, self.ceiling(k)),

@@ -1,6 +1,7 @@
 //! The growth factor of an exponential envelope, and its powers in integers.
 
 use core::fmt;
+use core::num::NonZeroU8;
 
 use crate::error::ConfigError;
 use crate::ratio::Ratio;
@@ -17,22 +18,26 @@ use crate::ratio::Ratio;
 pub struct Factor {
     /// The factor is `p / q` in lowest terms, so that powers stay small for as long as they can.
     p: u64,
-    q: u64,
+    /// At most a million, so that it leaves room for `doublings` in the same word.
+    q: u32,
+    /// How many bits the factor shifts by, when it is a power of two: the common case takes one
+    /// instruction.
+    doublings: Option<NonZeroU8>,
 }
 
 impl Factor {
     /// No growth: every ceiling is the base.
-    pub const ONE: Self = Self { p: 1, q: 1 };
+    pub const ONE: Self = Self { p: 1, q: 1, doublings: None };
     /// Doubling, the default.
-    pub const TWO: Self = Self { p: 2, q: 1 };
+    pub const TWO: Self = Self { p: 2, q: 1, doublings: NonZeroU8::new(1) };
     /// The largest factor: from a nanosecond it reaches eleven days in two steps, and more is a typing error.
     pub const MAX: u32 = 1_000_000;
 
     /// The factor as a float, for reports only.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "p < 2^40 and q < 2^20 are exact")]
+    #[expect(clippy::cast_precision_loss, reason = "p < 2^40 is exact")]
     pub fn as_f64(self) -> f64 {
-        self.p as f64 / self.q as f64
+        self.p as f64 / f64::from(self.q)
     }
 
     /// `base * self^n` rounded down, saturating at `u64::MAX`.
@@ -43,10 +48,21 @@ impl Factor {
     #[must_use]
     #[inline]
     pub fn grow(self, base: u64, n: u32) -> u64 {
-        if self.q == 1 && self.p.is_power_of_two() {
-            return shift(base, self.p.trailing_zeros(), n);
+        if let Some(bits) = self.doublings {
+            return shift(base, u32::from(bits.get()), n);
         }
         self.grow_exactly(base, n).unwrap_or_else(|| self.grow_in_fixed_point(base, n))
+    }
+
+    const fn from_ppm(ppm: u64) -> Self {
+        let scale = Ratio::SCALE as u64;
+        let shared = gcd(ppm, scale);
+        let p = ppm / shared;
+        // OK because a divisor of a million fits u32, and a power of two below 2^40 has few zeros.
+        #[expect(clippy::cast_possible_truncation, reason = "q <= 10^6, zeros <= 40")]
+        let (q, zeros) = ((scale / shared) as u32, p.trailing_zeros() as u8);
+        let doublings = if q == 1 && p.is_power_of_two() { NonZeroU8::new(zeros) } else { None };
+        Self { p, q, doublings }
     }
 
     /// `None` when an intermediate power does not fit 128 bits. A whole result always fits: `q^n`
@@ -58,7 +74,7 @@ impl Factor {
     }
 
     fn grow_in_fixed_point(self, base: u64, mut n: u32) -> u64 {
-        let mut square = Fixed::ratio(self.p, self.q);
+        let mut square = Fixed::ratio(self.p, u64::from(self.q));
         let mut power = Fixed::ONE;
         while n > 0 {
             if n & 1 == 1 {
@@ -88,8 +104,7 @@ impl TryFrom<f64> for Factor {
             reason = "checked above"
         )]
         let ppm = (value * f64::from(Ratio::SCALE) + 0.5) as u64;
-        let shared = gcd(ppm, u64::from(Ratio::SCALE));
-        Ok(Self { p: ppm / shared, q: u64::from(Ratio::SCALE) / shared })
+        Ok(Self::from_ppm(ppm))
     }
 }
 

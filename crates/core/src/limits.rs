@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU32;
 
-use crate::time::{Instant, Span};
+use crate::time::Span;
 
 /// The limits of one call. At least one of attempts and deadline is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,23 +52,25 @@ impl Limits {
         self.max_attempts.is_none_or(|max| made < max.get())
     }
 
-    /// The last instant of a call that starts now; [`Instant::FAR`] without a deadline.
+    /// Whether an attempt that starts `elapsed` into the call has time before the deadline: some,
+    /// and at least the minimum. An attempt that would start in the last instant has none.
     #[inline]
-    pub(crate) fn last_instant(&self, now: Instant) -> Instant {
-        self.deadline.map_or(Instant::FAR, |limit| now + limit)
+    pub(crate) fn fits(&self, elapsed: Span) -> bool {
+        self.deadline
+            .is_none_or(|limit| elapsed < limit && elapsed + self.min_attempt_time <= limit)
     }
 
-    /// Whether an attempt that starts at `start` has time before `last`: some, and at least the
-    /// minimum. An attempt that would start in the last instant has none.
-    #[inline]
-    pub(crate) fn fits(&self, start: Instant, last: Instant) -> bool {
-        last == Instant::FAR || (start < last && start + self.min_attempt_time <= last)
+    /// The longest delay after `elapsed` that still leaves time for an attempt.
+    pub(crate) fn room(&self, elapsed: Span) -> Span {
+        let least = self.min_attempt_time.max(Span::from_nanos(1));
+        self.deadline.map_or(Span::MAX, |limit| limit - elapsed - least)
     }
 
-    /// The time limit of an attempt that starts now: its own, or what is left if that is less.
+    /// The time limit of an attempt that starts `elapsed` into the call: its own, or what is left
+    /// if that is less.
     #[inline]
-    pub(crate) fn attempt_limit(&self, now: Instant, last: Instant) -> Option<Span> {
-        let left = (last != Instant::FAR).then(|| last - now);
+    pub(crate) fn attempt_limit(&self, elapsed: Span) -> Option<Span> {
+        let left = self.deadline.map(|limit| limit - elapsed);
         match (self.attempt_timeout, left) {
             (Some(own), Some(left)) => Some(own.min(left)),
             (own, left) => own.or(left),

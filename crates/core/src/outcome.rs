@@ -52,6 +52,17 @@ pub enum Hint {
     Never,
 }
 
+impl Hint {
+    /// The span that the server named; none for [`Hint::Never`].
+    #[must_use]
+    pub const fn span(self) -> Option<Span> {
+        match self {
+            Self::AtLeast(span) | Self::Exactly(span) => Some(span),
+            Self::Never => None,
+        }
+    }
+}
+
 /// A change to the next attempt that heals the failure, worth one try per call.
 ///
 /// Such a try waits for nothing and is free, because the server has not acted on the call.

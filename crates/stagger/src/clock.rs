@@ -1,4 +1,5 @@
 //! The clock: the only file that reads the time.
+#![expect(clippy::disallowed_methods, reason = "the one file that reads clocks")]
 
 use std::time::{Instant as StdInstant, SystemTime};
 

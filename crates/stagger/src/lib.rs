@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+#[cfg(doctest)]
+mod readme;
 mod rng;
 
 pub use clock::Clock;

@@ -3,6 +3,7 @@
 //! Each generator is private to this crate, so drawing changes no number that the host program
 //! sees. The seed comes from the operating system, because fastrand's own is a hash of the time and
 //! the thread, which machines started from one image can share.
+#![expect(clippy::disallowed_methods, reason = "the one file that reads chance")]
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};

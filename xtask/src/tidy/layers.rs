@@ -11,13 +11,15 @@ const CORE: &str = "crates/core/src/";
 
 /// Each module's place: its layer, and the idea it belongs to. Inside one idea all may see all; from
 /// idea to idea, only a lower layer is seen.
-const PLACES: [(&str, u8, &str); 18] = [
+const PLACES: [(&str, u8, &str); 20] = [
     ("time", 0, "words"),
     ("span_text", 0, "words"),
     ("entropy", 0, "words"),
     ("ratio", 0, "words"),
     ("error", 0, "words"),
     ("outcome", 0, "words"),
+    ("slots", 0, "words"),
+    ("factor", 1, "delay"),
     ("hint", 1, "hint"),
     ("classify", 1, "classify"),
     ("backoff", 1, "delay"),

@@ -6,6 +6,7 @@ mod dead;
 mod finding;
 mod front;
 mod layers;
+mod msrv;
 mod names;
 mod paths;
 mod report;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::finding::Finding;
 use super::sizes::Sizes;
 use super::tree::Tree;
-use super::{arrows, clock, dead, front, layers, names, paths};
+use super::{arrows, clock, dead, front, layers, msrv, names, paths};
 use crate::workspace::Package;
 
 /// All checks and what they found.
@@ -37,6 +37,7 @@ impl Report {
             check("dead files", dead::check(sources)),
             check("items on a front page", front::check(sources)),
             check("paths of one machine", paths::check(texts)),
+            check("syntax newer than Rust 1.85 in core and stagger", msrv::check(sources)),
         ];
         Self { sizes, checks }
     }
@@ -44,5 +45,33 @@ impl Report {
     /// Whether nothing was found.
     pub(super) fn is_clean(&self) -> bool {
         self.checks.iter().all(|check| check.findings.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::source::Source;
+
+    fn report(path: &str, text: &str) -> Report {
+        let source = Source::parse(path, text).expect("the fixture is valid");
+        let texts = vec![(path.to_owned(), text.to_owned())];
+        Report::of(&Tree { sources: vec![source], texts }, &[])
+    }
+
+    #[test]
+    fn one_finding_is_enough_to_be_untidy_and_is_shown_with_its_place() {
+        let report = report("crates/sim/src/lib.rs", "mod a;\n\nfn b() { Instant::now(); }\n");
+        assert!(!report.is_clean());
+        let shown = report.to_string();
+        assert!(shown.contains("crates/sim/src/lib.rs:3: Instant::now"), "{shown}");
+        assert!(shown.ends_with("\nnot tidy\n"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_found_is_tidy() {
+        let report = report("crates/sim/src/lib.rs", "//! Doc.\nmod a;\n");
+        assert!(report.is_clean(), "{report}");
+        assert_eq!((report.sizes.files.count, report.sizes.files.max), (1, 2));
     }
 }

@@ -9,7 +9,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:44} {:>6} {:>6} {:>6} {:>6}",
+            "{:48} {:>6} {:>6} {:>6} {:>6}",
             "lines that ship", "count", "med", "p90", "max"
         )?;
         spread(f, "files (aim 120, 300; tripwire 500)", &self.sizes.files)?;
@@ -18,7 +18,7 @@ impl fmt::Display for Report {
             writeln!(f, "  long because: {waived}")?;
         }
         for check in &self.checks {
-            writeln!(f, "{:44} {:>6}", check.name, check.findings.len())?;
+            writeln!(f, "{:48} {:>6}", check.name, check.findings.len())?;
         }
         for check in &self.checks {
             check.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))?;
@@ -29,5 +29,5 @@ impl fmt::Display for Report {
 
 fn spread(f: &mut fmt::Formatter<'_>, name: &str, spread: &Spread) -> fmt::Result {
     let Spread { count, median, p90, max, longest } = spread;
-    writeln!(f, "{name:44} {count:>6} {median:>6} {p90:>6} {max:>6}  {longest}")
+    writeln!(f, "{name:48} {count:>6} {median:>6} {p90:>6} {max:>6}  {longest}")
 }

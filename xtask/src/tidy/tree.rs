@@ -57,3 +57,27 @@ fn is_ours(folder: &Path) -> bool {
     let hidden = name.starts_with('.') && !HIDDEN.contains(&&*name);
     !hidden && name != "target" && !folder.join("CACHEDIR.TAG").exists()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::process;
+
+    use super::*;
+
+    #[test]
+    fn caches_and_hidden_folders_are_not_ours() {
+        let root = env::temp_dir().join(format!("stagger-tidy-{}", process::id()));
+        let files = ["a.rs", ".ci/run", ".git/b.rs", ".idea/c.rs", "built/d.rs", "target/e.rs"];
+        for file in files.iter().chain(&["built/CACHEDIR.TAG"]) {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("it has a folder")).expect("it is ours");
+            fs::write(path, "").expect("it is ours");
+        }
+        let tree = Tree::read(&root).expect("all of it is valid");
+        fs::remove_dir_all(&root).expect("it is ours");
+        let found: Vec<_> = tree.texts.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(found, [".ci/run", "a.rs"]);
+        assert_eq!(tree.sources.len(), 1);
+    }
+}

@@ -139,6 +139,23 @@ impl PolicyBuilder {
         Ok(self.unchecked())
     }
 
+    pub(super) fn of(policy: &Policy) -> Self {
+        Self {
+            backoff: policy.backoff,
+            throttled_backoff: policy.throttled_backoff,
+            max_attempts: policy.limits.max_attempts(),
+            deadline: policy.limits.deadline,
+            attempt_timeout: policy.limits.attempt_timeout,
+            min_attempt_time: policy.limits.min_attempt_time,
+            hints: policy.hints,
+            budget: policy.budget,
+            breaker: policy.breaker,
+            hedge: policy.hedge,
+            wait_for_breaker: policy.wait_for_breaker,
+            pause_when_empty: policy.pause_when_empty,
+        }
+    }
+
     pub(super) fn unchecked(self) -> Policy {
         let limits = Limits {
             max_attempts: self.max_attempts.and_then(NonZeroU32::new),

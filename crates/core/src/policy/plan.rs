@@ -42,6 +42,18 @@ impl Policy {
         PolicyBuilder::default()
     }
 
+    /// A builder that holds the settings of this policy, to change some of them.
+    ///
+    /// ```
+    /// use stagger_core::Policy;
+    /// let patient = Policy::aws_standard_2_1()?.to_builder().max_attempts(5).build()?;
+    /// assert_eq!(patient.limits().max_attempts(), Some(5));
+    /// # Ok::<(), stagger_core::ConfigError>(())
+    /// ```
+    pub fn to_builder(&self) -> PolicyBuilder {
+        PolicyBuilder::of(self)
+    }
+
     /// The delay rule.
     #[must_use]
     pub const fn backoff(&self) -> &Backoff {

@@ -1,6 +1,7 @@
 //! The state of one call, and how it moves.
 
 use super::settle::Settling;
+use super::start::Start;
 use super::{Ask, Attempt, Done, Permit, Saved, Step, Stop, Wait};
 use crate::budget::{BudgetPlan, Charge};
 use crate::entropy::Entropy;
@@ -47,7 +48,7 @@ impl Call {
 /// does not fit (a wake too early, an outcome after the end) changes nothing and repeats the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    pub(super) started: Instant,
+    started: Start,
     /// When the wait ends.
     wake: Instant,
     /// The last delay that was drawn; the base before the first.
@@ -93,7 +94,7 @@ impl Retry {
     #[inline]
     pub fn start(policy: &Policy, call: Call, now: Instant) -> (Self, Step) {
         let mut retry = Self {
-            started: now,
+            started: Start::at(now),
             wake: now,
             prev: policy.backoff().base(),
             hedging: Hedging::plan(policy.hedge(), call.hedge_delay),
@@ -117,20 +118,11 @@ impl Retry {
         outcome: &Outcome,
         entropy: &mut impl Entropy,
     ) -> Step {
-        if !self.is_running() {
-            return self.again(now);
+        // The common end, and the only path whose cost matters: everything else waits anyway.
+        if matches!((self.phase, outcome.verdict), (Phase::Running, Verdict::Ok)) {
+            return self.end(now, Stop::Succeeded, None);
         }
-        self.hedging.settle(now, outcome);
-        match outcome.verdict {
-            Verdict::Ok => self.end(now, Stop::Succeeded, None),
-            Verdict::Cancelled => self.end(now, Stop::Cancelled, None),
-            // One failed copy among several decides nothing, unless it proves that all will fail.
-            verdict if self.hedging.in_flight() > 0 && verdict.is_retryable() => {
-                self.phase = Phase::Running;
-                self.on_wake(policy, now)
-            }
-            _ => self.settle(policy, now, outcome, entropy),
-        }
+        self.on_other_outcome(policy, now, outcome, entropy)
     }
 
     /// The answer to [`Step::Ask`].
@@ -146,8 +138,8 @@ impl Retry {
             (Phase::AskingBreaker, _) => self.end(now, Stop::BreakerOpen, None),
             (Phase::AskingHedgeBudget, Permit::Granted) => self.ask_hedge_breaker(policy, now),
             (Phase::AskingHedgeBreaker, Permit::Granted) => self.launch_copy(policy, now),
-            (Phase::AskingHedgeBudget | Phase::AskingHedgeBreaker, _) => self.no_hedge(now),
-            (Phase::Waiting | Phase::Running | Phase::Ended(_), _) => self.again(now),
+            (Phase::AskingHedgeBudget | Phase::AskingHedgeBreaker, _) => self.no_hedge(policy, now),
+            (Phase::Waiting | Phase::Running | Phase::Ended(_), _) => self.again(policy, now),
         }
     }
 
@@ -155,25 +147,27 @@ impl Retry {
     pub fn on_wake(&mut self, policy: &Policy, now: Instant) -> Step {
         match self.phase {
             Phase::Waiting if now >= self.wake => {
-                let last = policy.limits().last_instant(self.started);
-                if policy.limits().fits(now, last) {
+                if policy.limits().fits(self.elapsed(now)) {
                     self.ask_breaker(policy, now)
                 } else {
                     self.end(now, Stop::DeadlineExceeded, None)
                 }
             }
             Phase::Running if self.hedge_at(policy).is_some_and(|due| due <= now) => {
-                self.ask_hedge_budget(policy, now)
+                if policy.limits().fits(self.elapsed(now)) {
+                    self.ask_hedge_budget(policy, now)
+                } else {
+                    self.no_hedge(policy, now)
+                }
             }
-            Phase::Running => Step::Wait(Wait::Copies { hedge_at: self.hedge_at(policy) }),
-            _ => self.again(now),
+            _ => self.again(policy, now),
         }
     }
 
     /// The caller gave up; nothing follows.
     pub fn cancel(&mut self, now: Instant) -> Step {
         match self.phase {
-            Phase::Ended(_) => self.again(now),
+            Phase::Ended(stop) => Step::Done(self.done(now, stop)),
             _ => self.end(now, Stop::Cancelled, None),
         }
     }
@@ -184,10 +178,17 @@ impl Retry {
         self.attempts
     }
 
-    /// When the call began.
+    /// When the call began; the clock's origin when that was before it, after a resume.
     #[must_use]
-    pub const fn started(&self) -> Instant {
-        self.started
+    pub fn started(&self) -> Instant {
+        self.started.instant()
+    }
+
+    /// The time since the call began, in a process before this one included.
+    #[must_use]
+    #[inline]
+    pub fn elapsed(&self, now: Instant) -> Span {
+        self.started.elapsed(now)
     }
 
     /// The last delay that was drawn.
@@ -202,11 +203,35 @@ impl Retry {
         Saved {
             attempts: self.attempts,
             retries: self.retries,
-            elapsed: now - self.started,
+            elapsed: self.elapsed(now),
             wait: self.wake - now,
             prev: self.prev,
             spent: self.spent.0,
             idempotent: self.idempotent,
+        }
+    }
+
+    #[cold]
+    fn on_other_outcome(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Step {
+        if !self.is_running() {
+            return self.again(policy, now);
+        }
+        self.hedging.settle(now, outcome);
+        match outcome.verdict {
+            Verdict::Ok => self.end(now, Stop::Succeeded, None),
+            Verdict::Cancelled => self.end(now, Stop::Cancelled, None),
+            // One failed copy among several decides nothing, unless it proves that all will fail.
+            verdict if self.hedging.in_flight() > 0 && verdict.is_retryable() => {
+                self.phase = Phase::Running;
+                self.on_wake(policy, now)
+            }
+            _ => self.settle(policy, now, outcome, entropy),
         }
     }
 
@@ -225,7 +250,7 @@ impl Retry {
             }
         }
         match settling.delay(entropy) {
-            Err(stop) => self.end(now, stop, settling.hint()),
+            Err(stop) => self.end(now, stop, outcome.hint.and_then(Hint::span)),
             Ok((own, delay)) => self.back_off(policy, now, outcome, (own, delay)),
         }
     }
@@ -273,8 +298,7 @@ impl Retry {
     }
 
     fn can_wait(&self, policy: &Policy, now: Instant, until: Instant) -> bool {
-        let last = policy.limits().last_instant(self.started);
-        policy.waits_for_breaker() && until > now && policy.limits().fits(until, last)
+        policy.waits_for_breaker() && until > now && policy.limits().fits(self.elapsed(until))
     }
 
     #[inline]
@@ -297,16 +321,18 @@ impl Retry {
 
     #[inline]
     fn attempt(&self, policy: &Policy, now: Instant) -> Attempt {
-        let last = policy.limits().last_instant(self.started);
-        let timeout = policy.limits().attempt_limit(now, last);
+        let timeout = policy.limits().attempt_limit(self.elapsed(now));
         Attempt { number: self.attempts, timeout, remedy: None, hedge_at: self.hedge_at(policy) }
     }
 
-    /// When a further copy may go out: never for a call that must not run twice.
+    /// When a further copy may go out: never for a call that must not run twice, nor so late that
+    /// the deadline would leave it no time.
     #[inline]
     fn hedge_at(&self, policy: &Policy) -> Option<Instant> {
         let next = self.hedging.next()?;
-        (self.idempotent && policy.limits().attempts_left(self.attempts)).then_some(next)
+        let limits = policy.limits();
+        let may = self.idempotent && limits.attempts_left(self.attempts);
+        (may && limits.fits(self.elapsed(next))).then_some(next)
     }
 
     fn ask_hedge_budget(&mut self, policy: &Policy, now: Instant) -> Step {
@@ -326,10 +352,10 @@ impl Retry {
     }
 
     /// A refusal just means no hedge: the copies under way go on.
-    fn no_hedge(&mut self, now: Instant) -> Step {
+    fn no_hedge(&mut self, policy: &Policy, now: Instant) -> Step {
         self.hedging.stop();
         self.phase = Phase::Running;
-        self.again(now)
+        self.again(policy, now)
     }
 
     const fn is_running(&self) -> bool {
@@ -344,18 +370,18 @@ impl Retry {
 
     #[inline]
     fn done(&self, now: Instant, stop: Stop) -> Done {
-        let elapsed = now - self.started;
+        let elapsed = self.elapsed(now);
         Done { stop, attempts: self.attempts, elapsed, hint: None, pause: Span::ZERO }
     }
 
     /// The step that the call is at, for an event that does not fit.
-    fn again(&self, now: Instant) -> Step {
+    fn again(&self, policy: &Policy, now: Instant) -> Step {
         match self.phase {
             Phase::AskingBudget(charge) => Step::Ask(Ask::Budget(charge)),
             Phase::AskingHedgeBudget => Step::Ask(Ask::Budget(Charge::Hedge)),
             Phase::AskingBreaker | Phase::AskingHedgeBreaker => Step::Ask(Ask::Breaker),
             Phase::Waiting => Step::Wait(Wait::Until(self.wake)),
-            Phase::Running => Step::Wait(Wait::Copies { hedge_at: self.hedging.next() }),
+            Phase::Running => Step::Wait(Wait::Copies { hedge_at: self.hedge_at(policy) }),
             Phase::Ended(stop) => Step::Done(self.done(now, stop)),
         }
     }
@@ -363,7 +389,7 @@ impl Retry {
     /// A call that goes on after it was saved: it waits out the rest of its delay.
     pub(super) fn resumed(policy: &Policy, now: Instant, saved: &Saved) -> (Self, Step) {
         let mut retry = Self {
-            started: Instant::from_nanos(now.as_nanos().saturating_sub(saved.elapsed.as_nanos())),
+            started: Start::before(now, saved.elapsed),
             wake: now + saved.wait,
             prev: saved.prev,
             hedging: Hedging::plan(policy.hedge(), None),

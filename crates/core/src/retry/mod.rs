@@ -25,14 +25,17 @@
 
 mod ledger;
 mod machine;
+mod reconnect;
 mod saved;
 mod session;
 mod settle;
+mod start;
 mod step;
 mod stop;
 
 pub use ledger::{Ledger, PlainLedger};
 pub use machine::{Call, Retry};
+pub use reconnect::Reconnect;
 pub use saved::Saved;
 pub use session::{Act, Launched, Session};
 pub use step::{Ask, Attempt, Permit, Step, Wait};

@@ -48,7 +48,7 @@ pub struct Saved {
 impl Saved {
     /// Goes on with the call under `policy`; the time between saving and resuming does not count.
     ///
-    /// A clock whose origin is later than the call's start shortens `elapsed` to what it can name.
+    /// What is left of the deadline is the same on any clock, also on one younger than the call.
     pub fn resume(self, policy: &Policy, now: Instant) -> (Retry, Step) {
         Retry::resumed(policy, now, &self)
     }

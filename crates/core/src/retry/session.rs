@@ -1,12 +1,12 @@
 //! One call with its ledger: the machine's questions answered, what was taken given back.
 
-use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Wait};
+use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Stop, Wait};
 use crate::breaker::{Admission, Report, Ticket};
 use crate::budget::{Paid, Settled};
 use crate::entropy::Entropy;
 use crate::outcome::{Hint, Outcome, Remedy, Verdict};
 use crate::policy::Policy;
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 
 /// A [`Retry`] whose permits come from a [`Ledger`], for drivers that only want to call and wait.
 ///
@@ -28,6 +28,8 @@ pub struct Session<'p> {
     retry: Retry,
     /// A budget grant that no attempt has followed yet.
     granted: Option<Paid>,
+    /// The hint of the last outcome, for ends that the machine decides after it has left it behind.
+    hint: Option<Span>,
     /// Whether the first attempt was made, which may come after a wait for the breaker.
     begun: bool,
 }
@@ -57,6 +59,7 @@ pub struct Launched {
 
 impl<'p> Session<'p> {
     /// Begins a call.
+    #[inline]
     pub fn start(
         policy: &'p Policy,
         ledger: &mut impl Ledger,
@@ -64,12 +67,13 @@ impl<'p> Session<'p> {
         now: Instant,
     ) -> (Self, Act) {
         let (retry, step) = Retry::start(policy, call, now);
-        let mut session = Self { policy, retry, granted: None, begun: false };
+        let mut session = Self { policy, retry, granted: None, hint: None, begun: false };
         let act = session.answer(ledger, now, step);
         (session, act)
     }
 
     /// An attempt settled.
+    #[inline]
     pub fn on_outcome(
         &mut self,
         ledger: &mut impl Ledger,
@@ -79,6 +83,7 @@ impl<'p> Session<'p> {
         entropy: &mut impl Entropy,
     ) -> Act {
         Self::tell(ledger, now, launched, outcome, entropy);
+        self.hint = outcome.hint.and_then(Hint::span);
         let step = self.retry.on_outcome(self.policy, now, outcome, entropy);
         self.answer(ledger, now, step)
     }
@@ -113,6 +118,7 @@ impl<'p> Session<'p> {
 
     /// The ledger hears of an outcome before the machine does, so that the budget that is asked for
     /// the next attempt knows of this one.
+    #[inline]
     fn tell(
         ledger: &mut impl Ledger,
         now: Instant,
@@ -139,42 +145,78 @@ impl<'p> Session<'p> {
     }
 
     /// Answers the machine's questions until it wants something done.
+    #[inline]
     fn answer(&mut self, ledger: &mut impl Ledger, now: Instant, mut step: Step) -> Act {
         let mut ticket = None;
-        loop {
-            let permit = match step {
-                Step::Ask(Ask::Budget(charge)) => {
-                    self.granted = ledger.ask(now, charge);
-                    if self.granted.is_some() { Permit::Granted } else { Permit::Refused }
-                }
-                Step::Ask(Ask::Breaker) => match ledger.admit(now) {
-                    Admission::Admitted(admitted) => {
-                        ticket = Some(admitted);
-                        Permit::Granted
-                    }
-                    Admission::Refused { until } => Permit::RefusedUntil(until),
-                },
-                Step::Call(attempt) => {
-                    self.begin(ledger, now);
-                    return Act::Call(self.launched(attempt, ticket));
-                }
-                Step::Hedge(attempt) => return Act::Hedge(self.launched(attempt, ticket)),
-                Step::Wait(wait) => {
-                    // A grant waits along with its retry, but not with copies: there it was refused.
-                    if matches!(wait, Wait::Copies { .. }) {
-                        self.give_back(ledger, now);
-                    }
-                    return Act::Wait(wait);
-                }
-                Step::Done(done) => {
-                    self.give_back(ledger, now);
-                    return Act::Done(done);
-                }
-            };
+        while let Step::Ask(ask) = step {
+            let permit = self.ask(ledger, now, ask, &mut ticket);
             step = self.retry.on_permit(self.policy, now, permit);
+        }
+        self.act(ledger, now, step, ticket)
+    }
+
+    fn ask(
+        &mut self,
+        ledger: &mut impl Ledger,
+        now: Instant,
+        ask: Ask,
+        ticket: &mut Option<Ticket>,
+    ) -> Permit {
+        match ask {
+            Ask::Budget(charge) => {
+                self.granted = ledger.ask(now, charge);
+                if self.granted.is_some() { Permit::Granted } else { Permit::Refused }
+            }
+            Ask::Breaker => match ledger.admit(now) {
+                Admission::Admitted(admitted) => {
+                    *ticket = Some(admitted);
+                    Permit::Granted
+                }
+                Admission::Refused { until } => Permit::RefusedUntil(until),
+            },
         }
     }
 
+    #[inline]
+    fn act(
+        &mut self,
+        ledger: &mut impl Ledger,
+        now: Instant,
+        step: Step,
+        ticket: Option<Ticket>,
+    ) -> Act {
+        match step {
+            Step::Call(attempt) => {
+                self.begin(ledger, now);
+                Act::Call(self.launched(attempt, ticket))
+            }
+            Step::Hedge(attempt) => Act::Hedge(self.launched(attempt, ticket)),
+            Step::Wait(wait) => {
+                // A grant waits along with its retry, but not with copies: there it was refused.
+                if matches!(wait, Wait::Copies { .. }) {
+                    self.give_back(ledger, now);
+                }
+                Act::Wait(wait)
+            }
+            Step::Done(done) => {
+                self.give_back(ledger, now);
+                Act::Done(Done { hint: self.hint_at(&done), ..done })
+            }
+            // Never reached: `answer` leaves no question open. Waiting for nobody is the harmless reply.
+            Step::Ask(_) => Act::Wait(Wait::Copies { hedge_at: None }),
+        }
+    }
+
+    /// The hint that the caller may reschedule by, when it was a permit or the time that was missing.
+    #[inline]
+    fn hint_at(&self, done: &Done) -> Option<Span> {
+        match done.stop {
+            Stop::BudgetEmpty | Stop::BreakerOpen | Stop::DeadlineExceeded => self.hint,
+            _ => done.hint,
+        }
+    }
+
+    #[inline]
     fn begin(&mut self, ledger: &mut impl Ledger, now: Instant) {
         if !self.begun {
             self.begun = true;
@@ -182,10 +224,12 @@ impl<'p> Session<'p> {
         }
     }
 
+    #[inline]
     fn launched(&mut self, attempt: Attempt, ticket: Option<Ticket>) -> Launched {
         Launched { attempt, ticket, paid: self.granted.take().unwrap_or(Paid::FREE) }
     }
 
+    #[inline]
     fn give_back(&mut self, ledger: &mut impl Ledger, now: Instant) {
         if let Some(paid) = self.granted.take() {
             ledger.refund(now, paid);

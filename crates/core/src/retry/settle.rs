@@ -32,16 +32,8 @@ impl Settling<'_> {
         let may = self.outcome.replayable
             && self.outcome.hint != Some(Hint::Never)
             && (!counted || self.policy.limits().attempts_left(self.call.attempts))
-            && self.fits(self.now);
+            && self.fits(Span::ZERO);
         may.then_some(remedy)
-    }
-
-    /// The span that the server named, for the caller.
-    pub(super) const fn hint(&self) -> Option<Span> {
-        match self.outcome.hint {
-            Some(Hint::AtLeast(span) | Hint::Exactly(span)) => Some(span),
-            Some(Hint::Never) | None => None,
-        }
     }
 
     /// The drawn delay and the delay to wait, or the first reason against a retry.
@@ -52,7 +44,7 @@ impl Settling<'_> {
             return Err(Stop::AttemptsExhausted);
         }
         let (own, delay) = self.draw(entropy);
-        if self.fits(self.now + delay) { Ok((own, delay)) } else { Err(Stop::DeadlineExceeded) }
+        if self.fits(delay) { Ok((own, delay)) } else { Err(Stop::DeadlineExceeded) }
     }
 
     fn check_outcome(&self) -> Result<(), Stop> {
@@ -73,10 +65,10 @@ impl Settling<'_> {
             Some(Hint::AtLeast(span) | Hint::Exactly(span)) if rule.refuses(span) => {
                 Err(Stop::HintTooLong)
             }
-            Some(Hint::AtLeast(span)) if !self.fits(self.now + rule.certain(span)) => {
+            Some(Hint::AtLeast(span)) if !self.fits(rule.certain(span)) => {
                 Err(Stop::HintPastDeadline)
             }
-            Some(Hint::Exactly(span)) if !self.fits(self.now + span) => Err(Stop::HintPastDeadline),
+            Some(Hint::Exactly(span)) if !self.fits(span) => Err(Stop::HintPastDeadline),
             _ => Ok(()),
         }
     }
@@ -91,27 +83,20 @@ impl Settling<'_> {
         let delay = match self.outcome.hint {
             Some(Hint::Exactly(span)) => span,
             Some(Hint::AtLeast(hint)) => {
-                self.policy.hints().delay_within(self.room(), (own, hint), entropy)
+                let room = self.policy.limits().room(self.elapsed());
+                self.policy.hints().delay_within(room, (own, hint), entropy)
             }
             Some(Hint::Never) | None => own,
         };
         (own, delay)
     }
 
-    fn last(&self) -> Instant {
-        self.policy.limits().last_instant(self.call.started)
+    /// Whether an attempt after `delay` has time before the deadline.
+    fn fits(&self, delay: Span) -> bool {
+        self.policy.limits().fits(self.elapsed() + delay)
     }
 
-    fn fits(&self, start: Instant) -> bool {
-        self.policy.limits().fits(start, self.last())
-    }
-
-    /// The longest delay that still leaves time for an attempt.
-    fn room(&self) -> Span {
-        if self.last() == Instant::FAR {
-            return Span::MAX;
-        }
-        let least = self.policy.limits().min_attempt_time().max(Span::from_nanos(1));
-        (self.last() - self.now) - least
+    fn elapsed(&self) -> Span {
+        self.call.elapsed(self.now)
     }
 }

@@ -1,0 +1,145 @@
+//! All headers of a reply to one hint: the first usable source wins.
+
+use alloc::vec::Vec;
+
+use super::{
+    RateLimit, RateLimitPolicy, ResetHeader, WallTime, pushback, rate_limit_hint, rate_limit_reset,
+    reset, retry_after, retry_after_ms,
+};
+use crate::{Hint, Span};
+
+const PUSHBACK: &str = "grpc-retry-pushback-ms";
+/// Hints in milliseconds: OpenAI and others, Azure, AWS.
+const MILLIS: [&str; 3] = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"];
+
+/// Reads the hint in a reply's headers, or trailers, whatever its status.
+///
+/// Sources in their order: `grpc-retry-pushback-ms`; `retry-after-ms` and its kin in ms;
+/// `Retry-After`; `RateLimit` with `RateLimit-Policy`; `x-ratelimit-reset` and its kin. The first
+/// that can be read wins. Within one source the longest of several lines wins, except that two
+/// pushbacks forbid the retry. A reply without any of these headers costs no allocation.
+///
+/// A hint on 2xx or 3xx is no reason to retry; a loop that polls may want it.
+///
+/// ```
+/// use stagger_core::{Hint, Span, hint::HintReader};
+/// let headers = [("Content-Type", &b"text/plain"[..]), ("Retry-After", b"3")];
+/// let hint = HintReader::new().read(headers, None);
+/// assert_eq!(hint, Some(Hint::AtLeast(Span::from_secs(3))));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct HintReader<'r> {
+    pushback: bool,
+    rate_limits: bool,
+    resets: &'r [ResetHeader],
+}
+
+impl Default for HintReader<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'r> HintReader<'r> {
+    /// Reads every source, with the reset headers of [`ResetHeader::COMMON`].
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { pushback: true, rate_limits: true, resets: ResetHeader::COMMON }
+    }
+
+    /// Also or only reads these reset headers, in this order; default [`ResetHeader::COMMON`].
+    ///
+    /// None at all leaves them out: for a server whose numbers nobody can explain.
+    #[must_use]
+    pub const fn with_resets(mut self, resets: &'r [ResetHeader]) -> Self {
+        self.resets = resets;
+        self
+    }
+
+    /// Does not read gRPC's pushback, which can forbid a retry; default is to read it.
+    #[must_use]
+    pub const fn without_pushback(mut self) -> Self {
+        self.pushback = false;
+        self
+    }
+
+    /// Does not read `RateLimit`, which is still a draft; default is to read it.
+    #[must_use]
+    pub const fn without_rate_limits(mut self) -> Self {
+        self.rate_limits = false;
+        self
+    }
+
+    /// The hint in these headers; names in any case, one pair for each field line.
+    ///
+    /// `now` is the wall clock, for dates; the reply's own `Date` is better and wins where present.
+    #[must_use]
+    pub fn read<'h, H>(&self, headers: H, now: Option<WallTime>) -> Option<Hint>
+    where
+        H: IntoIterator<Item = (&'h str, &'h [u8])>,
+        H::IntoIter: Clone,
+    {
+        let fields = Fields(headers.into_iter());
+        let now = fields.date(now);
+        self.pushback
+            .then(|| pushback(fields.lines(PUSHBACK)))
+            .flatten()
+            .or_else(|| self.wait(&fields, now).map(Hint::AtLeast))
+    }
+
+    fn wait<'h, H>(&self, fields: &Fields<H>, now: Option<WallTime>) -> Option<Span>
+    where
+        H: Iterator<Item = (&'h str, &'h [u8])> + Clone,
+    {
+        MILLIS
+            .iter()
+            .find_map(|name| fields.lines(name).filter_map(retry_after_ms).max())
+            .or_else(|| fields.lines("retry-after").filter_map(|v| retry_after(v, now)).max())
+            .or_else(|| self.rate_limits.then(|| fields.rate_limit()).flatten())
+            .or_else(|| self.resets.iter().find_map(|header| fields.reset(header, now)))
+    }
+}
+
+/// A reply's field lines, walked once for each name: replies have few lines.
+struct Fields<H>(H);
+
+impl<'h, H> Fields<H>
+where
+    H: Iterator<Item = (&'h str, &'h [u8])> + Clone,
+{
+    fn lines(&self, name: &str) -> impl Iterator<Item = &'h [u8]> {
+        self.0.clone().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    #[cfg(feature = "http-date")]
+    fn date(&self, now: Option<WallTime>) -> Option<WallTime> {
+        let named = |line| super::http_date(super::blanks::trim(line), now);
+        self.lines("date").find_map(named).or(now)
+    }
+
+    #[cfg(not(feature = "http-date"))]
+    fn date(&self, now: Option<WallTime>) -> Option<WallTime> {
+        now
+    }
+
+    fn rate_limit(&self) -> Option<Span> {
+        let limits = whole(self.lines("ratelimit").map(RateLimit::parse));
+        if limits.is_empty() {
+            return None;
+        }
+        let policies = whole(self.lines("ratelimit-policy").map(RateLimitPolicy::parse));
+        rate_limit_hint(&limits, &policies)
+    }
+
+    fn reset(&self, header: &ResetHeader, now: Option<WallTime>) -> Option<Span> {
+        let read = |line| rate_limit_reset(line, header.meaning, now);
+        let wait = self.lines(header.reset).filter_map(read).max()?;
+        self.lines(header.remaining).all(reset::is_used_up).then_some(wait)
+    }
+}
+
+/// The items of all lines; none when any line is malformed, because lines are one field.
+fn whole<T>(lines: impl Iterator<Item = Option<Vec<T>>>) -> Vec<T> {
+    let lines: Option<Vec<Vec<T>>> = lines.collect();
+    lines.unwrap_or_default().into_iter().flatten().collect()
+}

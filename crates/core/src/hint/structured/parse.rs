@@ -1,0 +1,203 @@
+//! Text to lists, dictionaries and items (RFC 9651 section 4.2).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{BareItem, Dictionary, InnerList, Item, List, Member, Parameters, StructuredError};
+
+type Parsed<T> = Result<T, StructuredError>;
+
+/// Members of a list or a dictionary: what every parser must support (sections 3.1 and 3.2).
+const MAX_MEMBERS: usize = 1024;
+/// Items of an inner list, and parameters: what every parser must support (section 3.1.1, 3.1.2).
+const MAX_INNER: usize = 256;
+
+impl Item {
+    /// Reads a field value that is an item.
+    ///
+    /// # Errors
+    /// When the text is no item, or more follows it.
+    pub fn parse(text: &[u8]) -> Parsed<Self> {
+        Cursor::whole(text, |cursor| cursor.item())
+    }
+}
+
+impl List {
+    /// Reads a field value that is a list; blank text is an empty one.
+    ///
+    /// # Errors
+    /// When the text is no list, or has more than 1024 members.
+    pub fn parse(text: &[u8]) -> Parsed<Self> {
+        Cursor::whole(text, |cursor| {
+            let mut members = Vec::new();
+            cursor.members(|cursor| {
+                members.push(cursor.member()?);
+                Ok(members.len())
+            })?;
+            Ok(Self(members))
+        })
+    }
+}
+
+impl Dictionary {
+    /// Reads a field value that is a dictionary; blank text is an empty one.
+    ///
+    /// # Errors
+    /// When the text is no dictionary, or has more than 1024 keys.
+    pub fn parse(text: &[u8]) -> Parsed<Self> {
+        Cursor::whole(text, |cursor| {
+            let mut dictionary = Self::default();
+            cursor.members(|cursor| {
+                let key = cursor.key()?;
+                dictionary.insert(key, cursor.dictionary_member()?);
+                Ok(dictionary.len())
+            })?;
+            Ok(dictionary)
+        })
+    }
+}
+
+/// A place in the text; parsing only ever moves it ahead.
+pub(super) struct Cursor<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Cursor<'t> {
+    /// Parses all of the text; spaces around do not count.
+    fn whole<T>(text: &'t [u8], parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let mut cursor = Self { text, at: 0 };
+        cursor.skip(b" ");
+        let value = parse(&mut cursor)?;
+        cursor.skip(b" ");
+        match cursor.peek() {
+            None => Ok(value),
+            Some(_) => cursor.fail("the end"),
+        }
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// The next byte, which is then behind.
+    pub(super) fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// Whether `byte` is next; if so it is then behind.
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// The longest run of bytes that `belongs`.
+    pub(super) fn take_while(&mut self, belongs: impl Fn(u8) -> bool) -> &'t [u8] {
+        let rest = &self.text[self.at..];
+        let length = rest.iter().position(|&b| !belongs(b)).unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    pub(super) fn fail<T>(&self, expected: &'static str) -> Parsed<T> {
+        Err(StructuredError::parse(self.at, expected))
+    }
+
+    fn skip(&mut self, blanks: &[u8]) {
+        self.take_while(|b| blanks.contains(&b));
+    }
+
+    /// Members with commas between them; `parse` answers how many there are by now.
+    fn members(&mut self, mut parse: impl FnMut(&mut Self) -> Parsed<usize>) -> Parsed<()> {
+        while self.peek().is_some() {
+            if parse(self)? > MAX_MEMBERS {
+                return self.fail("at most 1024 members");
+            }
+            self.skip(b" \t");
+            if self.peek().is_none() {
+                break;
+            }
+            if !self.eat(b',') {
+                return self.fail("a comma");
+            }
+            self.skip(b" \t");
+            if self.peek().is_none() {
+                return self.fail("a member after the comma");
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&mut self) -> Parsed<Member> {
+        if self.eat(b'(') {
+            self.inner_list().map(Member::InnerList)
+        } else {
+            self.item().map(Member::Item)
+        }
+    }
+
+    /// What follows a key: `=` and a member, or nothing, which means true.
+    fn dictionary_member(&mut self) -> Parsed<Member> {
+        if self.eat(b'=') {
+            return self.member();
+        }
+        let parameters = self.parameters()?;
+        Ok(Member::Item(Item { value: BareItem::Boolean(true), parameters }))
+    }
+
+    /// What follows an opening parenthesis.
+    fn inner_list(&mut self) -> Parsed<InnerList> {
+        let mut items = Vec::new();
+        loop {
+            self.skip(b" ");
+            if self.eat(b')') {
+                return Ok(InnerList { items, parameters: self.parameters()? });
+            }
+            if items.len() == MAX_INNER {
+                return self.fail("at most 256 items in parentheses");
+            }
+            items.push(self.item()?);
+            if !matches!(self.peek(), Some(b' ' | b')')) {
+                return self.fail("a space or the closing parenthesis");
+            }
+        }
+    }
+
+    fn item(&mut self) -> Parsed<Item> {
+        Ok(Item { value: self.bare_item()?, parameters: self.parameters()? })
+    }
+
+    fn parameters(&mut self) -> Parsed<Parameters> {
+        let mut parameters = Parameters::default();
+        while self.eat(b';') {
+            self.skip(b" ");
+            let key = self.key()?;
+            let value = if self.eat(b'=') { self.bare_item()? } else { BareItem::Boolean(true) };
+            parameters.insert(key, value);
+            if parameters.len() > MAX_INNER {
+                return self.fail("at most 256 parameters");
+            }
+        }
+        Ok(parameters)
+    }
+
+    fn key(&mut self) -> Parsed<String> {
+        if !self.peek().is_some_and(starts_key) {
+            return self.fail("a key");
+        }
+        Ok(self.take_while(continues_key).iter().map(|&b| char::from(b)).collect())
+    }
+}
+
+/// Whether a key may begin with this byte.
+pub(super) fn starts_key(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte == b'*'
+}
+
+/// Whether a key may go on with this byte.
+pub(super) fn continues_key(byte: u8) -> bool {
+    starts_key(byte) || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')
+}
