@@ -22,11 +22,11 @@ Examples:
   stagger storm --up-at 1s --law none,full      a longer outage, two laws
   stagger storm tutorial                        a much-copied experiment, and why it cannot be so
   stagger storm poisson --format csv            steady traffic, as figures for a spreadsheet
-  stagger storm --law full --callers 1000000 --runs 1";
+  stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
 
 /// Retries that do not stampede.
 #[derive(Debug, Parser)]
-#[command(name = "stagger", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "stagger", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,
