@@ -44,11 +44,12 @@ fn the_entry_that_names_the_method_wins_over_its_service_and_that_over_the_defau
     .unwrap();
     for (path, attempts) in [
         ("/a.B/Get", 4),
-        ("a.B/Get", 4),
         ("/a.B/List", 3),
         ("/a.B/get", 3),
         ("/a.C/Get", 3),
         ("/a/Get", 2),
+        ("/a.B/", 3),
+        ("//", 2),
         ("", 2),
     ] {
         let policy = config.method(path).unwrap();

@@ -7,7 +7,7 @@ use policies::any_policy;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
-use stagger_core::budget::{BudgetPlan, Charge, Floor, TokenPlan, WindowPlan};
+use stagger_core::budget::{BudgetPlan, Floor, TokenPlan, WindowPlan};
 use stagger_core::{Backoff, HintRule, Jitter, LongHint, Policy, Ratio, Span};
 
 fn read(text: &str) -> Policy {
@@ -137,8 +137,6 @@ fn the_presets_survive() {
     for policy in [Policy::aws_standard_2_0().unwrap(), Policy::aws_standard_2_1().unwrap()] {
         let text = toml::to_string(&policy).unwrap();
         assert_eq!(read(&text), policy, "{text}");
-        let BudgetPlan::Tokens(plan) = read(&text).budget().to_owned() else { panic!("tokens") };
-        assert!(plan.cost(Charge::Throttled) == 5);
     }
 }
 

@@ -18,7 +18,8 @@ use crate::time::Span;
 /// How the calls of one method are retried or hedged.
 ///
 /// The method's `timeout` is the policy's deadline. A method with neither `retryPolicy` nor
-/// `hedgingPolicy` gets one attempt. Without `retryThrottling` the budget is unlimited, as in gRPC.
+/// `hedgingPolicy` gets one attempt. Listing a code says that such calls may be repeated, so they start
+/// with [`Call::idempotent`](crate::retry::Call::idempotent). Without `retryThrottling` the budget is unlimited, as in gRPC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MethodPolicy {
     policy: Policy,

@@ -6,24 +6,19 @@ use serde::Deserialize;
 
 use crate::error::ConfigError;
 
-/// What an entry is for: one method, all of a service, or everything.
+/// The name of the entry that is for everything.
+const DEFAULT: &str = "//";
+
+/// What an entry is for, as a path: `/service/method`, `/service/` for all of a service, or `//`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "NameText")]
-pub(super) struct Name {
-    service: String,
-    method: String,
-}
+pub(super) struct Name(pub(super) String);
 
-impl Name {
-    /// The names that a path such as `/package.Service/Method` answers to, the closest first
-    /// (gRFC A2 and doc/service_config.md: the method, its service, the default).
-    pub(super) fn of(path: &str) -> [Self; 3] {
-        let path = path.strip_prefix('/').unwrap_or(path);
-        let (service, method) = path.rsplit_once('/').unwrap_or((path, ""));
-        let name =
-            |service: &str, method: &str| Self { service: service.into(), method: method.into() };
-        [name(service, method), name(service, ""), name("", "")]
-    }
+/// The names that a path such as `/package.Service/Method` answers to, the closest first: the
+/// method, its service, the default (gRPC's service_config.proto).
+pub(super) fn names_of(path: &str) -> impl Iterator<Item = &str> {
+    let service = path.rfind('/').and_then(|slash| path.get(..=slash));
+    [Some(path), service, Some(DEFAULT)].into_iter().flatten()
 }
 
 #[derive(Deserialize)]
@@ -35,19 +30,14 @@ struct NameText {
 impl TryFrom<NameText> for Name {
     type Error = ConfigError;
 
+    /// An empty part, a null and a missing one are the same (service_config.proto).
     fn try_from(text: NameText) -> Result<Self, ConfigError> {
         let service = text.service.unwrap_or_default();
         let method = text.method.unwrap_or_default();
         if service.is_empty() && !method.is_empty() {
-            let bound = "left out when name.service is";
+            let bound = "left out where the service is";
             return Err(ConfigError::new("methodConfig.name.method", method, bound));
         }
-        Ok(Self { service, method })
-    }
-}
-
-impl core::fmt::Display for Name {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "/{}/{}", self.service, self.method)
+        Ok(Self(alloc::format!("/{service}/{method}")))
     }
 }

@@ -1,13 +1,13 @@
 //! The whole service config, and which entry a method gets.
 
 use alloc::collections::BTreeMap;
-use alloc::string::ToString;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
 
 use super::method::Method;
-use super::name::Name;
+use super::name::names_of;
 use super::{MethodPolicy, RetryThrottling};
 use crate::budget::{BudgetPlan, ThrottlePlan};
 use crate::error::ConfigError;
@@ -17,14 +17,22 @@ const DEFAULT_LIMIT: u32 = 5;
 
 /// The retry, hedging and throttling parts of a gRPC service config.
 ///
-/// See the [module](self) for an example.
+/// ```
+/// use stagger_core::service_config::ServiceConfig;
+/// let config: ServiceConfig = serde_json::from_str(r#"{
+///     "methodConfig": [{ "name": [{}], "hedgingPolicy": { "maxAttempts": 9 } }]
+/// }"#)?;
+/// let method = config.method("/store.Orders/Get").expect("the default entry");
+/// assert_eq!(method.policy().hedge().map(|plan| plan.copies()), Some(5));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "ServiceText")]
 pub struct ServiceConfig {
     methods: Vec<Method>,
     throttling: Option<RetryThrottling>,
-    /// The methods as policies, under the client's limit of the moment.
-    policies: BTreeMap<Name, MethodPolicy>,
+    /// The entries as policies by their names, under the client's limit of the moment.
+    policies: BTreeMap<String, MethodPolicy>,
 }
 
 impl ServiceConfig {
@@ -44,7 +52,7 @@ impl ServiceConfig {
     /// that names the method, or else its service, or else everything; `None` without such an entry.
     #[must_use]
     pub fn method(&self, path: &str) -> Option<&MethodPolicy> {
-        Name::of(path).iter().find_map(|name| self.policies.get(name))
+        names_of(path).find_map(|name| self.policies.get(name))
     }
 
     /// The budget that all methods share, if the service throttles retries.
@@ -63,9 +71,9 @@ impl ServiceConfig {
         for method in &methods {
             let policy = method.policy(limit, budget)?;
             for name in &method.names {
-                if policies.insert(name.clone(), policy).is_some() {
+                if policies.insert(name.0.clone(), policy).is_some() {
                     let bound = "named by one entry only";
-                    return Err(ConfigError::new("methodConfig.name", name.to_string(), bound));
+                    return Err(ConfigError::new("methodConfig.name", &name.0, bound));
                 }
             }
         }

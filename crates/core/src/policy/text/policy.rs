@@ -14,6 +14,18 @@ use crate::limits::Limits;
 use crate::policy::{HintRule, Policy};
 
 written_as!(
+    /// From any self-describing format. The keys are those of the builders, each part a table.
+    ///
+    /// ```
+    /// use stagger_core::{Policy, Span};
+    /// let policy: Policy = toml::from_str("
+    ///     backoff = { base = '50ms', cap = '5s' }
+    ///     limits = { max_attempts = 4, deadline = '30s' }
+    ///     budget.window = { ratio = 0.2 }
+    /// ")?;
+    /// assert_eq!(policy.limits().deadline(), Some(Span::from_secs(30)));
+    /// # Ok::<(), toml::de::Error>(())
+    /// ```
     Policy,
     PolicyText,
     "the tables backoff, throttled_backoff, limits, hints, budget, breaker, hedge and on_refusal"

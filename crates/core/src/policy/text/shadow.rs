@@ -5,7 +5,7 @@
 /// The derive's own `try_from` would have to stand on the type itself, and so name the shadow where
 /// the arrows of this crate do not allow it.
 macro_rules! written_as {
-    ($real:ty, $text:ty, $how:literal) => {
+    ($(#[$doc:meta])* $real:ty, $text:ty, $how:literal) => {
         impl serde::Serialize for $real {
             #[doc = concat!("Writes ", $how, ".")]
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -13,6 +13,7 @@ macro_rules! written_as {
             }
         }
 
+        $(#[$doc])*
         impl<'de> serde::Deserialize<'de> for $real {
             #[doc = concat!("Reads ", $how, ". Missing keys take their defaults, unknown keys are refused.")]
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
