@@ -34,6 +34,8 @@ pub use factor::Factor;
 pub use jitter::Jitter;
 pub use limits::Limits;
 pub use outcome::{Cause, Hint, Outcome, Remedy, Verdict};
+#[cfg(feature = "serde")]
+pub use policy::service_config;
 pub use policy::{HintRule, LongHint, Policy, PolicyBuilder};
 pub use ratio::Ratio;
 pub use span_text::ParseSpanError;

@@ -71,6 +71,78 @@ impl BreakerPlan {
         ramp: None,
     };
 
+    /// The calls it judges by.
+    #[must_use]
+    pub const fn window(&self) -> WindowKind {
+        self.window
+    }
+
+    /// The share of failures that opens it, unless that rule is off.
+    #[must_use]
+    pub const fn ratio(&self) -> Option<Ratio> {
+        self.rules.ratio
+    }
+
+    /// Below this many calls in the window no share opens it.
+    #[must_use]
+    pub const fn minimum_calls(&self) -> u32 {
+        self.rules.minimum_calls
+    }
+
+    /// The failures in a row that open it, if that rule is on.
+    #[must_use]
+    pub const fn consecutive(&self) -> Option<u32> {
+        self.rules.consecutive
+    }
+
+    /// From where on a call is slow, and the share of slow calls that opens it, if that rule is on.
+    #[must_use]
+    pub fn slow_calls(&self) -> Option<(Span, Ratio)> {
+        self.rules.slow.map(|slow| (slow.after, slow.ratio))
+    }
+
+    /// Whether a throttled call counts as a failure.
+    #[must_use]
+    pub const fn throttled_fails(&self) -> bool {
+        self.throttled_fails
+    }
+
+    /// How long it opens at first, before the upward spread.
+    #[must_use]
+    pub const fn open_time(&self) -> Span {
+        self.open_time
+    }
+
+    /// What a failed probe multiplies the open time by.
+    #[must_use]
+    pub const fn open_factor(&self) -> Ratio {
+        self.open_factor
+    }
+
+    /// How far the open time grows, before the upward spread.
+    #[must_use]
+    pub const fn open_cap(&self) -> Span {
+        self.open_cap
+    }
+
+    /// Probes admitted when half-open.
+    #[must_use]
+    pub const fn probes(&self) -> u32 {
+        self.probes
+    }
+
+    /// How long a probe may hold its place; the open time of the moment when `None`.
+    #[must_use]
+    pub const fn lease(&self) -> Option<Span> {
+        self.lease
+    }
+
+    /// The share that is admitted right after closing and the time until all are, if there is a ramp.
+    #[must_use]
+    pub fn ramp(&self) -> Option<(Ratio, Span)> {
+        self.ramp.map(|ramp| (ramp.from, ramp.over))
+    }
+
     /// What a report counts as; `None` when it says nothing about the server.
     #[inline]
     pub(super) fn judge(&self, report: Report, latency: Span) -> Option<Call> {

@@ -72,6 +72,12 @@ impl HedgePlan {
         self.copies
     }
 
+    /// The quantile of the latencies that a call waits for, unless its delay is fixed.
+    #[must_use]
+    pub const fn latency_quantile(&self) -> Option<Ratio> {
+        self.quantile
+    }
+
     /// Whether [`delay`](Self::delay) reads latencies, so that they are worth keeping.
     #[must_use]
     pub const fn is_measured(&self) -> bool {

@@ -4,6 +4,10 @@ mod builder;
 mod hints;
 mod plan;
 mod preset;
+#[cfg(feature = "serde")]
+pub mod service_config;
+#[cfg(feature = "serde")]
+mod text;
 
 pub use builder::PolicyBuilder;
 pub use hints::{HintRule, LongHint};

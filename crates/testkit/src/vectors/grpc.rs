@@ -1,8 +1,164 @@
-//! TODO doc.
+//! gRPC: what a service config may say, the cap of its attempts, and grpc-go's sequence of retries.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use stagger_core::classify::Code;
+use stagger_core::retry::{Act, Call, PlainLedger, Session, Wait};
+use stagger_core::service_config::{
+    HedgingPolicy, MethodPolicy, RetryPolicy, RetryThrottling, ServiceConfig,
+};
+use stagger_core::{Instant, Outcome};
 
 use super::Suite;
 
+const VALIDATION: &str = include_str!("../../../../vectors/grpc/service-config-validation.json");
+const SEQUENCE: &str = include_str!("../../../../vectors/grpc/retry-sequence.json");
+
+/// The method of all these configs.
+const METHOD: &str = "/grpc.testing.TestService/EmptyCall";
+
 /// Runs the vectors of this file.
 pub(super) fn run() -> Vec<Suite> {
-    Vec::new()
+    let file: Validation = serde_json::from_str(VALIDATION).expect("the vector file is valid JSON");
+    vec![
+        validation::<RetryPolicy>("retryPolicy", file.retry_policy),
+        validation::<HedgingPolicy>("hedgingPolicy", file.hedging_policy),
+        validation::<RetryThrottling>("retryThrottling", file.retry_throttling),
+        caps(&file.max_attempts_cap),
+        sequence(),
+    ]
+}
+
+#[derive(Deserialize)]
+struct Validation {
+    #[serde(rename = "retryPolicy")]
+    retry_policy: Vec<Row>,
+    #[serde(rename = "hedgingPolicy")]
+    hedging_policy: Vec<Row>,
+    #[serde(rename = "retryThrottling")]
+    retry_throttling: Vec<Row>,
+    max_attempts_cap: Vec<Cap>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    config: Value,
+    valid: bool,
+    source: String,
+}
+
+fn validation<T: DeserializeOwned>(list: &str, rows: Vec<Row>) -> Suite {
+    let mut suite = Suite::new(format!("grpc/service-config-validation.json: {list}"));
+    for row in rows {
+        let got = serde_json::from_value::<T>(row.config).is_ok();
+        suite.check(format!("{} ({})", row.name, row.source), &got, &row.valid);
+    }
+    suite
+}
+
+#[derive(Deserialize)]
+struct Cap {
+    service: u32,
+    client_option: i32,
+    effective: u32,
+}
+
+fn caps(rows: &[Cap]) -> Suite {
+    let mut suite = Suite::new("grpc/service-config-validation.json: max_attempts_cap");
+    for row in rows {
+        let config = retrying(row.service, "UNAVAILABLE");
+        // A limit below 2 means the default, and so does a negative one.
+        let limit = u32::try_from(row.client_option).unwrap_or(0);
+        let config = config.with_max_attempts(limit).expect("the config is valid");
+        let got = method(&config).policy().limits().max_attempts();
+        let name = format!("service {}, client {}", row.service, row.client_option);
+        suite.check(name, &got, &Some(row.effective));
+    }
+    suite
+}
+
+#[derive(Deserialize)]
+struct Sequence {
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    code: String,
+    last_call: u32,
+}
+
+fn sequence() -> Suite {
+    let file: Sequence = serde_json::from_str(SEQUENCE).expect("the vector file is valid JSON");
+    let config = retrying(4, "ALREADY_EXISTS");
+    let mut client = Client { method: *method(&config), next_call: 0 };
+    let mut suite = Suite::new("grpc/retry-sequence.json");
+    for (n, step) in file.steps.iter().enumerate() {
+        let got = (client.call().name(), client.next_call - 1);
+        suite.check(format!("step {n}"), &got, &(step.code.as_str(), step.last_call));
+    }
+    suite
+}
+
+/// The client of the test, and the server that it calls.
+struct Client {
+    method: MethodPolicy,
+    next_call: u32,
+}
+
+impl Client {
+    /// One call with its retries; answers its final code.
+    fn call(&mut self) -> Code {
+        let policy = *self.method.policy();
+        let mut ledger = PlainLedger::new(&policy);
+        let mut now = Instant::ORIGIN;
+        let mut last = Code::Ok;
+        let (mut session, mut act) = Session::start(&policy, &mut ledger, Call::idempotent(), now);
+        loop {
+            act = match act {
+                Act::Call(launched) | Act::Hedge(launched) => {
+                    last = self.answer();
+                    let outcome: Outcome = self.method.classify(last);
+                    session.on_outcome(&mut ledger, now, launched, &outcome, &mut || 0)
+                }
+                Act::Wait(Wait::Until(wake)) => {
+                    now = wake;
+                    session.on_wake(&mut ledger, now)
+                }
+                Act::Wait(Wait::Copies { .. }) | Act::Done(_) => return last,
+            };
+        }
+    }
+
+    /// The server's answers, as the file's note numbers them; the file has them in words only.
+    fn answer(&mut self) -> Code {
+        let call = self.next_call;
+        self.next_call += 1;
+        match call {
+            0 | 2 | 5 => Code::Ok,
+            6 | 8 | 11 => Code::Internal,
+            _ => Code::AlreadyExists,
+        }
+    }
+}
+
+fn retrying(max_attempts: u32, code: &str) -> ServiceConfig {
+    let config = json!({ "methodConfig": [{
+        "name": [{ "service": "grpc.testing.TestService" }],
+        "waitForReady": true,
+        "retryPolicy": {
+            "maxAttempts": max_attempts,
+            "initialBackoff": "0.01s",
+            "maxBackoff": "0.01s",
+            "backoffMultiplier": 1.0,
+            "retryableStatusCodes": [code],
+        },
+    }] });
+    serde_json::from_value(config).expect("a valid service config")
+}
+
+fn method(config: &ServiceConfig) -> &MethodPolicy {
+    config.method(METHOD).expect("the service has an entry")
 }

@@ -1,0 +1,126 @@
+//! One entry of `methodConfig`, and the policy that it comes to.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+
+use super::duration::duration;
+use super::name::Name;
+use super::{HedgingPolicy, RetryPolicy};
+use crate::budget::BudgetPlan;
+use crate::classify::{Code, CodeSet, classify_grpc};
+use crate::error::ConfigError;
+use crate::outcome::Outcome;
+use crate::policy::Policy;
+use crate::time::Span;
+
+/// How the calls of one method are retried or hedged.
+///
+/// The method's `timeout` is the policy's deadline. A method with neither `retryPolicy` nor
+/// `hedgingPolicy` gets one attempt. Listing a code says that such calls may be repeated, so they start
+/// with [`Call::idempotent`](crate::retry::Call::idempotent). Without `retryThrottling` the budget is unlimited, as in gRPC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MethodPolicy {
+    policy: Policy,
+    codes: CodeSet,
+}
+
+impl MethodPolicy {
+    /// Limits, delays, budget and hedging.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The codes that are retried, or after which the other copies go on.
+    #[must_use]
+    pub const fn codes(&self) -> CodeSet {
+        self.codes
+    }
+
+    /// What a status means for this method.
+    #[must_use]
+    pub fn classify(&self, code: Code) -> Outcome {
+        classify_grpc(code, Some(self.codes))
+    }
+}
+
+/// An entry of `methodConfig`, checked.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "MethodText")]
+pub(super) struct Method {
+    pub(super) names: Vec<Name>,
+    timeout: Option<Span>,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    Once,
+    Retry(RetryPolicy),
+    Hedge(HedgingPolicy),
+}
+
+impl Method {
+    /// The entry as a policy of at most `limit` attempts.
+    pub(super) fn policy(
+        &self,
+        limit: u32,
+        budget: BudgetPlan,
+    ) -> Result<MethodPolicy, ConfigError> {
+        let mut builder = Policy::builder().budget(budget);
+        if let Some(timeout) = self.timeout {
+            builder = builder.deadline(timeout);
+        }
+        let codes = match &self.rule {
+            Rule::Once => {
+                builder = builder.max_attempts(1);
+                CodeSet::EMPTY
+            }
+            Rule::Retry(retry) => {
+                let attempts = retry.max_attempts().min(limit);
+                builder = builder.backoff(*retry.backoff()).max_attempts(attempts);
+                retry.codes()
+            }
+            Rule::Hedge(hedging) => {
+                let plan = hedging.plan(limit)?;
+                builder = builder.max_attempts(plan.copies()).hedge(plan);
+                hedging.codes()
+            }
+        };
+        Ok(MethodPolicy { policy: builder.build()?, codes })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MethodText {
+    #[serde(default)]
+    name: Vec<Name>,
+    timeout: Option<String>,
+    retry_policy: Option<RetryPolicy>,
+    hedging_policy: Option<HedgingPolicy>,
+}
+
+impl TryFrom<MethodText> for Method {
+    type Error = ConfigError;
+
+    fn try_from(text: MethodText) -> Result<Self, ConfigError> {
+        let rule = match (text.retry_policy, text.hedging_policy) {
+            (None, None) => Rule::Once,
+            (Some(retry), None) => Rule::Retry(retry),
+            (None, Some(hedging)) => Rule::Hedge(hedging),
+            (Some(_), Some(_)) => {
+                let bound = "left out when retryPolicy is given";
+                return Err(ConfigError::new("methodConfig.hedgingPolicy", "given", bound));
+            }
+        };
+        let timeout = text.timeout.map(|text| duration("methodConfig.timeout", &text));
+        let timeout = timeout.transpose()?;
+        if timeout.is_some_and(Span::is_zero) {
+            return Err(ConfigError::new("methodConfig.timeout", "\"0s\"", "above \"0s\""));
+        }
+        Ok(Self { names: text.name, timeout, rule })
+    }
+}

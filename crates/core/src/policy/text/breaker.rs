@@ -1,0 +1,127 @@
+//! `[breaker]`: when it opens, for how long, and how it closes again.
+
+use serde::{Deserialize, Serialize};
+
+use super::number::{count, share};
+use super::shadow::written_as;
+use super::trip::{RatioText, TripWindow};
+use crate::breaker::{BreakerPlan, BreakerPlanBuilder, WindowKind};
+use crate::error::ConfigError;
+use crate::ratio::Ratio;
+use crate::time::Span;
+
+written_as!(
+    BreakerPlan,
+    BreakerText,
+    "the table of a breaker: window, ratio, minimum_calls, open_time and the rest"
+);
+
+/// What a ramp is when only one half of it is written: a tenth at first, all after 10 s.
+const RAMP: (Ratio, Span) = (Ratio::from_percent(10), Span::from_secs(10));
+
+#[derive(Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct BreakerText {
+    window: TripWindow,
+    ratio: RatioText,
+    minimum_calls: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consecutive: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow_after: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    throttled_fails: bool,
+    open_time: Span,
+    open_factor: f64,
+    open_cap: Span,
+    probes: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ramp_from: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ramp_time: Option<Span>,
+}
+
+impl Default for BreakerText {
+    fn default() -> Self {
+        BreakerPlan::default().into()
+    }
+}
+
+impl From<BreakerPlan> for BreakerText {
+    fn from(plan: BreakerPlan) -> Self {
+        Self {
+            window: plan.window().into(),
+            ratio: RatioText(plan.ratio().map(Ratio::as_f64)),
+            minimum_calls: i64::from(plan.minimum_calls()),
+            consecutive: plan.consecutive().map(i64::from),
+            slow_after: plan.slow_calls().map(|(after, _)| after),
+            slow_ratio: plan.slow_calls().map(|(_, ratio)| ratio.as_f64()),
+            throttled_fails: plan.throttled_fails(),
+            open_time: plan.open_time(),
+            open_factor: plan.open_factor().as_f64(),
+            open_cap: plan.open_cap(),
+            probes: i64::from(plan.probes()),
+            lease: plan.lease(),
+            ramp_from: plan.ramp().map(|(from, _)| from.as_f64()),
+            ramp_time: plan.ramp().map(|(_, time)| time),
+        }
+    }
+}
+
+impl TryFrom<BreakerText> for BreakerPlan {
+    type Error = ConfigError;
+
+    fn try_from(text: BreakerText) -> Result<Self, ConfigError> {
+        let ratio = text.ratio.0.map(|ratio| share("breaker.ratio", ratio)).transpose()?;
+        let consecutive = text.consecutive.map(|n| count("breaker.consecutive", n)).transpose()?;
+        let builder = Self::builder()
+            .window(text.window()?)
+            .ratio(ratio)
+            .minimum_calls(count("breaker.minimum_calls", text.minimum_calls)?)
+            .consecutive(consecutive)
+            .throttled_fails(text.throttled_fails)
+            .open_time(text.open_time)
+            .open_factor(share("breaker.open_factor", text.open_factor)?)
+            .open_cap(text.open_cap)
+            .probes(count("breaker.probes", text.probes)?)
+            .lease(text.lease);
+        text.ramp(text.slow_calls(builder)?)?.build()
+    }
+}
+
+impl BreakerText {
+    fn window(&self) -> Result<WindowKind, ConfigError> {
+        Ok(match self.window {
+            TripWindow::Time(span) => WindowKind::Time(span),
+            TripWindow::Calls(calls) => WindowKind::Calls(count("breaker.window", calls)?),
+        })
+    }
+
+    /// Both halves of the slow-call rule, or neither: nobody can guess what is slow, or too much.
+    fn slow_calls(&self, builder: BreakerPlanBuilder) -> Result<BreakerPlanBuilder, ConfigError> {
+        let lone = |field, other: &str| {
+            let bound = alloc::format!("set together with breaker.{other}");
+            Err(ConfigError::new(field, "nothing", bound))
+        };
+        match (self.slow_after, self.slow_ratio) {
+            (Some(after), Some(ratio)) => {
+                Ok(builder.slow_calls(after, share("breaker.slow_ratio", ratio)?))
+            }
+            (Some(_), None) => lone("breaker.slow_ratio", "slow_after"),
+            (None, Some(_)) => lone("breaker.slow_after", "slow_ratio"),
+            (None, None) => Ok(builder),
+        }
+    }
+
+    fn ramp(&self, builder: BreakerPlanBuilder) -> Result<BreakerPlanBuilder, ConfigError> {
+        if self.ramp_from.is_none() && self.ramp_time.is_none() {
+            return Ok(builder);
+        }
+        let from = self.ramp_from.map(|from| share("breaker.ramp_from", from)).transpose()?;
+        Ok(builder.ramp(from.unwrap_or(RAMP.0), self.ramp_time.unwrap_or(RAMP.1)))
+    }
+}

@@ -1,0 +1,57 @@
+//! `[hints]`: how far the server's hints are obeyed.
+
+use serde::{Deserialize, Serialize};
+
+use super::number::share;
+use super::shadow::written_as;
+use crate::error::ConfigError;
+use crate::policy::{HintRule, LongHint};
+use crate::time::Span;
+
+written_as!(HintRule, HintsText, "the table of the hint rule: max, spread, long");
+
+#[derive(Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct HintsText {
+    max: Span,
+    spread: f64,
+    long: LongText,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LongText {
+    Stop,
+    Shorten,
+    OwnDelayPlus(Span),
+}
+
+impl Default for HintsText {
+    fn default() -> Self {
+        HintRule::default().into()
+    }
+}
+
+impl From<HintRule> for HintsText {
+    fn from(rule: HintRule) -> Self {
+        let long = match rule.long() {
+            LongHint::Stop => LongText::Stop,
+            LongHint::Shorten => LongText::Shorten,
+            LongHint::OwnDelayPlus(more) => LongText::OwnDelayPlus(more),
+        };
+        Self { max: rule.max(), spread: rule.spread().as_f64(), long }
+    }
+}
+
+impl TryFrom<HintsText> for HintRule {
+    type Error = ConfigError;
+
+    fn try_from(text: HintsText) -> Result<Self, ConfigError> {
+        let long = match text.long {
+            LongText::Stop => LongHint::Stop,
+            LongText::Shorten => LongHint::Shorten,
+            LongText::OwnDelayPlus(more) => LongHint::OwnDelayPlus(more),
+        };
+        Self::new(text.max, share("hints.spread", text.spread)?, long)
+    }
+}
