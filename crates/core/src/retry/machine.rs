@@ -75,15 +75,24 @@ enum Phase {
     Ended(Stop),
 }
 
-/// Which of the things that a call may do once it has done: remedies, and one free retry.
+/// What a call may use up once: remedies, one free retry, and the server's welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Spent(u8);
 
 impl Spent {
     const FREE_RETRY: u8 = 128;
+    /// One copy was told never to come back, while others were still under way.
+    const WELCOME: u8 = 64;
+
+    /// Only while saved: an attempt was under way.
+    const UNDER_WAY: u8 = 32;
+
+    const fn is_used(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
 
     const fn first_use(&mut self, bit: u8) -> bool {
-        let fresh = self.0 & bit == 0;
+        let fresh = !self.is_used(bit);
         self.0 |= bit;
         fresh
     }
@@ -127,8 +136,14 @@ impl Retry {
             Verdict::Cancelled => self.end(now, Stop::Cancelled, None),
             // One failed copy among several decides nothing, unless it proves that all will fail.
             verdict if self.hedging.in_flight() > 0 && verdict.is_retryable() => {
+                if outcome.hint == Some(Hint::Never) {
+                    self.spent.first_use(Spent::WELCOME);
+                }
                 self.phase = Phase::Running;
                 self.on_wake(policy, now)
+            }
+            _ if self.spent.is_used(Spent::WELCOME) => {
+                self.settle(policy, now, &outcome.with_hint(Hint::Never), entropy)
             }
             _ => self.settle(policy, now, outcome, entropy),
         }
@@ -209,13 +224,14 @@ impl Retry {
     /// The call as it stands at `now`.
     #[must_use]
     pub fn save(&self, now: Instant) -> Saved {
+        let under_way = if self.is_running() { Spent::UNDER_WAY } else { 0 };
         Saved {
             attempts: self.attempts,
             retries: self.retries,
             elapsed: self.elapsed(now),
             wait: self.wake - now,
             prev: self.prev,
-            spent: self.spent.0,
+            spent: self.spent.0 | under_way,
             idempotent: self.idempotent,
         }
     }
@@ -385,7 +401,20 @@ impl Retry {
             remedy: None,
             idempotent: saved.idempotent,
         };
-        let step = if now < retry.wake { retry.wait() } else { retry.on_wake(policy, now) };
+        let step = retry.go_on(policy, now);
         (retry, step)
+    }
+
+    /// The first step after a resume. The outcome of an attempt that was under way is lost: it may
+    /// have been the last one, or one that must not happen twice.
+    fn go_on(&mut self, policy: &Policy, now: Instant) -> Step {
+        if self.spent.is_used(Spent::UNDER_WAY) && !self.idempotent {
+            return self.end(now, Stop::NotIdempotent, None);
+        }
+        self.spent.0 &= !Spent::UNDER_WAY;
+        if !policy.limits().attempts_left(self.attempts) {
+            return self.end(now, Stop::AttemptsExhausted, None);
+        }
+        if now < self.wake { self.wait() } else { self.on_wake(policy, now) }
     }
 }
