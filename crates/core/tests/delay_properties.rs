@@ -122,16 +122,16 @@ proptest! {
 }
 
 /// Draws for the distribution tests: 20 000 put the test's resolution at 1.4 %.
-const DRAWS: usize = 20_000;
+const DRAWS: u32 = 20_000;
 
 /// The largest distance between the drawn shares and those of `U[lo, hi]` (Kolmogorov-Smirnov).
 fn distance(mut delays: Vec<Span>, lo: Span, hi: Span) -> f64 {
     delays.sort_unstable();
     let width = (hi - lo).as_secs_f64();
-    let n = delays.len() as f64;
-    let steps = delays.iter().enumerate().map(|(i, delay)| {
+    let n = f64::from(DRAWS);
+    let steps = (0..DRAWS).zip(&delays).map(|(i, delay)| {
         let uniform = (*delay - lo).as_secs_f64() / width;
-        (uniform - i as f64 / n).abs().max(((i + 1) as f64 / n - uniform).abs())
+        (uniform - f64::from(i) / n).abs().max((f64::from(i + 1) / n - uniform).abs())
     });
     steps.fold(0.0, f64::max)
 }
@@ -148,7 +148,7 @@ fn delays_are_uniform_over_their_formula() {
         (Jitter::Symmetric(fifth), 4, millis(6_400), millis(9_600)),
         (Jitter::Decorrelated, 1, millis(1_000), millis(3_000)),
     ];
-    let critical = 1.95 / (DRAWS as f64).sqrt(); // alpha = 0.001
+    let critical = 1.95 / f64::from(DRAWS).sqrt(); // alpha = 0.001
     for (n, (law, k, lo, hi)) in (0..).zip(laws) {
         let rule = doubling(law);
         let mut entropy = Mix::new(n);
@@ -172,18 +172,18 @@ fn doubling(law: Jitter) -> Backoff {
 }
 
 /// How many of `DRAWS` callers sit exactly on the cap at retry 12.
-fn on_the_cap(law: Jitter) -> usize {
+fn on_the_cap(law: Jitter) -> u32 {
     let rule = doubling(law);
     let mut entropy = Mix::new(2015);
     let twelfth = |_| (1..=12).fold(SECOND, |prev, k| rule.delay(k, prev, &mut entropy));
-    (0..DRAWS).map(twelfth).filter(|delay| *delay == MINUTE).count()
+    (0..DRAWS).map(twelfth).map(|delay| u32::from(delay == MINUTE)).sum()
 }
 
 // Brooker's 2015 formula clamps after the draw, so that a herd gathers on the cap.
 #[test]
 fn a_third_of_the_callers_sat_exactly_on_the_cap() {
-    let got = on_the_cap(Jitter::DecorrelatedClamped) as f64;
-    let (n, share) = (DRAWS as f64, 0.29);
+    let got = f64::from(on_the_cap(Jitter::DecorrelatedClamped));
+    let (n, share) = (f64::from(DRAWS), 0.29);
     let deviation = (n * share * (1.0 - share)).sqrt();
     assert!((got - n * share).abs() < 3.0 * deviation, "{got} of {n}");
     assert_eq!(on_the_cap(Jitter::Decorrelated), 0);
