@@ -1,5 +1,7 @@
 //! How long to wait before retry k: an envelope, a cap, and a jitter law.
 
+use core::fmt;
+
 use crate::entropy::Entropy;
 use crate::error::ConfigError;
 use crate::factor::Factor;
@@ -16,6 +18,17 @@ pub enum Envelope {
     Linear,
     /// `min(cap, base * factor^(k-1))`.
     Exponential(Factor),
+}
+
+impl fmt::Display for Envelope {
+    /// As a policy text names it: `constant`, `linear`, `exponential with factor 2`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant => f.write_str("constant"),
+            Self::Linear => f.write_str("linear"),
+            Self::Exponential(factor) => write!(f, "exponential with factor {factor}"),
+        }
+    }
 }
 
 /// How many previous delays the next decorrelated delay may reach: the formula's own 3.

@@ -75,15 +75,21 @@ enum Phase {
     Ended(Stop),
 }
 
-/// Which of the things that a call may do once it has done: remedies, and one free retry.
+/// What a call may use up once: remedies, one free retry, and the server's welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Spent(u8);
 
 impl Spent {
     const FREE_RETRY: u8 = 128;
+    /// One copy was told never to come back, while others were still under way.
+    const WELCOME: u8 = 64;
+
+    const fn is_used(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
 
     const fn first_use(&mut self, bit: u8) -> bool {
-        let fresh = self.0 & bit == 0;
+        let fresh = !self.is_used(bit);
         self.0 |= bit;
         fresh
     }
@@ -207,6 +213,7 @@ impl Retry {
             wait: self.wake - now,
             prev: self.prev,
             spent: self.spent.0,
+            under_way: self.is_running(),
             idempotent: self.idempotent,
         }
     }
@@ -228,8 +235,14 @@ impl Retry {
             Verdict::Cancelled => self.end(now, Stop::Cancelled, None),
             // One failed copy among several decides nothing, unless it proves that all will fail.
             verdict if self.hedging.in_flight() > 0 && verdict.is_retryable() => {
+                if outcome.hint == Some(Hint::Never) {
+                    self.spent.first_use(Spent::WELCOME);
+                }
                 self.phase = Phase::Running;
                 self.on_wake(policy, now)
+            }
+            _ if self.spent.is_used(Spent::WELCOME) => {
+                self.settle(policy, now, &outcome.with_hint(Hint::Never), entropy)
             }
             _ => self.settle(policy, now, outcome, entropy),
         }
@@ -400,7 +413,19 @@ impl Retry {
             remedy: None,
             idempotent: saved.idempotent,
         };
-        let step = if now < retry.wake { retry.wait() } else { retry.on_wake(policy, now) };
+        let step = retry.go_on(policy, now, saved.under_way);
         (retry, step)
+    }
+
+    /// The first step after a resume. The outcome of an attempt that was under way is lost: it may
+    /// have been the last one, or one that must not happen twice.
+    fn go_on(&mut self, policy: &Policy, now: Instant, under_way: bool) -> Step {
+        if under_way && !self.idempotent {
+            return self.end(now, Stop::NotIdempotent, None);
+        }
+        if !policy.limits().attempts_left(self.attempts) {
+            return self.end(now, Stop::AttemptsExhausted, None);
+        }
+        if now < self.wake { self.wait() } else { self.on_wake(policy, now) }
     }
 }

@@ -6,8 +6,9 @@ use crate::time::{Instant, Span};
 
 /// The state of a call relative to the moment it was saved, so that it outlives the clock it ran on.
 ///
-/// An attempt that was under way counts as made; its outcome is lost, so the resumed call goes
-/// straight on to the next attempt. Whoever resumes must therefore know that the call is idempotent.
+/// An attempt that was under way counts as made, and its outcome is lost. The resumed call goes
+/// straight on to the next attempt if there is one left, unless the call is not idempotent: then it
+/// ends, because the server may have acted on it.
 ///
 /// ```
 /// use stagger_core::retry::{Call, Retry, Step};
@@ -39,8 +40,10 @@ pub struct Saved {
     pub wait: Span,
     /// The last delay that was drawn.
     pub prev: Span,
-    /// Which remedies, and whether the one free retry, are used up.
+    /// Flags: which remedies and whether the one free retry are used up, and the like.
     pub spent: u8,
+    /// Whether an attempt was under way, so that its outcome is lost.
+    pub under_way: bool,
     /// Whether the call may be repeated.
     pub idempotent: bool,
 }

@@ -1,0 +1,11 @@
+//! One call, step by step: the retry machine, its session and its ledger.
+
+mod cases;
+mod destinations;
+mod hedging;
+mod order;
+mod random;
+mod reconnect;
+mod remedies;
+mod saved;
+mod script;

@@ -1,0 +1,371 @@
+//! No order of events, no time and no policy makes a call panic, run too often, or keep a permit.
+
+use proptest::prelude::*;
+use stagger_core::breaker::{Admission, Breaker, BreakerPlan, Report, Ticket};
+use stagger_core::budget::{Charge, Paid, Settled, TokenPlan};
+use stagger_core::hedge::HedgePlan;
+use stagger_core::retry::{Act, Call, Done, Launched, Ledger, Permit, Retry, Session, Step, Wait};
+use stagger_core::{
+    Backoff, Cause, Entropy, Hint, HintRule, Instant, Jitter, LongHint, Outcome, Policy, Ratio,
+    Remedy, Span, Verdict,
+};
+use stagger_testkit::Mix;
+
+/// What happens to a call, at what time, in what order.
+#[derive(Clone, Debug)]
+enum Event {
+    Settle(Outcome),
+    Abandon,
+    Wake,
+    Cancel,
+    /// The clock moves on, or back.
+    Time(i64),
+    Permit(Permit),
+}
+
+fn any_span() -> impl Strategy<Value = Span> {
+    prop_oneof![3 => 0..20_000_000_000_u64, 1 => 0..10_u64, 1 => any::<u64>()]
+        .prop_map(Span::from_nanos)
+}
+
+fn any_hint() -> impl Strategy<Value = Hint> {
+    prop_oneof![
+        any_span().prop_map(Hint::AtLeast),
+        any_span().prop_map(Hint::Exactly),
+        Just(Hint::Never)
+    ]
+}
+
+fn any_outcome() -> impl Strategy<Value = Outcome> {
+    let verdicts = [
+        Verdict::Transient,
+        Verdict::Transient,
+        Verdict::Throttled,
+        Verdict::Unprocessed,
+        Verdict::Permanent,
+        Verdict::Cancelled,
+        Verdict::Ok,
+    ];
+    let causes = [Cause::Reply, Cause::Timeout, Cause::Transport];
+    let remedies = [
+        Remedy::FreshConnection,
+        Remedy::WithoutEarlyData,
+        Remedy::RefreshAuth,
+        Remedy::Transparent,
+    ];
+    let remedy = proptest::option::weighted(0.2, proptest::sample::select(remedies.to_vec()));
+    (
+        proptest::sample::select(verdicts.to_vec()),
+        proptest::sample::select(causes.to_vec()),
+        proptest::option::weighted(0.2, any_hint()),
+        remedy,
+        proptest::bool::weighted(0.95),
+    )
+        .prop_map(|(verdict, cause, hint, remedy, replayable)| {
+            let mut outcome = Outcome::new(verdict).with_cause(cause);
+            (outcome.hint, outcome.remedy, outcome.replayable) = (hint, remedy, replayable);
+            outcome
+        })
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        8 => any_outcome().prop_map(Event::Settle),
+        1 => Just(Event::Abandon),
+        8 => Just(Event::Wake),
+        1 => Just(Event::Cancel),
+        6 => (-2_000_000_000..40_000_000_000_i64).prop_map(Event::Time),
+        1 => any::<i64>().prop_map(Event::Time),
+        8 => Just(Event::Permit(Permit::Granted)),
+        1 => Just(Event::Permit(Permit::Refused)),
+        1 => any::<u64>().prop_map(|n| Event::Permit(Permit::RefusedUntil(Instant::from_nanos(n)))),
+    ]
+}
+
+fn any_backoff() -> impl Strategy<Value = Backoff> {
+    let laws = [Jitter::None, Jitter::Full, Jitter::Equal, Jitter::Decorrelated];
+    (any_span(), any_span(), proptest::sample::select(laws.to_vec())).prop_map(|(a, b, law)| {
+        let base = a.min(b).max(Span::from_nanos(1));
+        let rule = Backoff::exponential(base, a.max(b).max(base)).expect("in order");
+        rule.with_jitter(law).expect("a law without ratio")
+    })
+}
+
+fn any_hint_rule() -> impl Strategy<Value = HintRule> {
+    let long = prop_oneof![
+        Just(LongHint::Stop),
+        Just(LongHint::Shorten),
+        any_span().prop_map(LongHint::OwnDelayPlus)
+    ];
+    (any_span(), 0..=100_u32, long).prop_map(|(max, spread, long)| {
+        HintRule::new(max, Ratio::from_percent(spread), long).expect("a spread of at most one")
+    })
+}
+
+fn any_policy() -> impl Strategy<Value = Policy> {
+    let limits = (
+        proptest::option::of(1..7_u32),
+        proptest::option::of(any_span()),
+        proptest::option::of(any_span()),
+        any_span(),
+    );
+    let hedge = proptest::option::of((0..3_600_u64, 2..=5_u32));
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let backoffs = (any_backoff(), proptest::option::of(any_backoff()));
+    (backoffs, limits, any_hint_rule(), hedge, flags).prop_filter_map(
+        "limits that fit each other",
+        |((backoff, throttled), (attempts, deadline, timeout, least), hints, hedge, flags)| {
+            let (budget, breaker, waits, pauses) = flags;
+            let mut policy = Policy::builder()
+                .backoff(backoff)
+                .hints(hints)
+                .wait_for_breaker(waits)
+                .pause_when_empty(pauses)
+                .unlimited_attempts();
+            if let Some(rule) = throttled {
+                policy = policy.throttled_backoff(rule);
+            }
+            if let Some(n) = attempts {
+                policy = policy.max_attempts(n);
+            }
+            if let Some(limit) = deadline {
+                policy = policy.deadline(limit).min_attempt_time(least);
+            }
+            if let Some(limit) = timeout {
+                policy = policy.attempt_timeout(limit);
+            }
+            if !budget {
+                policy = policy.budget(stagger_core::budget::BudgetPlan::Unlimited);
+            }
+            if breaker {
+                policy = policy.breaker(BreakerPlan::default());
+            }
+            if let Some((secs, copies)) = hedge {
+                policy = policy.hedge(HedgePlan::fixed(Span::from_secs(secs), copies).ok()?);
+            }
+            policy.build().ok()
+        },
+    )
+}
+
+/// The clock after a step in either direction.
+fn step(now: Instant, nanos: i64) -> Instant {
+    Instant::from_nanos(now.as_nanos().saturating_add_signed(nanos))
+}
+
+/// A ledger that answers at random and remembers what it granted.
+struct Recording {
+    chance: Mix,
+    /// Grants that no attempt has followed and nobody has given back.
+    held: u32,
+    /// Whether an attempt is about to give back what it was launched with.
+    cancelling: bool,
+    first: u32,
+}
+
+impl Recording {
+    fn says_yes(&mut self) -> bool {
+        self.chance.next_u64() % 4 != 0
+    }
+}
+
+impl Ledger for Recording {
+    fn on_first(&mut self, _now: Instant) {
+        self.first += 1;
+    }
+
+    fn ask(&mut self, _now: Instant, _charge: Charge) -> Option<Paid> {
+        assert_eq!(self.held, 0, "a grant is still held");
+        self.says_yes().then(|| {
+            self.held += 1;
+            let plan = TokenPlan::new(1, 1).expect("within bounds");
+            plan.ask(plan.start(), Charge::Retry).expect("it is full").0
+        })
+    }
+
+    fn refund(&mut self, _now: Instant, _paid: Paid) {
+        if core::mem::take(&mut self.cancelling) {
+            return;
+        }
+        self.held = self.held.checked_sub(1).expect("given back once");
+    }
+
+    fn on_settled(&mut self, _now: Instant, _settled: Settled) {}
+
+    fn admit(&mut self, now: Instant) -> Admission {
+        if self.says_yes() {
+            return Breaker::new(BreakerPlan::default()).admit(now);
+        }
+        Admission::Refused { until: now + Span::from_nanos(self.chance.next_u64() % 5_000_000_000) }
+    }
+
+    fn report(&mut self, _: Instant, _: Ticket, _: Report, _: &mut dyn Entropy) {}
+}
+
+/// A session with everything that must hold of it.
+struct Watched<'p> {
+    policy: &'p Policy,
+    call: Call,
+    ledger: Recording,
+    under_way: Vec<Launched>,
+    done: Option<Done>,
+    wait: Option<Instant>,
+}
+
+impl<'p> Watched<'p> {
+    fn start(policy: &'p Policy, call: Call, seed: u64, now: Instant) -> (Self, Session<'p>) {
+        let ledger = Recording { chance: Mix::new(seed), held: 0, cancelling: false, first: 0 };
+        let mut watched =
+            Self { policy, call, ledger, under_way: Vec::new(), done: None, wait: None };
+        let (session, act) = Session::start(policy, &mut watched.ledger, call, now);
+        watched.check(&session, now, act, true);
+        (watched, session)
+    }
+
+    fn happen(&mut self, session: &mut Session<'p>, now: Instant, event: &Event, chance: &mut Mix) {
+        let mut decides = false;
+        let act = match event {
+            Event::Settle(outcome) => {
+                let Some(launched) = self.under_way.pop() else { return };
+                self.ledger.cancelling = outcome.verdict == Verdict::Cancelled;
+                decides = true;
+                session.on_outcome(&mut self.ledger, now, launched, outcome, chance)
+            }
+            Event::Abandon if self.done.is_some() => {
+                let Some(launched) = self.under_way.pop() else { return };
+                self.ledger.cancelling = true;
+                return Session::abandon(&mut self.ledger, now, launched, chance);
+            }
+            Event::Wake => {
+                let act = session.on_wake(&mut self.ledger, now);
+                let due = self.wait.is_some_and(|wake| wake <= now);
+                assert!(!due || act != self.wait.map(|t| Act::Wait(Wait::Until(t))).expect("due"));
+                act
+            }
+            Event::Cancel => session.cancel(&mut self.ledger, now),
+            Event::Abandon | Event::Time(_) | Event::Permit(_) => return,
+        };
+        self.check(session, now, act, decides);
+    }
+
+    fn check(&mut self, session: &Session<'p>, now: Instant, act: Act, decides: bool) {
+        if let Some(done) = self.done {
+            assert!(matches!(act, Act::Done(again) if again.stop == done.stop), "{act:?}");
+        }
+        self.wait = None;
+        match act {
+            Act::Call(launched) => {
+                assert!(self.policy.hedge().is_some() || self.under_way.is_empty(), "two at once");
+                // Whoever hears of a new attempt drops the copies of the one before.
+                self.under_way.clear();
+                self.launched(launched);
+            }
+            Act::Hedge(launched) => {
+                assert!(self.call.idempotent && !self.under_way.is_empty());
+                self.launched(launched);
+            }
+            Act::Wait(Wait::Until(wake)) => {
+                assert!(!decides || wake >= now, "a wait in the past");
+                self.wait = Some(wake);
+            }
+            Act::Wait(Wait::Copies { .. }) => {
+                assert_eq!(self.ledger.held, 0, "a refused copy keeps no grant");
+            }
+            Act::Done(done) => {
+                assert_eq!(self.ledger.held, 0, "a grant that no attempt followed");
+                self.done.get_or_insert(done);
+            }
+        }
+        let attempts = session.retry().attempts();
+        assert!(self.policy.limits().max_attempts().is_none_or(|max| attempts <= max));
+        assert!(self.ledger.first <= 1);
+    }
+
+    fn launched(&mut self, launched: Launched) {
+        self.ledger.held = 0;
+        let limits = self.policy.limits();
+        for limit in [limits.attempt_timeout(), limits.deadline()].into_iter().flatten() {
+            assert!(launched.attempt.timeout.is_some_and(|timeout| timeout <= limit));
+        }
+        self.under_way.push(launched);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn some_order_of_events_broke_a_session(
+        policy in any_policy(), idempotent: bool, begun in any_span(), seed: u64,
+        events in proptest::collection::vec(any_event(), 1..80),
+    ) {
+        let call = if idempotent { Call::idempotent() } else { Call::once() };
+        let mut now = Instant::ORIGIN + begun;
+        let (mut watched, mut session) = Watched::start(&policy, call, seed, now);
+        let mut chance = Mix::new(seed);
+        for event in &events {
+            if let Event::Time(nanos) = event {
+                now = step(now, *nanos);
+            }
+            watched.happen(&mut session, now, event, &mut chance);
+        }
+    }
+
+    #[test]
+    fn some_order_of_events_broke_the_machine(
+        policy in any_policy(), idempotent: bool, begun in any_span(), seed: u64,
+        events in proptest::collection::vec(any_event(), 1..80),
+    ) {
+        let call = if idempotent { Call::idempotent() } else { Call::once() };
+        let mut now = Instant::ORIGIN + begun;
+        let (mut retry, _) = Retry::start(&policy, call, now);
+        let mut chance = Mix::new(seed);
+        let mut ended = None;
+        for event in &events {
+            let answer = match event {
+                Event::Settle(outcome) => retry.on_outcome(&policy, now, outcome, &mut chance),
+                Event::Wake => retry.on_wake(&policy, now),
+                Event::Cancel => retry.cancel(now),
+                Event::Permit(permit) => retry.on_permit(&policy, now, *permit),
+                Event::Time(nanos) => {
+                    now = step(now, *nanos);
+                    continue;
+                }
+                Event::Abandon => {
+                    // The process ends, and another goes on.
+                    let step;
+                    (retry, step) = retry.save(now).resume(&policy, now);
+                    ended = None;
+                    step
+                }
+            };
+            if let Step::Done(done) = answer {
+                prop_assert_eq!(*ended.get_or_insert(done.stop), done.stop);
+            } else {
+                prop_assert!(ended.is_none(), "{:?} after the end", answer);
+            }
+            prop_assert!(policy.limits().max_attempts().is_none_or(|max| retry.attempts() <= max));
+        }
+    }
+
+    #[test]
+    fn a_call_never_ended(policy in any_policy(), seed: u64, outcomes in proptest::collection::vec(any_outcome(), 1..9)) {
+        let mut now = Instant::ORIGIN;
+        let (mut watched, mut session) = Watched::start(&policy, Call::idempotent(), seed, now);
+        let mut chance = Mix::new(seed);
+        for outcome in outcomes.iter().cycle().take(2_000) {
+            if watched.done.is_some() {
+                return Ok(());
+            }
+            if let Some(wake) = watched.wait {
+                now = wake;
+                watched.happen(&mut session, now, &Event::Wake, &mut chance);
+            } else {
+                now = now + Span::from_millis(10);
+                watched.happen(&mut session, now, &Event::Settle(*outcome), &mut chance);
+            }
+        }
+        // Without a limit on attempts a long deadline leaves room for many of them.
+        prop_assert!(policy.limits().max_attempts().is_none());
+    }
+}
