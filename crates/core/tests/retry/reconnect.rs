@@ -16,6 +16,7 @@ fn for_five_minutes() -> Policy {
 fn flap(link: &mut Reconnect, policy: &Policy, now: &mut Instant, life: Span) -> (Vec<Span>, Stop) {
     let mut delays = Vec::new();
     loop {
+        assert!(delays.len() < 100, "redialled for ever");
         link.on_up(*now);
         *now = *now + life;
         match link.on_down(policy, *now, &mut highest()) {
