@@ -6,9 +6,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use stagger_core::hint::{HintReader, WallTime, retry_after, retry_after_ms};
-use stagger_core::{Hint, Span};
+use stagger_core::{Hint, Policy, Span};
 
 use super::Suite;
+use crate::lowest;
 
 const NOT_SHORTENED: &str =
     "reading does not shorten a hint; the policy refuses what is longer than max_hint";
@@ -75,22 +76,16 @@ fn azure(file: File) -> Suite {
     suite
 }
 
+/// The delay of the AWS preset, whose rule for hints is the one of the file.
 fn botocore(file: File) -> Suite {
     let mut suite = Suite::new("retry-after/botocore-x-amz-retry-after.json");
-    let own = Span::from_millis(50);
+    let policy = Policy::aws_standard_2_1().expect("the preset is valid");
+    let own = policy.backoff().ceiling(1);
     for case in file.cases {
         let value = case.value.unwrap_or_default();
         let hint = retry_after_ms(value.as_bytes());
-        let got = own.max(hint.unwrap_or_default());
-        let theirs = span(case.delay.expect("a row with a delay"));
-        match hint {
-            Some(hint) if hint > own + Span::from_secs(5) => suite.differ(
-                &value,
-                (&got, &Span::from_millis(value.parse().unwrap_or(0)), &theirs),
-                "botocore cuts the hint to its own delay + 5 s; shortening is an option of the policy",
-            ),
-            _ => suite.check(value, &got, &theirs),
-        }
+        let got = hint.map_or(own, |hint| policy.hints().delay(own, hint, &mut lowest()));
+        suite.check(value, &got, &span(case.delay.expect("a row with a delay")));
     }
     suite
 }
