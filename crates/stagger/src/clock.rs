@@ -1,40 +1,164 @@
-//! The clock: the only file that reads the time.
+//! Time: the only file that reads a clock or waits.
 #![expect(clippy::disallowed_methods, reason = "the one file that reads clocks")]
 
-use std::time::{Instant as StdInstant, SystemTime};
+use std::future::Future;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant as StdInstant, SystemTime};
 
 use stagger_core::{Instant, Span};
 
-/// A monotonic clock that counts from its own start.
+use crate::run::Cancel;
+
+/// A monotonic clock.
 ///
-/// Copies share the origin; instants of clocks that were started apart must not be compared.
-///
-/// ```
-/// let clock = stagger::Clock::start();
-/// let copy = clock;
-/// assert!(copy.now() <= clock.now());
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    origin: StdInstant,
+/// All clocks of one [`Retrier`](crate::Retrier), and of retriers that share a ledger, must count
+/// from the same origin: [`StdTime`] and `TokioTime` do.
+pub trait Clock {
+    /// The time since the clock's origin.
+    fn now(&self) -> Instant;
 }
 
-impl Clock {
-    /// A clock whose origin is now.
-    #[must_use]
-    pub fn start() -> Self {
-        Self { origin: StdInstant::now() }
-    }
+/// A clock that async code can wait by; what a runtime has to bring.
+///
+/// Any `Fn(Duration) -> impl Future<Output = ()>` is one, with [`StdTime`] as its clock, so the
+/// timer of any runtime fits. Where the standard library has no clock (wasm in a browser), a type of
+/// your own brings both.
+///
+/// ```
+/// # use std::{future, time::Duration};
+/// use stagger::{Policy, Retrier};
+/// # fn timer_of_your_runtime(_: Duration) -> future::Ready<()> { future::ready(()) }
+/// let retrier = Retrier::new(Policy::default(), |delay: Duration| timer_of_your_runtime(delay));
+/// assert_eq!(retrier.policy(), &Policy::default());
+/// ```
+pub trait Sleep: Clock {
+    /// Ready when the time has passed. Dropping it ends the wait.
+    type Timer: Future<Output = ()>;
 
-    /// The time since the origin.
-    #[must_use]
-    pub fn now(&self) -> Instant {
-        Instant::ORIGIN + Span::from(self.origin.elapsed())
-    }
+    /// A timer that ends `span` from now, or a little later. One that ends early is started again
+    /// for the rest.
+    fn sleep(&self, span: Span) -> Self::Timer;
+}
 
+/// A clock that a thread can wait by.
+pub trait Pause: Clock {
+    /// Returns after `span`, or soon after `cancel` was called, within 50 ms.
+    fn pause(&self, span: Span, cancel: Option<&Cancel>);
+}
+
+/// The time of the standard library. Threads can wait by it; for async code a runtime brings its own.
+///
+/// It counts from one origin for the whole process, so that its instants can be compared wherever
+/// they were read.
+///
+/// ```
+/// use stagger::{Clock, StdTime};
+/// let before = StdTime.now();
+/// assert!(before <= StdTime.now());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StdTime;
+
+impl StdTime {
     /// The wall clock, for reading HTTP-dates only: it can jump, so no wait is measured by it.
     #[must_use]
     pub fn wall() -> SystemTime {
         SystemTime::now()
+    }
+}
+
+impl Clock for StdTime {
+    fn now(&self) -> Instant {
+        since_origin(StdInstant::now())
+    }
+}
+
+impl Pause for StdTime {
+    fn pause(&self, span: Span, cancel: Option<&Cancel>) {
+        match cancel {
+            Some(cancel) => cancel.wait(span),
+            None => std::thread::sleep(span.to_duration()),
+        }
+    }
+}
+
+/// The time of tokio's runtime, which its tests can pause (`tokio::time::pause`).
+///
+/// ```
+/// use stagger::{Clock, Policy, Retrier, Span, TokioTime};
+/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+/// let start = TokioTime.now();
+/// tokio::time::advance(std::time::Duration::from_secs(5)).await;
+/// assert_eq!(TokioTime.now() - start, Span::from_secs(5));
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[cfg(feature = "tokio")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokioTime;
+
+#[cfg(feature = "tokio")]
+impl Clock for TokioTime {
+    fn now(&self) -> Instant {
+        since_origin(tokio::time::Instant::now().into_std())
+    }
+}
+
+#[cfg(feature = "tokio")]
+impl Sleep for TokioTime {
+    type Timer = tokio::time::Sleep;
+
+    fn sleep(&self, span: Span) -> Self::Timer {
+        tokio::time::sleep(span.to_duration())
+    }
+}
+
+impl<F, T> Clock for F
+where
+    F: Fn(Duration) -> T,
+    T: Future<Output = ()>,
+{
+    fn now(&self) -> Instant {
+        StdTime.now()
+    }
+}
+
+impl<F, T> Sleep for F
+where
+    F: Fn(Duration) -> T,
+    T: Future<Output = ()>,
+{
+    type Timer = T;
+
+    fn sleep(&self, span: Span) -> T {
+        self(span.to_duration())
+    }
+}
+
+/// What lies before the first reading: a runtime whose paused clock is older than that must not
+/// read as "no time passes". A day is longer than any test runs.
+const HEADROOM: Span = Span::from_secs(24 * 60 * 60);
+
+/// The first reading is the origin of the process, less the headroom.
+fn since_origin(at: StdInstant) -> Instant {
+    static FIRST: OnceLock<StdInstant> = OnceLock::new();
+    let first = *FIRST.get_or_init(StdInstant::now);
+    let headroom = Instant::ORIGIN + HEADROOM;
+    match at.checked_duration_since(first) {
+        Some(later) => headroom + Span::from(later),
+        None => Instant::ORIGIN + (HEADROOM - Span::from(first.duration_since(at))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_paused_before_the_first_reading_still_runs() {
+        let older = StdInstant::now();
+        let _first = StdTime.now();
+        let step = Duration::from_nanos(1);
+        assert_eq!(since_origin(older + step) - since_origin(older), Span::from_nanos(1));
     }
 }

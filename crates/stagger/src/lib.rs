@@ -1,24 +1,21 @@
-//! Retries that do not stampede: one policy for backoff, jitter, budgets, breakers and server hints.
-//!
-//! The engine decides and this crate acts: it brings the clock and the chance.
-//!
-//! ```
-//! use stagger::{Clock, Entropy, OsEntropy, Span};
-//! let clock = Clock::start();
-//! let before = clock.now();
-//! let delay = OsEntropy.draw(Span::ZERO, Span::from_secs(10));
-//! assert!(delay <= Span::from_secs(10));
-//! assert!(clock.now() >= before);
-//! ```
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clock;
 #[cfg(doctest)]
 mod readme;
 mod rng;
+mod run;
 
-pub use clock::Clock;
+#[cfg(feature = "tokio")]
+pub use clock::TokioTime;
+pub use clock::{Clock, Pause, Sleep, StdTime};
 pub use rng::{OsEntropy, Rng};
+pub use run::{
+    AttemptInfo, ByError, ByResult, ByType, Cancel, Classify, Error, History, Judge, LocalLedger,
+    Report, Retrier, RetryIf, Run, Settled,
+};
 // All of the engine, so that its words have one path here and none can be forgotten.
 #[doc(inline)]
 pub use stagger_core::*;

@@ -1,0 +1,93 @@
+//! The async drivers: poll the attempt, wait, and ask the session what follows.
+
+use std::future::Future;
+use std::pin::pin;
+
+use stagger_core::Verdict;
+use stagger_core::retry::Ledger;
+
+use super::classify::TIMED_OUT;
+use super::judge::Judge;
+use super::live::{Live, Next};
+use super::past::Past;
+use super::watch::Watch;
+use super::{AttemptInfo, Error, Run};
+use crate::clock::Sleep;
+
+/// The loop, for both kinds of operation: one that lends makes the future of every caller lend, and
+/// then it is not seen to be `Send` where another would be.
+///
+/// The block captures its variables as they are: arguments of an async fn would be stored twice.
+macro_rules! drive {
+    ($run:expr, |$info:ident, $previous:ident| $attempt:expr) => {{
+        let Run { retrier, mut judge, idempotent, report, cancel: _ } = $run;
+        let mut live = Live::new(retrier, idempotent);
+        let mut past = Past::new(report);
+        async move {
+            let mut next = live.begin(past.is_reported());
+            loop {
+                next = match next {
+                    Next::Call(turn) => {
+                        let ($info, $previous) = (turn.info, past.error());
+                        let result = Watch::new(&mut live, pin!($attempt)).await;
+                        let outcome = result.as_ref().map_or(TIMED_OUT, |r| judge.judge(r));
+                        match result {
+                            Some(Ok(value))
+                                if outcome.verdict == Verdict::Ok && !past.is_reported() =>
+                            {
+                                live.succeed(&outcome);
+                                return Ok(value);
+                            }
+                            result => {
+                                let (next, mark) = live.settle(&outcome);
+                                past.note(mark, result, &outcome);
+                                next
+                            }
+                        }
+                    }
+                    Next::Wait(delay) => {
+                        // Boxed, because a timer is larger than all else and few calls need one.
+                        Box::pin(retrier.time.sleep(delay)).await;
+                        live.wake()
+                    }
+                    Next::Done(done) => {
+                        if !done.pause.is_zero() {
+                            Box::pin(retrier.time.sleep(done.pause)).await;
+                        }
+                        return past.end(done);
+                    }
+                    Next::Copies(_) => live.cancel(),
+                }
+            }
+        }
+    }};
+}
+
+/// Runs `op` until it succeeds or there is a reason to stop.
+pub(super) fn drive<Z, L, J, T, E, F, Fut>(
+    run: Run<'_, Z, L, J>,
+    mut op: F,
+) -> impl Future<Output = Result<T, Error<E>>>
+where
+    Z: Sleep,
+    for<'l> &'l L: Ledger,
+    J: Judge<T, E>,
+    F: FnMut(AttemptInfo) -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    drive!(run, |info, _previous| op(info))
+}
+
+/// The same for an `op` whose futures borrow from it, and from the error before.
+pub(super) fn drive_lending<Z, L, J, T, E, F>(
+    run: Run<'_, Z, L, J>,
+    mut op: F,
+) -> impl Future<Output = Result<T, Error<E>>>
+where
+    Z: Sleep,
+    for<'l> &'l L: Ledger,
+    J: Judge<T, E>,
+    F: AsyncFnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
+{
+    drive!(run, |info, previous| op(info, previous))
+}

@@ -1,0 +1,56 @@
+//! The handle that ends a blocking call from another thread.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use stagger_core::Span;
+
+/// Ends blocking calls: the wait under way ends at once, and no further attempt is made.
+///
+/// Clones are one handle. Once cancelled it stays so. An attempt that is running is not interrupted;
+/// its result still counts when it is a success.
+///
+/// ```
+/// use stagger::Cancel;
+/// let cancel = Cancel::new();
+/// let elsewhere = cancel.clone();
+/// std::thread::spawn(move || elsewhere.cancel()).join().expect("nothing panics");
+/// assert!(cancel.is_cancelled());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Cancel {
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    cancelled: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Cancel {
+    /// A handle that nobody has used yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends every call that was given this handle.
+    pub fn cancel(&self) {
+        *self.state.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.state.changed.notify_all();
+    }
+
+    /// Whether [`cancel`](Self::cancel) was called.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        *self.state.cancelled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns after `span`, or when cancelled.
+    pub(crate) fn wait(&self, span: Span) {
+        let cancelled = self.state.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited =
+            self.state.changed.wait_timeout_while(cancelled, span.to_duration(), |over| !*over);
+        drop(waited);
+    }
+}

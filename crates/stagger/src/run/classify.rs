@@ -1,0 +1,77 @@
+//! What an error type says about itself.
+
+use std::io;
+
+use stagger_core::classify::{TransportRules, classify_error};
+use stagger_core::retry::Stop;
+use stagger_core::{Cause, Hint, Outcome, Verdict};
+
+use super::Error;
+
+/// An error that knows whether trying again makes sense.
+///
+/// Implement it for an error type of your own and its calls need no
+/// [`retry_if`](crate::Retrier::retry_if).
+///
+/// ```
+/// use stagger::{Classify, Outcome, Verdict};
+/// enum LockError { Busy, Gone }
+/// impl Classify for LockError {
+///     fn classify(&self) -> Outcome {
+///         Outcome::new(match self {
+///             LockError::Busy => Verdict::Transient,
+///             LockError::Gone => Verdict::Permanent,
+///         })
+///     }
+/// }
+/// assert_eq!(LockError::Busy.classify().verdict, Verdict::Transient);
+/// # let _ = LockError::Gone;
+/// ```
+///
+/// A call whose errors nobody has judged does not compile:
+///
+/// ```compile_fail,E0277
+/// use stagger::{Policy, Retrier, StdTime};
+/// let retrier = Retrier::new(Policy::default(), StdTime);
+/// let answer = retrier.run_blocking(|| Err::<(), _>("busy"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "nobody has said which `{Self}` are worth another attempt",
+    note = "say it for this call: `.retry_if(|error| ..)` or `.classify(|error| ..)`",
+    note = "or for the type: `impl stagger::Classify for {Self}`"
+)]
+pub trait Classify {
+    /// What the attempt that ended with this error means.
+    fn classify(&self) -> Outcome;
+}
+
+impl Classify for io::Error {
+    /// By the kind of the first I/O error in the chain that tells; an error that tells nothing is
+    /// permanent.
+    fn classify(&self) -> Outcome {
+        classify_error(self, &TransportRules::default()).unwrap_or(UNKNOWN)
+    }
+}
+
+impl<E> Classify for Error<E> {
+    /// The end of an inner call: its last attempt's meaning when only its attempts ran out, else
+    /// permanent, because what the inner call refused (an open breaker, an empty budget, a hint) must
+    /// not be tried by the outer one.
+    fn classify(&self) -> Outcome {
+        let last = self.history().last();
+        match (self.stop(), last) {
+            (Stop::Cancelled, _) => Outcome::new(Verdict::Cancelled),
+            (Stop::AttemptsExhausted | Stop::Permanent, Some(last)) => {
+                let outcome = Outcome::new(last.verdict).with_cause(last.cause);
+                self.hint().map_or(outcome, |span| outcome.with_hint(Hint::AtLeast(span)))
+            }
+            _ => UNKNOWN,
+        }
+    }
+}
+
+/// An attempt that ran out of its time.
+pub(super) const TIMED_OUT: Outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
+
+/// Never retried, and no proof that the server lives.
+const UNKNOWN: Outcome = Outcome::new(Verdict::Permanent).with_cause(Cause::Transport);

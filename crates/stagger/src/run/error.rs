@@ -1,0 +1,105 @@
+//! The end of a call that failed: the real error, unchanged, and why there was no further attempt.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use stagger_core::Span;
+use stagger_core::retry::{Done, Stop};
+
+use super::History;
+
+/// A call that failed for good.
+///
+/// It holds the last error of the operation, unchanged, as [`source`](StdError::source) and behind
+/// [`into_inner`](Self::into_inner). There is none when no attempt was made (an open breaker) or when
+/// every attempt ran out of its time.
+///
+/// ```
+/// use stagger::{Policy, Retrier, StdTime, retry::Stop};
+/// let retrier = Retrier::new(Policy::default(), StdTime);
+/// let failed = retrier.retry_if(|_: &u8| false).run_blocking(|| Err::<(), _>(7)).unwrap_err();
+/// assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
+/// assert!(failed.to_string().starts_with("permanent failure after 1 attempt in "));
+/// assert_eq!(failed.into_inner(), Some(7));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error<E> {
+    // One pointer, so that a result is no larger than the operation's own.
+    end: Box<End<E>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct End<E> {
+    done: Done,
+    history: History,
+    last: Option<E>,
+}
+
+impl<E> Error<E> {
+    pub(super) fn new(done: Done, history: History, last: Option<E>) -> Self {
+        Self { end: Box::new(End { done, history, last }) }
+    }
+
+    /// Why no further attempt was made.
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        self.end.done.stop
+    }
+
+    /// Attempts made, copies included.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.end.done.attempts
+    }
+
+    /// Time from the start of the call to its end.
+    #[must_use]
+    pub fn elapsed(&self) -> Span {
+        self.end.done.elapsed
+    }
+
+    /// How long the server last asked to stay away, so that the caller can come back later.
+    #[must_use]
+    pub fn hint(&self) -> Option<Span> {
+        self.end.done.hint
+    }
+
+    /// What the attempts came to.
+    #[must_use]
+    pub fn history(&self) -> &History {
+        &self.end.history
+    }
+
+    /// The last error of the operation.
+    #[must_use]
+    pub fn get_ref(&self) -> Option<&E> {
+        self.end.last.as_ref()
+    }
+
+    /// The last error of the operation, unchanged.
+    #[must_use]
+    pub fn into_inner(self) -> Option<E> {
+        self.end.last
+    }
+}
+
+impl<E> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (attempts, plural) = match self.attempts() {
+            1 => (1, ""),
+            several => (several, "s"),
+        };
+        let (stop, elapsed) = (self.stop(), self.elapsed());
+        write!(f, "{stop} after {attempts} attempt{plural} in {elapsed}")?;
+        match self.hint() {
+            Some(hint) => write!(f, "; the server asks to stay away for {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E: StdError + 'static> StdError for Error<E> {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.get_ref().map(|error| error as &(dyn StdError + 'static))
+    }
+}

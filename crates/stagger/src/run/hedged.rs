@@ -1,0 +1,75 @@
+//! The hedged driver: several copies of one slow call, the first success wins.
+
+use std::future::Future;
+
+use stagger_core::Verdict;
+use stagger_core::retry::Ledger;
+
+use super::classify::TIMED_OUT;
+use super::copies::{Copies, Event};
+use super::judge::Judge;
+use super::live::{Live, Next};
+use super::past::Past;
+use super::{Error, Run};
+use crate::clock::Sleep;
+
+/// Runs copies of `op` until one succeeds or there is a reason to stop.
+pub(super) fn drive<Z, L, J, T, E, F, Fut>(
+    run: Run<'_, Z, L, J>,
+    mut op: F,
+) -> impl Future<Output = Result<T, Error<E>>>
+where
+    Z: Sleep,
+    for<'l> &'l L: Ledger,
+    J: Judge<T, E>,
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    let Run { retrier, mut judge, idempotent, report, cancel: _ } = run;
+    let mut live = Live::new(retrier, idempotent);
+    let mut past = Past::new(report);
+    async move {
+        let mut copies = Copies::new(retrier);
+        let mut next = live.start_hedged(retrier.hedge_delay());
+        loop {
+            next = match next {
+                Next::Call(turn) => {
+                    if let Some(launched) = live.take_launched() {
+                        copies.launch(launched, op());
+                    }
+                    Next::Copies(turn.hedge_at)
+                }
+                Next::Copies(due) => match copies.event(due).await {
+                    Event::Due => live.wake(),
+                    Event::Settled(launched, since, result) => {
+                        let outcome = result.as_ref().map_or(TIMED_OUT, |r| judge.judge(r));
+                        if outcome.verdict == Verdict::Ok {
+                            retrier.record_latency(since);
+                        }
+                        let (next, mark) = live.settle_copy(launched, &outcome);
+                        match result {
+                            Some(Ok(value))
+                                if outcome.verdict == Verdict::Ok && !past.is_reported() =>
+                            {
+                                return Ok(value);
+                            }
+                            result => past.note(mark, result, &outcome),
+                        }
+                        next
+                    }
+                },
+                Next::Wait(delay) => {
+                    Box::pin(retrier.time.sleep(delay)).await;
+                    live.wake()
+                }
+                Next::Done(done) => {
+                    drop(copies);
+                    if !done.pause.is_zero() {
+                        Box::pin(retrier.time.sleep(done.pause)).await;
+                    }
+                    return past.end(done);
+                }
+            }
+        }
+    }
+}

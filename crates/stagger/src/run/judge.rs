@@ -1,0 +1,55 @@
+//! Who says what a result means.
+
+use stagger_core::{Outcome, Verdict};
+
+use super::Classify;
+
+/// Tells what an attempt's result means.
+///
+/// Made by [`Retrier::retry_if`](crate::Retrier::retry_if) and its neighbours; an integration brings
+/// one of its own for its own results.
+pub trait Judge<T, E> {
+    /// What this result means.
+    fn judge(&mut self, result: &Result<T, E>) -> Outcome;
+}
+
+/// The error type judges itself, by [`Classify`]; every `Ok` is a success.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByType;
+
+/// A closure picks the errors that are worth another attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryIf<F>(pub(super) F);
+
+/// A closure judges errors; every `Ok` is a success.
+#[derive(Clone, Copy, Debug)]
+pub struct ByError<F>(pub(super) F);
+
+/// A closure judges whole results.
+#[derive(Clone, Copy, Debug)]
+pub struct ByResult<F>(pub(super) F);
+
+impl<T, E: Classify> Judge<T, E> for ByType {
+    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+        result.as_ref().err().map_or(Outcome::OK, Classify::classify)
+    }
+}
+
+impl<T, E, F: FnMut(&E) -> bool> Judge<T, E> for RetryIf<F> {
+    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+        let Err(error) = result else { return Outcome::OK };
+        Outcome::new(if (self.0)(error) { Verdict::Transient } else { Verdict::Permanent })
+    }
+}
+
+impl<T, E, F: FnMut(&E) -> Outcome> Judge<T, E> for ByError<F> {
+    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+        result.as_ref().err().map_or(Outcome::OK, &mut self.0)
+    }
+}
+
+impl<T, E, F: FnMut(&Result<T, E>) -> Outcome> Judge<T, E> for ByResult<F> {
+    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+        (self.0)(result)
+    }
+}

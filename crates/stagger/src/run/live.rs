@@ -1,0 +1,256 @@
+//! A call under way: its session, and what goes back when it is dropped.
+
+use std::pin::Pin;
+
+use stagger_core::retry::{Act, Attempt, Call, Done, Launched, Ledger, Session, Wait};
+use stagger_core::{Instant, Outcome, Policy, Span};
+
+use super::first::First;
+use super::{AttemptInfo, Retrier, nested};
+use crate::clock::{Clock, Sleep};
+
+/// One call between its start and its end.
+///
+/// Dropped before the end, it gives back what was taken: the attempt's permits, and a grant that no
+/// attempt has followed.
+pub(super) struct Live<'r, Z: Clock, L>
+where
+    for<'l> &'l L: Ledger,
+{
+    retrier: &'r Retrier<Z, L>,
+    phase: Phase<'r>,
+    idempotent: bool,
+}
+
+enum Phase<'r> {
+    /// Nobody has asked for the time yet, and nothing is taken.
+    Unstarted,
+    /// The first attempt is under way.
+    First(First<'r>),
+    /// Anything that comes later.
+    Kept(Box<Kept<'r>>),
+}
+
+impl<'r> Phase<'r> {
+    fn kept(session: Session<'r>, launched: Option<Launched>) -> Self {
+        Self::Kept(Box::new(Kept { session, launched, ended: false }))
+    }
+}
+
+struct Kept<'r> {
+    session: Session<'r>,
+    /// The attempt under way; hedged calls keep their own list.
+    launched: Option<Launched>,
+    ended: bool,
+}
+
+/// What a driver does next.
+#[derive(Clone, Copy)]
+pub(super) enum Next {
+    Call(Turn),
+    /// Wait for a copy to settle, and wake the session at this instant.
+    Copies(Option<Instant>),
+    Wait(Span),
+    Done(Done),
+}
+
+/// An attempt to make.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) info: AttemptInfo,
+    pub(super) hedge_at: Option<Instant>,
+}
+
+/// When an attempt settled.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) attempt: u32,
+    /// Counted from the start of the call.
+    pub(super) at: Span,
+}
+
+impl<'r, Z: Clock, L> Live<'r, Z, L>
+where
+    for<'l> &'l L: Ledger,
+{
+    pub(super) const fn new(retrier: &'r Retrier<Z, L>, idempotent: bool) -> Self {
+        Self { retrier, phase: Phase::Unstarted, idempotent }
+    }
+
+    /// Begins the call. Unless somebody wants to know the time, the session starts only when the
+    /// first attempt turns out to take some: reading a clock costs more than all the rest.
+    pub(super) fn begin(&mut self, timed: bool) -> Next {
+        if timed || self.retrier.is_timed() {
+            self.start()
+        } else {
+            Next::Call(Turn { info: AttemptInfo::FIRST, hedge_at: None })
+        }
+    }
+
+    /// Starts the session now.
+    pub(super) fn start(&mut self) -> Next {
+        let (now, policy, call) = self.start_facts();
+        let (first, session, act) =
+            First::start(policy, &mut self.retrier.ledger_handle(), call, now);
+        match act {
+            Act::Call(launched) => {
+                self.phase = Phase::First(first);
+                Next::Call(turn(policy, now, now, &launched.attempt))
+            }
+            _ => {
+                self.phase = Phase::kept(session, None);
+                self.next(now, act)
+            }
+        }
+    }
+
+    /// Starts the session of a call that may have copies, the next after `hedge_delay` if that is
+    /// measured.
+    pub(super) fn start_hedged(&mut self, hedge_delay: Option<Span>) -> Next {
+        let (now, policy, mut call) = self.start_facts();
+        call.hedge_delay = hedge_delay;
+        let (session, act) = Session::start(policy, &mut self.retrier.ledger_handle(), call, now);
+        self.phase = Phase::kept(session, None);
+        self.next(now, act)
+    }
+
+    /// The attempt under way takes time: the timer of its limit.
+    pub(super) fn pending(&mut self) -> Option<Pin<Box<Z::Timer>>>
+    where
+        Z: Sleep,
+    {
+        let limit = match &self.phase {
+            Phase::Unstarted => {
+                self.start();
+                None
+            }
+            Phase::First(first) => first.timeout(),
+            Phase::Kept(kept) => kept.launched?.attempt.timeout,
+        };
+        limit.map(|limit| Box::pin(self.retrier.time.sleep(limit)))
+    }
+
+    /// The attempt under way, to be kept by whoever keeps several.
+    pub(super) fn take_launched(&mut self) -> Option<Launched> {
+        self.kept().launched.take()
+    }
+
+    /// The attempt under way succeeded, and nobody asks what it took.
+    pub(super) fn succeed(&mut self, outcome: &Outcome) {
+        match std::mem::replace(&mut self.phase, Phase::Unstarted) {
+            Phase::First(first) => {
+                let (retrier, mut draw) = (self.retrier, self.retrier.draw(1));
+                first.succeed(&mut retrier.ledger_handle(), &retrier.time, outcome, &mut draw);
+            }
+            Phase::Kept(kept) => {
+                self.phase = Phase::Kept(kept);
+                self.settle(outcome);
+            }
+            Phase::Unstarted => {}
+        }
+    }
+
+    /// The attempt under way settled.
+    pub(super) fn settle(&mut self, outcome: &Outcome) -> (Next, Mark) {
+        match self.take_launched() {
+            Some(launched) => self.settle_copy(launched, outcome),
+            None => (self.cancel(), Mark { attempt: 0, at: Span::ZERO }),
+        }
+    }
+
+    /// One of the attempts under way settled.
+    pub(super) fn settle_copy(&mut self, launched: Launched, outcome: &Outcome) -> (Next, Mark) {
+        let (retrier, now) = (self.retrier, self.retrier.time.now());
+        let attempt = launched.attempt.number;
+        let mut draw = retrier.draw(attempt);
+        let session = &mut self.kept().session;
+        let mark = Mark { attempt, at: now - session.retry().started() };
+        let ledger = &mut retrier.ledger_handle();
+        let act = session.on_outcome(ledger, now, launched, outcome, &mut draw);
+        (self.next(now, act), mark)
+    }
+
+    /// A wait is over, or a further copy is due.
+    pub(super) fn wake(&mut self) -> Next {
+        let (retrier, now) = (self.retrier, self.retrier.time.now());
+        let act = self.kept().session.on_wake(&mut retrier.ledger_handle(), now);
+        self.next(now, act)
+    }
+
+    /// The caller gave up.
+    pub(super) fn cancel(&mut self) -> Next {
+        let (retrier, now) = (self.retrier, self.retrier.time.now());
+        let kept = self.kept();
+        let unmade = kept.launched.take();
+        let act = kept.session.cancel(&mut retrier.ledger_handle(), now);
+        if let Some(launched) = unmade {
+            retrier.abandon(launched);
+        }
+        match self.next(now, act) {
+            Next::Done(mut done) if unmade.is_some() => {
+                done.attempts = done.attempts.saturating_sub(1);
+                Next::Done(done)
+            }
+            next => next,
+        }
+    }
+
+    fn start_facts(&self) -> (Instant, &'r Policy, Call) {
+        let call = if self.idempotent { Call::idempotent() } else { Call::once() };
+        (self.retrier.time.now(), self.retrier.policy_for(nested::is_inside()), call)
+    }
+
+    /// The session, started now if nothing has started it.
+    fn kept(&mut self) -> &mut Kept<'r> {
+        if let Phase::Unstarted = self.phase {
+            self.start();
+        }
+        if let Phase::First(first) = self.phase {
+            let (session, launched) = first.again();
+            self.phase = Phase::kept(session, launched);
+        }
+        match &mut self.phase {
+            Phase::Kept(kept) => kept,
+            Phase::Unstarted | Phase::First(_) => unreachable!("either was kept just now"),
+        }
+    }
+
+    fn next(&mut self, now: Instant, act: Act) -> Next {
+        let kept = self.kept();
+        match act {
+            Act::Call(launched) | Act::Hedge(launched) => {
+                kept.launched = Some(launched);
+                let started = kept.session.retry().started();
+                Next::Call(turn(self.retrier.policy(), started, now, &launched.attempt))
+            }
+            Act::Wait(Wait::Until(at)) => Next::Wait(at - now),
+            Act::Wait(Wait::Copies { hedge_at }) => Next::Copies(hedge_at),
+            Act::Done(done) => {
+                kept.ended = true;
+                Next::Done(done)
+            }
+        }
+    }
+}
+
+impl<Z: Clock, L> Drop for Live<'_, Z, L>
+where
+    for<'l> &'l L: Ledger,
+{
+    fn drop(&mut self) {
+        let under_way = match &self.phase {
+            Phase::Unstarted => false,
+            Phase::First(_) => true,
+            Phase::Kept(kept) => !kept.ended,
+        };
+        if under_way {
+            self.cancel();
+        }
+    }
+}
+
+fn turn(policy: &Policy, started: Instant, now: Instant, attempt: &Attempt) -> Turn {
+    let Attempt { number, timeout, remedy, hedge_at, .. } = *attempt;
+    let remaining = policy.limits().deadline().map(|limit| (started + limit) - now);
+    Turn { info: AttemptInfo { number, timeout, remaining, remedy }, hedge_at }
+}

@@ -1,0 +1,35 @@
+//! The executors: a policy, the time and an operation made into calls.
+//!
+//! The drivers only poll and wait; what follows an attempt is the engine's `Session` to say.
+
+mod asynch;
+mod attempt;
+mod blocking;
+mod call;
+mod cancel;
+mod chance;
+mod classify;
+mod copies;
+mod error;
+mod first;
+mod hedged;
+mod history;
+mod judge;
+mod live;
+mod memory;
+mod nested;
+mod past;
+mod report;
+mod retrier;
+mod watch;
+
+pub use attempt::AttemptInfo;
+pub use call::Run;
+pub use cancel::Cancel;
+pub use classify::Classify;
+pub use error::Error;
+pub use history::{History, Settled};
+pub use judge::{ByError, ByResult, ByType, Judge, RetryIf};
+pub use memory::LocalLedger;
+pub use report::Report;
+pub use retrier::Retrier;

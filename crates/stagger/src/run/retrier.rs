@@ -1,0 +1,278 @@
+//! What a program holds for each destination: a policy, and what its calls share.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use stagger_core::budget::BudgetPlan;
+use stagger_core::hedge::Latencies;
+use stagger_core::retry::{Launched, Ledger, Session};
+use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
+
+use super::chance::{Chance, Draw};
+use super::judge::{ByError, ByResult, ByType, RetryIf};
+use super::{Classify, Error, LocalLedger, Run};
+use crate::clock::{Clock, Pause, Sleep};
+
+/// Half-life of the latencies behind a measured hedge delay: long enough for a quantile to be more
+/// than chance at one call a second, short enough to follow a deploy.
+const LATENCY_HALF_LIFE: Span = Span::from_secs(30);
+
+/// Makes calls to one destination under one policy.
+///
+/// Make one for each destination and clone it: clones share the budget and the breaker, which is
+/// what keeps many callers from storming one server. `Z` is the time it waits by, `L` the ledger in
+/// which budget and breaker remember.
+///
+/// ```
+/// use stagger::{Policy, Retrier, StdTime};
+/// let retrier = Retrier::new(Policy::default(), StdTime);
+/// let mut tries = 0;
+/// let answer = retrier.retry_if(|error: &&str| *error == "busy").run_blocking(|| {
+///     tries += 1;
+///     if tries < 3 { Err("busy") } else { Ok(tries) }
+/// });
+/// assert_eq!(answer, Ok(3));
+/// ```
+pub struct Retrier<Z, L = LocalLedger> {
+    plan: Arc<Plan>,
+    ledger: Arc<L>,
+    pub(super) time: Z,
+    chance: Chance,
+    nested: bool,
+}
+
+/// What a retrier knows from its start, and the latencies of its hedged calls.
+struct Plan {
+    policy: Policy,
+    /// The same policy with one attempt, for calls inside another call's attempt.
+    single: Policy,
+    /// Whether a call needs the time before its first attempt has settled.
+    timed: bool,
+    latencies: Option<Mutex<Latencies>>,
+}
+
+impl<Z> Retrier<Z> {
+    /// Calls under `policy` that wait by `time`, with an empty ledger of its own.
+    #[must_use]
+    pub fn new(policy: Policy, time: Z) -> Self {
+        let (plan, ledger) = (Arc::new(Plan::new(policy)), Arc::new(LocalLedger::new(&policy)));
+        Self { plan, ledger, time, chance: Chance::default(), nested: false }
+    }
+}
+
+impl<Z, L> Retrier<Z, L> {
+    /// The same calls with another ledger, which retriers with other policies may share.
+    #[must_use]
+    pub fn with_ledger<M>(self, ledger: Arc<M>) -> Retrier<Z, M> {
+        let Self { plan, time, chance, nested, .. } = self;
+        Retrier { plan, ledger, time, chance, nested }
+    }
+
+    /// The same calls, ledger included, waiting by another time: for blocking and async calls to one
+    /// destination.
+    #[must_use]
+    pub fn with_time<Y>(self, time: Y) -> Retrier<Y, L> {
+        let Self { plan, ledger, chance, nested, .. } = self;
+        Retrier { plan, ledger, time, chance, nested }
+    }
+
+    /// Draws from a fixed seed, for tests: every call then draws the same delays. Default: each
+    /// thread's generator, seeded by the operating system.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.chance = Chance::Seed(seed);
+        self
+    }
+
+    /// Draws from `source`, which the clones share behind a lock.
+    #[must_use]
+    pub fn with_entropy(mut self, source: impl Entropy + Send + 'static) -> Self {
+        self.chance = Chance::Source(Arc::new(Mutex::new(source)));
+        self
+    }
+
+    /// Whether a call inside another call's attempt retries too. Default: no, it makes one attempt
+    /// and leaves retrying to the outer call, because layers multiply: three layers of 3 attempts
+    /// are 27 calls upstream.
+    #[must_use]
+    pub const fn with_nested_retries(mut self, yes: bool) -> Self {
+        self.nested = yes;
+        self
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.plan.policy
+    }
+
+    /// The ledger, to be shared or read.
+    #[must_use]
+    pub const fn ledger(&self) -> &Arc<L> {
+        &self.ledger
+    }
+
+    /// One call, to be given its settings.
+    pub fn call(&self) -> Run<'_, Z, L, ByType> {
+        Run::new(self)
+    }
+
+    /// One call that is retried after the errors for which `worth` answers yes.
+    pub fn retry_if<E, F>(&self, worth: F) -> Run<'_, Z, L, RetryIf<F>>
+    where
+        F: FnMut(&E) -> bool,
+    {
+        self.call().retry_if(worth)
+    }
+
+    /// One call whose errors `judge` tells the meaning of: verdict, hint and all.
+    pub fn classify<E, F>(&self, judge: F) -> Run<'_, Z, L, ByError<F>>
+    where
+        F: FnMut(&E) -> Outcome,
+    {
+        self.call().classify(judge)
+    }
+
+    /// One call whose results, `Ok` included, `judge` tells the meaning of.
+    pub fn classify_result<T, E, F>(&self, judge: F) -> Run<'_, Z, L, ByResult<F>>
+    where
+        F: FnMut(&Result<T, E>) -> Outcome,
+    {
+        self.call().classify_result(judge)
+    }
+
+    /// Runs `op`, whose error type says itself what is retryable; see [`Run::run`].
+    ///
+    /// # Errors
+    /// When no further attempt is made; the error says why.
+    pub fn run<T, E, F, Fut>(&self, op: F) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        E: Classify,
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.call().run(op)
+    }
+
+    /// Runs `op` on this thread; see [`Run::run_blocking`].
+    ///
+    /// # Errors
+    /// When no further attempt is made; the error says why.
+    pub fn run_blocking<T, E, F>(&self, op: F) -> Result<T, Error<E>>
+    where
+        Z: Pause,
+        for<'l> &'l L: Ledger,
+        E: Classify,
+        F: FnMut() -> Result<T, E>,
+    {
+        self.call().run_blocking(op)
+    }
+
+    /// The policy of a call that starts here: one attempt inside another call's.
+    pub(super) fn policy_for(&self, inside: bool) -> &Policy {
+        if inside && !self.nested { &self.plan.single } else { &self.plan.policy }
+    }
+
+    /// How long a hedged call waits for an answer before its next copy, where that is measured.
+    pub(super) fn hedge_delay(&self) -> Option<Span> {
+        let latencies = self.plan.latencies.as_ref()?;
+        let seen = latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        self.plan.policy.hedge().map(|plan| plan.delay(Some(&seen)))
+    }
+
+    /// Whether a call needs the time before its first attempt has settled.
+    pub(super) fn is_timed(&self) -> bool {
+        self.plan.timed
+    }
+
+    pub(super) fn draw(&self, attempt: u32) -> Draw<'_> {
+        self.chance.draw(attempt)
+    }
+}
+
+impl<Z: Clock, L> Retrier<Z, L>
+where
+    for<'l> &'l L: Ledger,
+{
+    /// The ledger as the engine asks it.
+    pub(super) fn ledger_handle(&self) -> &L {
+        &self.ledger
+    }
+
+    /// A copy that was launched at `since` has answered. Failures are left out: they are often fast,
+    /// and a hedge delay that follows them launches copies for nothing.
+    pub(super) fn record_latency(&self, since: Instant) {
+        if let Some(latencies) = &self.plan.latencies {
+            let now = self.time.now();
+            latencies.lock().unwrap_or_else(PoisonError::into_inner).record(now, now - since);
+        }
+    }
+
+    /// An attempt was dropped: its permits go back, and the breaker hears nothing of it.
+    pub(super) fn abandon(&self, launched: Launched) {
+        let mut draw = self.draw(launched.attempt.number);
+        Session::abandon(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
+    }
+}
+
+impl<Z: Clone, L> Clone for Retrier<Z, L> {
+    fn clone(&self) -> Self {
+        Self {
+            plan: Arc::clone(&self.plan),
+            ledger: Arc::clone(&self.ledger),
+            time: self.time.clone(),
+            chance: self.chance.clone(),
+            nested: self.nested,
+        }
+    }
+}
+
+impl<Z, L> fmt::Debug for Retrier<Z, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retrier").field("policy", self.policy()).finish_non_exhaustive()
+    }
+}
+
+impl Plan {
+    fn new(policy: Policy) -> Self {
+        let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
+        let latencies = measured.then(|| Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
+        Self { policy, single: single(&policy), timed: is_timed(&policy), latencies }
+    }
+}
+
+/// Without deadline, time limit, breaker and budget nobody needs the time until an attempt fails.
+fn is_timed(policy: &Policy) -> bool {
+    let limits = policy.limits();
+    limits.deadline().is_some()
+        || limits.attempt_timeout().is_some()
+        || policy.breaker().is_some()
+        || !matches!(policy.budget(), BudgetPlan::Unlimited | BudgetPlan::None)
+}
+
+/// The same policy with one attempt.
+fn single(policy: &Policy) -> Policy {
+    let limits = policy.limits();
+    let mut builder = Policy::builder()
+        .backoff(*policy.backoff())
+        .throttled_backoff(*policy.throttled_backoff())
+        .max_attempts(1)
+        .min_attempt_time(limits.min_attempt_time())
+        .hints(*policy.hints())
+        .budget(*policy.budget())
+        .wait_for_breaker(policy.waits_for_breaker());
+    if let Some(limit) = limits.deadline() {
+        builder = builder.deadline(limit);
+    }
+    if let Some(limit) = limits.attempt_timeout() {
+        builder = builder.attempt_timeout(limit);
+    }
+    if let Some(plan) = policy.breaker().copied() {
+        builder = builder.breaker(plan);
+    }
+    // OK because a policy that was valid stays so with fewer attempts.
+    builder.build().unwrap_or(*policy)
+}

@@ -1,0 +1,131 @@
+//! What a clean first try costs: bytes, allocations, clock reads and draws.
+#![expect(unsafe_code, reason = "only an allocator sees allocations")]
+
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::future::ready;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
+
+use stagger::breaker::BreakerPlan;
+use stagger::budget::{BudgetPlan, TokenPlan};
+use stagger::{ConfigError, Policy, PolicyBuilder, Retrier, Span};
+use support::{ManualTime, poll};
+
+/// The system's allocator, counting for each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u32> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is handed on unchanged to the system's allocator, which keeps the contract;
+// the counter is plain thread-local data that never allocates.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> u32 {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+fn policies() -> Result<[(PolicyBuilder, u64); 5], ConfigError> {
+    let retry_alone = Policy::builder().budget(BudgetPlan::Unlimited);
+    let breaker = BreakerPlan::builder().build()?;
+    Ok([
+        (retry_alone, 0),
+        (retry_alone.deadline(Span::from_secs(9)), 1),
+        (Policy::builder(), 1),
+        (Policy::builder().breaker(breaker), 2),
+        (Policy::builder().budget(TokenPlan::aws_2_0()), 1),
+    ])
+}
+
+/// An operation as large as a small request, of which 512 bytes live across its await.
+async fn operation() -> Result<u8, ()> {
+    let body = [7_u8; 512];
+    ready(()).await;
+    Ok(body[usize::from(body[0])])
+}
+
+#[test]
+fn a_clean_first_try_allocates_nothing_and_asks_for_the_time_only_where_somebody_needs_it()
+-> Result<(), ConfigError> {
+    for (policy, reads) in policies()? {
+        let (time, draws) = (ManualTime::default(), Arc::new(AtomicU32::new(0)));
+        let counted = Arc::clone(&draws);
+        let entropy = move || u64::from(counted.fetch_add(1, Ordering::Relaxed));
+        let retrier = Retrier::new(policy.build()?, time.clone()).with_entropy(entropy);
+        let first_try = || {
+            let mut call = pin!(retrier.retry_if(|_: &()| true).run(operation));
+            assert_eq!(poll(call.as_mut()), Poll::Ready(Ok(7)));
+        };
+        assert_eq!(allocations(first_try), 0);
+        assert_eq!((time.reads(), draws.load(Ordering::Relaxed)), (reads, 0), "{policy:?}");
+        assert_eq!(time.timers(), 0);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_retry_does_allocate_so_that_the_count_can_be_trusted() -> Result<(), ConfigError> {
+    let retrier = Retrier::new(Policy::builder().build()?, ManualTime::default());
+    let failing = || {
+        let mut call = pin!(retrier.retry_if(|_: &()| true).run(async || Err::<(), _>(())));
+        assert!(poll(call.as_mut()).is_pending());
+    };
+    assert!(allocations(failing) > 0);
+    Ok(())
+}
+
+#[test]
+fn a_blocking_first_try_allocates_nothing_and_reads_the_clock_once_more_at_most()
+-> Result<(), ConfigError> {
+    for (policy, reads) in policies()? {
+        let time = ManualTime::default();
+        let retrier = Retrier::new(policy.build()?, time.clone());
+        let first_try = || {
+            let answer = retrier.retry_if(|_: &()| true).run_blocking(|| Ok(7));
+            assert_eq!(answer, Ok(7));
+        };
+        assert_eq!(allocations(first_try), 0);
+        assert_eq!(time.reads(), reads.max(1));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_call_adds_at_most_150_bytes_to_its_operation() -> Result<(), ConfigError> {
+    let retrier = Retrier::new(Policy::builder().build()?, ManualTime::default());
+    let own = size_of_val(&operation());
+    let call = retrier.retry_if(|_: &()| true).run(operation);
+    assert!(size_of_val(&call) - own <= 150, "{} over {own}", size_of_val(&call));
+
+    let operation_of = |_: stagger::AttemptInfo| operation();
+    let call = retrier.retry_if(|_: &()| true).run_with(operation_of);
+    assert!(size_of_val(&call) - own <= 150, "{} over {own}", size_of_val(&call));
+
+    // A lending closure's future holds what the closure is given: the attempt, and the error before.
+    let given = size_of::<stagger::AttemptInfo>() + size_of::<Option<&()>>();
+    let call = retrier.retry_if(|_: &()| true).run_mut(async |_, _| operation().await);
+    assert!(size_of_val(&call) - own - given <= 150, "{} over {own}", size_of_val(&call));
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! A ledger that writes down what it is asked and told.
+
+use std::sync::Mutex;
+
+use stagger::breaker::{Admission, Report, Ticket};
+use stagger::budget::{Charge, Paid, Settled};
+use stagger::retry::Ledger;
+use stagger::{Entropy, Instant, LocalLedger, Policy};
+
+/// A ledger with its history.
+#[derive(Debug)]
+pub(crate) struct Diary {
+    ledger: LocalLedger,
+    lines: Mutex<Vec<Line>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    First,
+    Granted,
+    Refused,
+    Refunded,
+    Settled(Settled),
+    Admitted,
+    NotAdmitted,
+    Reported(Report),
+}
+
+impl Diary {
+    pub(crate) fn new(policy: &Policy) -> Self {
+        Self { ledger: LocalLedger::new(policy), lines: Mutex::default() }
+    }
+
+    /// What was written since the last look.
+    pub(crate) fn take(&self) -> Vec<Line> {
+        std::mem::take(&mut self.lines.lock().expect("no test panics while it writes"))
+    }
+
+    fn write(&self, line: Line) {
+        self.lines.lock().expect("no test panics while it writes").push(line);
+    }
+}
+
+impl Ledger for &Diary {
+    fn on_first(&mut self, now: Instant) {
+        self.write(Line::First);
+        (&self.ledger).on_first(now);
+    }
+
+    fn ask(&mut self, now: Instant, charge: Charge) -> Option<Paid> {
+        let paid = (&self.ledger).ask(now, charge);
+        self.write(if paid.is_some() { Line::Granted } else { Line::Refused });
+        paid
+    }
+
+    fn refund(&mut self, now: Instant, paid: Paid) {
+        if paid != Paid::FREE {
+            self.write(Line::Refunded);
+        }
+        (&self.ledger).refund(now, paid);
+    }
+
+    fn on_settled(&mut self, now: Instant, settled: Settled) {
+        self.write(Line::Settled(settled));
+        (&self.ledger).on_settled(now, settled);
+    }
+
+    fn admit(&mut self, now: Instant) -> Admission {
+        let admission = (&self.ledger).admit(now);
+        let admitted = admission.ticket().is_some();
+        self.write(if admitted { Line::Admitted } else { Line::NotAdmitted });
+        admission
+    }
+
+    fn report(&mut self, now: Instant, ticket: Ticket, report: Report, entropy: &mut dyn Entropy) {
+        self.write(Line::Reported(report));
+        (&self.ledger).report(now, ticket, report, entropy);
+    }
+}
