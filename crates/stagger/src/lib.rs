@@ -13,9 +13,11 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod ledger;
 mod rng;
 
 pub use clock::Clock;
+pub use ledger::{LedgerStats, Ledgers, LocalLedger};
 pub use rng::{OsEntropy, Rng};
 // All of the engine, so that its words have one path here and none can be forgotten.
 #[doc(inline)]
