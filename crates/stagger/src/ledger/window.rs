@@ -96,10 +96,19 @@ impl Window {
         }
     }
 
+    /// Reads only: the window does not turn for whoever looks at it.
     pub(super) fn level(&self, now: Instant) -> Level {
-        self.turn_to(now);
         let _held = self.lock();
-        self.plan.level_of(self.firsts(), self.grants.load(Ordering::Relaxed) & RETRIES)
+        let gone = now.as_nanos().saturating_sub(self.start.load(Ordering::Relaxed));
+        let steps = gone / self.plan.slot().as_nanos();
+        let turn = self.turn.load(Ordering::Relaxed) + TURNS;
+        let (mut firsts, mut retries) = (0, 0);
+        for age in 0..(SLOTS as u64).saturating_sub(steps) {
+            let slot = self.slot(turn - age).load(Ordering::Relaxed);
+            firsts += slot / FIRST;
+            retries += slot & RETRIES;
+        }
+        self.plan.level_of(firsts, retries)
     }
 
     /// Whether the counts that were read are those that an answer may rest on; a grant is entered.
