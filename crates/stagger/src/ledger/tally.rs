@@ -162,15 +162,4 @@ mod tests {
         assert_eq!((after & TAG, u64::from(sums.calls)), (7, FULL / 2 + 1));
         assert_eq!(u64::from(sums.failures), FULL / 8 + 1);
     }
-
-    #[test]
-    fn a_call_that_was_overtaken_by_a_turn_is_not_counted_where_it_no_longer_belongs() {
-        let tally = Tally::new(Span::from_secs(10));
-        let second = |n| Instant::ORIGIN + Span::from_secs(n);
-        let late = tally.epoch();
-        tally.turn(second(1));
-        assert_eq!(tally.record(second(1), late, true), None);
-        let sums = tally.record(second(1), tally.epoch(), true).expect("the running slot");
-        assert_eq!(sums, Counts { calls: 1, failures: 1, slow: 0 });
-    }
 }
