@@ -160,7 +160,7 @@ fn an_interval_grants_its_number_to_all_threads_together() {
 #[test]
 fn a_breaker_counts_every_result_and_opens_on_the_one_that_is_too_many() {
     for threads in THREADS {
-        let most = (threads * 1_000) as u32;
+        let most = u32::try_from(threads * 1_000).expect("a few thousand");
         let plan = BreakerPlan::builder().ratio(Ratio::ONE).minimum_calls(most);
         let policy = Policy::builder().breaker(plan.build().expect("in bounds"));
         let ledger = Arc::new(LocalLedger::new(&policy.build().expect("in bounds")));

@@ -165,10 +165,10 @@ fn closing_and_reporting_at_once_starts_with_empty_counters() {
 fn a_call_that_was_overtaken_by_a_turn_is_not_counted_where_it_no_longer_belongs() {
     model(|| {
         let tally = Tally::new(Span::from_secs(10));
-        let late = tally.epoch();
-        tally.turn(second(1));
+        let late = tally.turn();
+        tally.turn_to(second(1));
         assert_eq!(tally.record(second(1), late, true), None);
-        let sums = tally.record(second(1), tally.epoch(), true).expect("the running slot");
+        let sums = tally.record(second(1), tally.turn(), true).expect("the running slot");
         assert_eq!(sums, Counts { calls: 1, failures: 1, slow: 0 });
     });
 }

@@ -102,18 +102,18 @@ impl LocalBreaker {
         loop {
             // In this order: a generation that is current after the turn was read, and a slot that
             // is still that turn's, belong together.
-            let epoch = self.tally.epoch();
+            let turn = self.tally.turn();
             match self.hearing(now, ticket) {
                 Hearing::Count { generation } => {
                     let Some(call) = call else { return };
-                    if let Some(counts) = self.tally.record(now, epoch, call.failed) {
+                    if let Some(counts) = self.tally.record(now, turn, call.failed) {
                         let row = self.count_row(generation, call.failed);
                         if let Some(trip) = self.plan.broken_by(counts, row) {
                             self.trip(now, generation, trip, entropy);
                         }
                         return;
                     }
-                    self.with_machine(now, |_| self.tally.turn(now));
+                    self.with_machine(now, |_| self.tally.turn_to(now));
                 }
                 Hearing::Stale => return,
                 Hearing::Wake => self.with_machine(now, |_| ()),

@@ -25,8 +25,8 @@ const SEALED: u64 = 0;
 #[derive(Debug)]
 pub(super) struct Tally {
     width: u64,
-    /// The running turn; its slot is this modulo the number of slots.
-    epoch: AtomicU64,
+    /// The running [`Turn`].
+    turn: AtomicU64,
     /// When the running slot ends, in nanoseconds.
     end: AtomicU64,
     /// The sum of the nine slots before, with the tag of the turn for which it holds.
@@ -43,7 +43,7 @@ impl Tally {
         let width = (window.as_nanos() / SLOTS as u64).max(1);
         let tally = Self {
             width,
-            epoch: AtomicU64::new(0),
+            turn: AtomicU64::new(0),
             end: AtomicU64::new(0),
             older: AtomicU64::new(0),
             slots: std::array::from_fn(|_| AtomicU64::new(SEALED)),
@@ -55,22 +55,22 @@ impl Tally {
 
     /// The running turn, to be read before whatever `record` shall not outlive.
     #[inline]
-    pub(super) fn epoch(&self) -> u64 {
-        self.epoch.load(Ordering::Acquire)
+    pub(super) fn turn(&self) -> Turn {
+        Turn(self.turn.load(Ordering::Acquire))
     }
 
-    /// Counts a call and answers the sums of the window; `None` when the window has to turn, or has
-    /// turned since `epoch`.
+    /// Counts a call and answers the sums of the window; `None` when the window has to move on, or
+    /// has moved on since `turn`.
     #[inline]
-    pub(super) fn record(&self, now: Instant, epoch: u64, failed: bool) -> Option<Counts> {
+    pub(super) fn record(&self, now: Instant, turn: Turn, failed: bool) -> Option<Counts> {
         if now.as_nanos() >= self.end.load(Ordering::Acquire) {
             return None;
         }
         let older = self.older.load(Ordering::Acquire);
-        let slot = self.slot(epoch);
+        let slot = self.slot(turn);
         let mut word = slot.load(Ordering::Relaxed);
         loop {
-            if word & TAG != tag(epoch) || older & TAG != tag(epoch) {
+            if word & TAG != turn.tag() || older & TAG != turn.tag() {
                 return None;
             }
             let after = with_call(word, failed);
@@ -84,52 +84,71 @@ impl Tally {
 
     /// Makes the slot of `now` the running one: at most ten steps, however long the gap, and none
     /// when somebody else did it. One caller at a time.
-    pub(super) fn turn(&self, now: Instant) {
-        let start = self.start.load(Ordering::Relaxed);
+    pub(super) fn turn_to(&self, now: Instant) {
         if now.as_nanos() < self.end.load(Ordering::Relaxed) {
             return;
         }
+        let start = self.start.load(Ordering::Relaxed);
         let steps = now.as_nanos().saturating_sub(start) / self.width;
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        let next = epoch.wrapping_add(steps.min(SLOTS as u64));
-        self.slot(epoch).fetch_and(!TAG, Ordering::AcqRel);
-        for gone in 1..=steps.min(SLOTS as u64) {
-            self.slot(epoch.wrapping_add(gone)).store(SEALED, Ordering::Release);
+        let mut turn = self.turn();
+        self.slot(turn).fetch_and(!TAG, Ordering::AcqRel);
+        for _ in 0..steps.min(SLOTS as u64) {
+            turn = turn.next();
+            self.slot(turn).store(SEALED, Ordering::Release);
         }
-        self.open(next, start.saturating_add(self.width.saturating_mul(steps)));
+        self.open(turn, start.saturating_add(self.width.saturating_mul(steps)));
     }
 
     /// Forgets every call. One caller at a time.
     pub(super) fn clear(&self) {
-        let next = self.epoch.load(Ordering::Relaxed).wrapping_add(1);
         for slot in &self.slots {
             slot.store(SEALED, Ordering::Release);
         }
-        self.open(next, 0);
+        self.open(self.turn().next(), 0);
     }
 
-    /// Lets calls be counted in the slot of `epoch`, which is empty and sealed.
-    fn open(&self, epoch: u64, start: u64) {
+    /// Lets calls be counted in the slot of `turn`, which is empty and sealed.
+    fn open(&self, turn: Turn, start: u64) {
         // OK because no slot is above FULL, and ten of those stay within their 28 bits.
         let older: u64 = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed) & !TAG).sum();
-        self.slot(epoch).store(tag(epoch), Ordering::Release);
-        self.older.store(older | tag(epoch), Ordering::Release);
-        self.epoch.store(epoch, Ordering::Release);
+        self.slot(turn).store(turn.tag(), Ordering::Release);
+        self.older.store(older | turn.tag(), Ordering::Release);
+        self.turn.store(turn.0, Ordering::Release);
         self.start.store(start, Ordering::Relaxed);
         self.end.store(start.saturating_add(self.width), Ordering::Release);
     }
 
     #[inline]
-    fn slot(&self, epoch: u64) -> &AtomicU64 {
-        // OK because what is below the number of slots fits any usize.
-        #[expect(clippy::cast_possible_truncation, reason = "below SLOTS")]
-        &self.slots[(epoch % SLOTS as u64) as usize]
+    fn slot(&self, turn: Turn) -> &AtomicU64 {
+        &self.slots[turn.place()]
     }
 }
 
-/// Never [`SEALED`].
-const fn tag(epoch: u64) -> u64 {
-    epoch % TAG + 1
+/// One step of the window: the place of its slot in the lower half, its tag above. Both are counted
+/// on rather than derived, so that counting a call divides by nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn(u64);
+
+impl Turn {
+    const PLACE: u64 = (1 << 32) - 1;
+
+    /// Neither a place beyond the slots nor the tag [`SEALED`].
+    const fn next(self) -> Self {
+        let place = (self.0 & Self::PLACE) + 1;
+        let tag = self.tag() % TAG + 1;
+        Self((tag << 32) | if place < SLOTS as u64 { place } else { 0 })
+    }
+
+    #[inline]
+    const fn tag(self) -> u64 {
+        self.0 >> 32
+    }
+
+    #[inline]
+    const fn place(self) -> usize {
+        // OK because a place is below the number of slots.
+        (self.0 & Self::PLACE) as usize
+    }
 }
 
 fn with_call(word: u64, failed: bool) -> u64 {
