@@ -302,3 +302,23 @@ fn a_plan_that_cannot_work_is_refused_by_name() {
         assert_eq!(refused.as_ref().map(ConfigError::field), Some(field), "{refused:?}");
     }
 }
+
+#[test]
+fn whoever_counts_by_himself_cannot_open_a_breaker_that_has_moved_on() {
+    let plan = BreakerPlan::builder().consecutive(1).build().unwrap();
+    let (mut breaker, now) = (Breaker::new(plan), Instant::ORIGIN);
+    let generation = breaker.generation();
+    let opened = breaker.trip(now, generation, Trip::Consecutive, &mut || 0);
+    let until = now + Span::from_secs(5);
+    assert_eq!(opened, Some(Transition::Opened { trip: Trip::Consecutive, until }));
+
+    assert_eq!(breaker.trip(now, generation, Trip::Consecutive, &mut || 0), None, "open already");
+    let probe = breaker.admit(until).ticket().unwrap();
+    assert_eq!(breaker.trip(until, breaker.generation(), Trip::Consecutive, &mut || 0), None);
+    let closed = breaker.report(until, probe, Report::Success, &mut || 0);
+    assert_eq!(closed, Some(Transition::Closed { ramp_ends: None }));
+    assert_eq!(breaker.trip(until, generation, Trip::Consecutive, &mut || 0), None, "long ago");
+    let stale = Ticket::of_closed(generation, now);
+    assert_eq!(breaker.report(until, stale, Report::Failure, &mut || 0), None);
+    assert_eq!(breaker.state(until), StateKind::Closed);
+}

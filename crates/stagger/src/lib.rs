@@ -3,6 +3,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clock;
+mod ledger;
 #[cfg(doctest)]
 mod readme;
 mod rng;
@@ -11,10 +12,11 @@ mod run;
 #[cfg(feature = "tokio")]
 pub use clock::TokioTime;
 pub use clock::{Clock, Pause, Sleep, StdTime};
+pub use ledger::{LedgerStats, Ledgers, LocalLedger};
 pub use rng::{OsEntropy, Rng};
 pub use run::{
-    AttemptInfo, ByError, ByResult, ByType, Cancel, Classify, Error, History, Judge, LocalLedger,
-    Report, Retrier, RetryIf, Run, Settled,
+    AttemptInfo, ByError, ByResult, ByType, Cancel, Classify, Error, History, Judge, Report,
+    Retrier, RetryIf, Run, Settled,
 };
 // All of the engine, so that its words have one path here and none can be forgotten.
 #[doc(inline)]

@@ -38,7 +38,7 @@ impl Closed {
         let call = call?;
         self.consecutive = if call.failed { self.consecutive.saturating_add(1) } else { 0 };
         let counts = self.window.record(now, call);
-        plan.rules.broken_by(counts, self.consecutive)
+        plan.broken_by(counts, self.consecutive)
     }
 
     pub(super) fn counts(&self, now: Instant) -> Counts {

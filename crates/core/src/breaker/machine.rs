@@ -117,6 +117,49 @@ impl Breaker {
         }
     }
 
+    /// Opens for a rule that somebody else saw broken, who counted the calls of this `generation`;
+    /// nothing unless the breaker is closed, or ramping, and still in it.
+    ///
+    /// Takes one word of `entropy` when the breaker opens, else none.
+    pub fn trip<E: Entropy>(
+        &mut self,
+        now: Instant,
+        generation: u64,
+        trip: Trip,
+        entropy: &mut E,
+    ) -> Option<Transition> {
+        self.wake(now);
+        if generation != self.generation {
+            return None;
+        }
+        match &self.state {
+            State::Closed(_) => Some(self.open(now, trip, entropy)),
+            State::Ramp(_) => {
+                self.grow();
+                Some(self.open(now, trip, entropy))
+            }
+            State::Open(_) | State::HalfOpen(_) => None,
+        }
+    }
+
+    /// Makes the moves that time alone causes, open to half-open and ramp to closed, before anybody
+    /// asks.
+    #[inline]
+    pub fn wake(&mut self, now: Instant) {
+        match &self.state {
+            State::Closed(_) | State::HalfOpen(_) => {}
+            State::Open(open) if open.is_over(now) => self.half_open(),
+            State::Ramp(ramp) if ramp.is_over(now) => self.end_ramp(),
+            State::Open(_) | State::Ramp(_) => {}
+        }
+    }
+
+    /// How many moves there were; results from before a move are stale after it.
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Where the breaker stands at `now`.
     #[must_use]
     pub fn state(&self, now: Instant) -> StateKind {
@@ -150,6 +193,15 @@ impl Breaker {
         self.closed().map_or(0, Closed::consecutive)
     }
 
+    /// When the ramp ends, while the breaker is ramping.
+    #[must_use]
+    pub fn ramp_until(&self, now: Instant) -> Option<Instant> {
+        match &self.state {
+            State::Ramp(ramp) if !ramp.is_over(now) => Some(ramp.ends()),
+            _ => None,
+        }
+    }
+
     /// The plan it follows.
     #[must_use]
     pub const fn plan(&self) -> &BreakerPlan {
@@ -161,17 +213,6 @@ impl Breaker {
             State::Closed(closed) => Some(closed),
             State::Ramp(ramp) => Some(&ramp.closed),
             State::Open(_) | State::HalfOpen(_) => None,
-        }
-    }
-
-    /// Makes the moves that time alone causes.
-    #[inline]
-    fn wake(&mut self, now: Instant) {
-        match &self.state {
-            State::Closed(_) | State::HalfOpen(_) => {}
-            State::Open(open) if open.is_over(now) => self.half_open(),
-            State::Ramp(ramp) if ramp.is_over(now) => self.end_ramp(),
-            State::Open(_) | State::Ramp(_) => {}
         }
     }
 

@@ -27,4 +27,4 @@ pub use report::Report;
 pub use state::{StateKind, Transition};
 pub use ticket::{Admission, Ticket};
 pub use trip::Trip;
-pub use window::{Counts, WindowKind};
+pub use window::{Call, Counts, WindowKind};

@@ -2,8 +2,8 @@
 
 use super::ramp::RampPlan;
 use super::report::Report;
-use super::trip::{Rules, Slow};
-use super::window::{Call, WindowKind};
+use super::trip::{Rules, Slow, Trip};
+use super::window::{Call, Counts, WindowKind};
 use crate::error::ConfigError;
 use crate::ratio::Ratio;
 use crate::time::Span;
@@ -143,9 +143,17 @@ impl BreakerPlan {
         self.ramp.map(|ramp| (ramp.from, ramp.over))
     }
 
-    /// What a report counts as; `None` when it says nothing about the server.
+    /// The rule that a window with these counts breaks, after `consecutive` failures in a row.
+    #[must_use]
     #[inline]
-    pub(super) fn judge(&self, report: Report, latency: Span) -> Option<Call> {
+    pub fn broken_by(&self, counts: Counts, consecutive: u32) -> Option<Trip> {
+        self.rules.broken_by(counts, consecutive)
+    }
+
+    /// What a report counts as; `None` when it says nothing about the server.
+    #[must_use]
+    #[inline]
+    pub fn judge(&self, report: Report, latency: Span) -> Option<Call> {
         let failed = match report {
             Report::Success => false,
             Report::Failure => true,

@@ -39,6 +39,21 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// The ticket of a call admitted by a closed breaker of this generation: for whoever keeps the
+    /// counts of a closed breaker in its own way, and moves it with [`Breaker::trip`].
+    ///
+    /// [`Breaker::trip`]: super::Breaker::trip
+    #[must_use]
+    pub const fn of_closed(generation: u64, admitted_at: Instant) -> Self {
+        Self { generation, admitted_at, probe: None }
+    }
+
+    /// The generation of the breaker that admitted the call.
+    #[must_use]
+    pub const fn generation(self) -> u64 {
+        self.generation
+    }
+
     /// When the call was admitted; its latency counts from here.
     #[must_use]
     pub const fn admitted_at(self) -> Instant {

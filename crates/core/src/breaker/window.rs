@@ -26,11 +26,13 @@ pub struct Counts {
     pub slow: u32,
 }
 
-/// One settled call.
+/// One settled call that says something about the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
-    pub(super) failed: bool,
-    pub(super) slow: bool,
+pub struct Call {
+    /// It failed.
+    pub failed: bool,
+    /// It took longer than the plan's slow-call threshold.
+    pub slow: bool,
 }
 
 /// The window of a plan's kind.

@@ -38,8 +38,8 @@ impl Paid {
     /// A permit that took nothing.
     pub const FREE: Self = Self { amount: 0, mark: 0 };
 
-    /// A grant of `amount`, noted at `mark`.
-    pub(super) const fn new(amount: u32, mark: u32) -> Self {
+    /// A grant of `amount`, noted at `mark`: for whoever keeps a plan's state in its own way.
+    pub const fn new(amount: u32, mark: u32) -> Self {
         Self { amount, mark }
     }
 
@@ -50,7 +50,9 @@ impl Paid {
         self.amount
     }
 
-    pub(super) const fn mark(self) -> u32 {
+    /// Where the plan noted the grant, so that a refund finds it again; means nothing elsewhere.
+    #[must_use]
+    pub const fn mark(self) -> u32 {
         self.mark
     }
 }

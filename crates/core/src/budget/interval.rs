@@ -87,6 +87,13 @@ impl IntervalPlan {
         Level::of_retries(left as u64, u64::from(self.retries))
     }
 
+    /// When each of the places may be used again: a retry is granted from the first of them on.
+    #[must_use]
+    pub fn ready<'a>(&self, state: &'a IntervalState) -> &'a [Instant] {
+        // OK because `new` keeps `retries` within the places.
+        &state.ready[..usize::from(self.retries)]
+    }
+
     /// A clock set back reads as no time passed. Beyond a whole interval it is no mere disorder
     /// between threads, and the wait starts over, or it would last until the clock has caught up.
     fn step_back(&self, state: &mut IntervalState, now: Instant) {
@@ -95,11 +102,6 @@ impl IntervalPlan {
                 *ready = now + self.interval;
             }
         }
-    }
-
-    fn ready<'a>(&self, state: &'a IntervalState) -> &'a [Instant] {
-        // OK because `new` keeps `retries` within the places.
-        &state.ready[..usize::from(self.retries)]
     }
 }
 

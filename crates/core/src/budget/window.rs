@@ -57,6 +57,9 @@ pub struct WindowPlan {
 }
 
 impl WindowPlan {
+    /// The slots of a window.
+    pub const SLOTS: usize = SLOTS;
+
     /// A budget of `ratio` of the first attempts in 10 s, plus one retry a second.
     ///
     /// # Errors
@@ -125,7 +128,7 @@ impl WindowPlan {
     #[inline]
     pub fn ask(&self, state: &mut WindowState, now: Instant) -> Option<Paid> {
         state.turn_to(self, now);
-        if (state.retries + 1) * RETRY > self.allowance(state.firsts) {
+        if !self.has_room(state.firsts, state.retries) {
             return None;
         }
         let slot = &mut state.slots[state.head];
@@ -154,8 +157,27 @@ impl WindowPlan {
     pub fn level(&self, state: &WindowState, now: Instant) -> Level {
         let mut state = *state;
         state.turn_to(self, now);
-        let capacity = self.allowance(state.firsts) / RETRY;
-        Level::of_retries(capacity.saturating_sub(state.retries), capacity)
+        self.level_of(state.firsts, state.retries)
+    }
+
+    /// The rule itself: whether a window with these counts has room for one more retry.
+    #[must_use]
+    #[inline]
+    pub const fn has_room(&self, firsts: u64, retries: u64) -> bool {
+        (retries + 1) * RETRY <= self.allowance(firsts)
+    }
+
+    /// How full a window with these counts is.
+    #[must_use]
+    pub const fn level_of(&self, firsts: u64, retries: u64) -> Level {
+        let capacity = self.allowance(firsts) / RETRY;
+        Level::of_retries(capacity.saturating_sub(retries), capacity)
+    }
+
+    /// The length of a slot: the window moves by this much at a time.
+    #[must_use]
+    pub const fn slot(&self) -> Span {
+        Span::from_nanos(self.slot)
     }
 
     /// Retries allowed over `firsts` first attempts, in millionths.
@@ -163,11 +185,13 @@ impl WindowPlan {
     /// OK because `firsts` <= 10 * 2^32 and a ratio is at most 10^7 parts: below 2^59; the floor
     /// is at most 6 * 10^13.
     #[inline]
-    fn allowance(&self, firsts: u64) -> u64 {
-        let share = firsts * u64::from(self.ratio.ppm());
+    const fn allowance(&self, firsts: u64) -> u64 {
+        // OK because u64 holds every u32; `From` is not const.
+        let share = firsts * self.ratio.ppm() as u64;
         match self.floor {
             Floor::Add(_) => share + self.reserve,
-            Floor::AtLeast(_) => share.max(self.reserve),
+            Floor::AtLeast(_) if share > self.reserve => share,
+            Floor::AtLeast(_) => self.reserve,
         }
     }
 

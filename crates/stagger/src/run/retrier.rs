@@ -11,8 +11,9 @@ use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use super::chance::{Chance, Draw};
 use super::judge::{ByError, ByResult, ByType, RetryIf};
-use super::{Classify, Error, LocalLedger, Run};
+use super::{Classify, Error, Run};
 use crate::clock::{Clock, Pause, Sleep};
+use crate::ledger::LocalLedger;
 
 /// Half-life of the latencies behind a measured hedge delay: long enough for a quantile to be more
 /// than chance at one call a second, short enough to follow a deploy.

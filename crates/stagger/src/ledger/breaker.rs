@@ -1,0 +1,245 @@
+//! One destination's breaker, asked by many threads.
+
+use stagger_core::breaker::{
+    Admission, Breaker, BreakerPlan, Report, StateKind, Ticket, Transition, Trip, WindowKind,
+};
+use stagger_core::{Entropy, Instant, Span};
+
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
+use super::tally::Tally;
+
+/// The engine's breaker behind a lock, and what it takes to leave the lock alone while it is closed.
+///
+/// Closed, an admission reads one word, and a result is counted in a [`Tally`]; the one that breaks
+/// a rule takes the lock and moves the machine. Open, refusals read two words. A half-open breaker
+/// is asked under the lock, so its probes are exactly as many as planned. So is the gate of a ramp,
+/// and the whole of a breaker that counts a number of calls, or minds slow ones.
+#[derive(Debug)]
+pub(super) struct LocalBreaker {
+    plan: BreakerPlan,
+    /// Whether results are counted in `tally`, or by the machine.
+    counted: bool,
+    /// The generation above, the [kind](kind) below.
+    gate: AtomicU64,
+    /// The end of the open time, or of the ramp, in nanoseconds.
+    until: AtomicU64,
+    tally: Tally,
+    /// The generation's lower half above, its failures in a row below.
+    row: AtomicU64,
+    /// How often it opened.
+    opened: AtomicU64,
+    machine: Mutex<Breaker>,
+}
+
+/// What may be done without the lock.
+mod kind {
+    /// Admit everybody, count results.
+    pub(super) const CLOSED: u64 = 0;
+    /// Count results until the ramp ends.
+    pub(super) const RAMP: u64 = 1;
+    /// Refuse everybody until the open time ends.
+    pub(super) const OPEN: u64 = 2;
+    /// Nothing.
+    pub(super) const LOCKED: u64 = 3;
+    /// The bits of a gate that hold it.
+    pub(super) const BITS: u64 = 3;
+}
+
+/// What a result is worth before the lock is taken.
+enum Hearing {
+    Count {
+        generation: u64,
+    },
+    Stale,
+    /// Time has moved the machine: look again when it knows.
+    Wake,
+    Machine,
+}
+
+impl LocalBreaker {
+    pub(super) fn new(plan: BreakerPlan) -> Self {
+        let window = match plan.window() {
+            WindowKind::Time(window) if plan.slow_calls().is_none() => Some(window),
+            _ => None,
+        };
+        let kind = if window.is_some() { kind::CLOSED } else { kind::LOCKED };
+        Self {
+            plan,
+            counted: window.is_some(),
+            gate: AtomicU64::new(gate(0, kind)),
+            until: AtomicU64::new(0),
+            tally: Tally::new(window.unwrap_or(Span::ZERO)),
+            row: AtomicU64::new(0),
+            opened: AtomicU64::new(0),
+            machine: Mutex::new(Breaker::new(plan)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn admit(&self, now: Instant) -> Admission {
+        let gate = self.gate.load(Ordering::Acquire);
+        if gate & kind::BITS == kind::CLOSED {
+            return Admission::Admitted(Ticket::of_closed(generation(gate), now));
+        }
+        if gate & kind::BITS == kind::OPEN {
+            if let Some(until) = self.shut(gate, now) {
+                return Admission::Refused { until };
+            }
+        }
+        self.with_machine(now, |machine| machine.admit(now))
+    }
+
+    /// A ticket counts once; whoever holds it reports it once.
+    #[inline]
+    pub(super) fn report(
+        &self,
+        now: Instant,
+        ticket: Ticket,
+        report: Report,
+        entropy: &mut dyn Entropy,
+    ) {
+        let call = self.plan.judge(report, now - ticket.admitted_at());
+        loop {
+            // In this order: a generation that is current after the turn was read, and a slot that
+            // is still that turn's, belong together.
+            let turn = self.tally.turn();
+            match self.hearing(now, ticket) {
+                Hearing::Count { generation } => {
+                    let Some(call) = call else { return };
+                    if let Some(counts) = self.tally.record(now, turn, call.failed) {
+                        let row = self.count_row(generation, call.failed);
+                        if let Some(trip) = self.plan.broken_by(counts, row) {
+                            self.trip(now, generation, trip, entropy);
+                        }
+                        return;
+                    }
+                    self.with_machine(now, |_| self.tally.turn_to(now));
+                }
+                Hearing::Stale => return,
+                Hearing::Wake => self.with_machine(now, |_| ()),
+                Hearing::Machine => return self.tell_machine(now, ticket, report, entropy),
+            }
+        }
+    }
+
+    pub(super) fn state(&self, now: Instant) -> StateKind {
+        self.lock().state(now)
+    }
+
+    /// How often it opened.
+    pub(super) fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn hearing(&self, now: Instant, ticket: Ticket) -> Hearing {
+        let gate = self.gate.load(Ordering::Acquire);
+        let kind = gate & kind::BITS;
+        if kind == kind::LOCKED {
+            return Hearing::Machine;
+        }
+        if kind != kind::CLOSED && now.as_nanos() >= self.until.load(Ordering::Acquire) {
+            return Hearing::Wake;
+        }
+        if kind == kind::OPEN || ticket.generation() != generation(gate) {
+            return Hearing::Stale;
+        }
+        Hearing::Count { generation: generation(gate) }
+    }
+
+    /// The end of the open time, if `gate` is still the gate and the end has not come.
+    fn shut(&self, gate: u64, now: Instant) -> Option<Instant> {
+        let until = Instant::from_nanos(self.until.load(Ordering::Acquire));
+        (now < until && self.gate.load(Ordering::Acquire) == gate).then_some(until)
+    }
+
+    /// The failures in a row, this one included; those of another generation are left alone.
+    fn count_row(&self, generation: u64, failed: bool) -> u32 {
+        if self.plan.consecutive().is_none() {
+            return 0;
+        }
+        let mut length = 0;
+        let _ = self.row.fetch_update(Ordering::AcqRel, Ordering::Acquire, |row| {
+            let before = row & LOWER;
+            length = if failed { (before + 1).min(LOWER) } else { 0 };
+            let ours = row >> 32 == generation & LOWER;
+            (ours && length != before).then_some(row - before + length)
+        });
+        u32::try_from(length).unwrap_or(u32::MAX)
+    }
+
+    #[cold]
+    fn trip(&self, now: Instant, generation: u64, trip: Trip, entropy: &mut dyn Entropy) {
+        self.with_machine(now, |machine| {
+            let moved = machine.trip(now, generation, trip, &mut || entropy.next_u64());
+            self.note(moved);
+        });
+    }
+
+    fn tell_machine(
+        &self,
+        now: Instant,
+        ticket: Ticket,
+        report: Report,
+        entropy: &mut dyn Entropy,
+    ) {
+        self.with_machine(now, |machine| {
+            let moved = machine.report(now, ticket, report, &mut || entropy.next_u64());
+            self.note(moved);
+        });
+    }
+
+    fn note(&self, moved: Option<Transition>) {
+        if let Some(Transition::Opened { .. }) = moved {
+            self.opened.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Does something with the machine as it stands at `now`, and publishes where it stands then.
+    fn with_machine<T>(&self, now: Instant, act: impl FnOnce(&mut Breaker) -> T) -> T {
+        let mut machine = self.lock();
+        machine.wake(now);
+        let answer = act(&mut machine);
+        self.publish(&machine, now);
+        answer
+    }
+
+    /// Called with the lock held, after the machine was woken at `now`.
+    fn publish(&self, machine: &Breaker, now: Instant) {
+        let (kind, until) = match machine.state(now) {
+            StateKind::Open => (kind::OPEN, machine.open_until(now)),
+            StateKind::Closed if self.counted => (kind::CLOSED, None),
+            StateKind::Ramp if self.counted => (kind::RAMP, machine.ramp_until(now)),
+            _ => (kind::LOCKED, None),
+        };
+        let before = self.gate.load(Ordering::Relaxed);
+        let after = gate(machine.generation(), kind);
+        if before == after {
+            return;
+        }
+        if matches!(kind, kind::CLOSED | kind::RAMP) && generation(before) != generation(after) {
+            self.tally.clear();
+            self.row.store(generation(after) << 32, Ordering::Release);
+        }
+        if let Some(until) = until {
+            self.until.store(until.as_nanos(), Ordering::Release);
+        }
+        self.gate.store(after, Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Breaker> {
+        // The engine does not panic, and its breaker is whole between two calls.
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const LOWER: u64 = u32::MAX as u64;
+
+/// A gate of this generation and kind. Generations beyond 2^62 are out of any breaker's reach.
+const fn gate(generation: u64, kind: u64) -> u64 {
+    (generation << 2) | kind
+}
+
+const fn generation(gate: u64) -> u64 {
+    gate >> 2
+}

@@ -1,0 +1,139 @@
+//! The ledger of one destination in this process.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use stagger_core::breaker::{Admission, Report, StateKind, Ticket};
+use stagger_core::budget::{Charge, Paid, Settled};
+use stagger_core::retry::Ledger;
+use stagger_core::{Entropy, Instant, Policy};
+
+use super::breaker::LocalBreaker;
+use super::budget::LocalBudget;
+use super::stats::LedgerStats;
+
+/// The budget and the breaker of one destination, shared by all threads that call it.
+///
+/// `&LocalLedger` is a [`Ledger`], so an `Arc<LocalLedger>` serves any number of calls at once. It
+/// answers as a [`PlainLedger`](stagger_core::retry::PlainLedger) would that one thread asks, with
+/// two things to know:
+///
+/// - **Budget.** At every grant the plan's rule holds for all that was counted before it, whatever
+///   the number of threads: never is one retry too many granted, and a refund is never lost. Counting
+///   and asking take no lock; a window's turn, once a slot, and a refund to a window do.
+/// - **Breaker.** Closed, it takes no lock, and the result that breaks a rule opens it. Results are
+///   counted as often as they are reported, so a [`Ticket`] is reported once. A half-open breaker
+///   admits exactly as many probes as planned.
+///
+/// ```
+/// use stagger::retry::Ledger;
+/// use stagger::{budget::Charge, Instant, LocalLedger, Policy};
+/// use std::sync::Arc;
+///
+/// let ledger = Arc::new(LocalLedger::new(&Policy::default()));
+/// let threads: Vec<_> = (0..4)
+///     .map(|_| {
+///         let ledger = Arc::clone(&ledger);
+///         std::thread::spawn(move || {
+///             let mut ledger = &*ledger;
+///             (0..100).filter(|_| ledger.ask(Instant::ORIGIN, Charge::Retry).is_some()).count()
+///         })
+///     })
+///     .collect();
+/// let granted: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+/// assert_eq!(granted, 10, "without first attempts, only the floor of one a second");
+/// ```
+#[derive(Debug)]
+pub struct LocalLedger {
+    budget: LocalBudget,
+    breaker: Option<LocalBreaker>,
+    grants: AtomicU64,
+    refusals: AtomicU64,
+    refunds: AtomicU64,
+    breaker_refusals: AtomicU64,
+}
+
+impl LocalLedger {
+    /// An empty ledger for the budget and breaker of `policy`.
+    #[must_use]
+    pub fn new(policy: &Policy) -> Self {
+        Self {
+            budget: LocalBudget::new(*policy.budget()),
+            breaker: policy.breaker().copied().map(LocalBreaker::new),
+            grants: AtomicU64::new(0),
+            refusals: AtomicU64::new(0),
+            refunds: AtomicU64::new(0),
+            breaker_refusals: AtomicU64::new(0),
+        }
+    }
+
+    /// Its figures at `now`.
+    #[must_use]
+    pub fn stats(&self, now: Instant) -> LedgerStats {
+        LedgerStats {
+            level: self.budget.level(now),
+            grants: self.grants.load(Ordering::Relaxed),
+            refusals: self.refusals.load(Ordering::Relaxed),
+            refunds: self.refunds.load(Ordering::Relaxed),
+            breaker: self.state(now),
+            breaker_refusals: self.breaker_refusals.load(Ordering::Relaxed),
+            breaker_opened: self.breaker.as_ref().map_or(0, LocalBreaker::opened),
+        }
+    }
+
+    /// Where the breaker stands, if there is one.
+    pub(super) fn state(&self, now: Instant) -> Option<StateKind> {
+        self.breaker.as_ref().map(|breaker| breaker.state(now))
+    }
+}
+
+impl Ledger for &LocalLedger {
+    #[inline]
+    fn on_first(&mut self, now: Instant) {
+        self.budget.on_first(now);
+    }
+
+    #[inline]
+    fn ask(&mut self, now: Instant, charge: Charge) -> Option<Paid> {
+        let paid = self.budget.ask(now, charge);
+        count(if paid.is_some() { &self.grants } else { &self.refusals });
+        paid
+    }
+
+    fn refund(&mut self, now: Instant, paid: Paid) {
+        // A first attempt that is cancelled gives back the nothing that it paid.
+        if paid != Paid::FREE {
+            count(&self.refunds);
+        }
+        self.budget.refund(now, paid);
+    }
+
+    #[inline]
+    fn on_settled(&mut self, now: Instant, settled: Settled) {
+        self.budget.on_settled(now, settled);
+    }
+
+    #[inline]
+    fn admit(&mut self, now: Instant) -> Admission {
+        let admission = match &self.breaker {
+            Some(breaker) => breaker.admit(now),
+            // As the plain ledger: a policy without a breaker does not ask.
+            None => Admission::Refused { until: now },
+        };
+        if matches!(admission, Admission::Refused { .. }) {
+            count(&self.breaker_refusals);
+        }
+        admission
+    }
+
+    #[inline]
+    fn report(&mut self, now: Instant, ticket: Ticket, report: Report, entropy: &mut dyn Entropy) {
+        if let Some(breaker) = &self.breaker {
+            breaker.report(now, ticket, report, entropy);
+        }
+    }
+}
+
+/// For metrics only: nothing is decided by it, so it may be seen late.
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}

@@ -1,0 +1,17 @@
+//! Where budgets and breakers remember: one [`LocalLedger`] a destination, kept in [`Ledgers`].
+
+mod breaker;
+mod budget;
+mod interval;
+mod keyed;
+mod local;
+mod shard;
+mod stats;
+mod sync;
+mod tally;
+mod window;
+mod word;
+
+pub use keyed::Ledgers;
+pub use local::LocalLedger;
+pub use stats::LedgerStats;

@@ -1,0 +1,128 @@
+//! A part of a registry: some ledgers behind one lock, at most as many as its bound.
+
+use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use stagger_core::breaker::StateKind;
+use stagger_core::{Instant, Policy, Span};
+
+use super::local::LocalLedger;
+use super::stats::LedgerStats;
+
+/// When the bound is reached, this share of the ledgers goes in one sweep, so a sweep over all of
+/// them is paid for by that many insertions.
+const SWEPT_SHARE: usize = 16;
+
+pub(super) struct Shard<K> {
+    bound: usize,
+    entries: HashMap<K, Entry>,
+    next_sweep: Instant,
+    /// Entries made so far.
+    made: u64,
+}
+
+struct Entry {
+    ledger: Arc<LocalLedger>,
+    used: Instant,
+    /// Tells entries apart that are otherwise worth the same.
+    number: u64,
+}
+
+/// In which order entries are given up: the least first. State of the breaker, held by anybody,
+/// last use, age.
+type Worth = (u8, bool, Instant, u64);
+
+impl<K> Shard<K> {
+    pub(super) fn new(bound: usize) -> Self {
+        Self { bound, entries: HashMap::new(), next_sweep: Instant::ORIGIN, made: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Drops what is neither held, nor open, nor was used for `idle`.
+    pub(super) fn expire(&mut self, now: Instant, idle: Span) {
+        self.entries.retain(|_, entry| {
+            now - entry.used < idle || entry.is_held() || entry.rank(now) == OPEN
+        });
+        self.next_sweep = now + idle;
+    }
+
+    /// Makes room for one more.
+    pub(super) fn make_room(&mut self, now: Instant, idle: Span) {
+        if now >= self.next_sweep || self.entries.len() >= self.bound {
+            self.expire(now, idle);
+        }
+        if self.entries.len() >= self.bound {
+            self.evict(now, self.entries.len() - self.bound + 1 + self.bound / SWEPT_SHARE);
+        }
+    }
+
+    /// Gives up the `count` entries of least worth.
+    fn evict(&mut self, now: Instant, count: usize) {
+        let mut worths: Vec<Worth> = self.entries.values().map(|entry| entry.worth(now)).collect();
+        worths.sort_unstable();
+        let gone: HashSet<u64> = worths.iter().take(count).map(|worth| worth.3).collect();
+        self.entries.retain(|_, entry| !gone.contains(&entry.number));
+    }
+}
+
+impl<K: Hash + Eq> Shard<K> {
+    pub(super) fn find<Q>(&mut self, now: Instant, key: &Q) -> Option<Arc<LocalLedger>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let entry = self.entries.get_mut(key)?;
+        entry.used = entry.used.max(now);
+        Some(Arc::clone(&entry.ledger))
+    }
+
+    pub(super) fn peek<Q>(&self, key: &Q) -> Option<Arc<LocalLedger>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.entries.get(key).map(|entry| Arc::clone(&entry.ledger))
+    }
+
+    pub(super) fn insert(&mut self, now: Instant, key: K, policy: &Policy) -> Arc<LocalLedger> {
+        let ledger = Arc::new(LocalLedger::new(policy));
+        self.made += 1;
+        let entry = Entry { ledger: Arc::clone(&ledger), used: now, number: self.made };
+        self.entries.insert(key, entry);
+        ledger
+    }
+
+    pub(super) fn all_stats(&self, now: Instant) -> Vec<(K, LedgerStats)>
+    where
+        K: Clone,
+    {
+        self.entries.iter().map(|(key, entry)| (key.clone(), entry.ledger.stats(now))).collect()
+    }
+}
+
+/// The rank of an open breaker.
+const OPEN: u8 = 2;
+
+impl Entry {
+    /// Somebody has it in hand: a second one beside it would grant the same retries again.
+    fn is_held(&self) -> bool {
+        Arc::strong_count(&self.ledger) > 1
+    }
+
+    fn rank(&self, now: Instant) -> u8 {
+        match self.ledger.state(now) {
+            None | Some(StateKind::Closed) => 0,
+            Some(StateKind::HalfOpen | StateKind::Ramp) => 1,
+            Some(StateKind::Open) => OPEN,
+        }
+    }
+
+    fn worth(&self, now: Instant) -> Worth {
+        (self.rank(now), self.is_held(), self.used, self.number)
+    }
+}
