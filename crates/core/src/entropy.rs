@@ -40,11 +40,20 @@ impl<F: FnMut() -> u64> Entropy for F {
 /// A remainder would instead favour the low end.
 #[inline]
 fn uniform(word: u64, lo: Span, hi: Span) -> Span {
-    let width = u128::from(hi.saturating_sub(lo).as_nanos()) + 1;
-    let offset = (u128::from(word) * width) >> 64;
-    // OK because word < 2^64, so offset < width <= hi - lo + 1, which fits.
-    let offset = offset as u64;
+    let offset = match hi.saturating_sub(lo).as_nanos().checked_add(1) {
+        Some(width) => high_half(word, width),
+        // All of u64: every word is its own draw.
+        None => word,
+    };
     Span::from_nanos(lo.as_nanos() + offset)
+}
+
+/// `word * width / 2^64`, which is below `width`.
+#[inline]
+fn high_half(word: u64, width: u64) -> u64 {
+    let product = u128::from(word) * u128::from(width);
+    // OK because a u128 shifted right by 64 fits u64.
+    (product >> 64) as u64
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Factor {
     #[inline]
     pub fn grow(self, base: u64, n: u32) -> u64 {
         if let Some(bits) = self.doublings {
-            return shift(base, u32::from(bits.get()), n);
+            return shift(base, bits.get(), n);
         }
         self.grow_exactly(base, n).unwrap_or_else(|| self.grow_in_fixed_point(base, n))
     }
@@ -73,6 +73,7 @@ impl Factor {
         Some(u64::try_from(whole).unwrap_or(u64::MAX))
     }
 
+    #[inline(never)]
     fn grow_in_fixed_point(self, base: u64, mut n: u32) -> u64 {
         let mut square = Fixed::ratio(self.p, u64::from(self.q));
         let mut power = Fixed::ONE;
@@ -120,14 +121,13 @@ impl fmt::Debug for Factor {
     }
 }
 
-/// `base * 2^(bits * n)`, saturating.
+/// `base * 2^(bits * n)`, saturating: what was shifted out is missed when shifted back.
 #[inline]
-fn shift(base: u64, bits: u32, n: u32) -> u64 {
-    match bits.saturating_mul(n) {
-        _ if base == 0 => 0,
-        by if by <= base.leading_zeros() => base << by,
-        _ => u64::MAX,
-    }
+fn shift(base: u64, bits: u8, n: u32) -> u64 {
+    let by = u64::from(bits) * u64::from(n);
+    let grown = base << (by & 63);
+    let whole = by < 64 && grown >> by == base;
+    if whole || base == 0 { grown } else { u64::MAX }
 }
 
 const fn gcd(mut a: u64, mut b: u64) -> u64 {
