@@ -8,6 +8,8 @@ mod ledger;
 mod readme;
 mod rng;
 mod run;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 #[cfg(feature = "tokio")]
 pub use clock::TokioTime;

@@ -37,6 +37,6 @@ pub use ledger::{Ledger, PlainLedger};
 pub use machine::{Call, Retry};
 pub use reconnect::Reconnect;
 pub use saved::Saved;
-pub use session::{Act, Launched, Session};
+pub use session::{Act, Detached, Launched, Session};
 pub use step::{Ask, Attempt, Permit, Step, Wait};
 pub use stop::{Done, Stop};

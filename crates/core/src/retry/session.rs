@@ -34,6 +34,34 @@ pub struct Session<'p> {
     begun: bool,
 }
 
+/// A [`Session`] without its policy, for a driver that owns the policy and the call together.
+///
+/// ```
+/// use stagger_core::retry::{Call, PlainLedger, Session};
+/// use stagger_core::{Instant, Policy};
+/// let policy = Policy::default();
+/// let mut ledger = PlainLedger::new(&policy);
+/// let (call, _) = Session::start(&policy, &mut ledger, Call::idempotent(), Instant::ORIGIN);
+/// assert_eq!(call.detach().attach(&policy).retry(), call.retry());
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a call that is not attached again gives nothing back"]
+pub struct Detached {
+    retry: Retry,
+    granted: Option<Paid>,
+    hint: Option<Span>,
+    begun: bool,
+}
+
+impl Detached {
+    /// The same call again, under the policy that it was started with.
+    #[must_use]
+    pub const fn attach(self, policy: &Policy) -> Session<'_> {
+        let Self { retry, granted, hint, begun } = self;
+        Session { policy, retry, granted, hint, begun }
+    }
+}
+
 /// What a driver does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the session only decides; whoever drives it acts"]
@@ -114,6 +142,18 @@ impl<'p> Session<'p> {
     #[must_use]
     pub const fn retry(&self) -> &Retry {
         &self.retry
+    }
+
+    /// The policy it was started with.
+    #[must_use]
+    pub const fn policy(&self) -> &'p Policy {
+        self.policy
+    }
+
+    /// The call without its policy.
+    pub const fn detach(self) -> Detached {
+        let Self { policy: _, retry, granted, hint, begun } = self;
+        Detached { retry, granted, hint, begun }
     }
 
     /// The ledger hears of an outcome before the machine does, so that the budget that is asked for

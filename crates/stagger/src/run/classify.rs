@@ -71,7 +71,7 @@ impl<E> Classify for Error<E> {
 }
 
 /// An attempt that ran out of its time.
-pub(super) const TIMED_OUT: Outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
+pub(crate) const TIMED_OUT: Outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
 
 /// Never retried, and no proof that the server lives.
-const UNKNOWN: Outcome = Outcome::new(Verdict::Permanent).with_cause(Cause::Transport);
+pub(crate) const UNKNOWN: Outcome = Outcome::new(Verdict::Permanent).with_cause(Cause::Transport);

@@ -40,6 +40,13 @@ impl<E> Error<E> {
         Self { end: Box::new(End { done, history, last }) }
     }
 
+    /// The same end with another type of error.
+    #[cfg(feature = "tower")]
+    pub(crate) fn map<F>(self, change: impl FnOnce(E) -> F) -> Error<F> {
+        let End { done, history, last } = *self.end;
+        Error::new(done, history, last.map(change))
+    }
+
     /// Why no further attempt was made.
     #[must_use]
     pub fn stop(&self) -> Stop {

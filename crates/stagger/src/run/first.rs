@@ -11,16 +11,25 @@ use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use crate::clock::Clock;
 
-/// What a session was started with.
+/// What a session was started with: under a policy, or with whatever finds that policy again.
 #[derive(Clone, Copy)]
-pub(super) struct First<'r> {
-    policy: &'r Policy,
+pub(super) struct First<P> {
+    pub(super) policy: P,
     started: Instant,
     ticket: Option<Ticket>,
     idempotent: bool,
 }
 
-impl<'r> First<'r> {
+impl<P> First<P> {
+    /// The same with another word for its policy.
+    #[cfg(feature = "tower")]
+    pub(super) fn under<Q>(self, policy: Q) -> First<Q> {
+        let Self { policy: _, started, ticket, idempotent } = self;
+        First { policy, started, ticket, idempotent }
+    }
+}
+
+impl<'r> First<&'r Policy> {
     /// Starts a call, and says what starts it again.
     pub(super) fn start(
         policy: &'r Policy,

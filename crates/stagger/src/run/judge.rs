@@ -19,15 +19,15 @@ pub struct ByType;
 
 /// A closure picks the errors that are worth another attempt.
 #[derive(Clone, Copy, Debug)]
-pub struct RetryIf<F>(pub(super) F);
+pub struct RetryIf<F>(pub(crate) F);
 
 /// A closure judges errors; every `Ok` is a success.
 #[derive(Clone, Copy, Debug)]
-pub struct ByError<F>(pub(super) F);
+pub struct ByError<F>(pub(crate) F);
 
 /// A closure judges whole results.
 #[derive(Clone, Copy, Debug)]
-pub struct ByResult<F>(pub(super) F);
+pub struct ByResult<F>(pub(crate) F);
 
 impl<T, E: Classify> Judge<T, E> for ByType {
     fn judge(&mut self, result: &Result<T, E>) -> Outcome {

@@ -17,16 +17,16 @@ pub(super) struct Live<'r, Z: Clock, L>
 where
     for<'l> &'l L: Ledger,
 {
-    retrier: &'r Retrier<Z, L>,
-    phase: Phase<'r>,
-    idempotent: bool,
+    pub(super) retrier: &'r Retrier<Z, L>,
+    pub(super) phase: Phase<'r>,
+    pub(super) idempotent: bool,
 }
 
-enum Phase<'r> {
+pub(super) enum Phase<'r> {
     /// Nobody has asked for the time yet, and nothing is taken.
     Unstarted,
     /// The first attempt is under way.
-    First(First<'r>),
+    First(First<&'r Policy>),
     /// Anything that comes later.
     Kept(Box<Kept<'r>>),
 }
@@ -37,16 +37,16 @@ impl<'r> Phase<'r> {
     }
 }
 
-struct Kept<'r> {
-    session: Session<'r>,
+pub(super) struct Kept<'r> {
+    pub(super) session: Session<'r>,
     /// The attempt under way; hedged calls keep their own list.
-    launched: Option<Launched>,
-    ended: bool,
+    pub(super) launched: Option<Launched>,
+    pub(super) ended: bool,
 }
 
 /// What a driver does next.
 #[derive(Clone, Copy)]
-pub(super) enum Next {
+pub(crate) enum Next {
     Call(Turn),
     /// Wait for a copy to settle, and wake the session at this instant.
     Copies(Option<Instant>),
@@ -56,17 +56,17 @@ pub(super) enum Next {
 
 /// An attempt to make.
 #[derive(Clone, Copy)]
-pub(super) struct Turn {
-    pub(super) info: AttemptInfo,
-    pub(super) hedge_at: Option<Instant>,
+pub(crate) struct Turn {
+    pub(crate) info: AttemptInfo,
+    pub(crate) hedge_at: Option<Instant>,
 }
 
 /// When an attempt settled.
 #[derive(Clone, Copy)]
-pub(super) struct Mark {
-    pub(super) attempt: u32,
+pub(crate) struct Mark {
+    pub(crate) attempt: u32,
     /// Counted from the start of the call.
-    pub(super) at: Span,
+    pub(crate) at: Span,
 }
 
 impl<'r, Z: Clock, L> Live<'r, Z, L>
@@ -119,15 +119,19 @@ where
     where
         Z: Sleep,
     {
-        let limit = match &self.phase {
+        self.limit().map(|limit| Box::pin(self.retrier.time.sleep(limit)))
+    }
+
+    /// The attempt under way takes time: how much it may take.
+    pub(super) fn limit(&mut self) -> Option<Span> {
+        match &self.phase {
             Phase::Unstarted => {
                 self.start();
                 None
             }
             Phase::First(first) => first.timeout(),
             Phase::Kept(kept) => kept.launched?.attempt.timeout,
-        };
-        limit.map(|limit| Box::pin(self.retrier.time.sleep(limit)))
+        }
     }
 
     /// The attempt under way, to be kept by whoever keeps several.

@@ -17,6 +17,8 @@ mod history;
 mod judge;
 mod live;
 mod nested;
+#[cfg(feature = "tower")]
+mod owned;
 mod past;
 mod report;
 mod retrier;
@@ -31,3 +33,14 @@ pub use history::{History, Settled};
 pub use judge::{ByError, ByResult, ByType, Judge, RetryIf};
 pub use report::Report;
 pub use retrier::Retrier;
+
+#[cfg(feature = "tower")]
+pub(crate) use classify::{TIMED_OUT, UNKNOWN};
+#[cfg(feature = "tower")]
+pub(crate) use live::Next;
+#[cfg(feature = "tower")]
+pub(crate) use nested::Inside;
+#[cfg(feature = "tower")]
+pub(crate) use owned::Owned;
+#[cfg(feature = "tower")]
+pub(crate) use past::Past;

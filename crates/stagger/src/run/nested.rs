@@ -17,13 +17,13 @@ pub(super) fn is_inside() -> bool {
 
 /// Marks the thread until dropped, by a panic too.
 #[must_use]
-pub(super) struct Inside {
+pub(crate) struct Inside {
     before: bool,
 }
 
 impl Inside {
     #[inline]
-    pub(super) fn enter() -> Self {
+    pub(crate) fn enter() -> Self {
         Self { before: INSIDE.replace(true) }
     }
 }

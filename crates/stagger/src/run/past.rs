@@ -7,7 +7,7 @@ use super::live::Mark;
 use super::{Error, History, Report};
 
 /// The last result, and the history: nothing at all until an attempt has failed.
-pub(super) struct Past<'r, T, E> {
+pub(crate) struct Past<'r, T, E> {
     record: Option<Box<Record<T, E>>>,
     report: Option<&'r mut Report>,
 }
@@ -18,7 +18,7 @@ struct Record<T, E> {
 }
 
 impl<'r, T, E> Past<'r, T, E> {
-    pub(super) const fn new(report: Option<&'r mut Report>) -> Self {
+    pub(crate) const fn new(report: Option<&'r mut Report>) -> Self {
         Self { record: None, report }
     }
 
@@ -29,7 +29,7 @@ impl<'r, T, E> Past<'r, T, E> {
 
     /// Notes a settled attempt. One that ran out of its time has no result, and leaves the one
     /// before it in place.
-    pub(super) fn note(&mut self, mark: Mark, result: Option<Result<T, E>>, outcome: &Outcome) {
+    pub(crate) fn note(&mut self, mark: Mark, result: Option<Result<T, E>>, outcome: &Outcome) {
         let record = self.record.get_or_insert_with(Box::default);
         record.history.push(mark, outcome);
         if result.is_some() {
@@ -43,7 +43,7 @@ impl<'r, T, E> Past<'r, T, E> {
     }
 
     /// The end of the call: its last result, whatever it is, and the report.
-    pub(super) fn end(self, done: Done) -> Result<T, Error<E>> {
+    pub(crate) fn end(self, done: Done) -> Result<T, Error<E>> {
         let Record { last, history } = self.record.map(|record| *record).unwrap_or_default();
         if let Some(report) = self.report {
             report.fill(done, history.clone());

@@ -1,0 +1,33 @@
+//! Which requests may be sent twice.
+
+/// Says whether sending a request twice is the same as sending it once.
+///
+/// Any `Fn(&Request) -> bool` does. A request that is not idempotent is retried only after failures
+/// that the server cannot have acted on.
+///
+/// ```
+/// use stagger::tower::Idempotent;
+/// let reads = |command: &&str| command.starts_with("GET ");
+/// assert!(reads.is_idempotent(&"GET stock"));
+/// assert!(!reads.is_idempotent(&"INCR stock"));
+/// ```
+pub trait Idempotent<Req> {
+    /// Whether this request may be sent twice.
+    fn is_idempotent(&self, request: &Req) -> bool;
+}
+
+impl<Req, F: Fn(&Req) -> bool> Idempotent<Req> for F {
+    fn is_idempotent(&self, request: &Req) -> bool {
+        self(request)
+    }
+}
+
+/// Every request may be sent twice, because somebody said what to retry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EveryRequest;
+
+impl<Req> Idempotent<Req> for EveryRequest {
+    fn is_idempotent(&self, _: &Req) -> bool {
+        true
+    }
+}

@@ -1,0 +1,114 @@
+//! What wraps services.
+
+use stagger_core::Outcome;
+use tower_layer::Layer;
+
+use super::{EveryRequest, Stagger};
+use crate::run::{ByError, ByResult, ByType, RetryIf};
+use crate::{LocalLedger, Retrier};
+
+/// Makes the calls of a service under a policy.
+///
+/// It needs to be told which errors are worth another attempt, unless their type says it itself
+/// ([`Classify`](crate::Classify)). `J` judges results, `D` decides which requests may be sent twice.
+///
+/// ```
+/// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+/// use std::{fmt, sync::atomic::{AtomicU32, Ordering}};
+/// use stagger::tower::StaggerLayer;
+/// use stagger::{Policy, Retrier, TokioTime};
+/// use tower::{Service, ServiceBuilder, ServiceExt};
+/// let retrier = Retrier::new(Policy::default(), TokioTime);
+/// let layer = StaggerLayer::new(retrier).retry_if(|_: &fmt::Error| true);
+/// let tries = AtomicU32::new(0);
+/// let server = |item: u32| {
+///     let busy = tries.fetch_add(1, Ordering::Relaxed) < 2;
+///     std::future::ready(if busy { Err(fmt::Error) } else { Ok(item + 1) })
+/// };
+/// let mut service = ServiceBuilder::new().layer(layer).service_fn(server);
+/// assert_eq!(service.ready().await?.call(1).await?, 2);
+/// assert_eq!(tries.into_inner(), 3);
+/// # Ok::<(), stagger::tower::ServiceError>(()) }).map_err(std::io::Error::other)}
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
+/// ```
+#[derive(Debug)]
+#[must_use = "a layer does nothing until it wraps a service"]
+pub struct StaggerLayer<Z, L = LocalLedger, J = ByType, D = EveryRequest> {
+    retrier: Retrier<Z, L>,
+    judge: J,
+    idempotent: D,
+}
+
+impl<Z, L> StaggerLayer<Z, L> {
+    /// Calls by `retrier`, whose policy, budget and breaker all services of the layer share. Keep one
+    /// for each destination.
+    pub const fn new(retrier: Retrier<Z, L>) -> Self {
+        Self { retrier, judge: ByType, idempotent: EveryRequest }
+    }
+}
+
+impl<Z, L, D> StaggerLayer<Z, L, ByType, D> {
+    /// Retries after the errors for which `worth` answers yes: they are transient, all others
+    /// permanent.
+    pub fn retry_if<E, F>(self, worth: F) -> StaggerLayer<Z, L, RetryIf<F>, D>
+    where
+        F: FnMut(&E) -> bool,
+    {
+        self.judged_by(RetryIf(worth))
+    }
+
+    /// Has `judge` tell what an error means: verdict, hint and all.
+    pub fn classify<E, F>(self, judge: F) -> StaggerLayer<Z, L, ByError<F>, D>
+    where
+        F: FnMut(&E) -> Outcome,
+    {
+        self.judged_by(ByError(judge))
+    }
+
+    /// Has `judge` tell what a result means, `Ok` included: for replies that carry their failure in
+    /// a status. When the attempts end on such an `Ok`, the call returns it as it is.
+    pub fn classify_result<T, E, F>(self, judge: F) -> StaggerLayer<Z, L, ByResult<F>, D>
+    where
+        F: FnMut(&Result<T, E>) -> Outcome,
+    {
+        self.judged_by(ByResult(judge))
+    }
+
+    /// Has `judge` tell what a result means. Each call has a clone of it.
+    pub fn judged_by<J>(self, judge: J) -> StaggerLayer<Z, L, J, D> {
+        let Self { retrier, judge: ByType, idempotent } = self;
+        StaggerLayer { retrier, judge, idempotent }
+    }
+}
+
+impl<Z, L, J, D> StaggerLayer<Z, L, J, D> {
+    /// Has `decide` tell which requests may be sent twice. Default: all of them, because somebody said
+    /// what to retry. Of the others only failures that the server cannot have acted on are retried.
+    pub fn idempotent<C>(self, decide: C) -> StaggerLayer<Z, L, J, C> {
+        let Self { retrier, judge, idempotent: _ } = self;
+        StaggerLayer { retrier, judge, idempotent: decide }
+    }
+}
+
+impl<S, Z, L, J, D> Layer<S> for StaggerLayer<Z, L, J, D>
+where
+    Z: Clone,
+    J: Clone,
+    D: Clone,
+{
+    type Service = Stagger<S, Z, L, J, D>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        let Self { retrier, judge, idempotent } = self;
+        Stagger::new(inner, retrier.clone(), judge.clone(), idempotent.clone())
+    }
+}
+
+// By hand, because a ledger need not be `Clone` to be shared.
+impl<Z: Clone, L, J: Clone, D: Clone> Clone for StaggerLayer<Z, L, J, D> {
+    fn clone(&self) -> Self {
+        let Self { retrier, judge, idempotent } = self;
+        Self { retrier: retrier.clone(), judge: judge.clone(), idempotent: idempotent.clone() }
+    }
+}

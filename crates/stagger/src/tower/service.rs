@@ -1,0 +1,91 @@
+//! The service: one call for each request.
+
+use std::error::Error as StdError;
+use std::mem;
+use std::task::{Context, Poll};
+
+use stagger_core::retry::Ledger;
+use tower_service::Service;
+
+use super::{EveryRequest, Idempotent, ResponseFuture, ServiceError};
+use crate::run::{ByType, Owned};
+use crate::{Judge, LocalLedger, Retrier, Sleep};
+
+/// A service whose calls are made under a policy; made by
+/// [`StaggerLayer`](super::StaggerLayer).
+///
+/// Clones share budget and breaker.
+#[derive(Debug)]
+pub struct Stagger<S, Z, L = LocalLedger, J = ByType, D = EveryRequest> {
+    inner: S,
+    retrier: Retrier<Z, L>,
+    judge: J,
+    idempotent: D,
+}
+
+impl<S, Z, L, J, D> Stagger<S, Z, L, J, D> {
+    pub(super) const fn new(inner: S, retrier: Retrier<Z, L>, judge: J, idempotent: D) -> Self {
+        Self { inner, retrier, judge, idempotent }
+    }
+
+    /// The service that makes the attempts.
+    #[must_use]
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service that makes the attempts, to be changed. It is a clone of the one that made the
+    /// attempts of earlier calls.
+    #[must_use]
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The service that makes the attempts.
+    #[must_use]
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+
+    /// The policy, and the ledger to be shared or read.
+    #[must_use]
+    pub const fn retrier(&self) -> &Retrier<Z, L> {
+        &self.retrier
+    }
+}
+
+impl<S, Req, Z, L, J, D> Service<Req> for Stagger<S, Z, L, J, D>
+where
+    S: Service<Req> + Clone,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    Req: Clone,
+    Z: Sleep + Clone,
+    for<'l> &'l L: Ledger,
+    J: Judge<S::Response, S::Error> + Clone,
+    D: Idempotent<Req>,
+{
+    type Response = S::Response;
+    type Error = ServiceError;
+    type Future = ResponseFuture<S, Req, J, Z, L>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ServiceError>> {
+        self.inner.poll_ready(context).map_err(ServiceError::not_ready)
+    }
+
+    fn call(&mut self, request: Req) -> Self::Future {
+        // A clone may not be ready: the one that is makes the call.
+        let clone = self.inner.clone();
+        let ready = mem::replace(&mut self.inner, clone);
+        let idempotent = self.idempotent.is_idempotent(&request);
+        let call = Owned::new(self.retrier.clone(), idempotent);
+        ResponseFuture::new(call, ready, request, self.judge.clone())
+    }
+}
+
+// By hand, because a ledger need not be `Clone` to be shared.
+impl<S: Clone, Z: Clone, L, J: Clone, D: Clone> Clone for Stagger<S, Z, L, J, D> {
+    fn clone(&self) -> Self {
+        let Self { inner, retrier, judge, idempotent } = self;
+        Self::new(inner.clone(), retrier.clone(), judge.clone(), idempotent.clone())
+    }
+}
