@@ -25,6 +25,24 @@ impl Verdict {
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::Transient | Self::Throttled | Self::Unprocessed)
     }
+
+    /// Its name in logs and metrics: one word that does not change.
+    ///
+    /// ```
+    /// use stagger_core::Verdict;
+    /// assert_eq!(Verdict::Throttled.name(), "throttled");
+    /// ```
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Transient => "transient",
+            Self::Throttled => "throttled",
+            Self::Unprocessed => "unprocessed",
+            Self::Permanent => "permanent",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// Where an outcome was decided.

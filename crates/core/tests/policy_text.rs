@@ -134,7 +134,15 @@ fn no_limit_on_attempts_is_a_word_and_wants_a_deadline() {
 
 #[test]
 fn the_presets_survive() {
-    for policy in [Policy::aws_standard_2_0().unwrap(), Policy::aws_standard_2_1().unwrap()] {
+    let presets = [
+        Policy::aws_standard_2_0(),
+        Policy::aws_standard_2_1(),
+        Policy::google_cloud(),
+        Policy::webhook(),
+        Policy::interactive(),
+        Policy::batch(),
+    ];
+    for policy in presets.map(Result::unwrap) {
         let text = toml::to_string(&policy).unwrap();
         assert_eq!(read(&text), policy, "{text}");
     }

@@ -4,6 +4,8 @@
 
 mod clock;
 mod ledger;
+pub mod observe;
+mod poll;
 #[cfg(doctest)]
 mod readme;
 mod rng;
@@ -15,6 +17,7 @@ pub mod tower;
 pub use clock::TokioTime;
 pub use clock::{Clock, Pause, Sleep, StdTime};
 pub use ledger::{LedgerStats, Ledgers, LocalLedger};
+pub use poll::{PollError, PollStop, Poller, Progress};
 pub use rng::{OsEntropy, Rng};
 pub use run::{
     AttemptInfo, ByError, ByResult, ByType, Cancel, Classify, Error, History, Judge, Report,

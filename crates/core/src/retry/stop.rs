@@ -34,6 +34,32 @@ pub enum Stop {
     BreakerOpen,
 }
 
+impl Stop {
+    /// Its name in logs and metrics: one word in snake case that does not change.
+    ///
+    /// ```
+    /// use stagger_core::retry::Stop;
+    /// assert_eq!(Stop::AttemptsExhausted.name(), "attempts_exhausted");
+    /// ```
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Cancelled => "cancelled",
+            Self::Permanent => "permanent",
+            Self::NotIdempotent => "not_idempotent",
+            Self::NotReplayable => "not_replayable",
+            Self::HintForbids => "hint_forbids",
+            Self::HintTooLong => "hint_too_long",
+            Self::HintPastDeadline => "hint_past_deadline",
+            Self::AttemptsExhausted => "attempts_exhausted",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::BudgetEmpty => "budget_empty",
+            Self::BreakerOpen => "breaker_open",
+        }
+    }
+}
+
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

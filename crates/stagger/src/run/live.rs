@@ -8,6 +8,7 @@ use stagger_core::{Instant, Outcome, Policy, Span};
 use super::first::First;
 use super::{AttemptInfo, Retrier, nested};
 use crate::clock::{Clock, Sleep};
+use crate::observe;
 
 /// One call between its start and its end.
 ///
@@ -171,6 +172,13 @@ where
         let mark = Mark { attempt, at: now - session.retry().started() };
         let ledger = &mut retrier.ledger_handle();
         let act = session.on_outcome(ledger, now, launched, outcome, &mut draw);
+        match act {
+            Act::Wait(Wait::Until(at)) => {
+                observe::retried(retrier.name(), attempt, at - now, outcome);
+            }
+            Act::Call(_) => observe::retried(retrier.name(), attempt, Span::ZERO, outcome),
+            _ => {}
+        }
         (self.next(now, act), mark)
     }
 
@@ -181,22 +189,24 @@ where
         self.next(now, act)
     }
 
-    /// The caller gave up.
+    /// The caller gave up, before the attempt that was next.
     pub(super) fn cancel(&mut self) -> Next {
+        self.give_up(false)
+    }
+
+    /// The caller gave up; `made` says whether the attempt that it left was made.
+    fn give_up(&mut self, made: bool) -> Next {
         let (retrier, now) = (self.retrier, self.retrier.time.now());
         let kept = self.kept();
-        let unmade = kept.launched.take();
-        let act = kept.session.cancel(&mut retrier.ledger_handle(), now);
-        if let Some(launched) = unmade {
+        let left = kept.launched.take();
+        let mut act = kept.session.cancel(&mut retrier.ledger_handle(), now);
+        if let Some(launched) = left {
             retrier.abandon(launched);
         }
-        match self.next(now, act) {
-            Next::Done(mut done) if unmade.is_some() => {
-                done.attempts = done.attempts.saturating_sub(1);
-                Next::Done(done)
-            }
-            next => next,
+        if let (Act::Done(done), Some(_), false) = (&mut act, left, made) {
+            done.attempts = done.attempts.saturating_sub(1);
         }
+        self.next(now, act)
     }
 
     fn start_facts(&self) -> (Instant, &'r Policy, Call) {
@@ -220,7 +230,11 @@ where
     }
 
     fn next(&mut self, now: Instant, act: Act) -> Next {
+        let name = self.retrier.name();
         let kept = self.kept();
+        if let Act::Hedge(launched) = act {
+            observe::hedged(name, launched.attempt.number);
+        }
         match act {
             Act::Call(launched) | Act::Hedge(launched) => {
                 kept.launched = Some(launched);
@@ -230,6 +244,9 @@ where
             Act::Wait(Wait::Until(at)) => Next::Wait(at - now),
             Act::Wait(Wait::Copies { hedge_at }) => Next::Copies(hedge_at),
             Act::Done(done) => {
+                if !kept.ended {
+                    observe::ended(name, &done);
+                }
                 kept.ended = true;
                 Next::Done(done)
             }
@@ -248,7 +265,7 @@ where
             Phase::Kept(kept) => !kept.ended,
         };
         if under_way {
-            self.cancel();
+            self.give_up(true);
         }
     }
 }

@@ -41,6 +41,7 @@ pub struct Retrier<Z, L = LocalLedger> {
     pub(super) time: Z,
     chance: Chance,
     nested: bool,
+    name: Option<&'static str>,
 }
 
 /// What a retrier knows from its start, and the latencies of its hedged calls.
@@ -58,7 +59,7 @@ impl<Z> Retrier<Z> {
     #[must_use]
     pub fn new(policy: Policy, time: Z) -> Self {
         let (plan, ledger) = (Arc::new(Plan::new(policy)), Arc::new(LocalLedger::new(&policy)));
-        Self { plan, ledger, time, chance: Chance::default(), nested: false }
+        Self { plan, ledger, time, chance: Chance::default(), nested: false, name: None }
     }
 }
 
@@ -66,16 +67,16 @@ impl<Z, L> Retrier<Z, L> {
     /// The same calls with another ledger, which retriers with other policies may share.
     #[must_use]
     pub fn with_ledger<M>(self, ledger: Arc<M>) -> Retrier<Z, M> {
-        let Self { plan, time, chance, nested, .. } = self;
-        Retrier { plan, ledger, time, chance, nested }
+        let Self { plan, time, chance, nested, name, .. } = self;
+        Retrier { plan, ledger, time, chance, nested, name }
     }
 
     /// The same calls, ledger included, waiting by another time: for blocking and async calls to one
     /// destination.
     #[must_use]
     pub fn with_time<Y>(self, time: Y) -> Retrier<Y, L> {
-        let Self { plan, ledger, chance, nested, .. } = self;
-        Retrier { plan, ledger, time, chance, nested }
+        let Self { plan, ledger, chance, nested, name, .. } = self;
+        Retrier { plan, ledger, time, chance, nested, name }
     }
 
     /// Draws from a fixed seed, for tests: every call then draws the same delays. Default: each
@@ -100,6 +101,26 @@ impl<Z, L> Retrier<Z, L> {
     pub const fn with_nested_retries(mut self, yes: bool) -> Self {
         self.nested = yes;
         self
+    }
+
+    /// Names the destination in events and metrics; see [`observe`](crate::observe). A constant, so
+    /// that no request can add a label.
+    ///
+    /// ```
+    /// use stagger::{Policy, Retrier, StdTime};
+    /// let retrier = Retrier::new(Policy::default(), StdTime).named("inventory");
+    /// assert_eq!(retrier.name(), Some("inventory"));
+    /// ```
+    #[must_use]
+    pub const fn named(mut self, destination: &'static str) -> Self {
+        self.name = Some(destination);
+        self
+    }
+
+    /// The name of the destination, if it was given one.
+    #[must_use]
+    pub const fn name(&self) -> Option<&'static str> {
+        self.name
     }
 
     /// The policy.
@@ -227,6 +248,7 @@ impl<Z: Clone, L> Clone for Retrier<Z, L> {
             time: self.time.clone(),
             chance: self.chance.clone(),
             nested: self.nested,
+            name: self.name,
         }
     }
 }

@@ -1,0 +1,35 @@
+//! What is told about a call, to whoever listens.
+#![cfg_attr(
+    not(feature = "tracing"),
+    expect(unused_variables, reason = "metrics take less than events, and nobody takes nothing")
+)]
+
+use stagger_core::retry::{Done, Stop};
+use stagger_core::{Outcome, Span};
+
+/// A retry was decided: `attempt` came to `outcome`, and the next one follows after `delay`.
+pub(crate) fn retried(name: Option<&'static str>, attempt: u32, delay: Span, outcome: &Outcome) {
+    #[cfg(feature = "tracing")]
+    super::tracing::retried(name, attempt, delay, outcome);
+    #[cfg(feature = "metrics")]
+    super::metrics::retried(name, delay, outcome);
+}
+
+/// A further copy, of this number, was launched.
+pub(crate) fn hedged(name: Option<&'static str>, attempt: u32) {
+    #[cfg(feature = "tracing")]
+    super::tracing::hedged(name, attempt);
+    #[cfg(feature = "metrics")]
+    super::metrics::hedged(name);
+}
+
+/// A call ended. A clean first try is not worth a word.
+pub(crate) fn ended(name: Option<&'static str>, done: &Done) {
+    let clean_first_try = done.stop == Stop::Succeeded && done.attempts <= 1;
+    if !clean_first_try {
+        #[cfg(feature = "tracing")]
+        super::tracing::ended(name, done);
+        #[cfg(feature = "metrics")]
+        super::metrics::ended(name, done);
+    }
+}

@@ -1,0 +1,45 @@
+//! Every retry made visible: `tracing` events and `metrics` figures, each by its feature.
+//!
+//! A clean first try is silent, and costs nothing here: no formatting, no allocation, no reading of
+//! the clock. Everything else is told once, the same for async, blocking and hedged calls. Names
+//! follow OpenTelemetry: dotted, in one namespace, times in seconds. Labels are bounded: verdicts,
+//! stop reasons, breaker states, and the constant given to [`Retrier::named`](crate::Retrier::named).
+//!
+//! # Events (feature `tracing`, target `stagger`)
+//!
+//! | event | level | when | fields |
+//! | --- | --- | --- | --- |
+//! | `stagger.retry` | info | a retry is decided, before its delay | `stagger.attempt` (the one that failed), `stagger.delay`, `stagger.verdict`, `stagger.hint` |
+//! | `stagger.hedge` | debug | a further copy of a slow call is launched | `stagger.attempt` |
+//! | `stagger.end` | see below | a call ends, unless by a clean first try | `stagger.stop_reason`, `stagger.attempts`, `stagger.elapsed`, `stagger.hint` |
+//!
+//! All carry `stagger.destination` when there is a name. The end of a call is info when it succeeded
+//! after all, debug when no retry would have helped (permanent, cancelled, dropped), else a warning.
+//!
+//! # Metrics (feature `metrics`)
+//!
+//! | metric | kind | labels | counts |
+//! | --- | --- | --- | --- |
+//! | `stagger.retries` | counter | `stagger.verdict` | retries decided; the breaker may still refuse one after its delay |
+//! | `stagger.retry.delay` | histogram, s | `stagger.verdict` | their delays |
+//! | `stagger.hedges` | counter | | further copies of slow calls |
+//! | `stagger.stops` | counter | `stagger.stop_reason` | ends of calls, clean first tries left out |
+//! | `stagger.call.attempts` | histogram | `stagger.stop_reason` | attempts of the same calls |
+//! | `stagger.budget.level` | gauge | | retries that the budget would grant in a row |
+//! | `stagger.budget.grants`, `.refusals`, `.refunds` | counter | | what the budget answered |
+//! | `stagger.breaker.state` | gauge | `stagger.breaker.state` | 1 for the state that the breaker is in, 0 for the others |
+//! | `stagger.breaker.refusals`, `.openings` | counter | | attempts that the breaker refused, and how often it opened |
+//!
+//! All carry `stagger.destination` when there is a name. The last four rows are a ledger's own and
+//! are reported by `report_ledger`, as often as somebody looks.
+
+mod events;
+#[cfg(feature = "metrics")]
+mod metrics;
+#[cfg(feature = "tracing")]
+mod tracing;
+
+pub(crate) use events::{ended, hedged, retried};
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub use metrics::{describe_metrics, report_ledger};
