@@ -4,6 +4,7 @@
 
 mod asynch;
 mod attempt;
+mod batch;
 mod blocking;
 mod call;
 mod cancel;
@@ -25,6 +26,7 @@ mod retrier;
 mod watch;
 
 pub use attempt::AttemptInfo;
+pub use batch::Batch;
 pub use call::Run;
 pub use cancel::Cancel;
 pub use classify::Classify;
