@@ -22,7 +22,20 @@ pub struct ByChain;
 
 impl<T, E: StdError + 'static> Judge<T, E> for ByChain {
     fn judge(&mut self, result: &Result<T, E>) -> Outcome {
-        let Err(error) = result else { return Outcome::OK };
-        classify_error(error, &TransportRules::default()).unwrap_or(UNKNOWN)
+        result.as_ref().err().map_or(Outcome::OK, |error| chain(error))
     }
+}
+
+/// The same for errors in a box, as those of tower's own layers are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByBoxedChain;
+
+impl<T> Judge<T, Box<dyn StdError + Send + Sync>> for ByBoxedChain {
+    fn judge(&mut self, result: &Result<T, Box<dyn StdError + Send + Sync>>) -> Outcome {
+        result.as_ref().err().map_or(Outcome::OK, |error| chain(&**error))
+    }
+}
+
+fn chain(error: &(dyn StdError + 'static)) -> Outcome {
+    classify_error(error, &TransportRules::default()).unwrap_or(UNKNOWN)
 }

@@ -3,7 +3,7 @@
 //! | you want | look at |
 //! | --- | --- |
 //! | a body that can be sent again | [`Replayable`], [`Replay`] |
-//! | what a reply means, with its hints | [`HttpReplies`], and [`ByChain`] for errors |
+//! | what a reply means, with its hints | [`HttpReplies`], and [`ByChain`] or [`ByBoxedChain`] for errors |
 //! | which requests may be sent twice | [`ByMethod`] |
 //! | a key that makes a POST safe to send twice | [`IdempotencyKey`] |
 //! | to tell the server which attempt it sees | [`AttemptHeaders`] |
@@ -22,7 +22,9 @@ mod replies;
 mod tape;
 
 pub use attempt_headers::AttemptHeaders;
-pub use chain::ByChain;
+pub use chain::{ByBoxedChain, ByChain};
+#[cfg(feature = "tower")]
+pub(crate) use drain::poll_drain;
 pub use drain::{DRAIN_LIMIT, Drain};
 pub use key::IdempotencyKey;
 pub use method::ByMethod;
