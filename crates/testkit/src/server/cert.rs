@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd,
+    BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd,
 };
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -26,6 +26,8 @@ pub struct Identity {
     protocols: Vec<Vec<u8>>,
 }
 
+/// Another name than that of a certificate which signs itself.
+const AUTHORITY: &str = "stagger's test authority";
 /// Whom the certificate of [`Identity::wrong_name`] names.
 const SOMEBODY_ELSE: &str = "somebody-else.test";
 
@@ -90,6 +92,7 @@ impl Identity {
 
     fn signed(params: CertificateParams) -> Self {
         let mut of_authority = self::params(&[]);
+        of_authority.distinguished_name.push(DnType::CommonName, AUTHORITY);
         of_authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority_key = key();
         let authority = itself(&of_authority, &authority_key);

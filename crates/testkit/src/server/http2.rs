@@ -1,5 +1,6 @@
 //! One connection of HTTP/2.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -111,8 +112,14 @@ impl Stream {
         if !last {
             send(&mut stream, answer, part).await?;
         }
-        if !whole || answer.ending != Ending::KeepAlive {
-            self.end(answer.ending).await;
+        match answer.ending {
+            Ending::KeepAlive => {}
+            Ending::ResetStream(reason) => stream.send_reset(reason),
+            ending => {
+                self.tell(ending);
+                // The reply's own handle no longer hears of resets once the head is sent.
+                _ = poll_fn(|context| stream.poll_reset(context)).await;
+            }
         }
         Ok(())
     }
@@ -120,13 +127,20 @@ impl Stream {
     async fn end(&mut self, ending: Ending) {
         match ending {
             Ending::KeepAlive => {}
+            Ending::ResetStream(reason) => self.reply.send_reset(reason),
+            ending => {
+                self.tell(ending);
+                // Held until the connection is gone: a stream that is dropped would be reset.
+                _ = poll_fn(|context| self.reply.poll_reset(context)).await;
+            }
+        }
+    }
+
+    fn tell(&self, ending: Ending) {
+        match ending {
             Ending::Close => self.order(Order::Close),
             Ending::Reset => self.order(Order::Reset),
-            Ending::ResetStream(reason) => self.reply.send_reset(reason),
-            // Held until the client resets the stream or leaves: a dropped one would be reset.
-            Ending::Hang => {
-                _ = std::future::poll_fn(|context| self.reply.poll_reset(context)).await;
-            }
+            Ending::KeepAlive | Ending::Hang | Ending::ResetStream(_) => {}
         }
     }
 

@@ -57,8 +57,8 @@ pub(super) struct Answer {
     pub(super) body: Bytes,
     pub(super) trailers: Option<HeaderMap>,
     pub(super) chunked: bool,
-    /// So many bytes of the body are sent, though the head promises all.
-    pub(super) sent: usize,
+    /// So many bytes of the body are sent, though the head promises all; `None` sends it whole.
+    pub(super) sent: Option<usize>,
     pub(super) drip: Option<Duration>,
     pub(super) ending: Ending,
 }
@@ -76,7 +76,7 @@ impl Reaction {
             body: Bytes::new(),
             trailers: None,
             chunked: false,
-            sent: usize::MAX,
+            sent: None,
             drip: None,
             ending: Ending::KeepAlive,
         })))
@@ -163,7 +163,7 @@ impl Reaction {
     /// Sends so many bytes of the body, less than the head promised, and closes the connection;
     /// [`ending`](Self::ending) says otherwise.
     pub fn cut(self, bytes: usize) -> Self {
-        self.change(|answer| (answer.sent, answer.ending) = (bytes, Ending::Close))
+        self.change(|answer| (answer.sent, answer.ending) = (Some(bytes), Ending::Close))
     }
 
     /// Sends the head and so many bytes of the body, then nothing any more.
@@ -194,12 +194,13 @@ impl Reaction {
 impl Answer {
     /// The part of the body that is sent.
     pub(super) fn part(&self) -> Bytes {
-        self.body.slice(..self.sent.min(self.body.len()))
+        let sent = self.sent.unwrap_or(usize::MAX);
+        self.body.slice(..sent.min(self.body.len()))
     }
 
     /// The body is sent whole.
     pub(super) fn is_whole(&self) -> bool {
-        self.sent >= self.body.len() && self.ending != Ending::Hang
+        self.sent.is_none()
     }
 }
 
