@@ -14,15 +14,29 @@
 mod error;
 mod future;
 #[cfg(feature = "http")]
-mod http;
+mod hook;
+#[cfg(feature = "http")]
+mod http_layer;
+#[cfg(feature = "http")]
+mod http_request;
+#[cfg(feature = "http")]
+mod http_service;
 mod idempotent;
 mod layer;
+mod outgoing;
 mod service;
 
 pub use error::ServiceError;
 pub use future::ResponseFuture;
 #[cfg(feature = "http")]
-pub use http::{ByChain, ByMethod, HttpReplies};
+pub use hook::{Prepare, Refresh, Unchanged};
+#[cfg(feature = "http")]
+pub use http_layer::HttpLayer;
+#[cfg(feature = "http")]
+pub use http_request::HttpRequest;
+#[cfg(feature = "http")]
+pub use http_service::HttpService;
 pub use idempotent::{EveryRequest, Idempotent};
 pub use layer::StaggerLayer;
+pub use outgoing::{Cloned, Discard, Outgoing};
 pub use service::Stagger;
