@@ -79,6 +79,20 @@ impl<Z, L> Retrier<Z, L> {
         Retrier { plan, ledger, time, chance, nested, name }
     }
 
+    /// Calls of the same kind and with the same ledger under another policy.
+    #[cfg(feature = "tonic")]
+    #[must_use]
+    pub(crate) fn under(mut self, policy: Policy) -> Self {
+        self.plan = Arc::new(Plan::new(policy));
+        self
+    }
+
+    /// What the calls wait by.
+    #[cfg(feature = "tonic")]
+    pub(crate) const fn time(&self) -> &Z {
+        &self.time
+    }
+
     /// Draws from a fixed seed, for tests: every call then draws the same delays. Default: each
     /// thread's generator, seeded by the operating system.
     #[must_use]
