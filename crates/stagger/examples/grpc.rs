@@ -1,13 +1,12 @@
 //! A tonic client under a gRPC service config, against a server that is away for a moment.
 //!
-//! `cargo run --example grpc --features tokio,tonic`
+//! `cargo run -p stagger --example grpc --features tokio,tonic`
+#![expect(clippy::print_stdout, reason = "an example shows its answers")]
 
-use std::convert::Infallible;
 use std::error::Error;
-use std::future::{Ready, ready};
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll};
 
 use bytes::{Buf, BufMut, Bytes};
 use http_body_util::{BodyExt, Full};
@@ -18,7 +17,7 @@ use tonic::body::Body;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::{Endpoint, Server, server::TcpIncoming};
 use tonic::{Request, Status};
-use tower::{Layer, Service};
+use tower::{Layer, service_fn};
 
 const CONFIG: &str = r#"{
     "methodConfig": [{
@@ -36,7 +35,11 @@ const CONFIG: &str = r#"{
 async fn main() -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let server = Orders(Arc::default());
+    let calls = Arc::new(AtomicU32::new(0));
+    let server = service_fn(move |request: http::Request<Body>| {
+        let call = calls.fetch_add(1, Ordering::Relaxed);
+        ready(Ok::<_, Status>(answer(call, request.uri().path())))
+    });
     tokio::spawn(Server::builder().serve_with_incoming(server, TcpIncoming::from(listener)));
 
     let config: ServiceConfig = serde_json::from_str(CONFIG)?;
@@ -63,29 +66,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Away for two calls; then it knows every order, and lets nobody delete one.
-#[derive(Clone)]
-struct Orders(Arc<AtomicU32>);
-
-impl Service<http::Request<Body>> for Orders {
-    type Response = http::Response<Body>;
-    type Error = Infallible;
-    type Future = Ready<Result<Self::Response, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let calls = self.0.fetch_add(1, Ordering::Relaxed);
-        ready(Ok(match request.uri().path() {
-            _ if calls < 2 => Status::unavailable("starting").into_http(),
-            "/store.Orders/Get" => {
-                let message = Full::new(Bytes::from_static(b"\0\0\0\0\x05a hat"));
-                let ok = Status::new(tonic::Code::Ok, "").into_http::<()>().into_parts().0.headers;
-                http::Response::new(Body::new(message.with_trailers(ready(Some(Ok(ok))))))
-            }
-            _ => Status::permission_denied("not yours").into_http(),
-        }))
+fn answer(call: u32, path: &str) -> http::Response<Body> {
+    match path {
+        _ if call < 2 => Status::unavailable("starting").into_http(),
+        "/store.Orders/Get" => {
+            let message = Full::new(Bytes::from_static(b"\0\0\0\0\x05a hat"));
+            let mut ok = http::HeaderMap::new();
+            ok.insert("grpc-status", http::HeaderValue::from_static("0"));
+            http::Response::new(Body::new(message.with_trailers(ready(Some(Ok(ok))))))
+        }
+        _ => Status::permission_denied("not yours").into_http(),
     }
 }
 

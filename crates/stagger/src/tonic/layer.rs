@@ -80,7 +80,8 @@ impl<Z, L, D> GrpcLayer<Z, L, D> {
     }
 
     /// Keeps this many bytes of a request for further attempts. Default: 256 KiB, as gRPC's own
-    /// clients. A call whose request turns out to be larger is not retried.
+    /// clients; a part of a body counts as at least 32. A call whose request turns out to be larger is
+    /// not retried.
     pub const fn buffer(mut self, bytes: usize) -> Self {
         self.calls.buffer = bytes;
         self

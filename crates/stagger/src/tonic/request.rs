@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::error::Error as StdError;
 use std::fmt;
+use std::mem::size_of;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,8 @@ const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc
 /// A request that any number of attempts send, one after the other or at the same time.
 ///
 /// The first one is never delayed: its body passes through, and what has passed is kept up to a
-/// limit. Above the limit nothing is kept, and the attempt that was ahead goes on alone.
+/// limit. Above the limit nothing is kept, and the attempt that was ahead goes on alone. Unlike the
+/// body that only attempts one after the other send, this one is read by whichever copy is ahead: the copies of a hedged call start before it has ended.
 #[derive(Clone)]
 pub(super) struct Outgoing {
     parts: Arc<request::Parts>,
@@ -41,7 +43,8 @@ struct Log {
     bytes: usize,
     room: usize,
     keeps: bool,
-    waiting: Vec<Waker>,
+    /// Who waits for the caller, by the numbers of the copies.
+    waiting: Vec<(u64, Waker)>,
     overtaken: Vec<u64>,
 }
 
@@ -133,7 +136,8 @@ impl Log {
             }
             let Some(source) = &mut self.source else { return Poll::Ready(None) };
             let Poll::Ready(read) = Pin::new(source).poll_frame(context) else {
-                self.waiting.push(context.waker().clone());
+                self.waiting.retain(|(waiter, _)| *waiter != id);
+                self.waiting.push((id, context.waker().clone()));
                 return Poll::Pending;
             };
             self.wake();
@@ -155,9 +159,7 @@ impl Log {
             Ok(data) => Part::Data(data),
             Err(frame) => Part::Trailers(frame.into_trailers().unwrap_or_default()),
         };
-        if let Part::Data(data) = &part {
-            self.bytes = self.bytes.saturating_add(data.len());
-        }
+        self.bytes = self.bytes.saturating_add(part.cost());
         if self.keeps && self.bytes > self.room {
             self.keeps = false;
             self.let_go(next);
@@ -173,7 +175,20 @@ impl Log {
     }
 
     fn wake(&mut self) {
-        self.waiting.drain(..).for_each(Waker::wake);
+        self.waiting.drain(..).for_each(|(_, waker)| waker.wake());
+    }
+}
+
+impl Part {
+    /// What it costs to keep. Never nothing, or frames without bytes would have no bound.
+    fn cost(&self) -> usize {
+        match self {
+            Self::Data(data) => data.len().max(size_of::<Bytes>()),
+            Self::Trailers(trailers) => {
+                let lines = trailers.iter().map(|(name, value)| name.as_str().len() + value.len());
+                lines.sum::<usize>().max(size_of::<Bytes>())
+            }
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Statuses in headers and trailers, and what the caller gets.
 
 use std::error::Error as StdError;
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use stagger::breaker::BreakerPlan;
@@ -138,9 +137,7 @@ async fn an_open_breaker_was_retried_against() -> Done {
     let retrier = retrier(quick()?.max_attempts(2).breaker(breaker))?;
     let service = Grpc::new(server.channel(), retrier);
     unary(service.clone(), hello()).await.unwrap_err();
-    let before = Instant::now();
     let failed = unary(service.clone(), hello()).await.unwrap_err();
-    assert!(before.elapsed() < Duration::from_secs(1));
     assert_eq!((failed.code(), failed.message()), (Code::Unavailable, "the breaker is open"));
     assert_eq!(end(&failed), Some((Some(Stop::BreakerOpen), 0)));
     assert_eq!(server.calls(), 2);

@@ -15,14 +15,14 @@ use crate::server::{Reply, Scripted};
 #[tokio::test]
 async fn a_request_above_the_buffer_was_cut_when_it_was_sent_again() -> Done {
     let server = Scripted::start(|_| Reply::Status(Status::unavailable("away"))).await?;
-    let layer = GrpcLayer::new(retrier(quick()?)?).buffer(9);
+    let layer = GrpcLayer::new(retrier(quick()?)?).buffer(31);
     let failed = unary(layer.layer(server.channel()), hello()).await.unwrap_err();
     assert_eq!((failed.code(), server.calls()), (Code::Unavailable, 1));
     let stop = CallError::of(&failed).and_then(|end| end.report().stop());
     assert_eq!(stop, Some(Stop::NotReplayable));
     assert_eq!(server.seen()[0].body.len(), 10, "it went through whole all the same");
 
-    unary(layer.buffer(10).layer(server.channel()), hello()).await.unwrap_err();
+    unary(layer.buffer(32).layer(server.channel()), hello()).await.unwrap_err();
     assert_eq!(server.calls(), 4);
     Ok(())
 }
