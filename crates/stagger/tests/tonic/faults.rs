@@ -38,12 +38,12 @@ impl Faulty {
     /// The stream number n, over all connections, has the n-th fate, and those after the last are
     /// done.
     async fn start(fates: &'static [Fate]) -> Result<Self, Box<dyn StdError + Send + Sync>> {
-        Self::going_away(0, fates).await
+        Self::going_away(&[], fates).await
     }
 
-    /// The same, but on the first `away` connections the first stream is above that of a GOAWAY.
+    /// The same, but the first connections say these GOAWAYs once they have a stream.
     async fn going_away(
-        away: usize,
+        away: &'static [GoAway],
         fates: &'static [Fate],
     ) -> Result<Self, Box<dyn StdError + Send + Sync>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -51,9 +51,9 @@ impl Faulty {
         let seen = Arc::<Mutex<_>>::default();
         let noted = Arc::clone(&seen);
         tokio::spawn(async move {
-            for _ in 0..away {
+            for away in away {
                 let Ok((socket, _)) = listener.accept().await else { return };
-                tokio::spawn(go_away(socket));
+                tokio::spawn(go_away(socket, *away));
             }
             while let Ok((socket, _)) = listener.accept().await {
                 tokio::spawn(serve(socket, fates, Arc::clone(&noted)));
@@ -87,13 +87,16 @@ async fn serve(socket: TcpStream, fates: &[Fate], seen: Arc<Mutex<Vec<HeaderMap>
     }
 }
 
-/// Waits for the headers of a stream, and then says that it will look at no stream at all.
-async fn go_away(mut socket: TcpStream) -> std::io::Result<()> {
+/// The last stream that the server may have acted on, and its reason.
+#[derive(Clone, Copy, Debug)]
+struct GoAway(u8, Reason);
+
+/// Waits for the headers of a stream, and then goes away.
+async fn go_away(mut socket: TcpStream, GoAway(last, reason): GoAway) -> std::io::Result<()> {
     const PREFACE: usize = 24;
     const HEADERS: u8 = 1;
     const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     const SETTINGS_ACK: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
-    const GO_AWAY: [u8; 17] = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     socket.read_exact(&mut [0; PREFACE]).await?;
     socket.write_all(&SETTINGS).await?;
     socket.write_all(&SETTINGS_ACK).await?;
@@ -103,7 +106,10 @@ async fn go_away(mut socket: TcpStream) -> std::io::Result<()> {
         let length = usize::from(head[1]) << 8 | usize::from(head[2]);
         socket.read_exact(&mut vec![0; length]).await?;
         if head[3] == HEADERS {
-            socket.write_all(&GO_AWAY).await?;
+            let mut frame = vec![0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, last];
+            frame.extend_from_slice(&u32::from(reason).to_be_bytes());
+            socket.write_all(&frame).await?;
+            socket.shutdown().await?;
             // Until the client hangs up: a reset would be another fault.
             let mut rest = Vec::new();
             return socket.read_to_end(&mut rest).await.map(|_| ());
@@ -144,10 +150,25 @@ async fn a_refused_stream_was_reported_as_unavailable() -> Done {
 // grpc/grpc-java #8394
 #[tokio::test]
 async fn a_stream_above_the_last_of_a_goaway_was_reported_as_unavailable() -> Done {
-    let server = Faulty::going_away(1, &[]).await?;
-    let response = unary(once(&server)?, hello()).await?;
-    assert_eq!(response.extensions().get::<Report>().map(Report::attempts), Some(1));
-    assert_eq!((response.into_inner().as_ref(), server.seen().len()), (&b"done"[..], 1));
+    for away in [&[GoAway(0, Reason::NO_ERROR)], &[GoAway(0, Reason::ENHANCE_YOUR_CALM)]] {
+        let server = Faulty::going_away(away, &[]).await?;
+        let response = unary(once(&server)?, hello()).await?;
+        assert_eq!(response.extensions().get::<Report>().map(Report::attempts), Some(1));
+        assert_eq!((response.into_inner().as_ref(), server.seen().len()), (&b"done"[..], 1));
+    }
+    Ok(())
+}
+
+// grpc/grpc-java #8394
+#[tokio::test]
+async fn a_stream_that_a_goaway_includes_was_taken_for_unprocessed() -> Done {
+    for away in [&[GoAway(1, Reason::NO_ERROR)], &[GoAway(1, Reason::INTERNAL_ERROR)]] {
+        let server = Faulty::going_away(away, &[]).await?;
+        let failed = unary(once(&server)?, hello()).await.unwrap_err();
+        assert_eq!((failed.code(), server.seen().len()), (Code::Unavailable, 0), "{away:?}");
+        let end = CallError::of(&failed).ok_or("no end")?;
+        assert!(end.report().history().iter().all(|a| a.verdict == Verdict::Permanent));
+    }
     Ok(())
 }
 

@@ -107,3 +107,17 @@ async fn a_method_that_must_not_run_twice_was_hedged() -> Done {
     assert_eq!(server.calls(), 1);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_copy_without_the_whole_request_ended_the_call() -> Done {
+    let server = Scripted::start(|_| Reply::Message("done")).await?;
+    let config = json!({ "methodConfig": [{ "name": [{}], "hedgingPolicy": hedging(3, "0s") }] });
+    let layer = GrpcLayer::new(retrier(quick()?)?)
+        .service_config(serde_json::from_value(config)?)
+        .buffer(1);
+    let response = unary(layer.layer(server.channel()), hello()).await?;
+    assert_eq!(response.into_inner(), "done");
+    assert_eq!(server.calls(), 1, "one copy had the request, and it had all of it");
+    assert_eq!(server.seen()[0].body.len(), 10);
+    Ok(())
+}
