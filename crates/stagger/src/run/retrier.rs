@@ -51,7 +51,7 @@ struct Plan {
     single: Policy,
     /// Whether a call needs the time before its first attempt has settled.
     timed: bool,
-    latencies: Option<Mutex<Latencies>>,
+    latencies: Option<Arc<Mutex<Latencies>>>,
 }
 
 impl<Z> Retrier<Z> {
@@ -83,7 +83,12 @@ impl<Z, L> Retrier<Z, L> {
     #[cfg(feature = "tonic")]
     #[must_use]
     pub(crate) fn under(mut self, policy: Policy) -> Self {
-        self.plan = Arc::new(Plan::new(policy));
+        let mut plan = Plan::new(policy);
+        // The same destination, so what was measured of it still holds.
+        if policy.hedge() == self.plan.policy.hedge() {
+            plan.latencies.clone_from(&self.plan.latencies);
+        }
+        self.plan = Arc::new(plan);
         self
     }
 
@@ -276,7 +281,8 @@ impl<Z, L> fmt::Debug for Retrier<Z, L> {
 impl Plan {
     fn new(policy: Policy) -> Self {
         let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
-        let latencies = measured.then(|| Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
+        let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
+        let latencies = measured.then(latencies);
         Self { policy, single: single(&policy), timed: is_timed(&policy), latencies }
     }
 }
