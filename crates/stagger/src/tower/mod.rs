@@ -21,8 +21,6 @@ mod service;
 
 pub use error::ServiceError;
 pub use future::ResponseFuture;
-#[cfg(feature = "http")]
-pub use http::{ByChain, ByMethod, HttpReplies};
 pub use idempotent::{EveryRequest, Idempotent};
 pub use layer::StaggerLayer;
 pub use service::Stagger;
