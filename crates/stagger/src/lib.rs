@@ -12,6 +12,8 @@ mod poll;
 mod readme;
 mod rng;
 mod run;
+#[cfg(feature = "tonic")]
+pub mod tonic;
 #[cfg(feature = "tower")]
 pub mod tower;
 
