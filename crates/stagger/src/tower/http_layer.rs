@@ -15,7 +15,8 @@ use crate::{LocalLedger, Retrier};
 /// A request may have any body: what goes by on the first attempt is kept up to a limit, and the
 /// service gets a [`Replay`](crate::http::Replay) of it. A call whose body went past the limit ends
 /// with its real failure and
-/// [`Stop::NotReplayable`](crate::retry::Stop::NotReplayable). Each attempt's request has its
+/// [`Stop::NotReplayable`](crate::retry::Stop::NotReplayable). A failed reply that a call ends with has
+/// the end of the call, [`Done`](crate::retry::Done), among its extensions. Each attempt's request has its
 /// [`AttemptInfo`](crate::AttemptInfo) among its extensions.
 ///
 /// ```

@@ -24,6 +24,8 @@
 //!   permanent until somebody judges them (`errors_judged_by`): hyper is not known here.
 //! - **421 and 425 are final.** What heals them is a fresh connection, and no early data: a service
 //!   cannot be told to take either. A client that can carry them out has an integration of its own.
+//! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why
+//!   nobody asked again: [`retry::Done`](crate::retry::Done).
 //! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's.
 //! - **axum**: put `HandleErrorLayer` around the layer, because a call can end without a reply. The
 //!   handler finds its [`AttemptInfo`](crate::AttemptInfo) among the extensions.
@@ -56,5 +58,5 @@ pub use http_request::HttpRequest;
 pub use http_service::HttpService;
 pub use idempotent::{EveryRequest, Idempotent};
 pub use layer::StaggerLayer;
-pub use outgoing::{Cloned, Discard, Outgoing};
+pub use outgoing::{Cloned, FailedReplies, Outgoing};
 pub use service::Stagger;
