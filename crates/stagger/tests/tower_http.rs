@@ -14,7 +14,7 @@ use http_body_util::{BodyExt, Full};
 use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
 use stagger::http::{AttemptHeaders, ByBoxedChain, HttpReplies, IdempotencyKey, Replay};
-use stagger::retry::Stop;
+use stagger::retry::{Done as End, Stop};
 use stagger::tower::{HttpLayer, ServiceError, StaggerLayer};
 use stagger::{
     AttemptInfo, Backoff, Clock, ConfigError, Instant, Jitter, LocalLedger, Policy, PolicyBuilder,
@@ -61,7 +61,7 @@ struct Server {
     begun: Instant,
     seen: Arc<Mutex<Vec<Seen>>>,
     statuses: Vec<u16>,
-    /// Whether it reads bodies to their end. It hangs instead of a status of 0.
+    /// Whether it reads bodies to their end before it fails. It hangs instead of a status of 0.
     read: bool,
 }
 
@@ -71,7 +71,7 @@ impl Server {
         Self { begun: TokioTime.now(), seen: Arc::default(), statuses, read: true }
     }
 
-    /// Answers without a look at the body.
+    /// Fails when it has seen the first frame of a body.
     fn hasty(mut self) -> Self {
         self.read = false;
         self
@@ -96,7 +96,8 @@ impl Server {
     {
         let at = (TokioTime.now() - self.begun).as_nanos() / 1_000_000;
         let (head, mut body) = request.into_parts();
-        let body = if self.read {
+        let read = self.read || self.seen().len() >= self.statuses.len();
+        let body = if read {
             body.collect().await?.to_bytes()
         } else {
             // One frame, and then it has seen enough.
@@ -186,6 +187,8 @@ async fn a_stream_past_the_limit_goes_through_once() -> Done {
     let request = Request::put("/orders/7").body(Stream::new(&[long]))?;
     let reply = layer.layer(server.service()).oneshot(request).await?;
     assert_eq!(reply.status(), StatusCode::SERVICE_UNAVAILABLE, "the real failure");
+    let done = reply.extensions().get::<End>().ok_or("it says why nobody asked again")?;
+    assert_eq!((done.stop, done.attempts), (Stop::NotReplayable, 1));
     assert_eq!(reply.into_body().collect().await?.to_bytes(), "told why");
     assert_eq!(server.bodies(), [long]);
     Ok(())
@@ -210,7 +213,7 @@ async fn a_server_that_answers_early_gets_the_whole_body_next_time() -> Done {
     let layer = http(seconds()?)?;
     let request = Request::put("/orders/7").body(Stream::new(&["one ", "bolt"]))?;
     assert_eq!(layer.layer(server.service()).oneshot(request).await?.status(), StatusCode::OK);
-    assert_eq!(server.bodies(), ["one "; 3]);
+    assert_eq!(server.bodies(), ["one ", "one ", "one bolt"]);
     Ok(())
 }
 
@@ -222,6 +225,7 @@ async fn a_payment_is_not_made_twice() -> Done {
     let request = Request::post("/payments").body(full("5 euros"))?;
     let reply = layer.layer(server.service()).oneshot(request).await?;
     assert_eq!(reply.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.extensions().get::<End>().map(|end| end.stop), Some(Stop::NotIdempotent));
     assert_eq!(server.at(), [0]);
     Ok(())
 }

@@ -11,7 +11,7 @@ use stagger_core::retry::{Done, Ledger};
 use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 use tower_service::Service;
 
-use super::{Discard, Outgoing, ServiceError};
+use super::{FailedReplies, Outgoing, ServiceError};
 use crate::run::{Inside, Next, Owned, Past, TIMED_OUT, UNKNOWN};
 use crate::{AttemptInfo, Judge, Sleep};
 
@@ -110,7 +110,7 @@ where
 
 impl<S, K, J, Z, L> Future for ResponseFuture<S, K, J, Z, L>
 where
-    K: Outgoing + Discard<S::Response>,
+    K: Outgoing + FailedReplies<S::Response>,
     S: Service<K::Request>,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     Z: Sleep,
@@ -168,7 +168,7 @@ where
 
 impl<S, K, J, Z, L> Parts<'_, S, K, J, Z, L>
 where
-    K: Outgoing + Discard<S::Response>,
+    K: Outgoing + FailedReplies<S::Response>,
     S: Service<K::Request>,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     Z: Sleep,
@@ -316,7 +316,11 @@ where
 
     fn end(&mut self, done: Done) -> Poll<Result<S::Response, ServiceError>> {
         let past = std::mem::replace(self.past, Past::new(None));
-        self.finish(past.end(done).map_err(ServiceError::ended))
+        let mut result = past.end(done);
+        if let Ok(reply) = &mut result {
+            self.outgoing.explain(reply, done);
+        }
+        self.finish(result.map_err(ServiceError::ended))
     }
 
     fn finish(

@@ -15,7 +15,8 @@ use crate::{LocalLedger, Retrier};
 /// A request may have any body: what goes by on the first attempt is kept up to a limit, and the
 /// service gets a [`Replay`](crate::http::Replay) of it. A call whose body went past the limit ends
 /// with its real failure and
-/// [`Stop::NotReplayable`](crate::retry::Stop::NotReplayable). Each attempt's request has its
+/// [`Stop::NotReplayable`](crate::retry::Stop::NotReplayable). A failed reply that a call ends with has
+/// the end of the call, [`Done`](crate::retry::Done), among its extensions. Each attempt's request has its
 /// [`AttemptInfo`](crate::AttemptInfo) among its extensions.
 ///
 /// ```
@@ -30,15 +31,14 @@ use crate::{LocalLedger, Retrier};
 /// use tower::{ServiceBuilder, ServiceExt};
 /// let layer = StaggerLayer::http(Retrier::new(Policy::default(), TokioTime))
 ///     .idempotency_keys(IdempotencyKey::random);
-/// let server = |request: Request<Replay<Full<Bytes>>>| async {
+/// let server = async |request: Request<Replay<Full<Bytes>>>| {
 ///     let attempt = request.extensions().get::<AttemptInfo>().map_or(0, |attempt| attempt.number);
-///     let order = request.into_body().collect().await?.to_bytes();
+///     let order = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
 ///     assert_eq!(order, "one bolt");
 ///     let mut reply = Response::new(Full::new(order));
 ///     if attempt < 2 { *reply.status_mut() = StatusCode::SERVICE_UNAVAILABLE }
 ///     Ok::<_, std::io::Error>(reply)
 /// };
-/// # let server = move |request| { let answer = server(request); async { answer.await.map_err(|e: std::io::Error| e) } };
 /// let service = ServiceBuilder::new().layer(layer).service_fn(server);
 /// let order = Request::post("/orders").body(Full::new(Bytes::from("one bolt")))?;
 /// assert_eq!(service.oneshot(order).await?.status(), StatusCode::OK);

@@ -7,8 +7,9 @@ use ::http::request::Parts;
 use ::http::{Request, Response};
 use http_body::Body;
 use stagger_core::Remedy;
+use stagger_core::retry::Done;
 
-use super::{Discard, Outgoing, Prepare, Refresh};
+use super::{FailedReplies, Outgoing, Prepare, Refresh};
 use crate::AttemptInfo;
 use crate::http::{AttemptHeaders, Replay, Replayable, poll_drain};
 
@@ -72,11 +73,15 @@ impl<B: Body, H: Prepare, R: Refresh> Outgoing for HttpRequest<B, H, R> {
     }
 }
 
-impl<B, H, R, C: Body + Unpin> Discard<Response<C>> for HttpRequest<B, H, R> {
+impl<B, H, R, C: Body + Unpin> FailedReplies<Response<C>> for HttpRequest<B, H, R> {
     fn poll_discard(&mut self, reply: &mut Response<C>, context: &mut Context<'_>) -> Poll<()> {
         if self.drain == 0 {
             return Poll::Ready(());
         }
         poll_drain(Pin::new(reply.body_mut()), &mut self.drain, context).map(|_| ())
+    }
+
+    fn explain(&self, reply: &mut Response<C>, done: Done) {
+        reply.extensions_mut().insert(done);
     }
 }

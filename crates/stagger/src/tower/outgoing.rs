@@ -3,6 +3,8 @@
 use std::future::{Future, Ready};
 use std::task::{Context, Poll};
 
+use stagger_core::retry::Done;
+
 use crate::AttemptInfo;
 
 /// Makes the request of each attempt out of what is kept of the call's.
@@ -27,10 +29,14 @@ pub trait Outgoing {
     fn request(&mut self, attempt: &AttemptInfo) -> Option<Self::Request>;
 }
 
-/// Does away with the reply of an attempt that another follows.
-pub trait Discard<Res> {
-    /// Reads what may be read of it while the call waits; ready when there is no more to do.
+/// What becomes of replies that are failures.
+pub trait FailedReplies<Res> {
+    /// Reads what may be read of the last one, whose attempt another follows, while the call waits;
+    /// ready when there is no more to do.
     fn poll_discard(&mut self, reply: &mut Res, context: &mut Context<'_>) -> Poll<()>;
+
+    /// Says in the reply that the call ends with how it ended.
+    fn explain(&self, reply: &mut Res, done: Done);
 }
 
 /// A request that is cloned for each attempt.
@@ -56,8 +62,10 @@ impl<Req: Clone> Outgoing for Cloned<Req> {
     }
 }
 
-impl<Req, Res> Discard<Res> for Cloned<Req> {
+impl<Req, Res> FailedReplies<Res> for Cloned<Req> {
     fn poll_discard(&mut self, _: &mut Res, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
+
+    fn explain(&self, _: &mut Res, _: Done) {}
 }
