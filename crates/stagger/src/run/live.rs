@@ -61,6 +61,8 @@ pub(crate) enum Next {
 pub(crate) struct Turn {
     pub(crate) info: AttemptInfo,
     pub(crate) hedge_at: Option<Instant>,
+    /// Whether it runs beside those under way. Any other attempt takes their place.
+    pub(crate) is_copy: bool,
 }
 
 impl Turn {
@@ -70,13 +72,14 @@ impl Turn {
         let limits = policy.limits();
         let (timeout, remaining) = (limits.first_attempt_limit(), limits.deadline());
         let info = AttemptInfo { number: 1, timeout, remaining, remedy: None };
-        Self { info, hedge_at: None }
+        Self { info, hedge_at: None, is_copy: false }
     }
 
     fn of(policy: &Policy, started: Instant, now: Instant, attempt: &Attempt) -> Self {
         let Attempt { number, timeout, remedy, hedge_at, .. } = *attempt;
         let remaining = policy.limits().deadline().map(|limit| (started + limit) - now);
-        Self { info: AttemptInfo { number, timeout, remaining, remedy }, hedge_at }
+        let info = AttemptInfo { number, timeout, remaining, remedy };
+        Self { info, hedge_at, is_copy: false }
     }
 }
 
@@ -272,7 +275,8 @@ where
             Act::Call(launched) | Act::Hedge(launched) => {
                 kept.launched = Some(launched);
                 let started = kept.session.retry().started();
-                Next::Call(Turn::of(self.retrier.policy(), started, now, &launched.attempt))
+                let turn = Turn::of(self.retrier.policy(), started, now, &launched.attempt);
+                Next::Call(Turn { is_copy: matches!(act, Act::Hedge(_)), ..turn })
             }
             Act::Wait(Wait::Until(at)) => Next::Wait(at - now),
             Act::Wait(Wait::Copies { hedge_at }) => Next::Copies(hedge_at),
