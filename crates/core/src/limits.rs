@@ -40,6 +40,13 @@ impl Limits {
         self.attempt_timeout
     }
 
+    /// How long the first attempt may take: its own limit, or the deadline if that is less.
+    #[must_use]
+    #[inline]
+    pub fn first_attempt_limit(&self) -> Option<Span> {
+        self.attempt_limit(Span::ZERO)
+    }
+
     /// The least time that must be left for an attempt to be worth starting.
     #[must_use]
     pub const fn min_attempt_time(&self) -> Span {

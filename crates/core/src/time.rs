@@ -124,8 +124,10 @@ impl Sub for Span {
 
 impl From<Duration> for Span {
     /// A duration beyond 584 years becomes [`Span::MAX`].
+    #[inline]
     fn from(d: Duration) -> Self {
-        Self(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+        let whole = d.as_secs().saturating_mul(NANOS_PER_SEC);
+        Self(whole.saturating_add(d.subsec_nanos().into()))
     }
 }
 

@@ -16,6 +16,15 @@ use crate::run::Cancel;
 pub trait Clock {
     /// The time since the clock's origin.
     fn now(&self) -> Instant;
+
+    /// The time since the clock's origin, or a little earlier: what is cheap to know. It may lag
+    /// behind [`now`](Self::now) by at most 10 ms, and never runs ahead of it.
+    ///
+    /// A clean first try asks for no more, where only a budget or a breaker wants the time: they
+    /// count by slots of 100 ms or more. Default: [`now`](Self::now).
+    fn recent(&self) -> Instant {
+        self.now()
+    }
 }
 
 /// A clock that async code can wait by; what a runtime has to bring.
@@ -68,8 +77,17 @@ impl StdTime {
 }
 
 impl Clock for StdTime {
+    #[inline]
     fn now(&self) -> Instant {
         since_origin(StdInstant::now())
+    }
+
+    #[inline]
+    fn recent(&self) -> Instant {
+        #[cfg(target_os = "linux")]
+        return coarse::now();
+        #[cfg(not(target_os = "linux"))]
+        return self.now();
     }
 }
 
@@ -83,6 +101,8 @@ impl Pause for StdTime {
 }
 
 /// The time of tokio's runtime, which its tests can pause (`tokio::time::pause`).
+///
+/// Its [`recent`](Clock::recent) is exact: no cheaper clock knows whether a test has paused it.
 ///
 /// ```
 /// use stagger::{Clock, Policy, Retrier, Span, TokioTime};
@@ -118,8 +138,14 @@ where
     F: Fn(Duration) -> T,
     T: Future<Output = ()>,
 {
+    #[inline]
     fn now(&self) -> Instant {
         StdTime.now()
+    }
+
+    #[inline]
+    fn recent(&self) -> Instant {
+        StdTime.recent()
     }
 }
 
@@ -140,13 +166,59 @@ where
 const HEADROOM: Span = Span::from_secs(24 * 60 * 60);
 
 /// The first reading is the origin of the process, less the headroom.
+static FIRST: OnceLock<StdInstant> = OnceLock::new();
+
+#[inline]
 fn since_origin(at: StdInstant) -> Instant {
-    static FIRST: OnceLock<StdInstant> = OnceLock::new();
     let first = *FIRST.get_or_init(StdInstant::now);
     let headroom = Instant::ORIGIN + HEADROOM;
     match at.checked_duration_since(first) {
         Some(later) => headroom + Span::from(later),
-        None => Instant::ORIGIN + (HEADROOM - Span::from(first.duration_since(at))),
+        None => before(first.duration_since(at)),
+    }
+}
+
+#[cold]
+fn before(earlier: Duration) -> Instant {
+    Instant::ORIGIN + (HEADROOM - Span::from(earlier))
+}
+
+/// The kernel's own note of the time, taken at its tick: every 1 to 10 ms, by its configuration. A
+/// quarter of the price of the exact time, which has to ask the processor.
+#[cfg(target_os = "linux")]
+mod coarse {
+    use std::sync::OnceLock;
+
+    use rustix::time::{ClockId, Timespec, clock_gettime};
+    use stagger_core::{Instant, Span};
+
+    use super::StdTime;
+    use crate::clock::Clock;
+
+    /// What to add to this clock's time to count from the process's origin, in nanoseconds modulo
+    /// 2^64.
+    static OFFSET: OnceLock<u64> = OnceLock::new();
+
+    #[inline]
+    pub(super) fn now() -> Instant {
+        let offset = *OFFSET.get_or_init(offset);
+        Instant::from_nanos(nanos(clock_gettime(ClockId::MonotonicCoarse)).wrapping_add(offset))
+    }
+
+    /// The standard library reads the same clock, so the two run alike. It is read first here: what
+    /// passes in between lets the coarse time lag, and never run ahead.
+    #[cold]
+    fn offset() -> u64 {
+        let ours = StdTime.now() - Instant::ORIGIN;
+        ours.as_nanos().wrapping_sub(nanos(clock_gettime(ClockId::Monotonic)))
+    }
+
+    /// The kernel's seconds are never negative here, and 584 years of them fit.
+    #[inline]
+    fn nanos(time: Timespec) -> u64 {
+        let whole = u64::try_from(time.tv_sec).unwrap_or(0);
+        let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+        whole.wrapping_mul(Span::from_secs(1).as_nanos()).wrapping_add(rest)
     }
 }
 
@@ -160,5 +232,15 @@ mod tests {
         let _first = StdTime.now();
         let step = Duration::from_nanos(1);
         assert_eq!(since_origin(older + step) - since_origin(older), Span::from_nanos(1));
+    }
+
+    #[test]
+    fn a_recent_time_never_runs_ahead_of_the_clock_nor_back() {
+        let mut last = StdTime.recent();
+        for _ in 0..100_000 {
+            let recent = StdTime.recent();
+            assert!(last <= recent && recent <= StdTime.now());
+            last = recent;
+        }
     }
 }

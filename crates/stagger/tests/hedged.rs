@@ -13,7 +13,10 @@ use stagger::breaker::Report;
 use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
 use stagger::retry::Stop;
-use stagger::{Backoff, ConfigError, Jitter, Policy, PolicyBuilder, Ratio, Retrier, Sleep, Span};
+use stagger::{
+    Backoff, ConfigError, Jitter, Outcome, Policy, PolicyBuilder, Ratio, Remedy, Retrier, Sleep,
+    Span, Verdict,
+};
 use support::{Diary, Line, ManualTime, poll};
 
 const MS: fn(u64) -> Span = Span::from_millis;
@@ -168,5 +171,21 @@ fn a_measured_delay_follows_the_latencies_seen() -> Result<(), ConfigError> {
     assert_eq!(answer, Ok("copy"));
     assert!((MS(80)..=MS(86)).contains(&(at - before)), "{}", at - before);
 
+    Ok(())
+}
+
+#[test]
+fn copies_under_way_ran_on_beside_the_attempt_with_fresh_credentials() -> Result<(), ConfigError> {
+    let time = ManualTime::default();
+    let retrier = Retrier::new(policy()?.build()?, time.clone());
+    let server = Server::new(&time, &[(500, Ok("late")), (10, Err("stale")), (50, Ok("fresh"))]);
+    let judge = |_: &&str| Outcome::new(Verdict::Permanent).with_remedy(Remedy::RefreshAuth);
+    let mut call = pin!(retrier.classify(judge).run_hedged(|| server.copy()));
+    for _ in 0..=110 {
+        assert!(poll(call.as_mut()).is_pending());
+        time.advance(MS(1));
+    }
+    assert_eq!((server.launched.get(), server.alive()), (3, 1));
+    assert_eq!(finish(call, &time).0, Ok("fresh"));
     Ok(())
 }

@@ -49,7 +49,8 @@ impl Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     started: Start,
-    /// When the wait ends.
+    /// When the wait ends. While copies are under way, the end of the longest hint that one of them
+    /// was given.
     wake: Instant,
     /// The last delay that was drawn; the base before the first.
     pub(super) prev: Span,
@@ -240,14 +241,27 @@ impl Retry {
                 if outcome.hint == Some(Hint::Never) {
                     self.spent.first_use(Spent::WELCOME);
                 }
+                let wait = outcome.hint.and_then(Hint::span).unwrap_or(Span::ZERO);
+                self.wake = self.wake.max(now + wait);
                 self.phase = Phase::Running;
                 self.on_wake(policy, now)
             }
             _ if self.spent.is_used(Spent::WELCOME) => {
                 self.settle(policy, now, &outcome.with_hint(Hint::Never), entropy)
             }
-            _ => self.settle(policy, now, outcome, entropy),
+            _ => self.settle(policy, now, &self.with_hint_of_round(now, outcome), entropy),
         }
+    }
+
+    /// The outcome with what is left of the longest hint that a copy before it was given, if that is
+    /// longer than its own: several hints, and the longest wins.
+    fn with_hint_of_round(&self, now: Instant, outcome: &Outcome) -> Outcome {
+        let left = self.wake - now;
+        let may_return = self.hedging.launched() > 1 && outcome.verdict.is_retryable();
+        if may_return && left > outcome.hint.and_then(Hint::span).unwrap_or(Span::ZERO) {
+            return outcome.with_hint(Hint::AtLeast(left));
+        }
+        *outcome
     }
 
     fn settle(

@@ -188,11 +188,30 @@ impl<'p> Session<'p> {
     #[inline]
     fn answer(&mut self, ledger: &mut impl Ledger, now: Instant, mut step: Step) -> Act {
         let mut ticket = None;
-        while let Step::Ask(ask) = step {
-            let permit = self.ask(ledger, now, ask, &mut ticket);
-            step = self.retry.on_permit(self.policy, now, permit);
+        loop {
+            step = match step {
+                Step::Ask(ask) => {
+                    let permit = self.ask(ledger, now, ask, &mut ticket);
+                    self.retry.on_permit(self.policy, now, permit)
+                }
+                Step::Call(attempt) => {
+                    self.begin(ledger, now);
+                    return Act::Call(self.launched(attempt, ticket));
+                }
+                Step::Hedge(attempt) => return Act::Hedge(self.launched(attempt, ticket)),
+                Step::Wait(wait) => {
+                    // A grant waits along with its retry, but not with copies: there it was refused.
+                    if matches!(wait, Wait::Copies { .. }) {
+                        self.give_back(ledger, now);
+                    }
+                    return Act::Wait(wait);
+                }
+                Step::Done(done) => {
+                    self.give_back(ledger, now);
+                    return Act::Done(Done { hint: self.hint_at(&done), ..done });
+                }
+            }
         }
-        self.act(ledger, now, step, ticket)
     }
 
     fn ask(
@@ -214,36 +233,6 @@ impl<'p> Session<'p> {
                 }
                 Admission::Refused { until } => Permit::RefusedUntil(until),
             },
-        }
-    }
-
-    #[inline]
-    fn act(
-        &mut self,
-        ledger: &mut impl Ledger,
-        now: Instant,
-        step: Step,
-        ticket: Option<Ticket>,
-    ) -> Act {
-        match step {
-            Step::Call(attempt) => {
-                self.begin(ledger, now);
-                Act::Call(self.launched(attempt, ticket))
-            }
-            Step::Hedge(attempt) => Act::Hedge(self.launched(attempt, ticket)),
-            Step::Wait(wait) => {
-                // A grant waits along with its retry, but not with copies: there it was refused.
-                if matches!(wait, Wait::Copies { .. }) {
-                    self.give_back(ledger, now);
-                }
-                Act::Wait(wait)
-            }
-            Step::Done(done) => {
-                self.give_back(ledger, now);
-                Act::Done(Done { hint: self.hint_at(&done), ..done })
-            }
-            // Never reached: `answer` leaves no question open. Waiting for nobody is the harmless reply.
-            Step::Ask(_) => Act::Wait(Wait::Copies { hedge_at: None }),
         }
     }
 

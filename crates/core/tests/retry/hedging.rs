@@ -211,3 +211,16 @@ fn no_budget_meant_no_first_attempt() {
     assert!(matches!(act, Act::Done(done) if done.stop == Stop::BudgetEmpty));
     assert_eq!(at(0), ms(0));
 }
+
+// RFC 9110 leaves several hints open; the longest is the one that no copy contradicts.
+#[test]
+fn the_hint_to_one_copy_was_forgotten_when_another_failed_last() {
+    let policy = hedged().max_attempts(9).build().expect("within bounds");
+    let (mut race, first) = Race::start(&policy, Call::idempotent());
+    let second = race.copy(100);
+    let hinted = FAILED.with_hint(Hint::AtLeast(secs(30)));
+    assert!(matches!(race.settle(110, first, &hinted), Act::Wait(Wait::Copies { .. })));
+    let act = race.settle(10_110, second, &FAILED);
+    let Act::Wait(Wait::Until(at)) = act else { panic!("a retry: {act:?}") };
+    assert!(at >= ms(30_110), "{at:?}");
+}

@@ -75,6 +75,19 @@ where
     }
 }
 
+impl<Z: Sleep, L, F> Copies<'_, Z, L, F>
+where
+    for<'l> &'l L: Ledger,
+{
+    /// Drops the copies under way: their permits go back, and the breaker hears nothing of them.
+    pub(super) fn abandon(&mut self) {
+        for Copy { launched, future, .. } in self.running.drain(..) {
+            drop(future);
+            self.retrier.abandon(launched);
+        }
+    }
+}
+
 /// The wait for what happens first. A type with a name, because nested unnamed futures that borrow
 /// are not seen to be `Send` (rust-lang/rust #110338).
 pub(super) struct NextEvent<'c, 'r, Z: Sleep, L, F: Future>
@@ -120,9 +133,6 @@ where
     for<'l> &'l L: Ledger,
 {
     fn drop(&mut self) {
-        for Copy { launched, future, .. } in self.running.drain(..) {
-            drop(future);
-            self.retrier.abandon(launched);
-        }
+        self.abandon();
     }
 }

@@ -4,9 +4,9 @@
 //! this. So until that attempt has settled, a call keeps what its session was started with rather
 //! than the session: the engine gives the same one for the same start.
 
-use stagger_core::breaker::{Admission, Report, Ticket};
+use stagger_core::breaker::{Admission, BreakerPlan, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled};
-use stagger_core::retry::{Act, Call, Launched, Ledger, PlainLedger, Session};
+use stagger_core::retry::{Act, Call, Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use crate::clock::Clock;
@@ -16,46 +16,80 @@ use crate::clock::Clock;
 pub(super) struct First<P> {
     pub(super) policy: P,
     started: Instant,
+    since: Since,
     ticket: Option<Ticket>,
     idempotent: bool,
+}
+
+/// What is known of the start of the first attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    /// A moment ago, by a clock that may lag a little; the attempt has not been seen to take time.
+    Recent,
+    /// A moment ago, to the nanosecond; the attempt has not been seen to take time.
+    Now,
+    /// Some time ago: the attempt takes time.
+    Before,
 }
 
 impl<P> First<P> {
     /// The same with another word for its policy.
     #[cfg(feature = "tower")]
     pub(super) fn under<Q>(self, policy: Q) -> First<Q> {
-        let Self { policy: _, started, ticket, idempotent } = self;
-        First { policy, started, ticket, idempotent }
+        let Self { policy: _, started, since, ticket, idempotent } = self;
+        First { policy, started, since, ticket, idempotent }
+    }
+
+    /// The attempt takes time, as it turns out; from here on, if it was not known to the nanosecond
+    /// when it started.
+    pub(super) fn takes_time(&mut self, clock: &impl Clock) {
+        if self.since == Since::Recent {
+            self.started = clock.now();
+        }
+        self.since = Since::Before;
     }
 }
 
 impl<'r> First<&'r Policy> {
-    /// Starts a call, and says what starts it again.
+    /// Starts a call as [`Session::start`] does, without a session, when nothing stands before its
+    /// first attempt.
+    ///
+    /// # Errors
+    /// The breaker's refusal, which is for the [session](refused) to settle.
+    #[inline]
     pub(super) fn start(
         policy: &'r Policy,
         ledger: &mut impl Ledger,
         call: Call,
-        now: Instant,
-    ) -> (Self, Session<'r>, Act) {
-        let mut asked = Asked { ledger: Some(ledger), ticket: None };
-        let (session, act) = Session::start(policy, &mut asked, call, now);
-        let first =
-            Self { policy, started: now, ticket: asked.ticket, idempotent: call.idempotent };
-        (first, session, act)
+        (now, since): (Instant, Since),
+    ) -> Result<Self, Admission> {
+        let mut ticket = None;
+        if policy.breaker().is_some() {
+            match ledger.admit(now) {
+                Admission::Admitted(admitted) => ticket = Some(admitted),
+                refusal @ Admission::Refused { .. } => return Err(refusal),
+            }
+        }
+        ledger.on_first(now);
+        Ok(Self { policy, started: now, since, ticket, idempotent: call.idempotent })
     }
 
-    /// The same session and the same attempt again, without asking anybody twice.
-    pub(super) fn again(self) -> (Session<'r>, Option<Launched>) {
+    /// The session of the attempt under way, without asking anybody twice.
+    pub(super) fn session(self) -> (Session<'r>, Option<Launched>) {
         let call = if self.idempotent { Call::idempotent() } else { Call::once() };
-        let mut asked = Asked { ledger: None::<&mut PlainLedger>, ticket: self.ticket };
-        match Session::start(self.policy, &mut asked, call, self.started) {
+        let nobody = Admission::Refused { until: Instant::FAR };
+        let mut heard = Heard(self.ticket.map_or(nobody, Admission::Admitted));
+        match Session::start(self.policy, &mut heard, call, self.started) {
             (session, Act::Call(launched)) => (session, Some(launched)),
             (session, _) => (session, None),
         }
     }
 
     /// The attempt succeeded. Tells the ledger what the session would, which has nothing else to do
-    /// then. Only a breaker wants to know when, so only for a breaker is the clock read again.
+    /// then. An attempt that was ready at once ended when it started, as far as a window's slots can
+    /// tell; so the clock is read again only for one that took time, or where a breaker judges how
+    /// much.
+    #[inline]
     pub(super) fn succeed(
         self,
         ledger: &mut impl Ledger,
@@ -65,7 +99,10 @@ impl<'r> First<&'r Policy> {
     ) {
         let mut now = self.started;
         if let Some(ticket) = self.ticket {
-            now = clock.now();
+            let minds_time = self.policy.breaker().and_then(BreakerPlan::slow_calls).is_some();
+            if minds_time || self.since == Since::Before {
+                now = clock.now();
+            }
             ledger.report(now, ticket, Report::of(outcome), entropy);
         }
         ledger.on_settled(now, Settled::FirstTry);
@@ -73,37 +110,32 @@ impl<'r> First<&'r Policy> {
 
     /// How long the attempt may take.
     pub(super) fn timeout(&self) -> Option<Span> {
-        let limits = self.policy.limits();
-        limits.attempt_timeout().into_iter().chain(limits.deadline()).min()
+        self.policy.limits().first_attempt_limit()
     }
 }
 
-/// The ledger of a start: it remembers the breaker's ticket, or answers with the one remembered.
-struct Asked<'l, L> {
-    ledger: Option<&'l mut L>,
-    ticket: Option<Ticket>,
+/// The session of a call whose breaker refused its first attempt, and what it makes of that.
+#[cold]
+pub(super) fn refused(
+    policy: &Policy,
+    refusal: Admission,
+    call: Call,
+    now: Instant,
+) -> (Session<'_>, Act) {
+    Session::start(policy, &mut Heard(refusal), call, now)
 }
 
-impl<L: Ledger> Ledger for Asked<'_, L> {
-    fn on_first(&mut self, now: Instant) {
-        if let Some(ledger) = &mut self.ledger {
-            ledger.on_first(now);
-        }
+/// The ledger of a start whose breaker has answered already.
+struct Heard(Admission);
+
+impl Ledger for Heard {
+    fn admit(&mut self, _: Instant) -> Admission {
+        self.0
     }
 
-    fn admit(&mut self, now: Instant) -> Admission {
-        match (&mut self.ledger, self.ticket) {
-            (Some(ledger), _) => {
-                let admission = ledger.admit(now);
-                self.ticket = admission.ticket();
-                admission
-            }
-            (None, Some(ticket)) => Admission::Admitted(ticket),
-            (None, None) => Admission::Refused { until: Instant::FAR },
-        }
-    }
+    // A first attempt was counted when it started, and a start asks for and settles nothing else.
+    fn on_first(&mut self, _: Instant) {}
 
-    // A start asks no budget and settles nothing.
     fn ask(&mut self, _: Instant, _: Charge) -> Option<Paid> {
         None
     }

@@ -34,6 +34,9 @@ where
         loop {
             next = match next {
                 Next::Call(turn) => {
+                    if !turn.is_copy {
+                        copies.abandon();
+                    }
                     if let Some(launched) = live.take_launched() {
                         copies.launch(launched, op(turn.info));
                     }

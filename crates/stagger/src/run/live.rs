@@ -3,9 +3,10 @@
 use std::pin::Pin;
 
 use stagger_core::retry::{Act, Attempt, Call, Done, Launched, Ledger, Session, Wait};
-use stagger_core::{Instant, Outcome, Policy, Span};
+use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
-use super::first::First;
+use super::first::{First, Since, refused};
+use super::need::Need;
 use super::{AttemptInfo, Retrier, nested};
 use crate::clock::{Clock, Sleep};
 use crate::observe;
@@ -60,6 +61,26 @@ pub(crate) enum Next {
 pub(crate) struct Turn {
     pub(crate) info: AttemptInfo,
     pub(crate) hedge_at: Option<Instant>,
+    /// Whether it runs beside those under way. Any other attempt takes their place.
+    pub(crate) is_copy: bool,
+}
+
+impl Turn {
+    /// The first attempt, which has all the time there is.
+    #[inline]
+    fn first(policy: &Policy) -> Self {
+        let limits = policy.limits();
+        let (timeout, remaining) = (limits.first_attempt_limit(), limits.deadline());
+        let info = AttemptInfo { number: 1, timeout, remaining, remedy: None };
+        Self { info, hedge_at: None, is_copy: false }
+    }
+
+    fn of(policy: &Policy, started: Instant, now: Instant, attempt: &Attempt) -> Self {
+        let Attempt { number, timeout, remedy, hedge_at, .. } = *attempt;
+        let remaining = policy.limits().deadline().map(|limit| (started + limit) - now);
+        let info = AttemptInfo { number, timeout, remaining, remedy };
+        Self { info, hedge_at, is_copy: false }
+    }
 }
 
 /// When an attempt settled.
@@ -78,27 +99,35 @@ where
         Self { retrier, phase: Phase::Unstarted, idempotent }
     }
 
-    /// Begins the call. Unless somebody wants to know the time, the session starts only when the
-    /// first attempt turns out to take some: reading a clock costs more than all the rest.
+    /// Begins the call, whose first attempt may be ready at once. The clock is read as far as
+    /// somebody needs it, because it costs more than all the rest: when nobody does, the session
+    /// starts only when the attempt turns out to take time.
+    #[inline]
     pub(super) fn begin(&mut self, timed: bool) -> Next {
-        if timed || self.retrier.is_timed() {
-            self.start()
-        } else {
-            Next::Call(Turn { info: AttemptInfo::FIRST, hedge_at: None })
+        let need = if timed { Need::Exact } else { self.retrier.need() };
+        let time = &self.retrier.time;
+        match need {
+            Need::Nothing => Next::Call(Turn::first(self.retrier.policy())),
+            Need::Recent => self.start_at(time.recent(), Since::Recent),
+            Need::Exact => self.start_at(time.now(), Since::Now),
         }
     }
 
-    /// Starts the session now.
+    /// Starts the session of a call whose first attempt takes time.
     pub(super) fn start(&mut self) -> Next {
-        let (now, policy, call) = self.start_facts();
-        let (first, session, act) =
-            First::start(policy, &mut self.retrier.ledger_handle(), call, now);
-        match act {
-            Act::Call(launched) => {
+        self.start_at(self.retrier.time.now(), Since::Before)
+    }
+
+    #[inline]
+    fn start_at(&mut self, now: Instant, since: Since) -> Next {
+        let (policy, call) = self.start_facts();
+        match First::start(policy, &mut self.retrier.ledger_handle(), call, (now, since)) {
+            Ok(first) => {
                 self.phase = Phase::First(first);
-                Next::Call(turn(policy, now, now, &launched.attempt))
+                Next::Call(Turn::first(policy))
             }
-            _ => {
+            Err(refusal) => {
+                let (session, act) = refused(policy, refusal, call, now);
                 self.phase = Phase::kept(session, None);
                 self.next(now, act)
             }
@@ -108,7 +137,8 @@ where
     /// Starts the session of a call that may have copies, the next after `hedge_delay` if that is
     /// measured.
     pub(super) fn start_hedged(&mut self, hedge_delay: Option<Span>) -> Next {
-        let (now, policy, mut call) = self.start_facts();
+        let (policy, mut call) = self.start_facts();
+        let now = self.retrier.time.now();
         call.hedge_delay = hedge_delay;
         let (session, act) = Session::start(policy, &mut self.retrier.ledger_handle(), call, now);
         self.phase = Phase::kept(session, None);
@@ -125,13 +155,16 @@ where
 
     /// The attempt under way takes time: how much it may take.
     pub(super) fn limit(&mut self) -> Option<Span> {
-        match &self.phase {
-            Phase::Unstarted => {
-                self.start();
-                None
+        if let Phase::Unstarted = self.phase {
+            self.start();
+        }
+        match &mut self.phase {
+            Phase::First(first) => {
+                first.takes_time(&self.retrier.time);
+                first.timeout()
             }
-            Phase::First(first) => first.timeout(),
             Phase::Kept(kept) => kept.launched?.attempt.timeout,
+            Phase::Unstarted => None,
         }
     }
 
@@ -144,8 +177,9 @@ where
     pub(super) fn succeed(&mut self, outcome: &Outcome) {
         match std::mem::replace(&mut self.phase, Phase::Unstarted) {
             Phase::First(first) => {
-                let (retrier, mut draw) = (self.retrier, self.retrier.draw(1));
-                first.succeed(&mut retrier.ledger_handle(), &retrier.time, outcome, &mut draw);
+                let retrier = self.retrier;
+                let draw = &mut || retrier.draw(1).next_u64();
+                first.succeed(&mut retrier.ledger_handle(), &retrier.time, outcome, draw);
             }
             Phase::Kept(kept) => {
                 self.phase = Phase::Kept(kept);
@@ -209,9 +243,10 @@ where
         self.next(now, act)
     }
 
-    fn start_facts(&self) -> (Instant, &'r Policy, Call) {
+    #[inline]
+    fn start_facts(&self) -> (&'r Policy, Call) {
         let call = if self.idempotent { Call::idempotent() } else { Call::once() };
-        (self.retrier.time.now(), self.retrier.policy_for(nested::is_inside()), call)
+        (self.retrier.policy_for(nested::is_inside()), call)
     }
 
     /// The session, started now if nothing has started it.
@@ -219,8 +254,9 @@ where
         if let Phase::Unstarted = self.phase {
             self.start();
         }
-        if let Phase::First(first) = self.phase {
-            let (session, launched) = first.again();
+        if let Phase::First(mut first) = self.phase {
+            first.takes_time(&self.retrier.time);
+            let (session, launched) = first.session();
             self.phase = Phase::kept(session, launched);
         }
         match &mut self.phase {
@@ -239,7 +275,8 @@ where
             Act::Call(launched) | Act::Hedge(launched) => {
                 kept.launched = Some(launched);
                 let started = kept.session.retry().started();
-                Next::Call(turn(self.retrier.policy(), started, now, &launched.attempt))
+                let turn = Turn::of(self.retrier.policy(), started, now, &launched.attempt);
+                Next::Call(Turn { is_copy: matches!(act, Act::Hedge(_)), ..turn })
             }
             Act::Wait(Wait::Until(at)) => Next::Wait(at - now),
             Act::Wait(Wait::Copies { hedge_at }) => Next::Copies(hedge_at),
@@ -268,10 +305,4 @@ where
             self.give_up(true);
         }
     }
-}
-
-fn turn(policy: &Policy, started: Instant, now: Instant, attempt: &Attempt) -> Turn {
-    let Attempt { number, timeout, remedy, hedge_at, .. } = *attempt;
-    let remaining = policy.limits().deadline().map(|limit| (started + limit) - now);
-    Turn { info: AttemptInfo { number, timeout, remaining, remedy }, hedge_at }
 }

@@ -17,6 +17,7 @@ mod hedged;
 mod history;
 mod judge;
 mod live;
+mod need;
 mod nested;
 #[cfg(feature = "tower")]
 mod owned;

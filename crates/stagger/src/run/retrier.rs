@@ -4,13 +4,13 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use stagger_core::budget::BudgetPlan;
 use stagger_core::hedge::Latencies;
 use stagger_core::retry::{Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use super::chance::{Chance, Draw};
 use super::judge::{ByError, ByResult, ByType, RetryIf};
+use super::need::Need;
 use super::{Classify, Error, Run};
 use crate::clock::{Clock, Pause, Sleep};
 use crate::ledger::LocalLedger;
@@ -49,8 +49,8 @@ struct Plan {
     policy: Policy,
     /// The same policy with one attempt, for calls inside another call's attempt.
     single: Policy,
-    /// Whether a call needs the time before its first attempt has settled.
-    timed: bool,
+    /// What a call needs of the clock before its first attempt has settled.
+    need: Need,
     latencies: Option<Arc<Mutex<Latencies>>>,
 }
 
@@ -213,6 +213,7 @@ impl<Z, L> Retrier<Z, L> {
     }
 
     /// The policy of a call that starts here: one attempt inside another call's.
+    #[inline]
     pub(super) fn policy_for(&self, inside: bool) -> &Policy {
         if inside && !self.nested { &self.plan.single } else { &self.plan.policy }
     }
@@ -224,9 +225,10 @@ impl<Z, L> Retrier<Z, L> {
         self.plan.policy.hedge().map(|plan| plan.delay(Some(&seen)))
     }
 
-    /// Whether a call needs the time before its first attempt has settled.
-    pub(super) fn is_timed(&self) -> bool {
-        self.plan.timed
+    /// What a call needs of the clock before its first attempt has settled.
+    #[inline]
+    pub(super) fn need(&self) -> Need {
+        self.plan.need
     }
 
     pub(super) fn draw(&self, attempt: u32) -> Draw<'_> {
@@ -283,17 +285,8 @@ impl Plan {
         let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
         let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
         let latencies = measured.then(latencies);
-        Self { policy, single: single(&policy), timed: is_timed(&policy), latencies }
+        Self { policy, single: single(&policy), need: Need::of(&policy), latencies }
     }
-}
-
-/// Without deadline, time limit, breaker and budget nobody needs the time until an attempt fails.
-fn is_timed(policy: &Policy) -> bool {
-    let limits = policy.limits();
-    limits.deadline().is_some()
-        || limits.attempt_timeout().is_some()
-        || policy.breaker().is_some()
-        || !matches!(policy.budget(), BudgetPlan::Unlimited | BudgetPlan::None)
 }
 
 /// The same policy with one attempt.

@@ -1,0 +1,80 @@
+//! How exactly a call must know the time before its first attempt has settled.
+
+use stagger_core::breaker::WindowKind;
+use stagger_core::budget::BudgetPlan;
+use stagger_core::{Policy, Span};
+
+/// What a call needs of the clock. Reading it costs more than all else in a clean first try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// No time until the attempt turns out to take some.
+    Nothing,
+    /// The time to within a slot of a window.
+    Recent,
+    /// The time to the nanosecond.
+    Exact,
+}
+
+/// The shortest window whose slots do not mind a [recent](crate::Clock::recent) time: a tenth of it
+/// is ten times what such a time may lag.
+const COARSE: Span = Span::from_secs(1);
+
+impl Need {
+    /// A deadline runs from the start of the call, and a slow call is told by its time. Budgets and
+    /// breakers otherwise only ask in which slot of their window a call falls.
+    pub(super) fn of(policy: &Policy) -> Self {
+        if policy.limits().deadline().is_some() {
+            return Self::Exact;
+        }
+        Self::of_budget(policy.budget()).max(Self::of_breaker(policy))
+    }
+
+    const fn of_budget(plan: &BudgetPlan) -> Self {
+        match plan {
+            BudgetPlan::Unlimited | BudgetPlan::None => Self::Nothing,
+            BudgetPlan::Window(plan) if plan.window().as_nanos() < COARSE.as_nanos() => Self::Exact,
+            _ => Self::Recent,
+        }
+    }
+
+    fn of_breaker(policy: &Policy) -> Self {
+        match policy.breaker() {
+            None => Self::Nothing,
+            Some(plan) if plan.slow_calls().is_some() => Self::Exact,
+            Some(plan) => match plan.window() {
+                WindowKind::Time(window) if window < COARSE => Self::Exact,
+                _ => Self::Recent,
+            },
+        }
+    }
+
+    fn max(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Exact, _) | (_, Self::Exact) => Self::Exact,
+            (Self::Recent, _) | (_, Self::Recent) => Self::Recent,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_core::breaker::BreakerPlan;
+    use stagger_core::{ConfigError, Ratio};
+
+    use super::*;
+
+    #[test]
+    fn a_rule_finer_than_the_tick_of_the_kernel_was_told_the_coarse_time() -> Result<(), ConfigError>
+    {
+        let need = |breaker: BreakerPlan| -> Result<Need, ConfigError> {
+            Ok(Need::of(&Policy::builder().breaker(breaker).build()?))
+        };
+        let window = |span| BreakerPlan::builder().window(WindowKind::Time(span));
+        assert_eq!(need(window(COARSE).build()?)?, Need::Recent);
+        assert_eq!(need(window(Span::from_millis(999)).build()?)?, Need::Exact);
+        let slow = window(COARSE).slow_calls(Span::from_secs(1), Ratio::from_percent(50));
+        assert_eq!(need(slow.build()?)?, Need::Exact);
+        Ok(())
+    }
+}
