@@ -4,6 +4,8 @@
 
 mod clock;
 mod ledger;
+#[cfg(all(doctest, feature = "tokio"))]
+mod migrating;
 pub mod observe;
 mod poll;
 #[cfg(doctest)]
