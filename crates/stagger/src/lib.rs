@@ -6,6 +6,8 @@ mod clock;
 #[cfg(feature = "http")]
 pub mod http;
 mod ledger;
+#[cfg(all(doctest, feature = "tokio"))]
+mod migrating;
 pub mod observe;
 mod poll;
 #[cfg(doctest)]

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::future::{pending, ready};
 use std::pin::pin;
 use std::task::Poll;
@@ -62,6 +63,66 @@ fn no_wait_is_begun_that_no_look_can_follow() -> Done {
     assert_eq!(failed.attempts(), 17);
     let failed = minute(&time)?.max_attempts(3).run_blocking(|| NOT_YET).unwrap_err();
     assert_eq!((failed.stop(), failed.elapsed()), (PollStop::AttemptsExhausted, secs(3)));
+    Ok(())
+}
+
+#[test]
+fn a_hint_that_fits_is_not_refused_because_of_its_spread() -> Done {
+    for seed in 0..20 {
+        let time = ManualTime::default();
+        let mut looks = [not_before(59), Ok(Progress::Ready(1))].into_iter();
+        let poller = minute(&time)?.with_seed(seed);
+        assert_eq!(poller.run_blocking(|| looks.next().expect("two looks")), Ok(1), "{seed}");
+        assert!((secs(59)..secs(60)).contains(&time.elapsed()), "{}", time.elapsed());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_wait_that_slept_past_the_deadline_is_followed_by_no_look() -> Done {
+    let time = ManualTime::default();
+    let poller = minute(&time)?;
+    let looks = Cell::new(0);
+    let mut call = pin!(poller.run(|| {
+        looks.set(looks.get() + 1);
+        ready(NOT_YET)
+    }));
+    assert!(poll(call.as_mut()).is_pending());
+    time.advance(secs(3_600));
+    let Poll::Ready(Err(failed)) = poll(call.as_mut()) else { panic!("the deadline is over") };
+    assert_eq!((failed.stop(), failed.attempts()), (PollStop::DeadlineExceeded, 1));
+    assert_eq!(looks.get(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_dropped_poll_looks_no_more() -> Done {
+    let time = ManualTime::default();
+    let poller = minute(&time)?;
+    let mut looks = 0;
+    {
+        let mut call = pin!(poller.run(|| {
+            looks += 1;
+            ready(NOT_YET)
+        }));
+        assert!(poll(call.as_mut()).is_pending());
+    }
+    time.advance(secs(30));
+    assert_eq!(looks, 1);
+    Ok(())
+}
+
+#[test]
+fn a_poll_cancelled_in_its_wait_ends_there() -> Done {
+    let (time, cancel) = (ManualTime::default(), Cancel::new());
+    let poller = minute(&time)?.cancel(&cancel);
+    let failed = poller.run_blocking(|| {
+        cancel.cancel(); // from another thread, as far as the wait can tell
+        NOT_YET
+    });
+    let failed = failed.unwrap_err();
+    assert_eq!((failed.stop(), failed.attempts()), (PollStop::Cancelled, 1));
+    assert_eq!(time.elapsed(), Span::ZERO);
     Ok(())
 }
 

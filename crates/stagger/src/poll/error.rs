@@ -74,6 +74,12 @@ impl<E> PollError<E> {
         self.hint
     }
 
+    /// The error of the attempt that failed; none for the other stop reasons.
+    #[must_use]
+    pub const fn get_ref(&self) -> Option<&E> {
+        self.error.as_ref()
+    }
+
     /// The error of the attempt that failed, unchanged; none for the other stop reasons.
     #[must_use]
     pub fn into_inner(self) -> Option<E> {

@@ -11,6 +11,9 @@ use crate::clock::{Clock, Pause, Sleep};
 use crate::rng::{OsEntropy, Rng};
 use crate::run::Cancel;
 
+/// What has to be left after a wait for another look: at the deadline itself it is too late.
+const INSTANT: Span = Span::from_nanos(1);
+
 /// Looks again and again until something is ready.
 ///
 /// An error ends it: an attempt that may fail for a moment is a call of its own, to be made by a
@@ -83,12 +86,16 @@ impl<Z> Poller<Z> {
     {
         let mut watch = Watch::start(self.time.now());
         loop {
-            let left = self.deadline - watch.elapsed(self.time.now());
-            let looked = within(self.time.sleep(left), op()).await;
-            let delay = self.settle(&mut watch, looked)?;
-            match delay {
+            let looked = self.look(&watch, op()).await;
+            match self.settle(&mut watch, looked)? {
                 Next::Ready(value) => return Ok(value),
-                Next::Wait(delay) => self.time.sleep(delay).await,
+                Next::Wait(delay) => {
+                    let until = self.time.now() + delay;
+                    while self.time.now() < until {
+                        self.time.sleep(until - self.time.now()).await;
+                    }
+                    self.wake(&watch)?;
+                }
             }
         }
     }
@@ -111,7 +118,39 @@ impl<Z> Poller<Z> {
                 Next::Ready(value) => return Ok(value),
                 Next::Wait(delay) => self.time.pause(delay, self.cancel.as_ref()),
             }
+            if !self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+                self.wake(&watch)?;
+            }
         }
+    }
+
+    /// What an attempt sees, or nothing when the deadline comes first.
+    async fn look<F: Future>(&self, watch: &Watch, attempt: F) -> Option<F::Output>
+    where
+        Z: Sleep,
+    {
+        let mut attempt = pin!(attempt);
+        loop {
+            let left = self.deadline - watch.elapsed(self.time.now());
+            let looked = within(self.time.sleep(left), attempt.as_mut()).await;
+            // A timer that ended early is started again for the rest.
+            if looked.is_some() || watch.elapsed(self.time.now()) >= self.deadline {
+                return looked;
+            }
+        }
+    }
+
+    /// The wait is over. One that took longer than asked for (a suspended machine) may have taken
+    /// all the time there was.
+    fn wake<E>(&self, watch: &Watch) -> Result<(), PollError<E>>
+    where
+        Z: Clock,
+    {
+        let now = self.time.now();
+        if watch.elapsed(now) < self.deadline {
+            return Ok(());
+        }
+        Err(watch.end(now, PollStop::DeadlineExceeded, None))
     }
 
     /// What follows an attempt, which saw nothing when its time ran out.
@@ -134,15 +173,18 @@ impl<Z> Poller<Z> {
         if watch.attempts >= self.max_attempts {
             return Err(watch.end(now, PollStop::AttemptsExhausted, None));
         }
-        let delay = self.delay(watch);
-        if watch.elapsed(now) + delay < self.deadline {
-            Ok(Next::Wait(delay))
+        let (least, delay) = self.delay(watch);
+        // The spread of a hint is cut where it alone would pass the deadline.
+        let room = self.deadline - watch.elapsed(now) - INSTANT;
+        if least <= room {
+            Ok(Next::Wait(delay.min(room)))
         } else {
             Err(watch.end(now, PollStop::DeadlineExceeded, None))
         }
     }
 
-    fn delay(&self, watch: &mut Watch) -> Span {
+    /// The least to wait, and what is waited if there is room.
+    fn delay(&self, watch: &mut Watch) -> (Span, Span) {
         let mut seeded =
             self.seed.map(|seed| Rng::with_seed(seed.wrapping_add(watch.attempts.into())));
         let mut entropy = || match &mut seeded {
@@ -155,8 +197,9 @@ impl<Z> Poller<Z> {
             &mut entropy,
         );
         watch.delay = Some(own);
+        let Some(hint) = watch.hint else { return (own, own) };
         // The deadline bounds the hint, so there is no need of a longest one.
-        watch.hint.map_or(own, |hint| HintRule::default().delay(own, hint, &mut entropy))
+        (own.max(hint), HintRule::default().delay(own, hint, &mut entropy))
     }
 }
 

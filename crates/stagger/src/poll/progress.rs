@@ -3,6 +3,26 @@
 use stagger_core::Span;
 
 /// What one attempt of a poll saw.
+///
+/// The hint is what the server said on a reply that is no failure:
+///
+/// ```
+/// use stagger::hint::HintReader;
+/// use stagger::{Hint, Progress, Span};
+/// fn look(status: u16, headers: &[(&str, &[u8])]) -> Progress<u16> {
+///     match status {
+///         202 => {
+///             let hint = HintReader::new().read(headers.iter().copied(), None);
+///             Progress::NotYet { hint: hint.and_then(Hint::span) }
+///         }
+///         done => Progress::Ready(done),
+///     }
+/// }
+/// let hint = Some(Span::from_secs(5));
+/// assert_eq!(look(202, &[("retry-after", b"5")]), Progress::NotYet { hint });
+/// assert_eq!(look(202, &[]), Progress::NOT_YET);
+/// assert_eq!(look(200, &[]), Progress::Ready(200));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<T> {
     /// It is ready.
