@@ -12,6 +12,8 @@ pub mod observe;
 mod poll;
 #[cfg(doctest)]
 mod readme;
+#[cfg(feature = "reqwest")]
+pub mod reqwest;
 mod rng;
 mod run;
 #[cfg(feature = "tonic")]

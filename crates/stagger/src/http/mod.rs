@@ -20,6 +20,8 @@ mod method;
 mod replay;
 mod replies;
 mod tape;
+#[cfg(feature = "reqwest")]
+mod transport;
 
 pub use attempt_headers::AttemptHeaders;
 pub use chain::{ByBoxedChain, ByChain};
@@ -30,3 +32,5 @@ pub use key::IdempotencyKey;
 pub use method::ByMethod;
 pub use replay::{Overtaken, REPLAY_LIMIT, Replay, Replayable};
 pub use replies::HttpReplies;
+#[cfg(feature = "reqwest")]
+pub use transport::classify_transport;

@@ -1,0 +1,61 @@
+//! What hyper and h2 mean when they fail: they tell it by types of their own.
+
+use std::error::Error as StdError;
+
+use stagger_core::classify::{TransportRules, classify_error};
+use stagger_core::{Cause, Outcome, Remedy, Verdict};
+
+/// How many errors of a chain are looked at: a chain that is longer is a loop.
+const MAX_DEPTH: usize = 16;
+
+/// What the first telling error of hyper, h2 or the system in `error`'s chain means.
+///
+/// A stream that the server refused, or that lies above the last one of its GOAWAY, was not processed
+/// (RFC 9113 section 8.7): it may be sent again at once. A connection that closed before the reply was
+/// whole is transient. `None` when no error of the chain tells anything.
+///
+/// ```
+/// use stagger::Verdict;
+/// use stagger::http::classify_transport;
+/// let reset = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+/// assert_eq!(classify_transport(&reset).map(|outcome| outcome.verdict), Some(Verdict::Transient));
+/// assert_eq!(classify_transport(&std::fmt::Error), None);
+/// ```
+#[must_use]
+pub fn classify_transport(error: &(dyn StdError + 'static)) -> Option<Outcome> {
+    let chain = std::iter::successors(Some(error), |&error| error.source()).take(MAX_DEPTH);
+    let mut cut = false;
+    for error in chain {
+        if let Some(h2) = error.downcast_ref::<h2::Error>() {
+            if let Some(outcome) = of_h2(h2) {
+                return Some(outcome);
+            }
+        }
+        cut |= error.downcast_ref::<hyper::Error>().is_some_and(is_cut);
+    }
+    let by_system = classify_error(error, &TransportRules::default());
+    by_system.or(cut.then_some(transport(Verdict::Transient)))
+}
+
+/// The connection ended before the exchange did. Whether the server acted is not known.
+fn is_cut(error: &hyper::Error) -> bool {
+    error.is_incomplete_message()
+        || error.is_canceled()
+        || error.is_closed()
+        || error.is_body_write_aborted()
+}
+
+fn of_h2(error: &h2::Error) -> Option<Outcome> {
+    let reason = error.reason()?;
+    let refused = error.is_reset() && reason == h2::Reason::REFUSED_STREAM;
+    // h2 fails with a GOAWAY of NO_ERROR only the streams above its last one.
+    let above = error.is_go_away() && reason == h2::Reason::NO_ERROR;
+    if error.is_remote() && (refused || above) {
+        return Some(transport(Verdict::Unprocessed).with_remedy(Remedy::Transparent));
+    }
+    Some(transport(Verdict::Transient))
+}
+
+fn transport(verdict: Verdict) -> Outcome {
+    Outcome::new(verdict).with_cause(Cause::Transport)
+}

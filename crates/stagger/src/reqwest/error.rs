@@ -1,0 +1,42 @@
+//! What one attempt of a request can fail with.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// The failure of one attempt.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// reqwest's, unchanged.
+    Reqwest(::reqwest::Error),
+    /// The reply has more bytes than [`CallOptions::buffered`](super::CallOptions::buffered) allows.
+    TooLarge {
+        /// How many bytes it may have.
+        limit: usize,
+    },
+    /// The body of the request cannot be sent again.
+    NotReplayable,
+    /// That of another middleware, unchanged.
+    Middleware(Box<dyn StdError + Send + Sync>),
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reqwest(error) => error.fmt(f),
+            Self::TooLarge { limit } => write!(f, "the reply has more than {limit} bytes"),
+            Self::NotReplayable => f.write_str("the body of the request cannot be sent again"),
+            Self::Middleware(error) => error.fmt(f),
+        }
+    }
+}
+
+impl StdError for SendError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Reqwest(error) => Some(error),
+            Self::Middleware(error) => Some(&**error),
+            Self::TooLarge { .. } | Self::NotReplayable => None,
+        }
+    }
+}

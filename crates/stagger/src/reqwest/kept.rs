@@ -1,0 +1,33 @@
+//! What is kept of a request, and becomes the request of each attempt.
+
+use ::reqwest::{Body, Request};
+
+use crate::http::Replayable;
+
+/// A request's head, and its body if that has to be kept while it is sent.
+#[derive(Debug)]
+pub(super) struct Kept {
+    request: Request,
+    stream: Option<Replayable<Body>>,
+}
+
+impl Kept {
+    pub(super) fn new(mut request: Request, limit: usize) -> Self {
+        let streams = request.body().is_some_and(|body| body.as_bytes().is_none());
+        let body = if streams { request.body_mut().take() } else { None };
+        Self { request, stream: body.map(|body| Replayable::new(body, limit)) }
+    }
+
+    pub(super) fn is_replayable(&self) -> bool {
+        self.stream.as_ref().is_none_or(Replayable::is_replayable)
+    }
+
+    /// The request of one more attempt; `None` when bytes of it are gone.
+    pub(super) fn attempt(&self) -> Option<Request> {
+        let mut request = self.request.try_clone()?;
+        if let Some(stream) = &self.stream {
+            *request.body_mut() = Some(Body::wrap(stream.attempt()?));
+        }
+        Some(request)
+    }
+}

@@ -1,0 +1,40 @@
+//! reqwest's requests under a policy: [`Client`], and a middleware for reqwest-middleware.
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | what is retried? | 408, 429, 500, 502-504, 520-524, 529, and failures of the transport that may heal |
+//! | which methods? | GET, HEAD, OPTIONS, TRACE, PUT, DELETE; others only when the server cannot have acted, with an `Idempotency-Key`, or with [`CallOptions::idempotent`] |
+//! | what comes back? | the last reply as it is, whatever its status, so ask [`error_for_status`](::reqwest::Response::error_for_status) as ever; or the last error |
+//! | which request bodies? | bytes at once; streams are kept while they are sent, up to [`REPLAY_LIMIT`](crate::http::REPLAY_LIMIT) |
+//! | what does the time limit of an attempt cover? | up to the head; with [`CallOptions::buffered`] the body too |
+//! | 401? | permanent, unless there is [`Options::refresh`]: then once more |
+//! | 421? | permanent, unless there is [`Options::fresh_client`]: then once over that one |
+//! | 425? | once more |
+//! | who shares budget and breaker? | all calls of all clones to one scheme, host and port |
+//!
+//! Pitfalls:
+//! - A body that breaks off while the caller reads it is not retried: the reply has been handed over.
+//!   Take [`CallOptions::buffered`] for replies of a bounded size.
+//! - reqwest follows redirects within an attempt; they count neither as attempts nor for other hosts.
+//! - reqwest retries refused HTTP/2 streams by itself. [`client_builder`] switches that off; for a
+//!   client of your own, call `.retry(reqwest::retry::never())`. What reqwest does not let anybody
+//!   switch off: a request that was not yet written when its pooled connection closed goes out over
+//!   another one.
+//! - A time limit of the request or the client is one for each attempt, beside the policy's.
+//! - There is no support for wasm.
+
+mod client;
+mod engine;
+mod error;
+mod judge;
+mod kept;
+#[cfg(feature = "reqwest-middleware")]
+mod middleware;
+mod options;
+mod reply;
+
+pub use client::{Client, client_builder};
+pub use error::SendError;
+#[cfg(feature = "reqwest-middleware")]
+pub use middleware::StaggerMiddleware;
+pub use options::{CallOptions, Options};

@@ -1,0 +1,428 @@
+//! reqwest under a policy, over real sockets.
+#![cfg(feature = "reqwest")]
+
+use std::error::Error as StdError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::StatusCode;
+use reqwest::{Body, Method, Request};
+use stagger::breaker::{BreakerPlan, Destination};
+use stagger::budget::BudgetPlan;
+use stagger::http::{AttemptHeaders, IdempotencyKey};
+use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
+use stagger::retry::Stop;
+use stagger::{Backoff, Clock, Policy, PolicyBuilder, Report, Retrier, Span, TokioTime};
+use stagger_testkit::server::{Identity, Reaction, Reason, Refusal, Script, Server};
+
+type Done = Result<(), Box<dyn StdError + Send + Sync>>;
+
+/// Three attempts, a few milliseconds apart.
+fn builder() -> Result<PolicyBuilder, Box<dyn StdError + Send + Sync>> {
+    let backoff = Backoff::exponential(Span::from_millis(2), Span::from_millis(8))?;
+    Ok(Policy::builder().backoff(backoff).budget(BudgetPlan::Unlimited))
+}
+
+fn policy() -> Result<Policy, Box<dyn StdError + Send + Sync>> {
+    Ok(builder()?.build()?)
+}
+
+fn bare() -> Result<reqwest::Client, reqwest::Error> {
+    // rustls has no provider of its own here; whoever comes second finds it installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    client_builder().no_proxy().build()
+}
+
+fn client() -> Result<Client, Box<dyn StdError + Send + Sync>> {
+    with(Options::new())
+}
+
+fn with(options: Options) -> Result<Client, Box<dyn StdError + Send + Sync>> {
+    Ok(Client::with_options(bare()?, policy()?, options))
+}
+
+fn order(method: Method, url: &str) -> Result<Request, Box<dyn StdError + Send + Sync>> {
+    let mut request = Request::new(method, url.parse()?);
+    *request.body_mut() = Some(Body::from("one bolt"));
+    Ok(request)
+}
+
+async fn after(first: Reaction) -> Server {
+    Server::start(Script::of([first]).then(Reaction::ok("done"))).await
+}
+
+/// A body that does not tell that it is bytes.
+struct Stream(Option<Bytes>);
+
+impl http_body::Body for Stream {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+        std::task::Poll::Ready(self.0.take().map(|bytes| Ok(http_body::Frame::data(bytes))))
+    }
+}
+
+#[tokio::test]
+async fn a_body_has_equal_bytes_on_the_wire() -> Done {
+    let script = Script::of([Reaction::status(503), Reaction::status(502)]);
+    let server = Server::start(script.then(Reaction::ok("done"))).await;
+    let reply = client()?.execute(order(Method::PUT, &server.url("/orders/7"))?).await?;
+    assert_eq!(reply.url().as_str(), server.url("/orders/7"));
+    assert_eq!(reply.text().await?, "done");
+    let seen = server.seen();
+    assert_eq!(seen.len(), 3);
+    for seen in seen {
+        let length = &seen.headers["content-length"];
+        assert_eq!((&seen.body[..], length.as_bytes()), (&b"one bolt"[..], &b"8"[..]));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_is_sent_again_unless_it_is_too_long() -> Done {
+    for (bytes, attempts, status) in [(1_000, 2, 200), (100_000, 1, 503)] {
+        let server = after(Reaction::status(503)).await;
+        let mut request = order(Method::PUT, &server.url("/"))?;
+        let whole = Bytes::from(vec![b'x'; bytes]);
+        *request.body_mut() = Some(Body::wrap(Stream(Some(whole.clone()))));
+        let report = Arc::new(Mutex::new(Report::default()));
+        let call = CallOptions::new().report(Arc::clone(&report));
+        let reply = client()?.execute_with(request, call).await?;
+        assert_eq!(reply.status().as_u16(), status);
+        let stop = report.lock().map_err(|_| "poisoned")?.stop();
+        let expected = if attempts == 1 { Stop::NotReplayable } else { Stop::Succeeded };
+        assert_eq!(stop, Some(expected));
+        let seen = server.seen();
+        assert_eq!(seen.len(), attempts);
+        assert!(seen.iter().all(|seen| seen.body == whole));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_last_reply_is_returned_with_its_body() -> Done {
+    let server = Server::start(Script::always(Reaction::status(503).body("come later"))).await;
+    let report = Arc::new(Mutex::new(Report::default()));
+    let call = CallOptions::new().report(Arc::clone(&report));
+    let reply = client()?.execute_with(order(Method::GET, &server.url("/a"))?, call).await?;
+    assert_eq!((reply.status().as_u16(), reply.url().path()), (503, "/a"));
+    assert_eq!((reply.content_length(), reply.text().await?), (Some(10), "come later".to_owned()));
+    let report = report.lock().map_err(|_| "poisoned")?;
+    assert_eq!((report.stop(), report.attempts()), (Some(Stop::AttemptsExhausted), 3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_failed_reply_gives_its_connection_back() -> Done {
+    for (bytes, connections) in [(20_000, 1), (200_000, 2)] {
+        let server = after(Reaction::status(503).body("b".repeat(bytes))).await;
+        let reply = client()?.execute(order(Method::GET, &server.url("/"))?).await?;
+        assert_eq!(reply.status(), StatusCode::OK);
+        assert_eq!(server.connections(), connections, "after {bytes} bytes");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_failed_reply_without_an_end_does_not_hold_the_call() -> Done {
+    let server = after(Reaction::status(503).body("b".repeat(100)).stall(10)).await;
+    let reply = client()?.execute(order(Method::GET, &server.url("/"))?).await?;
+    assert_eq!((reply.status(), server.seen().len()), (StatusCode::OK, 2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_post_is_not_doubled() -> Done {
+    for failure in [Reaction::status(503), Reaction::reset(), Reaction::close()] {
+        let server = Server::start(Script::always(failure)).await;
+        let _ = client()?.execute(order(Method::POST, &server.url("/"))?).await;
+        assert_eq!(server.seen().len(), 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_post_with_a_key_or_on_the_callers_word_is_sent_again() -> Done {
+    let key = IdempotencyKey::random();
+    for call in [CallOptions::new().idempotency_key(key), CallOptions::new().idempotent()] {
+        let has_key = format!("{call:?}").contains("bits");
+        let server = after(Reaction::status(503)).await;
+        client()?.execute_with(order(Method::POST, &server.url("/"))?, call).await?;
+        let seen = server.seen();
+        assert_eq!(seen.len(), 2);
+        for seen in seen {
+            let sent = seen.headers.get("idempotency-key");
+            assert_eq!(sent, has_key.then(|| key.value()).as_ref());
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_post_that_nobody_took_is_sent_again() -> Done {
+    let refusal = Refusal::hold()?;
+    let failed = client()?.execute(order(Method::POST, &refusal.url("/"))?).await.unwrap_err();
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
+    assert!(matches!(failed.into_inner(), Some(SendError::Reqwest(error)) if error.is_connect()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_is_asked_again() -> Done {
+    let script = Script::of([Reaction::close(), Reaction::reset()]).then(Reaction::ok("done"));
+    let server = Server::start(script).await;
+    let reply = client()?.execute(order(Method::PUT, &server.url("/"))?).await?;
+    assert_eq!((reply.status(), server.seen().len()), (StatusCode::OK, 3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Done {
+    let refused = Reaction::reset_stream(Reason::REFUSED_STREAM);
+    let server = after(refused).await;
+    let bare = client_builder().no_proxy().http2_prior_knowledge().build()?;
+    let report = Arc::new(Mutex::new(Report::default()));
+    let call = CallOptions::new().report(Arc::clone(&report));
+    let client = Client::new(bare, policy()?);
+    let reply = client.execute_with(order(Method::POST, &server.url("/"))?, call).await?;
+    assert_eq!((reply.status(), server.taken()), (StatusCode::OK, 2));
+    assert_eq!(report.lock().map_err(|_| "poisoned")?.history().iter().len(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_hidden_retry_is_made_of_a_refused_stream() -> Done {
+    let refused = Reaction::reset_stream(Reason::REFUSED_STREAM);
+    let server = Server::start(Script::always(refused)).await;
+    let bare = client_builder().no_proxy().http2_prior_knowledge().build()?;
+    let once = builder()?.max_attempts(1).build()?;
+    let sent = Client::new(bare, once).execute(order(Method::GET, &server.url("/"))?).await;
+    assert!(sent.is_err());
+    assert!(server.taken() <= 2, "one attempt, and one that is free: {}", server.taken());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_bad_certificate_is_permanent() -> Done {
+    for identity in [Identity::expired(), Identity::wrong_name(), Identity::self_signed()] {
+        let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
+        let bare = client_builder().no_proxy().tls_certs_only([root]).build()?;
+        let client = Client::new(bare, policy()?);
+        let failed = client.execute(order(Method::GET, &server.url("/"))?).await.unwrap_err();
+        assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1), "{failed:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_scheme_that_nobody_speaks_is_permanent() -> Done {
+    let failed = client()?.execute(order(Method::GET, "gopher://a.example/")?).await.unwrap_err();
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_redirect_without_end_is_permanent() -> Done {
+    let server = Server::start(Script::always(Reaction::status(302).header("location", "/"))).await;
+    let failed = client()?.execute(order(Method::GET, &server.url("/"))?).await.unwrap_err();
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hint_longer_than_allowed_ends_the_call() -> Done {
+    let busy = Reaction::status(429).header("retry-after", "3600");
+    let server = Server::start(Script::always(busy)).await;
+    let report = Arc::new(Mutex::new(Report::default()));
+    let call = CallOptions::new().report(Arc::clone(&report));
+    let reply = client()?.execute_with(order(Method::GET, &server.url("/"))?, call).await?;
+    assert_eq!((reply.status().as_u16(), server.seen().len()), (429, 1));
+    assert_eq!(report.lock().map_err(|_| "poisoned")?.hint(), Some(Span::from_secs(3_600)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_read_again_when_buffered() -> Done {
+    let whole = "w".repeat(1_000);
+    for buffered in [true, false] {
+        let script = Script::of([Reaction::ok(whole.clone()).cut(10)]);
+        let server = Server::start(script.then(Reaction::ok(whole.clone()))).await;
+        let call = CallOptions::new();
+        let call = if buffered { call.buffered(1_000) } else { call };
+        let reply = client()?.execute_with(order(Method::GET, &server.url("/"))?, call).await?;
+        assert_eq!(reply.text().await.ok(), buffered.then(|| whole.clone()));
+        assert_eq!(server.seen().len(), 1 + usize::from(buffered));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_reply_that_is_too_large_is_an_error_with_its_limit() -> Done {
+    for reply in [Reaction::ok("x".repeat(11)), Reaction::ok("x".repeat(11)).chunked()] {
+        let server = Server::start(Script::always(reply)).await;
+        let call = CallOptions::new().buffered(10);
+        let request = order(Method::GET, &server.url("/"))?;
+        let failed = client()?.execute_with(request, call).await.unwrap_err();
+        assert_eq!(server.seen().len(), 1);
+        assert!(matches!(failed.into_inner(), Some(SendError::TooLarge { limit: 10 })));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_limit_of_an_attempt_covers_a_buffered_body_and_no_other() -> Done {
+    let policy = builder()?.attempt_timeout(Span::from_millis(150)).build()?;
+    let client = Client::new(bare()?, policy);
+    let stalled = || after(Reaction::ok("x".repeat(100)).stall(10));
+    let server = stalled().await;
+    let call = CallOptions::new().buffered(1_000);
+    let reply = client.execute_with(order(Method::GET, &server.url("/"))?, call).await?;
+    assert_eq!((reply.text().await?, server.seen().len()), ("done".to_owned(), 2));
+    let server = stalled().await;
+    let mut reply = client.execute(order(Method::GET, &server.url("/"))?).await?;
+    assert_eq!(reply.chunk().await?.map(|chunk| chunk.len()), Some(10));
+    assert_eq!(server.seen().len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hanging_server_is_asked_again() -> Done {
+    let server = after(Reaction::hang()).await;
+    let policy = builder()?.attempt_timeout(Span::from_millis(150)).build()?;
+    let reply = Client::new(bare()?, policy).execute(order(Method::GET, &server.url("/"))?).await?;
+    assert_eq!((reply.status(), server.seen().len()), (StatusCode::OK, 2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn credentials_are_refreshed_once() -> Done {
+    for (refusals, status) in [(1, 200), (2, 401)] {
+        let script = Script::of(vec![Reaction::status(401); refusals]);
+        let server = Server::start(script.then(Reaction::ok("done"))).await;
+        let token = Arc::new(AtomicUsize::new(0));
+        let (read, write) = (Arc::clone(&token), Arc::clone(&token));
+        let options = Options::new()
+            .prepare(move |request, _| {
+                let value = read.load(Ordering::Relaxed).into();
+                request.headers_mut().insert("authorization", value);
+            })
+            .refresh(move || {
+                write.fetch_add(1, Ordering::Relaxed);
+                std::future::ready(())
+            });
+        let reply = with(options)?.execute(order(Method::POST, &server.url("/"))?).await?;
+        assert_eq!(reply.status().as_u16(), status);
+        let seen = server.seen();
+        let sent: Vec<_> =
+            seen.iter().map(|seen| seen.headers["authorization"].as_bytes()).collect();
+        assert_eq!(sent, [b"0", b"1"]);
+        assert_eq!(token.load(Ordering::Relaxed), 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_misdirected_request_goes_over_a_fresh_connection() -> Done {
+    for (fresh, seen) in [(true, 2), (false, 1)] {
+        let server = after(Reaction::status(421)).await;
+        let mut options = Options::new();
+        if fresh {
+            let bare = client_builder().no_proxy().pool_max_idle_per_host(0).build()?;
+            options = options.fresh_client(bare);
+        }
+        with(options)?.execute(order(Method::POST, &server.url("/"))?).await?;
+        assert_eq!((server.seen().len(), server.connections()), (seen, seen));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_that_came_too_early_is_sent_again_once() -> Done {
+    let server = Server::start(Script::always(Reaction::status(425))).await;
+    let reply = client()?.execute(order(Method::GET, &server.url("/"))?).await?;
+    assert_eq!((reply.status().as_u16(), server.seen().len()), (425, 2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_attempt_tells_its_number() -> Done {
+    let server = after(Reaction::status(503)).await;
+    let options = Options::new().attempt_headers(AttemptHeaders::new().number());
+    with(options)?.execute(order(Method::GET, &server.url("/"))?).await?;
+    let numbers: Vec<_> =
+        server.seen().iter().map(|seen| seen.headers["stagger-attempt"].clone()).collect();
+    assert_eq!(numbers, ["1", "2"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_open_breaker_costs_no_request() -> Done {
+    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let policy = builder()?.breaker(BreakerPlan::builder().consecutive(1).build()?).build()?;
+    let client = Client::new(bare()?, policy);
+    client.execute(order(Method::GET, &server.url("/"))?).await?;
+    let failed = client.clone().execute(order(Method::GET, &server.url("/b"))?).await.unwrap_err();
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::BreakerOpen, 0));
+    assert_eq!(server.seen().len(), 1, "nor does a retry");
+    Ok(())
+}
+
+#[tokio::test]
+async fn callers_that_fail_for_ever_are_stopped_by_the_budget() -> Done {
+    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let backoff = Backoff::constant(Span::from_millis(1));
+    let client = Client::new(bare()?, Policy::builder().backoff(backoff).build()?);
+    for _ in 0..50 {
+        client.clone().execute(order(Method::GET, &server.url("/"))?).await?;
+    }
+    let seen = server.seen().len();
+    assert!(seen < 80, "{seen} requests for 50 calls, where 150 had no budget");
+    Ok(())
+}
+
+#[tokio::test]
+async fn layers_do_not_multiply() -> Done {
+    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let (client, url) = (client()?, server.url("/"));
+    let outer = Retrier::new(policy()?, TokioTime);
+    let failed = outer.retry_if(|_: &StatusCode| true).run(|| async {
+        let request = Request::new(Method::GET, url.parse().expect("a URL"));
+        let reply = client.execute(request).await.expect("a reply");
+        if reply.status().is_success() { Ok(()) } else { Err(reply.status()) }
+    });
+    assert!(failed.await.is_err());
+    assert_eq!(server.seen().len(), 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_dropped_call_leaves_nothing_taken() -> Done {
+    let server = Server::start(Script::of([Reaction::status(503)]).then(Reaction::hang())).await;
+    let backoff = Backoff::constant(Span::from_millis(1));
+    let client = Client::new(bare()?, Policy::builder().backoff(backoff).build()?);
+    let call = client.execute(order(Method::GET, &server.url("/"))?);
+    let limit = std::time::Duration::from_millis(300);
+    assert!(tokio::time::timeout(limit, call).await.is_err());
+    assert_eq!(server.seen().len(), 2);
+    let destination = Destination::of_url(&server.url("/"))?;
+    let stats = client.ledgers().stats(TokioTime.now(), &destination).ok_or("used")?;
+    assert_eq!(stats.level.retries, 9, "the one that went out is paid, and no other");
+    Ok(())
+}
+
+#[test]
+fn calls_can_be_spawned() {
+    fn is_send<T: Send>(_: &T) {}
+    let call = async {
+        let client = client().ok()?;
+        client.execute(order(Method::GET, "http://127.0.0.1/").ok()?).await.ok()
+    };
+    is_send(&call);
+}
