@@ -49,7 +49,25 @@ fn send(agent: &Agent, ask: &Ask, info: AttemptInfo) -> io::Result<Response<Byte
     let request = request.body(ask.body.to_vec()).map_err(io::Error::other)?;
     let limit = info.timeout.map(|span| Duration::from_nanos(span.as_nanos()));
     let request = agent.configure_request(request).timeout_global(limit).build();
-    let (head, mut body) = agent.run(request).map_err(ureq::Error::into_io)?.into_parts();
-    let body = body.read_to_vec().map_err(ureq::Error::into_io)?;
+    let (head, mut body) = agent.run(request).map_err(io_error)?.into_parts();
+    let body = body.read_to_vec().map_err(io_error)?;
     Ok(Response::from_parts(head, body.into()))
+}
+
+/// A limit that was hit is of the kind that std gives it.
+fn io_error(error: ureq::Error) -> io::Error {
+    match error {
+        ureq::Error::Timeout(_) => io::Error::new(io::ErrorKind::TimedOut, error),
+        other => match other.into_io() {
+            // The body's reader hands errors of its own through those of std.
+            error if error.get_ref().is_some_and(is_timeout) => {
+                io::Error::new(io::ErrorKind::TimedOut, error)
+            }
+            error => error,
+        },
+    }
+}
+
+fn is_timeout(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(ureq::Error::Timeout(_)))
 }
