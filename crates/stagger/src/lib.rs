@@ -3,6 +3,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clock;
+#[cfg(feature = "http")]
+pub mod http;
 mod ledger;
 pub mod observe;
 mod poll;

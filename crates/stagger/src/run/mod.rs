@@ -35,7 +35,9 @@ pub use report::Report;
 pub use retrier::Retrier;
 
 #[cfg(feature = "tower")]
-pub(crate) use classify::{TIMED_OUT, UNKNOWN};
+pub(crate) use classify::TIMED_OUT;
+#[cfg(any(feature = "http", feature = "tower"))]
+pub(crate) use classify::UNKNOWN;
 #[cfg(feature = "tower")]
 pub(crate) use live::Next;
 #[cfg(feature = "tower")]
