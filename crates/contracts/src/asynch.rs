@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use stagger::tower::HttpReplies;
+use stagger::http::HttpReplies;
 use stagger::{Error, LocalLedger, Policy, Report, Retrier, TokioTime};
 
 use crate::hyper::Pool;
@@ -32,7 +32,7 @@ impl Integration for Async {
                 let mut report = Report::default();
                 let run = retrier.call().judged_by(HttpReplies::default());
                 let run = run.idempotent(ask.is_idempotent()).report(&mut report);
-                let result = run.run(|| pool.clone().send(ask.clone())).await;
+                let result = run.run(|| async { pool.clone().send(ask.request()?).await }).await;
                 ends.push(end(result, &report));
             }
             ends
@@ -53,7 +53,8 @@ impl Integration for Hedged {
                 let mut report = Report::default();
                 let run = retrier.call().judged_by(HttpReplies::default());
                 let run = run.idempotent(ask.is_idempotent()).report(&mut report);
-                let result = run.run_hedged(|| pool.clone().send(ask.clone())).await;
+                let result =
+                    run.run_hedged(|| async { pool.clone().send(ask.request()?).await }).await;
                 ends.push(end(result, &report));
             }
             ends

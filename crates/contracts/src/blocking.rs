@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use stagger::tower::HttpReplies;
+use stagger::http::HttpReplies;
 use stagger::{AttemptInfo, LocalLedger, Policy, Report, Retrier, StdTime};
 use ureq::Agent;
 

@@ -1,7 +1,10 @@
 //! One call, and how it ended, in words that every integration can say.
 
+use std::io;
+
 use bytes::Bytes;
-use http::{Method, Response};
+use http::{Method, Request, Response};
+use http_body_util::Full;
 use stagger::retry::Stop;
 
 /// One call that an integration is asked to make.
@@ -27,6 +30,15 @@ impl Ask {
     pub fn with_body(mut self, body: &'static str) -> Self {
         self.body = Bytes::from_static(body.as_bytes());
         self
+    }
+
+    /// The request of an attempt.
+    ///
+    /// # Errors
+    /// When the address is not valid.
+    pub fn request(&self) -> io::Result<Request<Full<Bytes>>> {
+        let request = Request::builder().method(self.method.clone()).uri(&self.url);
+        request.body(Full::new(self.body.clone())).map_err(io::Error::other)
     }
 
     /// By its method (RFC 9110, 9.2.2).

@@ -5,27 +5,37 @@ use std::io;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-use crate::Ask;
+#[derive(Debug)]
+pub(crate) struct Pool<B = Full<Bytes>>(Client<HttpConnector, B>);
 
-#[derive(Clone, Debug)]
-pub(crate) struct Pool(Client<HttpConnector, Full<Bytes>>);
-
-impl Pool {
+impl<B> Pool<B>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+{
+    /// Without the retries that hyper's client makes by itself.
     pub(crate) fn new() -> Self {
-        Self(Client::builder(TokioExecutor::new()).build_http())
+        let mut builder = Client::builder(TokioExecutor::new());
+        Self(builder.retry_canceled_requests(false).build_http())
     }
 
-    pub(crate) async fn send(self, ask: Ask) -> io::Result<Response<Bytes>> {
-        let request = Request::builder().method(ask.method).uri(ask.url);
-        let request = request.body(Full::new(ask.body)).map_err(io::Error::other)?;
+    /// Sends and reads the whole reply, so that a failure in its body is one of the attempt.
+    pub(crate) async fn send(self, request: Request<B>) -> io::Result<Response<Bytes>> {
         let (head, body) = self.0.request(request).await.map_err(io_error)?.into_parts();
         let body = body.collect().await.map_err(io_error)?.to_bytes();
         Ok(Response::from_parts(head, body))
+    }
+}
+
+// By hand, because a body need not be `Clone` for its client to be.
+impl<B> Clone for Pool<B> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
     }
 }
 

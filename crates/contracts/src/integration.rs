@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use stagger::{LocalLedger, Policy};
 
-use crate::{Ask, Async, Blocking, End, Hedged, TowerClone};
+use crate::{Ask, Async, Blocking, End, Hedged, TowerClone, TowerHttp};
 
 /// A call under way.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -29,5 +29,11 @@ pub trait Integration: fmt::Debug + Send + Sync {
 /// Every integration there is.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Integration>> {
-    vec![Box::new(Async), Box::new(Blocking), Box::new(Hedged), Box::new(TowerClone)]
+    vec![
+        Box::new(Async),
+        Box::new(Blocking),
+        Box::new(Hedged),
+        Box::new(TowerClone),
+        Box::new(TowerHttp),
+    ]
 }

@@ -22,4 +22,4 @@ pub use grid::{Grid, Row, grid};
 pub use integration::{Integration, Later, all};
 pub use promise::Promise;
 pub use promises::PROMISES;
-pub use tower::TowerClone;
+pub use tower::{TowerClone, TowerHttp};
