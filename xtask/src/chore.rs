@@ -5,7 +5,7 @@ use std::error::Error;
 use clap::{Parser, Subcommand};
 
 use crate::format::Format;
-use crate::{bench, features, tidy, vectors};
+use crate::{bench, contracts, features, tidy, vectors};
 
 /// The command line of the chores.
 #[derive(Debug, Parser)]
@@ -34,6 +34,14 @@ enum Name {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+    /// What every integration promises, over real sockets. Exit 1 on a failed or an empty cell.
+    Contracts {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        /// Writes the grid to docs/contracts.md when every cell is good.
+        #[arg(long)]
+        write: bool,
+    },
     /// Lints the engine and its shell with each feature alone, and with none.
     Features,
 }
@@ -45,6 +53,7 @@ impl Chore {
             Name::Tidy { format } => tidy::run(format),
             Name::Vectors { format } => vectors::run(format),
             Name::Bench { what, format } => bench::run(what, format),
+            Name::Contracts { format, write } => contracts::run(format, write),
             Name::Features => features::run(),
         }
     }

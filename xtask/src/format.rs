@@ -32,6 +32,12 @@ impl Format {
     }
 }
 
+/// Prints what another program found to standard output.
+#[expect(clippy::print_stdout, reason = "printing is what a chore is for")]
+pub(crate) fn emit(text: &str) {
+    print!("{text}");
+}
+
 /// Prints a note on what is going on to standard error.
 #[expect(clippy::print_stderr, reason = "printing is what a chore is for")]
 pub(crate) fn note(text: &str) {

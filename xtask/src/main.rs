@@ -6,6 +6,7 @@ use clap::Parser;
 
 mod bench;
 mod chore;
+mod contracts;
 mod features;
 mod format;
 mod tidy;

@@ -4,13 +4,15 @@ use super::finding::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// Who may see whom in what ships.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("stagger-core", &[]),
     ("stagger", &["stagger-core"]),
     ("stagger-sim", &["stagger-core"]),
     ("stagger-dispatch", &["stagger-core", "stagger"]),
     ("stagger-cli", &["stagger-core", "stagger", "stagger-sim", "stagger-dispatch"]),
     ("stagger-testkit", &["stagger-core"]),
+    // Never shipped, so the testkit is an ordinary part of it.
+    ("stagger-contracts", &["stagger-core", "stagger", "stagger-testkit"]),
     ("xtask", &["stagger-core", "stagger", "stagger-sim", "stagger-testkit"]),
 ];
 /// Who may see whom in tests alone, besides: everybody the testkit, and the dispatcher the lab.

@@ -1,0 +1,68 @@
+//! `Run::run` and `Run::run_hedged`.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use stagger::http::HttpReplies;
+use stagger::{Error, LocalLedger, Policy, Report, Retrier, TokioTime};
+
+use crate::hyper::Pool;
+use crate::{Ask, End, Integration, Later};
+
+/// The async executor.
+#[derive(Clone, Copy, Debug)]
+pub struct Async;
+
+/// The async executor with copies of slow calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Hedged;
+
+impl Integration for Async {
+    fn name(&self) -> &'static str {
+        "async run"
+    }
+
+    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+        Box::pin(async move {
+            let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
+            let (pool, mut ends) = (Pool::new(), Vec::new());
+            for ask in asks {
+                let mut report = Report::default();
+                let run = retrier.call().judged_by(HttpReplies::default());
+                let run = run.idempotent(ask.is_idempotent()).report(&mut report);
+                let result = run.run(|| async { pool.clone().send(ask.request()?).await }).await;
+                ends.push(end(result, &report));
+            }
+            ends
+        })
+    }
+}
+
+impl Integration for Hedged {
+    fn name(&self) -> &'static str {
+        "hedged run"
+    }
+
+    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+        Box::pin(async move {
+            let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
+            let (pool, mut ends) = (Pool::new(), Vec::new());
+            for ask in asks {
+                let mut report = Report::default();
+                let run = retrier.call().judged_by(HttpReplies::default());
+                let run = run.idempotent(ask.is_idempotent()).report(&mut report);
+                let result =
+                    run.run_hedged(|| async { pool.clone().send(ask.request()?).await }).await;
+                ends.push(end(result, &report));
+            }
+            ends
+        })
+    }
+}
+
+pub(crate) fn end(result: Result<Response<Bytes>, Error<io::Error>>, report: &Report) -> End {
+    let stop = report.stop();
+    End { result: result.map_err(|e| e.to_string()), stop, attempts: Some(report.attempts()) }
+}

@@ -1,0 +1,73 @@
+//! `Run::run_blocking` with a blocking client.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use stagger::http::HttpReplies;
+use stagger::{AttemptInfo, LocalLedger, Policy, Report, Retrier, StdTime};
+use ureq::Agent;
+
+use crate::asynch::end;
+use crate::{Ask, End, Integration, Later};
+
+/// The blocking executor, with ureq.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocking;
+
+impl Integration for Blocking {
+    fn name(&self) -> &'static str {
+        "blocking run"
+    }
+
+    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+        let work = move || {
+            let retrier = Retrier::new(policy, StdTime).with_ledger(ledger);
+            let agent = Agent::from(Agent::config_builder().http_status_as_error(false).build());
+            let call = |ask: Ask| {
+                let mut report = Report::default();
+                let run = retrier.call().judged_by(HttpReplies::default());
+                let run = run.idempotent(ask.is_idempotent()).report(&mut report);
+                let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
+                end(result, &report)
+            };
+            asks.into_iter().map(call).collect()
+        };
+        Box::pin(async { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
+    }
+
+    fn waives(&self, promise: &str) -> Option<&'static str> {
+        (promise == "dropped call leaves the ledger level")
+            .then_some("a blocking call cannot be dropped; Cancel ends it")
+    }
+}
+
+fn send(agent: &Agent, ask: &Ask, info: AttemptInfo) -> io::Result<Response<Bytes>> {
+    let request = Request::builder().method(ask.method.clone()).uri(&ask.url);
+    let request = request.body(ask.body.to_vec()).map_err(io::Error::other)?;
+    let limit = info.timeout.map(|span| Duration::from_nanos(span.as_nanos()));
+    let request = agent.configure_request(request).timeout_global(limit).build();
+    let (head, mut body) = agent.run(request).map_err(io_error)?.into_parts();
+    let body = body.read_to_vec().map_err(io_error)?;
+    Ok(Response::from_parts(head, body.into()))
+}
+
+/// A limit that was hit is of the kind that std gives it.
+fn io_error(error: ureq::Error) -> io::Error {
+    match error {
+        ureq::Error::Timeout(_) => io::Error::new(io::ErrorKind::TimedOut, error),
+        other => match other.into_io() {
+            // The body's reader hands errors of its own through those of std.
+            error if error.get_ref().is_some_and(is_timeout) => {
+                io::Error::new(io::ErrorKind::TimedOut, error)
+            }
+            error => error,
+        },
+    }
+}
+
+fn is_timeout(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(ureq::Error::Timeout(_)))
+}

@@ -1,0 +1,68 @@
+//! One call, and how it ended, in words that every integration can say.
+
+use std::io;
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::Full;
+use stagger::retry::Stop;
+
+/// One call that an integration is asked to make.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Its method; what is idempotent follows from it.
+    pub method: Method,
+    /// Its address.
+    pub url: String,
+    /// Its body, the same for every attempt.
+    pub body: Bytes,
+}
+
+impl Ask {
+    /// A call of `url` by `method`, without a body.
+    #[must_use]
+    pub fn new(method: Method, url: impl Into<String>) -> Self {
+        Self { method, url: url.into(), body: Bytes::new() }
+    }
+
+    /// The same with a body.
+    #[must_use]
+    pub fn with_body(mut self, body: &'static str) -> Self {
+        self.body = Bytes::from_static(body.as_bytes());
+        self
+    }
+
+    /// The request of an attempt.
+    ///
+    /// # Errors
+    /// When the address is not valid.
+    pub fn request(&self) -> io::Result<Request<Full<Bytes>>> {
+        let request = Request::builder().method(self.method.clone()).uri(&self.url);
+        request.body(Full::new(self.body.clone())).map_err(io::Error::other)
+    }
+
+    /// By its method (RFC 9110, 9.2.2).
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        stagger::classify::is_idempotent(self.method.as_str())
+    }
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub struct End {
+    /// The last reply with its whole body, or the last error.
+    pub result: Result<Response<Bytes>, String>,
+    /// Why there was no further attempt, where the integration says it.
+    pub stop: Option<Stop>,
+    /// Attempts, where the integration says it.
+    pub attempts: Option<u32>,
+}
+
+impl End {
+    /// The status of the last reply.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.result.as_ref().ok().map(|reply| reply.status().as_u16())
+    }
+}

@@ -1,0 +1,83 @@
+//! Every promise for every integration.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::promise::Bench;
+use crate::{Cell, PROMISES, all};
+
+/// Every promise for every integration.
+#[derive(Debug, Serialize)]
+pub struct Grid {
+    /// Their names, in the order of the cells.
+    pub integrations: Vec<&'static str>,
+    /// One a promise.
+    pub rows: Vec<Row>,
+}
+
+/// One promise for every integration.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// The promise.
+    pub promise: &'static str,
+    /// The section of the specification.
+    pub section: &'static str,
+    /// What it came to, one an integration.
+    pub cells: Vec<Cell>,
+}
+
+/// Runs every promise for every integration.
+pub async fn grid() -> Grid {
+    let integrations = all();
+    let mut rows = Vec::new();
+    for promise in PROMISES {
+        let mut cells = Vec::new();
+        for integration in &integrations {
+            cells.push(match integration.waives(promise.name) {
+                Some(reason) => Cell::Waived { reason },
+                None => (promise.check)(&Bench(integration.as_ref())).await.finish(),
+            });
+        }
+        rows.push(Row { promise: promise.name, section: promise.section, cells });
+    }
+    Grid { integrations: integrations.iter().map(|one| one.name()).collect(), rows }
+}
+
+impl Grid {
+    /// No cell failed, and none is empty.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        let full = |row: &Row| row.cells.len() == self.integrations.len();
+        !self.rows.is_empty()
+            && self.rows.iter().all(|row| full(row) && row.cells.iter().all(Cell::is_good))
+    }
+
+    /// What failed, one a line.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for row in &self.rows {
+            for (name, cell) in self.integrations.iter().zip(&row.cells) {
+                if let Cell::Checked { failed, .. } = cell {
+                    let line = |what: &String| format!("{} / {name}: {what}", row.promise);
+                    lines.extend(failed.iter().map(line));
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// A table in Markdown.
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| promise | section | {} |", self.integrations.join(" | "))?;
+        writeln!(f, "| --- | --- |{}", " --- |".repeat(self.integrations.len()))?;
+        for Row { promise, section, cells } in &self.rows {
+            let cells: Vec<_> = cells.iter().map(ToString::to_string).collect();
+            writeln!(f, "| {promise} | {section} | {} |", cells.join(" | "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! What an integration has to be able to do, and all of them.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use stagger::{LocalLedger, Policy};
+
+use crate::{Ask, Async, Blocking, End, Hedged, TowerClone, TowerHttp};
+
+/// A call under way.
+pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// One way to make calls under a policy.
+pub trait Integration: fmt::Debug + Send + Sync {
+    /// Its name in the grid.
+    fn name(&self) -> &'static str;
+
+    /// Makes calls one after the other with one client, under this policy and this ledger.
+    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>>;
+
+    /// Why a promise does not apply; `None` when it does.
+    fn waives(&self, _promise: &str) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Every integration there is.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Integration>> {
+    vec![
+        Box::new(Async),
+        Box::new(Blocking),
+        Box::new(Hedged),
+        Box::new(TowerClone),
+        Box::new(TowerHttp),
+    ]
+}

@@ -1,0 +1,25 @@
+//! What every integration of stagger promises, run for each of them over real sockets.
+//!
+//! A [`Promise`] is a name, the section of the specification, and a check that an [`Integration`] has
+//! to pass against a server with faults. [`grid`] runs each for each.
+
+mod asynch;
+mod blocking;
+mod call;
+mod cell;
+mod grid;
+mod hyper;
+mod integration;
+mod promise;
+mod promises;
+mod tower;
+
+pub use asynch::{Async, Hedged};
+pub use blocking::Blocking;
+pub use call::{Ask, End};
+pub use cell::{Cell, Checks};
+pub use grid::{Grid, Row, grid};
+pub use integration::{Integration, Later, all};
+pub use promise::Promise;
+pub use promises::PROMISES;
+pub use tower::{TowerClone, TowerHttp};

@@ -1,0 +1,66 @@
+//! One promise.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use stagger::budget::BudgetPlan;
+use stagger::{Backoff, Jitter, LocalLedger, Policy, PolicyBuilder, Span};
+
+use crate::{Ask, Checks, End, Integration, Later};
+
+/// One promise: a name, where it is written, and its check.
+#[derive(Clone, Copy)]
+pub struct Promise {
+    /// Its name in the grid.
+    pub name: &'static str,
+    /// The section of the specification.
+    pub section: &'static str,
+    /// Its check.
+    pub check: for<'a> fn(&'a Bench<'a>) -> std::pin::Pin<Box<dyn Future<Output = Checks> + 'a>>,
+}
+
+/// An integration on the bench.
+#[derive(Clone, Copy, Debug)]
+pub struct Bench<'a>(pub &'a dyn Integration);
+
+impl Bench<'_> {
+    /// One call, with a ledger of its own.
+    pub async fn call(&self, policy: Policy, ask: Ask) -> End {
+        let mut ends = self.calls(policy, vec![ask]).await;
+        ends.pop().unwrap_or(End { result: Err("no end".into()), stop: None, attempts: None })
+    }
+
+    /// Calls one after the other, by one client and one ledger.
+    pub async fn calls(&self, policy: Policy, asks: Vec<Ask>) -> Vec<End> {
+        self.0.calls(policy, Arc::new(LocalLedger::new(&policy)), asks).await
+    }
+
+    /// The same with a ledger to look at, not yet begun.
+    pub fn with_ledger(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        ask: Ask,
+    ) -> Later<Vec<End>> {
+        self.0.calls(policy, ledger, vec![ask])
+    }
+}
+
+/// Three attempts, a millisecond apart, no budget in the way.
+pub(crate) fn quick() -> PolicyBuilder {
+    steady(Span::from_millis(1))
+}
+
+/// Three attempts, always so far apart.
+pub(crate) fn steady(delay: Span) -> PolicyBuilder {
+    let backoff = Backoff::constant(delay).with_jitter(Jitter::None);
+    let backoff = backoff.expect("no jitter fits every delay");
+    Policy::builder().backoff(backoff).budget(BudgetPlan::Unlimited).max_attempts(3)
+}
+
+impl fmt::Debug for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Promise({})", self.name)
+    }
+}

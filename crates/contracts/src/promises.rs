@@ -1,0 +1,286 @@
+//! Every promise, with its check.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use stagger::breaker::BreakerPlan;
+use stagger::budget::{BudgetPlan, TokenPlan};
+use stagger::retry::Stop;
+use stagger::{Clock, LocalLedger, Policy, PolicyBuilder, Span, StdTime};
+use stagger_testkit::server::{Reaction, Refusal, Script, Server};
+
+use crate::promise::{Bench, quick, steady};
+use crate::{Ask, Checks, End, Promise};
+
+macro_rules! promises {
+    ($($section:literal $name:literal $check:ident,)*) => {
+        /// Every promise.
+        pub const PROMISES: &[Promise] = &[$(Promise {
+            name: $name,
+            section: $section,
+            check: |bench| Box::pin($check(bench)),
+        }),*];
+    };
+}
+
+promises! {
+    "3" "transient reply is retried" transient_is_retried,
+    "3" "reset is retried" reset_is_retried,
+    "3" "permanent reply is not retried" permanent_is_not_retried,
+    "3" "POST that was read is not repeated" post_read_is_not_repeated,
+    "3" "POST that was not processed is repeated" post_unprocessed_is_repeated,
+    "3" "every attempt carries equal bytes" equal_bytes,
+    "4" "hint is a lower bound" hint_is_a_lower_bound,
+    "4" "hint too long stops at once" hint_too_long_stops,
+    "5" "no wait before a deadline that it would pass" no_last_sleep,
+    "5" "time limit ends a hanging attempt" time_limit_ends_a_hang,
+    "5" "last reply comes back unchanged" last_reply_is_unchanged,
+    "5" "last error comes with reason and attempts" last_error_is_told,
+    "5" "dropped call leaves the ledger level" drop_is_neutral,
+    "5" "connection is used again after a failed reply" connection_is_reused,
+    "6" "empty budget stops callers that fail for ever" empty_budget_stops,
+    "7" "open breaker uses no network" open_breaker_uses_no_network,
+    "7" "open breaker gives the token back" open_breaker_refunds,
+}
+
+async fn transient_is_retried(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    for status in [408, 500, 502, 503, 504, 429] {
+        let server = serve([Reaction::status(status), Reaction::status(status), fine()]).await;
+        let end = bench.call(plan(quick()), get(&server)).await;
+        checks.equal(&format!("status after {status}"), &end.status(), &Some(200));
+        checks.equal("attempts", &server.taken(), &3);
+    }
+    checks
+}
+
+async fn reset_is_retried(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    for reaction in [Reaction::reset(), Reaction::ok("abcdef").cut(2).ending(RESET)] {
+        let server = serve([reaction, fine()]).await;
+        let end = bench.call(plan(quick()), get(&server)).await;
+        checks.equal("status", &end.status(), &Some(200));
+        checks.equal("attempts", &server.taken(), &2);
+    }
+    checks
+}
+
+async fn permanent_is_not_retried(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    for status in [400, 401, 403, 404, 409, 410, 501] {
+        let server = serve([Reaction::status(status), fine()]).await;
+        let end = bench.call(plan(quick()), get(&server)).await;
+        checks.equal("status", &end.status(), &Some(status));
+        checks.equal("attempts", &server.taken(), &1);
+    }
+    checks
+}
+
+async fn post_read_is_not_repeated(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    for reaction in [Reaction::status(503), Reaction::reset(), Reaction::close()] {
+        let server = serve([reaction, fine()]).await;
+        let ask = Ask::new(Method::POST, server.url("/")).with_body("pay");
+        bench.call(plan(quick()), ask).await;
+        checks.equal("attempts", &server.taken(), &1);
+    }
+    checks
+}
+
+async fn post_unprocessed_is_repeated(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let refusal = Refusal::hold().expect("a port is free");
+    let ask = Ask::new(Method::POST, refusal.url("/")).with_body("pay");
+    let end = bench.call(plan(quick()), ask).await;
+    checks.equal("stop", &end.stop, &Some(Stop::AttemptsExhausted));
+    checks.equal("attempts", &end.attempts, &Some(3));
+    checks
+}
+
+async fn equal_bytes(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let server = serve([Reaction::status(503), Reaction::reset(), fine()]).await;
+    let ask = Ask::new(Method::PUT, server.url("/")).with_body("the same bytes");
+    bench.call(plan(quick()), ask).await;
+    let bodies: Vec<_> = server.seen().into_iter().map(|seen| seen.body).collect();
+    checks.equal("bodies", &bodies, &vec!["the same bytes".into(); 3]);
+    checks
+}
+
+async fn hint_is_a_lower_bound(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let hint = Duration::from_millis(40);
+    let busy = Reaction::status(429).header("retry-after-ms", "40");
+    let server = serve([busy.clone(), busy, fine()]).await;
+    bench.call(plan(quick()), get(&server)).await;
+    let at: Vec<_> = server.seen().into_iter().map(|seen| seen.at).collect();
+    checks.equal("attempts", &at.len(), &3);
+    let waited = at.windows(2).all(|pair| pair[1] - pair[0] >= hint);
+    checks.holds("each wait is at least the hint", waited);
+    checks
+}
+
+async fn hint_too_long_stops(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let server = serve([Reaction::status(503).header("retry-after", "3600"), fine()]).await;
+    let end = bench.call(plan(quick()), get(&server)).await;
+    checks.equal("status", &end.status(), &Some(503));
+    checks.equal("attempts", &server.taken(), &1);
+    told(&mut checks, &end, Stop::HintTooLong);
+    checks
+}
+
+async fn no_last_sleep(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    // A wait of an hour would be noticed.
+    let policy = plan(steady(Span::from_secs(3600)).deadline(Span::from_secs(60)));
+    let server = serve([Reaction::status(503), fine()]).await;
+    let end = bench.call(policy, get(&server)).await;
+    checks.equal("attempts", &server.taken(), &1);
+    told(&mut checks, &end, Stop::DeadlineExceeded);
+    checks
+}
+
+async fn time_limit_ends_a_hang(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let policy = plan(quick().attempt_timeout(Span::from_millis(250)));
+    for reaction in [Reaction::hang(), Reaction::ok("abc").stall(1)] {
+        let server = serve([reaction, fine()]).await;
+        let end = bench.call(policy, get(&server)).await;
+        checks.equal("status", &end.status(), &Some(200));
+        checks.equal("attempts", &server.taken(), &2);
+    }
+    checks
+}
+
+async fn last_reply_is_unchanged(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let reaction = Reaction::status(503).header("k", "v").body("why");
+    let server = Server::start(Script::always(reaction)).await;
+    let end = bench.call(plan(quick()), get(&server)).await;
+    checks.equal("attempts", &server.taken(), &3);
+    checks.equal("status", &end.status(), &Some(503));
+    if let Ok(reply) = &end.result {
+        checks.equal("body", &&reply.body()[..], &&b"why"[..]);
+        let header = reply.headers().get("k").map(|value| value.as_bytes());
+        checks.equal("header", &header, &Some(&b"v"[..]));
+    }
+    told(&mut checks, &end, Stop::AttemptsExhausted);
+    checks
+}
+
+async fn last_error_is_told(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let server = Server::start(Script::always(Reaction::reset())).await;
+    let end = bench.call(plan(quick()), get(&server)).await;
+    checks.holds("there is no reply", end.result.is_err());
+    checks.equal("stop", &end.stop, &Some(Stop::AttemptsExhausted));
+    checks.equal("attempts", &end.attempts, &Some(3));
+    checks.equal("requests", &server.taken(), &3);
+    checks
+}
+
+async fn drop_is_neutral(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let breaker = BreakerPlan::builder().consecutive(1).build().expect("one is a bound");
+    let policy = plan(quick().budget(tokens()).breaker(breaker));
+    let ledger = Arc::new(LocalLedger::new(&policy));
+    let before = ledger.stats(StdTime.now());
+    let server = serve([Reaction::hang()]).await;
+    let call = bench.with_ledger(policy, Arc::clone(&ledger), get(&server));
+    tokio::select! {
+        _ = call => checks.holds("a hanging call ended by itself", false),
+        () = server.until_taken(1) => {}
+    }
+    server.until_open(0).await;
+    checks.equal("ledger", &ledger.stats(StdTime.now()), &before);
+    checks.equal("attempts", &server.taken(), &1);
+    checks
+}
+
+async fn connection_is_reused(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let busy = Reaction::status(503).body("a reason of some length");
+    let server = serve([busy.clone(), busy, fine()]).await;
+    let end = bench.call(plan(quick()), get(&server)).await;
+    checks.equal("status", &end.status(), &Some(200));
+    checks.equal("connections", &server.connections(), &1);
+    checks
+}
+
+async fn empty_budget_stops(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let policy = plan(quick().budget(tokens()));
+    let server = Server::start(Script::always(Reaction::status(500))).await;
+    let ends = bench.calls(policy, vec![get(&server); CALLERS]).await;
+    // Two tokens, one a retry.
+    checks.equal("attempts", &server.taken(), &(CALLERS + 2));
+    for end in ends.iter().skip(2) {
+        told(&mut checks, end, Stop::BudgetEmpty);
+        checks.equal("status", &end.status(), &Some(500));
+    }
+    checks
+}
+
+async fn open_breaker_uses_no_network(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let policy = plan(quick().max_attempts(1).breaker(breaker()));
+    let server = Server::start(Script::always(Reaction::status(500))).await;
+    let ends = bench.calls(policy, vec![get(&server); 4]).await;
+    checks.equal("requests", &server.taken(), &2);
+    for end in ends.iter().skip(2) {
+        checks.equal("stop", &end.stop, &Some(Stop::BreakerOpen));
+        checks.equal("attempts", &end.attempts, &Some(0));
+    }
+    checks
+}
+
+async fn open_breaker_refunds(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let policy = plan(quick().budget(tokens()).breaker(breaker()));
+    let ledger = Arc::new(LocalLedger::new(&policy));
+    let server = Server::start(Script::always(Reaction::status(500))).await;
+    bench.with_ledger(policy, Arc::clone(&ledger), get(&server)).await;
+    let stats = ledger.stats(StdTime.now());
+    checks.equal("requests", &server.taken(), &2);
+    checks.equal("grants and refunds", &(stats.grants, stats.refunds), &(2, 1));
+    checks
+}
+
+/// Enough to find a budget that never empties.
+const CALLERS: usize = 8;
+const RESET: stagger_testkit::server::Ending = stagger_testkit::server::Ending::Reset;
+
+async fn serve(reactions: impl IntoIterator<Item = Reaction>) -> Server {
+    Server::start(Script::of(reactions)).await
+}
+
+fn fine() -> Reaction {
+    Reaction::ok("fine")
+}
+
+fn get(server: &Server) -> Ask {
+    Ask::new(Method::GET, server.url("/"))
+}
+
+fn plan(policy: PolicyBuilder) -> Policy {
+    policy.build().expect("the policies of the promises are constants")
+}
+
+/// Two tokens, one a retry.
+fn tokens() -> BudgetPlan {
+    TokenPlan::new(2, 1).expect("two tokens pay for one").into()
+}
+
+/// Opens after two failures in a row.
+fn breaker() -> BreakerPlan {
+    BreakerPlan::builder().consecutive(2).build().expect("two is a bound")
+}
+
+/// The stop reason, where a reply leaves room for it.
+fn told(checks: &mut Checks, end: &End, want: Stop) {
+    if let Some(stop) = end.stop {
+        checks.equal("stop", &stop, &want);
+    }
+}

@@ -1,0 +1,36 @@
+//! What every integration promises, as the crate of the contracts finds it over real sockets.
+
+use std::error::Error;
+use std::fs;
+use std::process::Stdio;
+
+use crate::format::{Format, emit};
+use crate::workspace::cargo;
+
+/// The page that holds the grid.
+const PAGE: &str = "docs/contracts.md";
+/// What stands above the grid.
+const INTRO: &str = "\
+# Contracts
+
+What each way to make calls promises, checked over real sockets against a server with faults. A cell says how many
+checks passed of how many, or why the promise does not apply. The numbers of sections are those of the specification.
+`cargo xtask contracts` runs the checks, `cargo xtask contracts --write` writes this page, and a test compares it.
+
+";
+
+/// Runs every promise for every integration; false when a cell failed or is empty.
+pub(crate) fn run(format: Format, write: bool) -> Result<bool, Box<dyn Error>> {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "stagger-contracts"]);
+    if matches!(format, Format::Json) {
+        command.args(["--", "--json"]);
+    }
+    let output = command.stderr(Stdio::inherit()).output()?;
+    let grid = String::from_utf8(output.stdout)?;
+    emit(&grid);
+    if write && matches!(format, Format::Table) && output.status.success() {
+        fs::write(PAGE, INTRO.to_owned() + &grid)?;
+    }
+    Ok(output.status.success())
+}
