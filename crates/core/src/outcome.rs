@@ -119,6 +119,8 @@ pub struct Outcome {
     pub remedy: Option<Remedy>,
     /// Whether the request can be sent again with equal bytes.
     pub replayable: bool,
+    /// Whether part of the work was done, so that the next attempt has less to do.
+    pub progress: bool,
 }
 
 impl Outcome {
@@ -128,7 +130,8 @@ impl Outcome {
     /// An outcome of this verdict, decided by the server's reply, without hint or remedy, replayable.
     #[must_use]
     pub const fn new(verdict: Verdict) -> Self {
-        Self { verdict, cause: Cause::Reply, hint: None, remedy: None, replayable: true }
+        let (hint, remedy) = (None, None);
+        Self { verdict, cause: Cause::Reply, hint, remedy, replayable: true, progress: false }
     }
 
     /// The same outcome, decided by `cause`.
@@ -149,6 +152,20 @@ impl Outcome {
     #[must_use]
     pub const fn with_remedy(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);
+        self
+    }
+
+    /// The same outcome of an attempt that did part of the work: the attempts are counted anew, and
+    /// the delays grow anew. Budget, breaker and deadline hold as for any other failure.
+    ///
+    /// ```
+    /// use stagger_core::{Outcome, Verdict};
+    /// let half_of_the_batch = Outcome::new(Verdict::Throttled).with_progress();
+    /// assert!(half_of_the_batch.progress);
+    /// ```
+    #[must_use]
+    pub const fn with_progress(mut self) -> Self {
+        self.progress = true;
         self
     }
 

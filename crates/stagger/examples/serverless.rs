@@ -20,6 +20,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
+use stagger::http::Replay;
 use stagger::tower::StaggerLayer;
 use stagger::{Clock, Instant, LocalLedger, Policy, Retrier, Sleep, Span, TokioTime};
 use tower::{Layer, ServiceExt};
@@ -29,7 +30,7 @@ const ANSWER: Span = Span::from_millis(200);
 
 /// What lives as long as the instance.
 struct Instance {
-    client: Client<HttpConnector, Empty<Bytes>>,
+    client: Client<HttpConnector, Replay<Empty<Bytes>>>,
     policy: Policy,
     ledger: Arc<LocalLedger>,
     stock: String,

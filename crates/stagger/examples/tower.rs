@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
+use stagger::http::Replay;
 use stagger::tower::StaggerLayer;
 use stagger::{Backoff, Policy, Retrier, Span, TokioTime};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 /// Stands in for an HTTP client: busy for the first two requests.
-fn request(seen: &AtomicU32) -> Ready<io::Result<Response<&'static str>>> {
-    let mut reply = Response::new("12 left");
+fn request(seen: &AtomicU32) -> Ready<io::Result<Response<String>>> {
+    let mut reply = Response::new("12 left".to_owned());
     if seen.fetch_add(1, Ordering::Relaxed) < 2 {
         *reply.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }
@@ -37,13 +38,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         .timeout(Duration::from_secs(10)) // once for the call
         .layer(StaggerLayer::http(retrier))
         .concurrency_limit(8) // once for each attempt
-        .service(service_fn(move |_: Request<()>| request(&requests)));
+        .service(service_fn(move |_: Request<Replay<String>>| request(&requests)));
 
-    let bolts = Request::get("/stock/bolt").body(())?;
+    let bolts = Request::get("/stock/bolt").body(String::new())?;
     let reply = inventory.ready().await?.call(bolts).await?;
     println!("{}: {}", reply.status(), reply.body());
 
-    let order = Request::post("/orders").body(())?;
+    let order = Request::post("/orders").body(String::new())?;
     seen.store(0, Ordering::Relaxed);
     let reply = inventory.ready().await?.call(order).await?;
     println!("an order is not sent twice: {}", reply.status());

@@ -3,6 +3,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clock;
+#[cfg(feature = "http")]
+pub mod http;
 mod ledger;
 #[cfg(all(doctest, feature = "tokio"))]
 mod migrating;
@@ -12,6 +14,8 @@ mod poll;
 mod readme;
 mod rng;
 mod run;
+#[cfg(feature = "tonic")]
+pub mod tonic;
 #[cfg(feature = "tower")]
 pub mod tower;
 
@@ -22,7 +26,7 @@ pub use ledger::{LedgerStats, Ledgers, LocalLedger};
 pub use poll::{PollError, PollStop, Poller, Progress};
 pub use rng::{OsEntropy, Rng};
 pub use run::{
-    AttemptInfo, ByError, ByResult, ByType, Cancel, Classify, Error, History, Judge, Report,
+    AttemptInfo, Batch, ByError, ByResult, ByType, Cancel, Classify, Error, History, Judge, Report,
     Retrier, RetryIf, Run, Settled,
 };
 // All of the engine, so that its words have one path here and none can be forgotten.

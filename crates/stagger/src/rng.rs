@@ -69,6 +69,16 @@ impl Entropy for OsEntropy {
     }
 }
 
+/// 128 bits that nobody can guess and no other call has: a generator's state has too few for a name.
+#[cfg(feature = "http")]
+pub(crate) fn os_bits() -> u128 {
+    let mut bytes = [0; 16];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => u128::from_le_bytes(bytes),
+        Err(_) => u128::from(os_seed()) << 64 | u128::from(OsEntropy.next_u64()),
+    }
+}
+
 thread_local! {
     static THREAD: RefCell<Rng> = RefCell::new(Rng::from_os());
 }

@@ -288,6 +288,49 @@ async fn layers_of_retries_do_not_multiply() -> Done {
     Ok(())
 }
 
+/// A service that makes a call of its own, under a policy of its own, while it gets ready again.
+#[derive(Clone, Debug)]
+struct Inner {
+    log: Log,
+    retrier: Retrier<TokioTime>,
+    dialled: u32,
+}
+
+impl Service<u32> for Inner {
+    type Response = u32;
+    type Error = Busy;
+    type Future = Ready<Result<u32, Busy>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Busy>> {
+        let dialled = &mut self.dialled;
+        if self.log.at().is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        let dial = self.retrier.retry_if(always).run(|| {
+            *dialled += 1;
+            ready(Err::<(), _>(Busy))
+        });
+        // Ready at once if it makes a single attempt, and in its wait if not.
+        assert!(pin!(dial).poll(context).is_ready(), "the layers multiply");
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: u32) -> Self::Future {
+        self.log.note();
+        ready(Err(Busy))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_dials_while_it_gets_ready_does_not_multiply() -> Done {
+    let log = Log::new();
+    let layer = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let inner = Inner { log: log.clone(), retrier: retrier(seconds()?)?, dialled: 0 };
+    assert_eq!(stop(layer.layer(inner).oneshot(7).await), Some(Stop::AttemptsExhausted));
+    assert_eq!(log.at(), [0, 1_000, 3_000]);
+    Ok(())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_in_its_wait_holds_no_place_of_a_concurrency_limit() -> Done {
     let log = Log::new();
@@ -405,8 +448,17 @@ fn a_panic_in_a_service_gives_its_permits_back() -> Result<(), ConfigError> {
 #[cfg(feature = "http")]
 mod http {
     use ::http::{Request, Response, StatusCode};
+    use stagger::LocalLedger;
+    use stagger::http::{ByMethod, HttpReplies};
 
     use super::*;
+
+    /// HTTP for a service whose requests are clones.
+    fn cloning(
+        retrier: Retrier<TokioTime>,
+    ) -> StaggerLayer<TokioTime, LocalLedger, HttpReplies, ByMethod> {
+        StaggerLayer::new(retrier).judged_by(HttpReplies::default()).idempotent(ByMethod)
+    }
 
     /// Answers with this status, and this header while there is one, until three attempts were made.
     fn server(
@@ -436,7 +488,7 @@ mod http {
     #[tokio::test(start_paused = true)]
     async fn no_request_comes_back_before_the_server_wants_it() -> Done {
         let log = Log::new();
-        let layer = StaggerLayer::http(retrier(seconds()?)?);
+        let layer = cloning(retrier(seconds()?)?);
         let service = layer.layer(server(&log, 429, Some(("retry-after", "7"))));
         let reply = service.oneshot(Request::new("equal bytes")).await?;
         assert_eq!((reply.status(), reply.into_body()), (StatusCode::OK, "equal bytes"));
@@ -451,7 +503,7 @@ mod http {
     #[tokio::test(start_paused = true)]
     async fn a_reply_that_stays_bad_is_returned_as_it_is() -> Done {
         let log = Log::new();
-        let layer = StaggerLayer::http(retrier(seconds()?.max_attempts(2))?);
+        let layer = cloning(retrier(seconds()?.max_attempts(2))?);
         let service = layer.layer(server(&log, 503, Some(("x-trace", "42"))));
         let reply = service.oneshot(Request::new("body")).await?;
         assert_eq!(reply.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -463,7 +515,7 @@ mod http {
     #[tokio::test(start_paused = true)]
     async fn a_post_is_not_sent_twice_unless_it_has_a_key() -> Done {
         let log = Log::new();
-        let layer = StaggerLayer::http(retrier(seconds()?)?);
+        let layer = cloning(retrier(seconds()?)?);
         let service = layer.layer(server(&log, 500, None));
         let reply = service.clone().oneshot(Request::post("/orders").body("one bolt")?).await?;
         assert_eq!(reply.status(), StatusCode::INTERNAL_SERVER_ERROR);
@@ -488,7 +540,7 @@ mod http {
                 })
             })
         };
-        let layer = StaggerLayer::http(retrier(seconds()?)?);
+        let layer = cloning(retrier(seconds()?)?);
         layer.layer(refused).oneshot(Request::post("/orders").body("one bolt")?).await?;
         assert_eq!(log.at(), [0, 1_000]);
         Ok(())
@@ -497,7 +549,7 @@ mod http {
     #[tokio::test(start_paused = true)]
     async fn a_reply_that_asks_for_a_fresh_connection_is_final() -> Done {
         let log = Log::new();
-        let layer = StaggerLayer::http(retrier(seconds()?)?);
+        let layer = cloning(retrier(seconds()?)?);
         let reply = layer.layer(server(&log, 421, None)).oneshot(Request::new("body")).await?;
         assert_eq!(reply.status(), StatusCode::MISDIRECTED_REQUEST);
         assert_eq!(log.at(), [0]);

@@ -54,8 +54,10 @@ pub struct Retry {
     /// The last delay that was drawn; the base before the first.
     pub(super) prev: Span,
     hedging: Hedging,
+    /// Calls made since the start, or since an attempt made progress.
     pub(super) attempts: u32,
-    /// Delays drawn since the start, or since a pushback restarted the exponent.
+    /// Delays drawn since the start, since an attempt made progress, or since a pushback restarted
+    /// the exponent.
     pub(super) retries: u32,
     phase: Phase,
     spent: Spent,
@@ -255,7 +257,11 @@ impl Retry {
         outcome: &Outcome,
         entropy: &mut impl Entropy,
     ) -> Step {
-        let settling = Settling { policy, now, outcome, call: *self };
+        let mut call = *self;
+        if outcome.progress {
+            (call.attempts, call.retries, call.prev) = (0, 0, policy.backoff().base());
+        }
+        let settling = Settling { policy, now, outcome, call };
         if let Some(remedy) = settling.remedy() {
             if self.spent.first_use(remedy as u8) {
                 self.remedy = Some(remedy);
@@ -276,6 +282,9 @@ impl Retry {
         outcome: &Outcome,
         (own, delay): (Span, Span),
     ) -> Step {
+        if outcome.progress {
+            (self.attempts, self.retries) = (0, 0);
+        }
         let restart = matches!(outcome.hint, Some(Hint::Exactly(_)));
         self.retries = if restart { 0 } else { self.retries.saturating_add(1) };
         self.prev = if restart { policy.backoff().base() } else { own };

@@ -202,6 +202,16 @@ fn pushback_that_says_no_was_taken_for_no_pushback() {
     }
 }
 
+#[test]
+fn a_call_that_got_on_bit_by_bit_ran_out_of_attempts() {
+    let policy = doubling().max_attempts(3).build().expect("within bounds");
+    let some = FAILED.with_progress();
+    let run = Script::new(&policy).run(&[FAILED, FAILED.with_progress(), some, FAILED, FAILED]);
+    let starts = [0, 1, 2, 3, 5, 9].map(secs);
+    assert_eq!(run.starts, starts, "delays of 1 s, and anew 1, and anew 1, 2 and 4 s");
+    assert_eq!((run.done.stop, run.done.attempts), (Stop::AttemptsExhausted, 3));
+}
+
 // ihrwein/backoff #42 and PR 43, jd/tenacity PR 423.
 #[test]
 fn the_last_sleep_led_to_no_attempt() {

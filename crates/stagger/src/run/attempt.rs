@@ -20,5 +20,5 @@ pub struct AttemptInfo {
 
 impl AttemptInfo {
     /// A first attempt without limits.
-    pub(super) const FIRST: Self = Self { number: 1, timeout: None, remaining: None, remedy: None };
+    pub(crate) const FIRST: Self = Self { number: 1, timeout: None, remaining: None, remedy: None };
 }

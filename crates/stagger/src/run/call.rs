@@ -176,12 +176,27 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     ///
     /// # Errors
     /// As for [`run`](Self::run).
-    pub fn run_hedged<T, E, F, Fut>(self, op: F) -> impl Future<Output = Result<T, Error<E>>>
+    pub fn run_hedged<T, E, F, Fut>(self, mut op: F) -> impl Future<Output = Result<T, Error<E>>>
     where
         Z: Sleep,
         for<'l> &'l L: Ledger,
         J: Judge<T, E>,
         F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        hedged::drive(self, move |_| op())
+    }
+
+    /// The same for an `op` that wants to know which copy it is, and how much time is left.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_hedged_with<T, E, F, Fut>(self, op: F) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        J: Judge<T, E>,
+        F: FnMut(AttemptInfo) -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
         hedged::drive(self, op)

@@ -10,7 +10,7 @@ use super::copies::{Copies, Event};
 use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
-use super::{Error, Run};
+use super::{AttemptInfo, Error, Run};
 use crate::clock::Sleep;
 
 /// Runs copies of `op` until one succeeds or there is a reason to stop.
@@ -22,7 +22,7 @@ where
     Z: Sleep,
     for<'l> &'l L: Ledger,
     J: Judge<T, E>,
-    F: FnMut() -> Fut,
+    F: FnMut(AttemptInfo) -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
     let Run { retrier, mut judge, idempotent, report, cancel: _ } = run;
@@ -35,7 +35,7 @@ where
             next = match next {
                 Next::Call(turn) => {
                     if let Some(launched) = live.take_launched() {
-                        copies.launch(launched, op());
+                        copies.launch(launched, op(turn.info));
                     }
                     Next::Copies(turn.hedge_at)
                 }

@@ -4,6 +4,7 @@
 
 mod asynch;
 mod attempt;
+mod batch;
 mod blocking;
 mod call;
 mod cancel;
@@ -25,6 +26,7 @@ mod retrier;
 mod watch;
 
 pub use attempt::AttemptInfo;
+pub use batch::Batch;
 pub use call::Run;
 pub use cancel::Cancel;
 pub use classify::Classify;
@@ -35,7 +37,9 @@ pub use report::Report;
 pub use retrier::Retrier;
 
 #[cfg(feature = "tower")]
-pub(crate) use classify::{TIMED_OUT, UNKNOWN};
+pub(crate) use classify::TIMED_OUT;
+#[cfg(any(feature = "http", feature = "tower"))]
+pub(crate) use classify::UNKNOWN;
 #[cfg(feature = "tower")]
 pub(crate) use live::Next;
 #[cfg(feature = "tower")]

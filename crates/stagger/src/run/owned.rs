@@ -1,7 +1,7 @@
 //! A call that owns its retrier, for futures that have a name and so cannot borrow from themselves.
 
 use stagger_core::retry::{Detached, Launched, Ledger};
-use stagger_core::{Outcome, Span};
+use stagger_core::{Instant, Outcome, Span};
 
 use super::Retrier;
 use super::first::First;
@@ -77,6 +77,11 @@ where
     /// Ends the call for good.
     pub(crate) fn cancel(&mut self) -> Next {
         self.with(|live| live.cancel())
+    }
+
+    /// The time by the retrier's clock.
+    pub(crate) fn now(&self) -> Instant {
+        self.retrier.time.now()
     }
 
     /// A timer that ends `span` from now.

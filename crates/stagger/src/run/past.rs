@@ -37,6 +37,12 @@ impl<'r, T, E> Past<'r, T, E> {
         }
     }
 
+    /// The reply that the last attempt ended with, if it was one.
+    #[cfg(feature = "tower")]
+    pub(crate) fn reply(&mut self) -> Option<&mut T> {
+        self.record.as_mut()?.last.as_mut()?.as_mut().ok()
+    }
+
     /// Whether somebody asked for a report, so that a success must be noted too.
     pub(super) const fn is_reported(&self) -> bool {
         self.report.is_some()

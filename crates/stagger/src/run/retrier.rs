@@ -51,7 +51,7 @@ struct Plan {
     single: Policy,
     /// Whether a call needs the time before its first attempt has settled.
     timed: bool,
-    latencies: Option<Mutex<Latencies>>,
+    latencies: Option<Arc<Mutex<Latencies>>>,
 }
 
 impl<Z> Retrier<Z> {
@@ -77,6 +77,25 @@ impl<Z, L> Retrier<Z, L> {
     pub fn with_time<Y>(self, time: Y) -> Retrier<Y, L> {
         let Self { plan, ledger, chance, nested, name, .. } = self;
         Retrier { plan, ledger, time, chance, nested, name }
+    }
+
+    /// Calls of the same kind and with the same ledger under another policy.
+    #[cfg(feature = "tonic")]
+    #[must_use]
+    pub(crate) fn under(mut self, policy: Policy) -> Self {
+        let mut plan = Plan::new(policy);
+        // The same destination, so what was measured of it still holds.
+        if policy.hedge() == self.plan.policy.hedge() {
+            plan.latencies.clone_from(&self.plan.latencies);
+        }
+        self.plan = Arc::new(plan);
+        self
+    }
+
+    /// What the calls wait by.
+    #[cfg(feature = "tonic")]
+    pub(crate) const fn time(&self) -> &Z {
+        &self.time
     }
 
     /// Draws from a fixed seed, for tests: every call then draws the same delays. Default: each
@@ -262,7 +281,8 @@ impl<Z, L> fmt::Debug for Retrier<Z, L> {
 impl Plan {
     fn new(policy: Policy) -> Self {
         let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
-        let latencies = measured.then(|| Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
+        let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
+        let latencies = measured.then(latencies);
         Self { policy, single: single(&policy), timed: is_timed(&policy), latencies }
     }
 }

@@ -8,12 +8,12 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 use stagger_core::retry::{Done, Ledger};
-use stagger_core::{Outcome, Verdict};
+use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 use tower_service::Service;
 
-use super::ServiceError;
+use super::{FailedReplies, Outgoing, ServiceError};
 use crate::run::{Inside, Next, Owned, Past, TIMED_OUT, UNKNOWN};
-use crate::{Judge, Sleep};
+use crate::{AttemptInfo, Judge, Sleep};
 
 pin_project! {
     /// One call under way through a [`Stagger`](super::Stagger).
@@ -22,14 +22,15 @@ pin_project! {
     /// and the breaker hears nothing of it. The first attempt starts at the first poll.
     #[project = Parts]
     #[must_use = "a call does nothing until it is polled"]
-    pub struct ResponseFuture<S, Req, J, Z, L>
+    pub struct ResponseFuture<S, K, J, Z, L>
     where
-        S: Service<Req>,
+        K: Outgoing,
+        S: Service<K::Request>,
         Z: Sleep,
     {
         // Dropped in this order: an attempt ends before its permits go back.
         #[pin]
-        stage: Stage<S::Future, Z::Timer>,
+        stage: Stage<S::Future, Z::Timer, K::Refresh>,
         #[pin]
         limit: Limit<Z::Timer>,
         call: Owned<Z, L>,
@@ -37,15 +38,23 @@ pin_project! {
         // Whether the service was polled ready and has not been called since.
         ready: bool,
         service: S,
-        request: Req,
+        outgoing: K,
+        // The attempt that is next or under way.
+        attempt: AttemptInfo,
+        // When it was decided on, if the time that it has left is known and it could not start at once.
+        decided: Option<Instant>,
+        // Whether the last reply may have to be read before its connection can be used again.
+        draining: bool,
         judge: J,
     }
 }
 
 pin_project! {
     #[project = StageParts]
-    enum Stage<F, T> {
+    enum Stage<F, T, R> {
         Begin,
+        // An attempt waits for fresh credentials.
+        Refresh { #[pin] future: R },
         // An attempt waits for the service.
         Readying,
         Attempt { #[pin] future: F },
@@ -67,24 +76,43 @@ pin_project! {
     }
 }
 
-type CallResult<S, Req> = Result<<S as Service<Req>>::Response, <S as Service<Req>>::Error>;
+type CallResult<S, K> = Result<
+    <S as Service<<K as Outgoing>::Request>>::Response,
+    <S as Service<<K as Outgoing>::Request>>::Error,
+>;
 
-impl<S, Req, J, Z, L> ResponseFuture<S, Req, J, Z, L>
+/// An attempt whose body went out of reach after it was decided on.
+const BODY_GONE: Outcome =
+    Outcome::new(Verdict::Unprocessed).with_cause(Cause::Transport).not_replayable();
+
+impl<S, K, J, Z, L> ResponseFuture<S, K, J, Z, L>
 where
-    S: Service<Req>,
+    K: Outgoing,
+    S: Service<K::Request>,
     Z: Sleep,
 {
-    pub(super) fn new(call: Owned<Z, L>, service: S, request: Req, judge: J) -> Self {
-        let (stage, limit, past) = (Stage::Begin, Limit::Unasked, Past::new(None));
-        Self { stage, limit, call, past, ready: true, service, request, judge }
+    pub(super) fn new(call: Owned<Z, L>, service: S, outgoing: K, judge: J) -> Self {
+        Self {
+            stage: Stage::Begin,
+            limit: Limit::Unasked,
+            call,
+            past: Past::new(None),
+            ready: true,
+            service,
+            outgoing,
+            attempt: AttemptInfo::FIRST,
+            decided: None,
+            draining: false,
+            judge,
+        }
     }
 }
 
-impl<S, Req, J, Z, L> Future for ResponseFuture<S, Req, J, Z, L>
+impl<S, K, J, Z, L> Future for ResponseFuture<S, K, J, Z, L>
 where
-    S: Service<Req>,
+    K: Outgoing + FailedReplies<S::Response>,
+    S: Service<K::Request>,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
-    Req: Clone,
     Z: Sleep,
     for<'l> &'l L: Ledger,
     J: Judge<S::Response, S::Error>,
@@ -96,11 +124,18 @@ where
         loop {
             let next = match parts.stage.as_mut().project() {
                 StageParts::Begin => parts.call.begin(),
-                StageParts::Readying => match ready!(parts.poll_ready(context)) {
+                StageParts::Refresh { .. } => match ready!(parts.poll_refresh(context)) {
                     Ok(()) => {
-                        parts.send();
+                        parts.stage.set(Stage::Readying);
                         continue;
                     }
+                    Err(next) => next,
+                },
+                StageParts::Readying => match ready!(parts.poll_ready(context)) {
+                    Ok(()) => match parts.send() {
+                        Ok(()) => continue,
+                        Err(next) => next,
+                    },
                     Err(next) => next,
                 },
                 StageParts::Attempt { .. } => match ready!(parts.poll_attempt(context)) {
@@ -108,6 +143,12 @@ where
                     Err(next) => next,
                 },
                 StageParts::Wait { timer } => {
+                    if *parts.draining {
+                        let reply = parts.past.reply();
+                        let done = reply
+                            .map(|reply| parts.outgoing.poll_discard(reply, context).is_ready());
+                        *parts.draining = done == Some(false);
+                    }
                     ready!(timer.poll(context));
                     parts.call.wake()
                 }
@@ -125,48 +166,102 @@ where
     }
 }
 
-impl<S, Req, J, Z, L> Parts<'_, S, Req, J, Z, L>
+impl<S, K, J, Z, L> Parts<'_, S, K, J, Z, L>
 where
-    S: Service<Req>,
+    K: Outgoing + FailedReplies<S::Response>,
+    S: Service<K::Request>,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
-    Req: Clone,
     Z: Sleep,
     for<'l> &'l L: Ledger,
     J: Judge<S::Response, S::Error>,
 {
     /// Turns to what is next; the end, when nothing is.
-    fn go_on(&mut self, next: Next) -> Option<Done> {
-        match next {
-            // The first attempt has a service that is ready.
-            Next::Call(_) if *self.ready => self.send(),
-            Next::Call(_) => self.stage.set(Stage::Readying),
-            Next::Wait(delay) => self.stage.set(Stage::Wait { timer: self.call.sleep(delay) }),
-            Next::Done(done) if done.pause.is_zero() => return Some(done),
-            Next::Done(done) => {
-                let timer = self.call.sleep(done.pause);
-                self.stage.set(Stage::Pause { timer, done });
-            }
-            // Nobody asked for copies.
-            Next::Copies(_) => {
-                let next = self.call.cancel();
-                return self.go_on(next);
+    fn go_on(&mut self, mut next: Next) -> Option<Done> {
+        loop {
+            next = match next {
+                Next::Call(turn) => match self.start(turn.info) {
+                    Ok(()) => return None,
+                    Err(next) => next,
+                },
+                Next::Wait(delay) => {
+                    self.outgoing.reserve();
+                    *self.draining = true;
+                    self.stage.set(Stage::Wait { timer: self.call.sleep(delay) });
+                    return None;
+                }
+                Next::Done(done) if done.pause.is_zero() => return Some(done),
+                Next::Done(done) => {
+                    let timer = self.call.sleep(done.pause);
+                    self.stage.set(Stage::Pause { timer, done });
+                    return None;
+                }
+                // Nobody asked for copies.
+                Next::Copies(_) => self.call.cancel(),
             }
         }
-        None
     }
 
-    /// Calls the service, which is ready.
-    fn send(&mut self) {
+    /// Starts an attempt; what is next when it cannot be made.
+    fn start(&mut self, attempt: AttemptInfo) -> Result<(), Next> {
+        *self.attempt = attempt;
+        // The first attempt has a service that is ready.
+        if *self.ready {
+            return self.send();
+        }
+        self.outgoing.reserve();
+        *self.decided = attempt.remaining.map(|_| self.call.now());
+        match self.outgoing.refresh(&attempt) {
+            Some(future) => self.stage.set(Stage::Refresh { future }),
+            None => self.stage.set(Stage::Readying),
+        }
+        Ok(())
+    }
+
+    /// Calls the service, which is ready; what is next when there is nothing to send.
+    fn send(&mut self) -> Result<(), Next> {
+        self.take_off_the_wait();
+        let Some(request) = self.outgoing.request(self.attempt) else {
+            return Err(self.settle(None, &BODY_GONE));
+        };
         *self.ready = false;
         let inside = Inside::enter();
-        let future = self.service.call(self.request.clone());
+        let future = self.service.call(request);
         drop(inside);
         self.stage.set(Stage::Attempt { future });
+        Ok(())
+    }
+
+    /// What the attempt says of the time that it has left must not be overstated because it waited
+    /// for its service.
+    fn take_off_the_wait(&mut self) {
+        let Some(decided) = self.decided.take() else { return };
+        let waited = self.call.now() - decided;
+        let left = |span: Span| span.saturating_sub(waited);
+        self.attempt.remaining = self.attempt.remaining.map(left);
+        self.attempt.timeout = self.attempt.timeout.map(left);
+    }
+
+    /// Whether the credentials are fresh; what is next when that took too long.
+    fn poll_refresh(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Next>> {
+        let StageParts::Refresh { future } = self.stage.as_mut().project() else {
+            return Poll::Pending;
+        };
+        let inside = Inside::enter();
+        let polled = future.poll(context);
+        drop(inside);
+        match polled {
+            Poll::Ready(()) => Poll::Ready(Ok(())),
+            Poll::Pending => self.poll_limit(context).map(Err),
+        }
     }
 
     /// Whether the attempt under way can go to the service; what is next when it cannot.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Next>> {
-        match self.service.poll_ready(context) {
+        // Part of the attempt: a service that retries while it gets ready must not multiply it.
+        let inside = Inside::enter();
+        let polled = self.service.poll_ready(context);
+        drop(inside);
+        match polled {
             Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
             // A service that failed to get ready is spent, by tower's contract.
             Poll::Ready(Err(error)) => Poll::Ready(Err(self.settle(Some(Err(error)), &UNKNOWN))),
@@ -209,17 +304,23 @@ where
     }
 
     /// The attempt under way settled, without a result when its time ran out.
-    fn settle(&mut self, result: Option<CallResult<S, Req>>, outcome: &Outcome) -> Next {
+    fn settle(&mut self, result: Option<CallResult<S, K>>, outcome: &Outcome) -> Next {
         self.stage.set(Stage::Ended);
         self.limit.set(Limit::Unasked);
-        let (next, mark) = self.call.settle(outcome);
-        self.past.note(mark, result, outcome);
+        let mut outcome = *outcome;
+        outcome.replayable &= self.outgoing.is_replayable();
+        let (next, mark) = self.call.settle(&outcome);
+        self.past.note(mark, result, &outcome);
         next
     }
 
     fn end(&mut self, done: Done) -> Poll<Result<S::Response, ServiceError>> {
         let past = std::mem::replace(self.past, Past::new(None));
-        self.finish(past.end(done).map_err(ServiceError::ended))
+        let mut result = past.end(done);
+        if let Ok(reply) = &mut result {
+            self.outgoing.explain(reply, done);
+        }
+        self.finish(result.map_err(ServiceError::ended))
     }
 
     fn finish(
@@ -231,9 +332,10 @@ where
     }
 }
 
-impl<S, Req, J, Z, L> fmt::Debug for ResponseFuture<S, Req, J, Z, L>
+impl<S, K, J, Z, L> fmt::Debug for ResponseFuture<S, K, J, Z, L>
 where
-    S: Service<Req>,
+    K: Outgoing,
+    S: Service<K::Request>,
     Z: Sleep,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,20 +9,54 @@
 //! once for each call. A time limit for one attempt, and one for the call, belong in the policy: they
 //! are then part of what it decides.
 //!
-//! A request must be [`Clone`]. Copies of a call (hedging) are not made here.
+//! A request must be [`Clone`], except for HTTP. Copies of a call (hedging) are not made here.
+//!
+//! # HTTP
+//!
+//! With the feature `http`, `StaggerLayer::http` makes an `HttpLayer`, for requests of any body: the
+//! service below gets `Request<Replay<B>>`, and its replies come back as they are. What a call needs
+//! beyond that is one of its options: generated keys, attempt headers, a hook before each attempt, a
+//! refresh after a 401, draining.
+//!
+//! - **hyper-util's client** sends a request again by itself when a pooled connection turns out to be
+//!   closed, unseen by policy and budget: build it with `retry_canceled_requests(false)`. Errors of
+//!   hyper that have no I/O error at their root, such as a connection closed before the reply, are
+//!   permanent until somebody judges them (`errors_judged_by`): hyper is not known here.
+//! - **421 and 425 are final.** What heals them is a fresh connection, and no early data: a service
+//!   cannot be told to take either. A client that can carry them out has an integration of its own.
+//! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why
+//!   nobody asked again: [`retry::Done`](crate::retry::Done).
+//! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's.
+//! - **axum**: put `HandleErrorLayer` around the layer, because a call can end without a reply. The
+//!   handler finds its [`AttemptInfo`](crate::AttemptInfo) among the extensions.
+//! - **tower's own layers** below give their errors in boxes: take `errors_judged_by(ByBoxedChain)`.
 
 mod error;
 mod future;
 #[cfg(feature = "http")]
-mod http;
+mod hook;
+#[cfg(feature = "http")]
+mod http_layer;
+#[cfg(feature = "http")]
+mod http_request;
+#[cfg(feature = "http")]
+mod http_service;
 mod idempotent;
 mod layer;
+mod outgoing;
 mod service;
 
 pub use error::ServiceError;
 pub use future::ResponseFuture;
 #[cfg(feature = "http")]
-pub use http::{ByChain, ByMethod, HttpReplies};
+pub use hook::{Prepare, Refresh, Unchanged};
+#[cfg(feature = "http")]
+pub use http_layer::HttpLayer;
+#[cfg(feature = "http")]
+pub use http_request::HttpRequest;
+#[cfg(feature = "http")]
+pub use http_service::HttpService;
 pub use idempotent::{EveryRequest, Idempotent};
 pub use layer::StaggerLayer;
+pub use outgoing::{Cloned, FailedReplies, Outgoing};
 pub use service::Stagger;

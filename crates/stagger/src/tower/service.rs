@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use stagger_core::retry::Ledger;
 use tower_service::Service;
 
-use super::{EveryRequest, Idempotent, ResponseFuture, ServiceError};
+use super::{Cloned, EveryRequest, Idempotent, ResponseFuture, ServiceError};
 use crate::run::{ByType, Owned};
 use crate::{Judge, LocalLedger, Retrier, Sleep};
 
@@ -66,7 +66,7 @@ where
 {
     type Response = S::Response;
     type Error = ServiceError;
-    type Future = ResponseFuture<S, Req, J, Z, L>;
+    type Future = ResponseFuture<S, Cloned<Req>, J, Z, L>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ServiceError>> {
         self.inner.poll_ready(context).map_err(ServiceError::not_ready)
@@ -78,7 +78,7 @@ where
         let ready = mem::replace(&mut self.inner, clone);
         let idempotent = self.idempotent.is_idempotent(&request);
         let call = Owned::new(self.retrier.clone(), idempotent);
-        ResponseFuture::new(call, ready, request, self.judge.clone())
+        ResponseFuture::new(call, ready, Cloned(request), self.judge.clone())
     }
 }
 

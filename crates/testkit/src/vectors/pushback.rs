@@ -1,7 +1,8 @@
 //! gRPC pushback: `grpc/pushback.json`, and the list inside `retry-after/linkerd.json`.
 //!
 //! `committed` and `previous_attempts_header` of the former are about streams and sent headers, not
-//! about reading a hint: they belong to the gRPC integration and are not counted here.
+//! about reading a hint: they run with the integration that sends them, over sockets, in stagger's
+//! `tests/tonic/vectors.rs`, and are not counted here.
 
 use serde::Deserialize;
 use stagger_core::hint::pushback;

@@ -1,0 +1,32 @@
+//! What all HTTP integrations share: what a reply means, which requests may be sent twice, and how.
+//!
+//! | you want | look at |
+//! | --- | --- |
+//! | a body that can be sent again | [`Replayable`], [`Replay`] |
+//! | what a reply means, with its hints | [`HttpReplies`], and [`ByChain`] or [`ByBoxedChain`] for errors |
+//! | which requests may be sent twice | [`ByMethod`] |
+//! | a key that makes a POST safe to send twice | [`IdempotencyKey`] |
+//! | to tell the server which attempt it sees | [`AttemptHeaders`] |
+//! | the connection of a failed reply back | [`Drain`] |
+//!
+//! Nothing here speaks to a server, and nothing here retries: that is for `stagger::tower` and the
+//! integrations with clients.
+
+mod attempt_headers;
+mod chain;
+mod drain;
+mod key;
+mod method;
+mod replay;
+mod replies;
+mod tape;
+
+pub use attempt_headers::AttemptHeaders;
+pub use chain::{ByBoxedChain, ByChain};
+#[cfg(feature = "tower")]
+pub(crate) use drain::poll_drain;
+pub use drain::{DRAIN_LIMIT, Drain};
+pub use key::IdempotencyKey;
+pub use method::ByMethod;
+pub use replay::{Overtaken, REPLAY_LIMIT, Replay, Replayable};
+pub use replies::HttpReplies;

@@ -1,0 +1,166 @@
+//! What was read of a body, and the body that holds the rest.
+
+use std::error::Error as StdError;
+use std::mem::size_of;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use ::http::header::{HeaderMap, HeaderName, HeaderValue};
+use bytes::{Buf, Bytes};
+use http_body::{Body, Frame};
+
+use super::replay::Overtaken;
+
+type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// A body, and a record of what was read of it.
+pub(super) struct Tape<B> {
+    /// The body. Gone when it has ended, failed or panicked.
+    rest: Option<Pin<Box<B>>>,
+    kept: Vec<Piece>,
+    /// How many bytes may still be kept.
+    room: usize,
+    /// Whether pieces were read that are not in `kept`, or never will be.
+    torn: bool,
+    /// Whether the body ended well.
+    ended: bool,
+    /// The newest attempt.
+    turn: u64,
+    /// Who waits for the body to go on.
+    waiting: Option<Waker>,
+}
+
+/// One frame, in a form that can be copied.
+#[derive(Clone)]
+pub(super) enum Piece {
+    Data(Bytes),
+    Trailers(HeaderMap),
+}
+
+impl<B: Body> Tape<B> {
+    pub(super) fn new(body: B, limit: usize) -> Self {
+        let room = match usize::try_from(body.size_hint().lower()) {
+            Ok(least) if least <= limit => limit,
+            _ => 0,
+        };
+        let rest = Some(Box::pin(body));
+        Self { rest, kept: Vec::new(), room, torn: false, ended: false, turn: 0, waiting: None }
+    }
+
+    /// Begins one more attempt, unless pieces are gone: its number, and whom to wake because it is
+    /// overtaken.
+    pub(super) fn begin(&mut self) -> Option<(u64, Option<Waker>)> {
+        self.is_whole().then(|| {
+            self.turn += 1;
+            (self.turn, self.waiting.take())
+        })
+    }
+
+    /// The piece at place `at`, for attempt `turn`.
+    pub(super) fn poll(
+        &mut self,
+        turn: u64,
+        at: usize,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Piece, BoxError>>>
+    where
+        B::Error: Into<BoxError>,
+    {
+        if let Some(piece) = self.kept.get(at) {
+            return Poll::Ready(Some(Ok(piece.clone())));
+        }
+        if turn != self.turn && !(self.ended && self.is_whole()) {
+            return Poll::Ready(Some(Err(Overtaken.into())));
+        }
+        // Taken out, so that a body that panics is not there to be read on.
+        let Some(mut rest) = self.rest.take() else { return Poll::Ready(None) };
+        match rest.as_mut().poll_frame(context) {
+            Poll::Pending => {
+                self.rest = Some(rest);
+                self.waiting = Some(context.waker().clone());
+                Poll::Pending
+            }
+            Poll::Ready(Some(Ok(frame))) => {
+                // Dropped as soon as it has nothing more to say, so that nobody needs to read on.
+                self.ended = rest.is_end_stream();
+                self.rest = (!self.ended).then_some(rest);
+                let piece = Piece::of(frame);
+                self.keep(&piece);
+                Poll::Ready(Some(Ok(piece)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.tear();
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Ready(None) => {
+                self.ended = true;
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    /// Whether there is nothing at place `at`, where all before it was read.
+    pub(super) fn is_end(&self, at: usize) -> bool {
+        self.ended && (self.torn || at >= self.kept.len())
+    }
+
+    fn keep(&mut self, piece: &Piece) {
+        match self.room.checked_sub(piece.cost()) {
+            Some(room) if !self.torn => {
+                self.room = room;
+                self.kept.push(piece.clone());
+            }
+            _ => self.tear(),
+        }
+    }
+
+    fn tear(&mut self) {
+        self.torn = true;
+        self.kept = Vec::new();
+    }
+}
+
+impl<B> Tape<B> {
+    /// Whether everything that was read is kept, and the rest can be read.
+    pub(super) const fn is_whole(&self) -> bool {
+        !self.torn && (self.ended || self.rest.is_some())
+    }
+}
+
+impl Piece {
+    fn of<D: Buf>(frame: Frame<D>) -> Self {
+        match frame.into_data() {
+            // Of `Bytes` this is a share, not a copy.
+            Ok(mut data) => Self::Data(data.copy_to_bytes(data.remaining())),
+            Err(frame) => Self::Trailers(frame.into_trailers().unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn into_frame(self) -> Frame<Bytes> {
+        match self {
+            Self::Data(data) => Frame::data(data),
+            Self::Trailers(trailers) => Frame::trailers(trailers),
+        }
+    }
+
+    /// How many bytes of the body it is.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Data(data) => data.len(),
+            Self::Trailers(_) => 0,
+        }
+    }
+
+    /// What it costs to keep. Never nothing, or the pieces of a body that comes a byte at a time
+    /// would have no bound.
+    fn cost(&self) -> usize {
+        match self {
+            Self::Data(data) => data.len().max(size_of::<Bytes>()),
+            Self::Trailers(trailers) => {
+                let line =
+                    |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+                trailers.iter().map(line).sum::<usize>().max(size_of::<Bytes>())
+            }
+        }
+    }
+}

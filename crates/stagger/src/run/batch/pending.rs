@@ -1,0 +1,144 @@
+//! The items that are still to be done, and what one round did to them.
+
+use std::cmp::max;
+
+use stagger_core::retry::Stop;
+use stagger_core::{Cause, Hint, Outcome, Verdict};
+
+use super::Batch;
+use crate::run::Report;
+use crate::run::judge::Judge;
+
+/// Items without an end, and the ends of all others.
+pub(super) struct Pending<I, T, E, J> {
+    /// Side by side, so that a round sees its items as one slice.
+    pub(super) items: Vec<I>,
+    places: Vec<usize>,
+    done: Vec<(usize, T)>,
+    refused: Vec<(usize, I, E)>,
+    rounds: u32,
+    error: Option<E>,
+    judge: J,
+    idempotent: bool,
+}
+
+/// What a round answers: an end for each of its items, in their order, or one for all of them.
+type Answers<T, E> = Result<Vec<Result<T, E>>, E>;
+
+impl<I, T, E, J: Judge<T, E>> Pending<I, T, E, J> {
+    pub(super) fn new(items: Vec<I>, judge: J, idempotent: bool) -> Self {
+        let places = (0..items.len()).collect();
+        let (done, refused) = (Vec::new(), Vec::new());
+        Self { items, places, done, refused, rounds: 0, error: None, judge, idempotent }
+    }
+
+    /// The items that the next round sends.
+    pub(super) fn begin(&mut self) -> &[I] {
+        self.rounds = self.rounds.saturating_add(1);
+        &self.items
+    }
+
+    /// What a round came to. Items that it leaves without an end stay.
+    pub(super) fn settle(&mut self, answers: Answers<T, E>) -> Outcome {
+        match answers {
+            Ok(answers) => self.settle_each(answers),
+            Err(error) => {
+                let result = Err(error);
+                let outcome = self.judge.judge(&result);
+                self.error = result.err();
+                outcome
+            }
+        }
+    }
+
+    /// The end of the batch, which is noted in `user` too, if somebody asked for it.
+    pub(super) fn end(self, report: Report, user: Option<&mut Report>) -> Batch<I, T, E> {
+        let left = self.places.into_iter().zip(self.items).collect();
+        let batch = Batch {
+            done: self.done,
+            refused: self.refused,
+            left,
+            // A batch without items made no call, and there is nothing left to do.
+            stop: report.stop().unwrap_or(Stop::Succeeded),
+            rounds: self.rounds,
+            elapsed: report.elapsed(),
+            hint: report.hint(),
+            error: self.error,
+        };
+        if let Some(user) = user {
+            *user = report;
+        }
+        batch
+    }
+
+    fn settle_each(&mut self, answers: Vec<Result<T, E>>) -> Outcome {
+        let before = self.items.len();
+        let mut answers = answers.into_iter();
+        let mut round: Option<Outcome> = None;
+        let (items, places) = (std::mem::take(&mut self.items), std::mem::take(&mut self.places));
+        for (item, place) in items.into_iter().zip(places) {
+            if let Some(left) = self.settle_one(item, place, answers.next()) {
+                round = Some(round.map_or(left, |round| worse(round, left)));
+            }
+        }
+        let Some(round) = round else { return Outcome::OK };
+        if self.items.len() < before { round.with_progress() } else { round }
+    }
+
+    /// What an item's answer came to, when the item is left.
+    fn settle_one(
+        &mut self,
+        item: I,
+        place: usize,
+        answer: Option<Result<T, E>>,
+    ) -> Option<Outcome> {
+        let outcome = answer.as_ref().map_or(UNANSWERED, |answer| self.judge.judge(answer));
+        match answer {
+            Some(Ok(value)) => {
+                self.done.push((place, value));
+                return None;
+            }
+            Some(Err(error)) if self.may_repeat(&outcome) => self.error = Some(error),
+            Some(Err(error)) => {
+                self.refused.push((place, item, error));
+                return None;
+            }
+            None => {}
+        }
+        self.items.push(item);
+        self.places.push(place);
+        Some(outcome)
+    }
+
+    fn may_repeat(&self, outcome: &Outcome) -> bool {
+        let verdict = outcome.verdict;
+        verdict.is_retryable() && (self.idempotent || verdict == Verdict::Unprocessed)
+    }
+}
+
+/// An item that the reply does not speak of may have been done.
+const UNANSWERED: Outcome = Outcome::new(Verdict::Transient);
+
+/// Two items' outcomes as one of the round: the worse verdict, and the longer hint.
+fn worse(one: Outcome, other: Outcome) -> Outcome {
+    let rank = |outcome: &Outcome| match outcome.verdict {
+        Verdict::Throttled => 2,
+        Verdict::Unprocessed => 0,
+        _ => 1,
+    };
+    let mut both = if rank(&other) > rank(&one) { other } else { one };
+    both.hint = longer(one.hint, other.hint);
+    both.cause = Cause::Reply;
+    // What one item needs does not heal the others.
+    both.remedy = None;
+    both
+}
+
+/// The hint that keeps away longer. A word never to come back is the last one.
+fn longer(one: Option<Hint>, other: Option<Hint>) -> Option<Hint> {
+    match (one, other) {
+        (Some(Hint::Never), _) | (_, Some(Hint::Never)) => Some(Hint::Never),
+        (Some(a), Some(b)) => max(a.span(), b.span()).map(Hint::AtLeast),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,146 @@
+//! What the calls of one channel share: a retrier, the service config, who says what may be repeated.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::http::Uri;
+use stagger_core::budget::BudgetPlan;
+use stagger_core::classify::CodeSet;
+use stagger_core::service_config::ServiceConfig;
+use stagger_core::{Policy, Span};
+
+use crate::tower::{EveryRequest, Idempotent};
+use crate::{LocalLedger, Retrier};
+
+/// How many bytes of a request are kept for a further attempt: what gRPC's own clients keep for a
+/// call (gRFC A6 leaves the number to them; grpc-go and the C core take 256 KiB).
+const DEFAULT_BUFFER: usize = 256 * 1024;
+
+/// The shared part of a layer and its services.
+pub(super) struct Calls<Z, L, D> {
+    pub(super) retrier: Retrier<Z, L>,
+    config: Option<Arc<ServiceConfig>>,
+    idempotent: D,
+    pub(super) buffer: usize,
+}
+
+/// How one call is made.
+pub(super) struct Rules<Z, L> {
+    pub(super) retrier: Retrier<Z, L>,
+    /// The codes that are retried, where the service config lists them.
+    pub(super) codes: Option<CodeSet>,
+    pub(super) idempotent: bool,
+    pub(super) buffer: usize,
+}
+
+impl<Z, L> Calls<Z, L, EveryRequest> {
+    pub(super) const fn new(retrier: Retrier<Z, L>) -> Self {
+        Self { retrier, config: None, idempotent: EveryRequest, buffer: DEFAULT_BUFFER }
+    }
+}
+
+impl<Z, L, D> Calls<Z, L, D> {
+    /// The same calls by the entries of a service config, with a budget for all of them.
+    pub(super) fn configured(self, config: ServiceConfig) -> Calls<Z, LocalLedger, D> {
+        let Self { retrier, config: _, idempotent, buffer } = self;
+        let shared = once(retrier.policy(), &config);
+        let ledger = Arc::new(LocalLedger::new(&shared));
+        let retrier = retrier.under(shared).with_ledger(ledger);
+        Calls { retrier, config: Some(Arc::new(config)), idempotent, buffer }
+    }
+
+    pub(super) fn idempotent<C>(self, decide: C) -> Calls<Z, L, C> {
+        let Self { retrier, config, idempotent: _, buffer } = self;
+        Calls { retrier, config, idempotent: decide, buffer }
+    }
+
+    /// How the call of this method is made, of which its caller asks to end within `asked`.
+    pub(super) fn rules(&self, uri: &Uri, asked: Option<Span>) -> Rules<Z, L>
+    where
+        Z: Clone,
+        D: Idempotent<Uri>,
+    {
+        let Self { retrier, config, idempotent, buffer } = self;
+        let shared = retrier.policy();
+        let method = config.as_ref().map(|config| config.method(uri.path()));
+        let (mut policy, codes) = match method {
+            None => (*shared, None),
+            Some(None) => (*shared, Some(CodeSet::EMPTY)),
+            Some(Some(method)) => (completed(method.policy(), shared), Some(method.codes())),
+        };
+        if let Some(asked) = asked {
+            policy = within(&policy, asked);
+        }
+        let same = policy == *shared;
+        let retrier = if same { retrier.clone() } else { retrier.clone().under(policy) };
+        Rules { retrier, codes, idempotent: idempotent.is_idempotent(uri), buffer: *buffer }
+    }
+}
+
+/// The policy of methods without an entry: one attempt.
+fn once(given: &Policy, config: &ServiceConfig) -> Policy {
+    let budget = config.throttling().map_or(BudgetPlan::Unlimited, Into::into);
+    built(given, Policy::builder().max_attempts(1).budget(budget), given.limits().deadline())
+}
+
+/// A method's policy with what a service config cannot say.
+fn completed(method: &Policy, given: &Policy) -> Policy {
+    let deadline = method.limits().deadline().or(given.limits().deadline());
+    built(given, method.to_builder(), deadline)
+}
+
+fn built(
+    given: &Policy,
+    mut builder: stagger_core::PolicyBuilder,
+    deadline: Option<Span>,
+) -> Policy {
+    let limits = given.limits();
+    builder = builder.hints(*given.hints()).wait_for_breaker(given.waits_for_breaker());
+    builder = builder.pause_when_empty(given.pauses_when_empty());
+    if let Some(limit) = deadline {
+        builder = builder.deadline(limit);
+        if limits.min_attempt_time() < limit {
+            builder = builder.min_attempt_time(limits.min_attempt_time());
+        }
+    }
+    if let Some(limit) = limits.attempt_timeout() {
+        builder = builder.attempt_timeout(limit);
+    }
+    if let Some(plan) = given.breaker().copied() {
+        builder = builder.breaker(plan);
+    }
+    // OK because each setting was valid in the policy that it comes from.
+    builder.build().unwrap_or(*given)
+}
+
+/// The same policy for a caller that waits no longer than `asked`. A caller without any time left
+/// gets the shortest there is, which ends its call before it can succeed.
+fn within(policy: &Policy, asked: Span) -> Policy {
+    let asked = asked.max(Span::from_nanos(1));
+    if policy.limits().deadline().is_some_and(|limit| limit <= asked) {
+        return *policy;
+    }
+    let mut builder = policy.to_builder().deadline(asked);
+    if policy.limits().min_attempt_time() >= asked {
+        builder = builder.min_attempt_time(Span::ZERO);
+    }
+    // OK because a shorter deadline leaves everything else as valid as it was.
+    builder.build().unwrap_or(*policy)
+}
+
+// By hand, because a ledger need not be `Clone` to be shared.
+impl<Z: Clone, L, D: Clone> Clone for Calls<Z, L, D> {
+    fn clone(&self) -> Self {
+        let Self { retrier, config, idempotent, buffer } = self;
+        let (retrier, config) = (retrier.clone(), config.clone());
+        Self { retrier, config, idempotent: idempotent.clone(), buffer: *buffer }
+    }
+}
+
+impl<Z, L, D> fmt::Debug for Calls<Z, L, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { retrier, config, .. } = self;
+        let configured = config.is_some();
+        f.debug_struct("Calls").field("retrier", retrier).field("configured", &configured).finish()
+    }
+}

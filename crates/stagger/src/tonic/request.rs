@@ -1,0 +1,238 @@
+//! The request of a call, sent as often as its attempts need it: headers, and a body that is kept.
+
+use std::collections::VecDeque;
+use std::error::Error as StdError;
+use std::fmt;
+use std::mem::size_of;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+
+use ::http::{HeaderMap, HeaderName, HeaderValue, Request, request};
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame};
+use tonic::Status;
+use tonic::body::Body;
+
+use super::timeout;
+use crate::AttemptInfo;
+
+/// How many attempts came before this one (gRFC A6, "Exposed Retry Metadata").
+const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
+
+/// A request that any number of attempts send, one after the other or at the same time.
+///
+/// The first one is never delayed: its body passes through, and what has passed is kept up to a
+/// limit. Above the limit nothing is kept, and the attempt that was ahead goes on alone. Unlike the
+/// body that only attempts one after the other send, this one is read by whichever copy is ahead: the copies of a hedged call start before it has ended.
+#[derive(Clone)]
+pub(super) struct Outgoing {
+    parts: Arc<request::Parts>,
+    log: Arc<Mutex<Log>>,
+    /// How far the attempts are told apart.
+    copies: Arc<AtomicU64>,
+}
+
+/// The body as far as it has been read from the caller.
+struct Log {
+    source: Option<Body>,
+    /// What is kept, of which the first is the frame number `base`.
+    kept: VecDeque<Part>,
+    base: usize,
+    bytes: usize,
+    room: usize,
+    keeps: bool,
+    /// Who waits for the caller, by the numbers of the copies.
+    waiting: Vec<(u64, Waker)>,
+    overtaken: Vec<u64>,
+}
+
+#[derive(Clone)]
+enum Part {
+    Data(Bytes),
+    Trailers(HeaderMap),
+}
+
+/// The body of one attempt.
+struct Copy {
+    log: Arc<Mutex<Log>>,
+    next: usize,
+    id: u64,
+}
+
+/// An attempt whose body was not kept, because another one was ahead of it.
+#[derive(Debug)]
+pub(super) struct Overtaken;
+
+impl Outgoing {
+    /// Keeps `room` bytes of the body.
+    pub(super) fn new(request: Request<Body>, room: usize) -> Self {
+        let (parts, body) = request.into_parts();
+        let log = Log {
+            source: Some(body),
+            kept: VecDeque::new(),
+            base: 0,
+            bytes: 0,
+            room,
+            keeps: true,
+            waiting: Vec::new(),
+            overtaken: Vec::new(),
+        };
+        let (parts, log) = (Arc::new(parts), Arc::new(Mutex::new(log)));
+        Self { parts, log, copies: Arc::default() }
+    }
+
+    /// The request of one attempt, and the number that tells its body from the others.
+    pub(super) fn attempt(&self, info: &AttemptInfo) -> (Request<Body>, u64) {
+        let id = self.copies.fetch_add(1, Ordering::Relaxed);
+        let mut parts = (*self.parts).clone();
+        let previous = info.number.saturating_sub(1);
+        if previous > 0 {
+            parts.headers.insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
+        }
+        if let Some(left) = info.remaining {
+            timeout::tell(&mut parts.headers, left);
+        }
+        let copy = Copy { log: Arc::clone(&self.log), next: 0, id };
+        (Request::from_parts(parts, Body::new(copy)), id)
+    }
+
+    /// Whether a further attempt could send equal bytes: nothing was let go that it would need.
+    pub(super) fn is_replayable(&self) -> bool {
+        locked(&self.log).base == 0
+    }
+
+    /// Nothing need be kept from here on.
+    pub(super) fn commit(&self) {
+        locked(&self.log).keeps = false;
+    }
+
+    /// Whether this body could not be sent to its end, because another one was ahead of it.
+    pub(super) fn is_overtaken(&self, copy: u64) -> bool {
+        locked(&self.log).overtaken.contains(&copy)
+    }
+}
+
+impl Log {
+    /// The next part for `copy`; read from the caller when no other copy has read it before.
+    fn poll(
+        &mut self,
+        copy: (&mut usize, u64),
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Part, Status>>> {
+        let (next, id) = copy;
+        loop {
+            let Some(at) = next.checked_sub(self.base) else {
+                self.overtaken.push(id);
+                return Poll::Ready(Some(Err(Status::unavailable(Overtaken.to_string()))));
+            };
+            if let Some(part) = self.kept.get(at).cloned() {
+                *next += 1;
+                if !self.keeps {
+                    self.let_go(*next);
+                }
+                return Poll::Ready(Some(Ok(part)));
+            }
+            let Some(source) = &mut self.source else { return Poll::Ready(None) };
+            let Poll::Ready(read) = Pin::new(source).poll_frame(context) else {
+                self.waiting.retain(|(waiter, _)| *waiter != id);
+                self.waiting.push((id, context.waker().clone()));
+                return Poll::Pending;
+            };
+            self.wake();
+            match read {
+                None => self.source = None,
+                Some(Ok(frame)) => self.take(frame, *next),
+                Some(Err(status)) => {
+                    self.source = None;
+                    self.let_go(*next + 1);
+                    return Poll::Ready(Some(Err(status)));
+                }
+            }
+        }
+    }
+
+    /// Keeps a frame; above the limit only for the attempt that is at `next`, which asked for it.
+    fn take(&mut self, frame: Frame<Bytes>, next: usize) {
+        let part = match frame.into_data() {
+            Ok(data) => Part::Data(data),
+            Err(frame) => Part::Trailers(frame.into_trailers().unwrap_or_default()),
+        };
+        self.bytes = self.bytes.saturating_add(part.cost());
+        if self.keeps && self.bytes > self.room {
+            self.keeps = false;
+            self.let_go(next);
+        }
+        self.kept.push_back(part);
+    }
+
+    /// Forgets the parts before `next`.
+    fn let_go(&mut self, next: usize) {
+        let gone = next.saturating_sub(self.base).min(self.kept.len());
+        self.kept.drain(..gone);
+        self.base = self.base.max(next);
+    }
+
+    fn wake(&mut self) {
+        self.waiting.drain(..).for_each(|(_, waker)| waker.wake());
+    }
+}
+
+impl Part {
+    /// What it costs to keep. Never nothing, or frames without bytes would have no bound.
+    fn cost(&self) -> usize {
+        match self {
+            Self::Data(data) => data.len().max(size_of::<Bytes>()),
+            Self::Trailers(trailers) => {
+                let lines = trailers.iter().map(|(name, value)| name.as_str().len() + value.len());
+                lines.sum::<usize>().max(size_of::<Bytes>())
+            }
+        }
+    }
+}
+
+impl HttpBody for Copy {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let Self { log, next, id } = self.get_mut();
+        let part = ready!(locked(log).poll((next, *id), context));
+        Poll::Ready(part.map(|part| {
+            part.map(|part| match part {
+                Part::Data(data) => Frame::data(data),
+                Part::Trailers(trailers) => Frame::trailers(trailers),
+            })
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let log = locked(&self.log);
+        let ended = log.source.as_ref().is_none_or(HttpBody::is_end_stream);
+        ended && self.next == log.base + log.kept.len()
+    }
+}
+
+/// The caller's body wakes whoever asked it last: when that one goes, the others ask anew.
+impl Drop for Copy {
+    fn drop(&mut self) {
+        locked(&self.log).wake();
+    }
+}
+
+impl fmt::Display for Overtaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the request is larger than what is kept of it, and another copy was ahead")
+    }
+}
+
+impl StdError for Overtaken {}
+
+/// A panic of the caller's body has left the log as it was before.
+fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
+}

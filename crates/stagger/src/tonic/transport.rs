@@ -1,0 +1,173 @@
+//! Failures below gRPC: which of them the server cannot have acted on, and which status they are.
+
+use std::error::Error as StdError;
+
+use h2::Reason;
+use stagger_core::classify::{
+    Code, CodeSet, MAX_SOURCE_DEPTH, TransportRules, classify_error, classify_grpc,
+};
+use stagger_core::{Cause, Outcome, Remedy, Verdict};
+use tonic::{ConnectError, Status, TimeoutExpired};
+
+use super::CallError;
+use super::request::Overtaken;
+use crate::Classify;
+use crate::run::TIMED_OUT;
+
+/// An attempt without a reply: its status in gRPC's terms, and what it means.
+#[derive(Clone, Copy)]
+pub(super) struct Failure {
+    pub(super) code: Code,
+    pub(super) outcome: Outcome,
+}
+
+/// The server never saw the stream, so it is sent again at once (gRFC A6, "Transparent Retries").
+const NEVER_SEEN: Failure = Failure {
+    code: Code::Unavailable,
+    outcome: Outcome::new(Verdict::Unprocessed)
+        .with_cause(Cause::Transport)
+        .with_remedy(Remedy::Transparent),
+};
+
+/// Nothing in the chain tells what happened, so nothing says that it may happen twice.
+const UNKNOWN: Failure = Failure { code: Code::Unknown, outcome: crate::run::UNKNOWN };
+
+impl Failure {
+    /// By the first error of the chain that tells; `codes` are the ones that are retried.
+    pub(super) fn of(error: &(dyn StdError + 'static), codes: Option<CodeSet>) -> Self {
+        let mut known = chain(error).filter_map(|error| Self::known(error, codes));
+        known.next().unwrap_or_else(|| Self::io(error, codes).unwrap_or(UNKNOWN))
+    }
+
+    fn known(error: &(dyn StdError + 'static), codes: Option<CodeSet>) -> Option<Self> {
+        if let Some(end) = error.downcast_ref::<CallError>() {
+            return Some(Self { code: code_of(end.status()), outcome: end.classify() });
+        }
+        if let Some(status) = error.downcast_ref::<Status>() {
+            let code = code_of(status);
+            return Some(Self { code, outcome: classify_grpc(code, codes) });
+        }
+        if error.is::<Overtaken>() {
+            let outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Transport);
+            return Some(Self { code: Code::Unavailable, outcome });
+        }
+        if error.is::<TimeoutExpired>() {
+            return Some(Self { code: Code::DeadlineExceeded, outcome: TIMED_OUT });
+        }
+        if let Some(ConnectError(cause)) = error.downcast_ref() {
+            return Some(Self::connect(&**cause));
+        }
+        if let Some(error) = error.downcast_ref::<h2::Error>() {
+            return Some(Self::stream(error, codes));
+        }
+        // Cancelled is what hyper calls a request that it has not begun to send.
+        let unsent = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled);
+        unsent.then_some(NEVER_SEEN)
+    }
+
+    /// No connection came to be. What will not heal (a name that does not exist, a bad certificate)
+    /// is permanent where the error says so.
+    fn connect(cause: &(dyn StdError + 'static)) -> Self {
+        let rules = TransportRules::default();
+        let said = classify_error(cause, &rules);
+        let outcome = match said {
+            Some(outcome) if outcome.verdict == Verdict::Permanent => outcome,
+            _ => rules.connect_failed(),
+        };
+        Self { code: Code::Unavailable, outcome }
+    }
+
+    /// A stream that was reset, or that a connection took with it.
+    fn stream(error: &h2::Error, codes: Option<CodeSet>) -> Self {
+        // A GOAWAY ends the streams above its last one only; those below it go on.
+        let above_last = error.is_go_away() && error.is_remote();
+        let refused = error.is_remote() && error.reason() == Some(Reason::REFUSED_STREAM);
+        if above_last || refused {
+            return NEVER_SEEN;
+        }
+        Self::below(error.reason().map_or(Code::Unavailable, reset), codes)
+    }
+
+    /// A connection that broke with the request on it: gRPC calls this UNAVAILABLE.
+    fn io(error: &(dyn StdError + 'static), codes: Option<CodeSet>) -> Option<Self> {
+        let is_hyper = || chain(error).any(|error| error.is::<hyper::Error>());
+        match classify_error(error, &TransportRules::default()) {
+            Some(outcome) if outcome.verdict == Verdict::Transient => {
+                Some(Self::below(Code::Unavailable, codes))
+            }
+            Some(outcome) => Some(Self { code: Code::Unavailable, outcome }),
+            None => is_hyper().then(|| Self::below(Code::Unavailable, codes)),
+        }
+    }
+
+    fn below(code: Code, codes: Option<CodeSet>) -> Self {
+        Self { code, outcome: classify_grpc(code, codes).with_cause(Cause::Transport) }
+    }
+}
+
+/// A code as the engine knows it.
+pub(super) fn code_of(status: &Status) -> Code {
+    Code::from_wire(i64::from(i32::from(status.code())))
+}
+
+/// What a reset means (gRPC over HTTP/2, "Errors").
+fn reset(reason: Reason) -> Code {
+    match reason {
+        Reason::CANCEL => Code::Cancelled,
+        Reason::REFUSED_STREAM => Code::Unavailable,
+        Reason::ENHANCE_YOUR_CALM => Code::ResourceExhausted,
+        Reason::INADEQUATE_SECURITY => Code::PermissionDenied,
+        _ => Code::Internal,
+    }
+}
+
+/// An error and those behind it.
+pub(super) fn chain<'e>(
+    error: &'e (dyn StdError + 'static),
+) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source()).take(MAX_SOURCE_DEPTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    fn verdict(error: &(dyn StdError + 'static)) -> (Code, Verdict) {
+        let failure = Failure::of(error, None);
+        (failure.code, failure.outcome.verdict)
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_is_no_reason_to_knock_again() {
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let refused = ConnectError(refused.into());
+        assert_eq!(verdict(&refused), (Code::Unavailable, Verdict::Unprocessed));
+        let denied = ConnectError(io::Error::from(io::ErrorKind::PermissionDenied).into());
+        assert_eq!(verdict(&denied), (Code::Unavailable, Verdict::Permanent));
+        let silent = ConnectError(io::Error::from(io::ErrorKind::TimedOut).into());
+        assert_eq!(verdict(&silent), (Code::Unavailable, Verdict::Unprocessed));
+    }
+
+    #[test]
+    fn our_own_reset_is_not_the_servers_refusal() {
+        let own = h2::Error::from(Reason::REFUSED_STREAM);
+        assert_eq!(verdict(&own), (Code::Unavailable, Verdict::Transient));
+        let calm = h2::Error::from(Reason::ENHANCE_YOUR_CALM);
+        assert_eq!(verdict(&calm), (Code::ResourceExhausted, Verdict::Throttled));
+    }
+
+    #[test]
+    fn a_list_without_unavailable_repeats_no_broken_connection() {
+        let broken = io::Error::from(io::ErrorKind::ConnectionReset);
+        assert_eq!(verdict(&broken), (Code::Unavailable, Verdict::Transient));
+        let listed = CodeSet::EMPTY.with(Code::Aborted);
+        assert_eq!(Failure::of(&broken, Some(listed)).outcome.verdict, Verdict::Permanent);
+    }
+
+    #[test]
+    fn an_error_that_says_nothing_is_not_repeated() {
+        assert_eq!(verdict(&std::fmt::Error), (Code::Unknown, Verdict::Permanent));
+    }
+}

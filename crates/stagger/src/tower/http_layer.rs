@@ -1,0 +1,224 @@
+//! What wraps HTTP services.
+
+use ::http::Request;
+use http_body::Body;
+use stagger_core::Remedy;
+use stagger_core::classify::is_idempotent;
+use tower_layer::Layer;
+
+use super::{HttpRequest, HttpService, Idempotent, Prepare, Refresh, StaggerLayer, Unchanged};
+use crate::http::{AttemptHeaders, ByMethod, HttpReplies, IdempotencyKey, REPLAY_LIMIT};
+use crate::{LocalLedger, Retrier};
+
+/// Makes the calls of an HTTP service under a policy; begun by [`StaggerLayer::http`].
+///
+/// A request may have any body: what goes by on the first attempt is kept up to a limit, and the
+/// service gets a [`Replay`](crate::http::Replay) of it. A call whose body went past the limit ends
+/// with its real failure and
+/// [`Stop::NotReplayable`](crate::retry::Stop::NotReplayable). A failed reply that a call ends with has
+/// the end of the call, [`Done`](crate::retry::Done), among its extensions. Each attempt's request has its
+/// [`AttemptInfo`](crate::AttemptInfo) among its extensions.
+///
+/// ```
+/// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+/// use bytes::Bytes;
+/// use http::{Request, Response, StatusCode};
+/// use http_body_util::{BodyExt, Full};
+/// use stagger::http::{IdempotencyKey, Replay};
+/// use stagger::tower::StaggerLayer;
+/// use stagger::{AttemptInfo, Policy, Retrier, TokioTime};
+/// use tower::{ServiceBuilder, ServiceExt};
+/// let layer = StaggerLayer::http(Retrier::new(Policy::default(), TokioTime))
+///     .idempotency_keys(IdempotencyKey::random);
+/// let server = async |request: Request<Replay<Full<Bytes>>>| {
+///     let attempt = request.extensions().get::<AttemptInfo>().map_or(0, |attempt| attempt.number);
+///     let order = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
+///     assert_eq!(order, "one bolt");
+///     let mut reply = Response::new(Full::new(order));
+///     if attempt < 2 { *reply.status_mut() = StatusCode::SERVICE_UNAVAILABLE }
+///     Ok::<_, std::io::Error>(reply)
+/// };
+/// let service = ServiceBuilder::new().layer(layer).service_fn(server);
+/// let order = Request::post("/orders").body(Full::new(Bytes::from("one bolt")))?;
+/// assert_eq!(service.oneshot(order).await?.status(), StatusCode::OK);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(()) }).map_err(std::io::Error::other)}
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
+/// ```
+#[derive(Debug)]
+#[must_use = "a layer does nothing until it wraps a service"]
+pub struct HttpLayer<
+    Z,
+    L = LocalLedger,
+    J = HttpReplies,
+    D = ByMethod,
+    H = Unchanged,
+    R = Unchanged,
+> {
+    retrier: Retrier<Z, L>,
+    judge: J,
+    idempotent: D,
+    settings: Settings,
+    hook: H,
+    refresh: R,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    replay_limit: usize,
+    drain_limit: u64,
+    told: AttemptHeaders,
+    key: Option<fn() -> IdempotencyKey>,
+}
+
+impl<Z, L> StaggerLayer<Z, L> {
+    /// Calls of HTTP services: replies are judged by status and headers, errors by the I/O error at
+    /// their root, and requests by method and `Idempotency-Key`.
+    pub fn http(retrier: Retrier<Z, L>) -> HttpLayer<Z, L> {
+        let settings = Settings {
+            replay_limit: REPLAY_LIMIT,
+            drain_limit: 0,
+            told: AttemptHeaders::new(),
+            key: None,
+        };
+        HttpLayer {
+            retrier,
+            judge: HttpReplies::default(),
+            idempotent: ByMethod,
+            settings,
+            hook: Unchanged,
+            refresh: Unchanged,
+        }
+    }
+}
+
+impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
+    /// Keeps up to so many bytes of a request's body. Default:
+    /// [`REPLAY_LIMIT`](crate::http::REPLAY_LIMIT).
+    pub const fn replay_limit(mut self, bytes: usize) -> Self {
+        self.settings.replay_limit = bytes;
+        self
+    }
+
+    /// Reads up to so many bytes of failed replies while the call waits, so that their connections can
+    /// be used again. Default: none.
+    ///
+    /// When the call ends during its wait, or the next attempt brings no reply, the caller gets the
+    /// head of the last one and what was left of its body.
+    pub const fn drain_replies(mut self, bytes: u64) -> Self {
+        self.settings.drain_limit = bytes;
+        self
+    }
+
+    /// Tells the server which attempt it sees. Default: nothing.
+    pub const fn attempt_headers(mut self, told: AttemptHeaders) -> Self {
+        self.settings.told = told;
+        self
+    }
+
+    /// Gives requests that could not be sent twice without it a key out of `make`, once for each call:
+    /// only for servers that know what it means. A key that the caller has set stays. Default: no keys.
+    ///
+    /// `IdempotencyKey::random`, or `|| IdempotencyKey::random().unquoted()`.
+    pub const fn idempotency_keys(mut self, make: fn() -> IdempotencyKey) -> Self {
+        self.settings.key = Some(make);
+        self
+    }
+
+    /// Has `judge` tell what a result means, replies included. Each call has a clone of it.
+    pub fn judged_by<K>(self, judge: K) -> HttpLayer<Z, L, K, D, H, R> {
+        let Self { retrier, judge: _, idempotent, settings, hook, refresh } = self;
+        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+    }
+
+    /// Has `decide` tell which requests may be sent twice. Default: [`ByMethod`].
+    pub fn idempotent<C>(self, decide: C) -> HttpLayer<Z, L, J, C, H, R> {
+        let Self { retrier, judge, idempotent: _, settings, hook, refresh } = self;
+        HttpLayer { retrier, judge, idempotent: decide, settings, hook, refresh }
+    }
+
+    /// Changes the head of each attempt's request directly before it is sent: fresh credentials, a
+    /// signature with a time. Each call has a clone of the hook.
+    pub fn per_attempt<P: Prepare>(self, hook: P) -> HttpLayer<Z, L, J, D, P, R> {
+        let Self { retrier, judge, idempotent, settings, hook: _, refresh } = self;
+        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+    }
+
+    /// The policy, and the ledger to be shared or read.
+    pub const fn retrier(&self) -> &Retrier<Z, L> {
+        &self.retrier
+    }
+
+    pub(super) fn judge(&self) -> J
+    where
+        J: Clone,
+    {
+        self.judge.clone()
+    }
+
+    /// What is kept of this request, and whether it may be sent twice.
+    pub(super) fn outgoing<B: Body>(&self, mut request: Request<B>) -> (HttpRequest<B, H, R>, bool)
+    where
+        D: Idempotent<Request<B>>,
+        H: Clone,
+        R: Clone,
+    {
+        let Settings { replay_limit, drain_limit, told, key } = self.settings;
+        if let Some(make) = key.filter(|_| !is_idempotent(request.method().as_str())) {
+            if !request.headers().contains_key(IdempotencyKey::HEADER) {
+                make().write(request.headers_mut());
+            }
+        }
+        let idempotent = self.idempotent.is_idempotent(&request);
+        let hooks = (self.hook.clone(), self.refresh.clone());
+        (HttpRequest::new(request, (replay_limit, drain_limit, told), hooks), idempotent)
+    }
+}
+
+impl<Z, L, E, D, H, R> HttpLayer<Z, L, HttpReplies<E>, D, H, R> {
+    /// Has `errors` judge the results that are no reply: [`ByBoxedChain`](crate::http::ByBoxedChain)
+    /// where tower's own layers lie below, or a judge that knows the errors of the client.
+    pub fn errors_judged_by<K>(self, errors: K) -> HttpLayer<Z, L, HttpReplies<K>, D, H, R> {
+        let Self { retrier, judge, idempotent, settings, hook, refresh } = self;
+        let judge = judge.with_errors(errors);
+        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+    }
+
+    /// After a 401, runs `refresh` and sends the request once more; a second 401 is final. The fresh
+    /// credentials get into the request by [`per_attempt`](Self::per_attempt).
+    pub fn refresh_auth<F: Refresh>(self, refresh: F) -> HttpLayer<Z, L, HttpReplies<E>, D, H, F> {
+        let Self { retrier, judge, idempotent, settings, hook, refresh: _ } = self;
+        let judge = judge.carrying_out(Remedy::RefreshAuth);
+        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+    }
+}
+
+impl<S, Z, L, J, D, H, R> Layer<S> for HttpLayer<Z, L, J, D, H, R>
+where
+    Z: Clone,
+    J: Clone,
+    D: Clone,
+    H: Clone,
+    R: Clone,
+{
+    type Service = HttpService<S, Z, L, J, D, H, R>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        HttpService::new(inner, self.clone())
+    }
+}
+
+// By hand, because a ledger need not be `Clone` to be shared.
+impl<Z: Clone, L, J: Clone, D: Clone, H: Clone, R: Clone> Clone for HttpLayer<Z, L, J, D, H, R> {
+    fn clone(&self) -> Self {
+        let Self { retrier, judge, idempotent, settings, hook, refresh } = self;
+        Self {
+            retrier: retrier.clone(),
+            judge: judge.clone(),
+            idempotent: idempotent.clone(),
+            settings: *settings,
+            hook: hook.clone(),
+            refresh: refresh.clone(),
+        }
+    }
+}

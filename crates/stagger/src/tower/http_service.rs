@@ -1,0 +1,94 @@
+//! The service for HTTP: one call for each request.
+
+use std::error::Error as StdError;
+use std::mem;
+use std::task::{Context, Poll};
+
+use ::http::{Request, Response};
+use http_body::Body;
+use stagger_core::retry::Ledger;
+use tower_service::Service;
+
+use super::{
+    HttpLayer, HttpRequest, Idempotent, Prepare, Refresh, ResponseFuture, ServiceError, Unchanged,
+};
+use crate::http::{ByMethod, HttpReplies, Replay};
+use crate::run::Owned;
+use crate::{Judge, LocalLedger, Retrier, Sleep};
+
+/// An HTTP service whose calls are made under a policy; made by [`HttpLayer`].
+///
+/// Clones share budget and breaker.
+#[derive(Debug)]
+pub struct HttpService<
+    S,
+    Z,
+    L = LocalLedger,
+    J = HttpReplies,
+    D = ByMethod,
+    H = Unchanged,
+    R = Unchanged,
+> {
+    inner: S,
+    layer: HttpLayer<Z, L, J, D, H, R>,
+}
+
+impl<S, Z, L, J, D, H, R> HttpService<S, Z, L, J, D, H, R> {
+    pub(super) const fn new(inner: S, layer: HttpLayer<Z, L, J, D, H, R>) -> Self {
+        Self { inner, layer }
+    }
+
+    /// The service that makes the attempts.
+    #[must_use]
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The policy, and the ledger to be shared or read.
+    #[must_use]
+    pub const fn retrier(&self) -> &Retrier<Z, L> {
+        self.layer.retrier()
+    }
+}
+
+impl<S, B, C, Z, L, J, D, H, R> Service<Request<B>> for HttpService<S, Z, L, J, D, H, R>
+where
+    S: Service<Request<Replay<B>>, Response = Response<C>> + Clone,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    B: Body,
+    C: Body + Unpin,
+    Z: Sleep + Clone,
+    for<'l> &'l L: Ledger,
+    J: Judge<Response<C>, S::Error> + Clone,
+    D: Idempotent<Request<B>>,
+    H: Prepare + Clone,
+    R: Refresh + Clone,
+{
+    type Response = Response<C>;
+    type Error = ServiceError;
+    type Future = ResponseFuture<S, HttpRequest<B, H, R>, J, Z, L>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ServiceError>> {
+        self.inner.poll_ready(context).map_err(ServiceError::not_ready)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // A clone may not be ready: the one that is makes the call.
+        let clone = self.inner.clone();
+        let ready = mem::replace(&mut self.inner, clone);
+        let (outgoing, idempotent) = self.layer.outgoing(request);
+        let call = Owned::new(self.layer.retrier().clone(), idempotent);
+        ResponseFuture::new(call, ready, outgoing, self.layer.judge())
+    }
+}
+
+// By hand, because a ledger need not be `Clone` to be shared.
+impl<S, Z, L, J, D, H, R> Clone for HttpService<S, Z, L, J, D, H, R>
+where
+    S: Clone,
+    HttpLayer<Z, L, J, D, H, R>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), layer: self.layer.clone() }
+    }
+}

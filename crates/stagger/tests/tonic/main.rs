@@ -1,0 +1,16 @@
+//! Calls of tonic's client, through its own transport to servers on the loopback.
+#![cfg(all(feature = "tokio", feature = "tonic"))]
+
+mod client;
+mod faults;
+mod hedging;
+mod limits;
+mod replies;
+mod requests;
+mod server;
+mod vectors;
+
+use std::error::Error as StdError;
+
+/// What a test returns.
+type Done = Result<(), Box<dyn StdError + Send + Sync>>;

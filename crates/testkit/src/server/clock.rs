@@ -1,0 +1,7 @@
+//! When a request arrived. Nothing is decided by it: tests look at it afterwards.
+
+use tokio::time::Instant;
+
+pub(super) fn stamp() -> Instant {
+    Instant::now()
+}
