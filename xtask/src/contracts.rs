@@ -22,7 +22,14 @@ checks passed of how many, or why the promise does not apply. The numbers of sec
 /// Runs every promise for every integration; false when a cell failed or is empty.
 pub(crate) fn run(format: Format, write: bool) -> Result<bool, Box<dyn Error>> {
     let mut command = cargo();
-    command.args(["run", "--quiet", "--package", "stagger-contracts"]);
+    command.args([
+        "run",
+        "--quiet",
+        "--package",
+        "stagger-contracts",
+        "--bin",
+        "stagger-contracts",
+    ]);
     if matches!(format, Format::Json) {
         command.args(["--", "--json"]);
     }

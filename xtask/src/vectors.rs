@@ -2,17 +2,28 @@
 
 use std::error::Error;
 use std::fmt;
+use std::process::Stdio;
 
 use serde::Serialize;
 use stagger_testkit::vectors::{Deliberate, Suite, run_all};
 
 use crate::format::Format;
+use crate::workspace::cargo;
 
 /// Runs every vector file; false when a row failed or a file held none.
 pub(crate) fn run(format: Format) -> Result<bool, Box<dyn Error>> {
-    let suites = run_all();
+    let mut suites = run_all();
+    suites.extend(over_sockets()?);
     format.show(&suites.iter().map(Row::new).collect::<Vec<_>>(), &Table(&suites))?;
     Ok(!suites.is_empty() && suites.iter().all(is_good))
+}
+
+/// The suites that need a client and a server; built apart, so that the chores need neither.
+fn over_sockets() -> Result<Vec<Suite>, Box<dyn Error>> {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "stagger-contracts", "--bin", "gcs-retry"]);
+    let output = command.stderr(Stdio::inherit()).output()?;
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// Every row of a suite passed, or was answered otherwise on purpose.

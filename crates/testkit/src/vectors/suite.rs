@@ -1,9 +1,9 @@
 //! What one vector file came to.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What one vector file came to.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Suite {
     /// The file below `vectors/`, with the list inside it when the file holds several.
     pub suite: String,
@@ -14,12 +14,12 @@ pub struct Suite {
     /// Rows that we answer otherwise, or not at all, on purpose.
     pub deliberate: Vec<Deliberate>,
     /// Rows answered otherwise by mistake: always empty on a good day.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
 }
 
 /// A row that we answer otherwise, or not at all, on purpose.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Deliberate {
     /// The row, as the file writes it.
     pub row: String,
