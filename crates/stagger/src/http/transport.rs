@@ -47,13 +47,20 @@ fn is_cut(error: &hyper::Error) -> bool {
 
 fn of_h2(error: &h2::Error) -> Option<Outcome> {
     let reason = error.reason()?;
-    let refused = error.is_reset() && reason == h2::Reason::REFUSED_STREAM;
-    // h2 fails with a GOAWAY of NO_ERROR only the streams above its last one.
-    let above = error.is_go_away() && reason == h2::Reason::NO_ERROR;
-    if error.is_remote() && (refused || above) {
+    if is_refused(error) {
         return Some(transport(Verdict::Unprocessed).with_remedy(Remedy::Transparent));
     }
-    Some(transport(Verdict::Transient))
+    Some(transport(match reason {
+        h2::Reason::ENHANCE_YOUR_CALM => Verdict::Throttled,
+        _ => Verdict::Transient,
+    }))
+}
+
+/// Whether the server refused this stream, or left it out by a GOAWAY: h2 fails with the GOAWAY only
+/// the streams above its last one. Our own reset says nothing of the kind.
+pub(crate) fn is_refused(error: &h2::Error) -> bool {
+    let refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    error.is_remote() && (refused || error.is_go_away())
 }
 
 fn transport(verdict: Verdict) -> Outcome {

@@ -3,16 +3,17 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use ::reqwest::{Request, Response};
+use ::reqwest::{Method, Request, Response};
 use stagger_core::breaker::Destination;
+use stagger_core::classify::is_idempotent;
 use stagger_core::{Remedy, Verdict};
 
 use super::judge::BySend;
 use super::kept::Kept;
 use super::reply::{buffer, read_ahead};
 use super::{CallOptions, Options, SendError};
-use crate::http::{ByMethod, HttpReplies};
-use crate::{AttemptInfo, Clock, Error, Ledgers, LocalLedger, Policy, Report, Retrier, TokioTime};
+use crate::http::{ByMethod, HttpReplies, IdempotencyKey};
+use crate::{AttemptInfo, Clock, Error, Ledgers, Policy, Report, Retrier, TokioTime};
 
 /// A policy, what its calls remember for each destination, and how requests are made.
 #[derive(Clone, Debug)]
@@ -32,7 +33,13 @@ impl Engine {
         if options.fresh.is_some() {
             replies = replies.carrying_out(Remedy::FreshConnection);
         }
-        let retrier = Retrier::new(policy, TokioTime);
+        let mut retrier = Retrier::new(policy, TokioTime);
+        if let Some(ledger) = &options.ledger {
+            retrier = retrier.with_ledger(Arc::clone(ledger));
+        }
+        if let Some(name) = options.name {
+            retrier = retrier.named(name);
+        }
         Self { retrier, ledgers: Ledgers::new(&policy), options: Arc::new(options), replies }
     }
 
@@ -56,13 +63,15 @@ impl Engine {
         S: Fn(Request, Option<Remedy>) -> Fut,
         Fut: Future<Output = Result<Response, SendError>>,
     {
-        if let Some(key) = &call.key {
+        let key = call.key.or_else(|| self.new_key(request.method()));
+        if let Some(key) = key {
             key.write(request.headers_mut());
         }
         let idempotent = call.idempotent || ByMethod.allows(request.method(), request.headers());
         let retrier = self.retrier(&request, call.policy);
         let kept = Arc::new(Kept::new(request, self.options.replay_limit));
-        let judge = BySend { replies: self.replies, kept: Arc::clone(&kept) };
+        let options = Arc::clone(&self.options);
+        let judge = BySend { replies: self.replies, options, kept: Arc::clone(&kept) };
         let run = retrier.call().judged_by(judge).idempotent(idempotent).report(report);
         let (kept, send) = (&kept, &send);
         run.run_with(|attempt| async move {
@@ -73,16 +82,21 @@ impl Engine {
         .await
     }
 
+    /// A key for a request that could not be sent twice without one.
+    fn new_key(&self, method: &Method) -> Option<IdempotencyKey> {
+        let make = self.options.key.filter(|_| !is_idempotent(method.as_str()))?;
+        Some(make())
+    }
+
     /// The retrier of this destination.
-    fn retrier(
-        &self,
-        request: &Request,
-        policy: Option<Policy>,
-    ) -> Retrier<TokioTime, LocalLedger> {
+    fn retrier(&self, request: &Request, policy: Option<Policy>) -> Retrier<TokioTime> {
         let retrier = match policy {
-            Some(policy) => Retrier::new(policy, TokioTime),
+            Some(policy) => self.retrier.clone().under(policy),
             None => self.retrier.clone(),
         };
+        if self.options.ledger.is_some() {
+            return retrier;
+        }
         // A URL without a host fails in reqwest, before anybody is called.
         match Destination::of_url(request.url().as_str()) {
             Ok(destination) => {

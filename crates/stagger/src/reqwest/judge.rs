@@ -1,14 +1,16 @@
 //! What the result of an attempt means.
 
 use std::error::Error as StdError;
+use std::io;
 use std::sync::Arc;
 
 use ::reqwest::Response;
-use stagger_core::classify::TransportRules;
+use stagger_core::classify::{MAX_SOURCE_DEPTH, TransportRules};
 use stagger_core::{Cause, Outcome, Verdict};
 
-use super::SendError;
 use super::kept::Kept;
+use super::reply::KnownBody;
+use super::{Options, SendError};
 use crate::Judge;
 use crate::http::{HttpReplies, classify_transport};
 use crate::run::UNKNOWN;
@@ -17,14 +19,15 @@ use crate::run::UNKNOWN;
 #[derive(Debug)]
 pub(super) struct BySend {
     pub(super) replies: HttpReplies,
+    pub(super) options: Arc<Options>,
     pub(super) kept: Arc<Kept>,
 }
 
 impl Judge<Response, SendError> for BySend {
     fn judge(&mut self, result: &Result<Response, SendError>) -> Outcome {
         let mut outcome = match result {
-            Ok(reply) => self.replies.reply(reply.status(), reply.headers()),
-            Err(SendError::Reqwest(error)) => of_reqwest(error),
+            Ok(reply) => self.of_reply(reply),
+            Err(SendError::Reqwest(error)) => of_reqwest(error, &self.options.transport),
             Err(error) => classify_transport(error).unwrap_or(UNKNOWN),
         };
         outcome.replayable &= self.kept.is_replayable();
@@ -32,18 +35,30 @@ impl Judge<Response, SendError> for BySend {
     }
 }
 
-fn of_reqwest(error: &::reqwest::Error) -> Outcome {
+impl BySend {
+    /// The provider knows best, where it knows anything.
+    fn of_reply(&self, reply: &Response) -> Outcome {
+        let known = reply.extensions().get::<KnownBody>();
+        let said = self
+            .options
+            .provider
+            .as_ref()
+            .zip(known)
+            .and_then(|(judge, KnownBody(body))| judge(reply.status(), reply.headers(), body));
+        said.unwrap_or_else(|| self.replies.reply(reply.status(), reply.headers()))
+    }
+}
+
+fn of_reqwest(error: &::reqwest::Error, rules: &TransportRules) -> Outcome {
     if error.is_builder() || error.is_redirect() {
         return UNKNOWN;
     }
     if error.is_dns() {
-        return if is_temporary(error) { connect_failed() } else { UNKNOWN };
+        return if is_temporary(error) { rules.connect_failed() } else { UNKNOWN };
     }
     let known = classify_transport(error);
     if error.is_connect() {
-        // A handshake that failed on a certificate is permanent; the request was never sent.
-        let permanent = known.filter(|outcome| outcome.verdict == Verdict::Permanent);
-        return permanent.unwrap_or_else(connect_failed);
+        return of_connect(error, known, rules);
     }
     if error.is_timeout() {
         return Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
@@ -51,8 +66,29 @@ fn of_reqwest(error: &::reqwest::Error) -> Outcome {
     known.unwrap_or(UNKNOWN)
 }
 
-fn connect_failed() -> Outcome {
-    TransportRules::default().connect_failed()
+/// No connection came to be, so the request was never sent.
+fn of_connect(error: &::reqwest::Error, known: Option<Outcome>, rules: &TransportRules) -> Outcome {
+    match known {
+        // TLS libraries report what they refuse as invalid data.
+        _ if has_kind(error, io::ErrorKind::InvalidData) => rules.bad_certificate(),
+        Some(outcome) if outcome.verdict == Verdict::Permanent => outcome,
+        _ => rules.connect_failed(),
+    }
+}
+
+/// Whether an I/O error of this kind is in the chain.
+fn has_kind(error: &(dyn StdError + 'static), kind: io::ErrorKind) -> bool {
+    std::iter::successors(Some(error), |error| behind(*error))
+        .take(MAX_SOURCE_DEPTH)
+        .any(|error| error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == kind))
+}
+
+/// The next error of the chain. An I/O error's `source` skips the error that it wraps itself.
+fn behind<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdError + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => error.source(),
+    }
 }
 
 /// Whether the resolver says `EAI_AGAIN`. The standard library keeps only its text.

@@ -5,12 +5,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
+use ::http::{HeaderMap, StatusCode};
 use ::reqwest::Request;
+use stagger_core::Outcome;
+use stagger_core::classify::TransportRules;
 
 use crate::http::{AttemptHeaders, HttpReplies, IdempotencyKey, REPLAY_LIMIT};
-use crate::{AttemptInfo, Policy, Report};
+use crate::{AttemptInfo, LocalLedger, Policy, Report};
 
 type Prepare = dyn Fn(&mut Request, &AttemptInfo) + Send + Sync;
+type Provider = dyn Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync;
 type Refresh = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 /// What holds for all calls.
@@ -18,6 +22,11 @@ type Refresh = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Syn
 #[must_use = "options do nothing until a client has them"]
 pub struct Options {
     pub(super) replies: HttpReplies,
+    pub(super) provider: Option<Arc<Provider>>,
+    pub(super) transport: TransportRules,
+    pub(super) key: Option<fn() -> IdempotencyKey>,
+    pub(super) ledger: Option<Arc<LocalLedger>>,
+    pub(super) name: Option<&'static str>,
     pub(super) told: AttemptHeaders,
     pub(super) replay_limit: usize,
     pub(super) prepare: Option<Arc<Prepare>>,
@@ -34,14 +43,61 @@ impl Default for Options {
 impl Options {
     /// The defaults of this module's table.
     pub fn new() -> Self {
-        let (replies, told) = (HttpReplies::default(), AttemptHeaders::new());
-        let (prepare, refresh) = (None, None);
-        Self { replies, told, replay_limit: REPLAY_LIMIT, prepare, refresh, fresh: None }
+        Self {
+            replies: HttpReplies::default(),
+            provider: None,
+            transport: TransportRules::default(),
+            key: None,
+            ledger: None,
+            name: None,
+            told: AttemptHeaders::new(),
+            replay_limit: REPLAY_LIMIT,
+            prepare: None,
+            refresh: None,
+            fresh: None,
+        }
     }
 
     /// Judges replies by `replies`: rules and hints of a provider.
     pub fn replies(mut self, replies: HttpReplies) -> Self {
         self.replies = replies;
+        self
+    }
+
+    /// Has `judge` tell what a failed reply means, by its status, its headers and up to 64 KiB of its
+    /// body; `None` leaves it to the rules. For providers that say two things by one status, such as
+    /// 429 for a full minute and 429 for an empty account.
+    pub fn provider(
+        mut self,
+        judge: impl Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync + 'static,
+    ) -> Self {
+        self.provider = Some(Arc::new(judge));
+        self
+    }
+
+    /// Judges connections that never came to be, and certificates, by `rules`.
+    pub const fn transport_rules(mut self, rules: TransportRules) -> Self {
+        self.transport = rules;
+        self
+    }
+
+    /// Gives requests that could not be sent twice without it a key out of `make`, once for each call:
+    /// only for servers that know what it means. A key that the caller has set stays. Default: no keys.
+    pub const fn idempotency_keys(mut self, make: fn() -> IdempotencyKey) -> Self {
+        self.key = Some(make);
+        self
+    }
+
+    /// Has all calls share `ledger`, for a client of one destination that is also called by other
+    /// ways. Default: one ledger for each scheme, host and port.
+    pub fn ledger(mut self, ledger: Arc<LocalLedger>) -> Self {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// Names the destination in events and metrics; see [`Retrier::named`](crate::Retrier::named).
+    pub const fn named(mut self, destination: &'static str) -> Self {
+        self.name = Some(destination);
         self
     }
 

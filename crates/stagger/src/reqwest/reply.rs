@@ -17,6 +17,10 @@ use crate::{Sleep, Span, TokioTime};
 /// How long a failed reply may take to be read: then a new connection is cheaper.
 const DRAIN_TIME: Span = Span::from_millis(100);
 
+/// What was read of a reply's body, for whoever judges it.
+#[derive(Clone, Debug)]
+pub(super) struct KnownBody(pub(super) Bytes);
+
 /// Reads the whole reply, at most `limit` bytes.
 pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, SendError> {
     let (parts, mut body) = take_apart(reply);
@@ -38,7 +42,7 @@ pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, Se
 /// Reads a failed reply, so that its connection is free for the next attempt while the call waits.
 /// What was read is still in the reply, for the caller who gets it.
 pub(super) async fn read_ahead(reply: Response) -> Response {
-    let (parts, rest) = take_apart(reply);
+    let (mut parts, rest) = take_apart(reply);
     let mut ahead = Ahead { read: VecDeque::new(), rest };
     if ahead.rest.size_hint().lower() <= DRAIN_LIMIT {
         let mut left = DRAIN_LIMIT;
@@ -49,6 +53,7 @@ pub(super) async fn read_ahead(reply: Response) -> Response {
         })
         .await;
     }
+    parts.extensions.insert(ahead.known());
     Response::from(::http::Response::from_parts(parts, Body::wrap(ahead)))
 }
 
@@ -70,6 +75,19 @@ struct Ahead {
 }
 
 impl Ahead {
+    /// The bytes that were read.
+    fn known(&self) -> KnownBody {
+        let frames = self.read.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
+        KnownBody(
+            frames
+                .fold(BytesMut::new(), |mut known, bytes| {
+                    known.extend_from_slice(bytes);
+                    known
+                })
+                .freeze(),
+        )
+    }
+
     /// Ready when there is nothing more to read, or nothing `left` to read.
     fn poll_read(&mut self, left: &mut u64, context: &mut Context<'_>) -> Poll<()> {
         while *left > 0 {

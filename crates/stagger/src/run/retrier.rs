@@ -80,7 +80,7 @@ impl<Z, L> Retrier<Z, L> {
     }
 
     /// Calls of the same kind and with the same ledger under another policy.
-    #[cfg(feature = "tonic")]
+    #[cfg(any(feature = "reqwest", feature = "tonic"))]
     #[must_use]
     pub(crate) fn under(mut self, policy: Policy) -> Self {
         let mut plan = Plan::new(policy);
