@@ -19,6 +19,7 @@
 
 mod blanks;
 mod decimal;
+mod go_duration;
 mod headers;
 #[cfg(feature = "http-date")]
 mod http_date;
@@ -27,6 +28,7 @@ mod pushback;
 mod ratelimit;
 mod reset;
 mod retry_after;
+mod rfc3339;
 pub mod structured;
 mod wall;
 

@@ -1,6 +1,6 @@
 //! `x-ratelimit-reset` and its kin: no standard, so each provider's meaning is named.
 
-use super::{WallTime, blanks, decimal};
+use super::{WallTime, blanks, decimal, go_duration, rfc3339};
 use crate::Span;
 
 /// What the number in a reset header means.
@@ -8,7 +8,8 @@ use crate::Span;
 #[non_exhaustive]
 pub enum ResetMeaning {
     /// Told from the number: 13 digits are milliseconds since the epoch, 10 digits are seconds
-    /// since the epoch (a date from 2001 to 2286), anything else is seconds from now.
+    /// since the epoch (a date from 2001 to 2286), anything else is seconds from now. What is no
+    /// number may be a duration as Go prints it (`6m0s`, `20ms`), or a date of RFC 3339.
     #[default]
     Auto,
     /// Seconds from now.
@@ -51,6 +52,12 @@ impl ResetHeader {
         Self::new("x-ratelimit-reset-after", "x-ratelimit-remaining", ResetMeaning::DeltaSeconds),
         Self::new("x-ratelimit-reset", "x-ratelimit-remaining", ResetMeaning::Auto),
         Self::new("x-rate-limit-reset", "x-rate-limit-remaining", ResetMeaning::Auto),
+        Self::new(
+            "x-ratelimit-reset-requests",
+            "x-ratelimit-remaining-requests",
+            ResetMeaning::Auto,
+        ),
+        Self::new("x-ratelimit-reset-tokens", "x-ratelimit-remaining-tokens", ResetMeaning::Auto),
     ];
 
     const fn new(reset: &'static str, remaining: &'static str, meaning: ResetMeaning) -> Self {
@@ -58,7 +65,8 @@ impl ResetHeader {
     }
 }
 
-/// Reads a reset header's value: digits, or digits with a fraction.
+/// Reads a reset header's value: digits, or digits with a fraction; by [`ResetMeaning::Auto`] also a
+/// duration or a date.
 ///
 /// A date that has passed is [`Span::ZERO`]; a date without `now`, and anything that is no number,
 /// is no hint.
@@ -70,6 +78,8 @@ impl ResetHeader {
 /// assert_eq!(auto(b"60"), Some(Span::from_secs(60)));
 /// assert_eq!(auto(b"1771404540"), Some(Span::from_secs(60)));
 /// assert_eq!(auto(b"1771404540000"), Some(Span::from_secs(60)));
+/// assert_eq!(auto(b"1m0s"), Some(Span::from_secs(60)));
+/// assert_eq!(auto(b"2026-02-18T08:49:00Z"), Some(Span::from_secs(60)));
 /// ```
 #[must_use]
 pub fn rate_limit_reset(
@@ -83,7 +93,9 @@ pub fn rate_limit_reset(
         Some(now?.until(WallTime::from_unix(since_epoch)))
     };
     match meaning {
-        ResetMeaning::Auto => rate_limit_reset(value, told_from(value), now),
+        ResetMeaning::Auto => rate_limit_reset(value, told_from(value), now)
+            .or_else(|| go_duration::span(value))
+            .or_else(|| Some(now?.until(rfc3339::wall_time(value)?))),
         ResetMeaning::DeltaSeconds => decimal::span(value, decimal::SECONDS),
         ResetMeaning::DeltaMillis => decimal::span(value, decimal::MILLIS),
         ResetMeaning::EpochSeconds => from_epoch(decimal::SECONDS),

@@ -34,6 +34,11 @@ impl WallTime {
         Self(since_epoch.as_nanos() as i128)
     }
 
+    /// The instant `span` later.
+    pub(super) fn plus(self, span: Span) -> Self {
+        Self(self.0.saturating_add(span.as_nanos().into()))
+    }
+
     /// Whole seconds since the epoch, rounded down.
     #[must_use]
     pub fn unix_secs(self) -> i64 {
