@@ -27,13 +27,8 @@ enum Name {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// What the engine costs: nanoseconds, allocations and bytes.
-    Bench {
-        #[arg(value_enum)]
-        what: bench::What,
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-    },
+    /// What the engine costs, or the library beside its peers: nanoseconds, allocations and bytes.
+    Bench(bench::Bench),
     /// Lints the engine and its shell with each feature alone, and with none.
     Features,
 }
@@ -44,7 +39,7 @@ impl Chore {
         match self.name {
             Name::Tidy { format } => tidy::run(format),
             Name::Vectors { format } => vectors::run(format),
-            Name::Bench { what, format } => bench::run(what, format),
+            Name::Bench(bench) => bench::run(&bench),
             Name::Features => features::run(),
         }
     }
