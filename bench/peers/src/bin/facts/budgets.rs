@@ -25,7 +25,7 @@ pub(crate) fn facts() -> Result<(), Box<dyn Error>> {
         .build()?;
     (0..100).for_each(|_| tokens.deposit());
     let theirs = (0..1000).filter(|_| tokens.try_withdraw()).count();
-    let input = "default budget, no time passes, 100 first attempts: retries granted";
+    let input = "no time passes, no tokens at the start, 100 first attempts: retries granted";
     let ledger = LocalLedger::new(&Policy::default());
     fact(input, "tower-resilience-retry", theirs, granted(&ledger, 100));
     Ok(())

@@ -28,7 +28,7 @@ impl Effort {
     pub(crate) fn of(quick: bool) -> Self {
         match quick {
             true => Self { rounds: 5, operations: 2_000 },
-            false => Self { rounds: 11, operations: 200_000 },
+            false => Self { rounds: 7, operations: 50_000 },
         }
     }
 }
