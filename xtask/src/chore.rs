@@ -27,13 +27,8 @@ enum Name {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// What the engine costs: nanoseconds, allocations and bytes.
-    Bench {
-        #[arg(value_enum)]
-        what: bench::What,
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-    },
+    /// What the engine costs, or the library beside its peers: nanoseconds, allocations and bytes.
+    Bench(bench::Bench),
     /// What every integration promises, over real sockets. Exit 1 on a failed or an empty cell.
     Contracts {
         #[arg(long, value_enum, default_value_t)]
@@ -52,7 +47,7 @@ impl Chore {
         match self.name {
             Name::Tidy { format } => tidy::run(format),
             Name::Vectors { format } => vectors::run(format),
-            Name::Bench { what, format } => bench::run(what, format),
+            Name::Bench(bench) => bench::run(&bench),
             Name::Contracts { format, write } => contracts::run(format, write),
             Name::Features => features::run(),
         }

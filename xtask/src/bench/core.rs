@@ -9,7 +9,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::format::{Format, note};
@@ -18,16 +17,8 @@ use crate::workspace::{Workspace, cargo};
 /// How the bench target marks the lines that are meant for this chore.
 const MARK: &str = "stagger-bench ";
 
-/// Which crate to measure.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum What {
-    /// The engine, `stagger-core`.
-    Core,
-}
-
 /// Measures and shows; false when the target measured nothing.
-pub(crate) fn run(what: What, format: Format) -> Result<bool, Box<dyn Error>> {
-    let What::Core = what;
+pub(crate) fn run(format: Format) -> Result<bool, Box<dyn Error>> {
     let timings = Workspace::load()?.target_directory.join("criterion");
     note("measuring; a few seconds a row");
     let out = cargo()

@@ -1,0 +1,105 @@
+//! One backoff delay.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use stagger::{Backoff, Span};
+use tokio::runtime::Runtime;
+use tower::retry::backoff::{Backoff as _, MakeBackoff};
+use tower_resilience_retry::IntervalFunction;
+
+use crate::group::{Effort, Group, Row};
+use crate::services;
+
+/// Draws from one generator or iterator, one delay after the other.
+macro_rules! drawn {
+    ($state:expr, |$s:ident| $draw:expr) => {{
+        let state = Mutex::new($state);
+        move |n| {
+            let mut guard = state.lock().expect("one thread measures");
+            let $s = &mut *guard;
+            for _ in 0..n {
+                let _ = black_box($draw);
+            }
+        }
+    }};
+}
+
+pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+    let _inside = tokio.enter();
+    let (base, cap) = (Duration::from_millis(100), Duration::from_secs(60));
+    let rule = Backoff::exponential(Span::from_millis(100), Span::from_secs(60))?;
+    let gax = google_cloud_gax::exponential_backoff::ExponentialBackoff::default();
+    let failed = google_cloud_gax::retry_state::RetryState::new(true).set_attempt_count(4_u32);
+    let resilience =
+        tower_resilience_retry::ExponentialRandomBackoff::new(base, 0.5)?.max_interval(cap);
+    let policies = retry_policies::policies::ExponentialBackoff::builder()
+        .jitter(retry_policies::Jitter::Full)
+        .build_with_max_retries(10);
+    Ok(Group::new("one delay", drawn!(0_u64, |x| *x += 1))
+        .case(
+            "stagger",
+            "",
+            drawn!(fastrand::Rng::with_seed(1), |rng| {
+                let mut words = || rng.u64(..);
+                black_box(&rule).delay(black_box(4), Span::ZERO, &mut words)
+            }),
+        )
+        .case("backon", "", {
+            use backon::BackoffBuilder;
+            let all =
+                backon::ExponentialBuilder::default().with_jitter().without_max_times().build();
+            drawn!(all, |delays| delays.next())
+        })
+        .case("tokio-retry", "", {
+            use tokio_retry::strategy::{ExponentialBackoff, jitter};
+            let all = ExponentialBackoff::from_millis(2).factor(50).max_delay(cap).map(jitter);
+            drawn!(all, |delays| delays.next())
+        })
+        .case("tokio-retry2", "", {
+            use tokio_retry2::strategy::{ExponentialBackoff, jitter};
+            let all = ExponentialBackoff::from_millis(2).factor(50).max_delay(cap).map(jitter);
+            drawn!(all, |delays| delays.next())
+        })
+        .case("backoff", "", {
+            use backoff::backoff::Backoff;
+            let all = backoff::ExponentialBackoff { max_elapsed_time: None, ..Default::default() };
+            drawn!(all, |delays| delays.next_backoff())
+        })
+        .case("retry", "", {
+            use retry::delay::{Exponential, jitter};
+            drawn!(Exponential::from_millis_with_factor(100, 1.0).map(jitter), |delays| delays
+                .next())
+        })
+        .case(
+            "retry-policies",
+            "",
+            drawn!(policies, |rule| {
+                retry_policies::RetryPolicy::should_retry(rule, SystemTime::UNIX_EPOCH, 4)
+            }),
+        )
+        .case(
+            "tower",
+            "makes the timer",
+            drawn!(services::maker()?.make_backoff(), |delays| {
+                drop(black_box(delays.next_backoff()))
+            }),
+        )
+        .case(
+            "failsafe",
+            "",
+            drawn!(failsafe::backoff::equal_jittered(Duration::from_secs(1), cap), |delays| delays
+                .next()),
+        )
+        .case(
+            "google-cloud-gax",
+            "",
+            drawn!(gax, |rule| {
+                google_cloud_gax::backoff_policy::BackoffPolicy::on_failure(rule, &failed)
+            }),
+        )
+        .case("tower-resilience-retry", "", drawn!(resilience, |rule| rule.next_interval(4)))
+        .rows(effort))
+}
