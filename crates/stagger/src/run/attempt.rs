@@ -17,3 +17,9 @@ pub struct AttemptInfo {
     /// The change that this attempt must make, because the last outcome asked for it.
     pub remedy: Option<Remedy>,
 }
+
+#[cfg(feature = "tower")]
+impl AttemptInfo {
+    /// A first attempt without limits.
+    pub(crate) const FIRST: Self = Self { number: 1, timeout: None, remaining: None, remedy: None };
+}
