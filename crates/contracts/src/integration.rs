@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use stagger::{LocalLedger, Policy};
 
-use crate::{Ask, Async, Blocking, End, Hedged, TowerClone, TowerHttp};
+use crate::{
+    Ask, Async, Blocking, End, Hedged, ReqwestClient, ReqwestMiddleware, TowerClone, TowerHttp,
+};
 
 /// A call under way.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -35,5 +37,7 @@ pub fn all() -> Vec<Box<dyn Integration>> {
         Box::new(Hedged),
         Box::new(TowerClone),
         Box::new(TowerHttp),
+        Box::new(ReqwestClient),
+        Box::new(ReqwestMiddleware),
     ]
 }
