@@ -14,6 +14,7 @@ mod integration;
 mod promise;
 mod promises;
 mod reqwest;
+mod tonic;
 mod tower;
 
 pub use asynch::{Async, Hedged};
@@ -26,4 +27,5 @@ pub use integration::{Integration, Later, all};
 pub use promise::Promise;
 pub use promises::PROMISES;
 pub use reqwest::{ReqwestClient, ReqwestMiddleware};
+pub use tonic::Tonic;
 pub use tower::{TowerClone, TowerHttp};
