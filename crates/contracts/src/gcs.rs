@@ -1,19 +1,21 @@
 //! Google's conformance suite for retries of Cloud Storage, over real sockets.
 //!
-//! Every case is run with every method. The server plays the instructions; the client is the async
-//! executor, told what a user would tell it: the request's method decides what is idempotent, and a
-//! precondition, or Google's own list of operations that always are, is the caller's word.
+//! Every case is run with every method. The server plays the instructions; the client is reqwest's
+//! under a policy, told what a user would tell it: the request's method decides what is idempotent,
+//! and a precondition, or Google's own list of operations that always are, is the caller's word.
+
+use std::sync::Arc;
 
 use http::Method;
 use serde::Deserialize;
-use stagger::http::HttpReplies;
-use stagger::{Retrier, TokioTime};
+use stagger::LocalLedger;
+use stagger::reqwest::CallOptions;
 use stagger_testkit::server::{Reaction, Script, Server};
 use stagger_testkit::vectors::Suite;
 
 use crate::Ask;
-use crate::hyper::Pool;
 use crate::promise::quick;
+use crate::reqwest::{client, send};
 
 const FILE: &str = include_str!("../../../vectors/gcs-retry/retry_tests.json");
 /// POSTs that Google lists as always idempotent.
@@ -82,14 +84,12 @@ pub async fn gcs_retry() -> Suite {
 async fn run(test: &Test, case: &Case, operation: &Operation) -> bool {
     let server = Server::start(script(case)).await;
     let policy = quick().max_attempts(4).build().expect("the policy is a constant");
-    let retrier = Retrier::new(policy, TokioTime);
-    let pool = Pool::new();
+    let client = client(policy, Arc::new(LocalLedger::new(&policy)));
     let word = test.precondition_provided || ALWAYS.contains(&operation.name.as_str());
     for ask in asks(operation, &server, test.precondition_provided) {
-        let run = retrier.call().judged_by(HttpReplies::default());
-        let run = run.idempotent(word || ask.is_idempotent());
-        let result = run.run(|| async { pool.clone().send(ask.request()?).await }).await;
-        if !result.is_ok_and(|reply| reply.status().is_success()) {
+        let call = if word { CallOptions::new().idempotent() } else { CallOptions::new() };
+        let end = send(&client, &ask, call).await;
+        if !end.result.is_ok_and(|reply| reply.status().is_success()) {
             return false;
         }
     }

@@ -6,8 +6,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use stagger::{LocalLedger, Policy};
+use stagger_testkit::server::Reaction;
 
-use crate::{Ask, Async, Blocking, End, Hedged, TowerClone, TowerHttp};
+use crate::{
+    Ask, Async, Blocking, End, Hedged, ReqwestClient, ReqwestMiddleware, Tonic, TowerClone,
+    TowerHttp,
+};
 
 /// A call under way.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -17,12 +21,22 @@ pub trait Integration: fmt::Debug + Send + Sync {
     /// Its name in the grid.
     fn name(&self) -> &'static str;
 
-    /// Makes calls one after the other with one client, under this policy and this ledger.
+    /// Makes calls one after the other, each by a clone of one client, under this policy and this ledger.
     fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>>;
 
     /// Why a promise does not apply; `None` when it does.
     fn waives(&self, _promise: &str) -> Option<&'static str> {
         None
+    }
+
+    /// How its protocol says what HTTP says by this status, and why; `None` when it cannot.
+    fn failure(&self, status: u16, why: &'static str) -> Option<Reaction> {
+        Some(Reaction::status(status).body(why))
+    }
+
+    /// How its protocol says that a call went well.
+    fn success(&self) -> Reaction {
+        Reaction::ok("fine")
     }
 }
 
@@ -35,5 +49,8 @@ pub fn all() -> Vec<Box<dyn Integration>> {
         Box::new(Hedged),
         Box::new(TowerClone),
         Box::new(TowerHttp),
+        Box::new(ReqwestClient),
+        Box::new(ReqwestMiddleware),
+        Box::new(Tonic),
     ]
 }

@@ -13,6 +13,8 @@ mod hyper;
 mod integration;
 mod promise;
 mod promises;
+mod reqwest;
+mod tonic;
 mod tower;
 
 pub use asynch::{Async, Hedged};
@@ -24,4 +26,6 @@ pub use grid::{Grid, Row, grid};
 pub use integration::{Integration, Later, all};
 pub use promise::Promise;
 pub use promises::PROMISES;
+pub use reqwest::{ReqwestClient, ReqwestMiddleware};
+pub use tonic::Tonic;
 pub use tower::{TowerClone, TowerHttp};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use stagger::budget::BudgetPlan;
 use stagger::{Backoff, Jitter, LocalLedger, Policy, PolicyBuilder, Span};
+use stagger_testkit::server::Reaction;
 
 use crate::{Ask, Checks, End, Integration, Later};
 
@@ -41,9 +42,31 @@ impl Bench<'_> {
         &self,
         policy: Policy,
         ledger: Arc<LocalLedger>,
-        ask: Ask,
+        asks: Vec<Ask>,
     ) -> Later<Vec<End>> {
-        self.0.calls(policy, ledger, vec![ask])
+        self.0.calls(policy, ledger, asks)
+    }
+
+    /// What the server says by this status, in the protocol of the integration; a status that has no
+    /// likeness there is said in HTTP.
+    pub fn failure(&self, status: u16) -> Reaction {
+        self.failure_because(status, "")
+    }
+
+    /// The same with a reason for people.
+    pub fn failure_because(&self, status: u16, why: &'static str) -> Reaction {
+        self.0.failure(status, why).unwrap_or_else(|| Reaction::status(status).body(why))
+    }
+
+    /// Those of the statuses that the protocol can say.
+    pub fn sayable(&self, statuses: &[u16]) -> Vec<u16> {
+        let can = |status: &u16| self.0.failure(*status, "").is_some();
+        statuses.iter().copied().filter(can).collect()
+    }
+
+    /// What the server says when a call goes well.
+    pub fn success(&self) -> Reaction {
+        self.0.success()
     }
 }
 

@@ -8,7 +8,7 @@ use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::retry::Stop;
 use stagger::{Clock, LocalLedger, Policy, PolicyBuilder, Span, StdTime};
-use stagger_testkit::server::{Reaction, Refusal, Script, Server};
+use stagger_testkit::server::{Ending, Reaction, Refusal, Script, Server};
 
 use crate::promise::{Bench, quick, steady};
 use crate::{Ask, Checks, End, Promise};
@@ -27,6 +27,7 @@ macro_rules! promises {
 promises! {
     "3" "transient reply is retried" transient_is_retried,
     "3" "reset is retried" reset_is_retried,
+    "3" "body that breaks off is retried" broken_body_is_retried,
     "3" "permanent reply is not retried" permanent_is_not_retried,
     "3" "POST that was read is not repeated" post_read_is_not_repeated,
     "3" "POST that was not processed is repeated" post_unprocessed_is_repeated,
@@ -35,6 +36,7 @@ promises! {
     "4" "hint too long stops at once" hint_too_long_stops,
     "5" "no wait before a deadline that it would pass" no_last_sleep,
     "5" "time limit ends a hanging attempt" time_limit_ends_a_hang,
+    "5" "time limit ends a body that stalls" time_limit_ends_a_stall,
     "5" "last reply comes back unchanged" last_reply_is_unchanged,
     "5" "last error comes with reason and attempts" last_error_is_told,
     "5" "dropped call leaves the ledger level" drop_is_neutral,
@@ -46,8 +48,8 @@ promises! {
 
 async fn transient_is_retried(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    for status in [408, 500, 502, 503, 504, 429] {
-        let server = serve([Reaction::status(status), Reaction::status(status), fine()]).await;
+    for status in bench.sayable(&[408, 500, 502, 503, 504, 429]) {
+        let server = serve([bench.failure(status), bench.failure(status), bench.success()]).await;
         let end = bench.call(plan(quick()), get(&server)).await;
         checks.equal(&format!("status after {status}"), &end.status(), &Some(200));
         checks.equal("attempts", &server.taken(), &3);
@@ -57,19 +59,23 @@ async fn transient_is_retried(bench: &Bench<'_>) -> Checks {
 
 async fn reset_is_retried(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    for reaction in [Reaction::reset(), Reaction::ok("abcdef").cut(2).ending(RESET)] {
-        let server = serve([reaction, fine()]).await;
-        let end = bench.call(plan(quick()), get(&server)).await;
-        checks.equal("status", &end.status(), &Some(200));
-        checks.equal("attempts", &server.taken(), &2);
+    second_succeeds(&mut checks, bench, plan(quick()), Reaction::reset()).await;
+    checks
+}
+
+async fn broken_body_is_retried(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let broken = Reaction::ok("abcdef").cut(2);
+    for reaction in [broken.clone(), broken.ending(Ending::Reset)] {
+        second_succeeds(&mut checks, bench, plan(quick()), reaction).await;
     }
     checks
 }
 
 async fn permanent_is_not_retried(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    for status in [400, 401, 403, 404, 409, 410, 501] {
-        let server = serve([Reaction::status(status), fine()]).await;
+    for status in bench.sayable(&[400, 401, 403, 404, 409, 410, 501]) {
+        let server = serve([bench.failure(status), bench.success()]).await;
         let end = bench.call(plan(quick()), get(&server)).await;
         checks.equal("status", &end.status(), &Some(status));
         checks.equal("attempts", &server.taken(), &1);
@@ -79,8 +85,8 @@ async fn permanent_is_not_retried(bench: &Bench<'_>) -> Checks {
 
 async fn post_read_is_not_repeated(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    for reaction in [Reaction::status(503), Reaction::reset(), Reaction::close()] {
-        let server = serve([reaction, fine()]).await;
+    for reaction in [bench.failure(503), Reaction::reset(), Reaction::close()] {
+        let server = serve([reaction, bench.success()]).await;
         let ask = Ask::new(Method::POST, server.url("/")).with_body("pay");
         bench.call(plan(quick()), ask).await;
         checks.equal("attempts", &server.taken(), &1);
@@ -100,7 +106,7 @@ async fn post_unprocessed_is_repeated(bench: &Bench<'_>) -> Checks {
 
 async fn equal_bytes(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let server = serve([Reaction::status(503), Reaction::reset(), fine()]).await;
+    let server = serve([bench.failure(503), Reaction::reset(), bench.success()]).await;
     let ask = Ask::new(Method::PUT, server.url("/")).with_body("the same bytes");
     bench.call(plan(quick()), ask).await;
     let bodies: Vec<_> = server.seen().into_iter().map(|seen| seen.body).collect();
@@ -111,8 +117,8 @@ async fn equal_bytes(bench: &Bench<'_>) -> Checks {
 async fn hint_is_a_lower_bound(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let hint = Duration::from_millis(40);
-    let busy = Reaction::status(429).header("retry-after-ms", "40");
-    let server = serve([busy.clone(), busy, fine()]).await;
+    let busy = bench.failure(429).header("retry-after-ms", "40");
+    let server = serve([busy.clone(), busy, bench.success()]).await;
     bench.call(plan(quick()), get(&server)).await;
     let at: Vec<_> = server.seen().into_iter().map(|seen| seen.at).collect();
     checks.equal("attempts", &at.len(), &3);
@@ -123,7 +129,7 @@ async fn hint_is_a_lower_bound(bench: &Bench<'_>) -> Checks {
 
 async fn hint_too_long_stops(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let server = serve([Reaction::status(503).header("retry-after", "3600"), fine()]).await;
+    let server = serve([bench.failure(503).header("retry-after", "3600"), bench.success()]).await;
     let end = bench.call(plan(quick()), get(&server)).await;
     checks.equal("status", &end.status(), &Some(503));
     checks.equal("attempts", &server.taken(), &1);
@@ -135,7 +141,7 @@ async fn no_last_sleep(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     // A wait of an hour would be noticed.
     let policy = plan(steady(Span::from_secs(3600)).deadline(Span::from_secs(60)));
-    let server = serve([Reaction::status(503), fine()]).await;
+    let server = serve([bench.failure(503), bench.success()]).await;
     let end = bench.call(policy, get(&server)).await;
     checks.equal("attempts", &server.taken(), &1);
     told(&mut checks, &end, Stop::DeadlineExceeded);
@@ -144,19 +150,20 @@ async fn no_last_sleep(bench: &Bench<'_>) -> Checks {
 
 async fn time_limit_ends_a_hang(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let policy = plan(quick().attempt_timeout(Span::from_millis(250)));
-    for reaction in [Reaction::hang(), Reaction::ok("abc").stall(1)] {
-        let server = serve([reaction, fine()]).await;
-        let end = bench.call(policy, get(&server)).await;
-        checks.equal("status", &end.status(), &Some(200));
-        checks.equal("attempts", &server.taken(), &2);
-    }
+    second_succeeds(&mut checks, bench, limited(), Reaction::hang()).await;
+    checks
+}
+
+async fn time_limit_ends_a_stall(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let stalled = Reaction::ok("abc").stall(1);
+    second_succeeds(&mut checks, bench, limited(), stalled).await;
     checks
 }
 
 async fn last_reply_is_unchanged(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let reaction = Reaction::status(503).header("k", "v").body("why");
+    let reaction = bench.failure_because(503, "why").header("k", "v");
     let server = Server::start(Script::always(reaction)).await;
     let end = bench.call(plan(quick()), get(&server)).await;
     checks.equal("attempts", &server.taken(), &3);
@@ -188,7 +195,7 @@ async fn drop_is_neutral(bench: &Bench<'_>) -> Checks {
     let ledger = Arc::new(LocalLedger::new(&policy));
     let before = ledger.stats(StdTime.now());
     let server = serve([Reaction::hang()]).await;
-    let call = bench.with_ledger(policy, Arc::clone(&ledger), get(&server));
+    let call = bench.with_ledger(policy, Arc::clone(&ledger), vec![get(&server)]);
     tokio::select! {
         _ = call => checks.holds("a hanging call ended by itself", false),
         () = server.until_taken(1) => {}
@@ -201,8 +208,8 @@ async fn drop_is_neutral(bench: &Bench<'_>) -> Checks {
 
 async fn connection_is_reused(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let busy = Reaction::status(503).body("a reason of some length");
-    let server = serve([busy.clone(), busy, fine()]).await;
+    let busy = bench.failure_because(503, "a reason of some length");
+    let server = serve([busy.clone(), busy, bench.success()]).await;
     let end = bench.call(plan(quick()), get(&server)).await;
     checks.equal("status", &end.status(), &Some(200));
     checks.equal("connections", &server.connections(), &1);
@@ -212,13 +219,13 @@ async fn connection_is_reused(bench: &Bench<'_>) -> Checks {
 async fn empty_budget_stops(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().budget(tokens()));
-    let server = Server::start(Script::always(Reaction::status(500))).await;
+    let server = Server::start(Script::always(bench.failure(503))).await;
     let ends = bench.calls(policy, vec![get(&server); CALLERS]).await;
     // Two tokens, one a retry.
     checks.equal("attempts", &server.taken(), &(CALLERS + 2));
     for end in ends.iter().skip(2) {
         told(&mut checks, end, Stop::BudgetEmpty);
-        checks.equal("status", &end.status(), &Some(500));
+        checks.equal("status", &end.status(), &Some(503));
     }
     checks
 }
@@ -226,7 +233,7 @@ async fn empty_budget_stops(bench: &Bench<'_>) -> Checks {
 async fn open_breaker_uses_no_network(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().max_attempts(1).breaker(breaker()));
-    let server = Server::start(Script::always(Reaction::status(500))).await;
+    let server = Server::start(Script::always(bench.failure(503))).await;
     let ends = bench.calls(policy, vec![get(&server); 4]).await;
     checks.equal("requests", &server.taken(), &2);
     for end in ends.iter().skip(2) {
@@ -240,8 +247,8 @@ async fn open_breaker_refunds(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().budget(tokens()).breaker(breaker()));
     let ledger = Arc::new(LocalLedger::new(&policy));
-    let server = Server::start(Script::always(Reaction::status(500))).await;
-    bench.with_ledger(policy, Arc::clone(&ledger), get(&server)).await;
+    let server = Server::start(Script::always(bench.failure(503))).await;
+    bench.with_ledger(policy, Arc::clone(&ledger), vec![get(&server)]).await;
     let stats = ledger.stats(StdTime.now());
     checks.equal("requests", &server.taken(), &2);
     checks.equal("grants and refunds", &(stats.grants, stats.refunds), &(2, 1));
@@ -250,14 +257,9 @@ async fn open_breaker_refunds(bench: &Bench<'_>) -> Checks {
 
 /// Enough to find a budget that never empties.
 const CALLERS: usize = 8;
-const RESET: stagger_testkit::server::Ending = stagger_testkit::server::Ending::Reset;
 
 async fn serve(reactions: impl IntoIterator<Item = Reaction>) -> Server {
     Server::start(Script::of(reactions)).await
-}
-
-fn fine() -> Reaction {
-    Reaction::ok("fine")
 }
 
 fn get(server: &Server) -> Ask {
@@ -266,6 +268,19 @@ fn get(server: &Server) -> Ask {
 
 fn plan(policy: PolicyBuilder) -> Policy {
     policy.build().expect("the policies of the promises are constants")
+}
+
+/// Attempts of a quarter of a second.
+fn limited() -> Policy {
+    plan(quick().attempt_timeout(Span::from_millis(250)))
+}
+
+/// Checks that a call whose first attempt meets `first` makes a second one, which succeeds.
+async fn second_succeeds(checks: &mut Checks, bench: &Bench<'_>, policy: Policy, first: Reaction) {
+    let server = serve([first, bench.success()]).await;
+    let end = bench.call(policy, get(&server)).await;
+    checks.equal("status", &end.status(), &Some(200));
+    checks.equal("attempts", &server.taken(), &2);
 }
 
 /// Two tokens, one a retry.

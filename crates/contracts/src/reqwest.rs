@@ -1,0 +1,107 @@
+//! reqwest: the client, and the middleware.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::{Extensions, Response};
+use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
+use stagger::reqwest::{CallOptions, Client, Options, StaggerMiddleware, client_builder};
+use stagger::{LocalLedger, Policy, Report};
+
+use crate::{Ask, End, Integration, Later};
+
+/// reqwest's client under a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct ReqwestClient;
+
+/// The policy as a middleware of reqwest-middleware.
+#[derive(Clone, Copy, Debug)]
+pub struct ReqwestMiddleware;
+
+/// More than every body that a promise is about, in bytes.
+const LARGEST: usize = 1 << 20;
+
+impl Integration for ReqwestClient {
+    fn name(&self) -> &'static str {
+        "reqwest client"
+    }
+
+    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+        Box::pin(async move {
+            let client = client(policy, ledger);
+            let mut ends = Vec::new();
+            for ask in asks {
+                ends.push(send(&client.clone(), &ask, CallOptions::new()).await);
+            }
+            ends
+        })
+    }
+}
+
+impl Integration for ReqwestMiddleware {
+    fn name(&self) -> &'static str {
+        "reqwest middleware"
+    }
+
+    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+        Box::pin(async move {
+            let options = Options::new().ledger(ledger);
+            let stagger = StaggerMiddleware::with_options(policy, options);
+            let client = ClientBuilder::new(inner()).with(stagger).build();
+            let mut ends = Vec::new();
+            for ask in asks {
+                ends.push(send_through(&client.clone(), &ask).await);
+            }
+            ends
+        })
+    }
+}
+
+/// The client under this policy and this ledger.
+pub(crate) fn client(policy: Policy, ledger: Arc<LocalLedger>) -> Client {
+    Client::with_options(inner(), policy, Options::new().ledger(ledger))
+}
+
+/// One call, its reply read within the attempt.
+pub(crate) async fn send(client: &Client, ask: &Ask, call: CallOptions) -> End {
+    let report = Arc::default();
+    let call = call.buffered(LARGEST).report(Arc::clone(&report));
+    end(client.execute_with(request(ask), call).await, &report).await
+}
+
+async fn send_through(client: &ClientWithMiddleware, ask: &Ask) -> End {
+    let report = Arc::default();
+    let mut extensions = Extensions::new();
+    extensions.insert(CallOptions::new().buffered(LARGEST).report(Arc::clone(&report)));
+    end(client.execute_with_extensions(request(ask), &mut extensions).await, &report).await
+}
+
+fn inner() -> reqwest::Client {
+    // OK because an error says that a provider is there already.
+    _ = rustls::crypto::ring::default_provider().install_default();
+    client_builder().no_proxy().build().expect("the settings are constants")
+}
+
+fn request(ask: &Ask) -> reqwest::Request {
+    let request = ask.request().expect("the addresses are those of our servers");
+    let request = request.map(|_| ask.body.clone());
+    request.try_into().expect("the addresses are those of our servers")
+}
+
+async fn end<E: Error>(result: Result<reqwest::Response, E>, report: &Mutex<Report>) -> End {
+    let result = match result {
+        Ok(reply) => whole(reply).await.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let report = report.lock().unwrap_or_else(PoisonError::into_inner);
+    End { result, stop: report.stop(), attempts: Some(report.attempts()) }
+}
+
+async fn whole(mut reply: reqwest::Response) -> reqwest::Result<Response<Bytes>> {
+    let mut head = Response::new(());
+    *head.status_mut() = reply.status();
+    std::mem::swap(head.headers_mut(), reply.headers_mut());
+    let body = reply.bytes().await?;
+    Ok(head.map(|()| body))
+}
