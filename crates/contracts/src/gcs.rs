@@ -87,7 +87,7 @@ async fn run(test: &Test, case: &Case, operation: &Operation) -> bool {
     let client = client(policy, Arc::new(LocalLedger::new(&policy)));
     let word = test.precondition_provided || ALWAYS.contains(&operation.name.as_str());
     for ask in asks(operation, &server, test.precondition_provided) {
-        let call = if word { CallOptions::new().idempotent() } else { CallOptions::new() };
+        let call = if word { CallOptions::new().idempotent(true) } else { CallOptions::new() };
         let end = send(&client, &ask, call).await;
         if !end.result.is_ok_and(|reply| reply.status().is_success()) {
             return false;

@@ -1,6 +1,6 @@
 //! A client whose requests are calls under a policy.
 
-use ::reqwest::{Request, Response};
+use ::reqwest::{IntoUrl, Method, Request, RequestBuilder, Response};
 
 use super::engine::Engine;
 use super::{CallOptions, Options, SendError};
@@ -18,8 +18,7 @@ pub fn client_builder() -> ::reqwest::ClientBuilder {
 /// use stagger::reqwest::{Client, client_builder};
 /// # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Client::new(client_builder().build()?, Policy::default());
-/// let request = client.inner().get("https://example.com/orders/7").build()?;
-/// let reply = client.execute(request).await?;
+/// let reply = client.send(client.get("https://example.com/orders/7")).await?;
 /// assert!(reply.status().is_success());
 /// # Ok(()) }
 /// ```
@@ -52,6 +51,43 @@ impl Client {
     #[must_use]
     pub const fn ledgers(&self) -> &Ledgers {
         self.engine.ledgers()
+    }
+
+    /// Begins a GET request, for [`send`](Self::send).
+    pub fn get(&self, url: impl IntoUrl) -> RequestBuilder {
+        self.inner.get(url)
+    }
+
+    /// Begins a POST request, for [`send`](Self::send).
+    pub fn post(&self, url: impl IntoUrl) -> RequestBuilder {
+        self.inner.post(url)
+    }
+
+    /// Begins a PUT request, for [`send`](Self::send).
+    pub fn put(&self, url: impl IntoUrl) -> RequestBuilder {
+        self.inner.put(url)
+    }
+
+    /// Begins a DELETE request, for [`send`](Self::send).
+    pub fn delete(&self, url: impl IntoUrl) -> RequestBuilder {
+        self.inner.delete(url)
+    }
+
+    /// Begins a request, for [`send`](Self::send).
+    pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
+        self.inner.request(method, url)
+    }
+
+    /// Makes the call that `request` describes.
+    ///
+    /// # Errors
+    /// As for [`execute`](Self::execute); also what the builder found wrong, such as a URL: then the
+    /// call is permanent, and nothing is sent.
+    pub async fn send(&self, request: RequestBuilder) -> Result<Response, Error<SendError>> {
+        match request.build() {
+            Ok(request) => self.execute(request).await,
+            Err(error) => self.engine.refuse(error).await,
+        }
     }
 
     /// Makes the call. The last reply is returned as it is, whatever its status.

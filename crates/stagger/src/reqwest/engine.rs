@@ -1,6 +1,6 @@
 //! Runs one call, for the client and for the middleware.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::sync::Arc;
 
 use ::reqwest::{Method, Request, Response};
@@ -13,6 +13,7 @@ use super::kept::Kept;
 use super::reply::{buffer, read_ahead};
 use super::{CallOptions, Options, SendError};
 use crate::http::{ByMethod, HttpReplies, IdempotencyKey};
+use crate::run::UNKNOWN;
 use crate::{AttemptInfo, Clock, Error, Ledgers, Policy, Report, Retrier, TokioTime};
 
 /// A policy, what its calls remember for each destination, and how requests are made.
@@ -67,7 +68,8 @@ impl Engine {
         if let Some(key) = key {
             key.write(request.headers_mut());
         }
-        let idempotent = call.idempotent || ByMethod.allows(request.method(), request.headers());
+        let by_rule = ByMethod.allows(request.method(), request.headers());
+        let idempotent = call.idempotent.unwrap_or(by_rule);
         let retrier = self.retrier(&request, call.policy);
         let kept = Arc::new(Kept::new(request, self.options.replay_limit));
         let options = Arc::clone(&self.options);
@@ -80,6 +82,17 @@ impl Engine {
             self.read(reply, call.buffered).await
         })
         .await
+    }
+
+    /// Ends a call whose request could not be built, and of which nobody hears.
+    pub(super) async fn refuse(
+        &self,
+        error: ::reqwest::Error,
+    ) -> Result<Response, Error<SendError>> {
+        let mut error = Some(error);
+        let run = self.retrier.classify(|_: &SendError| UNKNOWN);
+        run.run(|| ready(Err(error.take().map_or(SendError::NotReplayable, SendError::Reqwest))))
+            .await
     }
 
     /// A key for a request that could not be sent twice without one.

@@ -1,5 +1,20 @@
 //! reqwest's requests under a policy: [`Client`], and a middleware for reqwest-middleware.
 //!
+//! ```no_run
+//! use stagger::Policy;
+//! use stagger::reqwest::{CallOptions, Client, client_builder};
+//! # async fn order() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::new(client_builder().build()?, Policy::interactive()?);
+//! let stock = client.send(client.get("https://stock.example/bolts")).await?.error_for_status()?;
+//! # let _ = stock;
+//! // The body is part of the attempt, and the caller's word makes a POST safe to send twice.
+//! let options = CallOptions::new().buffered(1 << 20).idempotent(true);
+//! let order = client.post("https://stock.example/find").body("bolts").build()?;
+//! let found = client.execute_with(order, options).await?.text().await?;
+//! # let _ = found;
+//! # Ok(()) }
+//! ```
+//!
 //! | question | answer |
 //! | --- | --- |
 //! | what is retried? | 408, 429, 500, 502-504, 520-524, 529, and failures of the transport that may heal |
