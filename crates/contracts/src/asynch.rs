@@ -30,6 +30,7 @@ impl Integration for Async {
             let (pool, mut ends) = (Pool::new(), Vec::new());
             for ask in asks {
                 let mut report = Report::default();
+                let retrier = retrier.clone();
                 let run = retrier.call().judged_by(HttpReplies::default());
                 let run = run.idempotent(ask.is_idempotent()).report(&mut report);
                 let result = run.run(|| async { pool.clone().send(ask.request()?).await }).await;
@@ -37,6 +38,10 @@ impl Integration for Async {
             }
             ends
         })
+    }
+
+    fn waives(&self, promise: &str) -> Option<&'static str> {
+        by_closure(promise)
     }
 }
 
@@ -51,6 +56,7 @@ impl Integration for Hedged {
             let (pool, mut ends) = (Pool::new(), Vec::new());
             for ask in asks {
                 let mut report = Report::default();
+                let retrier = retrier.clone();
                 let run = retrier.call().judged_by(HttpReplies::default());
                 let run = run.idempotent(ask.is_idempotent()).report(&mut report);
                 let result =
@@ -59,6 +65,23 @@ impl Integration for Hedged {
             }
             ends
         })
+    }
+
+    fn waives(&self, promise: &str) -> Option<&'static str> {
+        by_closure(promise)
+    }
+}
+
+/// What a closure that makes the request leaves to its author.
+pub(crate) fn by_closure(promise: &str) -> Option<&'static str> {
+    match promise {
+        "idempotency key is the same on every attempt" => {
+            Some("the closure writes the headers of each attempt")
+        }
+        "body that cannot be sent again is said so" => {
+            Some("the closure makes the body of each attempt")
+        }
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use stagger::http::HttpReplies;
 use stagger::{AttemptInfo, LocalLedger, Policy, Report, Retrier, StdTime};
 use ureq::Agent;
 
-use crate::asynch::end;
+use crate::asynch::{by_closure, end};
 use crate::{Ask, End, Integration, Later};
 
 /// The blocking executor, with ureq.
@@ -23,25 +23,42 @@ impl Integration for Blocking {
     }
 
     fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+        let work = move || calls(policy, ledger, asks);
+        Box::pin(async { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
+    }
+
+    /// On the thread of the outer call, which is a blocking one.
+    fn nested(&self, policy: Policy, ledger: Arc<LocalLedger>, ask: Ask) -> Later<Vec<End>> {
         let work = move || {
-            let retrier = Retrier::new(policy, StdTime).with_ledger(ledger);
-            let agent = Agent::from(Agent::config_builder().http_status_as_error(false).build());
-            let call = |ask: Ask| {
-                let mut report = Report::default();
-                let run = retrier.call().judged_by(HttpReplies::default());
-                let run = run.idempotent(ask.is_idempotent()).report(&mut report);
-                let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
-                end(result, &report)
-            };
-            asks.into_iter().map(call).collect()
+            let outer = Retrier::new(Policy::default(), StdTime);
+            let inner = || calls(policy, Arc::clone(&ledger), vec![ask.clone()]);
+            outer.call().run_blocking(|| Ok::<_, io::Error>(inner())).unwrap_or_default()
         };
         Box::pin(async { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
     }
 
     fn waives(&self, promise: &str) -> Option<&'static str> {
-        (promise == "dropped call leaves the ledger level")
-            .then_some("a blocking call cannot be dropped; Cancel ends it")
+        match promise {
+            "dropped call leaves the ledger level" => {
+                Some("a blocking call cannot be dropped; Cancel ends it")
+            }
+            _ => by_closure(promise),
+        }
     }
+}
+
+fn calls(policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Vec<End> {
+    let retrier = Retrier::new(policy, StdTime).with_ledger(ledger);
+    let agent = Agent::from(Agent::config_builder().http_status_as_error(false).build());
+    let call = |ask: Ask| {
+        let mut report = Report::default();
+        let retrier = retrier.clone();
+        let run = retrier.call().judged_by(HttpReplies::default());
+        let run = run.idempotent(ask.is_idempotent()).report(&mut report);
+        let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
+        end(result, &report)
+    };
+    asks.into_iter().map(call).collect()
 }
 
 fn send(agent: &Agent, ask: &Ask, info: AttemptInfo) -> io::Result<Response<Bytes>> {

@@ -16,19 +16,37 @@ pub struct Ask {
     pub url: String,
     /// Its body, the same for every attempt.
     pub body: Bytes,
+    /// Whether the integration shall give it an idempotency key.
+    pub keyed: bool,
+    /// Whether its body comes as a stream, which can be read only once.
+    pub streamed: bool,
 }
 
 impl Ask {
     /// A call of `url` by `method`, without a body.
     #[must_use]
     pub fn new(method: Method, url: impl Into<String>) -> Self {
-        Self { method, url: url.into(), body: Bytes::new() }
+        Self { method, url: url.into(), body: Bytes::new(), keyed: false, streamed: false }
     }
 
     /// The same with a body.
     #[must_use]
     pub fn with_body(mut self, body: &'static str) -> Self {
         self.body = Bytes::from_static(body.as_bytes());
+        self
+    }
+
+    /// The same with an idempotency key of its own.
+    #[must_use]
+    pub const fn with_key(mut self) -> Self {
+        self.keyed = true;
+        self
+    }
+
+    /// The same with so many bytes as a stream.
+    #[must_use]
+    pub fn with_stream(mut self, bytes: usize) -> Self {
+        (self.body, self.streamed) = (vec![b'x'; bytes].into(), true);
         self
     }
 

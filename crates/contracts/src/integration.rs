@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use stagger::{LocalLedger, Policy};
+use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use stagger_testkit::server::Reaction;
 
 use crate::{
@@ -23,6 +24,21 @@ pub trait Integration: fmt::Debug + Send + Sync {
 
     /// Makes calls one after the other, each by a clone of one client, under this policy and this ledger.
     fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>>;
+
+    /// Makes a call inside an attempt of another call, which is an async one.
+    fn nested(&self, policy: Policy, ledger: Arc<LocalLedger>, ask: Ask) -> Later<Vec<End>> {
+        let mut inner = Some(self.calls(policy, ledger, vec![ask]));
+        Box::pin(async move {
+            let outer = Retrier::new(Policy::default(), TokioTime);
+            let run = outer.call().run(|| {
+                let inner = inner.take();
+                async {
+                    inner.ok_or(io::ErrorKind::Other)?.await.pop().ok_or(io::Error::other("no end"))
+                }
+            });
+            run.await.into_iter().collect()
+        })
+    }
 
     /// Why a promise does not apply; `None` when it does.
     fn waives(&self, _promise: &str) -> Option<&'static str> {

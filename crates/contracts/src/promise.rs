@@ -47,6 +47,11 @@ impl Bench<'_> {
         self.0.calls(policy, ledger, asks)
     }
 
+    /// A call inside an attempt of another call.
+    pub async fn nested(&self, policy: Policy, ask: Ask) -> Option<End> {
+        self.0.nested(policy, Arc::new(LocalLedger::new(&policy)), ask).await.pop()
+    }
+
     /// What the server says by this status, in the protocol of the integration; a status that has no
     /// likeness there is said in HTTP.
     pub fn failure(&self, status: u16) -> Reaction {

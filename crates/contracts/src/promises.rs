@@ -8,7 +8,7 @@ use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::retry::Stop;
 use stagger::{Clock, LocalLedger, Policy, PolicyBuilder, Span, StdTime};
-use stagger_testkit::server::{Ending, Reaction, Refusal, Script, Server};
+use stagger_testkit::server::{Ending, Reaction, Refusal, Script, Seen, Server};
 
 use crate::promise::{Bench, quick, steady};
 use crate::{Ask, Checks, End, Promise};
@@ -32,6 +32,8 @@ promises! {
     "3" "POST that was read is not repeated" post_read_is_not_repeated,
     "3" "POST that was not processed is repeated" post_unprocessed_is_repeated,
     "3" "every attempt carries equal bytes" equal_bytes,
+    "3" "idempotency key is the same on every attempt" key_is_stable,
+    "3" "body that cannot be sent again is said so" lost_body_is_told,
     "4" "hint is a lower bound" hint_is_a_lower_bound,
     "4" "hint too long stops at once" hint_too_long_stops,
     "5" "no wait before a deadline that it would pass" no_last_sleep,
@@ -41,6 +43,8 @@ promises! {
     "5" "last error comes with reason and attempts" last_error_is_told,
     "5" "dropped call leaves the ledger level" drop_is_neutral,
     "5" "connection is used again after a failed reply" connection_is_reused,
+    "5" "call inside an attempt makes one attempt" nested_call_does_not_multiply,
+    "6" "clones share one ledger" clones_share,
     "6" "empty budget stops callers that fail for ever" empty_budget_stops,
     "7" "open breaker uses no network" open_breaker_uses_no_network,
     "7" "open breaker gives the token back" open_breaker_refunds,
@@ -111,6 +115,31 @@ async fn equal_bytes(bench: &Bench<'_>) -> Checks {
     bench.call(plan(quick()), ask).await;
     let bodies: Vec<_> = server.seen().into_iter().map(|seen| seen.body).collect();
     checks.equal("bodies", &bodies, &vec!["the same bytes".into(); 3]);
+    checks
+}
+
+async fn key_is_stable(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let server = serve([bench.failure(503), Reaction::reset(), bench.success()]).await;
+    let ask = Ask::new(Method::POST, server.url("/")).with_body("pay").with_key();
+    let end = bench.call(plan(quick()), ask).await;
+    checks.equal("status", &end.status(), &Some(200));
+    let key = |seen: &Seen| seen.headers.get("idempotency-key").cloned();
+    let keys: Vec<_> = server.seen().iter().map(key).collect();
+    checks.equal("attempts", &keys.len(), &3);
+    let same = keys.iter().all(|key| key.is_some() && *key == keys[0]);
+    checks.holds("all have one key", same);
+    checks
+}
+
+async fn lost_body_is_told(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let server = serve([Reaction::reset(), bench.success()]).await;
+    let ask = Ask::new(Method::PUT, server.url("/")).with_stream(MUCH);
+    let end = bench.call(plan(quick()), ask).await;
+    checks.equal("stop", &end.stop, &Some(Stop::NotReplayable));
+    checks.equal("attempts", &end.attempts, &Some(1));
+    checks.equal("requests", &server.taken(), &1);
     checks
 }
 
@@ -216,6 +245,27 @@ async fn connection_is_reused(bench: &Bench<'_>) -> Checks {
     checks
 }
 
+async fn nested_call_does_not_multiply(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let server = serve([bench.failure(503), bench.success()]).await;
+    let end = bench.nested(plan(quick()), get(&server)).await;
+    checks.equal("status", &end.and_then(|end| end.status()), &Some(503));
+    checks.equal("attempts", &server.taken(), &1);
+    checks
+}
+
+async fn clones_share(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let policy = plan(quick().budget(tokens()));
+    let ledger = Arc::new(LocalLedger::new(&policy));
+    let server = Server::start(Script::always(bench.failure(503))).await;
+    bench.with_ledger(policy, Arc::clone(&ledger), vec![get(&server); CALLERS]).await;
+    let stats = ledger.stats(StdTime.now());
+    checks.equal("attempts", &server.taken(), &(CALLERS + 2));
+    checks.equal("grants", &stats.grants, &2);
+    checks
+}
+
 async fn empty_budget_stops(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().budget(tokens()));
@@ -257,6 +307,8 @@ async fn open_breaker_refunds(bench: &Bench<'_>) -> Checks {
 
 /// Enough to find a budget that never empties.
 const CALLERS: usize = 8;
+/// More than any integration keeps of a request's body, in bytes.
+const MUCH: usize = 512 << 10;
 
 async fn serve(reactions: impl IntoIterator<Item = Reaction>) -> Server {
     Server::start(Script::of(reactions)).await

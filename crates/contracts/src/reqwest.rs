@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use http::{Extensions, Response};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
+use stagger::http::IdempotencyKey;
 use stagger::reqwest::{CallOptions, Client, Options, StaggerMiddleware, client_builder};
 use stagger::{LocalLedger, Policy, Report};
 
@@ -32,7 +33,7 @@ impl Integration for ReqwestClient {
             let client = client(policy, ledger);
             let mut ends = Vec::new();
             for ask in asks {
-                ends.push(send(&client.clone(), &ask, CallOptions::new()).await);
+                ends.push(send(&client.clone(), &ask, options(&ask)).await);
             }
             ends
         })
@@ -73,8 +74,15 @@ pub(crate) async fn send(client: &Client, ask: &Ask, call: CallOptions) -> End {
 async fn send_through(client: &ClientWithMiddleware, ask: &Ask) -> End {
     let report = Arc::default();
     let mut extensions = Extensions::new();
-    extensions.insert(CallOptions::new().buffered(LARGEST).report(Arc::clone(&report)));
+    extensions.insert(options(ask).buffered(LARGEST).report(Arc::clone(&report)));
     end(client.execute_with_extensions(request(ask), &mut extensions).await, &report).await
+}
+
+fn options(ask: &Ask) -> CallOptions {
+    match ask.keyed {
+        true => CallOptions::new().idempotency_key(IdempotencyKey::random()),
+        false => CallOptions::new(),
+    }
 }
 
 fn inner() -> reqwest::Client {
@@ -85,7 +93,10 @@ fn inner() -> reqwest::Client {
 
 fn request(ask: &Ask) -> reqwest::Request {
     let request = ask.request().expect("the addresses are those of our servers");
-    let request = request.map(|_| ask.body.clone());
+    let request = request.map(|body| match ask.streamed {
+        true => reqwest::Body::wrap(body),
+        false => ask.body.clone().into(),
+    });
     request.try_into().expect("the addresses are those of our servers")
 }
 

@@ -65,6 +65,9 @@ impl Integration for Tonic {
             "body that breaks off is retried" | "time limit ends a body that stalls" => {
                 Some(COMMITTED)
             }
+            "idempotency key is the same on every attempt" => Some(
+                "gRPC knows no such header; GrpcLayer::idempotent says what may be called twice",
+            ),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
-use stagger::http::{HttpReplies, Replay};
+use stagger::http::{HttpReplies, IdempotencyKey, Replay};
 use stagger::tower::{ServiceError, StaggerLayer};
 use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use tower::{Layer, ServiceExt, service_fn};
@@ -41,6 +41,18 @@ impl Integration for TowerClone {
             ends
         })
     }
+
+    fn waives(&self, promise: &str) -> Option<&'static str> {
+        match promise {
+            "idempotency key is the same on every attempt" => {
+                Some("requests are cloned with their headers; StaggerLayer::http makes keys")
+            }
+            "body that cannot be sent again is said so" => {
+                Some("only requests that can be cloned have the service")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The tower layer for HTTP, over bodies that are kept while they are sent.
@@ -54,7 +66,10 @@ impl Integration for TowerHttp {
 
     fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
         Box::pin(async move {
-            let layer = StaggerLayer::http(Retrier::new(policy, TokioTime).with_ledger(ledger));
+            let mut layer = StaggerLayer::http(Retrier::new(policy, TokioTime).with_ledger(ledger));
+            if asks.iter().any(|ask| ask.keyed) {
+                layer = layer.idempotency_keys(IdempotencyKey::random);
+            }
             let pool = Pool::new();
             let service = layer.layer(service_fn(move |request: Request<Replay<Full<Bytes>>>| {
                 let pool = pool.clone();
