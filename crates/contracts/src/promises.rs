@@ -36,6 +36,8 @@ promises! {
     "3" "body that cannot be sent again is said so" lost_body_is_told,
     "4" "hint is a lower bound" hint_is_a_lower_bound,
     "4" "hint too long stops at once" hint_too_long_stops,
+    "4" "pushback that forbids the retry is kept to" pushback_forbids,
+    "4" "pushback replaces the delay" pushback_is_exact,
     "5" "no wait before a deadline that it would pass" no_last_sleep,
     "5" "time limit ends a hanging attempt" time_limit_ends_a_hang,
     "5" "time limit ends a body that stalls" time_limit_ends_a_stall,
@@ -163,6 +165,29 @@ async fn hint_too_long_stops(bench: &Bench<'_>) -> Checks {
     checks.equal("status", &end.status(), &Some(503));
     checks.equal("attempts", &server.taken(), &1);
     told(&mut checks, &end, Stop::HintTooLong);
+    checks
+}
+
+async fn pushback_forbids(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let never = bench.failure(503).header("grpc-retry-pushback-ms", "-1");
+    let server = serve([never, bench.success()]).await;
+    let end = bench.call(plan(quick()), get(&server)).await;
+    checks.equal("status", &end.status(), &Some(503));
+    checks.equal("attempts", &server.taken(), &1);
+    told(&mut checks, &end, Stop::HintForbids);
+    checks
+}
+
+async fn pushback_is_exact(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let soon = bench.failure(503).header("grpc-retry-pushback-ms", "1");
+    let server = serve([soon, bench.success()]).await;
+    // A delay of an hour does not fit before the deadline; the pushback does.
+    let policy = plan(steady(Span::from_secs(3600)).deadline(Span::from_secs(60)));
+    let end = bench.call(policy, get(&server)).await;
+    checks.equal("status", &end.status(), &Some(200));
+    checks.equal("attempts", &server.taken(), &2);
     checks
 }
 
