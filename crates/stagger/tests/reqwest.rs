@@ -149,7 +149,7 @@ async fn a_post_is_not_doubled() -> Done {
 #[tokio::test]
 async fn a_post_with_a_key_or_on_the_callers_word_is_sent_again() -> Done {
     let key = IdempotencyKey::random();
-    for call in [CallOptions::new().idempotency_key(key), CallOptions::new().idempotent()] {
+    for call in [CallOptions::new().idempotency_key(key), CallOptions::new().idempotent(true)] {
         let has_key = format!("{call:?}").contains("bits");
         let server = after(Reaction::status(503)).await;
         client()?.execute_with(order(Method::POST, &server.url("/"))?, call).await?;

@@ -20,7 +20,7 @@ mod method;
 mod replay;
 mod replies;
 mod tape;
-#[cfg(feature = "reqwest")]
+#[cfg(any(feature = "reqwest", feature = "tonic"))]
 mod transport;
 
 pub use attempt_headers::AttemptHeaders;
@@ -32,5 +32,7 @@ pub use key::IdempotencyKey;
 pub use method::ByMethod;
 pub use replay::{Overtaken, REPLAY_LIMIT, Replay, Replayable};
 pub use replies::HttpReplies;
-#[cfg(feature = "reqwest")]
+#[cfg(any(feature = "reqwest", feature = "tonic"))]
 pub use transport::classify_transport;
+#[cfg(feature = "tonic")]
+pub(crate) use transport::is_refused;

@@ -67,7 +67,8 @@ impl Engine {
         if let Some(key) = key {
             key.write(request.headers_mut());
         }
-        let idempotent = call.idempotent || ByMethod.allows(request.method(), request.headers());
+        let by_method = || ByMethod.allows(request.method(), request.headers());
+        let idempotent = call.idempotent.unwrap_or_else(by_method);
         let retrier = self.retrier(&request, call.policy);
         let kept = Arc::new(Kept::new(request, self.options.replay_limit));
         let options = Arc::clone(&self.options);
@@ -78,6 +79,22 @@ impl Engine {
             let request = self.prepare(kept, &attempt).await?;
             let reply = send(request, attempt.remedy).await?;
             self.read(reply, call.buffered).await
+        })
+        .await
+    }
+
+    /// Ends the call of a request that could not be built.
+    pub(super) async fn refuse(
+        &self,
+        error: ::reqwest::Error,
+        report: &mut Report,
+    ) -> Result<Response, Error<SendError>> {
+        let mut error = Some(error);
+        let run = self.retrier.retry_if(|_: &SendError| false).report(report);
+        // There is one attempt, so it has the error.
+        run.run(|| {
+            let error = error.take();
+            std::future::ready(Err(error.map_or(SendError::NotReplayable, SendError::Reqwest)))
         })
         .await
     }

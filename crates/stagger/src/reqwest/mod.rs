@@ -1,5 +1,14 @@
 //! reqwest's requests under a policy: [`Client`], and a middleware for reqwest-middleware.
 //!
+//! ```no_run
+//! # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
+//! use stagger::Policy;
+//! use stagger::reqwest::{Client, client_builder};
+//! let client = Client::new(client_builder().build()?, Policy::default()); // one for the program
+//! let orders = client.send(client.get("https://example.com/orders")).await?.text().await?;
+//! # Ok(()) }
+//! ```
+//!
 //! | question | answer |
 //! | --- | --- |
 //! | what is retried? | 408, 429, 500, 502-504, 520-524, 529, and failures of the transport that may heal |
@@ -13,6 +22,8 @@
 //! | who shares budget and breaker? | all calls of all clones to one scheme, host and port |
 //!
 //! Pitfalls:
+//! - `client.get(url).send()` is reqwest's own `send`, without the policy. It is
+//!   `client.send(client.get(url))`.
 //! - A body that breaks off while the caller reads it is not retried: the reply has been handed over.
 //!   Take [`CallOptions::buffered`] for replies of a bounded size.
 //! - reqwest follows redirects within an attempt; they count neither as attempts nor for other hosts.

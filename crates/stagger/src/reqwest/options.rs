@@ -156,7 +156,7 @@ impl fmt::Debug for Options {
 #[must_use = "options do nothing until a call has them"]
 pub struct CallOptions {
     pub(super) policy: Option<Policy>,
-    pub(super) idempotent: bool,
+    pub(super) idempotent: Option<bool>,
     pub(super) key: Option<IdempotencyKey>,
     pub(super) buffered: Option<usize>,
     pub(super) report: Option<Arc<Mutex<Report>>>,
@@ -174,9 +174,9 @@ impl CallOptions {
         self
     }
 
-    /// The request may be sent twice whatever its method, on the caller's word.
-    pub const fn idempotent(mut self) -> Self {
-        self.idempotent = true;
+    /// Whether the request may be sent twice, on the caller's word, whatever its method and headers.
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = Some(idempotent);
         self
     }
 

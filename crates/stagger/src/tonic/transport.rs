@@ -12,6 +12,7 @@ use tonic::{ConnectError, Status, TimeoutExpired};
 use super::CallError;
 use super::request::Overtaken;
 use crate::Classify;
+use crate::http::is_refused;
 use crate::run::TIMED_OUT;
 
 /// An attempt without a reply: its status in gRPC's terms, and what it means.
@@ -79,10 +80,7 @@ impl Failure {
 
     /// A stream that was reset, or that a connection took with it.
     fn stream(error: &h2::Error, codes: Option<CodeSet>) -> Self {
-        // A GOAWAY ends the streams above its last one only; those below it go on.
-        let above_last = error.is_go_away() && error.is_remote();
-        let refused = error.is_remote() && error.reason() == Some(Reason::REFUSED_STREAM);
-        if above_last || refused {
+        if is_refused(error) {
             return NEVER_SEEN;
         }
         Self::below(error.reason().map_or(Code::Unavailable, reset), codes)
