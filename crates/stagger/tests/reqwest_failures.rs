@@ -14,7 +14,7 @@ use stagger::classify::TransportRules;
 use stagger::http::IdempotencyKey;
 use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
 use stagger::retry::Stop;
-use stagger::{Backoff, Outcome, Policy, PolicyBuilder, Report, Span, Verdict};
+use stagger::{Backoff, Jitter, Outcome, Policy, PolicyBuilder, Report, Span, Verdict};
 use stagger_testkit::server::{Ending, Identity, Reaction, Reason, Refusal, Script, Server};
 
 type Failure = Box<dyn StdError + Send + Sync>;
@@ -293,8 +293,8 @@ async fn a_post_that_hangs_is_not_doubled() -> Done {
 #[tokio::test]
 async fn a_wait_past_the_deadline_is_not_begun() -> Done {
     let server = Server::start(Script::always(Reaction::status(503))).await;
-    let slow = Policy::builder().backoff(Backoff::constant(Span::from_secs(600)));
-    let policy = slow.deadline(Span::from_secs(60)).build()?;
+    let backoff = Backoff::constant(Span::from_secs(600)).with_jitter(Jitter::None)?;
+    let policy = Policy::builder().backoff(backoff).deadline(Span::from_secs(60)).build()?;
     let report = Arc::new(Mutex::new(Report::default()));
     let client = client()?;
     let call = CallOptions::new().policy(policy).report(Arc::clone(&report));
@@ -307,7 +307,8 @@ async fn a_wait_past_the_deadline_is_not_begun() -> Done {
 #[tokio::test]
 async fn a_call_dropped_in_its_wait_makes_no_further_attempt() -> Done {
     let server = Server::start(Script::always(Reaction::status(503))).await;
-    let policy = Policy::builder().backoff(Backoff::constant(Span::from_secs(600))).build()?;
+    let backoff = Backoff::constant(Span::from_secs(600)).with_jitter(Jitter::None)?;
+    let policy = Policy::builder().backoff(backoff).build()?;
     let client = client()?;
     let call = CallOptions::new().policy(policy);
     let call = client.send_with(client.get(server.url("/")), call);
