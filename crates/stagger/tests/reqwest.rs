@@ -203,18 +203,6 @@ async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Don
 }
 
 #[tokio::test]
-async fn no_hidden_retry_is_made_of_a_refused_stream() -> Done {
-    let refused = Reaction::reset_stream(Reason::REFUSED_STREAM);
-    let server = Server::start(Script::always(refused)).await;
-    let bare = plain().http2_prior_knowledge().build()?;
-    let once = builder()?.max_attempts(1).build()?;
-    let sent = Client::new(bare, once).execute(order(Method::GET, &server.url("/"))?).await;
-    assert!(sent.is_err());
-    assert!(server.taken() <= 2, "one attempt, and one that is free: {}", server.taken());
-    Ok(())
-}
-
-#[tokio::test]
 async fn a_bad_certificate_is_permanent() -> Done {
     for identity in [Identity::expired(), Identity::wrong_name(), Identity::self_signed()] {
         let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;

@@ -1,10 +1,12 @@
 //! A client whose requests are calls under a policy.
 
+use std::sync::PoisonError;
+
 use ::reqwest::{IntoUrl, Method, Request, RequestBuilder, Response};
 
 use super::engine::Engine;
 use super::{CallOptions, Options, SendError};
-use crate::{Error, Ledgers, Policy, Remedy};
+use crate::{Error, Ledgers, Policy, Remedy, Report};
 
 /// Settings of a client that makes no retries by itself, so that none escape budget and count.
 pub fn client_builder() -> ::reqwest::ClientBuilder {
@@ -13,13 +15,19 @@ pub fn client_builder() -> ::reqwest::ClientBuilder {
 
 /// reqwest's client, making calls under a policy. Clones share budgets and breakers.
 ///
+/// [`get`](Self::get) and the others make a request of reqwest's; [`send`](Self::send) makes it a call
+/// under the policy. The request's own `send` does not: it goes out once, past budget and breaker.
+///
 /// ```no_run
 /// use stagger::Policy;
-/// use stagger::reqwest::{Client, client_builder};
+/// use stagger::reqwest::{CallOptions, Client, client_builder};
 /// # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Client::new(client_builder().build()?, Policy::default());
 /// let reply = client.send(client.get("https://example.com/orders/7")).await?;
 /// assert!(reply.status().is_success());
+///
+/// let order = client.post("https://example.com/orders").body("one bolt");
+/// client.send_with(order, CallOptions::new().idempotent(true)).await?;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
@@ -53,41 +61,60 @@ impl Client {
         self.engine.ledgers()
     }
 
-    /// Begins a GET request, for [`send`](Self::send).
+    /// A GET request, for [`send`](Self::send).
     pub fn get(&self, url: impl IntoUrl) -> RequestBuilder {
         self.inner.get(url)
     }
 
-    /// Begins a POST request, for [`send`](Self::send).
+    /// A HEAD request, for [`send`](Self::send).
+    pub fn head(&self, url: impl IntoUrl) -> RequestBuilder {
+        self.inner.head(url)
+    }
+
+    /// A POST request, for [`send`](Self::send).
     pub fn post(&self, url: impl IntoUrl) -> RequestBuilder {
         self.inner.post(url)
     }
 
-    /// Begins a PUT request, for [`send`](Self::send).
+    /// A PUT request, for [`send`](Self::send).
     pub fn put(&self, url: impl IntoUrl) -> RequestBuilder {
         self.inner.put(url)
     }
 
-    /// Begins a DELETE request, for [`send`](Self::send).
+    /// A PATCH request, for [`send`](Self::send).
+    pub fn patch(&self, url: impl IntoUrl) -> RequestBuilder {
+        self.inner.patch(url)
+    }
+
+    /// A DELETE request, for [`send`](Self::send).
     pub fn delete(&self, url: impl IntoUrl) -> RequestBuilder {
         self.inner.delete(url)
     }
 
-    /// Begins a request, for [`send`](Self::send).
+    /// A request of any method, for [`send`](Self::send).
     pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
         self.inner.request(method, url)
     }
 
-    /// Makes the call that `request` describes.
+    /// Makes the request a call. The last reply is returned as it is, whatever its status.
     ///
     /// # Errors
-    /// As for [`execute`](Self::execute); also what the builder found wrong, such as a URL: then the
-    /// call is permanent, and nothing is sent.
+    /// As for [`execute`](Self::execute). A request that could not be built fails as a permanent
+    /// attempt that nobody saw.
     pub async fn send(&self, request: RequestBuilder) -> Result<Response, Error<SendError>> {
-        match request.build() {
-            Ok(request) => self.execute(request).await,
-            Err(error) => self.engine.refuse(error).await,
-        }
+        self.send_with(request, CallOptions::new()).await
+    }
+
+    /// The same for a call with settings of its own.
+    ///
+    /// # Errors
+    /// As for [`send`](Self::send).
+    pub async fn send_with(
+        &self,
+        request: RequestBuilder,
+        call: CallOptions,
+    ) -> Result<Response, Error<SendError>> {
+        self.call(request.build(), call).await
     }
 
     /// Makes the call. The last reply is returned as it is, whatever its status.
@@ -105,23 +132,40 @@ impl Client {
     pub async fn execute_with(
         &self,
         request: Request,
+        call: CallOptions,
+    ) -> Result<Response, Error<SendError>> {
+        self.call(Ok(request), call).await
+    }
+
+    async fn call(
+        &self,
+        request: ::reqwest::Result<Request>,
         mut call: CallOptions,
     ) -> Result<Response, Error<SendError>> {
-        let fresh = self.engine.fresh_client();
-        let send = |request, remedy| {
-            let client = match (remedy, fresh) {
-                (Some(Remedy::FreshConnection), Some(fresh)) => fresh,
-                _ => &self.inner,
-            };
-            let reply = client.execute(request);
-            async move { reply.await.map_err(SendError::Reqwest) }
-        };
         let report = call.report.take();
-        let mut filled = crate::Report::default();
-        let answer = self.engine.run(request, call, send, &mut filled).await;
+        let mut filled = Report::default();
+        let answer = match request {
+            Ok(request) => {
+                let send = |request, remedy| self.attempt(request, remedy);
+                self.engine.run(request, call, send, &mut filled).await
+            }
+            Err(error) => self.engine.refuse(error, &mut filled).await,
+        };
         if let Some(report) = report {
-            *report.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = filled;
+            *report.lock().unwrap_or_else(PoisonError::into_inner) = filled;
         }
         answer
+    }
+
+    async fn attempt(
+        &self,
+        request: Request,
+        remedy: Option<Remedy>,
+    ) -> Result<Response, SendError> {
+        let client = match (remedy, self.engine.fresh_client()) {
+            (Some(Remedy::FreshConnection), Some(fresh)) => fresh,
+            _ => &self.inner,
+        };
+        client.execute(request).await.map_err(SendError::Reqwest)
     }
 }

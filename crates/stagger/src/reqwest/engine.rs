@@ -68,8 +68,8 @@ impl Engine {
         if let Some(key) = key {
             key.write(request.headers_mut());
         }
-        let by_rule = ByMethod.allows(request.method(), request.headers());
-        let idempotent = call.idempotent.unwrap_or(by_rule);
+        let by_method = || ByMethod.allows(request.method(), request.headers());
+        let idempotent = call.idempotent.unwrap_or_else(by_method);
         let retrier = self.retrier(&request, call.policy);
         let kept = Arc::new(Kept::new(request, self.options.replay_limit));
         let options = Arc::clone(&self.options);
@@ -84,15 +84,20 @@ impl Engine {
         .await
     }
 
-    /// Ends a call whose request could not be built, and of which nobody hears.
+    /// Ends the call of a request that could not be built.
     pub(super) async fn refuse(
         &self,
         error: ::reqwest::Error,
+        report: &mut Report,
     ) -> Result<Response, Error<SendError>> {
         let mut error = Some(error);
-        let run = self.retrier.classify(|_: &SendError| UNKNOWN);
-        run.run(|| ready(Err(error.take().map_or(SendError::NotReplayable, SendError::Reqwest))))
-            .await
+        let run = self.retrier.retry_if(|_: &SendError| false).report(report);
+        // There is one attempt, so it has the error.
+        run.run(|| {
+            let error = error.take();
+            std::future::ready(Err(error.map_or(SendError::NotReplayable, SendError::Reqwest)))
+        })
+        .await
     }
 
     /// A key for a request that could not be sent twice without one.

@@ -20,6 +20,22 @@ pub enum SendError {
     Middleware(Box<dyn StdError + Send + Sync>),
 }
 
+impl SendError {
+    /// reqwest's error, for its `is_timeout`, `is_connect` and so on.
+    ///
+    /// ```
+    /// use stagger::reqwest::SendError;
+    /// assert!(SendError::NotReplayable.as_reqwest().is_none());
+    /// ```
+    #[must_use]
+    pub const fn as_reqwest(&self) -> Option<&::reqwest::Error> {
+        match self {
+            Self::Reqwest(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

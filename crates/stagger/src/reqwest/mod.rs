@@ -1,17 +1,11 @@
 //! reqwest's requests under a policy: [`Client`], and a middleware for reqwest-middleware.
 //!
 //! ```no_run
+//! # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
 //! use stagger::Policy;
-//! use stagger::reqwest::{CallOptions, Client, client_builder};
-//! # async fn order() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::new(client_builder().build()?, Policy::interactive()?);
-//! let stock = client.send(client.get("https://stock.example/bolts")).await?.error_for_status()?;
-//! # let _ = stock;
-//! // The body is part of the attempt, and the caller's word makes a POST safe to send twice.
-//! let options = CallOptions::new().buffered(1 << 20).idempotent(true);
-//! let order = client.post("https://stock.example/find").body("bolts").build()?;
-//! let found = client.execute_with(order, options).await?.text().await?;
-//! # let _ = found;
+//! use stagger::reqwest::{Client, client_builder};
+//! let client = Client::new(client_builder().build()?, Policy::default()); // one for the program
+//! let orders = client.send(client.get("https://example.com/orders")).await?.text().await?;
 //! # Ok(()) }
 //! ```
 //!
@@ -28,6 +22,8 @@
 //! | who shares budget and breaker? | all calls of all clones to one scheme, host and port |
 //!
 //! Pitfalls:
+//! - `client.get(url).send()` is reqwest's own `send`, without the policy. It is
+//!   `client.send(client.get(url))`.
 //! - A body that breaks off while the caller reads it is not retried: the reply has been handed over.
 //!   Take [`CallOptions::buffered`] for replies of a bounded size.
 //! - reqwest follows redirects within an attempt; they count neither as attempts nor for other hosts.

@@ -174,10 +174,9 @@ impl CallOptions {
         self
     }
 
-    /// Whether doing it twice is the same as doing it once, on the caller's word. Default: by method
-    /// and `Idempotency-Key`.
-    pub const fn idempotent(mut self, yes: bool) -> Self {
-        self.idempotent = Some(yes);
+    /// Whether the request may be sent twice, on the caller's word, whatever its method and headers.
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = Some(idempotent);
         self
     }
 
