@@ -10,14 +10,11 @@ use http::StatusCode;
 use reqwest::{Body, Method, Request};
 use stagger::breaker::{BreakerPlan, Destination};
 use stagger::budget::BudgetPlan;
-use stagger::classify::TransportRules;
 use stagger::http::{AttemptHeaders, IdempotencyKey};
 use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
 use stagger::retry::Stop;
-use stagger::{
-    Backoff, Clock, Outcome, Policy, PolicyBuilder, Report, Retrier, Span, TokioTime, Verdict,
-};
-use stagger_testkit::server::{Ending, Identity, Reaction, Reason, Refusal, Script, Server};
+use stagger::{Backoff, Clock, Policy, PolicyBuilder, Report, Retrier, Span, TokioTime};
+use stagger_testkit::server::{Identity, Reaction, Reason, Refusal, Script, Server};
 
 type Done = Result<(), Box<dyn StdError + Send + Sync>>;
 
@@ -31,14 +28,10 @@ fn policy() -> Result<Policy, Box<dyn StdError + Send + Sync>> {
     Ok(builder()?.build()?)
 }
 
-/// A client builder whose rustls has a provider; whoever comes second finds it installed.
-fn plain() -> reqwest::ClientBuilder {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    client_builder().no_proxy()
-}
-
 fn bare() -> Result<reqwest::Client, reqwest::Error> {
-    plain().build()
+    // rustls has no provider of its own here; whoever comes second finds it installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    client_builder().no_proxy().build()
 }
 
 fn client() -> Result<Client, Box<dyn StdError + Send + Sync>> {
@@ -192,7 +185,7 @@ async fn a_server_that_hangs_up_is_asked_again() -> Done {
 async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Done {
     let refused = Reaction::reset_stream(Reason::REFUSED_STREAM);
     let server = after(refused).await;
-    let bare = plain().http2_prior_knowledge().build()?;
+    let bare = client_builder().no_proxy().http2_prior_knowledge().build()?;
     let report = Arc::new(Mutex::new(Report::default()));
     let call = CallOptions::new().report(Arc::clone(&report));
     let client = Client::new(bare, policy()?);
@@ -206,8 +199,9 @@ async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Don
 async fn a_bad_certificate_is_permanent() -> Done {
     for identity in [Identity::expired(), Identity::wrong_name(), Identity::self_signed()] {
         let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
-        let bare = plain().tls_certs_only([root]).build()?;
+        let bare = client_builder().no_proxy().tls_certs_only([root]).build()?;
         let client = Client::new(bare, policy()?);
         let failed = client.execute(order(Method::GET, &server.url("/"))?).await.unwrap_err();
         assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1), "{failed:?}");
@@ -328,7 +322,7 @@ async fn a_misdirected_request_goes_over_a_fresh_connection() -> Done {
         let server = after(Reaction::status(421)).await;
         let mut options = Options::new();
         if fresh {
-            let bare = plain().pool_max_idle_per_host(0).build()?;
+            let bare = client_builder().no_proxy().pool_max_idle_per_host(0).build()?;
             options = options.fresh_client(bare);
         }
         with(options)?.execute(order(Method::POST, &server.url("/"))?).await?;
@@ -408,141 +402,6 @@ async fn a_dropped_call_leaves_nothing_taken() -> Done {
     let destination = Destination::of_url(&server.url("/"))?;
     let stats = client.ledgers().stats(TokioTime.now(), &destination).ok_or("used")?;
     assert_eq!(stats.level.retries, 10, "what the dropped attempt took goes back");
-    Ok(())
-}
-
-#[tokio::test]
-async fn an_empty_account_was_taken_for_a_full_minute() -> Done {
-    for (code, attempts) in [("insufficient_quota", 1), ("rate_limited", 2)] {
-        let busy = Reaction::status(429).body(format!("{{\"code\":\"{code}\"}}"));
-        let server = after(busy).await;
-        let options = Options::new().provider(|status, _, body| {
-            let empty = body.windows(18).any(|part| part == b"insufficient_quota");
-            (status == 429 && empty).then_some(Outcome::new(Verdict::Permanent))
-        });
-        with(options)?.execute(order(Method::GET, &server.url("/"))?).await?;
-        assert_eq!(server.seen().len(), attempts, "{code}");
-    }
-    Ok(())
-}
-
-// grpc/grpc-java #8394: a GOAWAY says which requests the server has not touched.
-#[tokio::test]
-async fn a_post_above_the_last_stream_of_a_goaway_was_given_up() -> Done {
-    for reason in [Reason::NO_ERROR, Reason::ENHANCE_YOUR_CALM] {
-        let server = after(Reaction::go_away_below(reason)).await;
-        let client = Client::new(plain().http2_prior_knowledge().build()?, policy()?);
-        let reply = client.execute(order(Method::POST, &server.url("/"))?).await?;
-        assert_eq!((reply.status(), server.taken()), (StatusCode::OK, 2), "{reason:?}");
-    }
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_post_that_a_goaway_includes_was_doubled() -> Done {
-    for reason in [Reason::NO_ERROR, Reason::INTERNAL_ERROR] {
-        let server = after(Reaction::go_away_at(reason)).await;
-        let client = Client::new(plain().http2_prior_knowledge().build()?, policy()?);
-        let failed = client.execute(order(Method::POST, &server.url("/"))?).await.unwrap_err();
-        assert_eq!((failed.stop(), server.taken()), (Stop::NotIdempotent, 1), "{reason:?}");
-    }
-    Ok(())
-}
-
-/// A resolver that fails with this text, as the system's does.
-struct Resolver(&'static str);
-
-impl reqwest::dns::Resolve for Resolver {
-    fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        let text = format!("failed to lookup address information: {}", self.0);
-        Box::pin(std::future::ready(Err(std::io::Error::other(text).into())))
-    }
-}
-
-// okTurtles/dnschain #9, FGRibreau/node-request-retry PR 13.
-#[tokio::test]
-async fn a_name_that_does_not_exist_was_asked_for_again() -> Done {
-    let cases = [
-        ("Name or service not known", Stop::Permanent, 1),
-        ("Temporary failure in name resolution", Stop::AttemptsExhausted, 3),
-    ];
-    for (text, stop, attempts) in cases {
-        let client = Client::new(plain().dns_resolver(Resolver(text)).build()?, policy()?);
-        let failed = client.send(client.post("http://a.example/")).await.unwrap_err();
-        assert_eq!((failed.stop(), failed.attempts()), (stop, attempts), "{text}");
-    }
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_put_that_must_not_be_doubled_was_doubled_by_its_method() -> Done {
-    let server = after(Reaction::status(503)).await;
-    let call = CallOptions::new().idempotent(false);
-    client()?.execute_with(order(Method::PUT, &server.url("/"))?, call).await?;
-    assert_eq!(server.seen().len(), 1);
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_request_that_cannot_be_built_was_retried() -> Done {
-    let client = client()?;
-    let failed = client.send(client.get("no url")).await.unwrap_err();
-    assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
-    assert!(matches!(failed.into_inner(), Some(SendError::Reqwest(error)) if error.is_builder()));
-    Ok(())
-}
-
-#[tokio::test]
-async fn keys_are_made_once_for_each_call_that_needs_one() -> Done {
-    let client = with(Options::new().idempotency_keys(IdempotencyKey::random))?;
-    let mut keys = Vec::new();
-    for method in [Method::POST, Method::POST, Method::PUT] {
-        let server = after(Reaction::status(503)).await;
-        client.execute(order(method, &server.url("/"))?).await?;
-        let seen = server.seen();
-        let sent: Vec<_> = seen.iter().map(|s| s.headers.get("idempotency-key")).collect();
-        assert_eq!((sent.len(), sent[0]), (2, sent[1]), "the same on both attempts");
-        keys.push(sent[0].cloned());
-    }
-    assert!(keys[0].is_some() && keys[0] != keys[1], "another for another call");
-    assert_eq!(keys[2], None, "a PUT needs none");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_balancer_with_one_bad_certificate_was_given_up() -> Done {
-    let identity = Identity::expired();
-    let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;
-    let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
-    let bare = plain().tls_certs_only([root]).build()?;
-    let options = Options::new().transport_rules(TransportRules::default().retry_certificates());
-    let client = Client::with_options(bare, policy()?, options);
-    let failed = client.execute(order(Method::POST, &server.url("/"))?).await.unwrap_err();
-    assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
-    Ok(())
-}
-
-#[tokio::test]
-async fn the_longest_of_several_retry_afters_was_not_the_one() -> Done {
-    let busy = Reaction::status(408).header("retry-after", "0").header("retry-after", "3600");
-    let server = after(busy).await;
-    let report = Arc::new(Mutex::new(Report::default()));
-    let call = CallOptions::new().report(Arc::clone(&report));
-    client()?.execute_with(order(Method::GET, &server.url("/"))?, call).await?;
-    let report = report.lock().map_err(|_| "poisoned")?;
-    assert_eq!(report.hint(), Some(Span::from_secs(3_600)));
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_connection_that_had_closed_while_idle_doubled_a_post() -> Done {
-    let closing = Reaction::ok("first").ending(Ending::Close);
-    let server = after(closing).await;
-    let client = client()?;
-    for _ in 0..2 {
-        client.execute(order(Method::POST, &server.url("/"))?).await?.text().await?;
-    }
-    assert_eq!(server.seen().len(), 2, "one for each call");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Runs one call, for the client and for the middleware.
 
-use std::future::{Future, ready};
+use std::future::Future;
 use std::sync::Arc;
 
 use ::reqwest::{Method, Request, Response};
@@ -13,7 +13,6 @@ use super::kept::Kept;
 use super::reply::{buffer, read_ahead};
 use super::{CallOptions, Options, SendError};
 use crate::http::{ByMethod, HttpReplies, IdempotencyKey};
-use crate::run::UNKNOWN;
 use crate::{AttemptInfo, Clock, Error, Ledgers, Policy, Report, Retrier, TokioTime};
 
 /// A policy, what its calls remember for each destination, and how requests are made.
