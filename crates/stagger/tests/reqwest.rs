@@ -28,10 +28,14 @@ fn policy() -> Result<Policy, Box<dyn StdError + Send + Sync>> {
     Ok(builder()?.build()?)
 }
 
-fn bare() -> Result<reqwest::Client, reqwest::Error> {
-    // rustls has no provider of its own here; whoever comes second finds it installed.
+/// rustls has no provider of its own here; whoever comes second finds it installed.
+fn plain() -> reqwest::ClientBuilder {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    client_builder().no_proxy().build()
+    client_builder().no_proxy()
+}
+
+fn bare() -> Result<reqwest::Client, reqwest::Error> {
+    plain().build()
 }
 
 fn client() -> Result<Client, Box<dyn StdError + Send + Sync>> {
@@ -185,7 +189,7 @@ async fn a_server_that_hangs_up_is_asked_again() -> Done {
 async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Done {
     let refused = Reaction::reset_stream(Reason::REFUSED_STREAM);
     let server = after(refused).await;
-    let bare = client_builder().no_proxy().http2_prior_knowledge().build()?;
+    let bare = plain().http2_prior_knowledge().build()?;
     let report = Arc::new(Mutex::new(Report::default()));
     let call = CallOptions::new().report(Arc::clone(&report));
     let client = Client::new(bare, policy()?);
@@ -199,9 +203,8 @@ async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Don
 async fn a_bad_certificate_is_permanent() -> Done {
     for identity in [Identity::expired(), Identity::wrong_name(), Identity::self_signed()] {
         let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
-        let bare = client_builder().no_proxy().tls_certs_only([root]).build()?;
+        let bare = plain().tls_certs_only([root]).build()?;
         let client = Client::new(bare, policy()?);
         let failed = client.execute(order(Method::GET, &server.url("/"))?).await.unwrap_err();
         assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1), "{failed:?}");
@@ -322,7 +325,7 @@ async fn a_misdirected_request_goes_over_a_fresh_connection() -> Done {
         let server = after(Reaction::status(421)).await;
         let mut options = Options::new();
         if fresh {
-            let bare = client_builder().no_proxy().pool_max_idle_per_host(0).build()?;
+            let bare = plain().pool_max_idle_per_host(0).build()?;
             options = options.fresh_client(bare);
         }
         with(options)?.execute(order(Method::POST, &server.url("/"))?).await?;
