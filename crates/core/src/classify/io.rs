@@ -57,24 +57,30 @@ pub fn classify_io(kind: ErrorKind, rules: &TransportRules) -> Option<Outcome> {
 /// ```
 #[must_use]
 pub fn classify_error(error: &(dyn Error + 'static), rules: &TransportRules) -> Option<Outcome> {
-    let mut next = Some(error);
-    for _ in 0..MAX_SOURCE_DEPTH {
-        let error = next?;
-        let io = error.downcast_ref::<io::Error>();
-        if let Some(outcome) = io.and_then(|io| classify_io(io.kind(), rules)) {
-            return Some(outcome);
-        }
-        next = inside(error, io);
-    }
-    None
+    let mut known = sources(error).filter_map(|error| error.downcast_ref::<io::Error>());
+    known.find_map(|io| classify_io(io.kind(), rules))
+}
+
+/// An error and those behind it, at most [`MAX_SOURCE_DEPTH`] of them.
+///
+/// What an I/O error wraps is among them, which [`Error::source`] skips.
+///
+/// ```
+/// use stagger_core::classify::sources;
+/// use std::io::{Error, ErrorKind};
+/// let outer = Error::other(Error::from(ErrorKind::ConnectionReset));
+/// let kinds: Vec<_> = sources(&outer).filter_map(|e| Some(e.downcast_ref::<Error>()?.kind())).collect();
+/// assert_eq!(kinds, [ErrorKind::Other, ErrorKind::ConnectionReset]);
+/// ```
+pub fn sources<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| behind(*error)).take(MAX_SOURCE_DEPTH)
 }
 
 /// The next error of the chain. An I/O error's `source` skips the error that it wraps itself.
-fn inside<'a>(
-    error: &'a (dyn Error + 'static),
-    io: Option<&'a io::Error>,
-) -> Option<&'a (dyn Error + 'static)> {
-    match io.and_then(io::Error::get_ref) {
+fn behind<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(wrapped) => Some(wrapped),
         None => error.source(),
     }

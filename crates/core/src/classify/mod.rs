@@ -15,6 +15,6 @@ mod transport;
 pub use grpc::{Code, CodeSet, UnknownCode, classify_grpc};
 pub use http::{HttpReply, HttpRules, is_idempotent, read_should_retry};
 #[cfg(feature = "std")]
-pub use io::{MAX_SOURCE_DEPTH, classify_error, classify_io};
+pub use io::{MAX_SOURCE_DEPTH, classify_error, classify_io, sources};
 pub use opinion::{Authority, Opinion, merge};
 pub use transport::TransportRules;

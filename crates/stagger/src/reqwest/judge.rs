@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use ::reqwest::Response;
-use stagger_core::classify::{MAX_SOURCE_DEPTH, TransportRules};
+use stagger_core::classify::{TransportRules, sources};
 use stagger_core::{Cause, Outcome, Verdict};
 
 use super::kept::Kept;
@@ -78,17 +78,8 @@ fn of_connect(error: &::reqwest::Error, known: Option<Outcome>, rules: &Transpor
 
 /// Whether an I/O error of this kind is in the chain.
 fn has_kind(error: &(dyn StdError + 'static), kind: io::ErrorKind) -> bool {
-    std::iter::successors(Some(error), |error| behind(*error))
-        .take(MAX_SOURCE_DEPTH)
-        .any(|error| error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == kind))
-}
-
-/// The next error of the chain. An I/O error's `source` skips the error that it wraps itself.
-fn behind<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdError + 'static)> {
-    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-        Some(wrapped) => Some(wrapped),
-        None => error.source(),
-    }
+    let mut known = sources(error).filter_map(|error| error.downcast_ref::<io::Error>());
+    known.any(|error| error.kind() == kind)
 }
 
 /// Whether the resolver says `EAI_AGAIN`. The standard library keeps only its text.
