@@ -1,0 +1,114 @@
+//! The one error of this crate.
+
+use std::fmt;
+
+use stagger::ConfigError;
+
+/// Why something asked of the dispatcher was not done; nothing of it was done then.
+///
+/// ```
+/// use stagger_dispatch::Error;
+/// let error = Error::invalid("endpoint.url", "ftp://x", "an http or https address");
+/// assert!(error.is_invalid());
+/// assert_eq!(error.to_string(), "endpoint.url = ftp://x: must be an http or https address");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Invalid(ConfigError),
+    NotFound(&'static str),
+    Conflict(String),
+    Busy(String),
+    Store(String),
+}
+
+impl Error {
+    /// A value out of its bounds; the message names field, value and bound.
+    pub fn invalid(field: &'static str, value: impl ToString, bound: impl Into<String>) -> Self {
+        ConfigError::new(field, value, bound).into()
+    }
+
+    /// There is no such thing: "endpoint", "message", ...
+    #[must_use]
+    pub const fn not_found(what: &'static str) -> Self {
+        Self { kind: Kind::NotFound(what) }
+    }
+
+    /// It contradicts what is there already.
+    pub fn conflict(why: impl Into<String>) -> Self {
+        Self { kind: Kind::Conflict(why.into()) }
+    }
+
+    /// There is no room for it now; later there will be.
+    pub fn busy(why: impl Into<String>) -> Self {
+        Self { kind: Kind::Busy(why.into()) }
+    }
+
+    /// The store did not do it: a full disk, a lock, a lost connection.
+    pub fn store(why: impl Into<String>) -> Self {
+        Self { kind: Kind::Store(why.into()) }
+    }
+
+    /// Whether a value was out of its bounds.
+    #[must_use]
+    pub const fn is_invalid(&self) -> bool {
+        matches!(self.kind, Kind::Invalid(_))
+    }
+
+    /// The value that was out of its bounds, if that is what is wrong.
+    #[must_use]
+    pub const fn as_invalid(&self) -> Option<&ConfigError> {
+        match &self.kind {
+            Kind::Invalid(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no such thing.
+    #[must_use]
+    pub const fn is_not_found(&self) -> bool {
+        matches!(self.kind, Kind::NotFound(_))
+    }
+
+    /// Whether it contradicts what is there.
+    #[must_use]
+    pub const fn is_conflict(&self) -> bool {
+        matches!(self.kind, Kind::Conflict(_))
+    }
+
+    /// Whether asking again later can help: no room, or a store that is away.
+    #[must_use]
+    pub const fn is_unavailable(&self) -> bool {
+        matches!(self.kind, Kind::Busy(_) | Kind::Store(_))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Invalid(error) => error.fmt(f),
+            Kind::NotFound(what) => write!(f, "no such {what}"),
+            Kind::Conflict(why) | Kind::Busy(why) => f.write_str(why),
+            Kind::Store(why) => write!(f, "the store failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            Kind::Invalid(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Self {
+        Self { kind: Kind::Invalid(error) }
+    }
+}

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod error;
+pub mod lane;
+pub mod model;
+pub mod node;
+pub mod send;
+pub mod store;
+
+pub use error::Error;

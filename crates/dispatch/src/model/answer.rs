@@ -1,0 +1,75 @@
+//! What an attempt brought back, before anybody has judged it.
+
+use bytes::Bytes;
+use stagger::{Hint, Span};
+
+/// The facts of one attempt, as the sender saw them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status of the reply, or what broke.
+    pub result: Result<u16, Failure>,
+    /// What broke, in words.
+    pub detail: Option<String>,
+    /// What the reply's headers say about coming back.
+    pub hint: Option<Hint>,
+    /// The first bytes of the reply's body.
+    pub reply: Bytes,
+    /// From the beginning of the attempt to the head of the reply, or to the failure.
+    pub latency: Span,
+}
+
+/// Why there was no reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The name has no address, or the resolver did not answer.
+    Resolve,
+    /// No connection: refused, unreachable.
+    Connect,
+    /// The TLS handshake failed: certificate, protocol.
+    Tls,
+    /// The time of the attempt was over before the head of a reply came.
+    Timeout,
+    /// The connection broke, or what came was not HTTP.
+    Transport,
+    /// The egress guard refused the address. Nothing was sent.
+    Egress,
+    /// The request could not be built. Nothing was sent.
+    Unbuildable,
+    /// The dispatcher was stopped while the attempt was under way. It counts as not made.
+    Stopped,
+}
+
+impl Failure {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Resolve,
+        Self::Connect,
+        Self::Tls,
+        Self::Timeout,
+        Self::Transport,
+        Self::Egress,
+        Self::Unbuildable,
+        Self::Stopped,
+    ];
+
+    /// Its name in the API and in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Resolve => "resolve",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Transport => "transport",
+            Self::Egress => "egress",
+            Self::Unbuildable => "unbuildable",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// The failure of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|failure| failure.name() == name)
+    }
+}

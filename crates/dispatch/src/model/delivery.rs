@@ -1,0 +1,156 @@
+//! A delivery: one message on its way to one endpoint, claimed, attempted and finished on its own.
+
+use stagger::Instant;
+use stagger::retry::Saved;
+
+use super::{ApplicationId, EndpointId, MessageId};
+
+/// Where the delivery of a message to an endpoint stands. Its name is the pair of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// What is delivered.
+    pub message: MessageId,
+    /// Where to.
+    pub endpoint: EndpointId,
+    /// Whose it is.
+    pub application: ApplicationId,
+    /// Where it stands.
+    pub state: DeliveryState,
+    /// The next attempt is not made before this.
+    pub due: Instant,
+    /// Attempts made in all, replays included; the number of the last one.
+    pub attempts: u32,
+    /// How often it was replayed.
+    pub replays: u32,
+    /// The engine's state of the call, once an attempt has failed since the last replay.
+    pub call: Option<Saved>,
+    /// Why it is dead or cancelled.
+    pub ending: Option<Ending>,
+    /// When it was last changed.
+    pub updated_at: Instant,
+}
+
+impl Delivery {
+    /// A delivery that nobody has attempted yet.
+    #[must_use]
+    pub const fn new(
+        message: MessageId,
+        endpoint: EndpointId,
+        application: ApplicationId,
+        now: Instant,
+    ) -> Self {
+        Self {
+            message,
+            endpoint,
+            application,
+            state: DeliveryState::Pending,
+            due: now,
+            attempts: 0,
+            replays: 0,
+            call: None,
+            ending: None,
+            updated_at: now,
+        }
+    }
+}
+
+/// The states of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DeliveryState {
+    /// Not attempted yet, or replayed and not attempted since.
+    Pending,
+    /// Failed, and waiting for its next attempt.
+    Waiting,
+    /// A 2xx came.
+    Delivered,
+    /// No further attempt will be made: a dead letter, which can be replayed.
+    Dead,
+    /// Nobody wants it any more.
+    Cancelled,
+}
+
+impl DeliveryState {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::Waiting, Self::Delivered, Self::Dead, Self::Cancelled];
+
+    /// Its name in the API and in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Waiting => "waiting",
+            Self::Delivered => "delivered",
+            Self::Dead => "dead",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    /// Whether attempts are still to come.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Waiting)
+    }
+}
+
+/// Why a delivery ended without success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// The policy allows no further attempt.
+    AttemptsExhausted,
+    /// The policy's deadline has passed.
+    DeadlineExceeded,
+    /// The status is one that the endpoint lists as permanent.
+    Permanent,
+    /// The server said not to come back, or not before it would be too late.
+    HintForbids,
+    /// The egress guard refused the address.
+    EgressRefused,
+    /// The request could not be built: a header template filled in to something invalid.
+    Unbuildable,
+    /// The endpoint was deleted.
+    EndpointDeleted,
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+impl Ending {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::AttemptsExhausted,
+        Self::DeadlineExceeded,
+        Self::Permanent,
+        Self::HintForbids,
+        Self::EgressRefused,
+        Self::Unbuildable,
+        Self::EndpointDeleted,
+        Self::Cancelled,
+    ];
+
+    /// Its name in the API and in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AttemptsExhausted => "attempts_exhausted",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::Permanent => "permanent",
+            Self::HintForbids => "hint_forbids",
+            Self::EgressRefused => "egress_refused",
+            Self::Unbuildable => "unbuildable",
+            Self::EndpointDeleted => "endpoint_deleted",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The ending of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|ending| ending.name() == name)
+    }
+}

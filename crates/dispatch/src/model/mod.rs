@@ -1,0 +1,37 @@
+//! The words of the dispatcher as data: who sends, where to, what, and how it went.
+//!
+//! An [`Application`] (a tenant) has [`Endpoint`]s and sends [`Message`]s. A message fans out into one
+//! [`Delivery`] for each endpoint that wants its type; each delivery is attempted until it is delivered
+//! or dead, and every [`Attempt`] is kept. Instants are nanoseconds since the Unix epoch, UTC.
+
+mod answer;
+mod application;
+mod attempt;
+mod delivery;
+mod endpoint;
+mod event_type;
+mod header;
+mod id;
+mod key;
+mod message;
+mod mint;
+mod pace;
+mod secret;
+mod standing;
+mod statuses;
+
+pub use answer::{Answer, Failure};
+pub use application::{Application, KeyHash};
+pub use attempt::{Attempt, REPLY_LIMIT};
+pub use delivery::{Delivery, DeliveryState, Ending};
+pub use endpoint::{Endpoint, EventFilter};
+pub use event_type::EventType;
+pub use header::HeaderTemplate;
+pub use id::{ApplicationId, EndpointId, MessageId};
+pub use key::IdempotencyKey;
+pub use message::{Message, NewMessage};
+pub use mint::Mint;
+pub use pace::{Pace, Recovery};
+pub use secret::{Secret, SecretKind};
+pub use standing::{Disabled, Opened, Standing};
+pub use statuses::Statuses;

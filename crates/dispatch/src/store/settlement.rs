@@ -1,0 +1,21 @@
+//! What becomes durable together when an attempt has settled.
+
+use crate::model::{Attempt, Delivery, EndpointId, NewMessage, Standing};
+
+/// Which run of the dispatcher may write: every opening of a store for work takes the next number,
+/// and what an earlier one still sends is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fence(pub u64);
+
+/// One settled attempt, or another change to a delivery or an endpoint: all of it or nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Settlement {
+    /// The delivery as it is now.
+    pub delivery: Option<Delivery>,
+    /// The attempt that was made.
+    pub attempt: Option<Attempt>,
+    /// What was learned of the endpoint.
+    pub standing: Option<(EndpointId, Standing)>,
+    /// What its application is told about it.
+    pub operational: Option<NewMessage>,
+}

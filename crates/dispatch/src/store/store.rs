@@ -1,0 +1,156 @@
+//! The contract of a store.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use stagger::Instant;
+
+use super::{Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Settlement};
+use crate::Error;
+use crate::model::{
+    Application, ApplicationId, Attempt, Delivery, DeliveryState, Endpoint, EndpointId, Message,
+    MessageId, NewMessage, Standing,
+};
+
+/// Keeps applications, endpoints, messages, deliveries and attempts.
+///
+/// Every write is atomic, and durable when its future is ready with `Ok`. A write that fails has
+/// changed nothing. Ended with an error that [`is_unavailable`](Error::is_unavailable), it can be
+/// made again.
+#[async_trait]
+pub trait Store: Send + Sync + fmt::Debug + 'static {
+    /// Opens the store for a new run of the dispatcher; settlements of earlier runs are refused from
+    /// now on.
+    async fn begin_run(&self) -> Result<Fence, Error>;
+
+    /// Writes an application, new or changed.
+    async fn put_application(&self, application: Application) -> Result<(), Error>;
+    /// Deletes an application and everything of it.
+    async fn delete_application(&self, id: ApplicationId) -> Result<(), Error>;
+    /// All applications, oldest first.
+    async fn applications(&self) -> Result<Vec<Application>, Error>;
+
+    /// Writes the settings of an endpoint, new or changed; its standing stays.
+    async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error>;
+    /// Deletes an endpoint; its open deliveries become cancelled.
+    async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error>;
+    /// All endpoints with their standing, oldest first.
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error>;
+
+    /// Takes messages with all their deliveries: all of them or none. One whose application has sent
+    /// its key before is not stored again; the answer names the first.
+    ///
+    /// Answers in the order of the messages.
+    async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error>;
+
+    /// Writes what attempts came to: each settlement all or nothing, in order.
+    ///
+    /// # Errors
+    /// A conflict if `fence` is not that of the newest run.
+    async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error>;
+
+    /// The open deliveries (pending and waiting), in the order of message and endpoint, `limit` at
+    /// most, after `after`. For loading all of them at a start.
+    async fn open_deliveries(
+        &self,
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error>;
+
+    /// Makes dead or delivered deliveries pending again, oldest first, at most `limit` of them, and
+    /// answers with them as they are now. Calls and endings are forgotten, attempts counted on.
+    async fn replay(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error>;
+
+    /// One message.
+    async fn message(&self, id: MessageId) -> Result<Option<Message>, Error>;
+    /// A message's bytes; `None` once they were pruned.
+    async fn payload(&self, id: MessageId) -> Result<Option<Bytes>, Error>;
+    /// An application's messages, newest first.
+    async fn messages(
+        &self,
+        application: ApplicationId,
+        filter: MessageFilter,
+        page: PageRequest,
+    ) -> Result<Page<Message>, Error>;
+    /// One delivery.
+    async fn delivery(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Option<Delivery>, Error>;
+    /// A message's deliveries, in the order of their endpoints.
+    async fn deliveries_of(&self, message: MessageId) -> Result<Vec<Delivery>, Error>;
+    /// An application's deliveries (everybody's when `None`), those of the newest messages first.
+    async fn deliveries(
+        &self,
+        application: Option<ApplicationId>,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, Error>;
+    /// A delivery's attempts, in order.
+    async fn attempts(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Vec<Attempt>, Error>;
+    /// How many deliveries there are in each state, of one endpoint or of all.
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error>;
+
+    /// Deletes finished messages accepted before `before`, with payloads, deliveries and attempts: at
+    /// most `limit` messages, oldest first. Messages with an open delivery stay.
+    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error>;
+
+    /// Whether it can write now, for readiness.
+    async fn check(&self) -> Result<(), Error>;
+}
+
+/// What became of a message that was sent in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its name, or that of the first with its key.
+    pub id: MessageId,
+    /// Whether it was there before, so that nothing was stored.
+    pub repeated: bool,
+}
+
+/// Which deliveries are made pending again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayRequest {
+    /// This one, whatever its state, unless it is open already.
+    One(MessageId, EndpointId),
+    /// The dead ones of an application that pass a filter; delivered ones too if the filter's state
+    /// says so. The filter's endpoint and times hold.
+    Many(ApplicationId, DeliveryFilter),
+}
+
+/// Deliveries by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    by_state: [u64; DeliveryState::ALL.len()],
+}
+
+impl Counts {
+    /// How many are in `state`.
+    #[must_use]
+    pub const fn of(&self, state: DeliveryState) -> u64 {
+        self.by_state[state as usize]
+    }
+
+    /// Says how many are in `state`.
+    pub const fn set(&mut self, state: DeliveryState, count: u64) {
+        self.by_state[state as usize] = count;
+    }
+}
+
+/// What a pruning deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Messages, each with its payload, deliveries and attempts.
+    pub messages: usize,
+}
