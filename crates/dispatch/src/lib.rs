@@ -8,6 +8,8 @@ pub mod lane;
 pub mod model;
 pub mod node;
 pub mod send;
+#[cfg(any())]
+pub mod server;
 pub mod store;
 
 pub use error::Error;
