@@ -8,5 +8,6 @@ pub mod model;
 pub mod node;
 pub mod send;
 pub mod store;
+pub mod ui;
 
 pub use error::Error;
