@@ -11,5 +11,6 @@ pub mod send;
 #[cfg(any())]
 pub mod server;
 pub mod store;
+pub mod ui;
 
 pub use error::Error;
