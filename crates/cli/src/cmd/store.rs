@@ -1,34 +1,43 @@
 //! `stagger store`: backup, restore, check.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use stagger_dispatch::Error;
-use stagger_dispatch::config::Config;
-use stagger_dispatch::store::SqliteStore;
+use stagger_dispatch::model::DeliveryState;
+use stagger_dispatch::store::{self, Health};
 
 use crate::flags::{StoreCommand, StoreFlags};
 use crate::{stderr, stdout};
 
 /// Does what the flags ask for.
 pub(crate) fn store(flags: &StoreFlags) -> ExitCode {
-    let store = Config { data: flags.data.clone(), ..Config::default() }.store_file();
-    match act(&flags.command, &store) {
+    match act(&flags.command, &flags.data) {
         Ok(page) => stdout::write(&page),
         Err(error) => stderr::refuse(&error),
     }
 }
 
-fn act(command: &StoreCommand, store: &Path) -> Result<String, Error> {
+fn act(command: &StoreCommand, data: &Path) -> Result<String, Error> {
     match command {
         StoreCommand::Backup { file } => {
-            SqliteStore::backup(store, file)?;
-            Ok(format!("{} holds a copy of {}\n", file.display(), store.display()))
+            store::backup(data, file)?;
+            Ok(format!("{} holds a copy of the store in {}\n", file.display(), data.display()))
         }
         StoreCommand::Restore { file } => {
-            SqliteStore::restore(file, store)?;
-            Ok(format!("{} is what {} was\n", store.display(), file.display()))
+            store::restore(file, data)?;
+            Ok(format!("the store in {} is what {} was\n", data.display(), file.display()))
         }
-        StoreCommand::Check => Ok(format!("{}\n", SqliteStore::check(store)?)),
+        StoreCommand::Check => store::check(data).map(|health| page(&health)),
     }
+}
+
+fn page(health: &Health) -> String {
+    let mut page = format!("sound, version {}\n{} messages\n", health.version, health.messages);
+    for state in DeliveryState::ALL {
+        // Writing to a string does not fail.
+        let _ = writeln!(page, "{} deliveries {}", health.deliveries.of(state), state.name());
+    }
+    page
 }

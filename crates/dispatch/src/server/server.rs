@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -14,13 +13,11 @@ use super::AdminKey;
 use crate::api::{self, ApiOptions};
 use crate::config::{Config, StoreKind};
 use crate::node::Node;
+use crate::observe;
 use crate::send::{SendOptions, Sender};
-use crate::store::{MemoryStore, SqliteStore, Store};
+use crate::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
 use crate::ui::{self, UiOptions};
 use crate::Error;
-
-/// The file of the embedded store, within the data folder.
-const STORE_FILE: &str = "stagger.db";
 
 /// A node behind an address: accepting, delivering, and showing what it does.
 #[derive(Debug)]
@@ -43,8 +40,9 @@ impl Server {
         let address = listener.local_addr().map_err(|error| cannot_listen(&config, &error))?;
         let admin = admin_key(&config)?;
         let sender = Sender::new(send_options(&config)?)?;
-        let node = Node::start(open_store(&config).await?, sender, config.node).await?;
-        let routes = routes(&node, &admin, &config);
+        let metrics = observe::init_metrics()?;
+        let node = Node::start(open_store(&config)?, sender, config.node).await?;
+        let routes = routes(&node, &admin, &config).merge(observe::metrics_route(metrics, node.clone()));
         Ok(Self { listener, address, routes, node, admin, config })
     }
 
@@ -98,14 +96,6 @@ impl Server {
     }
 }
 
-impl Config {
-    /// The file of the embedded store.
-    #[must_use]
-    pub fn store_file(&self) -> PathBuf {
-        self.data.join(STORE_FILE)
-    }
-}
-
 fn cannot_listen(config: &Config, error: &io::Error) -> Error {
     Error::invalid("listen", config.listen, format!("an address that can be listened on: {error}"))
 }
@@ -118,10 +108,12 @@ fn admin_key(config: &Config) -> Result<AdminKey, Error> {
     }
 }
 
-async fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
+fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
     match config.store {
         StoreKind::Memory => Ok(Arc::new(MemoryStore::default())),
-        StoreKind::Embedded => Ok(Arc::new(SqliteStore::open(&config.store_file()).await?)),
+        StoreKind::Embedded => {
+            Ok(Arc::new(SqliteStore::open(&config.data, SqliteOptions::default())?))
+        }
     }
 }
 
@@ -141,6 +133,6 @@ fn routes(node: &Node, admin: &AdminKey, config: &Config) -> Router {
         max_body: config.max_body,
         max_payload: config.max_payload,
     };
-    let ui = UiOptions { admin: Some(admin.hash()) };
+    let ui = UiOptions { admin_key: Some(admin.hash()), secure: false };
     api::router(node.clone(), api).merge(ui::router(node.clone(), ui))
 }
