@@ -3,6 +3,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod config;
+mod egress;
 mod error;
 pub mod lane;
 pub mod model;
@@ -10,6 +11,7 @@ pub mod node;
 pub mod send;
 #[cfg(any())]
 pub mod server;
+pub mod sign;
 pub mod store;
 pub mod ui;
 
