@@ -10,4 +10,4 @@ mod guard;
 mod ranges;
 
 pub(crate) use address::{Address, Host, Ports};
-pub(crate) use guard::{Guard, Refusal};
+pub(crate) use guard::Guard;

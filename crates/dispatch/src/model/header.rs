@@ -75,9 +75,13 @@ impl HeaderTemplate {
         self.parse_value(&self.value).map(|_| ())
     }
 
-    /// Whether it is the same on every attempt.
-    pub(crate) fn is_fixed(&self) -> bool {
-        !pieces(&self.value).any(|piece| matches!(piece, Piece::Filled(_)))
+    /// Its value, if it is the same on every attempt.
+    ///
+    /// # Errors
+    /// See [`check`](Self::check).
+    pub(crate) fn fixed(&self) -> Result<Option<HeaderValue>, Error> {
+        let is_filled = pieces(&self.value).any(|piece| matches!(piece, Piece::Filled(_)));
+        if is_filled { Ok(None) } else { self.parse_value(&self.value).map(Some) }
     }
 
     /// Its name, if it may be sent.
@@ -103,9 +107,6 @@ impl HeaderTemplate {
     /// # Errors
     /// See [`check`](Self::check).
     pub(crate) fn fill(&self, message: &Message, number: u32) -> Result<HeaderValue, Error> {
-        if self.is_fixed() {
-            return self.parse_value(&self.value);
-        }
         let mut value = String::with_capacity(self.value.len() + 32);
         for piece in pieces(&self.value) {
             match piece {

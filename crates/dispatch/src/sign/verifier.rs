@@ -195,8 +195,8 @@ fn seconds(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use standardwebhooks::Webhook;
     use stagger::StdTime;
+    use standardwebhooks::Webhook;
 
     use super::*;
     use crate::sign::Signer;
@@ -272,7 +272,9 @@ mod tests {
         assert_eq!(judge_at(NOW - 301), Err(Rejection::Stale));
         assert_eq!(judge_at(NOW + 300), Ok(()));
         assert_eq!(judge_at(NOW + 301), Err(Rejection::Early));
-        for text in ["", "-1", "+1700000000", " 1700000000", "01700000000", "1e9", "9999999999999999999999"] {
+        for text in
+            ["", "-1", "+1700000000", " 1700000000", "01700000000", "1e9", "9999999999999999999999"]
+        {
             assert_eq!(judge(&[&hmac.to_text()], "v1,AAAA", text), Err(Rejection::Timestamp));
         }
     }
