@@ -33,3 +33,41 @@ impl fmt::Debug for Secret {
             .finish()
     }
 }
+
+impl Secret {
+    /// A new one.
+    ///
+    /// # Errors
+    /// No randomness.
+    pub fn generate(kind: SecretKind) -> Result<Self, crate::Error> {
+        let _ = kind;
+        unimplemented!()
+    }
+
+    /// One's own.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(text: &str) -> Result<Self, crate::Error> {
+        let _ = text;
+        unimplemented!()
+    }
+
+    /// Whether it still signs.
+    #[must_use]
+    pub fn signs_at(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+
+    /// What a receiver verifies with.
+    #[must_use]
+    pub fn public_text(&self) -> Option<String> {
+        unimplemented!()
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        unimplemented!()
+    }
+}
