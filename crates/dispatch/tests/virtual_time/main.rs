@@ -2,4 +2,9 @@
 //! backlogs, with a clock that is only a number.
 
 mod cases;
+mod crashes;
+mod durable;
 mod fixture;
+mod receiver;
+mod witness;
+mod world;
