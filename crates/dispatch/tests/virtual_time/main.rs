@@ -6,5 +6,6 @@ mod crashes;
 mod durable;
 mod fixture;
 mod receiver;
+mod scenarios;
 mod witness;
 mod world;
