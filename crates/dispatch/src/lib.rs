@@ -3,11 +3,13 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod api;
+mod egress;
 mod error;
 pub mod lane;
 pub mod model;
 pub mod node;
 pub mod send;
+pub mod sign;
 pub mod store;
 
 pub use error::Error;
