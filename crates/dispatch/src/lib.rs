@@ -2,12 +2,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod egress;
 mod error;
 pub mod lane;
 pub mod model;
 pub mod node;
 pub mod observe;
 pub mod send;
+pub mod sign;
 pub mod store;
 
 pub use error::Error;
