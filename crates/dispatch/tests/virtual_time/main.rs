@@ -1,0 +1,11 @@
+//! The lanes in virtual time: what went wrong elsewhere, crashes between any two effects, and whole
+//! backlogs, with a clock that is only a number.
+
+mod cases;
+mod crashes;
+mod durable;
+mod fixture;
+mod receiver;
+mod scenarios;
+mod witness;
+mod world;
