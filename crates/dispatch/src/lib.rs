@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod egress;
 mod error;
 pub mod lane;
 pub mod model;
 pub mod node;
 pub mod send;
+pub mod sign;
 pub mod store;
 pub mod ui;
 
