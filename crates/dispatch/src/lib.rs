@@ -7,6 +7,7 @@ mod error;
 pub mod lane;
 pub mod model;
 pub mod node;
+pub mod observe;
 pub mod send;
 pub mod sign;
 pub mod store;
