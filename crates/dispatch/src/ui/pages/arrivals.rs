@@ -15,14 +15,14 @@ use crate::ui::desk::Desk;
 
 /// Attempts by the second, in columns.
 #[derive(Debug, Default, Serialize)]
-struct Arrivals {
+pub(in crate::ui) struct Columns {
     /// Seconds since the epoch.
     at: Vec<u64>,
     first: Vec<u32>,
     retries: Vec<u32>,
 }
 
-impl From<node::Arrivals> for Arrivals {
+impl From<node::Arrivals> for Columns {
     fn from(arrivals: node::Arrivals) -> Self {
         let mut columns = Self::default();
         for second in arrivals.seconds {
@@ -43,6 +43,6 @@ pub(in crate::ui) async fn arrivals(
         "" => None,
         text => Some(id(text, "endpoint")?),
     };
-    let arrivals = Arrivals::from(desk.node.arrivals(endpoint));
+    let arrivals = Columns::from(desk.node.arrivals(endpoint));
     Ok(([(CACHE_CONTROL, "no-store")], Json(arrivals)).into_response())
 }

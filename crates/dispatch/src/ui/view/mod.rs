@@ -16,6 +16,9 @@ mod settings;
 mod sign_in;
 mod trouble;
 
+#[cfg(test)]
+mod sample;
+
 pub(super) use applications::{ApplicationLine, ApplicationPage, ApplicationsPage};
 pub(super) use badge::{Badge, EndpointState};
 pub(super) use chart::Chart;

@@ -1,0 +1,356 @@
+//! Made-up pages: what templates are tested with, and what can be looked at without a dispatcher.
+
+use askama::Template;
+use stagger::{Instant, Policy, Span, Verdict};
+
+use super::*;
+use crate::lane::LaneView;
+use crate::model::{
+    Application, DeliveryState, Disabled, Endpoint, EventFilter, HeaderTemplate, Opened, Pace,
+    Secret, SecretKind, Standing, Statuses,
+};
+use crate::node::{Arrivals, Second};
+use stagger::breaker::StateKind;
+use uuid::Uuid;
+
+/// What nobody should be able to do to a page.
+pub(in crate::ui) const HOSTILE: &str = "\"'><script>alert(1)</script>&lt;";
+
+/// Makes pages out of nice words, or of hostile ones wherever others choose the words.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ui) struct Sample {
+    pub(in crate::ui) is_hostile: bool,
+    pub(in crate::ui) now: Instant,
+}
+
+impl Sample {
+    /// All pages with their paths.
+    pub(in crate::ui) fn pages(self) -> Vec<(&'static str, String)> {
+        vec![
+            ("/", self.overview().render().unwrap()),
+            ("/new", OverviewPage { is_new: true, ..self.overview() }.render().unwrap()),
+            ("/calm", OverviewPage { trouble: vec![], ..self.overview() }.render().unwrap()),
+            ("/ui/applications", self.applications().render().unwrap()),
+            ("/ui/application", self.application().render().unwrap()),
+            ("/ui/endpoint", self.endpoint().render().unwrap()),
+            ("/ui/deliveries", self.deliveries(Section::Deliveries).render().unwrap()),
+            ("/ui/dead", self.deliveries(Section::Dead).render().unwrap()),
+            ("/ui/delivery", self.delivery().render().unwrap()),
+            ("/ui/sign-in", self.sign_in().render().unwrap()),
+            ("/ui/trouble", self.trouble().render().unwrap()),
+        ]
+    }
+
+    fn text(self, nice: &str) -> String {
+        if self.is_hostile { HOSTILE.into() } else { nice.into() }
+    }
+
+    fn moment(self, secs: i64) -> Moment {
+        let far = Span::from_secs(secs.unsigned_abs());
+        let at = if secs < 0 {
+            Instant::ORIGIN + (self.now - Instant::ORIGIN - far)
+        } else {
+            self.now + far
+        };
+        Moment::new(at, self.now)
+    }
+
+    fn frame(self, section: Section, note: Option<Note>) -> Frame {
+        Frame::new(self.now, section, "/".into(), note, true)
+    }
+
+    /// An outage, its end, and the backlog leaving.
+    pub(in crate::ui) fn arrivals(self) -> Arrivals {
+        let start = self.now - Instant::ORIGIN - Span::from_secs(300);
+        let second = |n: u32| {
+            let first = 38 + (n * 7919) % 17;
+            let retries = match n {
+                60..140 => (n * 31) % 9,
+                140..220 => ((n - 140) * 2).min(90) + (n * 13) % 11,
+                220..250 => (250 - n) * 3,
+                _ => 0,
+            };
+            Second { at: Instant::ORIGIN + start + Span::from_secs(n.into()), first, retries }
+        };
+        Arrivals { seconds: (0..300).map(second).collect() }
+    }
+
+    fn overview(self) -> OverviewPage {
+        OverviewPage {
+            frame: self.frame(Section::Overview, None),
+            chart: Chart::new(&self.arrivals(), None),
+            tiles: self.tiles(),
+            trouble: self.rows().split_off(1),
+            more: Some("12".into()),
+            is_new: false,
+            has_endpoints: true,
+        }
+    }
+
+    fn tiles(self) -> Vec<Tile> {
+        let counts = [312, 4_180, 1_204_771, 17, 3];
+        let tile = |(state, count): (DeliveryState, u64)| Tile {
+            name: state.name(),
+            count: figure(count),
+            href: format!("/ui/deliveries?state={}", state.name()),
+        };
+        DeliveryState::ALL.into_iter().zip(counts).map(tile).collect()
+    }
+
+    fn applications(self) -> ApplicationsPage {
+        let applications = vec![self.application_line(), self.application_line()];
+        ApplicationsPage { frame: self.frame(Section::Applications, None), applications }
+    }
+
+    fn application_line(self) -> ApplicationLine {
+        ApplicationLine {
+            id: "app_0190163d8694739b84f6b0d3ccc3a5a1".into(),
+            name: self.text("Acme Billing"),
+            endpoints: "5".into(),
+            slots: "256".into(),
+            created: self.moment(-86_400 * 40),
+        }
+    }
+
+    fn application(self) -> ApplicationPage {
+        ApplicationPage {
+            frame: self.frame(Section::Applications, None),
+            application: self.application_line(),
+            endpoints: self.rows(),
+            more: None,
+        }
+    }
+
+    fn rows(self) -> Vec<EndpointRow> {
+        let opened = Opened { until: self.now, open_time: Span::from_secs(5) };
+        let standing = Standing { failing_since: Some(self.now), ..Standing::default() };
+        let lane = |standing, breaker| LaneView {
+            standing,
+            breaker,
+            next_probe: (breaker == StateKind::Open).then_some(self.now + Span::from_secs(23)),
+            ready: 12,
+            waiting: 4_180,
+            in_flight: 3,
+            rate: (breaker == StateKind::Ramp).then_some(37),
+        };
+        let paused = Standing { paused_until: Some(self.now + Span::from_secs(90)), ..standing };
+        let gone = Standing { disabled: Some(Disabled::Gone), ..standing };
+        let lanes = [
+            lane(Standing::default(), StateKind::Closed),
+            lane(Standing { open: Some(opened), ..standing }, StateKind::Open),
+            lane(standing, StateKind::HalfOpen),
+            lane(Standing::default(), StateKind::Ramp),
+            lane(paused, StateKind::Closed),
+            lane(gone, StateKind::Closed),
+        ];
+        let row = |lane: &LaneView| {
+            EndpointRow::new(&self.endpoint_settings(), &self.tenant(), lane, self.now)
+        };
+        lanes.iter().map(row).collect()
+    }
+
+    fn tenant(self) -> Application {
+        Application {
+            id: crate::model::ApplicationId::from_uuid(Uuid::from_u128(1)),
+            name: self.text("Acme Billing"),
+            keys: Vec::new(),
+            slots: std::num::NonZeroU32::MIN,
+            created_at: self.now,
+        }
+    }
+
+    fn endpoint_settings(self) -> Endpoint {
+        Endpoint {
+            id: crate::model::EndpointId::from_uuid(Uuid::from_u128(2)),
+            application: crate::model::ApplicationId::from_uuid(Uuid::from_u128(1)),
+            url: self.text("https://hooks.customer.example/stagger/in"),
+            description: self.text("Ledger of the second region"),
+            events: EventFilter::Only(vec!["invoice.paid".parse().unwrap()]),
+            policy: Policy::webhook().unwrap(),
+            timeout: Span::from_secs(30),
+            pace: Pace::default(),
+            ordered: false,
+            permanent: Statuses::try_from(vec![422]).unwrap(),
+            disable_after: Span::from_secs(5 * 86_400),
+            secrets: vec![Secret {
+                kind: SecretKind::Symmetric,
+                key: b"never shown to anybody".to_vec(),
+                until: None,
+            }],
+            headers: vec![
+                HeaderTemplate {
+                    name: "x-tenant".into(),
+                    value: self.text("acme"),
+                    sensitive: false,
+                },
+                HeaderTemplate {
+                    name: "authorization".into(),
+                    value: "Bearer never-shown".into(),
+                    sensitive: true,
+                },
+            ],
+            created_at: self.now,
+            updated_at: self.now,
+        }
+    }
+
+    fn endpoint(self) -> EndpointPage {
+        EndpointPage {
+            frame: self.frame(Section::Applications, Some(Note::Replayed(1_204))),
+            id: "ep_0190163d8694739b84f6b0d3ccc3a5a1".into(),
+            row: self.rows().swap_remove(1),
+            is_disabled: false,
+            chart: Chart::new(&self.arrivals(), None),
+            tiles: self.tiles(),
+            settings: Settings::new(&self.endpoint_settings(), self.now),
+            deliveries: self.lines(),
+        }
+    }
+
+    fn lines(self) -> Vec<DeliveryLine> {
+        let line = |n: usize| {
+            let state = DeliveryState::ALL[n % 5];
+            let href = "/ui/delivery".to_owned();
+            DeliveryLine {
+                replay: (!state.is_open()).then(|| href.clone()),
+                href,
+                message: format!("msg_0190163d8694739b84f6b0d3ccc3a5{n:02x}"),
+                event_type: ["invoice.paid", "customer.subscription.updated"][n % 2].into(),
+                url: self.text("https://hooks.customer.example/stagger/in"),
+                endpoint_href: "/ui/endpoint".into(),
+                state: state.into(),
+                reason: if state == DeliveryState::Dead { "no attempts left" } else { "" },
+                attempts: n as u32,
+                due: state.is_open().then(|| self.moment(40 * n as i64)),
+                updated: self.moment(-50 * n as i64),
+            }
+        };
+        (0..12).map(line).collect()
+    }
+
+    fn deliveries(self, section: Section) -> DeliveriesPage {
+        let is_dead = section == Section::Dead;
+        let states = DeliveryState::ALL.map(|s| (s.name(), "/ui/deliveries".to_owned(), false));
+        DeliveriesPage {
+            frame: self.frame(section, None),
+            title: if is_dead { "Dead letters" } else { "Deliveries" },
+            filter: Filter {
+                path: "/ui/deliveries",
+                states: if is_dead { vec![] } else { states.into() },
+                endpoint: self.text(""),
+                endpoints: vec![("ep_01".into(), self.text("https://hooks.customer.example"))],
+                error: self.is_hostile.then(|| HOSTILE.into()),
+                ..Filter::default()
+            },
+            deliveries: self.lines(),
+            older: Some("/ui/deliveries?cursor=a".into()),
+            is_first: false,
+            replay: is_dead.then(|| "/ui/dead/replay".into()),
+        }
+    }
+
+    fn delivery(self) -> DeliveryPage {
+        DeliveryPage {
+            frame: self.frame(Section::Deliveries, Some(Note::TestSent)),
+            path: "/ui/delivery".into(),
+            message: "msg_0190163d8694739b84f6b0d3ccc3a5a1".into(),
+            event_type: "invoice.paid".into(),
+            accepted: Some(self.moment(-4_000)),
+            size: "812 B".into(),
+            content_type: self.text("application/json"),
+            idempotency_key: self.text("order-1204"),
+            url: self.text("https://hooks.customer.example/stagger/in"),
+            endpoint_href: "/ui/endpoint".into(),
+            application: self.text("Acme Billing"),
+            application_href: "/ui/application".into(),
+            state: DeliveryState::Waiting.into(),
+            is_open: true,
+            reason: "",
+            due: Some(self.moment(754)),
+            replays: 1,
+            attempts: self.attempts(),
+        }
+    }
+
+    fn attempts(self) -> Vec<AttemptLine> {
+        let line =
+            |number: u32, result: &str, verdict: Verdict, reason: &str, reply: &str| AttemptLine {
+                number,
+                started: self.moment(-4_000 + 900 * i64::from(number)),
+                latency: "214 ms".into(),
+                result: result.into(),
+                verdict: verdict.into(),
+                reason: self.text(reason),
+                hint: (number == 3).then(|| "2 min".into()),
+                next: Some(self.moment(-4_000 + 900 * (i64::from(number) + 1))),
+                delay: Some("15 min".into()),
+                reply: self.text(reply),
+            };
+        vec![
+            line(4, "timeout", Verdict::Transient, "no head of a reply within 30s", ""),
+            line(3, "429 Too Many Requests", Verdict::Throttled, "", "{\"error\":\"slow down\"}"),
+            line(2, "connect", Verdict::Unprocessed, "connection refused (os error 111)", ""),
+            line(
+                1,
+                "503 Service Unavailable",
+                Verdict::Throttled,
+                "",
+                "<html>\n<head><title>503 Service Temporarily Unavailable</title></head>\n<body>\n<center><h1>503</h1></center>",
+            ),
+        ]
+    }
+
+    fn sign_in(self) -> SignInPage {
+        let error = Some("This is not the admin key.".into());
+        SignInPage { frame: self.frame(Section::Outside, None), next: self.text("/"), error }
+    }
+
+    fn trouble(self) -> TroublePage {
+        let frame = self.frame(Section::Outside, None);
+        TroublePage { frame, title: "Not here", detail: self.text("There is no such endpoint.") }
+    }
+}
+
+#[test]
+fn no_words_of_others_become_markup() {
+    let sample = Sample { is_hostile: true, now: Instant::ORIGIN + Span::from_secs(1 << 30) };
+    for (path, html) in sample.pages() {
+        assert!(!html.contains("<script>"), "{path}");
+        assert!(!html.contains("\"'>"), "{path}");
+        assert!(!html.contains(" style=") && !html.contains(" onclick="), "{path}");
+    }
+    assert!(sample.delivery().render().unwrap().contains("&#60;script&#62;"));
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let sample = Sample { is_hostile: false, now: Instant::ORIGIN };
+    let html = sample.endpoint().render().unwrap();
+    assert!(html.contains("v1 (HMAC-SHA256)") && html.contains("authorization: (not shown)"));
+    assert!(!html.contains("never"));
+}
+
+/// Made-up pages to look at: `STAGGER_SAMPLE=127.0.0.1:8099`, and the tests that are ignored.
+#[tokio::test]
+#[ignore = "serves until it is stopped"]
+async fn serve_made_up_pages() {
+    use axum::routing::get;
+    let now = || {
+        Instant::ORIGIN
+            + Span::from(stagger::StdTime::wall().duration_since(std::time::UNIX_EPOCH).unwrap())
+    };
+    let sample = move || Sample { is_hostile: false, now: now() };
+    let mut router =
+        axum::Router::new().route("/ui/assets/{name}", get(crate::ui::asset::serve)).route(
+            "/ui/arrivals",
+            get(async move || axum::Json(crate::ui::pages::Columns::from(sample().arrivals()))),
+        );
+    for (at, (path, _)) in sample().pages().into_iter().enumerate() {
+        let page = async move || axum::response::Html(sample().pages().swap_remove(at).1);
+        router = router.route(path, get(page));
+    }
+    let router = router.layer(axum::middleware::map_response(crate::ui::shield::shield));
+    let address = std::env::var("STAGGER_SAMPLE").unwrap_or("127.0.0.1:8099".into());
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    axum::serve(listener, router).await.unwrap();
+}
