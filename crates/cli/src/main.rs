@@ -1,10 +1,11 @@
-//! The stagger binary: stress-test a retry policy before it ships.
+//! The stagger binary: stress-test a retry policy before it ships, and deliver webhooks under it.
 #![forbid(unsafe_code)]
 
 mod cmd;
 mod flags;
 mod progress;
 mod render;
+mod stderr;
 mod stdout;
 
 use std::process::ExitCode;
@@ -14,9 +15,12 @@ use clap::Parser;
 use flags::{Command, Flags};
 
 fn main() -> ExitCode {
-    let Command::Storm(storm) = Flags::parse().command;
-    match cmd::storm(&storm) {
-        Ok(page) => stdout::write(&page),
-        Err(error) => error.exit(),
+    match Flags::parse().command {
+        Command::Storm(flags) => match cmd::storm(&flags) {
+            Ok(page) => stdout::write(&page),
+            Err(error) => error.exit(),
+        },
+        Command::Serve(flags) => cmd::serve(&flags),
+        Command::Store(flags) => cmd::store(&flags),
     }
 }

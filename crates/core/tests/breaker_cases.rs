@@ -322,3 +322,36 @@ fn whoever_counts_by_himself_cannot_open_a_breaker_that_has_moved_on() {
     assert_eq!(breaker.report(until, stale, Report::Failure, &mut || 0), None);
     assert_eq!(breaker.state(until), StateKind::Closed);
 }
+
+#[test]
+fn a_restart_forgets_neither_the_open_time_nor_how_long_it_has_grown() {
+    let plan = BreakerPlan::builder().consecutive(1).build().unwrap();
+    let (mut breaker, mut chance) = (Breaker::new(plan), || 0);
+    let mut now = Instant::ORIGIN;
+    for _ in 0..3 {
+        let ticket = breaker.admit(now).ticket().unwrap();
+        let moved = breaker.report(now, ticket, Report::Failure, &mut chance);
+        assert!(matches!(moved, Some(Transition::Opened { .. })));
+        now = breaker.open_until(now).unwrap();
+    }
+    assert_eq!(breaker.open_time(), Span::from_secs(20));
+
+    let mut other = Breaker::reopened(plan, now, breaker.open_time());
+    let before = Instant::from_nanos(now.as_nanos() - 1);
+    assert_eq!(other.open_until(before), Some(now));
+    assert_eq!(other.admit(before).ticket(), None);
+    for breaker in [&mut breaker, &mut other] {
+        let probe = breaker.admit(now).ticket().unwrap();
+        assert!(probe.is_probe());
+        let _ = breaker.report(now, probe, Report::Failure, &mut chance);
+        assert_eq!(breaker.open_until(now), Some(now + Span::from_secs(40)));
+    }
+}
+
+#[test]
+fn a_saved_open_time_out_of_the_bounds_of_a_changed_plan_is_moved_into_them() {
+    let plan = BreakerPlan::default();
+    for (saved, used) in [(Span::ZERO, plan.open_time()), (Span::MAX, plan.open_cap())] {
+        assert_eq!(Breaker::reopened(plan, Instant::ORIGIN, saved).open_time(), used);
+    }
+}

@@ -2,11 +2,15 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod config;
 mod error;
 pub mod lane;
 pub mod model;
 pub mod node;
 pub mod send;
+#[cfg(any())]
+pub mod server;
 pub mod store;
+pub mod ui;
 
 pub use error::Error;

@@ -1,5 +1,9 @@
-//! One file a command: from flags to a page of text.
+//! One file a command.
 
+mod serve;
+mod store;
 mod storm;
 
+pub(crate) use serve::serve;
+pub(crate) use store::store;
 pub(crate) use storm::storm;

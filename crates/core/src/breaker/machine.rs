@@ -53,6 +53,28 @@ impl Breaker {
         Self::from_generation(plan, 0)
     }
 
+    /// Open until `until`, as one that was saved: for whoever remembers a breaker longer than a
+    /// process lives.
+    ///
+    /// `open_time` is what [`open_time`](Self::open_time) said then, moved into the plan's bounds, so
+    /// that a probe that fails lengthens it further.
+    ///
+    /// ```
+    /// use stagger_core::breaker::{Breaker, BreakerPlan, Report, StateKind};
+    /// use stagger_core::{Instant, Span};
+    /// let until = Instant::from_nanos(9);
+    /// let mut breaker = Breaker::reopened(BreakerPlan::default(), until, Span::from_secs(20));
+    /// assert_eq!(breaker.state(Instant::ORIGIN), StateKind::Open);
+    /// let probe = breaker.admit(until).ticket().expect("the open time is over");
+    /// breaker.report(until, probe, Report::Failure, &mut || 0);
+    /// assert_eq!(breaker.open_until(until), Some(until + Span::from_secs(40)));
+    /// ```
+    #[must_use]
+    pub fn reopened(plan: BreakerPlan, until: Instant, open_time: Span) -> Self {
+        let open_time = open_time.clamp(plan.open_time, plan.open_cap);
+        Self { plan, state: State::Open(Open::until_instant(until)), generation: 0, open_time }
+    }
+
     /// Closed, counting its moves from `generation`: tickets of another breaker are then stale.
     pub(super) fn from_generation(plan: BreakerPlan, generation: u64) -> Self {
         let state = State::Closed(Closed::new(&plan));
@@ -179,6 +201,12 @@ impl Breaker {
             State::Open(open) if !open.is_over(now) => Some(open.until()),
             _ => None,
         }
+    }
+
+    /// How long it was opened for, or will be opened for next, before the upward spread.
+    #[must_use]
+    pub const fn open_time(&self) -> Span {
+        self.open_time
     }
 
     /// The calls in the window at `now`: all zero unless closed or ramping.

@@ -20,6 +20,11 @@ impl Open {
         Self { until: now + entropy.draw(t, t + SPREAD.of_span(t)) }
     }
 
+    /// Open until a known end.
+    pub(super) const fn until_instant(until: Instant) -> Self {
+        Self { until }
+    }
+
     pub(super) const fn until(self) -> Instant {
         self.until
     }

@@ -54,6 +54,20 @@ impl BreakerPlan {
         BreakerPlanBuilder { plan: Self::DEFAULT }
     }
 
+    /// A builder that holds the settings of this plan, to change some of them.
+    ///
+    /// ```
+    /// use stagger_core::Span;
+    /// use stagger_core::breaker::BreakerPlan;
+    /// let minute = Span::from_secs(60);
+    /// let plan = BreakerPlan::default().to_builder().lease(minute).build()?;
+    /// assert_eq!(plan.lease(), Some(minute));
+    /// # Ok::<(), stagger_core::ConfigError>(())
+    /// ```
+    pub const fn to_builder(self) -> BreakerPlanBuilder {
+        BreakerPlanBuilder { plan: self }
+    }
+
     const DEFAULT: Self = Self {
         window: WindowKind::Time(Span::from_secs(10)),
         rules: Rules {
@@ -250,6 +264,12 @@ impl BreakerPlanBuilder {
     /// After closing, admits a share that grows from `from` to all `over` this time: off by default.
     pub const fn ramp(mut self, from: Ratio, over: Span) -> Self {
         self.plan.ramp = Some(RampPlan { from, over });
+        self
+    }
+
+    /// Admits everybody once it has closed: the default.
+    pub const fn no_ramp(mut self) -> Self {
+        self.plan.ramp = None;
         self
     }
 

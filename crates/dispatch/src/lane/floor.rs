@@ -1,54 +1,102 @@
 //! All lanes of a node, and whose turn it is.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use stagger::{Entropy, Instant};
+use stagger::{Entropy, Instant, Span};
 
+use super::alarms::Alarms;
+use super::line::Line;
+use super::machine::{Hold, Lane};
 use super::{LaneView, Launch, Next, Settled};
 use crate::model::{
     Answer, ApplicationId, Delivery, Disabled, Endpoint, EndpointId, MessageId, Standing,
 };
 
 /// The lanes of all endpoints.
+///
+/// Applications have their turns one after the other, and so have the lanes of an application. Whoever
+/// holds no slot goes first, and a quarter of the slots is kept for those: a backlog or an endpoint that
+/// hangs fills the rest at most.
 #[derive(Debug)]
-pub struct Floor {}
+pub struct Floor {
+    /// Boxed, because a tree moves its entries about, and a lane is large.
+    lanes: BTreeMap<EndpointId, Box<Lane>>,
+    /// For each application, its slots and the lanes that want one.
+    rooms: BTreeMap<ApplicationId, Line<EndpointId>>,
+    /// All slots, and the applications whose rooms have a turn.
+    applications: Line<ApplicationId>,
+    alarms: Alarms<EndpointId>,
+    /// Attempts under way whose lanes were removed.
+    strays: BTreeMap<u64, ApplicationId>,
+    slots: NonZeroU32,
+    serial: u64,
+    open: usize,
+}
 
 impl Floor {
     /// No lanes yet; `slots` attempts may be under way at once in all.
     #[must_use]
-    pub fn new(slots: NonZeroU32) -> Self {
-        let _ = slots;
-        unimplemented!()
+    pub const fn new(slots: NonZeroU32) -> Self {
+        Self {
+            lanes: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            applications: Line::new(slots),
+            alarms: Alarms::new(),
+            strays: BTreeMap::new(),
+            slots,
+            serial: 0,
+            open: 0,
+        }
     }
 
-    /// An application, new or changed: how many attempts it may have under way at once.
+    /// An application, new or changed: how many attempts it may have under way at once. One that is
+    /// not put may have all slots.
     pub fn put_application(&mut self, id: ApplicationId, slots: NonZeroU32) {
-        let _ = (id, slots);
-        unimplemented!()
+        self.room(id).set_slots(slots);
+        self.line_up(id);
     }
 
-    /// Forgets an application and its endpoints.
+    /// Forgets an application and its endpoints. What is under way keeps its slots until it is back.
     pub fn remove_application(&mut self, id: ApplicationId) {
-        let _ = id;
-        unimplemented!()
+        let theirs = |(endpoint, lane): (&EndpointId, &Box<Lane>)| {
+            (lane.application() == id).then_some(*endpoint)
+        };
+        let endpoints: Vec<EndpointId> = self.lanes.iter().filter_map(theirs).collect();
+        for endpoint in endpoints {
+            self.remove_endpoint(endpoint);
+        }
+        self.rooms.remove(&id);
+        self.applications.leave(id);
     }
 
     /// An endpoint, new or with changed settings; `standing` is what the store remembers, at a start.
+    ///
+    /// Changed settings hold from the next launch and the next outcome on. The standing of an endpoint
+    /// that is there stays as it is.
     pub fn put_endpoint(&mut self, now: Instant, endpoint: &Endpoint, standing: Option<Standing>) {
-        let _ = (now, endpoint, standing);
-        unimplemented!()
+        let _ = now;
+        let id = endpoint.id;
+        if self.on_lane(id, |lane| lane.change(endpoint)).is_none() {
+            let lane = Lane::new(endpoint, standing.unwrap_or_default());
+            self.lanes.insert(id, Box::new(lane));
+        }
     }
 
     /// Forgets an endpoint and its open deliveries.
     pub fn remove_endpoint(&mut self, id: EndpointId) {
-        let _ = id;
-        unimplemented!()
+        let Some(lane) = self.lanes.remove(&id) else { return };
+        self.open -= lane.len();
+        self.strays.extend(lane.flights().map(|serial| (serial, lane.application())));
+        self.alarms.clear(id);
+        self.room(lane.application()).leave(id);
+        self.line_up(lane.application());
     }
 
-    /// An open delivery: accepted, loaded or replayed. One that is there already is left as it is.
+    /// An open delivery: accepted, loaded or replayed. One that is there already is left as it is; one
+    /// of an endpoint that is not there, or that is not open, is left out.
     pub fn add(&mut self, now: Instant, delivery: &Delivery) {
-        let _ = (now, delivery);
-        unimplemented!()
+        self.on_lane(delivery.endpoint, |lane| lane.add(now, delivery));
     }
 
     /// Takes an open delivery out, as it should be stored: cancelled. Nothing if it is not there. What
@@ -59,17 +107,27 @@ impl Floor {
         message: MessageId,
         endpoint: EndpointId,
     ) -> Option<Delivery> {
-        let _ = (now, message, endpoint);
-        unimplemented!()
+        self.on_lane(endpoint, |lane| lane.cancel(now, message)).flatten()
     }
 
     /// What to do at `now`. Ask again until it says something else than `Send`.
     pub fn next(&mut self, now: Instant, entropy: &mut impl Entropy) -> Next {
-        let _ = (now, entropy);
-        unimplemented!()
+        let _ = entropy;
+        while let Some(id) = self.alarms.pop(now) {
+            self.join(id);
+        }
+        while let Some(application) = self.applications.call() {
+            let launch = self.launch(now, application);
+            self.line_up(application);
+            if let Some(launch) = launch {
+                return Next::Send(launch);
+            }
+        }
+        self.alarms.first().map_or(Next::Idle, Next::Until)
     }
 
-    /// What a launched attempt brought back; `None` when the delivery is not there any more.
+    /// What a launched attempt brought back; `None` when there is nothing to store: the attempt counts
+    /// as not made, or its delivery is not there any more.
     pub fn settle(
         &mut self,
         now: Instant,
@@ -77,44 +135,123 @@ impl Floor {
         answer: Answer,
         entropy: &mut impl Entropy,
     ) -> Option<Settled> {
-        let _ = (now, launch, answer, entropy);
-        unimplemented!()
+        if let Some(application) = self.strays.remove(&launch.serial) {
+            self.give_back(application);
+            return None;
+        }
+        let (released, settled) = self.on_lane(launch.endpoint, |lane| {
+            let before = lane.in_flight();
+            let settled = lane.settle(now, &launch, answer, entropy);
+            (lane.in_flight() < before, settled)
+        })?;
+        if released {
+            self.give_back(launch.application);
+        }
+        settled
     }
 
     /// Enables an endpoint: one probe first, then the recovery. What is to be stored, if it is there.
+    /// One that is not disabled stays as it is.
+    ///
+    /// The probe goes at once, unless the probe of an enabling before has failed: then when the breaker's
+    /// open time, which grows with each failed probe, is over. An endpoint that was disabled for failing
+    /// goes back to that when its probe fails.
     pub fn enable(&mut self, now: Instant, id: EndpointId) -> Option<Standing> {
-        let _ = (now, id);
-        unimplemented!()
+        self.on_lane(id, |lane| lane.enable(now))
     }
 
     /// Disables an endpoint: its deliveries wait. What is to be stored, if it is there.
     pub fn disable(&mut self, now: Instant, id: EndpointId, reason: Disabled) -> Option<Standing> {
-        let _ = (now, id, reason);
-        unimplemented!()
+        let _ = now;
+        self.on_lane(id, |lane| lane.disable(reason))
     }
 
-    /// Lets what is added now leave slowly, as after trouble: for a replay of many.
+    /// Lets what is added now leave slowly, as after trouble: for a replay of many. What is to be
+    /// stored, if it is there.
     pub fn recover(&mut self, now: Instant, id: EndpointId) -> Option<Standing> {
-        let _ = (now, id);
-        unimplemented!()
+        self.on_lane(id, |lane| lane.recover(now))
     }
 
     /// How an endpoint's lane stands.
     #[must_use]
     pub fn view(&self, now: Instant, id: EndpointId) -> Option<LaneView> {
-        let _ = (now, id);
-        unimplemented!()
+        self.lanes.get(&id).map(|lane| lane.view(now))
     }
 
     /// Open deliveries in all.
     #[must_use]
-    pub fn len(&self) -> usize {
-        unimplemented!()
+    pub const fn len(&self) -> usize {
+        self.open
     }
 
     /// Whether there are no open deliveries.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub const fn is_empty(&self) -> bool {
+        self.open == 0
+    }
+
+    /// Attempts under way in all.
+    #[must_use]
+    pub const fn in_flight(&self) -> u32 {
+        self.applications.taken()
+    }
+
+    /// Changes a lane, which then wants a turn: whether it can use one is found out when it has it.
+    fn on_lane<T>(&mut self, id: EndpointId, change: impl FnOnce(&mut Lane) -> T) -> Option<T> {
+        let lane = self.lanes.get_mut(&id)?;
+        let before = lane.len();
+        let answer = change(lane);
+        self.open = self.open + lane.len() - before;
+        self.join(id);
+        Some(answer)
+    }
+
+    /// Launches what is next of an application, if one of its lanes can use its turn.
+    fn launch(&mut self, now: Instant, application: ApplicationId) -> Option<Launch> {
+        while let Some(id) = self.room(application).call() {
+            let Some(lane) = self.lanes.get_mut(&id) else { continue };
+            match lane.launch(now, self.serial) {
+                Ok(launch) => {
+                    self.serial += 1;
+                    self.applications.take();
+                    self.room(application).take();
+                    self.join(id);
+                    return Some(launch);
+                }
+                // An alarm for now or earlier would ring for ever.
+                Err(Hold::Until(at)) => self.alarms.set(id, at.max(now + Span::from_nanos(1))),
+                Err(Hold::Told) => {}
+            }
+        }
+        None
+    }
+
+    /// A lane stands in line for a turn, and needs no alarm.
+    fn join(&mut self, id: EndpointId) {
+        let Some(lane) = self.lanes.get(&id) else { return };
+        let (application, holds_one) = (lane.application(), lane.in_flight() > 0);
+        self.alarms.clear(id);
+        self.room(application).join(id, holds_one);
+        self.line_up(application);
+    }
+
+    /// An application stands in line while its room has a turn.
+    fn line_up(&mut self, id: ApplicationId) {
+        match self.rooms.get(&id) {
+            Some(room) if room.has_turn() => self.applications.join(id, room.taken() > 0),
+            _ => self.applications.leave(id),
+        }
+    }
+
+    fn give_back(&mut self, application: ApplicationId) {
+        self.applications.give_back();
+        if let Some(room) = self.rooms.get_mut(&application) {
+            room.give_back();
+        }
+        self.line_up(application);
+    }
+
+    fn room(&mut self, id: ApplicationId) -> &mut Line<EndpointId> {
+        self.rooms.entry(id).or_insert_with(|| Line::new(self.slots))
     }
 }

@@ -31,6 +31,8 @@ pub struct Launch {
     pub probe: bool,
     /// When it was launched.
     pub at: Instant,
+    /// Which of all attempts it is: so that its answer finds its permits.
+    pub(super) serial: u64,
 }
 
 /// What an answer came to.

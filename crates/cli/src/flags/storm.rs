@@ -1,9 +1,9 @@
-//! The command line: every flag with its default, range and reason.
+//! The flags of `stagger storm`, each with its default, range and reason.
 
 use std::num::NonZeroUsize;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use stagger_core::Span;
 use stagger_sim::Law;
 
@@ -15,29 +15,6 @@ const MAX_ATTEMPTS: i64 = 10_000;
 const MAX_RUNS: i64 = 1_000_000;
 /// More threads than any machine has; each one keeps a world in memory.
 const MAX_THREADS: i64 = 1_024;
-
-const EXAMPLES: &str = "\
-Examples:
-  stagger storm                                 1000 callers fail together: who comes back when?
-  stagger storm --up-at 1s --law none,full      a longer outage, two laws
-  stagger storm tutorial                        a much-copied experiment, and why it cannot be so
-  stagger storm poisson --format csv            steady traffic, as figures for a spreadsheet
-  stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
-
-/// Retries that do not stampede.
-#[derive(Debug, Parser)]
-#[command(name = "stagger", version, after_help = EXAMPLES, max_term_width = 100)]
-pub(crate) struct Flags {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Play an outage in virtual time and compare how retry laws load the server
-    #[command(after_help = EXAMPLES)]
-    Storm(StormFlags),
-}
 
 /// The flags of `stagger storm`; what is left out has the scenario's own default.
 #[derive(Debug, Args)]

@@ -1,0 +1,32 @@
+//! The flags of `stagger store`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// What to do with which store.
+#[derive(Debug, Args)]
+pub(crate) struct StoreFlags {
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
+
+    /// The folder of the store
+    #[arg(long, value_name = "FOLDER", default_value = "stagger-data", global = true)]
+    pub(crate) data: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Copy the store into a file; it may be in use meanwhile
+    Backup {
+        /// The file to write; it must not exist
+        file: PathBuf,
+    },
+    /// Put a backup in the store's place; nobody may be using it
+    Restore {
+        /// The file that `backup` wrote
+        file: PathBuf,
+    },
+    /// Check that the store is sound, and count what is in it
+    Check,
+}

@@ -1,0 +1,19 @@
+//! The one place that writes to standard error, apart from logs.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The code of a refusal: bad input, and nothing was done.
+const REFUSED: u8 = 2;
+
+/// Writes a line for people. If nobody listens there is nobody to tell.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Says why nothing was done.
+pub(crate) fn refuse(why: &dyn Display) -> ExitCode {
+    note(&format!("error: {why}"));
+    ExitCode::from(REFUSED)
+}

@@ -1,0 +1,199 @@
+//! The settings, with their defaults.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use stagger::Span;
+
+use super::error::ConfigFault;
+use super::log_format::LogFormat;
+use super::{file, settings};
+use crate::node::NodeOptions;
+
+/// Everything that can be set of a dispatcher.
+///
+/// ```
+/// use stagger_dispatch::config::Config;
+/// let mut config = Config::default();
+/// config.apply_text("dispatcher.toml", "listen = '127.0.0.1:9000'\nretention = '7d'")?;
+/// config.apply_pairs("--", [("listen", "127.0.0.1:9001")])?;
+/// assert_eq!(config.listen.port(), 9001);
+/// # Ok::<(), stagger_dispatch::config::ConfigFault>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the API and the page are served: default 127.0.0.1:8080.
+    pub listen: SocketAddr,
+    /// The folder of the embedded store: default `stagger-data`.
+    pub data: PathBuf,
+    /// Where everything durable is kept: default the embedded store.
+    pub store: StoreKind,
+    /// The key that may do everything. Left out, one is made and kept in the data folder.
+    pub admin_key: Option<String>,
+    /// Whether endpoints may have private and loopback addresses: default no.
+    pub allow_private: bool,
+    /// Ports that endpoints may have: default 80, 443 and 8443, or all with `allow_private`.
+    pub ports: Vec<u16>,
+    /// A file of certificates (PEM) to trust besides the usual ones.
+    pub roots: Option<PathBuf>,
+    /// The bounds of the node.
+    pub node: NodeOptions,
+    /// How long a shutdown waits for attempts under way: default 30 s.
+    pub grace: Span,
+    /// Requests a second that one application's keys may make: default no bound.
+    pub rate: Option<NonZeroU32>,
+    /// The largest request body, in bytes: default 1 MiB.
+    pub max_body: usize,
+    /// The largest payload, in bytes: default 256 KiB.
+    pub max_payload: usize,
+    /// How logs are written: default as text.
+    pub log: LogFormat,
+    /// Where traces go (OTLP over HTTP): default nowhere.
+    pub otlp: Option<String>,
+}
+
+/// The stores there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    /// SQLite in the data folder.
+    Embedded,
+    /// In memory: everything is gone at the end.
+    Memory,
+}
+
+impl Config {
+    /// Sets what a TOML text says; `file` is its name in errors.
+    ///
+    /// # Errors
+    /// The first key or value that is wrong, with its line and column; nothing is set then.
+    pub fn apply_text(&mut self, file: &str, text: &str) -> Result<(), ConfigFault> {
+        let mut changed = self.clone();
+        for entry in file::entries(file, text)? {
+            settings::set(&mut changed, &entry.key, &entry.value)
+                .map_err(|error| ConfigFault::at(&entry.place, &error))?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// Sets what a TOML file says.
+    ///
+    /// # Errors
+    /// A file that cannot be read; as [`apply_text`](Self::apply_text).
+    pub fn apply_file(&mut self, path: &Path) -> Result<(), ConfigFault> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigFault::at(&name, &error))?;
+        self.apply_text(&name, &text)
+    }
+
+    /// Sets what pairs of a key and a value say; in errors `prefix` stands before the key: `--` for
+    /// flags, or `STAGGER_` for variables, whose keys are then shown in capitals.
+    ///
+    /// # Errors
+    /// The first value that is wrong; nothing is set then.
+    pub fn apply_pairs<K: AsRef<str>, V: AsRef<str>>(
+        &mut self,
+        prefix: &str,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<(), ConfigFault> {
+        let mut changed = self.clone();
+        for (key, value) in pairs {
+            settings::set(&mut changed, key.as_ref(), value.as_ref())
+                .map_err(|error| ConfigFault::at(&place(prefix, key.as_ref()), &error))?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// Sets what the environment says: `STAGGER_LISTEN`, `STAGGER_ADMIN_KEY`, and so on.
+    ///
+    /// # Errors
+    /// As [`apply_pairs`](Self::apply_pairs).
+    pub fn apply_env(&mut self) -> Result<(), ConfigFault> {
+        let named =
+            settings::keys().filter_map(|key| Some((key, std::env::var(variable(key)).ok()?)));
+        self.apply_pairs(VARIABLES, named.collect::<Vec<_>>())
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            data: PathBuf::from("stagger-data"),
+            store: StoreKind::Embedded,
+            admin_key: None,
+            allow_private: false,
+            ports: Vec::new(),
+            roots: None,
+            node: NodeOptions::default(),
+            grace: Span::from_secs(30),
+            rate: None,
+            max_body: 1 << 20,
+            max_payload: 256 << 10,
+            log: LogFormat::default(),
+            otlp: None,
+        }
+    }
+}
+
+/// What the names of variables begin with.
+const VARIABLES: &str = "STAGGER_";
+
+fn variable(key: &str) -> String {
+    format!("{VARIABLES}{}", key.to_ascii_uppercase())
+}
+
+fn place(prefix: &str, key: &str) -> String {
+    if prefix == VARIABLES { variable(key) } else { format!("{prefix}{}", key.replace('_', "-")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Config::default().apply_text("d.toml", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
+        let message = refused("listen = '127.0.0.1:1'\nretenton = '7d'");
+        assert_eq!(message, "d.toml:2:1: unknown key retenton; did you mean retention?");
+    }
+
+    #[test]
+    fn a_value_out_of_its_bounds_is_named_with_field_value_and_bound() {
+        assert_eq!(refused("slots = 0"), "d.toml:1:9: slots = 0: must be from 1 to 100000");
+        let message = refused("\nretention = 7");
+        assert!(message.starts_with("d.toml:2:13: retention = 7: must be a span"), "{message}");
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_in_its_last_line_changes_nothing() {
+        let mut config = Config::default();
+        config.apply_text("d.toml", "listen = '127.0.0.1:1'\nslots = -3").unwrap_err();
+        assert_eq!(config.listen.port(), 8080);
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_are_named_as_flags() {
+        let mut config = Config::default();
+        config.apply_text("d.toml", "max_payload = '1MiB'\nports = [443, 8443]").expect("valid");
+        config.apply_pairs("--", [("max_payload", "2KiB")]).expect("valid");
+        assert_eq!((config.max_payload, &config.ports[..]), (2048, &[443, 8443][..]));
+        let fault = config.apply_pairs("--", [("max_payload", "2KB")]).unwrap_err();
+        assert!(
+            fault.to_string().starts_with("--max-payload: max_payload = 2KB: must be"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn every_key_has_a_default_that_could_be_written_down() {
+        for key in settings::keys() {
+            assert!(settings::set(&mut Config::default(), key, "").is_err(), "{key}");
+        }
+    }
+}

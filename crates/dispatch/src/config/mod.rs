@@ -1,0 +1,15 @@
+//! The settings of a dispatcher: a TOML file, below the environment, below the command line.
+//!
+//! Every setting is one line of a table, `settings`, with its bound: so a file, a variable and a flag are
+//! read by the same code and refused in the same words.
+
+mod config;
+mod error;
+mod file;
+mod log_format;
+mod settings;
+mod size;
+
+pub use config::{Config, StoreKind};
+pub use error::ConfigFault;
+pub use log_format::LogFormat;

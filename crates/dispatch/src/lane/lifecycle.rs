@@ -1,0 +1,83 @@
+//! What becomes of a delivery after an attempt: the engine's call, resumed for one outcome.
+
+use std::num::NonZeroU32;
+
+use stagger::retry::{Call, Retry, Step, Stop, Wait};
+use stagger::{Entropy, Instant, Outcome, Policy};
+
+use super::parcel::{Parcel, Round};
+use crate::model::Ending;
+
+/// Where an attempt has brought a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It has arrived.
+    Delivered,
+    /// It waits for its next attempt.
+    Waiting,
+    /// No attempt follows.
+    Dead(Ending),
+}
+
+/// Counts an attempt that began at `launched` and came to `outcome` at `now`, and says what follows.
+///
+/// The limits of `policy` are asked now and not at the launch: what was held back by its lane, or by
+/// limits that were changed meanwhile, has had the attempt that it was promised.
+pub(super) fn settle(
+    parcel: &mut Parcel,
+    policy: &Policy,
+    (launched, now): (Instant, Instant),
+    (outcome, ending): (&Outcome, Ending),
+    entropy: &mut impl Entropy,
+) -> Fate {
+    let mut call = running(parcel.round, policy, launched);
+    let step = call.on_outcome(policy, now, outcome, entropy);
+    parcel.attempts = parcel.attempts.saturating_add(1);
+    parcel.changed_at = now;
+    parcel.round = round_of(&call, now);
+    match step {
+        Step::Wait(Wait::Until(due)) => {
+            parcel.due = due;
+            Fate::Waiting
+        }
+        Step::Done(done) if done.stop == Stop::Succeeded => Fate::Delivered,
+        Step::Done(done) => Fate::Dead(ending_of(done.stop, ending)),
+        // A call without budget, breaker and copies asks nobody, and nothing else is under way.
+        Step::Ask(_) | Step::Call(_) | Step::Hedge(_) | Step::Wait(Wait::Copies { .. }) => {
+            Fate::Waiting
+        }
+    }
+}
+
+/// The call with its next attempt under way since `launched`.
+fn running(round: Option<Round>, policy: &Policy, launched: Instant) -> Retry {
+    match round {
+        None => Retry::start(policy, Call::idempotent(), launched).0,
+        Some(round) => round.saved(launched).resume(&boundless(policy), launched).0,
+    }
+}
+
+/// A policy under which every call may go on: only a launch is asked of it.
+fn boundless(policy: &Policy) -> Policy {
+    let builder = Policy::builder().budget(*policy.budget()).max_attempts(u32::MAX);
+    builder.build().unwrap_or(*policy)
+}
+
+fn round_of(call: &Retry, now: Instant) -> Option<Round> {
+    Some(Round {
+        started: Instant::from_nanos(now.as_nanos().saturating_sub(call.elapsed(now).as_nanos())),
+        prev: call.last_delay(),
+        attempts: NonZeroU32::new(call.attempts())?,
+        retries: call.save(now).retries,
+    })
+}
+
+const fn ending_of(stop: Stop, ending: Ending) -> Ending {
+    match stop {
+        Stop::AttemptsExhausted => Ending::AttemptsExhausted,
+        Stop::DeadlineExceeded => Ending::DeadlineExceeded,
+        Stop::HintForbids | Stop::HintTooLong | Stop::HintPastDeadline => Ending::HintForbids,
+        // The others belong to budget, breaker and callers, of which a lane's call has none.
+        _ => ending,
+    }
+}

@@ -1,0 +1,144 @@
+//! The open deliveries of one lane, by name, by order and by time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stagger::Instant;
+
+use super::parcel::{Parcel, Place};
+use crate::model::MessageId;
+
+/// Parcels that become ready in one turn at most: a turn stays short, also when a whole backlog is due
+/// at one moment, and there are more ready than the one that the turn needs.
+const MOST_AT_ONCE: usize = 64;
+
+/// Parcels in slots that are used again, found by message, by order of messages, or by when they are
+/// due.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    slots: Vec<Option<Parcel>>,
+    free: Vec<u32>,
+    by_message: BTreeMap<MessageId, u32>,
+    /// Ready, and never attempted since the last replay.
+    fresh: BTreeSet<MessageId>,
+    /// Ready, and attempted before.
+    again: BTreeSet<MessageId>,
+    waiting: BTreeSet<(Instant, u32)>,
+}
+
+impl Shelf {
+    pub(super) fn len(&self) -> usize {
+        self.by_message.len()
+    }
+
+    pub(super) fn ready(&self) -> usize {
+        self.fresh.len() + self.again.len()
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Puts a parcel in its place; `false` if its message has one already, or there is no slot left.
+    pub(super) fn put(&mut self, now: Instant, mut parcel: Parcel) -> bool {
+        if self.by_message.contains_key(&parcel.message) {
+            return false;
+        }
+        let Some(slot) = self.free_slot() else { return false };
+        self.by_message.insert(parcel.message, slot);
+        if parcel.due <= now {
+            parcel.place = Place::Ready;
+            self.queue(parcel.is_retry()).insert(parcel.message);
+        } else {
+            parcel.place = Place::Waiting;
+            self.waiting.insert((parcel.due, slot));
+        }
+        self.slots[slot as usize] = Some(parcel);
+        true
+    }
+
+    /// Takes a parcel out, wherever it lies.
+    pub(super) fn take(&mut self, message: MessageId) -> Option<Parcel> {
+        let slot = self.by_message.remove(&message)?;
+        let parcel = self.slots.get_mut(slot as usize)?.take()?;
+        self.lift(slot, &parcel);
+        self.free.push(slot);
+        if self.by_message.is_empty() {
+            // The memory of a backlog is given back once it has left.
+            (self.slots, self.free) = (Vec::new(), Vec::new());
+        }
+        Some(parcel)
+    }
+
+    /// Marks a parcel as being attempted, and answers with it.
+    pub(super) fn launch(&mut self, message: MessageId) -> Option<Parcel> {
+        let slot = *self.by_message.get(&message)?;
+        let parcel = self.slots.get_mut(slot as usize)?.as_mut()?;
+        let before = *parcel;
+        parcel.place = Place::UnderWay;
+        self.lift(slot, &before);
+        Some(before)
+    }
+
+    /// Makes those ready whose time has come, not too many at once.
+    pub(super) fn wake(&mut self, now: Instant) {
+        for _ in 0..MOST_AT_ONCE {
+            let Some(&(due, slot)) = self.waiting.first() else { return };
+            if due > now {
+                return;
+            }
+            self.waiting.pop_first();
+            if let Some(parcel) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) {
+                parcel.place = Place::Ready;
+                let (retry, message) = (parcel.is_retry(), parcel.message);
+                self.queue(retry).insert(message);
+            }
+        }
+    }
+
+    /// The oldest message that is ready, and whether its attempt repeats one.
+    pub(super) fn first_ready(&self) -> Option<(MessageId, bool)> {
+        match (self.fresh.first(), self.again.first()) {
+            (Some(fresh), Some(again)) if again < fresh => Some((*again, true)),
+            (Some(fresh), _) => Some((*fresh, false)),
+            (None, again) => again.map(|again| (*again, true)),
+        }
+    }
+
+    /// The oldest message that is ready for its first attempt.
+    pub(super) fn first_fresh(&self) -> Option<MessageId> {
+        self.fresh.first().copied()
+    }
+
+    /// The oldest of all, ready or not.
+    pub(super) fn oldest(&self) -> Option<&Parcel> {
+        let (_, slot) = self.by_message.first_key_value()?;
+        self.slots.get(*slot as usize)?.as_ref()
+    }
+
+    /// When the next one that waits is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.waiting.first().map(|(due, _)| *due)
+    }
+
+    fn free_slot(&mut self) -> Option<u32> {
+        if let Some(slot) = self.free.pop() {
+            return Some(slot);
+        }
+        let slot = u32::try_from(self.slots.len()).ok()?;
+        self.slots.push(None);
+        Some(slot)
+    }
+
+    /// Takes a parcel out of the order that it stands in.
+    fn lift(&mut self, slot: u32, parcel: &Parcel) {
+        match parcel.place {
+            Place::Ready => self.queue(parcel.is_retry()).remove(&parcel.message),
+            Place::Waiting => self.waiting.remove(&(parcel.due, slot)),
+            Place::UnderWay => false,
+        };
+    }
+
+    const fn queue(&mut self, retry: bool) -> &mut BTreeSet<MessageId> {
+        if retry { &mut self.again } else { &mut self.fresh }
+    }
+}

@@ -1,0 +1,325 @@
+//! The floor against what went wrong in other dispatchers.
+
+use std::num::NonZeroU32;
+
+use bytes::Bytes;
+use stagger::breaker::StateKind;
+use stagger::{Hint, Instant, Policy, Span};
+use stagger_testkit::{highest, lowest};
+use uuid::Uuid;
+
+use super::*;
+use crate::model::{
+    Answer, ApplicationId, Delivery, DeliveryState, Disabled, Ending, Endpoint, EndpointId,
+    EventFilter, Failure, MessageId, Pace, Statuses,
+};
+
+const APP: ApplicationId = ApplicationId::from_uuid(Uuid::from_u128(1));
+
+fn at(millis: u64) -> Instant {
+    Instant::ORIGIN + Span::from_secs(1_700_000_000) + Span::from_millis(millis)
+}
+
+fn slots(n: u32) -> NonZeroU32 {
+    NonZeroU32::new(n).unwrap()
+}
+
+fn message(n: u128) -> MessageId {
+    MessageId::from_uuid(Uuid::from_u128(n))
+}
+
+fn endpoint_id(n: u128) -> EndpointId {
+    EndpointId::from_uuid(Uuid::from_u128(n))
+}
+
+fn endpoint(n: u128) -> Endpoint {
+    Endpoint {
+        id: endpoint_id(n),
+        application: APP,
+        url: "https://receiver.example/hook".into(),
+        description: String::new(),
+        events: EventFilter::All,
+        policy: Policy::webhook().unwrap(),
+        timeout: Span::from_secs(30),
+        pace: Pace::default(),
+        ordered: false,
+        permanent: Statuses::default(),
+        disable_after: Span::from_secs(5 * 24 * 60 * 60),
+        secrets: Vec::new(),
+        headers: Vec::new(),
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+fn answer(result: Result<u16, Failure>) -> Answer {
+    Answer { result, detail: None, hint: None, reply: Bytes::new(), latency: Span::ZERO }
+}
+
+/// A floor with one endpoint, and what is said to it.
+struct World {
+    floor: Floor,
+    now: Instant,
+}
+
+impl World {
+    fn of(endpoints: &[Endpoint]) -> Self {
+        let mut floor = Floor::new(slots(1_000));
+        for endpoint in endpoints {
+            floor.put_endpoint(at(0), endpoint, None);
+        }
+        Self { floor, now: at(0) }
+    }
+
+    fn add(&mut self, endpoint: u128, messages: impl IntoIterator<Item = u128>) {
+        for n in messages {
+            let delivery = Delivery::new(message(n), endpoint_id(endpoint), APP, self.now);
+            self.floor.add(self.now, &delivery);
+        }
+    }
+
+    fn next(&mut self) -> Next {
+        self.floor.next(self.now, &mut lowest())
+    }
+
+    fn launch(&mut self) -> Launch {
+        match self.next() {
+            Next::Send(launch) => launch,
+            other => panic!("{other:?} instead of a launch"),
+        }
+    }
+
+    /// All that can be launched now.
+    fn launches(&mut self) -> Vec<Launch> {
+        std::iter::from_fn(|| match self.next() {
+            Next::Send(launch) => Some(launch),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn wait(&mut self) -> Instant {
+        match self.next() {
+            Next::Until(until) => until,
+            other => panic!("{other:?} instead of a wait"),
+        }
+    }
+
+    fn settle(&mut self, launch: Launch, answer: Answer) -> Settled {
+        self.floor.settle(self.now, launch, answer, &mut highest()).expect("its delivery is there")
+    }
+
+    /// Attempts to the endpoint that fail one after the other, until it has to wait.
+    fn fail(&mut self, result: Result<u16, Failure>) -> usize {
+        let mut failed = 0;
+        while let Next::Send(launch) = self.next() {
+            self.settle(launch, answer(result));
+            failed += 1;
+        }
+        failed
+    }
+
+    fn view(&self, endpoint: u128) -> LaneView {
+        self.floor.view(self.now, endpoint_id(endpoint)).unwrap()
+    }
+
+    fn pass(&mut self, span: Span) {
+        self.now = self.now + span;
+    }
+}
+
+#[test]
+fn a_delivered_message_is_gone_from_memory() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, [7]);
+    let launch = world.launch();
+    assert_eq!((launch.message, launch.number, launch.probe), (message(7), 1, false));
+    let settled = world.settle(launch, answer(Ok(204)));
+    let delivery = settled.settlement.delivery.unwrap();
+    assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Delivered, 1));
+    assert!(world.floor.is_empty() && settled.settlement.standing.is_none());
+    assert_eq!((world.next(), world.floor.in_flight()), (Next::Idle, 0));
+}
+
+#[test]
+fn a_hint_for_one_message_is_obeyed_by_all_others() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, [1, 2]);
+    let launch = world.launch();
+    let hint = Some(Hint::AtLeast(Span::from_secs(60)));
+    let settled = world.settle(launch, Answer { hint, ..answer(Ok(429)) });
+    let (_, standing) = settled.settlement.standing.unwrap();
+    assert_eq!(standing.paused_until, Some(at(60_000)));
+    assert_eq!(world.wait(), at(60_000));
+    let delivery = settled.settlement.delivery.unwrap();
+    assert_eq!((delivery.state, delivery.due), (DeliveryState::Waiting, at(90_000)));
+    world.now = at(60_000);
+    assert_eq!(world.launch().message, message(2));
+}
+
+#[test]
+fn an_endpoint_that_is_gone_is_disabled_and_its_delivery_kept() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, [1]);
+    let launch = world.launch();
+    let settled = world.settle(launch, answer(Ok(410)));
+    assert_eq!(settled.news, Some(News::EndpointDisabled(endpoint_id(1), Disabled::Gone)));
+    let (_, standing) = settled.settlement.standing.unwrap();
+    assert_eq!(standing.disabled, Some(Disabled::Gone));
+    assert_eq!(settled.settlement.delivery.unwrap().state, DeliveryState::Waiting);
+    world.pass(Span::from_secs(24 * 60 * 60));
+    assert_eq!(world.next(), Next::Idle);
+    world.floor.enable(world.now, endpoint_id(1)).unwrap();
+    let launch = world.launch();
+    assert!(launch.probe && launch.number == 2);
+}
+
+#[test]
+fn while_a_breaker_is_open_no_attempt_is_spent() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, 0..300);
+    assert_eq!(world.fail(Err(Failure::Connect)), 5);
+    let view = world.view(1);
+    assert_eq!((view.breaker, view.ready, view.waiting), (StateKind::Open, 295, 5));
+    let until = world.wait();
+    assert_eq!((until, view.next_probe), (at(15_000), Some(until)));
+    world.now = until;
+    let probes = world.launches();
+    assert_eq!(probes.len(), 1, "one probe, however many are ready");
+    assert!(probes[0].probe);
+    world.settle(probes[0], answer(Ok(503)));
+    assert!(world.wait() >= until + Span::from_secs(20));
+}
+
+#[test]
+fn a_backlog_leaves_slowly_once_its_endpoint_is_well() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, 0..300);
+    world.fail(Ok(500));
+    world.now = world.wait();
+    let probe = world.launch();
+    let settled = world.settle(probe, answer(Ok(200)));
+    let (_, standing) = settled.settlement.standing.unwrap();
+    assert_eq!((standing.open, standing.recovering_since), (None, Some(world.now)));
+    assert_eq!(world.view(1).rate, Some(10));
+    assert_eq!(world.launches().len(), 1);
+    let until = world.wait();
+    assert_eq!(until, world.now + Span::from_millis(95));
+}
+
+#[test]
+fn the_last_attempt_of_a_policy_is_the_last() {
+    let policy = Policy::builder().max_attempts(2).budget(stagger::budget::BudgetPlan::Unlimited);
+    let policy = policy.build().unwrap();
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+    world.add(1, [1]);
+    for number in 1..=2 {
+        world.pass(Span::from_secs(10));
+        let launch = world.launch();
+        assert_eq!(launch.number, number);
+        let settled = world.settle(launch, answer(Ok(500)));
+        let delivery = settled.settlement.delivery.unwrap();
+        let dead = number == 2;
+        assert_eq!(delivery.ending, dead.then_some(Ending::AttemptsExhausted));
+        let news = News::DeliveryDead(endpoint_id(1), message(1));
+        assert_eq!(settled.news, dead.then_some(news));
+    }
+    assert!(world.floor.is_empty());
+}
+
+#[test]
+fn an_attempt_that_was_stopped_counts_as_not_made() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, [1]);
+    let launch = world.launch();
+    let stopped = answer(Err(Failure::Stopped));
+    assert!(world.floor.settle(world.now, launch, stopped, &mut lowest()).is_none());
+    assert_eq!((world.launch().number, world.floor.in_flight()), (1, 1));
+}
+
+#[test]
+fn an_answer_to_a_cancelled_delivery_gives_its_slot_back() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, [1]);
+    let launch = world.launch();
+    let cancelled = world.floor.cancel(world.now, message(1), endpoint_id(1)).unwrap();
+    assert_eq!(cancelled.state, DeliveryState::Cancelled);
+    assert_eq!(world.floor.in_flight(), 1);
+    assert!(world.floor.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
+    assert_eq!(world.floor.in_flight(), 0);
+    assert!(world.floor.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
+    assert_eq!(world.floor.in_flight(), 0, "an answer that comes twice is heard once");
+}
+
+#[test]
+fn a_failed_message_holds_up_those_after_it_where_order_is_asked_for() {
+    let mut world = World::of(&[Endpoint { ordered: true, ..endpoint(1) }]);
+    world.add(1, [1, 2, 3]);
+    let launches = world.launches();
+    assert_eq!(launches.len(), 1);
+    world.settle(launches[0], answer(Ok(500)));
+    assert_eq!(world.wait(), at(5_000));
+    world.now = at(5_000);
+    for n in 1..=3 {
+        let launch = world.launch();
+        assert_eq!(launch.message, message(n));
+        world.settle(launch, answer(Ok(200)));
+    }
+}
+
+#[test]
+fn an_endpoint_enabled_while_still_down_goes_back_with_a_cooldown() {
+    let endpoint = Endpoint { disable_after: Span::from_secs(60), ..endpoint(1) };
+    let mut world = World::of(&[endpoint]);
+    world.add(1, 0..50);
+    let mut news = None;
+    while news.is_none() {
+        match world.next() {
+            Next::Send(launch) => news = world.settle(launch, answer(Ok(404))).news,
+            Next::Until(until) => world.now = until,
+            Next::Idle => panic!("it gave up before it was disabled"),
+        }
+    }
+    let failing = News::EndpointDisabled(endpoint_id(1), Disabled::Failing);
+    assert_eq!(news, Some(failing));
+    assert_eq!((world.next(), world.view(1).standing.open), (Next::Idle, None));
+
+    world.pass(Span::from_secs(3 * 24 * 60 * 60));
+    world.floor.enable(world.now, endpoint_id(1));
+    let launches = world.launches();
+    assert_eq!(launches.len(), 1);
+    assert_eq!(world.settle(launches[0], answer(Ok(404))).news, Some(failing));
+    assert_eq!(world.next(), Next::Idle);
+    world.floor.enable(world.now, endpoint_id(1));
+    assert_eq!(world.wait(), world.now + Span::from_secs(30), "enabling in a loop does not help");
+}
+
+#[test]
+fn a_restart_forgets_nothing_of_an_endpoint() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, 0..20);
+    world.fail(Ok(500));
+    let standing = world.view(1).standing;
+    assert!(standing.open.is_some() && standing.failing_since.is_some());
+    let mut later = Floor::new(slots(10));
+    later.put_endpoint(world.now, &endpoint(1), Some(standing));
+    later.add(world.now, &Delivery::new(message(99), endpoint_id(1), APP, world.now));
+    assert_eq!(later.next(world.now, &mut lowest()), Next::Until(standing.open.unwrap().until));
+    assert_eq!(later.view(world.now, endpoint_id(1)).unwrap().standing, standing);
+    let now = standing.open.unwrap().until;
+    let Next::Send(launch) = later.next(now, &mut lowest()) else { panic!("no probe") };
+    assert!(launch.probe);
+}
+
+#[test]
+fn a_removed_endpoint_keeps_its_slots_until_its_attempts_are_back() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, 0..3);
+    let launches = world.launches();
+    world.floor.remove_endpoint(endpoint_id(1));
+    assert_eq!((world.floor.len(), world.floor.in_flight()), (0, 3));
+    for launch in launches {
+        assert!(world.floor.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
+    }
+    assert_eq!(world.floor.in_flight(), 0);
+}

@@ -1,0 +1,138 @@
+//! A listening dispatcher.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use super::AdminKey;
+use crate::api::{self, ApiOptions};
+use crate::config::{Config, StoreKind};
+use crate::node::Node;
+use crate::observe;
+use crate::send::{SendOptions, Sender};
+use crate::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
+use crate::ui::{self, UiOptions};
+use crate::Error;
+
+/// A node behind an address: accepting, delivering, and showing what it does.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    routes: Router,
+    node: Node,
+    admin: AdminKey,
+    config: Config,
+}
+
+impl Server {
+    /// Opens the store, goes on with what is open in it, and listens.
+    ///
+    /// # Errors
+    /// The store or a file cannot be opened, somebody else works on the store, or the address is taken.
+    pub async fn start(config: Config) -> Result<Self, Error> {
+        let listener = TcpListener::bind(config.listen).await.map_err(|e| cannot_listen(&config, &e))?;
+        let address = listener.local_addr().map_err(|error| cannot_listen(&config, &error))?;
+        let admin = admin_key(&config)?;
+        let sender = Sender::new(send_options(&config)?)?;
+        let metrics = observe::init_metrics()?;
+        let node = Node::start(open_store(&config)?, sender, config.node).await?;
+        let routes = routes(&node, &admin, &config).merge(observe::metrics_route(metrics, node.clone()));
+        Ok(Self { listener, address, routes, node, admin, config })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The key that may do everything.
+    #[must_use]
+    pub const fn admin_key(&self) -> &AdminKey {
+        &self.admin
+    }
+
+    /// The node behind it.
+    #[must_use]
+    pub const fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Serves until `stop` is ready; then takes no more requests, finishes or returns what is under way,
+    /// within the grace time, and ends.
+    ///
+    /// # Errors
+    /// The listener broke.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+        let (stopping, stopped) = oneshot::channel::<()>();
+        let stop = async move {
+            stop.await;
+            let _ = stopping.send(());
+        };
+        let node = self.node.clone();
+        let serving = async {
+            axum::serve(self.listener, self.routes)
+                .with_graceful_shutdown(stop)
+                .await
+                .map_err(|error| Error::store(format!("the listener broke: {error}")))
+        };
+        let grace = self.config.grace;
+        let draining = async {
+            // A sender that was dropped means that serving has ended: then there is as much to drain.
+            let _ = stopped.await;
+            node.shutdown(grace).await;
+        };
+        // A client that keeps its connection open must not keep the dispatcher from ending.
+        tokio::select! {
+            served = serving => { node.shutdown(grace).await; served }
+            () = draining => Ok(()),
+        }
+    }
+}
+
+fn cannot_listen(config: &Config, error: &io::Error) -> Error {
+    Error::invalid("listen", config.listen, format!("an address that can be listened on: {error}"))
+}
+
+fn admin_key(config: &Config) -> Result<AdminKey, Error> {
+    match (&config.admin_key, config.store) {
+        (Some(key), _) => Ok(AdminKey::given(key.clone())),
+        (None, StoreKind::Embedded) => AdminKey::kept_in(&config.data),
+        (None, StoreKind::Memory) => AdminKey::made(),
+    }
+}
+
+fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
+    match config.store {
+        StoreKind::Memory => Ok(Arc::new(MemoryStore::default())),
+        StoreKind::Embedded => {
+            Ok(Arc::new(SqliteStore::open(&config.data, SqliteOptions::default())?))
+        }
+    }
+}
+
+fn send_options(config: &Config) -> Result<SendOptions, Error> {
+    let roots = match &config.roots {
+        Some(file) => std::fs::read(file)
+            .map_err(|error| Error::invalid("roots", file.display(), format!("readable: {error}")))?,
+        None => Vec::new(),
+    };
+    Ok(SendOptions { allow_private: config.allow_private, ports: config.ports.clone(), roots })
+}
+
+fn routes(node: &Node, admin: &AdminKey, config: &Config) -> Router {
+    let api = ApiOptions {
+        admin: Some(admin.hash()),
+        rate: config.rate,
+        max_body: config.max_body,
+        max_payload: config.max_payload,
+    };
+    let ui = UiOptions { admin_key: Some(admin.hash()), secure: false };
+    api::router(node.clone(), api).merge(ui::router(node.clone(), ui))
+}

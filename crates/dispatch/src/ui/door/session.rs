@@ -1,0 +1,79 @@
+//! Sessions: who has signed in. They live in memory, so a restart ends them.
+
+use std::collections::HashMap;
+
+use stagger::{Entropy, Instant, Span};
+
+use crate::model::KeyHash;
+
+/// Sessions at once: more browsers than operators have; the oldest one ends for a new one.
+const CAPACITY: usize = 64;
+/// How long one lasts: a working day.
+pub(super) const LASTS: Span = Span::from_secs(12 * 60 * 60);
+
+/// All sessions, by the hash of their token, so that a dump of memory holds none.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    ends: HashMap<KeyHash, Instant>,
+}
+
+impl Sessions {
+    /// A new session: its token, 256 random bits in hexadecimal digits.
+    pub(super) fn open(&mut self, now: Instant, entropy: &mut impl Entropy) -> String {
+        self.ends.retain(|_, end| *end > now);
+        if self.ends.len() >= CAPACITY
+            && let Some(oldest) = self.ends.iter().min_by_key(|(_, end)| **end).map(|(t, _)| *t)
+        {
+            self.ends.remove(&oldest);
+        }
+        let token: String = (0..4).map(|_| format!("{:016x}", entropy.next_u64())).collect();
+        self.ends.insert(KeyHash::of(&token), now + LASTS);
+        token
+    }
+
+    /// Whether `token` is that of a session that has not ended.
+    pub(super) fn holds(&self, now: Instant, token: &str) -> bool {
+        self.ends.get(&KeyHash::of(token)).is_some_and(|end| *end > now)
+    }
+
+    /// Ends a session.
+    pub(super) fn close(&mut self, token: &str) {
+        self.ends.remove(&KeyHash::of(token));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entropy() -> impl Entropy {
+        let mut n = 0;
+        move || {
+            n += 1;
+            n
+        }
+    }
+
+    #[test]
+    fn a_session_ends_by_itself_and_by_signing_out() {
+        let (mut sessions, mut chance, now) = (Sessions::default(), entropy(), Instant::ORIGIN);
+        let (first, second) = (sessions.open(now, &mut chance), sessions.open(now, &mut chance));
+        assert_ne!(first, second);
+        assert_eq!(first.len(), 64);
+        assert!(sessions.holds(now, &first) && !sessions.holds(now, "other"));
+        sessions.close(&first);
+        assert!(!sessions.holds(now, &first));
+        assert!(sessions.holds(now, &second) && !sessions.holds(now + LASTS, &second));
+    }
+
+    #[test]
+    fn sessions_do_not_fill_the_memory() {
+        let (mut sessions, mut chance) = (Sessions::default(), entropy());
+        let at = |n| Instant::ORIGIN + Span::from_secs(n);
+        let first = sessions.open(at(0), &mut chance);
+        let tokens: Vec<_> = (1..=64).map(|n| sessions.open(at(n), &mut chance)).collect();
+        assert_eq!(sessions.ends.len(), CAPACITY);
+        assert!(!sessions.holds(at(64), &first));
+        assert!(tokens.iter().all(|token| sessions.holds(at(64), token)));
+    }
+}

@@ -1,0 +1,97 @@
+//! One delivery.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Query as Asked, State};
+use axum::response::Response;
+use http::{StatusCode, Uri};
+use stagger::Instant;
+
+use super::line::{DELETED, delivery_href, reason};
+use super::trouble::Trouble;
+use super::visit::{Query, here, id, show};
+use crate::model::{Attempt, Delivery, Message};
+use crate::ui::desk::{Desk, now};
+use crate::ui::view::{AttemptLine, DeliveryPage, Moment, Section, bytes, rough};
+
+/// A delivery with every attempt.
+pub(in crate::ui) async fn delivery(
+    State(desk): State<Arc<Desk>>,
+    Path((message, endpoint)): Path<(String, String)>,
+    uri: Uri,
+    Asked(query): Asked<Query>,
+) -> Result<Response, Trouble> {
+    let (store, now) = (desk.node.store(), now());
+    let (message, endpoint) = (id(&message, "delivery")?, id(&endpoint, "delivery")?);
+    let found = store.delivery(message, endpoint).await?;
+    let delivery = found.ok_or_else(|| Trouble::missing("delivery"))?;
+    let attempts = store.attempts(message, endpoint).await?;
+    let message = store.message(message).await?;
+    let frame = desk.frame(Section::Deliveries, here(&uri), query.note());
+    let mut page = page(frame, &delivery, message.as_ref(), now);
+    page.attempts = attempts.iter().rev().map(|attempt| line(attempt, now)).collect();
+    if let Some(endpoint) = desk.node.endpoint(delivery.endpoint) {
+        page.url.clone_from(&endpoint.url);
+    }
+    if let Some(application) = desk.node.application(delivery.application) {
+        page.application.clone_from(&application.name);
+    }
+    show(&page)
+}
+
+fn page(
+    frame: crate::ui::view::Frame,
+    delivery: &Delivery,
+    message: Option<&Message>,
+    now: Instant,
+) -> DeliveryPage {
+    let said = |get: fn(&Message) -> String| message.map_or(DELETED.into(), get);
+    let is_open = delivery.state.is_open();
+    DeliveryPage {
+        frame,
+        path: delivery_href(delivery),
+        message: delivery.message.to_string(),
+        event_type: said(|message| message.event_type.to_string()),
+        accepted: message.map(|message| Moment::new(message.created_at, now)),
+        size: said(|message| bytes(message.size)),
+        content_type: said(|message| message.content_type.clone()),
+        idempotency_key: said(|m| m.key.as_ref().map_or("none".into(), ToString::to_string)),
+        url: DELETED.into(),
+        endpoint_href: format!("/ui/endpoints/{}", delivery.endpoint),
+        application: DELETED.into(),
+        application_href: format!("/ui/applications/{}", delivery.application),
+        state: delivery.state.into(),
+        is_open,
+        reason: delivery.ending.map_or("", reason),
+        due: is_open.then(|| Moment::new(delivery.due, now)),
+        replays: delivery.replays,
+        attempts: Vec::new(),
+    }
+}
+
+fn line(attempt: &Attempt, now: Instant) -> AttemptLine {
+    let result = match (attempt.status, attempt.failure) {
+        (Some(status), _) => status_line(status),
+        (None, Some(failure)) => failure.name().into(),
+        (None, None) => "no reply".into(),
+    };
+    let ended = attempt.started_at + attempt.latency;
+    AttemptLine {
+        number: attempt.number,
+        started: Moment::new(attempt.started_at, now),
+        latency: rough(attempt.latency),
+        result,
+        verdict: attempt.verdict.into(),
+        reason: attempt.detail.clone().unwrap_or_default(),
+        hint: attempt.hint.map(rough),
+        next: attempt.next.map(|next| Moment::new(next, now)),
+        delay: attempt.next.map(|next| rough(next.since(ended))),
+        reply: String::from_utf8_lossy(&attempt.reply).into_owned(),
+    }
+}
+
+/// `503 Service Unavailable`; only the number where it has no name (RFC 9110 section 15).
+fn status_line(status: u16) -> String {
+    let name = StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
+    name.map_or_else(|| status.to_string(), |name| format!("{status} {name}"))
+}

@@ -1,0 +1,93 @@
+//! Rows of lists, from what the node and the store know.
+
+use std::sync::Arc;
+
+use stagger::Instant;
+
+use super::trouble::Trouble;
+use crate::model::{Application, Delivery, DeliveryState, Ending, Endpoint};
+use crate::node::Node;
+use crate::store::Counts;
+use crate::ui::view::{DeliveryLine, EndpointRow, Moment, Tile, figure};
+
+/// What is shown for things that were deleted meanwhile.
+pub(super) const DELETED: &str = "(deleted)";
+
+/// An endpoint's row; none if it was deleted meanwhile.
+pub(super) async fn endpoint_row(
+    node: &Node,
+    application: &Application,
+    endpoint: &Arc<Endpoint>,
+    now: Instant,
+) -> Option<EndpointRow> {
+    let view = node.view(endpoint.id).await?;
+    Some(EndpointRow::new(endpoint, application, &view, now))
+}
+
+/// The rows of deliveries.
+pub(super) async fn delivery_lines(
+    node: &Node,
+    deliveries: &[Delivery],
+    now: Instant,
+) -> Result<Vec<DeliveryLine>, Trouble> {
+    let mut lines = Vec::with_capacity(deliveries.len());
+    for delivery in deliveries {
+        let message = node.store().message(delivery.message).await?;
+        let event_type = message.map_or(DELETED.into(), |m| m.event_type.to_string());
+        lines.push(delivery_line(node, delivery, event_type, now));
+    }
+    Ok(lines)
+}
+
+fn delivery_line(
+    node: &Node,
+    delivery: &Delivery,
+    event_type: String,
+    now: Instant,
+) -> DeliveryLine {
+    let url = node.endpoint(delivery.endpoint).map_or(DELETED.into(), |e| e.url.clone());
+    let href = delivery_href(delivery);
+    DeliveryLine {
+        replay: (!delivery.state.is_open()).then(|| format!("{href}/replay")),
+        href,
+        message: delivery.message.to_string(),
+        event_type,
+        url,
+        endpoint_href: format!("/ui/endpoints/{}", delivery.endpoint),
+        state: delivery.state.into(),
+        reason: delivery.ending.map_or("", reason),
+        attempts: delivery.attempts,
+        due: delivery.state.is_open().then(|| Moment::new(delivery.due, now)),
+        updated: Moment::new(delivery.updated_at, now),
+    }
+}
+
+/// Where a delivery is shown.
+pub(super) fn delivery_href(delivery: &Delivery) -> String {
+    format!("/ui/deliveries/{}/{}", delivery.message, delivery.endpoint)
+}
+
+/// Why a delivery ended, in words.
+pub(super) const fn reason(ending: Ending) -> &'static str {
+    match ending {
+        Ending::AttemptsExhausted => "no attempts left",
+        Ending::DeadlineExceeded => "deadline passed",
+        Ending::Permanent => "permanent status",
+        Ending::HintForbids => "the server said not to come back",
+        Ending::EgressRefused => "address refused by the egress guard",
+        Ending::Unbuildable => "request could not be built",
+        Ending::EndpointDeleted => "endpoint deleted",
+        Ending::Cancelled => "cancelled by hand",
+    }
+}
+
+/// How many deliveries are in each state, each leading to their list.
+pub(super) fn tiles(counts: &Counts, endpoint: Option<&Endpoint>) -> Vec<Tile> {
+    let query = endpoint.map_or(String::new(), |endpoint| format!("&endpoint={}", endpoint.id));
+    let tile = |state: DeliveryState| Tile {
+        name: state.name(),
+        count: figure(counts.of(state)),
+        href: format!("/ui/deliveries?state={}{query}", state.name()),
+    };
+    DeliveryState::ALL.map(tile).into()
+}

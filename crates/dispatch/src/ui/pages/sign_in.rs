@@ -1,0 +1,99 @@
+//! Signing in and out.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use super::trouble::Trouble;
+use super::visit::show;
+use crate::ui::desk::Desk;
+use crate::ui::door::Refusal;
+use crate::ui::view::{Section, SignInPage};
+
+/// Where one signs in.
+pub(in crate::ui) const SIGN_IN: &str = "/ui/sign-in";
+
+/// The form, as it comes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::ui) struct Wish {
+    key: String,
+    next: String,
+}
+
+/// Asks for the key.
+pub(in crate::ui) async fn sign_in_form(
+    State(desk): State<Arc<Desk>>,
+    Query(wish): Query<Wish>,
+) -> Result<Response, Trouble> {
+    if desk.door.is_open() {
+        return Ok(Redirect::to("/").into_response());
+    }
+    ask(&desk, &wish, None)
+}
+
+/// Looks at the key, and goes to the page that was wanted.
+pub(in crate::ui) async fn sign_in(
+    State(desk): State<Arc<Desk>>,
+    Form(wish): Form<Wish>,
+) -> Result<Response, Trouble> {
+    match desk.door.sign_in(wish.key.trim()) {
+        Ok(cookie) => {
+            Ok(([(SET_COOKIE, cookie)], Redirect::to(inside(&wish.next))).into_response())
+        }
+        Err(Refusal::Wrong) => {
+            let page = ask(&desk, &wish, Some("This is not the admin key.".into()))?;
+            Ok((StatusCode::UNAUTHORIZED, page).into_response())
+        }
+        Err(Refusal::TooMany(wait)) => {
+            let secs = wait.as_secs_ceil();
+            let page = ask(
+                &desk,
+                &wish,
+                Some(format!("Too many keys were wrong. Try again in {secs} s.")),
+            )?;
+            let after = [(RETRY_AFTER, secs.to_string())];
+            Ok((StatusCode::TOO_MANY_REQUESTS, after, page).into_response())
+        }
+    }
+}
+
+/// Ends the session.
+pub(in crate::ui) async fn sign_out(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+) -> impl IntoResponse {
+    ([(SET_COOKIE, desk.door.sign_out(&headers))], Redirect::to(SIGN_IN))
+}
+
+fn ask(desk: &Desk, wish: &Wish, error: Option<String>) -> Result<Response, Trouble> {
+    let mut frame = desk.frame(Section::Outside, SIGN_IN.into(), None);
+    frame.signed_in = false;
+    show(&SignInPage { frame, next: inside(&wish.next).into(), error })
+}
+
+/// A page of ours to go to, whatever was asked for.
+fn inside(next: &str) -> &str {
+    let plain = next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    let ours = next.starts_with("/ui/") || next.starts_with("/?");
+    if plain && ours && !next.starts_with(SIGN_IN) { next } else { "/" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signing_in_leads_to_no_foreign_page() {
+        assert_eq!(inside("/ui/dead?endpoint=ep_1"), "/ui/dead?endpoint=ep_1");
+        for next in ["//evil.example", "https://evil.example", "/\\evil", "", "/ui/a\r\nb", SIGN_IN]
+        {
+            assert_eq!(inside(next), "/", "{next:?}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What every page looks at in a request, and how every page is answered.
+
+use std::str::FromStr;
+
+use askama::Template;
+use axum::response::{Html, IntoResponse, Response};
+use http::Uri;
+use http::header::{CACHE_CONTROL, HeaderValue};
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use super::trouble::Trouble;
+use crate::ui::view::Note;
+
+/// Pages show what is so now, and who signs out leaves nothing behind.
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// The queries of all pages.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::ui) struct Query {
+    pub(super) said: String,
+    pub(super) state: String,
+    pub(super) endpoint: String,
+    pub(super) cursor: String,
+}
+
+impl Query {
+    pub(super) fn note(&self) -> Option<Note> {
+        Note::parse(&self.said)
+    }
+}
+
+/// The path and query of a page, without what was said once.
+pub(super) fn here(uri: &Uri) -> String {
+    let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    with_query(uri.path(), pairs.filter(|(name, value)| name != "said" && !value.is_empty()))
+}
+
+/// `path` with these pairs as its query.
+pub(super) fn with_query<K, V>(path: &str, pairs: impl IntoIterator<Item = (K, V)>) -> String
+where
+    K: AsRef<str>,
+    V: AsRef<str>,
+{
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    if query.is_empty() { path.into() } else { format!("{path}?{query}") }
+}
+
+/// The id in a path. One that cannot be an id is not there.
+pub(super) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, Trouble> {
+    text.parse().map_err(|_| Trouble::missing(what))
+}
+
+/// Answers with a page.
+pub(super) fn show(page: &impl Template) -> Result<Response, Trouble> {
+    let html = page.render().map_err(|error| Trouble::broken(&error))?;
+    Ok(([(CACHE_CONTROL, NO_STORE)], Html(html)).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_once_is_not_asked_for_again() {
+        let here = |uri: &str| here(&uri.parse().unwrap());
+        assert_eq!(here("/ui/dead?said=replayed-3"), "/ui/dead");
+        assert_eq!(here("/ui/deliveries?state=dead&said=x&endpoint="), "/ui/deliveries?state=dead");
+        assert_eq!(here("/ui/a?cursor=%22%3E%3Cb%3E"), "/ui/a?cursor=%22%3E%3Cb%3E");
+    }
+}

@@ -1,0 +1,34 @@
+//! Applications, and one of them.
+
+use askama::Template;
+
+use super::{EndpointRow, Frame, Moment};
+
+/// All applications.
+#[derive(Debug, Template)]
+#[template(path = "ui/applications.html")]
+pub(in crate::ui) struct ApplicationsPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) applications: Vec<ApplicationLine>,
+}
+
+/// An application in one row.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct ApplicationLine {
+    pub(in crate::ui) id: String,
+    pub(in crate::ui) name: String,
+    pub(in crate::ui) endpoints: String,
+    pub(in crate::ui) slots: String,
+    pub(in crate::ui) created: Moment,
+}
+
+/// One application with its endpoints.
+#[derive(Debug, Template)]
+#[template(path = "ui/application.html")]
+pub(in crate::ui) struct ApplicationPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) application: ApplicationLine,
+    pub(in crate::ui) endpoints: Vec<EndpointRow>,
+    /// How many more there are than are shown.
+    pub(in crate::ui) more: Option<String>,
+}

@@ -1,0 +1,157 @@
+//! States in one word, with a colour that says the same.
+
+use std::fmt;
+
+use askama::filters::HtmlSafe;
+use stagger::breaker::StateKind;
+use stagger::{Instant, Verdict};
+
+use crate::lane::LaneView;
+use crate::model::{DeliveryState, Disabled};
+
+/// A state. Writes itself as an element; the word alone is enough to read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ui) struct Badge {
+    word: &'static str,
+    tone: Tone,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tone {
+    Good,
+    Plain,
+    Warn,
+    Bad,
+}
+
+impl fmt::Display for Badge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = match self.tone {
+            Tone::Good => "good",
+            Tone::Plain => "plain",
+            Tone::Warn => "warn",
+            Tone::Bad => "bad",
+        };
+        write!(f, "<span class=\"badge {class}\">{}</span>", self.word)
+    }
+}
+
+/// Words of our own making only.
+impl HtmlSafe for Badge {}
+
+impl From<DeliveryState> for Badge {
+    fn from(state: DeliveryState) -> Self {
+        let tone = match state {
+            DeliveryState::Delivered => Tone::Good,
+            DeliveryState::Pending | DeliveryState::Cancelled => Tone::Plain,
+            DeliveryState::Waiting => Tone::Warn,
+            DeliveryState::Dead => Tone::Bad,
+        };
+        Self { word: state.name(), tone }
+    }
+}
+
+impl From<Verdict> for Badge {
+    fn from(verdict: Verdict) -> Self {
+        let tone = match verdict {
+            Verdict::Ok => Tone::Good,
+            Verdict::Transient | Verdict::Throttled | Verdict::Unprocessed => Tone::Warn,
+            Verdict::Permanent => Tone::Bad,
+            _ => Tone::Plain,
+        };
+        Self { word: verdict.name(), tone }
+    }
+}
+
+/// Where an endpoint stands, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ui) enum EndpointState {
+    Active,
+    Recovering,
+    HalfOpen,
+    Open,
+    Paused(Instant),
+    Disabled(Disabled),
+}
+
+impl EndpointState {
+    /// The state that a lane shows at `now`: what holds it back the most.
+    pub(in crate::ui) fn of(view: &LaneView, now: Instant) -> Self {
+        let standing = &view.standing;
+        if let Some(reason) = standing.disabled {
+            return Self::Disabled(reason);
+        }
+        match (standing.paused_until.filter(|until| *until > now), view.breaker) {
+            (Some(until), _) => Self::Paused(until),
+            (None, StateKind::Open) => Self::Open,
+            (None, StateKind::HalfOpen) => Self::HalfOpen,
+            (None, StateKind::Ramp) => Self::Recovering,
+            (None, StateKind::Closed) if standing.recovering_since.is_some() => Self::Recovering,
+            (None, StateKind::Closed) => Self::Active,
+        }
+    }
+
+    pub(in crate::ui) const fn is_disabled(self) -> bool {
+        matches!(self, Self::Disabled(_))
+    }
+
+    /// What it means for those who wait.
+    pub(in crate::ui) const fn meaning(self) -> &'static str {
+        match self {
+            Self::Active => "Deliveries leave as they come.",
+            Self::Recovering => {
+                "It is well again. Its backlog leaves slowly at first, then faster."
+            }
+            Self::HalfOpen => "A probe is under way to see whether it is well again.",
+            Self::Open => "It failed too often. No attempts are spent on it until the next probe.",
+            Self::Paused(_) => "It asked to be left alone for a while.",
+            Self::Disabled(Disabled::ByHand) => "Somebody disabled it. Its deliveries wait.",
+            Self::Disabled(Disabled::Gone) => "It answered 410 Gone. Its deliveries wait.",
+            Self::Disabled(Disabled::Failing) => "It failed for too long. Its deliveries wait.",
+        }
+    }
+}
+
+impl From<EndpointState> for Badge {
+    fn from(state: EndpointState) -> Self {
+        let (word, tone) = match state {
+            EndpointState::Active => ("active", Tone::Good),
+            EndpointState::Recovering => ("recovering", Tone::Warn),
+            EndpointState::HalfOpen => ("half-open", Tone::Warn),
+            EndpointState::Open => ("open", Tone::Bad),
+            EndpointState::Paused(_) => ("paused", Tone::Warn),
+            EndpointState::Disabled(_) => ("disabled", Tone::Plain),
+        };
+        Self { word, tone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Standing;
+    use stagger::Span;
+
+    #[test]
+    fn what_holds_back_the_most_is_shown() {
+        let now = Instant::ORIGIN + Span::from_secs(100);
+        let mut view = LaneView {
+            standing: Standing::default(),
+            breaker: StateKind::Closed,
+            next_probe: None,
+            ready: 0,
+            waiting: 0,
+            in_flight: 0,
+            rate: None,
+        };
+        assert_eq!(EndpointState::of(&view, now), EndpointState::Active);
+        view.standing.recovering_since = Some(now);
+        assert_eq!(EndpointState::of(&view, now), EndpointState::Recovering);
+        view.breaker = StateKind::Open;
+        assert_eq!(EndpointState::of(&view, now), EndpointState::Open);
+        view.standing.paused_until = Some(now);
+        assert_eq!(EndpointState::of(&view, now), EndpointState::Open, "the pause is over");
+        view.standing.disabled = Some(Disabled::Gone);
+        assert!(EndpointState::of(&view, now).is_disabled());
+    }
+}

@@ -1,0 +1,71 @@
+//! Lists of deliveries.
+
+use askama::Template;
+
+use super::{Badge, Frame, Moment};
+
+/// Deliveries that pass a filter, those of the newest messages first.
+#[derive(Debug, Template)]
+#[template(path = "ui/deliveries.html")]
+pub(in crate::ui) struct DeliveriesPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) title: &'static str,
+    pub(in crate::ui) filter: Filter,
+    pub(in crate::ui) deliveries: Vec<DeliveryLine>,
+    /// The page after this one.
+    pub(in crate::ui) older: Option<String>,
+    /// Whether this is the first page.
+    pub(in crate::ui) is_first: bool,
+    /// Where to replay all that are dead; only on the page of the dead letters.
+    pub(in crate::ui) replay: Option<String>,
+}
+
+impl DeliveriesPage {
+    /// Whether the list is that of the dead letters.
+    pub(in crate::ui) fn is_dead(&self) -> bool {
+        self.frame.section == super::Section::Dead
+    }
+}
+
+/// What is asked for, and what can be.
+#[derive(Clone, Debug, Default)]
+pub(in crate::ui) struct Filter {
+    /// The path without a query.
+    pub(in crate::ui) path: &'static str,
+    /// Each state: its name, where it leads, whether it is the one asked for.
+    pub(in crate::ui) states: Vec<(&'static str, String, bool)>,
+    /// The name of the state asked for, or nothing.
+    pub(in crate::ui) state: &'static str,
+    /// What was typed as endpoint.
+    pub(in crate::ui) endpoint: String,
+    /// Ids and addresses of endpoints to choose from.
+    pub(in crate::ui) endpoints: Vec<(String, String)>,
+    /// What is wrong with what was typed.
+    pub(in crate::ui) error: Option<String>,
+}
+
+impl Filter {
+    /// Whether everything is asked for.
+    pub(in crate::ui) fn is_empty(&self) -> bool {
+        self.state.is_empty() && self.endpoint.is_empty()
+    }
+}
+
+/// A delivery in one row.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct DeliveryLine {
+    pub(in crate::ui) href: String,
+    pub(in crate::ui) message: String,
+    pub(in crate::ui) event_type: String,
+    pub(in crate::ui) url: String,
+    pub(in crate::ui) endpoint_href: String,
+    pub(in crate::ui) state: Badge,
+    /// Why it ended, in words.
+    pub(in crate::ui) reason: &'static str,
+    pub(in crate::ui) attempts: u32,
+    /// When the next attempt is due.
+    pub(in crate::ui) due: Option<Moment>,
+    pub(in crate::ui) updated: Moment,
+    /// Where to replay it, if it has ended.
+    pub(in crate::ui) replay: Option<String>,
+}

@@ -1,0 +1,20 @@
+//! One endpoint.
+
+use askama::Template;
+
+use super::{Chart, DeliveryLine, EndpointRow, Frame, Settings, Tile};
+
+/// One endpoint: how it stands, what it gets, what it got.
+#[derive(Debug, Template)]
+#[template(path = "ui/endpoint.html")]
+pub(in crate::ui) struct EndpointPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) id: String,
+    pub(in crate::ui) row: EndpointRow,
+    pub(in crate::ui) is_disabled: bool,
+    pub(in crate::ui) chart: Chart,
+    pub(in crate::ui) tiles: Vec<Tile>,
+    pub(in crate::ui) settings: Settings,
+    /// The newest ones.
+    pub(in crate::ui) deliveries: Vec<DeliveryLine>,
+}

@@ -1,0 +1,58 @@
+//! What is around every page.
+
+use stagger::Instant;
+
+use super::{Moment, Note};
+use crate::ui::asset::Assets;
+
+/// What all pages share.
+#[derive(Debug)]
+pub(in crate::ui) struct Frame {
+    /// When the page was made.
+    pub(in crate::ui) now: Moment,
+    /// Which entry of the menu it belongs to.
+    pub(in crate::ui) section: Section,
+    /// Its own path and query, to be asked for again.
+    pub(in crate::ui) here: String,
+    /// What was just done.
+    pub(in crate::ui) note: Option<Note>,
+    /// Whether one can sign out.
+    pub(in crate::ui) signed_in: bool,
+    pub(in crate::ui) assets: &'static Assets,
+    pub(in crate::ui) version: &'static str,
+}
+
+impl Frame {
+    pub(in crate::ui) fn new(
+        now: Instant,
+        section: Section,
+        here: String,
+        note: Option<Note>,
+        signed_in: bool,
+    ) -> Self {
+        let (now, assets) = (Moment::new(now, now), Assets::get());
+        Self { now, section, here, note, signed_in, assets, version: env!("CARGO_PKG_VERSION") }
+    }
+
+    /// The entries of the menu.
+    pub(in crate::ui) fn menu(&self) -> [(&'static str, &'static str, bool); 4] {
+        let entry = |path, name, section| (path, name, self.section == section);
+        [
+            entry("/", "Overview", Section::Overview),
+            entry("/ui/applications", "Applications", Section::Applications),
+            entry("/ui/deliveries", "Deliveries", Section::Deliveries),
+            entry("/ui/dead", "Dead letters", Section::Dead),
+        ]
+    }
+}
+
+/// The entries of the menu, and pages that belong to none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ui) enum Section {
+    Overview,
+    Applications,
+    Deliveries,
+    Dead,
+    /// Signing in, errors.
+    Outside,
+}

@@ -1,0 +1,33 @@
+//! Pages as data and their templates: what is shown, apart from where it comes from.
+
+mod applications;
+mod badge;
+mod chart;
+mod deliveries;
+mod delivery;
+mod endpoint;
+mod figure;
+mod frame;
+mod moment;
+mod note;
+mod overview;
+mod row;
+mod settings;
+mod sign_in;
+mod trouble;
+
+pub(super) use applications::{ApplicationLine, ApplicationPage, ApplicationsPage};
+pub(super) use badge::{Badge, EndpointState};
+pub(super) use chart::Chart;
+pub(super) use deliveries::{DeliveriesPage, DeliveryLine, Filter};
+pub(super) use delivery::{AttemptLine, DeliveryPage};
+pub(super) use endpoint::EndpointPage;
+pub(super) use figure::{bytes, figure};
+pub(super) use frame::{Frame, Section};
+pub(super) use moment::{Moment, rough};
+pub(super) use note::Note;
+pub(super) use overview::{OverviewPage, Tile};
+pub(super) use row::EndpointRow;
+pub(super) use settings::Settings;
+pub(super) use sign_in::SignInPage;
+pub(super) use trouble::TroublePage;
