@@ -52,6 +52,21 @@ impl Delivery {
             updated_at: now,
         }
     }
+
+    /// The delivery made pending again at `now`: call and ending are forgotten, attempts counted on.
+    #[must_use]
+    pub const fn replayed(self, now: Instant) -> Self {
+        let replays = self.replays.saturating_add(1);
+        let state = DeliveryState::Pending;
+        Self { state, due: now, call: None, ending: None, replays, updated_at: now, ..self }
+    }
+
+    /// The delivery once its endpoint was deleted: cancelled.
+    #[must_use]
+    pub const fn endpoint_deleted(self, now: Instant) -> Self {
+        let (state, ending) = (DeliveryState::Cancelled, Some(Ending::EndpointDeleted));
+        Self { state, ending, updated_at: now, ..self }
+    }
 }
 
 /// The states of a delivery.

@@ -1,9 +1,15 @@
 //! Where everything durable is kept: one contract, several stores.
 
+#[cfg(test)]
+mod conformance;
+mod memory;
 mod page;
 mod settlement;
+mod sqlite;
 mod store;
 
+pub use memory::MemoryStore;
 pub use page::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 pub use settlement::{Fence, Settlement};
+pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};
 pub use store::{Accepted, Counts, Pruned, ReplayRequest, Store};

@@ -3,7 +3,7 @@
 use stagger::Instant;
 use uuid::Uuid;
 
-use crate::model::{DeliveryState, EndpointId, EventType};
+use crate::model::{Delivery, DeliveryState, EndpointId, EventType, Message, MessageId};
 
 /// Where a page begins: after this pair of ids, in falling order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +12,20 @@ pub struct Cursor {
     pub message: Uuid,
     /// Its endpoint, in lists of deliveries; else nil.
     pub endpoint: Uuid,
+}
+
+impl Cursor {
+    /// After this message, in lists of messages.
+    #[must_use]
+    pub const fn of_message(message: MessageId) -> Self {
+        Self { message: *message.as_uuid(), endpoint: Uuid::nil() }
+    }
+
+    /// After this delivery.
+    #[must_use]
+    pub const fn of_delivery(delivery: &Delivery) -> Self {
+        Self { message: *delivery.message.as_uuid(), endpoint: *delivery.endpoint.as_uuid() }
+    }
 }
 
 /// Which page is wanted.
@@ -24,6 +38,9 @@ pub struct PageRequest {
 }
 
 /// Some entries, and where the next page begins if there is one.
+///
+/// A page can be shorter than its limit, even empty, although there is a next one: a store looks at a
+/// bounded number of entries for each page, however few of them pass the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     /// The entries.
@@ -43,6 +60,15 @@ pub struct MessageFilter {
     pub until: Option<Instant>,
 }
 
+impl MessageFilter {
+    /// Whether `message` is listed.
+    #[must_use]
+    pub fn passes(&self, message: &Message) -> bool {
+        self.event_type.as_ref().is_none_or(|wanted| *wanted == message.event_type)
+            && within(self.since, self.until, message.created_at)
+    }
+}
+
 /// Which deliveries are listed or replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryFilter {
@@ -54,4 +80,18 @@ pub struct DeliveryFilter {
     pub since: Option<Instant>,
     /// Of messages accepted before this.
     pub until: Option<Instant>,
+}
+
+impl DeliveryFilter {
+    /// Whether `delivery`, of a message accepted at `accepted_at`, is listed.
+    #[must_use]
+    pub fn passes(&self, delivery: &Delivery, accepted_at: Instant) -> bool {
+        self.endpoint.is_none_or(|wanted| wanted == delivery.endpoint)
+            && self.state.is_none_or(|wanted| wanted == delivery.state)
+            && within(self.since, self.until, accepted_at)
+    }
+}
+
+fn within(since: Option<Instant>, until: Option<Instant>, at: Instant) -> bool {
+    since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until)
 }

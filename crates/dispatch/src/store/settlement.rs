@@ -1,11 +1,19 @@
 //! What becomes durable together when an attempt has settled.
 
+use crate::Error;
 use crate::model::{Attempt, Delivery, EndpointId, NewMessage, Standing};
 
 /// Which run of the dispatcher may write: every opening of a store for work takes the next number,
 /// and what an earlier one still sends is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence(pub u64);
+
+impl Fence {
+    /// What a settlement of an earlier run is answered with.
+    pub(super) fn is_over(self) -> Error {
+        Error::conflict(format!("run {} is not the newest one of the dispatcher", self.0))
+    }
+}
 
 /// One settled attempt, or another change to a delivery or an endpoint: all of it or nothing.
 #[derive(Clone, Debug, Default)]

@@ -26,25 +26,29 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Writes an application, new or changed.
     async fn put_application(&self, application: Application) -> Result<(), Error>;
-    /// Deletes an application and everything of it.
+    /// Deletes an application and everything of it. What comes for it later is refused.
     async fn delete_application(&self, id: ApplicationId) -> Result<(), Error>;
     /// All applications, oldest first.
     async fn applications(&self) -> Result<Vec<Application>, Error>;
 
     /// Writes the settings of an endpoint, new or changed; its standing stays.
     async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error>;
-    /// Deletes an endpoint; its open deliveries become cancelled.
+    /// Deletes an endpoint; its open deliveries become cancelled, and so do those that come later.
     async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error>;
     /// All endpoints with their standing, oldest first.
     async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error>;
 
     /// Takes messages with all their deliveries: all of them or none. One whose application has sent
-    /// its key before is not stored again; the answer names the first.
+    /// its key before is not stored again; the answer names the first. Nor is one whose id is there.
     ///
     /// Answers in the order of the messages.
+    ///
+    /// # Errors
+    /// There is no such application any more.
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error>;
 
-    /// Writes what attempts came to: each settlement all or nothing, in order.
+    /// Writes what attempts came to: each settlement all or nothing, in order. What is gone by now is
+    /// left out, and a finished delivery stays finished: only a replay opens it again.
     ///
     /// # Errors
     /// A conflict if `fence` is not that of the newest run.
@@ -60,6 +64,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Makes dead or delivered deliveries pending again, oldest first, at most `limit` of them, and
     /// answers with them as they are now. Calls and endings are forgotten, attempts counted on.
+    ///
+    /// Of many, those that were changed after `now` or whose endpoint is gone are left out: asked again
+    /// with the same `now` until it answers with none, it comes to an end though deliveries end anew.
+    ///
+    /// # Errors
+    /// Of one: it is not there, or its endpoint is gone; a conflict if it is open.
     async fn replay(
         &self,
         request: ReplayRequest,
@@ -125,8 +135,21 @@ pub enum ReplayRequest {
     /// This one, whatever its state, unless it is open already.
     One(MessageId, EndpointId),
     /// The dead ones of an application that pass a filter; delivered ones too if the filter's state
-    /// says so. The filter's endpoint and times hold.
+    /// says so, and then only those. The filter's endpoint and times hold.
     Many(ApplicationId, DeliveryFilter),
+}
+
+impl ReplayRequest {
+    /// The state of the deliveries that are replayed when many are asked for; `None` when the filter
+    /// names a state that cannot be replayed.
+    #[must_use]
+    pub const fn state_of_many(filter: &DeliveryFilter) -> Option<DeliveryState> {
+        match filter.state {
+            None | Some(DeliveryState::Dead) => Some(DeliveryState::Dead),
+            Some(DeliveryState::Delivered) => Some(DeliveryState::Delivered),
+            Some(_) => None,
+        }
+    }
 }
 
 /// Deliveries by state.

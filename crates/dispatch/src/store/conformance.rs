@@ -1,0 +1,5 @@
+//! What every store promises.
+macro_rules! suite {
+    ($open:expr) => {};
+}
+pub(crate) use suite;

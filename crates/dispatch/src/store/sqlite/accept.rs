@@ -1,0 +1,106 @@
+//! Messages come in, with everything that becomes durable together.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::changes::Changes;
+use super::column::{from_instant, from_size};
+use super::row::state_number;
+use super::trouble::Trouble;
+use crate::Error;
+use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
+use crate::store::Accepted;
+
+impl Changes<'_> {
+    /// Takes `messages`, all or none.
+    pub(super) fn accept(&mut self, messages: &[NewMessage]) -> Result<Vec<Accepted>, Trouble> {
+        for new in messages {
+            self.refuse_deleted(new.message.application)?;
+        }
+        messages.iter().map(|new| Ok(self.accept_one(new)?)).collect()
+    }
+
+    /// Takes one message of an application that is there.
+    pub(super) fn accept_one(&mut self, new: &NewMessage) -> rusqlite::Result<Accepted> {
+        let message = &new.message;
+        if let Some(id) = self.repeated(message)? {
+            return Ok(Accepted { id, repeated: true });
+        }
+        self.widen_slack(message)?;
+        self.lower_floor(message.id);
+        self.insert_message(new)?;
+        for endpoint in &new.endpoints {
+            self.insert_delivery(message, *endpoint)?;
+        }
+        Ok(Accepted { id: message.id, repeated: false })
+    }
+
+    /// Refuses what comes for an application that was deleted in the meantime.
+    pub(super) fn refuse_deleted(&self, application: ApplicationId) -> Result<(), Trouble> {
+        let sql = "SELECT 1 FROM application WHERE id = ?1 AND NOT gone";
+        if self.memory.deleted && !self.db.prepare_cached(sql)?.exists([application])? {
+            return Err(Error::not_found("application").into());
+        }
+        Ok(())
+    }
+
+    /// Whether `endpoint` is there.
+    pub(super) fn has_endpoint(&self, endpoint: EndpointId) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM endpoint WHERE id = ?1 AND gone_at IS NULL";
+        self.db.prepare_cached(sql)?.exists([endpoint])
+    }
+
+    /// The message that `message` repeats, by its key or by its id.
+    fn repeated(&self, message: &Message) -> rusqlite::Result<Option<MessageId>> {
+        if let Some(key) = &message.key {
+            let sql = "SELECT id FROM message WHERE application = ?1 AND key = ?2";
+            let mut find = self.db.prepare_cached(sql)?;
+            let first = find.query_row(params![message.application, key.as_str()], |r| r.get(0));
+            if let Some(first) = first.optional()? {
+                return Ok(Some(first));
+            }
+        }
+        let mut find = self.db.prepare_cached("SELECT 1 FROM message WHERE id = ?1")?;
+        Ok(find.exists([message.id])?.then_some(message.id))
+    }
+
+    fn insert_message(&self, new: &NewMessage) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO payload (bytes) VALUES (?1)";
+        let payload = self.db.prepare_cached(sql)?.insert([&new.payload[..]])?;
+        let sql = "INSERT INTO message (id, application, event_type, key, content_type, size, \
+                   created_at, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let message = &new.message;
+        self.db.prepare_cached(sql)?.execute(params![
+            message.id,
+            message.application,
+            message.event_type.as_str(),
+            message.key.as_ref().map(|key| key.as_str()),
+            message.content_type,
+            from_size(message.size),
+            from_instant(message.created_at),
+            payload,
+        ])?;
+        Ok(())
+    }
+
+    fn insert_delivery(&mut self, of: &Message, endpoint: EndpointId) -> rusqlite::Result<()> {
+        let mut delivery = Delivery::new(of.id, endpoint, of.application, of.created_at);
+        if self.memory.deleted && !self.has_endpoint(endpoint)? {
+            delivery = delivery.endpoint_deleted(of.created_at);
+        }
+        let sql = "INSERT INTO delivery (message, endpoint, application, state, due, attempts, \
+                   replays, ending, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, ?6, ?5) \
+                   ON CONFLICT DO NOTHING";
+        let inserted = self.db.prepare_cached(sql)?.execute(params![
+            of.id,
+            endpoint,
+            of.application,
+            state_number(delivery.state),
+            from_instant(of.created_at),
+            delivery.ending.map(|ending| ending.name()),
+        ])?;
+        if inserted > 0 {
+            self.tally.add(endpoint, delivery.state);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Copies of a store, and a store out of a copy.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags};
+
+use super::file;
+use super::health::{LOCK_WAIT, check};
+use super::lock::FolderLock;
+use super::trouble::failed_at;
+use crate::Error;
+
+/// Copies the store of a data folder to the new file `to`, readable by its owner only: all of it, as it
+/// is at one moment. Works beside a running dispatcher, which does not wait for it.
+///
+/// # Errors
+/// There is no store; `to` is there already; the disk is full or broken. No half a copy stays.
+pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
+    if to.exists() {
+        return Err(Error::conflict(format!("{} is there already", to.display())));
+    }
+    let from = file::open_read_only(&file::path_in(folder), LOCK_WAIT)?;
+    file::recognise(&from, &file::path_in(folder))?;
+    let partial = beside(to, "partial");
+    let copied = copy(&from, &partial).and_then(|()| put_in_place(&partial, to));
+    if copied.is_err() {
+        fs::remove_file(&partial).ok();
+    }
+    copied
+}
+
+/// Puts the copy `from` in the place of the store of a data folder, which may have none. What was there
+/// is replaced in one step; until then it stays as it is.
+///
+/// # Errors
+/// A conflict when a dispatcher works on the folder; `from` is damaged, not one of ours, or of a later
+/// release; the disk is full or broken.
+pub fn restore(from: &Path, folder: &Path) -> Result<(), Error> {
+    check(from)?;
+    file::make_folder(folder)?;
+    let _lock = FolderLock::take(folder)?;
+    let (to, partial) = (file::path_in(folder), beside(&file::path_in(folder), "partial"));
+    fs::remove_file(&partial).or_else(missing_is_fine).map_err(|e| failed_at(&partial, e))?;
+    let source = file::open_read_only(from, LOCK_WAIT)?;
+    let restored = copy(&source, &partial)
+        .and_then(|()| check(&partial).map(drop))
+        .and_then(|()| end_log(&to))
+        .and_then(|()| put_in_place(&partial, &to));
+    if restored.is_err() {
+        fs::remove_file(&partial).ok();
+    }
+    restored
+}
+
+/// Copies page by page into a new file that needs no log beside it.
+fn copy(from: &Connection, to: &Path) -> Result<(), Error> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
+    made.map_err(|e| failed_at(to, e))?;
+    let all = || {
+        let mut copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        Backup::new(from, &mut copy)?.step(ALL_PAGES)?;
+        copy.pragma_update(None, "journal_mode", "DELETE")
+    };
+    all().map_err(|e: rusqlite::Error| failed_at(to, e))
+}
+
+/// In one step, so that no write of the dispatcher comes between.
+const ALL_PAGES: i32 = -1;
+
+/// Brings the log of the store that is to be replaced to its end, so that it is not taken for that of
+/// the new one. A store too damaged for that loses its log.
+fn end_log(store: &Path) -> Result<(), Error> {
+    if store.exists()
+        && let Ok(db) = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    {
+        db.pragma_update(None, "journal_mode", "DELETE").ok();
+    }
+    for suffix in ["wal", "shm"] {
+        let mut name = store.as_os_str().to_owned();
+        name.push(format!("-{suffix}"));
+        let path = PathBuf::from(name);
+        fs::remove_file(&path).or_else(missing_is_fine).map_err(|e| failed_at(&path, e))?;
+    }
+    Ok(())
+}
+
+fn put_in_place(partial: &Path, to: &Path) -> Result<(), Error> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let place = || {
+        File::open(partial)?.sync_all()?;
+        fs::rename(partial, to)?;
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    };
+    place().map_err(|e| failed_at(to, e))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{suffix}"));
+    name.into()
+}
+
+fn missing_is_fine(error: std::io::Error) -> std::io::Result<()> {
+    if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}

@@ -1,0 +1,61 @@
+//! A transaction under way: what the changes in it share.
+
+use rusqlite::Connection;
+use uuid::Uuid;
+
+use super::slack;
+use super::tally::Tally;
+use crate::model::{Message, MessageId};
+
+/// What the writer knows from one transaction to the next.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// Every message before this one has an open delivery: pruning begins here.
+    pub(super) floor: MessageId,
+    /// Whether something was deleted since the store was opened, so that messages may be on their way
+    /// to what is gone.
+    pub(super) deleted: bool,
+    /// By how many milliseconds ids and times of acceptance have differed at most.
+    slack: u64,
+}
+
+/// The transaction under way.
+#[derive(Debug)]
+pub(super) struct Changes<'c> {
+    pub(super) db: &'c Connection,
+    pub(super) memory: &'c mut Memory,
+    pub(super) tally: Tally,
+}
+
+const FIRST: MessageId = MessageId::from_uuid(Uuid::nil());
+
+impl Memory {
+    /// What is known at the beginning.
+    pub(super) fn load(db: &Connection) -> rusqlite::Result<Self> {
+        Ok(Self { floor: FIRST, deleted: false, slack: slack::read(db)? })
+    }
+
+    /// Forgets what a transaction may have told that did not come about.
+    pub(super) const fn rolled_back(&mut self) {
+        self.floor = FIRST;
+        // The next message whose times differ at all writes it again.
+        self.slack = 0;
+    }
+}
+
+impl Changes<'_> {
+    /// Pruning has to look at `message` again.
+    pub(super) fn lower_floor(&mut self, message: MessageId) {
+        self.memory.floor = self.memory.floor.min(message);
+    }
+
+    /// Keeps the slack true for `message`.
+    pub(super) fn widen_slack(&mut self, message: &Message) -> rusqlite::Result<()> {
+        let slack = slack::of_message(message);
+        if slack > self.memory.slack {
+            slack::widen(self.db, slack)?;
+            self.memory.slack = slack;
+        }
+        Ok(())
+    }
+}

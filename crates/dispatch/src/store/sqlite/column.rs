@@ -1,0 +1,66 @@
+//! How values stand in columns.
+
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
+use stagger::{Instant, Span};
+use uuid::Uuid;
+
+use crate::model::{ApplicationId, EndpointId, MessageId};
+
+macro_rules! id_column {
+    ($($id:ident),*) => {$(
+        impl ToSql for $id {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.as_uuid().as_bytes())))
+            }
+        }
+
+        impl FromSql for $id {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                let bytes = <[u8; 16]>::column_result(value)?;
+                Ok(Self::from_uuid(Uuid::from_bytes(bytes)))
+            }
+        }
+    )*};
+}
+
+id_column!(ApplicationId, EndpointId, MessageId);
+
+/// An instant, kept as its 64 bits.
+pub(super) const fn from_instant(instant: Instant) -> i64 {
+    instant.as_nanos().cast_signed()
+}
+
+/// The instant with these bits.
+pub(super) const fn instant(bits: i64) -> Instant {
+    Instant::from_nanos(bits.cast_unsigned())
+}
+
+/// A span, kept as its 64 bits.
+pub(super) const fn from_span(span: Span) -> i64 {
+    span.as_nanos().cast_signed()
+}
+
+/// The span with these bits.
+pub(super) const fn span(bits: i64) -> Span {
+    Span::from_nanos(bits.cast_unsigned())
+}
+
+/// A number of bytes or rows.
+pub(super) fn from_size(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// The number of bytes that a column says.
+pub(super) fn size(number: i64) -> rusqlite::Result<usize> {
+    usize::try_from(number).map_err(broken)
+}
+
+/// What a column cannot hold.
+pub(super) fn unknown(what: &'static str, value: impl std::fmt::Display) -> rusqlite::Error {
+    broken(format!("no {what} is called {value}"))
+}
+
+/// A column's value that cannot be read, and why.
+pub(super) fn broken(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Null, why.into())
+}

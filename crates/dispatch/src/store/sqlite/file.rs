@@ -1,0 +1,114 @@
+//! The database file: how it is made, opened and brought to this version.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use stagger::Span;
+
+use super::trouble::failed_at;
+use crate::Error;
+
+/// What makes a database of version n out of one of version n - 1. Only ever added to.
+const MIGRATIONS: [&str; VERSION as usize] = [include_str!("migrations/1.sql")];
+/// The version that this release writes.
+pub(super) const VERSION: u32 = 1;
+/// The bytes "stgr": what tells our files from other people's databases.
+const APPLICATION_ID: i32 = 0x7374_6772;
+/// Prepared statements that each connection keeps: all that there are.
+const STATEMENTS: usize = 64;
+
+/// The database file in a data folder.
+pub(super) fn path_in(folder: &Path) -> PathBuf {
+    folder.join("stagger.db")
+}
+
+/// Makes the folder if it is missing, readable by its owner only.
+pub(super) fn make_folder(folder: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|e| failed_at(folder, e))
+}
+
+/// Makes an empty file, readable by its owner only, unless it is there. The files that SQLite puts
+/// beside it have its mode.
+pub(super) fn make_file(path: &Path) -> Result<(), Error> {
+    let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+    made.map(drop).map_err(|e| failed_at(path, e))
+}
+
+/// Opens the database for the writer, and brings it to this version.
+pub(super) fn open(path: &Path, lock_wait: Span) -> Result<Connection, Error> {
+    make_file(path)?;
+    let open = || {
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | FLAGS)?;
+        db.busy_timeout(lock_wait.into())?;
+        db.execute_batch(WRITER)?;
+        db.set_prepared_statement_cache_capacity(STATEMENTS);
+        Ok::<_, rusqlite::Error>(db)
+    };
+    let db = open().map_err(|e| failed_at(path, e))?;
+    recognise(&db, path)?;
+    migrate(&db, VERSION).map_err(|e| failed_at(path, e))?;
+    Ok(db)
+}
+
+/// Opens the database only to read; also while another process works on it.
+pub(super) fn open_read_only(path: &Path, lock_wait: Span) -> Result<Connection, Error> {
+    let open = || {
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | FLAGS)?;
+        db.busy_timeout(lock_wait.into())?;
+        db.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cache_size = -2000;")?;
+        db.set_prepared_statement_cache_capacity(STATEMENTS);
+        Ok::<_, rusqlite::Error>(db)
+    };
+    open().map_err(|e| failed_at(path, e))
+}
+
+/// The version of the database, if it is ours and not of a later release.
+pub(super) fn recognise(db: &Connection, path: &Path) -> Result<u32, Error> {
+    let number = |pragma| db.pragma_query_value(None, pragma, |row| row.get(0));
+    let read = || Ok::<(i32, u32), rusqlite::Error>((number("application_id")?, version(db)?));
+    let (id, version) = read().map_err(|e| failed_at(path, e))?;
+    if version > VERSION {
+        let newer = format!("its version {version} is newer than {VERSION}, that of this release");
+        return Err(failed_at(path, newer));
+    }
+    if (id, version) != (0, 0) && id != APPLICATION_ID {
+        return Err(failed_at(path, "a database, but not one of stagger's"));
+    }
+    Ok(version)
+}
+
+const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+
+/// Settings of the writer's connection. Space can be given back only if `auto_vacuum` comes first.
+/// Checkpoints are the writer's own business, and the log is cut back to 64 MiB after them. Never
+/// `mmap_size`: a stray write of the process would reach the file.
+const WRITER: &str = "PRAGMA auto_vacuum = INCREMENTAL;
+     PRAGMA journal_mode = WAL;
+     PRAGMA synchronous = FULL;
+     PRAGMA wal_autocheckpoint = 0;
+     PRAGMA journal_size_limit = 67108864;
+     PRAGMA cache_size = -16000;
+     PRAGMA temp_store = MEMORY;
+     PRAGMA trusted_schema = OFF;";
+
+fn version(db: &Connection) -> rusqlite::Result<u32> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings the database to version `to`, all steps or none.
+fn migrate(db: &Connection, to: u32) -> rusqlite::Result<()> {
+    let at = version(db)?;
+    if at == to {
+        return Ok(());
+    }
+    let whole = db.unchecked_transaction()?;
+    for (_, step) in (1..=to).zip(MIGRATIONS).filter(|(version, _)| *version > at) {
+        db.execute_batch(step)?;
+    }
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", to)?;
+    whole.commit()
+}

@@ -1,0 +1,251 @@
+//! Lists in pages, newest first: a walk along an index, which ends once the page is full or enough was
+//! looked at. No list is sorted, and none is scanned from its beginning.
+
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use stagger::Instant;
+use uuid::Uuid;
+
+use super::column::instant;
+use super::row::{self, state_number};
+use super::slack::IdRange;
+use crate::model::{ApplicationId, Delivery, DeliveryState, EndpointId, Message, MessageId};
+use crate::store::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+
+/// Entries that are looked at for one page: some 10 ms of work, whatever the filter. A page that is
+/// not full by then ends, and the next one goes on from there.
+pub(super) const EXAMINED: usize = 10_000;
+
+/// A page of an application's messages.
+pub(super) fn messages(
+    db: &Connection,
+    application: ApplicationId,
+    filter: &MessageFilter,
+    page: PageRequest,
+) -> rusqlite::Result<Page<Message>> {
+    let ids = IdRange::of(db, filter.since, filter.until)?;
+    let after = page.after.map(|cursor| MessageId::from_uuid(cursor.message));
+    let begin = after.map_or(ids.to, |after| after.min(ids.to));
+    let mut walk = db.prepare_cached(&messages_sql())?;
+    let mut rows = walk.query(params![application, begin, ids.from, after])?;
+    let mut found = Gathering::new(page.limit);
+    while !found.is_over()
+        && let Some(row) = rows.next()?
+    {
+        let message = row::message(row)?;
+        let (at, passes) = (Cursor::of_message(message.id), filter.passes(&message));
+        found.see(at, passes.then_some(message));
+    }
+    Ok(found.into_page())
+}
+
+/// A page of deliveries.
+pub(super) fn deliveries(
+    db: &Connection,
+    application: Option<ApplicationId>,
+    filter: &DeliveryFilter,
+    page: PageRequest,
+) -> rusqlite::Result<Page<Delivery>> {
+    let walk = Walk::of(application, filter);
+    let mut found = Gathering::new(page.limit);
+    walk.run(db, filter, Order::NewestFirst, page.after, &mut |delivery, accepted_at| {
+        let passes = application.is_none_or(|wanted| wanted == delivery.application)
+            && filter.passes(&delivery, accepted_at);
+        found.see(Cursor::of_delivery(&delivery), passes.then_some(delivery));
+        !found.is_over()
+    })?;
+    Ok(found.into_page())
+}
+
+/// Which way a walk goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+/// Along which index deliveries are looked for: the one that leads past the fewest others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Walk {
+    All,
+    Open,
+    Ended(DeliveryState),
+    OfApplication(ApplicationId),
+    EndedOfApplication(ApplicationId, DeliveryState),
+    OfEndpoint(EndpointId),
+    EndedOfEndpoint(EndpointId, DeliveryState),
+}
+
+impl Walk {
+    /// The walk for a filter.
+    pub(super) fn of(application: Option<ApplicationId>, filter: &DeliveryFilter) -> Self {
+        let ended =
+            |state: &DeliveryState| matches!(state, DeliveryState::Dead | DeliveryState::Cancelled);
+        match (filter.endpoint, application, filter.state.filter(ended)) {
+            (Some(endpoint), _, Some(state)) => Self::EndedOfEndpoint(endpoint, state),
+            (Some(endpoint), _, None) => Self::OfEndpoint(endpoint),
+            (None, Some(application), Some(state)) => Self::EndedOfApplication(application, state),
+            (None, Some(application), None) => Self::OfApplication(application),
+            (None, None, Some(state)) => Self::Ended(state),
+            (None, None, None) if filter.state.is_some_and(DeliveryState::is_open) => Self::Open,
+            (None, None, None) => Self::All,
+        }
+    }
+
+    /// Shows each delivery with the time of its message's acceptance to `see`, after `after`, until
+    /// `see` says no. The time is read only if `filter` asks for it.
+    pub(super) fn run(
+        self,
+        db: &Connection,
+        filter: &DeliveryFilter,
+        order: Order,
+        after: Option<Cursor>,
+        see: &mut dyn FnMut(Delivery, Instant) -> bool,
+    ) -> rusqlite::Result<()> {
+        let ids = IdRange::of(db, filter.since, filter.until)?;
+        let timed = filter.since.or(filter.until).is_some();
+        let begin = Begin::of(order, after, ids);
+        let mut walk = db.prepare_cached(&self.sql(order))?;
+        let mut rows = walk.query(&*self.bound(&begin))?;
+        while let Some(row) = rows.next()? {
+            let delivery = row::delivery(row)?;
+            let accepted_at =
+                if timed { accepted_at(db, delivery.message)? } else { Instant::ORIGIN };
+            if !see(delivery, accepted_at) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement of the walk: `?1` and `?2` are where it begins, `?3` is where it ends, `?4` and
+    /// `?5` are what it is narrowed to.
+    pub(super) fn sql(self, order: Order) -> String {
+        let (from, narrowed) = match self {
+            Self::All => ("delivery d", ""),
+            Self::Open => ("delivery d", "d.state < 2 AND"),
+            Self::Ended(_) => ("delivery d", "d.state >= 3 AND d.state = ?4 AND"),
+            Self::OfApplication(_) => {
+                ("message m CROSS JOIN delivery d ON d.message = m.id", "m.application = ?4 AND")
+            }
+            Self::EndedOfApplication(..) => {
+                ("delivery d", "d.application = ?4 AND d.state >= 3 AND d.state = ?5 AND")
+            }
+            Self::OfEndpoint(_) => ("delivery d", "d.endpoint = ?4 AND"),
+            Self::EndedOfEndpoint(..) => {
+                ("delivery d", "d.endpoint = ?4 AND d.state >= 3 AND d.state = ?5 AND")
+            }
+        };
+        let message = if matches!(self, Self::OfApplication(_)) { "m.id" } else { "d.message" };
+        let (past, until, way) = match order {
+            Order::NewestFirst => ("<", ">=", "DESC"),
+            Order::OldestFirst => (">", "<=", "ASC"),
+        };
+        format!(
+            "SELECT {} FROM {from} WHERE {narrowed} {message} {past}= ?1 AND {message} {until} ?3 \
+             AND ({message}, d.endpoint) {past} (?1, ?2) ORDER BY {message} {way}, d.endpoint {way}",
+            row::DELIVERY
+        )
+    }
+
+    fn bound<'b>(&'b self, begin: &'b Begin) -> Vec<&'b dyn ToSql> {
+        let mut bound: Vec<&dyn ToSql> = vec![&begin.message, &begin.endpoint, &begin.end];
+        match self {
+            Self::All | Self::Open => {}
+            Self::Ended(state) => bound.push(number(*state)),
+            Self::OfApplication(application) => bound.push(application),
+            Self::OfEndpoint(endpoint) => bound.push(endpoint),
+            Self::EndedOfApplication(application, state) => {
+                bound.extend([application as &dyn ToSql, number(*state)]);
+            }
+            Self::EndedOfEndpoint(endpoint, state) => {
+                bound.extend([endpoint as &dyn ToSql, number(*state)]);
+            }
+        }
+        bound
+    }
+}
+
+/// The entries of a page, as they are found.
+struct Gathering<T> {
+    items: Vec<(Cursor, T)>,
+    limit: usize,
+    examined: usize,
+    last: Option<Cursor>,
+}
+
+impl<T> Gathering<T> {
+    const fn new(limit: usize) -> Self {
+        Self { items: Vec::new(), limit, examined: 0, last: None }
+    }
+
+    fn see(&mut self, at: Cursor, item: Option<T>) {
+        self.examined += 1;
+        self.last = Some(at);
+        self.items.extend(item.map(|item| (at, item)));
+    }
+
+    fn is_over(&self) -> bool {
+        self.items.len() > self.limit || self.examined >= EXAMINED
+    }
+
+    fn into_page(mut self) -> Page<T> {
+        let next = if self.items.len() > self.limit {
+            self.items.truncate(self.limit);
+            self.items.last().map(|(at, _)| *at)
+        } else {
+            self.last.filter(|_| self.examined >= EXAMINED)
+        };
+        Page { items: self.items.into_iter().map(|(_, item)| item).collect(), next }
+    }
+}
+
+/// Where a walk begins and ends.
+struct Begin {
+    message: MessageId,
+    endpoint: EndpointId,
+    end: MessageId,
+}
+
+impl Begin {
+    fn of(order: Order, after: Option<Cursor>, ids: IdRange) -> Self {
+        let (nearest, farthest, outside) = match order {
+            Order::NewestFirst => (ids.to, ids.from, Uuid::max()),
+            Order::OldestFirst => (ids.from, ids.to, Uuid::nil()),
+        };
+        let edge = (nearest, EndpointId::from_uuid(outside));
+        let after =
+            after.map(|c| (MessageId::from_uuid(c.message), EndpointId::from_uuid(c.endpoint)));
+        let (message, endpoint) = match order {
+            Order::NewestFirst => after.map_or(edge, |after| after.min(edge)),
+            Order::OldestFirst => after.map_or(edge, |after| after.max(edge)),
+        };
+        Self { message, endpoint, end: farthest }
+    }
+}
+
+pub(super) fn messages_sql() -> String {
+    format!(
+        "SELECT {} FROM message m WHERE m.application = ?1 AND m.id <= ?2 AND m.id >= ?3 \
+         AND m.id IS NOT ?4 ORDER BY m.id DESC",
+        row::MESSAGE
+    )
+}
+
+fn number(state: DeliveryState) -> &'static i64 {
+    const NUMBERS: [i64; DeliveryState::ALL.len()] = {
+        let mut numbers = [0; DeliveryState::ALL.len()];
+        let mut at = 0;
+        while at < numbers.len() {
+            numbers[at] = state_number(DeliveryState::ALL[at]);
+            at += 1;
+        }
+        numbers
+    };
+    &NUMBERS[state as usize]
+}
+
+fn accepted_at(db: &Connection, message: MessageId) -> rusqlite::Result<Instant> {
+    let mut find = db.prepare_cached("SELECT created_at FROM message WHERE id = ?1")?;
+    let found = find.query_row([message], |row| Ok(instant(row.get(0)?))).optional()?;
+    Ok(found.unwrap_or(Instant::ORIGIN))
+}

@@ -1,0 +1,44 @@
+//! The embedded store: one SQLite file in a folder, with a write-ahead log.
+//!
+//! One thread writes ([`SqliteStore`] hands it what is to be written) and commits what is queued in one
+//! transaction; a write is answered once that is on the disk (`synchronous=FULL`). A few connections
+//! read. Counts of deliveries are kept in a table within each transaction, so that nobody counts rows.
+//! Lists walk along indexes. Messages by time need none: their ids begin with a time.
+//!
+//! Signing secrets stand in the file as they are, because they are needed to sign: the file and those
+//! beside it are readable by their owner only, and so are backups.
+//!
+//! A full disk, a broken one or a lock of another process answers with
+//! [`is_unavailable`](crate::Error::is_unavailable); nothing is half-written, and later writes work
+//! again once the cause is gone.
+
+mod accept;
+mod backup;
+mod changes;
+mod checkpoint;
+mod column;
+mod document;
+mod file;
+mod health;
+mod lists;
+mod lock;
+mod lookups;
+mod options;
+mod prune;
+mod readers;
+mod replay;
+mod row;
+mod saved;
+mod settle;
+mod slack;
+mod store;
+mod sweep;
+mod tally;
+mod tenants;
+mod trouble;
+mod writer;
+
+pub use backup::{backup, restore};
+pub use health::{Health, check};
+pub use options::SqliteOptions;
+pub use store::SqliteStore;

@@ -1,0 +1,117 @@
+//! Old messages go.
+
+use rusqlite::params;
+use stagger::Instant;
+
+use super::changes::Changes;
+use super::column::{from_size, instant};
+use super::row::state;
+use super::slack::IdRange;
+use super::trouble::Trouble;
+use crate::model::{DeliveryState, EndpointId, MessageId};
+
+/// Messages that one step deletes at most: some milliseconds of work.
+const STEP: usize = 128;
+/// Messages that one step looks at at most; nearly all of them stay because something is open.
+const EXAMINED: usize = 4096;
+/// Space is given back to the file system once at least one page of so many is free: less is used
+/// again soon, and moving pages about costs more than they are worth.
+const FREE_SHARE: i64 = 4;
+/// Pages that are given back in one step.
+const VACUUMED: i64 = 256;
+
+/// What one step of pruning did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// Messages deleted.
+    pub(super) deleted: usize,
+    /// Where the next step goes on, unless there is nothing more to delete.
+    pub(super) next: Option<MessageId>,
+}
+
+impl Changes<'_> {
+    /// Deletes some finished messages accepted before `before`, oldest first, `limit` at most, from
+    /// `from` on.
+    pub(super) fn prune(
+        &mut self,
+        before: Instant,
+        from: Option<MessageId>,
+        limit: usize,
+    ) -> Result<Step, Trouble> {
+        let from = from.map_or(self.memory.floor, |from| from.max(self.memory.floor));
+        let (old, next) = self.find_old(before, from, limit.min(STEP))?;
+        for message in &old {
+            self.delete_message(*message)?;
+        }
+        self.give_back()?;
+        Ok(Step { deleted: old.len(), next })
+    }
+
+    /// Deletes a message with its payload, deliveries and attempts.
+    pub(super) fn delete_message(&mut self, id: MessageId) -> rusqlite::Result<()> {
+        for (endpoint, state) in self.states_of(id)? {
+            self.tally.remove(endpoint, state);
+        }
+        self.db.prepare_cached("DELETE FROM attempt WHERE message = ?1")?.execute([id])?;
+        self.db.prepare_cached("DELETE FROM delivery WHERE message = ?1")?.execute([id])?;
+        let sql = "DELETE FROM message WHERE id = ?1 RETURNING payload";
+        let payload: i64 = self.db.prepare_cached(sql)?.query_row([id], |row| row.get(0))?;
+        self.db.prepare_cached("DELETE FROM payload WHERE number = ?1")?.execute([payload])?;
+        Ok(())
+    }
+
+    /// The next messages to delete, and where to look for others. Raises the floor over those that
+    /// stay because something is open.
+    fn find_old(
+        &mut self,
+        before: Instant,
+        from: MessageId,
+        limit: usize,
+    ) -> rusqlite::Result<(Vec<MessageId>, Option<MessageId>)> {
+        let to = IdRange::of(self.db, None, Some(before))?.to;
+        let sql =
+            "SELECT id, created_at FROM message WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
+        let mut walk = self.db.prepare_cached(sql)?;
+        let mut rows = walk.query(params![from, to, from_size(EXAMINED + 1)])?;
+        let (mut old, mut examined) = (Vec::new(), 0);
+        let mut at_floor = from == self.memory.floor;
+        while let Some(row) = rows.next()? {
+            let (id, created_at) = (row.get(0)?, instant(row.get(1)?));
+            if examined == EXAMINED || old.len() == limit {
+                return Ok((old, Some(id)));
+            }
+            examined += 1;
+            let open = self.is_open(id)?;
+            at_floor &= open || created_at < before;
+            if open && at_floor {
+                self.memory.floor = id;
+            } else if !open && created_at < before {
+                old.push(id);
+            }
+        }
+        Ok((old, None))
+    }
+
+    fn is_open(&self, message: MessageId) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM delivery WHERE message = ?1 AND state < 2";
+        self.db.prepare_cached(sql)?.exists([message])
+    }
+
+    fn states_of(&self, id: MessageId) -> rusqlite::Result<Vec<(EndpointId, DeliveryState)>> {
+        let sql = "SELECT endpoint, state FROM delivery WHERE message = ?1";
+        let mut find = self.db.prepare_cached(sql)?;
+        find.query_map([id], |row| Ok((row.get(0)?, state(row.get(1)?)?)))?.collect()
+    }
+
+    fn give_back(&self) -> rusqlite::Result<()> {
+        let number = |sql| self.db.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0));
+        let (free, all) = (number("PRAGMA freelist_count")?, number("PRAGMA page_count")?);
+        if free * FREE_SHARE < all {
+            return Ok(());
+        }
+        let mut vacuum = self.db.prepare(&format!("PRAGMA incremental_vacuum({VACUUMED})"))?;
+        let mut steps = vacuum.query([])?;
+        while steps.next()?.is_some() {}
+        Ok(())
+    }
+}

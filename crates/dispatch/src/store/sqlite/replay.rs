@@ -1,0 +1,77 @@
+//! Finished deliveries are made pending again. Those of many are looked for while others write, then
+//! changed in one transaction, which looks at each once more.
+
+use rusqlite::Connection;
+use stagger::Instant;
+
+use super::changes::Changes;
+use super::lists::{Order, Walk};
+use super::lookups;
+
+use super::trouble::Trouble;
+use crate::Error;
+use crate::model::{ApplicationId, Delivery, EndpointId, MessageId};
+use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
+
+/// A delivery's name.
+pub(super) type Name = (MessageId, EndpointId);
+
+/// The names of what a request for many is about, oldest first, `limit` at most, after `after`.
+pub(super) fn find(
+    db: &Connection,
+    application: ApplicationId,
+    filter: &DeliveryFilter,
+    now: Instant,
+    after: Option<Cursor>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Name>> {
+    let Some(state) = ReplayRequest::state_of_many(filter) else { return Ok(Vec::new()) };
+    let filter = DeliveryFilter { state: Some(state), ..*filter };
+    let mut found = Vec::new();
+    let walk = Walk::of(Some(application), &filter);
+    walk.run(db, &filter, Order::OldestFirst, after, &mut |delivery, accepted_at| {
+        let wanted = delivery.application == application
+            && delivery.updated_at <= now
+            && filter.passes(&delivery, accepted_at);
+        found.extend(wanted.then_some((delivery.message, delivery.endpoint)));
+        found.len() < limit
+    })?;
+    Ok(found)
+}
+
+impl Changes<'_> {
+    /// Replays one delivery.
+    pub(super) fn replay_one(&mut self, name: Name, now: Instant) -> Result<Delivery, Trouble> {
+        let delivery = self.delivery(name)?.ok_or(Error::not_found("delivery"))?;
+        if delivery.state.is_open() {
+            return Err(Error::conflict("the delivery is open already").into());
+        }
+        if !self.has_endpoint(name.1)? {
+            return Err(Error::not_found("endpoint").into());
+        }
+        let replayed = delivery.replayed(now);
+        self.update_delivery(&replayed, delivery.state)?;
+        Ok(replayed)
+    }
+
+    /// Replays those that nothing has changed since they were found, and whose endpoint is there.
+    pub(super) fn replay_many(
+        &mut self,
+        names: &[Name],
+        now: Instant,
+    ) -> Result<Vec<Delivery>, Trouble> {
+        let mut replayed = Vec::with_capacity(names.len());
+        for name in names {
+            let found = self.delivery(*name)?;
+            let unchanged = |d: &Delivery| !d.state.is_open() && d.updated_at <= now;
+            if found.as_ref().is_some_and(unchanged) && self.has_endpoint(name.1)? {
+                replayed.push(self.replay_one(*name, now)?);
+            }
+        }
+        Ok(replayed)
+    }
+
+    fn delivery(&self, (message, endpoint): Name) -> rusqlite::Result<Option<Delivery>> {
+        lookups::delivery(self.db, message, endpoint)
+    }
+}

@@ -1,0 +1,98 @@
+//! Rows as what they mean.
+
+use bytes::Bytes;
+use rusqlite::Row;
+use stagger::Verdict;
+
+use super::column::{broken, instant, size, span, unknown};
+use super::saved;
+use crate::model::{Attempt, Delivery, DeliveryState, Ending, Failure, Message};
+
+/// The columns of a message, for [`message`].
+pub(super) const MESSAGE: &str =
+    "m.id, m.application, m.event_type, m.key, m.content_type, m.size, m.created_at";
+/// The columns of a delivery, for [`delivery`].
+pub(super) const DELIVERY: &str = "d.message, d.endpoint, d.application, d.state, d.due, \
+     d.attempts, d.replays, d.call, d.ending, d.updated_at";
+/// The columns of an attempt, for [`attempt`].
+pub(super) const ATTEMPT: &str = "message, endpoint, number, started_at, latency, status, failure, \
+     detail, reply, verdict, hint, next";
+
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Ok,
+    Verdict::Transient,
+    Verdict::Throttled,
+    Verdict::Unprocessed,
+    Verdict::Permanent,
+    Verdict::Cancelled,
+];
+
+/// The message of a row.
+pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let key = row.get_ref(3)?.as_str_or_null()?.map(str::parse).transpose().map_err(broken)?;
+    Ok(Message {
+        id: row.get(0)?,
+        application: row.get(1)?,
+        event_type: row.get_ref(2)?.as_str()?.parse().map_err(broken)?,
+        key,
+        content_type: row.get(4)?,
+        size: size(row.get(5)?)?,
+        created_at: instant(row.get(6)?),
+    })
+}
+
+/// The delivery of a row.
+pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
+    let read_call = |bytes| saved::decode(bytes).ok_or_else(|| broken("not a saved call"));
+    let read_ending = |name| Ending::by_name(name).ok_or_else(|| unknown("ending", name));
+    Ok(Delivery {
+        message: row.get(0)?,
+        endpoint: row.get(1)?,
+        application: row.get(2)?,
+        state: state(row.get(3)?)?,
+        due: instant(row.get(4)?),
+        attempts: row.get(5)?,
+        replays: row.get(6)?,
+        call: row.get_ref(7)?.as_blob_or_null()?.map(read_call).transpose()?,
+        ending: row.get_ref(8)?.as_str_or_null()?.map(read_ending).transpose()?,
+        updated_at: instant(row.get(9)?),
+    })
+}
+
+/// The attempt of a row.
+pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
+    let read_failure = |name| Failure::by_name(name).ok_or_else(|| unknown("failure", name));
+    let verdict = row.get_ref(9)?.as_str()?;
+    let read_verdict = VERDICTS.into_iter().find(|known| known.name() == verdict);
+    Ok(Attempt {
+        message: row.get(0)?,
+        endpoint: row.get(1)?,
+        number: row.get(2)?,
+        started_at: instant(row.get(3)?),
+        latency: span(row.get(4)?),
+        status: row.get(5)?,
+        failure: row.get_ref(6)?.as_str_or_null()?.map(read_failure).transpose()?,
+        detail: row.get(7)?,
+        reply: Bytes::copy_from_slice(row.get_ref(8)?.as_blob_or_null()?.unwrap_or_default()),
+        verdict: read_verdict.ok_or_else(|| unknown("verdict", verdict))?,
+        hint: row.get::<_, Option<i64>>(10)?.map(span),
+        next: row.get::<_, Option<i64>>(11)?.map(instant),
+    })
+}
+
+/// The number of a state: never changed, because the files of users have it.
+pub(super) const fn state_number(state: DeliveryState) -> i64 {
+    match state {
+        DeliveryState::Pending => 0,
+        DeliveryState::Waiting => 1,
+        DeliveryState::Delivered => 2,
+        DeliveryState::Dead => 3,
+        DeliveryState::Cancelled => 4,
+    }
+}
+
+/// The state with this number.
+pub(super) fn state(number: i64) -> rusqlite::Result<DeliveryState> {
+    let known = DeliveryState::ALL.into_iter().find(|state| state_number(*state) == number);
+    known.ok_or_else(|| unknown("state", number))
+}

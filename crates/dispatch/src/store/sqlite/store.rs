@@ -1,0 +1,261 @@
+//! The contract, kept in one SQLite file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use rusqlite::Connection;
+use stagger::Instant;
+
+use super::changes::Changes;
+use super::lock::FolderLock;
+use super::options::SqliteOptions;
+use super::readers::Readers;
+use super::replay::{self, Name};
+use super::trouble::Trouble;
+use super::writer::Writer;
+use super::{file, lists, lookups, sweep, tally, tenants};
+use crate::Error;
+use crate::model::{
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
+    NewMessage, Standing,
+};
+use crate::store::{
+    Accepted, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Pruned,
+    ReplayRequest, Settlement, Store,
+};
+
+/// Keeps everything in one SQLite file, `stagger.db` in a data folder.
+///
+/// Deleting an application or an endpoint takes effect at once; what belongs to it goes in bounded
+/// steps, between which others write, and the answer comes after the last. If the process ends in
+/// between, the next opening does the rest.
+///
+/// ```
+/// use stagger_dispatch::store::{SqliteOptions, SqliteStore, Store};
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+/// # runtime.block_on(async {
+/// # let folder = std::env::temp_dir().join(format!("stagger-doc-{}", std::process::id()));
+/// let store = SqliteStore::open(&folder, SqliteOptions::default())?;
+/// assert!(SqliteStore::open(&folder, SqliteOptions::default()).is_err_and(|e| e.is_conflict()));
+/// store.check().await?;
+/// # drop(store);
+/// # std::fs::remove_dir_all(folder).ok();
+/// # Ok::<(), stagger_dispatch::Error>(())
+/// # }).expect("it cannot fail");
+/// ```
+#[derive(Debug)]
+pub struct SqliteStore {
+    file: PathBuf,
+    writer: Writer,
+    readers: Arc<Readers>,
+}
+
+impl SqliteStore {
+    /// Opens the store in `folder`, and makes both if they are missing. Brings one of an earlier
+    /// release to this one's version.
+    ///
+    /// # Errors
+    /// A conflict when another dispatcher works on the folder. The file is not one of ours, is of a
+    /// later release, or cannot be read or written.
+    pub fn open(folder: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, Error> {
+        let folder = folder.as_ref();
+        file::make_folder(folder)?;
+        let lock = FolderLock::take(folder)?;
+        let file = file::path_in(folder);
+        let db = file::open(&file, options.lock_wait)?;
+        sweep::finish(&db)?;
+        let writer = Writer::start(db, lock, &options)?;
+        let readers = Readers::new(file.clone(), options.readers.get(), options.lock_wait);
+        Ok(Self { file, writer, readers: Arc::new(readers) })
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.writer.write(ROW, change).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.readers.read(read).await
+    }
+
+    /// Replays many: they are looked for by a reader, in as many rounds as it takes to find enough
+    /// whose endpoint is there.
+    async fn replay_many(
+        &self,
+        (application, filter): (ApplicationId, DeliveryFilter),
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        let (mut replayed, mut after) = (Vec::new(), None);
+        while replayed.len() < limit {
+            let wanted = limit - replayed.len();
+            let find =
+                move |db: &Connection| replay::find(db, application, &filter, now, after, wanted);
+            let found = self.read(find).await?;
+            let Some(&(message, endpoint)) = found.last() else { break };
+            after = Some(Cursor { message: *message.as_uuid(), endpoint: *endpoint.as_uuid() });
+            let replay = move |changes: &mut Changes<'_>| changes.replay_many(&found, now);
+            replayed.extend(self.write(replay).await?);
+        }
+        Ok(replayed)
+    }
+}
+
+/// About what one row costs in the writer's queue, in bytes.
+const ROW: usize = 512;
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn begin_run(&self) -> Result<Fence, Error> {
+        self.write(|changes| changes.begin_run()).await
+    }
+
+    async fn put_application(&self, application: Application) -> Result<(), Error> {
+        self.write(move |changes| changes.put_application(&application)).await
+    }
+
+    async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
+        self.write(move |changes| changes.mark_application(id)).await?;
+        while !self.write(move |changes| changes.sweep_application(id)).await? {}
+        Ok(())
+    }
+
+    async fn applications(&self) -> Result<Vec<Application>, Error> {
+        self.read(tenants::applications).await
+    }
+
+    async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
+        self.write(move |changes| changes.put_endpoint(&endpoint)).await
+    }
+
+    async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error> {
+        self.write(move |changes| changes.mark_endpoint(id, now)).await?;
+        let mut after = None;
+        loop {
+            let sweep = move |changes: &mut Changes<'_>| changes.sweep_endpoint(id, now, after);
+            after = self.write(sweep).await?;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+        self.read(tenants::endpoints).await
+    }
+
+    async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
+        let bytes = messages.iter().map(|new| new.payload.len() + ROW).sum();
+        self.writer.write(bytes, move |changes| changes.accept(&messages)).await
+    }
+
+    async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {
+        let bytes = settlements.len() * ROW;
+        self.writer.write(bytes, move |changes| changes.settle(fence, &settlements)).await
+    }
+
+    async fn open_deliveries(
+        &self,
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.read(move |db| lookups::open_deliveries(db, after, limit)).await
+    }
+
+    async fn replay(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        match request {
+            ReplayRequest::One(message, endpoint) => {
+                let name: Name = (message, endpoint);
+                self.write(move |changes| Ok(vec![changes.replay_one(name, now)?])).await
+            }
+            ReplayRequest::Many(application, filter) => {
+                self.replay_many((application, filter), now, limit).await
+            }
+        }
+    }
+
+    async fn message(&self, id: MessageId) -> Result<Option<Message>, Error> {
+        self.read(move |db| lookups::message(db, id)).await
+    }
+
+    async fn payload(&self, id: MessageId) -> Result<Option<Bytes>, Error> {
+        self.read(move |db| lookups::payload(db, id)).await
+    }
+
+    async fn messages(
+        &self,
+        application: ApplicationId,
+        filter: MessageFilter,
+        page: PageRequest,
+    ) -> Result<Page<Message>, Error> {
+        self.read(move |db| lists::messages(db, application, &filter, page)).await
+    }
+
+    async fn delivery(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Option<Delivery>, Error> {
+        self.read(move |db| lookups::delivery(db, message, endpoint)).await
+    }
+
+    async fn deliveries_of(&self, message: MessageId) -> Result<Vec<Delivery>, Error> {
+        self.read(move |db| lookups::deliveries_of(db, message)).await
+    }
+
+    async fn deliveries(
+        &self,
+        application: Option<ApplicationId>,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, Error> {
+        self.read(move |db| lists::deliveries(db, application, &filter, page)).await
+    }
+
+    async fn attempts(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Vec<Attempt>, Error> {
+        self.read(move |db| lookups::attempts(db, message, endpoint)).await
+    }
+
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
+        self.read(move |db| tally::read(db, endpoint)).await
+    }
+
+    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+        let (mut messages, mut from) = (0, None);
+        while messages < limit {
+            let left = limit - messages;
+            let step = self.write(move |changes| changes.prune(before, from, left)).await?;
+            (messages, from) = (messages + step.deleted, step.next);
+            if from.is_none() {
+                break;
+            }
+        }
+        Ok(Pruned { messages })
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        self.write(|changes| changes.touch()).await
+    }
+}

@@ -1,0 +1,130 @@
+//! Applications and endpoints. Deleting one marks it as gone at once; what belongs to it is deleted
+//! after that in bounded steps, between which others write.
+
+use rusqlite::{Connection, Row, params};
+use stagger::Instant;
+use uuid::Uuid;
+
+use super::changes::Changes;
+use super::column::{from_instant, from_size};
+use super::document;
+use super::row;
+use super::trouble::Trouble;
+use crate::model::{
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, MessageId, Standing,
+};
+
+/// Messages or deliveries that one step changes at most: some milliseconds of work.
+const STEP: usize = 256;
+
+impl Changes<'_> {
+    /// Writes an application, new or changed.
+    pub(super) fn put_application(&mut self, application: &Application) -> Result<(), Trouble> {
+        let sql = "INSERT INTO application (id, document) VALUES (?1, ?2) \
+                   ON CONFLICT DO UPDATE SET document = ?2";
+        let document = document::of_application(application)?;
+        self.db.prepare_cached(sql)?.execute(params![application.id, document])?;
+        Ok(())
+    }
+
+    /// Marks an application as gone, and takes its endpoints away.
+    pub(super) fn mark_application(&mut self, id: ApplicationId) -> Result<(), Trouble> {
+        self.memory.deleted = true;
+        let sql = "UPDATE application SET gone = 1 WHERE id = ?1";
+        self.db.prepare_cached(sql)?.execute([id])?;
+        self.db.prepare_cached("DELETE FROM endpoint WHERE application = ?1")?.execute([id])?;
+        Ok(())
+    }
+
+    /// Deletes some messages of an application that is gone. Whether that was all of it.
+    pub(super) fn sweep_application(&mut self, id: ApplicationId) -> Result<bool, Trouble> {
+        let sql = "SELECT id FROM message WHERE application = ?1 LIMIT ?2";
+        let mut find = self.db.prepare_cached(sql)?;
+        let rows = find.query_map(params![id, from_size(STEP)], |row| row.get(0))?;
+        let messages: Vec<MessageId> = rows.collect::<Result<_, _>>()?;
+        for message in &messages {
+            self.delete_message(*message)?;
+        }
+        let done = messages.len() < STEP;
+        if done {
+            self.db
+                .prepare_cached("DELETE FROM application WHERE id = ?1 AND gone")?
+                .execute([id])?;
+        }
+        Ok(done)
+    }
+
+    /// Writes the settings of an endpoint, new or changed.
+    pub(super) fn put_endpoint(&mut self, endpoint: &Endpoint) -> Result<(), Trouble> {
+        self.refuse_deleted(endpoint.application)?;
+        let sql = "INSERT INTO endpoint (id, application, document, standing) \
+                   VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET document = ?3";
+        let standing = document::of_standing(&Standing::default())?;
+        let document = document::of_endpoint(endpoint)?;
+        let row = params![endpoint.id, endpoint.application, document, standing];
+        self.db.prepare_cached(sql)?.execute(row)?;
+        Ok(())
+    }
+
+    /// Marks an endpoint as gone.
+    pub(super) fn mark_endpoint(&mut self, id: EndpointId, now: Instant) -> Result<(), Trouble> {
+        self.memory.deleted = true;
+        let sql = "UPDATE endpoint SET gone_at = ?2 WHERE id = ?1 AND gone_at IS NULL";
+        self.db.prepare_cached(sql)?.execute(params![id, from_instant(now)])?;
+        Ok(())
+    }
+
+    /// Cancels some open deliveries to an endpoint that is gone, those of messages after `after`.
+    /// Where it got to, or `None` when that was all of them.
+    pub(super) fn sweep_endpoint(
+        &mut self,
+        id: EndpointId,
+        now: Instant,
+        after: Option<MessageId>,
+    ) -> Result<Option<MessageId>, Trouble> {
+        let open = self.open_of(id, after)?;
+        for delivery in &open {
+            self.update_delivery(&delivery.endpoint_deleted(now), delivery.state)?;
+        }
+        if open.len() < STEP {
+            let sql = "DELETE FROM endpoint WHERE id = ?1 AND gone_at IS NOT NULL";
+            self.db.prepare_cached(sql)?.execute([id])?;
+            return Ok(None);
+        }
+        Ok(open.last().map(|delivery| delivery.message))
+    }
+
+    fn open_of(
+        &self,
+        endpoint: EndpointId,
+        after: Option<MessageId>,
+    ) -> rusqlite::Result<Vec<Delivery>> {
+        let sql = format!(
+            "SELECT {} FROM delivery d WHERE d.endpoint = ?1 AND d.message > ?2 AND d.state < 2 \
+             ORDER BY d.message LIMIT ?3",
+            row::DELIVERY
+        );
+        let mut find = self.db.prepare_cached(&sql)?;
+        let after = after.unwrap_or(MessageId::from_uuid(Uuid::nil()));
+        find.query_map(params![endpoint, after, from_size(STEP)], row::delivery)?.collect()
+    }
+}
+
+/// All applications, oldest first.
+pub(super) fn applications(db: &Connection) -> rusqlite::Result<Vec<Application>> {
+    let sql = "SELECT id, document FROM application WHERE NOT gone ORDER BY id";
+    let read = |row: &Row<'_>| document::application(row.get(0)?, row.get_ref(1)?.as_str()?);
+    db.prepare_cached(sql)?.query_map([], read)?.collect()
+}
+
+/// All endpoints with their standing, oldest first.
+pub(super) fn endpoints(db: &Connection) -> rusqlite::Result<Vec<(Endpoint, Standing)>> {
+    let sql = "SELECT id, application, document, standing FROM endpoint \
+               WHERE gone_at IS NULL ORDER BY id";
+    let read = |row: &Row<'_>| {
+        let text = row.get_ref(2)?.as_str()?;
+        let endpoint = document::endpoint(row.get(0)?, row.get(1)?, text)?;
+        Ok((endpoint, document::standing(row.get_ref(3)?.as_str()?)?))
+    };
+    db.prepare_cached(sql)?.query_map([], read)?.collect()
+}

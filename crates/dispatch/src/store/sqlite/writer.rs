@@ -1,0 +1,220 @@
+//! The one thread that writes. It takes what is queued into one transaction, so that many writes share
+//! one flush of the disk; each is answered only once that is over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::oneshot;
+
+use super::changes::{Changes, Memory};
+use super::checkpoint::Checkpoints;
+use super::lock::FolderLock;
+use super::options::SqliteOptions;
+use super::tally::Tally;
+use super::trouble::{Trouble, failed};
+use crate::Error;
+
+/// Writes in one transaction at most.
+const BATCH: usize = 512;
+/// Bytes in one transaction at most, beyond which no further write is added: more would make all of
+/// them wait for longer than they gain by sharing.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// The handle of the writing thread, which ends with it.
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: Option<SyncSender<Box<dyn Job>>>,
+    queued_bytes: Arc<AtomicUsize>,
+    max_bytes: usize,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread. It holds `lock` for as long as it lives.
+    pub(super) fn start(
+        db: Connection,
+        lock: FolderLock,
+        options: &SqliteOptions,
+    ) -> Result<Self, Error> {
+        let memory = Memory::load(&db).map_err(|e| failed(&e))?;
+        let (queue, jobs) = sync_channel(options.queue.get());
+        let queued_bytes = Arc::new(AtomicUsize::new(0));
+        let mut bench = Bench { db, memory, checkpoints: Checkpoints::default() };
+        let counter = Arc::clone(&queued_bytes);
+        let work = move || {
+            bench.work(&jobs, &counter);
+            drop((bench, lock));
+        };
+        let thread = std::thread::Builder::new().name("stagger-store".into()).spawn(work);
+        let thread = thread.map_err(|e| Error::store(e.to_string()))?;
+        let (queue, thread) = (Some(queue), Some(thread));
+        Ok(Self { queue, queued_bytes, max_bytes: options.queue_bytes, thread })
+    }
+
+    /// Writes: ready once it is durable. `bytes` is about how much it holds in memory.
+    ///
+    /// `change` may run twice, the first time in vain, when it shared a transaction with one that
+    /// failed.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Box::new(Write { bytes, change, outcome: None, reply }))?;
+        answer.await.unwrap_or_else(|_| Err(Error::store("the writer has ended")))
+    }
+
+    fn send(&self, job: Box<dyn Job>) -> Result<(), Error> {
+        let queue = self.queue.as_ref().ok_or_else(|| Error::store("closed"))?;
+        let bytes = job.bytes();
+        if self.queued_bytes.fetch_add(bytes, Ordering::Relaxed) > self.max_bytes {
+            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(full());
+        }
+        queue.try_send(job).map_err(|refused| {
+            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            match refused {
+                TrySendError::Full(_) => full(),
+                TrySendError::Disconnected(_) => Error::store("the writer has ended"),
+            }
+        })
+    }
+}
+
+impl Drop for Writer {
+    /// Waits until what is queued is written and the file is closed.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // An error is the thread's panic, which has been told of already.
+            thread.join().ok();
+        }
+    }
+}
+
+/// A write in the queue.
+trait Job: Send {
+    /// About how much it holds in memory.
+    fn bytes(&self) -> usize;
+    /// Makes its change, and keeps what came of it.
+    fn run(&mut self, changes: &mut Changes<'_>) -> rusqlite::Result<()>;
+    /// Answers: with what came of it, or with why its transaction failed.
+    fn answer(self: Box<Self>, failure: Option<Error>);
+}
+
+struct Write<T, F> {
+    bytes: usize,
+    change: F,
+    outcome: Option<Result<T, Error>>,
+    reply: oneshot::Sender<Result<T, Error>>,
+}
+
+impl<T, F> Job for Write<T, F>
+where
+    T: Send,
+    F: Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send,
+{
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn run(&mut self, changes: &mut Changes<'_>) -> rusqlite::Result<()> {
+        self.outcome = Some(match (self.change)(changes) {
+            Ok(done) => Ok(done),
+            Err(Trouble::Refused(error)) => Err(error),
+            Err(Trouble::Broken(error)) => return Err(error),
+        });
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, failure: Option<Error>) {
+        let outcome = self.outcome.unwrap_or_else(|| Err(Error::store("not written")));
+        // Nobody may be waiting any more; the change holds all the same.
+        self.reply.send(failure.map_or(outcome, Err)).ok();
+    }
+}
+
+/// What the thread works with.
+struct Bench {
+    db: Connection,
+    memory: Memory,
+    checkpoints: Checkpoints,
+}
+
+impl Bench {
+    fn work(&mut self, jobs: &Receiver<Box<dyn Job>>, queued_bytes: &AtomicUsize) {
+        while let Ok(first) = jobs.recv() {
+            let mut next = Some(first);
+            while let Some(job) = next {
+                let batch = collect(job, jobs);
+                queued_bytes.fetch_sub(bytes_of(&batch), Ordering::Relaxed);
+                self.write(batch);
+                self.checkpoints.after_batch(&self.db);
+                next = jobs.try_recv().ok();
+            }
+            self.checkpoints.when_idle(&self.db);
+        }
+    }
+
+    /// Writes a batch. If that fails and one of its writes may be to blame, each is tried on its own.
+    fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        match self.transact(&mut batch) {
+            Ok(()) => batch.into_iter().for_each(|job| job.answer(None)),
+            Err(error) if batch.len() == 1 || is_locked(&error) => {
+                batch.into_iter().for_each(|job| job.answer(Some(failed(&error))));
+            }
+            Err(_) => batch.into_iter().for_each(|job| self.write(vec![job])),
+        }
+    }
+
+    fn transact(&mut self, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+        let done = self.try_transact(batch);
+        if done.is_err() {
+            self.memory.rolled_back();
+            if !self.db.is_autocommit() {
+                // If even this fails, the next BEGIN does, and tells.
+                self.db.execute_batch("ROLLBACK").ok();
+            }
+        }
+        done
+    }
+
+    fn try_transact(&mut self, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+        self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let tally = Tally::default();
+        let mut changes = Changes { db: &self.db, memory: &mut self.memory, tally };
+        batch.iter_mut().try_for_each(|job| job.run(&mut changes))?;
+        changes.tally.write(&self.db)?;
+        self.db.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+}
+
+fn collect(first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
+    let mut bytes = first.bytes();
+    let mut batch = vec![first];
+    while batch.len() < BATCH
+        && bytes < BATCH_BYTES
+        && let Ok(job) = jobs.try_recv()
+    {
+        bytes += job.bytes();
+        batch.push(job);
+    }
+    batch
+}
+
+fn bytes_of(batch: &[Box<dyn Job>]) -> usize {
+    batch.iter().map(|job| job.bytes()).sum()
+}
+
+/// Whether somebody else holds the file, which each write of a batch would wait for in vain.
+fn is_locked(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn full() -> Error {
+    Error::busy("the store's queue of writes is full")
+}
