@@ -3,13 +3,16 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod config;
+mod egress;
 mod error;
 pub mod lane;
 pub mod model;
 pub mod node;
+pub mod observe;
 pub mod send;
 #[cfg(any())]
 pub mod server;
+pub mod sign;
 pub mod store;
 pub mod ui;
 

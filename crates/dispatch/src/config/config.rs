@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use stagger::Span;
 
 use super::error::ConfigFault;
-use super::log_format::LogFormat;
 use super::{file, settings};
 use crate::node::NodeOptions;
+use crate::observe::LogFormat;
 
 /// Everything that can be set of a dispatcher.
 ///

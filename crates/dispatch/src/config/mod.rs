@@ -6,10 +6,8 @@
 mod config;
 mod error;
 mod file;
-mod log_format;
 mod settings;
 mod size;
 
 pub use config::{Config, StoreKind};
 pub use error::ConfigFault;
-pub use log_format::LogFormat;

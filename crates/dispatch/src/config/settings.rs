@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use stagger::{ConfigError, Span};
 
 use super::config::{Config, StoreKind};
-use super::log_format::LogFormat;
 use super::size;
+use crate::observe::LogFormat;
 
 /// Most attempts under way at once: each holds a socket, and systems give some hundred thousand.
 const MAX_SLOTS: u32 = 100_000;
@@ -105,7 +105,7 @@ const SETTINGS: [Setting; 17] = [
     Setting {
         key: "log",
         bound: "text or json",
-        set: |config, text| LogFormat::by_name(text).map(|it| config.log = it),
+        set: |config, text| log(text).map(|it| config.log = it),
     },
     Setting {
         key: "otlp",
@@ -165,6 +165,14 @@ fn store(text: &str) -> Option<StoreKind> {
     match text {
         "embedded" => Some(StoreKind::Embedded),
         "memory" => Some(StoreKind::Memory),
+        _ => None,
+    }
+}
+
+fn log(text: &str) -> Option<LogFormat> {
+    match text {
+        "text" => Some(LogFormat::Text),
+        "json" => Some(LogFormat::Json),
         _ => None,
     }
 }

@@ -33,9 +33,6 @@ mod rules;
 mod shelf;
 mod view;
 
-#[cfg(test)]
-mod tests;
-
 pub use floor::Floor;
 pub use launch::{Launch, News, Next, Settled};
 pub use view::LaneView;

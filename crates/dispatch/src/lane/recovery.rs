@@ -86,7 +86,7 @@ mod tests {
                 rate: rate_to,
                 over: Span::from_secs(over),
             };
-            let got = super::rate(&recovery, Span::from_secs(elapsed));
+            let got = rate(&recovery, Span::from_secs(elapsed));
             let (full, turn) = (f64::from(full), elapsed as f64 / over as f64);
             let naive = if turn < 1.0 {
                 full * (f64::from(from) / 100.0 + (1.0 - f64::from(from) / 100.0) * turn)

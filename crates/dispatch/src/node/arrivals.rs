@@ -1,6 +1,16 @@
 //! Attempts a second, first ones and retries apart: what shows whether retries stampede.
 
-use stagger::Instant;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use stagger::{Instant, Span};
+
+use crate::model::EndpointId;
+
+/// How far back the figures go: 5 minutes show a spread of usual first delays.
+const SECONDS: u64 = 300;
+/// Endpoints with figures of their own, those with the latest traffic: 10 MB at most.
+const MOST_ENDPOINTS: usize = 4096;
 
 /// The attempts of the last 5 minutes by the second, of one endpoint or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,4 +28,142 @@ pub struct Second {
     pub first: u32,
     /// Retries.
     pub retries: u32,
+}
+
+/// Counts attempts as they are launched.
+#[derive(Debug, Default)]
+pub(super) struct ArrivalBook {
+    lines: Mutex<Lines>,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    all: Line,
+    endpoints: HashMap<EndpointId, Line>,
+}
+
+/// Seconds with attempts, oldest first, each by its number since the epoch.
+#[derive(Debug, Default)]
+struct Line {
+    seconds: VecDeque<(u64, u32, u32)>,
+}
+
+impl ArrivalBook {
+    /// An attempt of this number is made at `now`.
+    pub(super) fn note(&self, endpoint: EndpointId, number: u32, now: Instant) {
+        let second = second_of(now);
+        let mut lines = self.lock();
+        lines.all.note(second, number);
+        if !lines.endpoints.contains_key(&endpoint) && lines.endpoints.len() >= MOST_ENDPOINTS {
+            lines.make_room(second);
+        }
+        lines.endpoints.entry(endpoint).or_default().note(second, number);
+    }
+
+    /// Every second up to `now`.
+    pub(super) fn read(&self, endpoint: Option<EndpointId>, now: Instant) -> Arrivals {
+        let lines = self.lock();
+        let line = match endpoint {
+            Some(id) => lines.endpoints.get(&id),
+            None => Some(&lines.all),
+        };
+        let last = second_of(now);
+        let mut seconds = (last.saturating_sub(SECONDS - 1)..=last).map(blank).collect::<Vec<_>>();
+        let begin = last.saturating_sub(SECONDS - 1);
+        for (second, first, retries) in line.into_iter().flat_map(|line| &line.seconds) {
+            let at = second.checked_sub(begin).and_then(|n| usize::try_from(n).ok());
+            if let Some(entry) = at.and_then(|at| seconds.get_mut(at)) {
+                (entry.first, entry.retries) = (*first, *retries);
+            }
+        }
+        Arrivals { seconds }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lines {
+    /// Drops the lines without an attempt in sight, or the quietest one if all have some.
+    fn make_room(&mut self, now: u64) {
+        self.endpoints.retain(|_, line| line.last() + SECONDS > now);
+        if self.endpoints.len() >= MOST_ENDPOINTS {
+            let quietest = self.endpoints.iter().min_by_key(|(_, line)| line.last());
+            if let Some(id) = quietest.map(|(id, _)| *id) {
+                self.endpoints.remove(&id);
+            }
+        }
+    }
+}
+
+impl Line {
+    fn note(&mut self, second: u64, number: u32) {
+        if self.last() < second || self.seconds.is_empty() {
+            self.seconds.push_back((second, 0, 0));
+        }
+        while self.seconds.front().is_some_and(|(first, ..)| first + SECONDS <= second) {
+            self.seconds.pop_front();
+        }
+        if let Some((_, first, retries)) = self.seconds.back_mut() {
+            let count = if number <= 1 { first } else { retries };
+            *count = count.saturating_add(1);
+        }
+    }
+
+    fn last(&self) -> u64 {
+        self.seconds.back().map_or(0, |(second, ..)| *second)
+    }
+}
+
+fn second_of(at: Instant) -> u64 {
+    at.as_nanos() / Span::from_secs(1).as_nanos()
+}
+
+fn blank(second: u64) -> Second {
+    Second { at: Instant::ORIGIN + Span::from_secs(second), first: 0, retries: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ORIGIN + Span::from_secs(seconds)
+    }
+
+    fn endpoint(id: u128) -> EndpointId {
+        EndpointId::from_uuid(Uuid::from_u128(id))
+    }
+
+    #[test]
+    fn a_second_after_a_silence_is_not_added_to_the_one_before() {
+        let book = ArrivalBook::default();
+        book.note(endpoint(1), 1, at(1_000));
+        book.note(endpoint(2), 2, at(1_000));
+        book.note(endpoint(1), 3, at(1_004));
+        let seconds = book.read(None, at(1_005)).seconds;
+        assert_eq!(seconds.len(), 300);
+        let [.., a, _, _, _, b, last] = seconds[..] else { panic!("six at least") };
+        assert_eq!((a.at, a.first, a.retries), (at(1_000), 1, 1));
+        assert_eq!((b.at, b.first, b.retries), (at(1_004), 0, 1));
+        assert_eq!(last, Second { at: at(1_005), ..Second::default() });
+        let one = book.read(Some(endpoint(1)), at(1_299));
+        assert_eq!((one.seconds[0].first, one.seconds[0].retries), (1, 0));
+        assert!(book.read(Some(endpoint(9)), at(1_299)).seconds.iter().all(|s| s.first == 0));
+    }
+
+    #[test]
+    fn more_endpoints_than_there_is_room_for_push_out_the_quietest() {
+        let book = ArrivalBook::default();
+        book.note(endpoint(0), 1, at(1_000));
+        for id in 1..=MOST_ENDPOINTS {
+            book.note(endpoint(id as u128), 1, at(1_001));
+        }
+        assert_eq!(book.lock().endpoints.len(), MOST_ENDPOINTS);
+        let quiet = book.read(Some(endpoint(0)), at(1_001));
+        assert!(quiet.seconds.iter().all(|second| second.first == 0));
+    }
 }

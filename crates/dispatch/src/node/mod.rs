@@ -1,11 +1,34 @@
 //! A running dispatcher: the floor, the store and the sender, joined.
+//!
+//! One task owns the floor: it launches what is due and hears what comes back. Each attempt is a task
+//! of its own. What attempts came to goes through one queue into the store, many at once. Messages
+//! are accepted by their callers' own tasks; they reach the floor once they are durable.
 
 mod arrivals;
-mod node;
+mod carry;
+mod census;
+mod changes;
+mod clock;
+mod directory;
+mod handle;
+mod health;
+mod inbox;
+mod intake;
+mod moment;
+mod names;
+mod news;
 mod options;
+mod parts;
+mod patience;
+mod payloads;
+mod pruning;
+mod replay;
+mod runner;
+mod settling;
+mod start;
 mod submission;
 
 pub use arrivals::{Arrivals, Second};
-pub use node::Node;
+pub use handle::Node;
 pub use options::NodeOptions;
 pub use submission::Submission;

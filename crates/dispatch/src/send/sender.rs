@@ -1,24 +1,44 @@
 //! Makes attempts.
 
+use std::fmt;
+use std::sync::Arc;
+
 use bytes::Bytes;
+use http::header::LOCATION;
+use http::{HeaderMap, StatusCode};
+use stagger::hint::HintReader;
+use stagger::{Clock, Hint, Instant, Span, StdTime, TokioTime};
 
+use super::broken::{Broken, bounded};
+use super::dial::{Dialer, Stage};
+use super::link::{Link, Lost};
+use super::pool::Pool;
+use super::request::Post;
+use super::target::Ready;
+use super::within::within;
+use super::{Resolve, SendOptions, SystemResolver, Target};
 use crate::Error;
-use crate::model::{Answer, Endpoint, HeaderTemplate, Message};
-
-/// What may be reached, and how.
-#[derive(Clone, Debug, Default)]
-pub struct SendOptions {
-    /// Whether loopback and private addresses may be reached, for tests. Link-local ones never.
-    pub allow_private: bool,
-    /// Ports that may be reached; all of them if empty and `allow_private`, else 80, 443 and 8443.
-    pub ports: Vec<u16>,
-    /// Certificates (PEM) to trust besides the usual ones.
-    pub roots: Vec<u8>,
-}
+use crate::egress::{Address, Guard, Ports};
+use crate::model::{Answer, Endpoint, Failure, HeaderTemplate, MAX_HEADERS, Message};
+use crate::sign::Signer;
 
 /// Makes attempts over pooled connections, through the egress guard. Clones share the pool.
-#[derive(Clone, Debug)]
-pub struct Sender {}
+///
+/// Connections are shared by all endpoints of one scheme, host and port. The name is resolved, and
+/// all its answers judged, whenever a connection is made; an attempt over a connection that waited
+/// goes to the address that was judged then.
+#[derive(Clone)]
+pub struct Sender {
+    dialer: Dialer,
+    ports: Arc<Ports>,
+    pool: Arc<Pool>,
+}
+
+/// The head of a reply, and the connection it came over.
+struct Reply {
+    response: http::Response<hyper::body::Incoming>,
+    link: Link,
+}
 
 impl Sender {
     /// A sender with an empty pool.
@@ -26,8 +46,18 @@ impl Sender {
     /// # Errors
     /// Certificates that cannot be read.
     pub fn new(options: SendOptions) -> Result<Self, Error> {
-        let _ = options;
-        unimplemented!()
+        Self::with_resolver(options, Arc::new(SystemResolver::default()))
+    }
+
+    /// The same with another resolver than the system's.
+    ///
+    /// # Errors
+    /// Certificates that cannot be read.
+    pub fn with_resolver(options: SendOptions, resolver: Arc<dyn Resolve>) -> Result<Self, Error> {
+        let dialer =
+            Dialer { guard: Guard::new(options.allow_private), resolver, tls: options.tls()? };
+        let ports = Arc::new(Ports::new(&options.ports, options.allow_private));
+        Ok(Self { dialer, ports, pool: Arc::default() })
     }
 
     /// Checks an endpoint's address before it is saved: scheme, host, port, no user info, and a literal
@@ -36,8 +66,7 @@ impl Sender {
     /// # Errors
     /// `endpoint.url` with the bound it breaks.
     pub fn check_url(&self, url: &str) -> Result<(), Error> {
-        let _ = url;
-        unimplemented!()
+        Address::parse(url, self.dialer.guard, &self.ports).map(|_| ())
     }
 
     /// Checks a header before it is saved.
@@ -45,8 +74,27 @@ impl Sender {
     /// # Errors
     /// `endpoint.headers` with the bound it breaks.
     pub fn check_header(&self, header: &HeaderTemplate) -> Result<(), Error> {
-        let _ = header;
-        unimplemented!()
+        header.check()
+    }
+
+    /// Checks all of an endpoint that an attempt depends on, before it is saved: URL, headers and how
+    /// many there are, secrets.
+    ///
+    /// # Errors
+    /// `endpoint.url`, `endpoint.headers` or `endpoint.secrets` with the bound it breaks.
+    pub fn check(&self, endpoint: &Endpoint) -> Result<(), Error> {
+        self.check_url(&endpoint.url)?;
+        if endpoint.headers.len() > MAX_HEADERS {
+            return Err(Error::invalid("endpoint.headers", endpoint.headers.len(), "32 at most"));
+        }
+        endpoint.headers.iter().try_for_each(HeaderTemplate::check)?;
+        Signer::new(&endpoint.secrets).map(|_| ())
+    }
+
+    /// Reads an endpoint's settings once for many attempts; make it again when they change.
+    #[must_use]
+    pub fn prepare(&self, endpoint: &Endpoint) -> Target {
+        Target::new(endpoint, &self.ports)
     }
 
     /// Makes one attempt: never longer than the endpoint's timeout, never an error; whatever happens
@@ -58,7 +106,113 @@ impl Sender {
         payload: Bytes,
         number: u32,
     ) -> Answer {
-        let _ = (endpoint, message, payload, number);
-        unimplemented!()
+        self.send_to(&self.prepare(endpoint), message, payload, number).await
     }
+
+    /// The same for an endpoint that was prepared.
+    pub async fn send_to(
+        &self,
+        target: &Target,
+        message: &Message,
+        payload: Bytes,
+        number: u32,
+    ) -> Answer {
+        let started = TokioTime.now();
+        let ready = match &target.ready {
+            Ok(ready) => ready,
+            Err(broken) => return failed(broken.clone(), Span::ZERO),
+        };
+        let post = Post { message, payload, number };
+        let mut stage = Stage::Reply;
+        let reply = within(target.timeout, self.reply(ready, &post, &mut stage)).await;
+        let latency = TokioTime.now().since(started);
+        match reply {
+            Some(Ok(reply)) => self.finish(ready, reply, latency, started + target.timeout).await,
+            Some(Err(broken)) => failed(broken, latency),
+            None => failed(overdue(stage, target.timeout), latency),
+        }
+    }
+
+    /// The head of a reply, over a connection that waited or a new one.
+    async fn reply(&self, to: &Ready, post: &Post<'_>, stage: &mut Stage) -> Result<Reply, Broken> {
+        if let Some(mut link) = self.pool.take(&to.address.origin).await {
+            match link.exchange(post.build(to)?).await {
+                Ok(response) => return Ok(Reply { response, link }),
+                // It was closed while it waited, and nobody has seen the request: this attempt has
+                // not been made yet.
+                Err(Lost::Unsent) => {}
+                Err(Lost::Midway(error)) => return Err(midway(error)),
+            }
+        }
+        let mut link = self.dialer.dial(&to.address, stage).await?;
+        match link.exchange(post.build(to)?).await {
+            Ok(response) => Ok(Reply { response, link }),
+            Err(Lost::Unsent) => Err(midway(None)),
+            Err(Lost::Midway(error)) => Err(midway(error)),
+        }
+    }
+
+    /// Reads what is wanted of the body; the status is known, and nothing can change it.
+    async fn finish(&self, to: &Ready, reply: Reply, latency: Span, end: Instant) -> Answer {
+        let Reply { response, mut link } = reply;
+        let (head, body) = response.into_parts();
+        let (reply, ended) = link.read(body, end.since(TokioTime.now())).await;
+        if ended {
+            self.pool.put(&to.address.origin, link).await;
+        }
+        let detail = not_followed(head.status, &head.headers);
+        let hint = hint(head.status, &head.headers);
+        Answer { result: Ok(head.status.as_u16()), detail, hint, reply, latency }
+    }
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { dialer, ports, pool } = self;
+        f.debug_struct("Sender")
+            .field("guard", &dialer.guard)
+            .field("ports", ports)
+            .field("pool", pool)
+            .finish_non_exhaustive()
+    }
+}
+
+fn failed(broken: Broken, latency: Span) -> Answer {
+    let Broken { failure, detail } = broken;
+    Answer { result: Err(failure), detail: Some(detail), hint: None, reply: Bytes::new(), latency }
+}
+
+fn midway(error: Option<hyper::Error>) -> Broken {
+    match error {
+        Some(error) => Broken::by(Failure::Transport, &error),
+        None => Broken::new(Failure::Transport, "the connection was closed"),
+    }
+}
+
+fn overdue(stage: Stage, timeout: Span) -> Broken {
+    let (failure, what) = match stage {
+        Stage::Resolve => (Failure::Resolve, "no answer of the resolver"),
+        Stage::Connect => (Failure::Timeout, "no connection"),
+        Stage::Tls => (Failure::Timeout, "no end of the TLS handshake"),
+        Stage::Reply => (Failure::Timeout, "no head of a reply"),
+    };
+    Broken::new(failure, format!("{what} within {timeout}"))
+}
+
+/// A redirect is a failure: the guard has judged this address, and not the next.
+fn not_followed(status: StatusCode, headers: &HeaderMap) -> Option<String> {
+    let location = headers.get(LOCATION).filter(|_| status.is_redirection())?;
+    let location = String::from_utf8_lossy(location.as_bytes());
+    Some(bounded(format!("a redirect is not followed: {location}")))
+}
+
+/// What a reply that tells of a failure says about coming back. Pushback is left out: it is gRPC's.
+fn hint(status: StatusCode, headers: &HeaderMap) -> Option<Hint> {
+    if status.is_success() {
+        return None;
+    }
+    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let lines: Vec<_> = lines.collect();
+    let now = Some(StdTime::wall().into());
+    HintReader::new().without_pushback().read(lines.iter().copied(), now)
 }

@@ -87,7 +87,8 @@ impl fmt::Debug for AdminKey {
 
 fn random() -> Result<String, Error> {
     let mut bytes = [0; BYTES];
-    getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::store(format!("no random bytes: {error}")))?;
     Ok(bytes.iter().fold(String::from("admin_"), |text, byte| text + &format!("{byte:02x}")))
 }
 
@@ -119,7 +120,8 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(made.file().expect("kept")).expect("there").permissions().mode();
+            let mode =
+                fs::metadata(made.file().expect("kept")).expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
         fs::write(made.file().expect("kept"), "\n").expect("writable");

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::AdminKey;
+use crate::Error;
 use crate::api::{self, ApiOptions};
 use crate::config::{Config, StoreKind};
 use crate::node::Node;
@@ -17,7 +18,6 @@ use crate::observe;
 use crate::send::{SendOptions, Sender};
 use crate::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
 use crate::ui::{self, UiOptions};
-use crate::Error;
 
 /// A node behind an address: accepting, delivering, and showing what it does.
 #[derive(Debug)]
@@ -36,13 +36,15 @@ impl Server {
     /// # Errors
     /// The store or a file cannot be opened, somebody else works on the store, or the address is taken.
     pub async fn start(config: Config) -> Result<Self, Error> {
-        let listener = TcpListener::bind(config.listen).await.map_err(|e| cannot_listen(&config, &e))?;
+        let listener =
+            TcpListener::bind(config.listen).await.map_err(|e| cannot_listen(&config, &e))?;
         let address = listener.local_addr().map_err(|error| cannot_listen(&config, &error))?;
         let admin = admin_key(&config)?;
         let sender = Sender::new(send_options(&config)?)?;
         let metrics = observe::init_metrics()?;
         let node = Node::start(open_store(&config)?, sender, config.node).await?;
-        let routes = routes(&node, &admin, &config).merge(observe::metrics_route(metrics, node.clone()));
+        let routes =
+            routes(&node, &admin, &config).merge(observe::metrics_route(metrics, node.clone()));
         Ok(Self { listener, address, routes, node, admin, config })
     }
 
@@ -119,8 +121,9 @@ fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
 
 fn send_options(config: &Config) -> Result<SendOptions, Error> {
     let roots = match &config.roots {
-        Some(file) => std::fs::read(file)
-            .map_err(|error| Error::invalid("roots", file.display(), format!("readable: {error}")))?,
+        Some(file) => std::fs::read(file).map_err(|error| {
+            Error::invalid("roots", file.display(), format!("readable: {error}"))
+        })?,
         None => Vec::new(),
     };
     Ok(SendOptions { allow_private: config.allow_private, ports: config.ports.clone(), roots })

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod conformance;
+#[cfg(test)]
+mod fixture;
 mod memory;
 mod page;
 mod settlement;

@@ -161,7 +161,7 @@ impl Store for MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::conformance;
+    use crate::store::conformance::suite;
 
-    conformance::suite!(async || MemoryStore::default());
+    suite!(Box::new(MemoryStore::default()));
 }

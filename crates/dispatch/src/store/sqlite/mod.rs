@@ -19,6 +19,8 @@ mod checkpoint;
 mod column;
 mod document;
 mod file;
+#[cfg(test)]
+mod folder;
 mod health;
 mod lists;
 mod lock;

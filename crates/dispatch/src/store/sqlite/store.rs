@@ -259,3 +259,12 @@ impl Store for SqliteStore {
         self.write(|changes| changes.touch()).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::Scratch;
+    use crate::store::Store;
+    use crate::store::conformance::suite;
+
+    suite!(Scratch::new());
+}

@@ -3,19 +3,46 @@
 use std::sync::Arc;
 
 use stagger::Span;
+use tokio::sync::Mutex;
+use tokio::task::{AbortHandle, JoinHandle};
 
-use super::{Arrivals, NodeOptions, Submission};
+use super::health::State;
+use super::parts::Parts;
+use super::start::{Loaded, load};
+use super::{Arrivals, NodeOptions, Submission, census, changes, intake, pruning, replay};
 use crate::Error;
 use crate::lane::LaneView;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
 };
+use crate::observe::Census;
 use crate::send::Sender;
 use crate::store::{Accepted, ReplayRequest, Store};
 
-/// A running dispatcher. Clones are handles of the same one.
+/// How long a store that fails is waited for at the end: what it does not take is attempted again by
+/// the next run.
+const LAST_TRIES: Span = Span::from_secs(2);
+
+/// A running dispatcher. Clones are handles of the same one; when the last is dropped it ends at
+/// once, as in a crash: nothing is lost, and what was under way is attempted again.
 #[derive(Clone, Debug)]
-pub struct Node {}
+pub struct Node {
+    handle: Arc<Handle>,
+}
+
+#[derive(Debug)]
+struct Handle {
+    parts: Arc<Parts>,
+    tasks: Mutex<Option<Tasks>>,
+    aborts: [AbortHandle; 3],
+}
+
+#[derive(Debug)]
+struct Tasks {
+    runner: JoinHandle<()>,
+    settler: JoinHandle<()>,
+    pruning: JoinHandle<()>,
+}
 
 impl Node {
     /// Loads what is open from `store` and goes on with it. Runs until [`shutdown`](Self::shutdown).
@@ -27,60 +54,76 @@ impl Node {
         sender: Sender,
         options: NodeOptions,
     ) -> Result<Self, Error> {
-        let _ = (store, sender, options);
-        unimplemented!()
+        let Loaded { parts, runner, settler } = load(store, sender, options).await?;
+        let tasks = Tasks {
+            runner: tokio::spawn(runner.run()),
+            settler: tokio::spawn(settler.run()),
+            pruning: tokio::spawn(pruning::run(Arc::clone(&parts))),
+        };
+        let aborts = [&tasks.runner, &tasks.settler, &tasks.pruning].map(JoinHandle::abort_handle);
+        let handle = Handle { parts, tasks: Mutex::new(Some(tasks)), aborts };
+        Ok(Self { handle: Arc::new(handle) })
     }
 
     /// Stops launching, waits at most `grace` for what is under way, stores what it came to.
     pub async fn shutdown(&self, grace: Span) {
-        let _ = grace;
-        unimplemented!()
+        let parts = self.parts();
+        parts.health.turn(State::Stopping);
+        let Some(tasks) = self.handle.tasks.lock().await.take() else { return };
+        tasks.pruning.abort();
+        let patience = parts.clock.now() + grace;
+        parts.floor.ask(move |runner| runner.end(patience)).await;
+        // A task that panicked has said so, and its deliveries are safe in the store.
+        _ = tasks.runner.await;
+        tokio::select! {
+            _ = tasks.settler => {}
+            () = parts.clock.until(Some(patience + LAST_TRIES)) => {
+                let unsettled = parts.health.unsettled();
+                tracing::warn!(unsettled, "the store is away, the next run attempts these again");
+            }
+        }
     }
 
     /// The store, for reading.
     #[must_use]
     pub fn store(&self) -> &dyn Store {
-        unimplemented!()
+        &*self.parts().store
     }
 
     /// The sender: what checks addresses and headers before they are saved.
     #[must_use]
     pub fn sender(&self) -> &Sender {
-        unimplemented!()
+        &self.parts().sender
     }
 
     /// An application, from memory.
     #[must_use]
     pub fn application(&self, id: ApplicationId) -> Option<Arc<Application>> {
-        let _ = id;
-        unimplemented!()
+        self.parts().directory.application(id)
     }
 
     /// The application whose key has this hash, from memory.
     #[must_use]
     pub fn application_of_key(&self, key: KeyHash) -> Option<Arc<Application>> {
-        let _ = key;
-        unimplemented!()
+        self.parts().directory.application_of_key(key)
     }
 
     /// All applications, oldest first, from memory.
     #[must_use]
     pub fn applications(&self) -> Vec<Arc<Application>> {
-        unimplemented!()
+        self.parts().directory.applications()
     }
 
     /// An endpoint, from memory.
     #[must_use]
     pub fn endpoint(&self, id: EndpointId) -> Option<Arc<Endpoint>> {
-        let _ = id;
-        unimplemented!()
+        self.parts().directory.endpoint(id)
     }
 
     /// An application's endpoints, oldest first, from memory.
     #[must_use]
     pub fn endpoints(&self, application: ApplicationId) -> Vec<Arc<Endpoint>> {
-        let _ = application;
-        unimplemented!()
+        self.parts().directory.endpoints(application)
     }
 
     /// Writes an application, new or changed.
@@ -88,8 +131,7 @@ impl Node {
     /// # Errors
     /// The store did not do it.
     pub async fn put_application(&self, application: Application) -> Result<(), Error> {
-        let _ = application;
-        unimplemented!()
+        changes::put_application(Arc::clone(self.parts()), application).await
     }
 
     /// Deletes an application and everything of it.
@@ -97,8 +139,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
-        let _ = id;
-        unimplemented!()
+        changes::delete_application(Arc::clone(self.parts()), id).await
     }
 
     /// Writes the settings of an endpoint, new or changed.
@@ -106,8 +147,7 @@ impl Node {
     /// # Errors
     /// Its application is not there; a value is out of its bounds; the store did not do it.
     pub async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
-        let _ = endpoint;
-        unimplemented!()
+        changes::put_endpoint(Arc::clone(self.parts()), endpoint).await
     }
 
     /// Deletes an endpoint; its open deliveries are cancelled.
@@ -115,8 +155,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn delete_endpoint(&self, id: EndpointId) -> Result<(), Error> {
-        let _ = id;
-        unimplemented!()
+        changes::delete_endpoint(Arc::clone(self.parts()), id).await
     }
 
     /// Enables an endpoint: one probe first, then its backlog leaves slowly.
@@ -124,8 +163,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn enable(&self, id: EndpointId) -> Result<(), Error> {
-        let _ = id;
-        unimplemented!()
+        changes::enable(self.parts(), id).await
     }
 
     /// Disables an endpoint by hand: its deliveries wait.
@@ -133,8 +171,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn disable(&self, id: EndpointId) -> Result<(), Error> {
-        let _ = id;
-        unimplemented!()
+        changes::disable(self.parts(), id).await
     }
 
     /// Accepts messages: all of them, durably and fanned out, or none. Answers in their order.
@@ -146,8 +183,7 @@ impl Node {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
-        let _ = (application, messages);
-        unimplemented!()
+        intake::accept(self.parts(), application, messages).await
     }
 
     /// Sends one message to one endpoint only, whatever it asked for: a test event, type
@@ -156,8 +192,7 @@ impl Node {
     /// # Errors
     /// The endpoint is not there; the store did not do it.
     pub async fn send_test(&self, endpoint: EndpointId) -> Result<MessageId, Error> {
-        let _ = endpoint;
-        unimplemented!()
+        intake::test(self.parts(), endpoint).await
     }
 
     /// Makes finished deliveries pending again, all that the request names, in bounded steps; they
@@ -166,8 +201,7 @@ impl Node {
     /// # Errors
     /// The one delivery is not there or is open; the store did not do it.
     pub async fn replay(&self, request: ReplayRequest) -> Result<usize, Error> {
-        let _ = request;
-        unimplemented!()
+        replay::replay(Arc::clone(self.parts()), request).await
     }
 
     /// Cancels an open delivery.
@@ -179,21 +213,20 @@ impl Node {
         message: MessageId,
         endpoint: EndpointId,
     ) -> Result<Delivery, Error> {
-        let _ = (message, endpoint);
-        unimplemented!()
+        changes::cancel(self.parts(), message, endpoint).await
     }
 
     /// How an endpoint's lane stands now.
     pub async fn view(&self, id: EndpointId) -> Option<LaneView> {
-        let _ = id;
-        unimplemented!()
+        let now = self.parts().clock.now();
+        self.parts().floor.ask(move |runner| runner.floor.view(now, id)).await.flatten()
     }
 
     /// The attempts of the last 5 minutes, of one endpoint or of all.
     #[must_use]
     pub fn arrivals(&self, endpoint: Option<EndpointId>) -> Arrivals {
-        let _ = endpoint;
-        unimplemented!()
+        let parts = self.parts();
+        parts.arrivals.read(endpoint, parts.clock.now())
     }
 
     /// Whether messages can be accepted now: for readiness.
@@ -201,6 +234,30 @@ impl Node {
     /// # Errors
     /// The store cannot write; there is no room; it is stopping.
     pub async fn ready(&self) -> Result<(), Error> {
-        unimplemented!()
+        let parts = self.parts();
+        parts.health.check()?;
+        drop(parts.health.room(1, parts.options.max_open)?);
+        parts.store.check().await
+    }
+
+    /// Waits until it has ended by itself, and says why: another run took the store. Whoever runs it
+    /// should then end too.
+    pub async fn ended(&self) -> String {
+        self.parts().health.ended().await
+    }
+
+    /// Its figures at this moment.
+    pub(crate) async fn census(&self) -> Census {
+        census::census(self.parts()).await
+    }
+
+    fn parts(&self) -> &Arc<Parts> {
+        &self.handle.parts
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.aborts.iter().for_each(AbortHandle::abort);
     }
 }

@@ -1,60 +1,14 @@
 //! The floor against what went wrong in other dispatchers.
 
-use std::num::NonZeroU32;
-
-use bytes::Bytes;
 use stagger::breaker::StateKind;
 use stagger::{Hint, Instant, Policy, Span};
-use stagger_testkit::{highest, lowest};
-use uuid::Uuid;
-
-use super::*;
-use crate::model::{
-    Answer, ApplicationId, Delivery, DeliveryState, Disabled, Ending, Endpoint, EndpointId,
-    EventFilter, Failure, MessageId, Pace, Statuses,
+use stagger_dispatch::lane::{Floor, LaneView, Launch, News, Next, Settled};
+use stagger_dispatch::model::{
+    Answer, Delivery, DeliveryState, Disabled, Ending, Endpoint, Failure,
 };
+use stagger_testkit::{highest, lowest};
 
-const APP: ApplicationId = ApplicationId::from_uuid(Uuid::from_u128(1));
-
-fn at(millis: u64) -> Instant {
-    Instant::ORIGIN + Span::from_secs(1_700_000_000) + Span::from_millis(millis)
-}
-
-fn slots(n: u32) -> NonZeroU32 {
-    NonZeroU32::new(n).unwrap()
-}
-
-fn message(n: u128) -> MessageId {
-    MessageId::from_uuid(Uuid::from_u128(n))
-}
-
-fn endpoint_id(n: u128) -> EndpointId {
-    EndpointId::from_uuid(Uuid::from_u128(n))
-}
-
-fn endpoint(n: u128) -> Endpoint {
-    Endpoint {
-        id: endpoint_id(n),
-        application: APP,
-        url: "https://receiver.example/hook".into(),
-        description: String::new(),
-        events: EventFilter::All,
-        policy: Policy::webhook().unwrap(),
-        timeout: Span::from_secs(30),
-        pace: Pace::default(),
-        ordered: false,
-        permanent: Statuses::default(),
-        disable_after: Span::from_secs(5 * 24 * 60 * 60),
-        secrets: Vec::new(),
-        headers: Vec::new(),
-        created_at: at(0),
-        updated_at: at(0),
-    }
-}
-
-fn answer(result: Result<u16, Failure>) -> Answer {
-    Answer { result, detail: None, hint: None, reply: Bytes::new(), latency: Span::ZERO }
-}
+use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
 
 /// A floor with one endpoint, and what is said to it.
 struct World {

@@ -1,0 +1,139 @@
+//! Changes of applications and endpoints: the store first, then what is in memory.
+
+use std::sync::Arc;
+
+use super::parts::{Parts, to_the_end};
+use super::settling::Receipt;
+use crate::Error;
+use crate::lane::Floor;
+use crate::model::{
+    Application, ApplicationId, Delivery, Disabled, Endpoint, EndpointId, MessageId, Standing,
+};
+use crate::store::Settlement;
+
+pub(super) async fn put_application(
+    parts: Arc<Parts>,
+    application: Application,
+) -> Result<(), Error> {
+    to_the_end(async move {
+        let _change = parts.changes.lock().await;
+        parts.directory.check_keys(&application)?;
+        parts.store.put_application(application.clone()).await?;
+        let (id, slots) = (application.id, application.slots);
+        parts.directory.put_application(application);
+        parts.floor.ask(move |runner| runner.floor.put_application(id, slots)).await;
+        Ok(())
+    })
+    .await
+}
+
+/// It leaves the directory first, so that no message fans out to what is about to go, and comes back
+/// if the store does not do it.
+pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> Result<(), Error> {
+    to_the_end(async move {
+        let _change = parts.changes.lock().await;
+        let removed = parts.directory.remove_application(id);
+        let (application, endpoints) = removed.ok_or_else(|| Error::not_found("application"))?;
+        if let Err(error) = parts.store.delete_application(id).await {
+            parts.directory.put_application(Application::clone(&application));
+            endpoints.into_iter().for_each(|endpoint| parts.directory.put_endpoint(endpoint));
+            return Err(error);
+        }
+        let forget = move |runner: &mut super::runner::Runner| {
+            endpoints.iter().for_each(|endpoint| runner.forget(endpoint.id));
+            runner.floor.remove_application(id);
+        };
+        parts.floor.ask(forget).await;
+        Ok(())
+    })
+    .await
+}
+
+pub(super) async fn put_endpoint(parts: Arc<Parts>, endpoint: Endpoint) -> Result<(), Error> {
+    check(&parts, &endpoint)?;
+    to_the_end(async move {
+        let _change = parts.changes.lock().await;
+        let owner = parts.directory.application(endpoint.application);
+        owner.ok_or_else(|| Error::not_found("application"))?;
+        parts.store.put_endpoint(endpoint.clone()).await?;
+        let endpoint = Arc::new(endpoint);
+        parts.directory.put_endpoint(Arc::clone(&endpoint));
+        let now = parts.clock.now();
+        parts.floor.ask(move |runner| runner.floor.put_endpoint(now, &endpoint, None)).await;
+        Ok(())
+    })
+    .await
+}
+
+pub(super) async fn delete_endpoint(parts: Arc<Parts>, id: EndpointId) -> Result<(), Error> {
+    to_the_end(async move {
+        let _change = parts.changes.lock().await;
+        let endpoint = parts.directory.remove_endpoint(id);
+        let endpoint = endpoint.ok_or_else(|| Error::not_found("endpoint"))?;
+        if let Err(error) = parts.store.delete_endpoint(id, parts.clock.now()).await {
+            parts.directory.put_endpoint(endpoint);
+            return Err(error);
+        }
+        parts.floor.ask(move |runner| runner.forget(id)).await;
+        Ok(())
+    })
+    .await
+}
+
+pub(super) async fn enable(parts: &Parts, id: EndpointId) -> Result<(), Error> {
+    change(parts, id, move |floor, now| floor.enable(now, id)).await
+}
+
+pub(super) async fn disable(parts: &Parts, id: EndpointId) -> Result<(), Error> {
+    change(parts, id, move |floor, now| floor.disable(now, id, Disabled::ByHand)).await
+}
+
+pub(super) async fn cancel(
+    parts: &Parts,
+    message: MessageId,
+    endpoint: EndpointId,
+) -> Result<Delivery, Error> {
+    parts.health.check()?;
+    let now = parts.clock.now();
+    let cancel = move |runner: &mut super::runner::Runner| {
+        let delivery = runner.floor.cancel(now, message, endpoint)?;
+        let settlement = Settlement { delivery: Some(delivery), ..Settlement::default() };
+        Some((delivery, runner.keep_registered(settlement)))
+    };
+    if let Some((delivery, receipt)) = parts.floor.ask(cancel).await.flatten() {
+        receipt.wait().await?;
+        return Ok(delivery);
+    }
+    match parts.store.delivery(message, endpoint).await? {
+        None => Err(Error::not_found("delivery")),
+        Some(delivery) => {
+            Err(Error::conflict(format!("the delivery is {} already", delivery.state.name())))
+        }
+    }
+}
+
+/// What the sender would refuse at every attempt is refused now.
+fn check(parts: &Parts, endpoint: &Endpoint) -> Result<(), Error> {
+    parts.sender.check_url(&endpoint.url)?;
+    endpoint.headers.iter().try_for_each(|header| parts.sender.check_header(header))?;
+    if endpoint.secrets.is_empty() {
+        return Err(Error::invalid("endpoint.secrets", "none", "at least one secret"));
+    }
+    if endpoint.timeout.is_zero() {
+        return Err(Error::invalid("endpoint.timeout", endpoint.timeout, "above zero"));
+    }
+    Ok(())
+}
+
+async fn change(
+    parts: &Parts,
+    id: EndpointId,
+    change: impl FnOnce(&mut Floor, stagger::Instant) -> Option<Standing> + Send + 'static,
+) -> Result<(), Error> {
+    parts.health.check()?;
+    let receipt: Option<Option<Receipt>> =
+        parts.floor.ask(move |runner| runner.change(id, change)).await;
+    let stopped = || Error::busy("the dispatcher has stopped");
+    let receipt = receipt.ok_or_else(stopped)?.ok_or_else(|| Error::not_found("endpoint"))?;
+    receipt.wait().await
+}

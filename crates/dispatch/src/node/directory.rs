@@ -1,0 +1,130 @@
+//! Applications and endpoints in memory: what every message and every attempt asks for.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::Error;
+use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EventType, KeyHash};
+
+/// The settings of everybody, as the store has them.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    book: RwLock<Book>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    applications: BTreeMap<ApplicationId, Arc<Application>>,
+    endpoints: BTreeMap<EndpointId, Arc<Endpoint>>,
+    /// Who has which endpoints.
+    owned: BTreeSet<(ApplicationId, EndpointId)>,
+    keys: HashMap<KeyHash, ApplicationId>,
+}
+
+impl Directory {
+    pub(super) fn application(&self, id: ApplicationId) -> Option<Arc<Application>> {
+        self.read().applications.get(&id).cloned()
+    }
+
+    pub(super) fn application_of_key(&self, key: KeyHash) -> Option<Arc<Application>> {
+        let book = self.read();
+        let id = book.keys.get(&key)?;
+        book.applications.get(id).cloned()
+    }
+
+    pub(super) fn applications(&self) -> Vec<Arc<Application>> {
+        self.read().applications.values().cloned().collect()
+    }
+
+    pub(super) fn endpoint(&self, id: EndpointId) -> Option<Arc<Endpoint>> {
+        self.read().endpoints.get(&id).cloned()
+    }
+
+    pub(super) fn endpoints(&self, application: ApplicationId) -> Vec<Arc<Endpoint>> {
+        let book = self.read();
+        book.owned_by(application).filter_map(|id| book.endpoints.get(&id).cloned()).collect()
+    }
+
+    pub(super) fn all_endpoints(&self) -> Vec<EndpointId> {
+        self.read().endpoints.keys().copied().collect()
+    }
+
+    /// Who gets a message of each type, in the types' order; `None` if there is no such application.
+    pub(super) fn fan_out<'a>(
+        &self,
+        application: ApplicationId,
+        types: impl Iterator<Item = &'a EventType>,
+    ) -> Option<Vec<Vec<EndpointId>>> {
+        let book = self.read();
+        book.applications.get(&application)?;
+        let wants = |id: &EndpointId, event_type: &EventType| {
+            book.endpoints.get(id).is_some_and(|endpoint| endpoint.events.wants(event_type))
+        };
+        let receivers = |event_type| {
+            book.owned_by(application).filter(|id| wants(id, event_type)).collect::<Vec<_>>()
+        };
+        Some(types.map(receivers).collect())
+    }
+
+    /// Whether nobody else has one of its keys.
+    pub(super) fn check_keys(&self, application: &Application) -> Result<(), Error> {
+        let book = self.read();
+        let other = |key| book.keys.get(key).is_some_and(|owner| *owner != application.id);
+        if application.keys.iter().any(other) {
+            return Err(Error::conflict("another application has this key"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn put_application(&self, application: Application) {
+        let mut book = self.write();
+        book.keys.retain(|_, owner| *owner != application.id);
+        book.keys.extend(application.keys.iter().map(|key| (*key, application.id)));
+        book.applications.insert(application.id, Arc::new(application));
+    }
+
+    /// Takes an application out with its endpoints, and answers with all of them.
+    pub(super) fn remove_application(
+        &self,
+        id: ApplicationId,
+    ) -> Option<(Arc<Application>, Vec<Arc<Endpoint>>)> {
+        let mut book = self.write();
+        let application = book.applications.remove(&id)?;
+        book.keys.retain(|_, owner| *owner != id);
+        let owned: Vec<_> = book.owned_by(id).collect();
+        let endpoints = owned.into_iter().filter_map(|endpoint| book.remove(endpoint)).collect();
+        Some((application, endpoints))
+    }
+
+    pub(super) fn put_endpoint(&self, endpoint: Arc<Endpoint>) {
+        let mut book = self.write();
+        book.owned.insert((endpoint.application, endpoint.id));
+        book.endpoints.insert(endpoint.id, endpoint);
+    }
+
+    pub(super) fn remove_endpoint(&self, id: EndpointId) -> Option<Arc<Endpoint>> {
+        self.write().remove(id)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Book> {
+        self.book.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Book> {
+        self.book.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Book {
+    fn owned_by(&self, application: ApplicationId) -> impl Iterator<Item = EndpointId> {
+        let first = EndpointId::from_uuid(uuid::Uuid::nil());
+        let last = EndpointId::from_uuid(uuid::Uuid::max());
+        self.owned.range((application, first)..=(application, last)).map(|(_, endpoint)| *endpoint)
+    }
+
+    fn remove(&mut self, id: EndpointId) -> Option<Arc<Endpoint>> {
+        let endpoint = self.endpoints.remove(&id)?;
+        self.owned.remove(&(endpoint.application, id));
+        Some(endpoint)
+    }
+}

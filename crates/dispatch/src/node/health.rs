@@ -1,0 +1,153 @@
+//! Whether a node is well, and how full it is.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::watch;
+
+use crate::Error;
+
+/// How a node does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It works.
+    Well,
+    /// What attempts came to cannot be stored now; it is tried again and again.
+    Failing(Error),
+    /// It is shutting down.
+    Stopping,
+    /// It has ended by itself: another run owns the store.
+    Ended(String),
+}
+
+/// What all parts of a node look at before they take on more.
+#[derive(Debug)]
+pub(super) struct Health {
+    state: watch::Sender<State>,
+    /// Open deliveries on the floor.
+    open: AtomicUsize,
+    /// Deliveries on their way onto it.
+    coming: AtomicUsize,
+    /// Settlements that are not durable yet.
+    unsettled: AtomicUsize,
+}
+
+/// Deliveries that have been promised room.
+#[derive(Debug)]
+#[must_use = "the room is given back when this is dropped"]
+pub(super) struct Room<'a> {
+    coming: &'a AtomicUsize,
+    count: usize,
+}
+
+impl Health {
+    pub(super) fn new() -> Self {
+        Self {
+            state: watch::Sender::new(State::Well),
+            open: AtomicUsize::new(0),
+            coming: AtomicUsize::new(0),
+            unsettled: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether more can be taken on.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match &*self.state.borrow() {
+            State::Well => Ok(()),
+            State::Failing(error) => Err(Error::busy(format!("attempts wait: {error}"))),
+            State::Stopping => Err(Error::busy("the dispatcher is stopping")),
+            State::Ended(why) => Err(Error::busy(why.clone())),
+        }
+    }
+
+    /// Moves to `next`. Whoever has ended stays so, and whoever stops does not become well again.
+    /// Whether that was a move.
+    pub(super) fn turn(&self, next: State) -> bool {
+        self.state.send_if_modified(|state| {
+            let stays = match state {
+                State::Well | State::Failing(_) => false,
+                State::Stopping => !matches!(next, State::Ended(_)),
+                State::Ended(_) => true,
+            };
+            let moves = !stays && *state != next;
+            if moves {
+                *state = next;
+            }
+            moves
+        })
+    }
+
+    /// Waits until it has ended by itself, and says why.
+    pub(super) async fn ended(&self) -> String {
+        let mut states = self.state.subscribe();
+        let ended = states.wait_for(|state| matches!(state, State::Ended(_))).await;
+        match ended.as_deref() {
+            Ok(State::Ended(why)) => why.clone(),
+            // Its sender is in `self`, and lives.
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Promises room for so many deliveries, if there are fewer than `most` then.
+    pub(super) fn room(&self, count: usize, most: usize) -> Result<Room<'_>, Error> {
+        let coming = self.coming.fetch_add(count, Ordering::Relaxed) + count;
+        let room = Room { coming: &self.coming, count };
+        if self.open() + coming > most {
+            return Err(Error::busy(format!("{most} deliveries are open already")));
+        }
+        Ok(room)
+    }
+
+    pub(super) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_open(&self, open: usize) {
+        self.open.store(open, Ordering::Relaxed);
+    }
+
+    pub(super) fn unsettled(&self) -> usize {
+        self.unsettled.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn begin_settling(&self) {
+        self.unsettled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many are durable; answers how many are left.
+    pub(super) fn end_settling(&self, count: usize) -> usize {
+        self.unsettled.fetch_sub(count, Ordering::Relaxed) - count
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.coming.fetch_sub(self.count, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_that_was_not_used_is_given_back() {
+        let health = Health::new();
+        health.set_open(5);
+        let room = health.room(5, 10).expect("there is room for ten");
+        assert!(health.room(1, 10).is_err_and(|error| error.is_unavailable()));
+        drop(room);
+        assert!(health.room(5, 10).is_ok());
+    }
+
+    #[test]
+    fn a_store_that_works_again_does_not_undo_a_shutdown() {
+        let health = Health::new();
+        let _ = health.turn(State::Failing(Error::store("full")));
+        assert!(health.check().is_err());
+        let _ = health.turn(State::Well);
+        assert!(health.check().is_ok());
+        let _ = health.turn(State::Stopping);
+        let _ = health.turn(State::Well);
+        assert!(health.check().is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! What all tasks of a node share.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, Semaphore};
+
+use super::NodeOptions;
+use super::arrivals::ArrivalBook;
+use super::clock::EngineClock;
+use super::directory::Directory;
+use super::health::Health;
+use super::inbox::Inbox;
+use super::names::Names;
+use super::payloads::Payloads;
+use crate::Error;
+use crate::observe::Figures;
+use crate::send::Sender;
+use crate::store::Store;
+
+/// Reads of payloads at once: enough to keep a disk busy, and few enough that accepting is not
+/// starved.
+const READS: usize = 32;
+/// Bytes of messages that wait for the store at once; more are refused, so that a slow disk fills no
+/// memory.
+pub(super) const UNCOMMITTED: usize = 64 << 20;
+
+/// What all tasks of a node share.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) sender: Sender,
+    pub(super) options: NodeOptions,
+    pub(super) clock: EngineClock,
+    pub(super) directory: Directory,
+    pub(super) names: Names,
+    pub(super) payloads: Payloads,
+    pub(super) arrivals: ArrivalBook,
+    pub(super) health: Health,
+    pub(super) figures: Figures,
+    /// The way to the task that owns the floor.
+    pub(super) floor: Inbox,
+    /// Held while settings change, so that store, directory and floor see changes in one order.
+    pub(super) changes: Mutex<()>,
+    pub(super) reads: Semaphore,
+    pub(super) uncommitted: Arc<Semaphore>,
+}
+
+impl Parts {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        sender: Sender,
+        options: NodeOptions,
+        floor: Inbox,
+    ) -> Self {
+        Self {
+            store,
+            sender,
+            options,
+            clock: EngineClock::start(),
+            directory: Directory::default(),
+            names: Names::default(),
+            payloads: Payloads::new(options.payload_memory),
+            arrivals: ArrivalBook::default(),
+            health: Health::new(),
+            figures: Figures::new(),
+            floor,
+            changes: Mutex::new(()),
+            reads: Semaphore::new(READS),
+            uncommitted: Arc::new(Semaphore::new(UNCOMMITTED)),
+        }
+    }
+}
+
+/// Does `work` to its end even if nobody waits for it any more: a caller who leaves must not leave
+/// store and memory apart.
+pub(super) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let cut_off = |_| Err(Error::busy("the dispatcher has stopped in the middle of it"));
+    tokio::spawn(work).await.unwrap_or_else(cut_off)
+}

@@ -1,0 +1,124 @@
+//! Payloads kept in memory for their first attempts.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use crate::model::{Message, MessageId};
+
+/// What a parcel takes besides its payload, in bytes: the message, its texts, and a place in the map.
+const OVERHEAD: usize = 512;
+
+/// A message with its bytes: what an attempt sends.
+#[derive(Clone, Debug)]
+pub(super) struct Parcel {
+    pub(super) message: Arc<Message>,
+    pub(super) payload: Bytes,
+}
+
+/// Fresh parcels, up to a bound; a payload is held once however many endpoints get it. Beyond the
+/// bound the oldest go first, for they wait for endpoints that are in trouble, and the fresh ones are
+/// needed next. What is not here is read back from the store.
+#[derive(Debug)]
+pub(super) struct Payloads {
+    room: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By id, which is by age.
+    parcels: BTreeMap<MessageId, (Parcel, usize)>,
+    bytes: usize,
+}
+
+impl Payloads {
+    pub(super) fn new(room: usize) -> Self {
+        Self { room, kept: Mutex::default() }
+    }
+
+    /// Keeps parcels, each for so many attempts.
+    pub(super) fn keep(&self, parcels: impl IntoIterator<Item = (Parcel, usize)>) {
+        let mut kept = self.lock();
+        for (parcel, attempts) in parcels.into_iter().filter(|(_, attempts)| *attempts > 0) {
+            kept.bytes += weight(&parcel);
+            kept.parcels.insert(parcel.message.id, (parcel, attempts));
+        }
+        while kept.bytes > self.room {
+            let Some((_, (oldest, _))) = kept.parcels.pop_first() else { break };
+            kept.bytes -= weight(&oldest);
+        }
+    }
+
+    /// A parcel for one attempt; after the last one it is not kept any longer.
+    pub(super) fn take(&self, id: MessageId) -> Option<Parcel> {
+        let mut kept = self.lock();
+        let (parcel, left) = kept.parcels.get_mut(&id)?;
+        *left -= 1;
+        if *left > 0 {
+            return Some(parcel.clone());
+        }
+        let (parcel, _) = kept.parcels.remove(&id)?;
+        kept.bytes -= weight(&parcel);
+        Some(parcel)
+    }
+
+    /// Bytes kept now.
+    pub(super) fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn weight(parcel: &Parcel) -> usize {
+    parcel.payload.len() + OVERHEAD
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger::Instant;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::model::ApplicationId;
+
+    fn parcel(id: u128, size: usize) -> Parcel {
+        let message = Message {
+            id: MessageId::from_uuid(Uuid::from_u128(id)),
+            application: ApplicationId::from_uuid(Uuid::nil()),
+            event_type: "a".parse().expect("a word"),
+            key: None,
+            content_type: "text/plain".to_owned(),
+            size,
+            created_at: Instant::ORIGIN,
+        };
+        Parcel { message: Arc::new(message), payload: vec![7; size].into() }
+    }
+
+    fn holds(payloads: &Payloads, id: u128) -> bool {
+        payloads.take(MessageId::from_uuid(Uuid::from_u128(id))).is_some()
+    }
+
+    #[test]
+    fn a_parcel_goes_with_the_last_attempt_that_wants_it() {
+        let payloads = Payloads::new(10_000);
+        payloads.keep([(parcel(1, 10), 2), (parcel(2, 10), 0)]);
+        assert!(holds(&payloads, 1) && holds(&payloads, 1));
+        assert!(!holds(&payloads, 1) && !holds(&payloads, 2));
+        assert_eq!(payloads.bytes(), 0);
+    }
+
+    #[test]
+    fn backlog_of_a_dead_endpoint_does_not_push_out_fresh_payloads() {
+        let payloads = Payloads::new(3 * (OVERHEAD + 100));
+        payloads.keep((1..=5).map(|id| (parcel(id, 100), 1)));
+        assert!(!holds(&payloads, 2) && holds(&payloads, 3) && holds(&payloads, 5));
+        payloads.keep([(parcel(6, 100_000), 1)]);
+        assert!(!holds(&payloads, 6));
+        assert_eq!(payloads.bytes(), 0);
+    }
+}

@@ -1,0 +1,39 @@
+//! Old messages go, a few at a time.
+
+use std::sync::Arc;
+
+use stagger::{Entropy, Instant, OsEntropy, Sleep, Span, TokioTime};
+
+use super::parts::Parts;
+use crate::Error;
+
+/// From one round to the next: messages are kept for days, so an hour more is nothing.
+const MEAN: Span = Span::from_secs(60 * 60);
+/// Messages in one call of the store: a moment's work, so that accepting goes on in between.
+const STEP: usize = 200;
+
+/// Prunes every hour or so, spread so that nodes started together do not prune together.
+pub(super) async fn run(parts: Arc<Parts>) {
+    loop {
+        let half = Span::from_nanos(MEAN.as_nanos() / 2);
+        TokioTime.sleep(OsEntropy.draw(half, MEAN + half)).await;
+        let before = parts.clock.now() - Instant::ORIGIN - parts.options.retention;
+        match round(&parts, Instant::ORIGIN + before).await {
+            Ok(0) => {}
+            Ok(messages) => tracing::info!(messages, "pruned what was older than its retention"),
+            Err(error) => tracing::warn!(%error, "not pruned, trying again in an hour or so"),
+        }
+    }
+}
+
+async fn round(parts: &Parts, before: Instant) -> Result<usize, Error> {
+    let mut messages = 0;
+    loop {
+        let pruned = parts.store.prune(before, STEP).await?;
+        messages += pruned.messages;
+        if pruned.messages < STEP {
+            return Ok(messages);
+        }
+        tokio::task::yield_now().await;
+    }
+}

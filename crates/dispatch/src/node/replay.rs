@@ -1,0 +1,85 @@
+//! Finished deliveries made pending again, step by step.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::parts::{Parts, to_the_end};
+use super::runner::Runner;
+use crate::Error;
+use crate::model::{Delivery, EndpointId, MessageId};
+use crate::store::{DeliveryFilter, ReplayRequest};
+
+/// Deliveries in one call of the store: a moment's work, so that accepting goes on in between.
+const STEP: usize = 500;
+
+/// Replays what the request names; answers how many.
+pub(super) async fn replay(parts: Arc<Parts>, request: ReplayRequest) -> Result<usize, Error> {
+    parts.health.check()?;
+    to_the_end(async move {
+        match request {
+            ReplayRequest::One(..) => {
+                let deliveries = step(&parts, request, 1).await?;
+                let count = deliveries.len();
+                parts.floor.ask(move |runner| runner.add(&deliveries)).await;
+                Ok(count)
+            }
+            ReplayRequest::Many(application, filter) => {
+                many(&parts, filter, |filter| ReplayRequest::Many(application, filter)).await
+            }
+        }
+    })
+    .await
+}
+
+/// Goes on by the time of the messages, so that one that dies again meanwhile is not replayed for
+/// ever.
+async fn many(
+    parts: &Parts,
+    mut filter: DeliveryFilter,
+    request: impl Fn(DeliveryFilter) -> ReplayRequest,
+) -> Result<usize, Error> {
+    let (mut count, mut recovering) = (0, BTreeSet::new());
+    let mut last: Option<(MessageId, EndpointId)> = None;
+    loop {
+        let deliveries = step(parts, request(filter), STEP).await?;
+        let (taken, newest) = (deliveries.len(), deliveries.iter().map(name).max());
+        count += taken;
+        recovering = parts
+            .floor
+            .ask(move |runner| hand_over(runner, &deliveries, recovering))
+            .await
+            .unwrap_or_default();
+        if taken < STEP || newest <= last {
+            return Ok(count);
+        }
+        last = newest;
+        if let Some((message, _)) = newest {
+            let message = parts.store.message(message).await?;
+            filter.since = message.map(|message| message.created_at).or(filter.since);
+        }
+    }
+}
+
+async fn step(parts: &Parts, request: ReplayRequest, limit: usize) -> Result<Vec<Delivery>, Error> {
+    let _room = parts.health.room(limit, parts.options.max_open)?;
+    parts.store.replay(request, parts.clock.now(), limit).await
+}
+
+/// Each endpoint begins its recovery once, before the first of its deliveries is there.
+fn hand_over(
+    runner: &mut Runner,
+    deliveries: &[Delivery],
+    mut recovering: BTreeSet<EndpointId>,
+) -> BTreeSet<EndpointId> {
+    for endpoint in deliveries.iter().map(|delivery| delivery.endpoint) {
+        if recovering.insert(endpoint) {
+            runner.change(endpoint, |floor, now| floor.recover(now, endpoint));
+        }
+    }
+    runner.add(deliveries);
+    recovering
+}
+
+fn name(delivery: &Delivery) -> (MessageId, EndpointId) {
+    (delivery.message, delivery.endpoint)
+}

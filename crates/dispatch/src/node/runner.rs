@@ -1,0 +1,225 @@
+//! The task that owns the floor: it launches what is due, and hears what comes back.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use stagger::{Instant, OsEntropy};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::carry::{Pledge, carry};
+use super::inbox::{Came, Command};
+use super::news;
+use super::parts::Parts;
+use super::settling::{Receipt, SettleQueue};
+use crate::lane::{Floor, Launch, Next};
+use crate::model::{Answer, Delivery, DeliveryState, Ending, EndpointId, Failure, Standing};
+use crate::observe;
+use crate::store::Settlement;
+
+/// Commands taken and launches made in a row, so that neither keeps the other waiting.
+const BATCH: usize = 256;
+/// Settlements that are not durable yet at which no more attempts are launched: what a crash would
+/// repeat, and at 2 KiB each what they hold in memory.
+pub(super) const MOST_UNSETTLED: usize = 8192;
+
+/// Owns the floor. Everything that concerns lanes passes through here, one after the other.
+#[derive(Debug)]
+pub(super) struct Runner {
+    pub(super) floor: Floor,
+    parts: Arc<Parts>,
+    commands: mpsc::UnboundedReceiver<Command>,
+    settling: SettleQueue,
+    attempts: JoinSet<()>,
+    under_way: usize,
+    /// What was last known of each endpoint, to tell what moved.
+    standings: HashMap<EndpointId, Standing>,
+    /// Set once it is to end: when it waits no longer for what is under way.
+    patience: Option<Instant>,
+}
+
+impl Runner {
+    pub(super) fn new(
+        parts: Arc<Parts>,
+        commands: mpsc::UnboundedReceiver<Command>,
+        settling: SettleQueue,
+    ) -> Self {
+        Self {
+            floor: Floor::new(parts.options.slots),
+            parts,
+            commands,
+            settling,
+            attempts: JoinSet::new(),
+            under_way: 0,
+            standings: HashMap::new(),
+            patience: None,
+        }
+    }
+
+    /// Runs until it is told to end. Sleeps while nothing is due and nothing is told.
+    pub(super) async fn run(mut self) {
+        let mut batch = Vec::with_capacity(BATCH);
+        while !self.is_over() {
+            let wake = self.launch();
+            tokio::select! {
+                biased;
+                taken = self.commands.recv_many(&mut batch, BATCH) => if taken == 0 { break },
+                () = self.parts.clock.until(wake) => {}
+            }
+            for command in batch.drain(..) {
+                self.obey(command);
+            }
+            while self.attempts.try_join_next().is_some() {}
+            self.parts.health.set_open(self.floor.len());
+        }
+    }
+
+    /// Puts deliveries that are durable on the floor. One whose endpoint was deleted meanwhile ends.
+    pub(super) fn add(&mut self, deliveries: &[Delivery]) {
+        let now = self.parts.clock.now();
+        for delivery in deliveries {
+            if self.parts.directory.endpoint(delivery.endpoint).is_some() {
+                self.floor.add(now, delivery);
+            } else {
+                let (state, ending) = (DeliveryState::Cancelled, Some(Ending::EndpointDeleted));
+                let ended = Delivery { state, ending, updated_at: now, ..*delivery };
+                let delivery = Some(ended);
+                self.keep(Settlement { delivery, ..Settlement::default() });
+            }
+        }
+    }
+
+    /// Puts deliveries of the store on the floor, after `standings`, at a start.
+    pub(super) fn remember(&mut self, id: EndpointId, standing: Standing) {
+        self.standings.insert(id, standing);
+    }
+
+    /// Forgets an endpoint.
+    pub(super) fn forget(&mut self, id: EndpointId) {
+        self.floor.remove_endpoint(id);
+        self.standings.remove(&id);
+    }
+
+    /// Lets an endpoint's lane change its standing, and stores it; `None` if it is not there.
+    pub(super) fn change(
+        &mut self,
+        id: EndpointId,
+        change: impl FnOnce(&mut Floor, Instant) -> Option<Standing>,
+    ) -> Option<Receipt> {
+        let standing = change(&mut self.floor, self.parts.clock.now())?;
+        self.note_standing(id, standing);
+        let standing = Some((id, standing));
+        Some(self.keep_registered(Settlement { standing, ..Settlement::default() }))
+    }
+
+    /// Hands a settlement over to be stored.
+    pub(super) fn keep(&mut self, settlement: Settlement) {
+        self.parts.health.begin_settling();
+        self.settling.push(settlement);
+    }
+
+    /// The same, and tells when it is durable.
+    pub(super) fn keep_registered(&mut self, settlement: Settlement) -> Receipt {
+        self.parts.health.begin_settling();
+        self.settling.push_registered(settlement)
+    }
+
+    /// Launches nothing any more, and ends when nothing is under way or it is `patience`.
+    pub(super) fn end(&mut self, patience: Instant) {
+        self.patience = Some(patience);
+    }
+
+    fn is_over(&self) -> bool {
+        self.patience.is_some() && self.under_way == 0
+    }
+
+    /// Launches what is due; answers when to look again by itself.
+    fn launch(&mut self) -> Option<Instant> {
+        let now = self.parts.clock.now();
+        if let Some(patience) = self.patience {
+            if now < patience {
+                return Some(patience);
+            }
+            // Each one that is cut off says so, as one that was not made.
+            self.attempts.abort_all();
+            return None;
+        }
+        for _ in 0..BATCH {
+            if self.parts.health.unsettled() >= MOST_UNSETTLED {
+                return None;
+            }
+            match self.floor.next(now, &mut OsEntropy) {
+                Next::Send(launch) => self.send(launch),
+                Next::Until(at) => return Some(at),
+                Next::Idle => return None,
+            }
+        }
+        Some(now)
+    }
+
+    fn send(&mut self, launch: Launch) {
+        self.under_way += 1;
+        self.parts.arrivals.note(launch.endpoint, launch.number, launch.at);
+        let pledge = Pledge::new(launch, self.parts.floor.clone());
+        self.attempts.spawn(carry(Arc::clone(&self.parts), pledge));
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Add(deliveries) => self.add(&deliveries),
+            Command::Back(launch, came) => self.take_back(launch, came),
+            Command::Do(work) => work(self),
+            Command::GoOn => {}
+        }
+    }
+
+    fn take_back(&mut self, launch: Launch, came: Came) {
+        self.under_way = self.under_way.saturating_sub(1);
+        match came {
+            Came::Answer(answer, own) => self.settle(launch, answer, own),
+            Came::Gone => self.give_up(launch),
+        }
+    }
+
+    fn settle(&mut self, launch: Launch, answer: Answer, own: bool) {
+        let now = self.parts.clock.now();
+        let settled = self.floor.settle(now, launch, answer, &mut OsEntropy);
+        let Some(mut settled) = settled else { return };
+        observe::settled(&self.parts.figures, &settled.settlement);
+        if let Some((id, standing)) = settled.settlement.standing {
+            self.note_standing(id, standing);
+        }
+        // News of the dispatcher's own messages would go round in circles.
+        if let Some(news) = settled.news.filter(|_| !own) {
+            let message = news::message(&self.parts, news, &settled.settlement, now);
+            settled.settlement.operational = message;
+        }
+        self.keep(settled.settlement);
+    }
+
+    /// Nothing is left to send: the delivery ends, and its slot is free again.
+    fn give_up(&mut self, launch: Launch) {
+        let now = self.parts.clock.now();
+        let delivery = self.floor.cancel(now, launch.message, launch.endpoint);
+        self.floor.settle(now, launch, not_made(), &mut OsEntropy);
+        if delivery.is_some() {
+            self.keep(Settlement { delivery, ..Settlement::default() });
+        }
+    }
+
+    fn note_standing(&mut self, id: EndpointId, standing: Standing) {
+        let before = self.standings.insert(id, standing).unwrap_or_default();
+        observe::moved(id, &before, &standing);
+    }
+}
+
+/// The answer of an attempt that does not count.
+pub(super) fn not_made() -> Answer {
+    Answer {
+        result: Err(Failure::Stopped),
+        detail: None,
+        hint: None,
+        reply: bytes::Bytes::new(),
+        latency: stagger::Span::ZERO,
+    }
+}

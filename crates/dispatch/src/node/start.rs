@@ -1,0 +1,69 @@
+//! A node's beginning: what is open comes back from the store.
+
+use std::sync::Arc;
+
+use super::NodeOptions;
+use super::inbox::Inbox;
+use super::parts::Parts;
+use super::runner::Runner;
+use super::settling::{SettleQueue, Settler};
+use crate::Error;
+use crate::send::Sender;
+use crate::store::{Cursor, Store};
+
+/// Deliveries loaded in one call of the store: 2 MB.
+const PAGE: usize = 10_000;
+
+/// A node that is loaded and does not run yet.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) parts: Arc<Parts>,
+    pub(super) runner: Runner,
+    pub(super) settler: Settler,
+}
+
+/// Takes the store over from any earlier run, and loads what is open.
+pub(super) async fn load(
+    store: Arc<dyn Store>,
+    sender: Sender,
+    options: NodeOptions,
+) -> Result<Loaded, Error> {
+    let fence = store.begin_run().await?;
+    let (inbox, commands) = Inbox::new();
+    let parts = Arc::new(Parts::new(store, sender, options, inbox));
+    let (settling, settler) = SettleQueue::new(Arc::clone(&parts), fence);
+    let mut runner = Runner::new(Arc::clone(&parts), commands, settling);
+    load_settings(&parts, &mut runner).await?;
+    load_deliveries(&parts, &mut runner).await?;
+    parts.health.set_open(runner.floor.len());
+    Ok(Loaded { parts, runner, settler })
+}
+
+async fn load_settings(parts: &Parts, runner: &mut Runner) -> Result<(), Error> {
+    for application in parts.store.applications().await? {
+        runner.floor.put_application(application.id, application.slots);
+        parts.directory.put_application(application);
+    }
+    let now = parts.clock.now();
+    for (endpoint, standing) in parts.store.endpoints().await? {
+        runner.floor.put_endpoint(now, &endpoint, Some(standing));
+        runner.remember(endpoint.id, standing);
+        parts.directory.put_endpoint(Arc::new(endpoint));
+    }
+    Ok(())
+}
+
+async fn load_deliveries(parts: &Parts, runner: &mut Runner) -> Result<(), Error> {
+    let mut after = None;
+    loop {
+        let page = parts.store.open_deliveries(after, PAGE).await?;
+        runner.add(&page);
+        after = page.last().map(|last| Cursor {
+            message: *last.message.as_uuid(),
+            endpoint: *last.endpoint.as_uuid(),
+        });
+        if page.len() < PAGE {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Lines of the log: one for each retry, each end without success, and each move of an endpoint.
+
+use stagger::{Instant, Span};
+
+use super::Figures;
+use crate::model::{Attempt, Delivery, DeliveryState, Ending, EndpointId, Standing};
+use crate::store::Settlement;
+
+/// Tells what an attempt came to. A clean first try is counted, and not worth a line.
+pub(crate) fn settled(figures: &Figures, settlement: &Settlement) {
+    let Some(attempt) = &settlement.attempt else { return };
+    figures.attempted(attempt);
+    if let Some(next) = attempt.next {
+        let delay = next - (attempt.started_at + attempt.latency);
+        figures.retried(attempt.verdict, delay);
+        retry(attempt, delay);
+    }
+    let Some(delivery) = settlement.delivery.filter(|delivery| !delivery.state.is_open()) else {
+        return;
+    };
+    figures.ended(delivery.state);
+    if delivery.state == DeliveryState::Dead {
+        dead(&delivery, attempt);
+    }
+}
+
+/// Tells how an endpoint's standing moved.
+pub(crate) fn moved(endpoint: EndpointId, before: &Standing, after: &Standing) {
+    match (before.disabled, after.disabled) {
+        (None, Some(reason)) => {
+            tracing::warn!(%endpoint, reason = reason.name(), "endpoint disabled, its deliveries wait");
+        }
+        (Some(_), None) => tracing::info!(%endpoint, "endpoint enabled"),
+        _ => {}
+    }
+    match (before.open, after.open) {
+        (None, Some(opened)) => {
+            let open_time = opened.open_time.as_secs_f64();
+            tracing::warn!(%endpoint, open_time, "breaker opened, no attempts but probes");
+        }
+        (Some(last), Some(next)) if last != next => {
+            let open_time = next.open_time.as_secs_f64();
+            tracing::info!(%endpoint, open_time, "probe failed, breaker stays open");
+        }
+        (Some(_), None) => tracing::info!(%endpoint, "breaker closed, the backlog leaves slowly"),
+        _ => {}
+    }
+    if let Some(until) = after.paused_until.filter(|until| Some(*until) > before.paused_until) {
+        let until = unix_seconds(until);
+        tracing::info!(%endpoint, until, "endpoint asked to be left alone");
+    }
+}
+
+/// `retry_attempt` is the number of the attempt that is to come, so that counting the lines by it
+/// shows how deep retries go.
+fn retry(attempt: &Attempt, delay: Span) {
+    tracing::info!(
+        retry_attempt = attempt.number.saturating_add(1),
+        delay = delay.as_secs_f64(),
+        msg = %attempt.message,
+        endpoint = %attempt.endpoint,
+        verdict = attempt.verdict.name(),
+        status = attempt.status,
+        failure = attempt.failure.map(crate::model::Failure::name),
+        hint = attempt.hint.map(Span::as_secs_f64),
+        "attempt failed, retrying after the delay"
+    );
+}
+
+fn dead(delivery: &Delivery, attempt: &Attempt) {
+    tracing::warn!(
+        attempts = delivery.attempts,
+        msg = %delivery.message,
+        endpoint = %delivery.endpoint,
+        reason = delivery.ending.map(Ending::name),
+        status = attempt.status,
+        failure = attempt.failure.map(crate::model::Failure::name),
+        "delivery is dead, no further attempt"
+    );
+}
+
+fn unix_seconds(at: Instant) -> f64 {
+    (at - Instant::ORIGIN).as_secs_f64()
+}

@@ -1,0 +1,75 @@
+//! The page that Prometheus reads.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use stagger::{Sleep, Span, TokioTime};
+
+use super::figures;
+use crate::Error;
+use crate::node::Node;
+
+/// Text in the Prometheus exposition format, version 0.0.4.
+const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// Bounds of the histograms, in seconds: from a commit in memory to a delay of a day.
+const BUCKETS: [f64; 17] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0,
+    18_000.0, 86_400.0,
+];
+/// How often figures that nobody reads are folded up, so that they hold no memory.
+const UPKEEP: Span = Span::from_secs(30);
+
+/// The recorder of this process.
+#[derive(Clone)]
+pub struct Metrics {
+    handle: PrometheusHandle,
+}
+
+/// Installs the recorder of this process. To be called once, in a tokio runtime, before the node
+/// starts: it looks its figures up then.
+///
+/// # Errors
+/// The process has a recorder already.
+pub fn init_metrics() -> Result<Metrics, Error> {
+    let handle = PrometheusBuilder::new()
+        .set_buckets(&BUCKETS)
+        .map(|builder| builder.with_recommended_naming(true))
+        .and_then(PrometheusBuilder::install_recorder)
+        .map_err(|error| Error::conflict(error.to_string()))?;
+    figures::describe();
+    tokio::spawn(upkeep(handle.clone()));
+    Ok(Metrics { handle })
+}
+
+/// `GET /metrics`.
+pub fn metrics_route(metrics: Metrics, node: Node) -> Router {
+    Router::new().route("/metrics", get(page)).with_state((metrics, node))
+}
+
+impl Metrics {
+    /// All figures as Prometheus reads them, those of `node` counted now.
+    pub async fn render(&self, node: &Node) -> String {
+        node.census().await.report();
+        self.handle.render()
+    }
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Metrics(..)")
+    }
+}
+
+async fn page(State((metrics, node)): State<(Metrics, Node)>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, FORMAT)], metrics.render(&node).await)
+}
+
+async fn upkeep(handle: PrometheusHandle) {
+    loop {
+        TokioTime.sleep(UPKEEP).await;
+        handle.run_upkeep();
+    }
+}

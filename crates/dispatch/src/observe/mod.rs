@@ -1,0 +1,31 @@
+//! What a node tells about itself: figures for Prometheus, lines of a log, and traces.
+//!
+//! A clean first try is counted, and leaves no line. Names follow those of `stagger::observe`; all
+//! labels are bounded: verdicts, states, and nothing of an application.
+//!
+//! # Lines
+//!
+//! | line | level | when |
+//! | --- | --- | --- |
+//! | `retry_attempt=N` | info | a retry is decided; N is the number of the attempt to come |
+//! | delivery is dead | warn | no further attempt will be made |
+//! | breaker opened, stays open, closed | warn, info | an endpoint's breaker moved |
+//! | endpoint disabled, enabled | warn, info | by hand, by a 410, or after failing for too long |
+//! | attempts cannot be stored | error | the store is away; the next line tells when it is back |
+//!
+//! # Figures
+//!
+//! Names as in `stagger::observe`; in the text for Prometheus full stops are underscores, counters end
+//! in `_total`, and times in `_seconds`.
+
+mod events;
+mod figures;
+mod logs;
+mod metrics;
+mod traces;
+
+pub(crate) use events::{moved, settled};
+pub(crate) use figures::{Census, Figures};
+pub use logs::{LogFormat, init_logs};
+pub use metrics::{Metrics, init_metrics, metrics_route};
+pub(crate) use traces::traced;

@@ -1,0 +1,104 @@
+//! The one place where connections are made.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use hyper_util::rt::TokioIo;
+use stagger::{Clock, Span, TokioTime};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::broken::Broken;
+use super::link::{Link, Wire};
+use super::resolve::Resolve;
+use super::within::within;
+use crate::egress::{Address, Guard, Host};
+use crate::model::Failure;
+
+/// How long one of several addresses may take, so that the next gets its turn: two packets lost.
+const CONNECT_TIME: Span = Span::from_secs(4);
+/// Addresses of a name that are connected to, the preferred ones; all of them are judged.
+const MAX_DIALS: usize = 4;
+
+/// Makes connections, to addresses that the guard lets pass.
+#[derive(Clone)]
+pub(super) struct Dialer {
+    pub(super) guard: Guard,
+    pub(super) resolver: Arc<dyn Resolve>,
+    pub(super) tls: TlsConnector,
+}
+
+/// How far an attempt has come, for the words about one that took too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Resolve,
+    Connect,
+    Tls,
+    Reply,
+}
+
+impl Dialer {
+    /// Resolves, judges, connects, and shakes hands.
+    ///
+    /// # Errors
+    /// What broke.
+    pub(super) async fn dial(&self, to: &Address, stage: &mut Stage) -> Result<Link, Broken> {
+        *stage = Stage::Resolve;
+        let answers = self.resolve(to).await?;
+        let checked = self
+            .guard
+            .judge_all(&answers)
+            .map_err(|refusal| Broken::new(Failure::Egress, refusal.to_string()))?;
+        *stage = Stage::Connect;
+        let stream = connect(&checked, to.port).await?;
+        *stage = Stage::Tls;
+        let wire = self.secure(stream, to).await?;
+        *stage = Stage::Reply;
+        let link = Link::open(wire, TokioTime.now()).await;
+        link.map_err(|error| Broken::by(Failure::Transport, &error))
+    }
+
+    async fn resolve(&self, to: &Address) -> Result<Vec<IpAddr>, Broken> {
+        let name = match &to.host {
+            Host::Literal(ip) => return Ok(vec![*ip]),
+            Host::Name(name) => name,
+        };
+        match self.resolver.resolve(name).await {
+            Ok(answers) if answers.is_empty() => {
+                Err(Broken::new(Failure::Resolve, format!("{name} has no address")))
+            }
+            Ok(answers) => Ok(answers),
+            Err(error) => Err(Broken::by(Failure::Resolve, &error)),
+        }
+    }
+
+    /// The name stays what it was: for the certificate, and for servers that have several.
+    async fn secure(&self, stream: TcpStream, to: &Address) -> Result<Box<dyn Wire>, Broken> {
+        let Some(name) = &to.tls_name else { return Ok(Box::new(TokioIo::new(stream))) };
+        match self.tls.connect(name.clone(), stream).await {
+            Ok(stream) => Ok(Box::new(TokioIo::new(stream))),
+            Err(error) => Err(Broken::by(Failure::Tls, &error)),
+        }
+    }
+}
+
+/// The first of these addresses that answers.
+async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Broken> {
+    let mut last = Broken::new(Failure::Connect, "no address");
+    let tried = addresses.len().min(MAX_DIALS);
+    for (n, ip) in addresses[..tried].iter().enumerate() {
+        let address = SocketAddr::new(*ip, port);
+        // The last one may take all the time that is left.
+        let span = if n + 1 < tried { CONNECT_TIME } else { Span::MAX };
+        last = match within(span, TcpStream::connect(address)).await {
+            Some(Ok(stream)) => {
+                // A request is one write, and must not wait for the next. Without it it is only late.
+                _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Some(Err(error)) => Broken::new(Failure::Connect, format!("{address}: {error}")),
+            None => Broken::new(Failure::Connect, format!("{address}: no answer")),
+        };
+    }
+    Err(last)
+}

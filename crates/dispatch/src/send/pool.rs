@@ -1,0 +1,145 @@
+//! Connections that wait for the next attempt.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use stagger::{Clock, Instant, Sleep, Span, TokioTime};
+
+use super::link::Link;
+
+/// Connections that wait for one origin: twice the attempts that an endpoint may have under way
+/// unless its settings say more.
+const MAX_PER_ORIGIN: usize = 32;
+/// Connections that wait in all: half of what a process may usually open is left to the rest.
+const MAX_IDLE: usize = 512;
+/// How long a connection waits: shorter than most servers do, so that few are found closed.
+const IDLE_TIME: Span = Span::from_secs(20);
+/// How long a connection is used at all, so that a name that moved is followed within minutes.
+const MAX_AGE: Span = Span::from_secs(5 * 60);
+
+/// Connections that wait for the next attempt, by origin: scheme, host and port.
+///
+/// Each is to an address that the guard let pass when it was dialled; the name is not resolved again
+/// for it. What a name answers meanwhile is heard when the connection is too old, or closed.
+#[derive(Default)]
+pub(super) struct Pool {
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    /// Within one origin those that wait for the longest time come first.
+    by_origin: BTreeMap<Arc<str>, Vec<Idle>>,
+    idle: usize,
+    is_swept: bool,
+}
+
+struct Idle {
+    link: Link,
+    since: Instant,
+}
+
+impl Pool {
+    /// A connection that can take a request now, the one that was used last.
+    pub(super) async fn take(&self, origin: &str) -> Option<Link> {
+        loop {
+            let mut link = self.with(|shelf| shelf.pop(origin))?;
+            if is_fresh(&link, TokioTime.now()) && link.is_ready().await {
+                return Some(link);
+            }
+        }
+    }
+
+    /// Keeps a connection whose reply has been read to its end.
+    pub(super) async fn put(self: &Arc<Self>, origin: &Arc<str>, mut link: Link) {
+        let now = TokioTime.now();
+        if !is_fresh(&link, now) || !link.is_ready().await {
+            return;
+        }
+        let (left, sweep) = self.with(|shelf| {
+            let left = shelf.push(origin, Idle { link, since: now });
+            let sweep = !shelf.is_swept && shelf.idle > 0;
+            shelf.is_swept |= sweep;
+            (left, sweep)
+        });
+        drop(left);
+        if sweep {
+            tokio::spawn(sweep_on(Arc::downgrade(self)));
+        }
+    }
+
+    /// Closes what has waited for too long; false when nothing is left.
+    fn sweep(&self, now: Instant) -> bool {
+        let (stale, some) = self.with(|shelf| {
+            let stale = shelf.take_stale(now);
+            shelf.is_swept = shelf.idle > 0;
+            (stale, shelf.is_swept)
+        });
+        drop(stale);
+        some
+    }
+
+    /// Connections are closed outside the lock. A panic elsewhere has not broken the shelf.
+    fn with<T>(&self, work: impl FnOnce(&mut Shelf) -> T) -> T {
+        work(&mut self.shelf.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let idle = self.with(|shelf| shelf.idle);
+        f.debug_struct("Pool").field("idle", &idle).finish()
+    }
+}
+
+impl Shelf {
+    fn pop(&mut self, origin: &str) -> Option<Link> {
+        let idle = self.by_origin.get_mut(origin)?.pop()?;
+        self.idle -= 1;
+        Some(idle.link)
+    }
+
+    /// Answers with a connection that there is no room for.
+    fn push(&mut self, origin: &Arc<str>, idle: Idle) -> Option<Idle> {
+        if self.idle >= MAX_IDLE {
+            return Some(idle);
+        }
+        if !self.by_origin.contains_key(origin) {
+            self.by_origin.insert(Arc::clone(origin), Vec::new());
+        }
+        let links = self.by_origin.get_mut(origin)?;
+        if links.len() >= MAX_PER_ORIGIN {
+            return Some(idle);
+        }
+        links.push(idle);
+        self.idle += 1;
+        None
+    }
+
+    fn take_stale(&mut self, now: Instant) -> Vec<Idle> {
+        let mut stale = Vec::new();
+        self.by_origin.retain(|_, links| {
+            let old = links.partition_point(|idle| now.since(idle.since) >= IDLE_TIME);
+            stale.extend(links.drain(..old));
+            !links.is_empty()
+        });
+        self.idle -= stale.len();
+        stale
+    }
+}
+
+/// Ends when nothing waits any more, or the pool is gone.
+async fn sweep_on(pool: Weak<Pool>) {
+    loop {
+        TokioTime.sleep(Span::from_nanos(IDLE_TIME.as_nanos() / 2)).await;
+        match pool.upgrade() {
+            Some(pool) if pool.sweep(TokioTime.now()) => {}
+            _ => return,
+        }
+    }
+}
+
+fn is_fresh(link: &Link, now: Instant) -> bool {
+    now.since(link.born) < MAX_AGE
+}

@@ -1,0 +1,62 @@
+//! An endpoint made ready to be sent to.
+
+use http::header::{HOST, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use stagger::Span;
+
+use super::broken::Broken;
+use crate::Error;
+use crate::egress::{Address, Ports};
+use crate::model::{Endpoint, Failure, HeaderTemplate};
+use crate::sign::Signer;
+
+/// An endpoint made ready to be sent to: its URL, headers and keys are read once, for all attempts
+/// until its settings change. Made by [`Sender::prepare`](super::Sender::prepare).
+#[derive(Debug)]
+pub struct Target {
+    pub(super) timeout: Span,
+    pub(super) ready: Result<Ready, Broken>,
+}
+
+/// What an attempt needs.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) address: Address,
+    /// Headers that are the same on every attempt.
+    pub(super) fixed: HeaderMap,
+    /// Headers that are filled in.
+    pub(super) templates: Vec<(HeaderName, HeaderTemplate)>,
+    pub(super) signer: Signer,
+}
+
+/// Who we are.
+const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
+
+impl Target {
+    /// What cannot be sent is told by each attempt.
+    pub(super) fn new(endpoint: &Endpoint, ports: &Ports) -> Self {
+        let unbuildable = |error: Error| Broken::new(Failure::Unbuildable, error.to_string());
+        let ready = Ready::new(endpoint, ports).map_err(unbuildable);
+        Self { timeout: endpoint.timeout, ready }
+    }
+}
+
+impl Ready {
+    /// A literal address is judged when it is dialled, like any other.
+    fn new(endpoint: &Endpoint, ports: &Ports) -> Result<Self, Error> {
+        let address = Address::read(&endpoint.url, ports)?;
+        let signer = Signer::new(&endpoint.secrets)?;
+        let mut fixed = HeaderMap::new();
+        fixed.insert(HOST, address.host_header.clone());
+        fixed.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        let mut templates = Vec::new();
+        for header in &endpoint.headers {
+            let name = header.parse_name()?;
+            match header.fixed()? {
+                Some(value) => _ = fixed.insert(name, value),
+                None => templates.push((name, header.clone())),
+            }
+        }
+        Ok(Self { address, fixed, templates, signer })
+    }
+}

@@ -1,0 +1,5 @@
+//! The lanes in virtual time: what went wrong elsewhere, crashes between any two effects, and whole
+//! backlogs, with a clock that is only a number.
+
+mod cases;
+mod fixture;

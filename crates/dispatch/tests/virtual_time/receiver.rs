@@ -1,0 +1,73 @@
+//! What an endpoint's server does: well, ill, or in its own way.
+
+use stagger::{Entropy, Hint, Span};
+use stagger_dispatch::model::{Answer, Failure};
+use stagger_testkit::Mix;
+
+use crate::fixture::answer;
+
+/// The mood of a server; each lasts until the world changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Well,
+    Down,
+    Flaky,
+    Throttling,
+    Hanging,
+    Gone,
+    Refusing,
+    Odd,
+}
+
+impl Mood {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Well,
+        Self::Down,
+        Self::Flaky,
+        Self::Throttling,
+        Self::Hanging,
+        Self::Gone,
+        Self::Refusing,
+        Self::Odd,
+    ];
+
+    /// What comes of an attempt that may take `timeout`.
+    pub(crate) fn answer(self, chance: &mut Mix, timeout: Span) -> Answer {
+        let latency = chance.draw(Span::from_millis(1), Span::from_millis(400));
+        let pick = chance.next_u64() % 100;
+        let plain = Answer { latency, ..answer(Ok(200)) };
+        match self {
+            Self::Well => plain,
+            Self::Down => Answer { result: Err(Failure::Connect), ..plain },
+            Self::Flaky if pick < 50 => Answer { result: Ok(500), ..plain },
+            Self::Flaky => plain,
+            Self::Throttling if pick < 90 => {
+                let result = Ok([429, 503][(pick % 2) as usize]);
+                let hint = chance.draw(Span::ZERO, Span::from_secs(40));
+                let hint = (pick % 3 > 0).then_some(Hint::AtLeast(hint));
+                Answer { result, hint, ..plain }
+            }
+            Self::Throttling => plain,
+            Self::Hanging => {
+                Answer { result: Err(Failure::Timeout), latency: timeout, ..plain }
+            }
+            Self::Gone if pick < 20 => Answer { result: Ok(410), ..plain },
+            Self::Gone => plain,
+            Self::Refusing if pick < 30 => Answer { result: Ok(422), ..plain },
+            Self::Refusing if pick < 60 => Answer { result: Ok(404), ..plain },
+            Self::Refusing => plain,
+            Self::Odd => odd(chance, plain),
+        }
+    }
+}
+
+fn odd(chance: &mut Mix, plain: Answer) -> Answer {
+    let failure = Failure::ALL[(chance.next_u64() % Failure::ALL.len() as u64) as usize];
+    match chance.next_u64() % 6 {
+        0 => Answer { result: Ok(301), ..plain },
+        1 => Answer { result: Ok(500), hint: Some(Hint::Never), ..plain },
+        2 => Answer { result: Ok(200), hint: Some(Hint::AtLeast(Span::from_secs(99))), ..plain },
+        3 => Answer { result: Ok(410), hint: Some(Hint::AtLeast(Span::from_secs(5))), ..plain },
+        _ => Answer { result: Err(failure), ..plain },
+    }
+}
