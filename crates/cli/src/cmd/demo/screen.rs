@@ -111,7 +111,12 @@ impl Scene<'_> {
         for (part, tenths) in Part::ALL.into_iter().zip(&tenths) {
             let values: Vec<f64> = tenths.iter().copied().map(f64::from).collect();
             let bars = sparkline(&merged(&values, per_bar), full);
-            let _ = writeln!(text, "{:NAMES$}{bars:BARS$} {:>4}", part.name(), tally.at(part).delivered);
+            let _ = writeln!(
+                text,
+                "{:NAMES$}{bars:BARS$} {:>4}",
+                part.name(),
+                tally.at(part).delivered
+            );
         }
         let back = tenth(OUTAGE) / per_bar;
         let _ = writeln!(text, "{:NAMES$}{:>back$}^ it is well again", "", "");
