@@ -43,7 +43,7 @@ fn run(config: Config) -> Result<(), Error> {
         .map_err(|error| Error::store(format!("no threads to run on: {error}")))?;
     runtime.block_on(async {
         let stop = stop()?;
-        let _logs = observe::init(config.log, config.otlp.as_deref())?;
+        observe::init_logs(config.log)?;
         let server = Server::start(config).await?;
         greet(&server);
         server.run(stop).await
