@@ -266,7 +266,14 @@ impl Lane {
     fn check_room(&self) -> Result<(), Hold> {
         let full = self.flights.len() >= self.rules.most_at_once();
         let idle = full || self.standing.disabled.is_some() || self.shelf.len() == 0;
-        if idle { Err(Hold::Told) } else { Ok(()) }
+        if idle || self.is_probed() { Err(Hold::Told) } else { Ok(()) }
+    }
+
+    /// Whether all probes are under way, those counted that were sent before the breaker was changed:
+    /// neither new settings nor enabling again sends a further one.
+    fn is_probed(&self) -> bool {
+        let probes = || self.flights.values().filter(|flight| flight.ticket.is_probe()).count();
+        self.standing.open.is_some() && probes() >= self.rules.breaker.probes() as usize
     }
 
     /// Pause, open breaker, cap and recovery: what is over at a known time.
@@ -349,15 +356,15 @@ impl Lane {
         let Judgement { outcome, report, gone, .. } = *judgement;
         let tried = flight.era == self.era && flight.ticket.is_probe();
         self.tell_breaker(now, flight, report, entropy);
-        if self.standing.paused_until.is_some_and(|until| until <= now) {
-            self.standing.paused_until = None;
-        }
         match outcome.verdict {
             Verdict::Cancelled => return None,
             Verdict::Ok => self.standing.failing_since = None,
             // A status that the endpoint lists is its own way to refuse a message.
             Verdict::Permanent if report == Report::Success => {}
             _ => _ = self.standing.failing_since.get_or_insert(now),
+        }
+        if self.standing.paused_until.is_some_and(|until| until <= now) {
+            self.standing.paused_until = None;
         }
         if let Some(hint) = outcome.hint.and_then(Hint::span) {
             let until = now + self.rules.pause(hint);

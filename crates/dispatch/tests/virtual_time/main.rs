@@ -2,4 +2,10 @@
 //! backlogs, with a clock that is only a number.
 
 mod cases;
+mod crashes;
+mod durable;
 mod fixture;
+mod receiver;
+mod scenarios;
+mod witness;
+mod world;

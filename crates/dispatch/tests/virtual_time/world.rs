@@ -1,0 +1,345 @@
+//! A dispatcher, its store and its receivers, run by a clock that is only a number.
+//!
+//! Every effect is an event of its own: an attempt is launched, its answer comes, what it came to is
+//! durable. A crash may fall between any two of them, and takes all that is not durable.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use stagger::{Entropy, Instant, Span};
+use stagger_dispatch::lane::{Floor, Launch, Next};
+use stagger_dispatch::model::{
+    Answer, ApplicationId, Delivery, DeliveryState, Disabled, Endpoint, EndpointId, MessageId,
+    Standing,
+};
+use stagger_dispatch::store::Settlement;
+use stagger_testkit::Mix;
+
+use crate::durable::{Change, Durable};
+use crate::fixture::{at, message, slots};
+use crate::receiver::Mood;
+use crate::witness::{Witness, obeyed};
+
+/// An endpoint and its server.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) mood: Mood,
+    /// The most attempts in a round under any of the settings that it has had.
+    pub(crate) most: u32,
+}
+
+#[derive(Debug)]
+enum Event {
+    Answer(Launch, Answer),
+    Commit,
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) chance: Mix,
+    pub(crate) now: Instant,
+    pub(crate) sites: BTreeMap<EndpointId, Site>,
+    pub(crate) applications: BTreeMap<ApplicationId, u32>,
+    pub(crate) durable: Durable,
+    pub(crate) witness: Witness,
+    pub(crate) crashes: u32,
+    pub(crate) attempts: u64,
+    total: u32,
+    floor: Floor,
+    events: BTreeMap<(Instant, u64), Event>,
+    count: u64,
+    wake: Option<Instant>,
+    changes: VecDeque<Change>,
+    messages: u128,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, total: u32) -> Self {
+        Self {
+            chance: Mix::new(seed),
+            now: at(0),
+            sites: BTreeMap::new(),
+            applications: BTreeMap::new(),
+            durable: Durable::default(),
+            witness: Witness::default(),
+            crashes: 0,
+            attempts: 0,
+            total,
+            floor: Floor::new(slots(total)),
+            events: BTreeMap::new(),
+            count: 0,
+            wake: None,
+            changes: VecDeque::new(),
+            messages: 0,
+        }
+    }
+
+    /// A number below `n`.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.chance.next_u64() % n
+    }
+
+    pub(crate) fn put_application(&mut self, id: ApplicationId, most: u32) {
+        self.applications.insert(id, most);
+        self.floor.put_application(id, slots(most));
+        self.pump();
+    }
+
+    pub(crate) fn put_endpoint(&mut self, endpoint: Endpoint) {
+        let id = endpoint.id;
+        let new = endpoint.policy.limits().max_attempts().unwrap_or(u32::MAX);
+        let site = self.sites.remove(&id);
+        let (mood, most) = site.map_or((Mood::Well, new), |site| (site.mood, site.most.max(new)));
+        self.floor.put_endpoint(self.now, &endpoint, None);
+        self.sites.insert(id, Site { endpoint, mood, most });
+        self.witness.forget_rate(id);
+        self.pump();
+    }
+
+    pub(crate) fn remove_endpoint(&mut self, id: EndpointId) {
+        self.sites.remove(&id);
+        self.durable.delete_endpoint(id);
+        self.witness.open.retain(|(endpoint, _), _| *endpoint != id);
+        self.witness.standings.remove(&id);
+        self.floor.remove_endpoint(id);
+        self.pump();
+    }
+
+    /// Accepts a message: durable first, and known to the floor afterwards, unless a crash comes first.
+    pub(crate) fn accept(&mut self, endpoint: EndpointId) {
+        self.messages += 1;
+        let application = self.sites[&endpoint].endpoint.application;
+        let delivery = Delivery::new(message(self.messages), endpoint, application, self.now);
+        self.durable.accept(delivery);
+        if !self.may_crash() {
+            self.add(&delivery);
+        }
+    }
+
+    pub(crate) fn replay(&mut self, endpoint: EndpointId) {
+        let replayed = self.durable.replay(endpoint, self.now);
+        if self.may_crash() {
+            return;
+        }
+        let standing = self.floor.recover(self.now, endpoint);
+        self.learn(endpoint, standing);
+        for delivery in replayed {
+            self.add(&delivery);
+        }
+    }
+
+    pub(crate) fn cancel(&mut self, endpoint: EndpointId, message: MessageId) {
+        let delivery = self.floor.cancel(self.now, message, endpoint);
+        let known = self.witness.open.contains_key(&(endpoint, message));
+        assert_eq!(delivery.is_some(), known);
+        self.witness.take_out(endpoint, message);
+        if delivery.is_some() {
+            self.write(Settlement { delivery, ..Settlement::default() }, None);
+        }
+        self.pump();
+    }
+
+    pub(crate) fn enable(&mut self, endpoint: EndpointId) {
+        let standing = self.floor.enable(self.now, endpoint);
+        self.learn(endpoint, standing);
+        self.pump();
+    }
+
+    pub(crate) fn disable(&mut self, endpoint: EndpointId) {
+        let standing = self.floor.disable(self.now, endpoint, Disabled::ByHand);
+        self.learn(endpoint, standing);
+        self.pump();
+    }
+
+    /// The next event, if there is one up to `until`; else the time is then `until`.
+    pub(crate) fn step(&mut self, until: Instant) -> bool {
+        let event = self.events.first_key_value().map(|((at, _), _)| *at);
+        let Some(next) = event.into_iter().chain(self.wake).min().filter(|next| *next <= until)
+        else {
+            self.now = self.now.max(until);
+            return false;
+        };
+        self.now = self.now.max(next);
+        if event == Some(next) {
+            match self.events.pop_first().expect("looked at above").1 {
+                Event::Answer(launch, answer) => self.settle(launch, answer),
+                Event::Commit => self.commit(),
+            }
+        }
+        self.pump();
+        self.check();
+        true
+    }
+
+    /// Everything that is not durable is gone.
+    pub(crate) fn crash(&mut self) {
+        self.crashes += 1;
+        self.events.clear();
+        self.changes.clear();
+        self.now = self.now + self.chance.draw(Span::ZERO, Span::from_secs(30));
+        self.floor = Floor::new(slots(self.total));
+        for (id, most) in &self.applications {
+            self.floor.put_application(*id, slots(*most));
+        }
+        for (id, site) in &self.sites {
+            let standing = self.durable.standings.get(id).copied();
+            self.floor.put_endpoint(self.now, &site.endpoint, standing);
+        }
+        let open: Vec<Delivery> = self.durable.open().copied().collect();
+        self.witness = Witness {
+            standings: self.durable.standings.clone(),
+            hint_ends: self.durable.hint_ends.clone(),
+            ..Witness::default()
+        };
+        for delivery in open {
+            self.add(&delivery);
+        }
+        self.pump();
+    }
+
+    /// Whether nothing is left to happen by itself.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.events.is_empty() && self.wake.is_none()
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.floor.len()
+    }
+
+    /// Crashes now and then.
+    fn may_crash(&mut self) -> bool {
+        let crashes = self.below(40) == 0;
+        if crashes {
+            self.crash();
+        }
+        crashes
+    }
+
+    fn add(&mut self, delivery: &Delivery) {
+        self.floor.add(self.now, delivery);
+        self.witness.open.insert((delivery.endpoint, delivery.message), delivery.due);
+        self.pump();
+    }
+
+    /// Launches all that can be launched.
+    fn pump(&mut self) {
+        self.wake = loop {
+            match self.floor.next(self.now, &mut self.chance) {
+                Next::Send(launch) => self.launch(launch),
+                Next::Until(until) => {
+                    assert!(until > self.now);
+                    break Some(until);
+                }
+                Next::Idle => break None,
+            }
+        };
+    }
+
+    fn launch(&mut self, launch: Launch) {
+        self.attempts += 1;
+        let site = &self.sites[&launch.endpoint];
+        self.witness.launched(launch, &site.endpoint);
+        let theirs = |other: &&Launch| other.application == launch.application;
+        let of_application = self.witness.in_flight.iter().filter(theirs).count();
+        assert!(of_application <= self.applications[&launch.application] as usize);
+        assert!(self.witness.in_flight.len() <= self.total as usize);
+        let answer = site.mood.answer(&mut self.chance, site.endpoint.timeout);
+        self.at(self.now + answer.latency, Event::Answer(launch, answer));
+    }
+
+    fn settle(&mut self, launch: Launch, answer: Answer) {
+        let alive = self.witness.returned(&launch);
+        let site = self.sites.get(&launch.endpoint);
+        let failed = !matches!(answer.result, Ok(200..=299));
+        let stopped = answer.result == Err(stagger_dispatch::model::Failure::Stopped);
+        let spared = site.and_then(|site| obeyed(&site.endpoint, answer.hint));
+        let hint_end = spared
+            .filter(|_| failed && !stopped)
+            .map(|spared| (launch.endpoint, self.now + spared));
+        if let Some((endpoint, end)) = hint_end {
+            let known = self.witness.hint_ends.entry(endpoint).or_default();
+            *known = end.max(*known);
+        }
+        let (ok, gone) = (!failed, answer.result == Ok(410));
+        let Some(settled) = self.floor.settle(self.now, launch, answer, &mut self.chance) else {
+            if alive && site_is_there(&self.sites, launch.endpoint) {
+                assert!(stopped, "only what was stopped comes to nothing");
+                let due = self.witness.open[&(launch.endpoint, launch.message)];
+                self.witness.settled(&launch, Some(due));
+            }
+            return;
+        };
+        if let Some((endpoint, standing)) = settled.settlement.standing {
+            self.witness.standings.insert(endpoint, standing);
+        }
+        if gone {
+            assert!(self.witness.standing(launch.endpoint).disabled.is_some());
+        }
+        match &settled.settlement.delivery {
+            Some(delivery) => {
+                assert!(alive, "an answer that nobody waits for changes no delivery");
+                assert_eq!(ok, delivery.state == DeliveryState::Delivered);
+                let open = delivery.state.is_open();
+                let end = hint_end.map_or(self.now, |(_, end)| end);
+                assert!(!open || delivery.due >= end, "not before a hint's end");
+                self.witness.settled(&launch, open.then_some(delivery.due));
+            }
+            None => assert!(!alive || stopped, "an answer is not lost"),
+        }
+        self.write(settled.settlement, hint_end);
+    }
+
+    fn learn(&mut self, endpoint: EndpointId, standing: Option<Standing>) {
+        let Some(standing) = standing else { return };
+        if self.witness.standings.insert(endpoint, standing).unwrap_or_default() != standing {
+            let standing = Some((endpoint, standing));
+            self.write(Settlement { standing, ..Settlement::default() }, None);
+        }
+    }
+
+    fn write(&mut self, settlement: Settlement, hint_end: Option<(EndpointId, Instant)>) {
+        self.changes.push_back(Change { settlement, hint_end });
+        let latency = self.chance.draw(Span::ZERO, Span::from_millis(20));
+        self.at(self.now + latency, Event::Commit);
+    }
+
+    /// Some of what waits becomes durable, in order.
+    fn commit(&mut self) {
+        let Some(change) = self.changes.pop_front() else { return };
+        let delivery = change.settlement.delivery.as_ref().map(|delivery| delivery.endpoint);
+        let standing = change.settlement.standing.map(|(endpoint, _)| endpoint);
+        let endpoint = delivery.or(standing).expect("it is about an endpoint");
+        if let Some(site) = self.sites.get(&endpoint) {
+            self.durable.apply(change, site.most);
+        }
+    }
+
+    fn at(&mut self, at: Instant, event: Event) {
+        self.count += 1;
+        self.events.insert((at, self.count), event);
+    }
+
+    /// What must hold at every moment.
+    fn check(&self) {
+        assert_eq!(self.floor.len(), self.witness.open.len(), "nothing is lost");
+        assert_eq!(self.floor.in_flight() as usize, self.witness.in_flight.len());
+        for id in self.sites.keys() {
+            let view = self.floor.view(self.now, *id).expect("it was put");
+            assert_eq!(view.standing, self.witness.standing(*id), "each change was told");
+        }
+    }
+
+    /// Applications of all sites that are there.
+    pub(crate) fn endpoints(&self) -> Vec<EndpointId> {
+        self.sites.keys().copied().collect()
+    }
+
+    /// Deliveries that the store and the floor both know to be open.
+    pub(crate) fn open(&self) -> BTreeSet<(EndpointId, MessageId)> {
+        self.witness.open.keys().copied().collect()
+    }
+}
+
+fn site_is_there(sites: &BTreeMap<EndpointId, Site>, id: EndpointId) -> bool {
+    sites.contains_key(&id)
+}
