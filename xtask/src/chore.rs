@@ -5,7 +5,7 @@ use std::error::Error;
 use clap::{Parser, Subcommand};
 
 use crate::format::Format;
-use crate::{bench, contracts, features, tidy, vectors};
+use crate::{bench, contracts, crash, features, tidy, vectors};
 
 /// The command line of the chores.
 #[derive(Debug, Parser)]
@@ -27,8 +27,10 @@ enum Name {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// What the engine costs, or the library beside its peers: nanoseconds, allocations and bytes.
+    /// What things cost: the engine, the library beside its peers, the dispatcher under load.
     Bench(bench::Bench),
+    /// Kills the dispatcher under load, and counts what was lost. Exit 1 when anything was.
+    Crash(crash::Crash),
     /// What every integration promises, over real sockets. Exit 1 on a failed or an empty cell.
     Contracts {
         #[arg(long, value_enum, default_value_t)]
@@ -48,6 +50,7 @@ impl Chore {
             Name::Tidy { format } => tidy::run(format),
             Name::Vectors { format } => vectors::run(format),
             Name::Bench(bench) => bench::run(&bench),
+            Name::Crash(crash) => crash::run(&crash),
             Name::Contracts { format, write } => contracts::run(format, write),
             Name::Features => features::run(),
         }

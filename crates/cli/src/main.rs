@@ -20,6 +20,7 @@ fn main() -> ExitCode {
             Ok(page) => stdout::write(&page),
             Err(error) => error.exit(),
         },
+        Command::Demo(flags) => cmd::demo(&flags),
         Command::Serve(flags) => cmd::serve(&flags),
         Command::Store(flags) => cmd::store(&flags),
     }

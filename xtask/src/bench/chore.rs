@@ -4,8 +4,12 @@ use std::error::Error;
 
 use clap::{Args, ValueEnum};
 
-use super::{core, peers};
+use super::{core, dispatch, neighbours, peers};
 use crate::format::Format;
+use crate::rig::run_optimised;
+
+/// Seconds of a run of `neighbours`: as long as a hung endpoint holds an attempt.
+const SECONDS: u64 = 30;
 
 /// What to measure, and how to show it.
 #[derive(Debug, Args)]
@@ -14,12 +18,15 @@ pub(crate) struct Bench {
     what: What,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Fewer operations, only to see that it runs (peers).
+    /// Fewer operations, only to see that it runs (peers, dispatch).
     #[arg(long)]
     quick: bool,
     /// Show what peers do on an input beside what we do, instead of what it costs (peers).
     #[arg(long)]
     facts: bool,
+    /// Seconds of each of the three runs (neighbours) [default: 30]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -28,16 +35,33 @@ enum What {
     Core,
     /// The library beside its peers, in one run.
     Peers,
+    /// The dispatcher under load.
+    Dispatch,
+    /// What one hung or dripping endpoint costs the others.
+    Neighbours,
 }
 
-/// Measures and shows; false when nothing was measured.
+/// Measures and shows; false when nothing was measured, or it found something wrong.
 pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
+    use What::{Core, Dispatch, Neighbours, Peers};
+    refuse("--quick", bench.quick && !matches!(bench.what, Peers | Dispatch), "peers, dispatch")?;
+    refuse("--facts", bench.facts && bench.what != Peers, "peers")?;
+    refuse("--seconds", bench.seconds.is_some() && bench.what != Neighbours, "neighbours")?;
     match bench.what {
-        What::Core if bench.quick || bench.facts => {
-            Err("--quick and --facts belong to `bench peers`".into())
-        }
-        What::Core => core::run(bench.format),
-        What::Peers if bench.facts => peers::facts(),
-        What::Peers => peers::run(bench.format, bench.quick),
+        Core => core::run(bench.format),
+        Peers if bench.facts => peers::facts(),
+        Peers => peers::run(bench.format, bench.quick),
+        Dispatch | Neighbours => run_optimised().unwrap_or_else(|| dispatcher(bench)),
     }
+}
+
+fn dispatcher(bench: &Bench) -> Result<bool, Box<dyn Error>> {
+    match bench.seconds {
+        _ if bench.what == What::Dispatch => dispatch::run(bench.format, bench.quick),
+        seconds => neighbours::run(bench.format, seconds.unwrap_or(SECONDS)),
+    }
+}
+
+fn refuse(flag: &str, misplaced: bool, owners: &str) -> Result<(), String> {
+    if misplaced { Err(format!("{flag} belongs to: {owners}")) } else { Ok(()) }
 }

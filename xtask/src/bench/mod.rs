@@ -1,7 +1,13 @@
-//! What things cost, measured on this machine: `cargo xtask bench core` and `cargo xtask bench peers`.
+//! What things cost, measured on this machine: the engine, the library beside its peers, the
+//! dispatcher under load, and what one bad endpoint costs the others.
 
 mod chore;
 mod core;
+mod dispatch;
+mod load;
+mod log;
+mod neighbours;
 mod peers;
+mod stage;
 
 pub(crate) use chore::{Bench, run};

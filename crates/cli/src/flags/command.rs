@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use super::{ServeFlags, StoreFlags, StormFlags};
+use super::{DemoFlags, ServeFlags, StoreFlags, StormFlags};
 
 const STORM_EXAMPLES: &str = "\
 Examples:
@@ -27,6 +27,7 @@ Examples:
 
 const EXAMPLES: &str = "\
 Examples:
+  stagger demo                                  see an outage, with and without a stampede
   stagger storm                                 what retries do to a server that comes back
   stagger serve                                 deliver webhooks";
 
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     /// Play an outage in virtual time and compare how retry laws load the server
     #[command(after_help = STORM_EXAMPLES)]
     Storm(StormFlags),
+    /// Play an outage for real: the dispatcher, a receiver that fails, and what arrives there
+    Demo(DemoFlags),
     /// Accept messages and deliver them as webhooks: durable, retried, never lost
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeFlags),

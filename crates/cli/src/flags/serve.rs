@@ -107,7 +107,8 @@ impl ServeFlags {
             ("log", &self.log),
             ("otlp", &self.otlp),
         ];
-        let switched = [("store", "memory", self.memory), ("allow_private", "true", self.allow_private)];
+        let switched =
+            [("store", "memory", self.memory), ("allow_private", "true", self.allow_private)];
         let valued = valued.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
         let switched = switched.into_iter().filter(|(.., on)| *on).map(|(key, to, _)| (key, to));
         valued.chain(switched).collect()

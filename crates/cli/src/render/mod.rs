@@ -12,5 +12,6 @@ mod table;
 pub(crate) use csv::csv;
 pub(crate) use json::json;
 pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};
+pub(crate) use sparkline::{merged, sparkline};
 pub(crate) use storm::Storm;
 pub(crate) use table::table;

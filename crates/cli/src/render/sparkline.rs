@@ -3,7 +3,7 @@
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Bars for `values` against the height `full`; what is above nothing gets at least the lowest bar.
-pub(super) fn sparkline(values: &[f64], full: f64) -> String {
+pub(crate) fn sparkline(values: &[f64], full: f64) -> String {
     let bars = values.iter().map(|&value| BARS[height(value, full)]);
     bars.collect::<String>().trim_end().to_owned()
 }
@@ -18,7 +18,7 @@ fn height(value: f64, full: f64) -> usize {
 }
 
 /// Buckets merged to at most `width` bars, each the fullest of `per_bar` buckets.
-pub(super) fn merged(buckets: &[f64], per_bar: usize) -> Vec<f64> {
+pub(crate) fn merged(buckets: &[f64], per_bar: usize) -> Vec<f64> {
     buckets.chunks(per_bar.max(1)).map(|part| part.iter().copied().fold(0.0, f64::max)).collect()
 }
 

@@ -1,0 +1,160 @@
+//! What the receiver and the load saw: when each message was accepted, and when it arrived where.
+
+use std::error::Error;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::rig::{Arrival, Marker, Reaction, Witness};
+
+/// How often a count is looked at while waiting for it.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A log of one run, for a number of endpoints.
+#[derive(Debug)]
+pub(crate) struct Log {
+    /// What each endpoint does with what it gets.
+    reactions: Vec<Reaction>,
+    pages: Mutex<Pages>,
+}
+
+#[derive(Debug)]
+struct Pages {
+    /// By marker: when its 202 was read.
+    accepted: Vec<Option<Instant>>,
+    /// By endpoint, then by marker.
+    arrivals: Vec<Vec<Seen>>,
+    /// By endpoint: how many messages it has answered with a 2xx.
+    delivered: Vec<usize>,
+    /// Arrivals of what had been answered with a 2xx already.
+    duplicates: usize,
+    last: Option<Instant>,
+}
+
+/// What an endpoint knows of a message.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    first: Option<Instant>,
+    answered: bool,
+}
+
+impl Log {
+    /// A log for endpoints with these reactions.
+    pub(crate) fn new(reactions: Vec<Reaction>) -> Self {
+        let none = || reactions.iter().map(|_| Vec::new()).collect();
+        let pages = Pages {
+            accepted: Vec::new(),
+            arrivals: none(),
+            delivered: vec![0; reactions.len()],
+            duplicates: 0,
+            last: None,
+        };
+        Self { pages: Mutex::new(pages), reactions }
+    }
+
+    /// Notes that the 202 of a message was read now.
+    pub(crate) fn accepted(&self, Marker(marker): Marker) {
+        *slot(&mut self.pages().accepted, marker) = Some(Instant::now());
+    }
+
+    pub(crate) fn duplicates(&self) -> usize {
+        self.pages().duplicates
+    }
+
+    /// When something last arrived.
+    pub(crate) fn last(&self) -> Option<Instant> {
+        self.pages().last
+    }
+
+    /// Waits until each of the first `endpoints` has answered `messages` with a 2xx.
+    pub(crate) async fn delivered(
+        &self,
+        endpoints: usize,
+        messages: usize,
+        limit: Duration,
+    ) -> Result<(), Box<dyn Error>> {
+        let until = Instant::now() + limit;
+        loop {
+            let least = self.pages().delivered[..endpoints].iter().min().copied();
+            if least.is_none_or(|least| least >= messages) {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                return Err(format!("{least:?} of {messages} delivered after {limit:?}").into());
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// From accepted to first arrival, at the first `endpoints`, sorted; nothing where the request
+    /// arrived before its 202 was read.
+    pub(crate) fn latencies(&self, endpoints: usize) -> Vec<Duration> {
+        let pages = self.pages();
+        let mut found: Vec<Duration> = pages.arrivals[..endpoints]
+            .iter()
+            .flat_map(|seen| seen.iter().zip(&pages.accepted))
+            .filter_map(|(seen, accepted)| Some((seen.first?, (*accepted)?)))
+            .map(|(arrived, accepted)| arrived.saturating_duration_since(accepted))
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Witness for Log {
+    fn arrived(&self, arrival: &Arrival<'_>) -> Reaction {
+        let now = Instant::now();
+        let mut pages = self.pages();
+        pages.last = Some(now);
+        let reaction = self.reactions.get(arrival.endpoint).copied();
+        let (Some(Marker(marker)), Some(reaction)) = (Marker::of(arrival.body), reaction) else {
+            return Reaction::Answer(400);
+        };
+        let seen = slot(&mut pages.arrivals[arrival.endpoint], marker);
+        seen.first.get_or_insert(now);
+        let again = seen.answered;
+        pages.duplicates += usize::from(again);
+        reaction
+    }
+
+    fn answered(&self, arrival: &Arrival<'_>, status: u16) {
+        let Some(Marker(marker)) = Marker::of(arrival.body) else { return };
+        let mut pages = self.pages();
+        let seen = slot(&mut pages.arrivals[arrival.endpoint], marker);
+        let first = (200..300).contains(&status) && !seen.answered;
+        seen.answered |= first;
+        pages.delivered[arrival.endpoint] += usize::from(first);
+    }
+}
+
+/// The place of a marker, made if need be.
+fn slot<T: Clone + Default>(list: &mut Vec<T>, at: usize) -> &mut T {
+    if list.len() <= at {
+        list.resize(at + 1, T::default());
+    }
+    &mut list[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_again_after_a_success_is_a_duplicate_and_a_retry_is_none() {
+        let log = Log::new(vec![Reaction::Answer(200)]);
+        let body = Marker(3).payload(64);
+        let arrival = Arrival { endpoint: 0, id: "msg_1", attempt: 1, body: body.as_bytes() };
+        log.accepted(Marker(3));
+        for (status, duplicates) in [(503, 0), (200, 0), (200, 1)] {
+            log.arrived(&arrival);
+            log.answered(&arrival, status);
+            assert_eq!(log.duplicates(), duplicates);
+        }
+        assert_eq!((log.latencies(1).len(), log.pages().delivered[0]), (1, 1));
+    }
+}

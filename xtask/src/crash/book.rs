@@ -1,0 +1,159 @@
+//! What was promised, and what became of it.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::cast::Role;
+use super::report::Report;
+use crate::rig::{Arrival, Marker, Reaction, Witness};
+
+/// The book of one run; its own account, apart from what the dispatcher says.
+#[derive(Debug)]
+pub(super) struct Book {
+    seed: u64,
+    pages: Mutex<Pages>,
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    posts: Vec<Post>,
+    duplicates: usize,
+}
+
+/// One message that was posted, however often.
+#[derive(Clone, Debug, Default)]
+struct Post {
+    /// Every name that it was accepted or delivered under: one, if all is well.
+    ids: Vec<Box<str>>,
+    /// Whether its 202 was read.
+    accepted: bool,
+    /// By endpoint: whether it was answered with a 2xx.
+    answered: [bool; Role::ALL.len()],
+}
+
+impl Book {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { seed, pages: Mutex::default() }
+    }
+
+    /// Notes that a 202 was read, with this id.
+    pub(super) fn accepted(&self, marker: Marker, id: &str) {
+        let mut pages = self.pages();
+        let post = pages.post(marker);
+        post.accepted = true;
+        post.named(id);
+    }
+
+    /// Deliveries that were promised and not yet answered with a 2xx.
+    pub(super) fn missing(&self) -> usize {
+        let pages = self.pages();
+        pages.promised().flat_map(|post| post.answered).filter(|answered| !answered).count()
+    }
+
+    /// The balance, with the dispatcher's own list of dead letters: (id, endpoint).
+    pub(super) fn balance(&self, rounds: u32, dead: &HashSet<(String, usize)>) -> Report {
+        let pages = self.pages();
+        let mut report = Report { rounds, duplicates: pages.duplicates, ..Report::default() };
+        for post in pages.promised() {
+            for (endpoint, answered) in post.answered.iter().enumerate() {
+                let died = |id: &str| dead.contains(&(id.to_owned(), endpoint));
+                report.accepted += 1;
+                if *answered {
+                    report.delivered += 1;
+                } else if post.ids.iter().any(|id| died(id)) {
+                    report.dead += 1;
+                } else {
+                    report.lost += 1;
+                }
+            }
+        }
+        let extra = |post: &Post| post.ids.len().saturating_sub(1);
+        report.duplicates_with_new_id = pages.posts.iter().map(extra).sum();
+        report
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pages {
+    fn post(&mut self, Marker(marker): Marker) -> &mut Post {
+        if self.posts.len() <= marker {
+            self.posts.resize(marker + 1, Post::default());
+        }
+        &mut self.posts[marker]
+    }
+
+    fn promised(&self) -> impl Iterator<Item = &Post> {
+        self.posts.iter().filter(|post| post.accepted)
+    }
+}
+
+impl Post {
+    fn named(&mut self, id: &str) {
+        if !self.ids.iter().any(|known| **known == *id) {
+            self.ids.push(id.into());
+        }
+    }
+}
+
+impl Witness for Book {
+    fn arrived(&self, arrival: &Arrival<'_>) -> Reaction {
+        let (marker, role) = (Marker::of(arrival.body), Role::ALL.get(arrival.endpoint));
+        let (Some(marker), Some(role)) = (marker, role) else { return Reaction::Answer(400) };
+        let mut pages = self.pages();
+        let post = pages.post(marker);
+        post.named(arrival.id);
+        let again = post.answered[arrival.endpoint];
+        pages.duplicates += usize::from(again);
+        role.reaction(self.seed, marker, arrival.attempt)
+    }
+
+    fn answered(&self, arrival: &Arrival<'_>, status: u16) {
+        if let Some(marker) = Marker::of(arrival.body)
+            && (200..300).contains(&status)
+        {
+            self.pages().post(marker).answered[arrival.endpoint] = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Delivers a message to the endpoint that is always well, under this id.
+    fn deliver(book: &Book, marker: Marker, id: &str) {
+        let body = marker.payload(64);
+        let arrival = Arrival { endpoint: 0, id, attempt: 1, body: body.as_bytes() };
+        assert_eq!(book.arrived(&arrival), Reaction::Answer(200));
+        book.answered(&arrival, 200);
+    }
+
+    #[test]
+    fn what_was_promised_is_delivered_dead_or_lost() {
+        let book = Book::new(1);
+        book.accepted(Marker(0), "msg_0");
+        deliver(&book, Marker(0), "msg_0");
+        // Nobody read the 202 of this one: nothing was promised.
+        deliver(&book, Marker(1), "msg_1");
+        let report = book.balance(3, &HashSet::from([("msg_0".to_owned(), 3)]));
+        assert_eq!((report.accepted, report.delivered, report.dead), (5, 1, 1));
+        assert_eq!((report.lost, report.duplicates, book.missing()), (3, 0, 4));
+    }
+
+    #[test]
+    fn a_second_id_is_found_whether_it_was_answered_or_delivered() {
+        let book = Book::new(1);
+        book.accepted(Marker(0), "msg_0");
+        deliver(&book, Marker(0), "msg_0");
+        deliver(&book, Marker(0), "msg_9");
+        let report = book.balance(1, &HashSet::new());
+        assert_eq!((report.duplicates, report.duplicates_with_new_id), (1, 1));
+        let book = Book::new(1);
+        book.accepted(Marker(0), "msg_0");
+        book.accepted(Marker(0), "msg_9");
+        assert_eq!(book.balance(1, &HashSet::new()).duplicates_with_new_id, 1);
+    }
+}

@@ -1,0 +1,109 @@
+//! What the chores ask of the API: applications, endpoints, messages, lists.
+
+use std::error::Error;
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use super::connection::{Connection, Request};
+use super::marker::Marker;
+use super::process::ADMIN_KEY;
+
+/// Items of a page: as many as the API gives.
+const PAGE: usize = 100;
+
+/// The API at one address, for one application.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    connection: Connection,
+    application: String,
+}
+
+impl Driver {
+    /// Makes an application.
+    pub(crate) async fn new(addr: SocketAddr) -> Result<Self, Box<dyn Error>> {
+        let mut driver = Self::resume(addr, String::new()).await?;
+        let made = driver.call("POST", "/v1/applications", &json!({ "name": "load" })).await?;
+        made["id"].as_str().unwrap_or_default().clone_into(&mut driver.application);
+        Ok(driver)
+    }
+
+    /// Goes on with an application at a new address.
+    pub(crate) async fn resume(
+        addr: SocketAddr,
+        application: String,
+    ) -> Result<Self, Box<dyn Error>> {
+        Ok(Self { connection: Connection::open(addr).await?, application })
+    }
+
+    pub(crate) fn application(&self) -> &str {
+        &self.application
+    }
+
+    /// Makes an endpoint with these settings; answers its id.
+    pub(crate) async fn endpoint(&mut self, settings: &Value) -> Result<String, Box<dyn Error>> {
+        let path = format!("/v1/applications/{}/endpoints", self.application);
+        let made = self.call("POST", &path, settings).await?;
+        Ok(made["id"].as_str().ok_or("an endpoint without an id")?.to_owned())
+    }
+
+    /// All deliveries in this state, as (message, endpoint).
+    pub(crate) async fn deliveries(
+        &mut self,
+        state: &str,
+    ) -> Result<Vec<(String, String)>, Box<dyn Error>> {
+        let base =
+            format!("/v1/applications/{}/deliveries?limit={PAGE}&state={state}", self.application);
+        let (mut found, mut path) = (Vec::new(), base.clone());
+        loop {
+            let page = self.call("GET", &path, &Value::Null).await?;
+            let items = page["items"].as_array().ok_or("a page without items")?;
+            let text = |item: &Value, name: &str| item[name].as_str().map(str::to_owned);
+            found.extend(items.iter().filter_map(|i| text(i, "message").zip(text(i, "endpoint"))));
+            let Some(cursor) = page["next"].as_str() else { return Ok(found) };
+            path = format!("{base}&cursor={cursor}");
+        }
+    }
+
+    /// Whether deliveries are left that are not finished.
+    pub(crate) async fn is_open(&mut self) -> Result<bool, Box<dyn Error>> {
+        for state in ["pending", "waiting"] {
+            let path =
+                format!("/v1/applications/{}/deliveries?limit=1&state={state}", self.application);
+            let page = self.call("GET", &path, &Value::Null).await?;
+            if page["items"].as_array().is_none_or(|items| !items.is_empty()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn call(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Box<dyn Error>> {
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let request = Request::new(method, path, ADMIN_KEY, &[], &text);
+        let answer = self.connection.send(&request).await?;
+        if !(200..300).contains(&answer.status) {
+            let body = String::from_utf8_lossy(answer.body);
+            return Err(format!("{method} {path}: {} {body}", answer.status).into());
+        }
+        Ok(serde_json::from_slice(answer.body)?)
+    }
+}
+
+/// The post of one message to an application, under a key of its own if it has one.
+pub(crate) fn message(
+    application: &str,
+    marker: Marker,
+    size: usize,
+    key: Option<&str>,
+) -> Request {
+    let path = format!("/v1/applications/{application}/messages");
+    let body = format!(r#"{{"event_type":"load.test","payload":{}}}"#, marker.payload(size));
+    let headers: Vec<(&str, &str)> = key.map(|key| ("idempotency-key", key)).into_iter().collect();
+    Request::new("POST", &path, ADMIN_KEY, &headers, &body)
+}

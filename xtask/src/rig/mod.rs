@@ -1,0 +1,20 @@
+//! What the chores need that watch the dispatcher from outside: the released binary, a connection to it,
+//! a fast receiver, a folder of its own. Lean, because they share the machine with what they measure.
+
+mod connection;
+mod driver;
+mod here;
+mod marker;
+mod process;
+mod receiver;
+mod scratch;
+mod spread;
+
+pub(crate) use connection::{Connection, Request};
+pub(crate) use driver::{Driver, message};
+pub(crate) use here::{run_here, run_optimised};
+pub(crate) use marker::Marker;
+pub(crate) use process::{Process, build};
+pub(crate) use receiver::{Arrival, Reaction, Receiver, Witness};
+pub(crate) use scratch::Scratch;
+pub(crate) use spread::{median, quantile};

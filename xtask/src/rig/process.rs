@@ -1,0 +1,143 @@
+//! The dispatcher as its users run it: the released binary, in a process of its own.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::format::note;
+use crate::workspace::{Workspace, cargo};
+
+/// The key that may do everything.
+pub(crate) const ADMIN_KEY: &str = "sk_chores_of_the_workspace";
+/// How long a start may take, recovery included.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How often the log is looked at for the address.
+const LOOK: Duration = Duration::from_millis(2);
+/// Ticks a second in `/proc`: `USER_HZ`, which is 100 on every Linux of today.
+const TICK_MS: u64 = 10;
+
+/// Builds the binary as it is released, and says where it is.
+pub(crate) fn build() -> Result<PathBuf, Box<dyn Error>> {
+    note("building the binary");
+    let status = cargo().args(["build", "--quiet", "--release", "-p", "stagger-cli"]).status()?;
+    if !status.success() {
+        return Err("the binary could not be built".into());
+    }
+    Ok(Workspace::load()?.target_directory.join("release/stagger"))
+}
+
+/// A running `stagger serve`; killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts it on the store in `data`; its log goes there too.
+    pub(crate) fn spawn(binary: &Path, data: &Path) -> Result<Self, Box<dyn Error>> {
+        let log = data.join("serve.log");
+        let child = Command::new(binary)
+            .args(["serve", "--listen", "127.0.0.1:0", "--allow-private"])
+            .args(["--admin-key", ADMIN_KEY, "--data"])
+            .arg(data)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log)?)
+            .spawn()
+            .map_err(|e| format!("{}: {e}", binary.display()))?;
+        Ok(Self { child, log })
+    }
+
+    /// Waits until it listens, and says where.
+    pub(crate) async fn address(&mut self) -> Result<SocketAddr, Box<dyn Error>> {
+        let until = Instant::now() + START_LIMIT;
+        loop {
+            let log = fs::read_to_string(&self.log)?;
+            if let Some(addr) = listening(&log) {
+                return Ok(addr);
+            }
+            if let Some(status) = self.child.try_wait()? {
+                return Err(format!("the server ended with {status}:\n{log}").into());
+            }
+            if Instant::now() > until {
+                return Err(format!("the server does not listen:\n{log}").into());
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) -> Result<(), Box<dyn Error>> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Processor time used so far, in milliseconds, to the tick of 10 ms.
+    pub(crate) fn cpu_ms(&self) -> Result<u64, Box<dyn Error>> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let ticks = ticks(&stat).ok_or("no processor time in /proc")?;
+        Ok(ticks * TICK_MS)
+    }
+
+    /// Memory in use now, and the most so far, in MiB.
+    pub(crate) fn rss_mib(&self) -> Result<(f64, f64), Box<dyn Error>> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let mib = |name: &str| kib(&status, name).map(|kib| kib / 1024.0);
+        mib("VmRSS:").zip(mib("VmHWM:")).ok_or_else(|| "no memory in /proc".into())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.kill();
+    }
+}
+
+/// The address in the first line of a log.
+fn listening(log: &str) -> Option<SocketAddr> {
+    let (first, _) = log.split_once('\n')?;
+    first.strip_prefix("listening on http://")?.trim().parse().ok()
+}
+
+/// User and system time of a line of `/proc/PID/stat`: fields 14 and 15, counted behind the name.
+fn ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(11).map(str::parse::<u64>);
+    Some(fields.next()?.ok()? + fields.next()?.ok()?)
+}
+
+fn kib(status: &str, name: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_bracket_does_not_shift_the_fields() {
+        let stat = "7 (a) b) S 1 1 1 0 -1 4194560 2112 0 12 0 35 17 0 0 20 0 8 0 5000 1 2";
+        assert_eq!(ticks(stat), Some(52));
+    }
+
+    #[test]
+    fn only_a_whole_first_line_is_an_address() {
+        assert_eq!(listening("listening on http://127.0.0.1:80"), None);
+        let addr = listening("listening on http://127.0.0.1:80\n{}\n").map(|addr| addr.port());
+        assert_eq!(addr, Some(80));
+    }
+
+    #[test]
+    fn memory_is_read_by_name() {
+        assert_eq!(kib("VmHWM:\t  300 kB\nVmRSS:\t  200 kB\n", "VmRSS:"), Some(200.0));
+    }
+}
