@@ -80,6 +80,19 @@ impl LocalLedger {
         }
     }
 
+    #[cold]
+    fn admit_slowly(&self, now: Instant) -> Admission {
+        let admission = match &self.breaker {
+            Some(breaker) => breaker.admit(now),
+            // As the plain ledger: a policy without a breaker does not ask.
+            None => Admission::Refused { until: now },
+        };
+        if matches!(admission, Admission::Refused { .. }) {
+            count(&self.breaker_refusals);
+        }
+        admission
+    }
+
     /// Where the breaker stands, if there is one.
     pub(super) fn state(&self, now: Instant) -> Option<StateKind> {
         self.breaker.as_ref().map(|breaker| breaker.state(now))
@@ -114,15 +127,10 @@ impl Ledger for &LocalLedger {
 
     #[inline]
     fn admit(&mut self, now: Instant) -> Admission {
-        let admission = match &self.breaker {
-            Some(breaker) => breaker.admit(now),
-            // As the plain ledger: a policy without a breaker does not ask.
-            None => Admission::Refused { until: now },
-        };
-        if matches!(admission, Admission::Refused { .. }) {
-            count(&self.breaker_refusals);
+        match self.breaker.as_ref().and_then(|breaker| breaker.admit_closed(now)) {
+            Some(ticket) => Admission::Admitted(ticket),
+            None => self.admit_slowly(now),
         }
-        admission
     }
 
     #[inline]
