@@ -1,12 +1,13 @@
 //! One destination's breaker, asked by many threads.
 
 use stagger_core::breaker::{
-    Admission, Breaker, BreakerPlan, Report, StateKind, Ticket, Transition, Trip, WindowKind,
+    Admission, Breaker, BreakerPlan, Counts, Report, StateKind, Ticket, Transition, Trip,
+    WindowKind,
 };
 use stagger_core::{Entropy, Instant, Span};
 
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
-use super::tally::Tally;
+use super::tally::{Tally, Turn};
 
 /// The engine's breaker behind a lock, and what it takes to leave the lock alone while it is closed.
 ///
@@ -149,6 +150,7 @@ impl LocalBreaker {
         let Some(counts) = self.tally.record(now, turn, failed) else {
             return Some(Obstacle::Turn);
         };
+        let counts = self.completed(counts, turn);
         let row = self.count_row(generation(gate), failed);
         if let Some(trip) = self.plan.broken_by(counts, row) {
             self.trip(now, generation(gate), trip, entropy);
@@ -156,11 +158,25 @@ impl LocalBreaker {
         None
     }
 
+    /// The counts with the successes that are in lanes, where those matter: they break no rule by
+    /// themselves, and where enough calls break none, more successes do not either.
+    #[inline]
+    fn completed(&self, counts: Counts, turn: Turn) -> Counts {
+        let enough = counts.calls >= self.plan.minimum_calls();
+        let unbroken = || self.plan.broken_by(counts, 0).is_none();
+        if counts.failures == 0 || (enough && unbroken()) {
+            return counts;
+        }
+        // OK because both are below 2^28.
+        Counts { calls: counts.calls + self.tally.in_lanes(turn), ..counts }
+    }
+
     #[cold]
     fn clear_away(&self, obstacle: Obstacle, now: Instant) {
         self.with_machine(now, |_| {
             if obstacle == Obstacle::Turn {
                 self.tally.turn_to(now);
+                self.tally.restart_lane();
             }
         });
     }

@@ -13,7 +13,7 @@ use super::word::{Throttle, TokenBucket};
 pub(super) enum LocalBudget {
     Unlimited,
     None,
-    Window(Window),
+    Window(Box<Window>),
     Tokens(TokenBucket),
     Throttle(Throttle),
     Interval(Box<Interval>),
@@ -26,7 +26,7 @@ impl LocalBudget {
         match plan {
             BudgetPlan::Unlimited => Self::Unlimited,
             BudgetPlan::None => Self::None,
-            BudgetPlan::Window(plan) => Self::Window(Window::new(plan)),
+            BudgetPlan::Window(plan) => Self::Window(Box::new(Window::new(plan))),
             BudgetPlan::Tokens(plan) => Self::Tokens(TokenBucket::new(plan)),
             BudgetPlan::Throttle(plan) => Self::Throttle(Throttle::new(plan)),
             BudgetPlan::Interval(plan) => Self::Interval(Box::new(Interval::new(plan))),
