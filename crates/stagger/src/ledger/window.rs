@@ -217,7 +217,10 @@ impl Window {
     }
 }
 
-/// Whether the slot of `then` is in the window whose newest slot is that of `turn`.
+/// Whether the slot of `then` is in the window whose newest slot is that of `turn`. Both are below
+/// [`TURNS`], so no division is needed.
+#[inline]
 fn is_within(turn: u64, then: u64) -> bool {
-    (turn + TURNS - then % TURNS) % TURNS < SLOTS as u64
+    let around = if then > turn { TURNS } else { 0 };
+    turn + around - then < SLOTS as u64
 }

@@ -188,9 +188,16 @@ where
         self.kept().launched.take()
     }
 
-    /// The attempt under way succeeded, and nobody asks what it took.
+    /// The attempt under way succeeded, and nobody asks what it took. Nobody has to hear of it where
+    /// nothing was started.
     #[inline]
     pub(super) fn succeed(&mut self, outcome: &Outcome) {
+        if !matches!(self.phase, Phase::Unstarted) {
+            self.tell_success(outcome);
+        }
+    }
+
+    fn tell_success(&mut self, outcome: &Outcome) {
         match self.phase {
             Phase::First(first) => {
                 self.phase = Phase::Unstarted;
