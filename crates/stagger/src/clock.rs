@@ -21,7 +21,8 @@ pub trait Clock {
     /// behind [`now`](Self::now) by at most 10 ms, and never runs ahead of it.
     ///
     /// A clean first try asks for no more, where only a budget or a breaker wants the time: they
-    /// count by slots of 100 ms or more. Default: [`now`](Self::now).
+    /// count by slots of 100 ms or more. Nor does a blocking call that has no deadline. Default:
+    /// [`now`](Self::now).
     fn recent(&self) -> Instant {
         self.now()
     }

@@ -177,6 +177,26 @@ fn a_breaker_counts_every_result_and_opens_on_the_one_that_is_too_many() {
 }
 
 #[test]
+fn a_breaker_counts_every_success_of_every_thread() {
+    // The last are more than have a lane of their own.
+    for threads in [2, 8, 12] {
+        let plan = BreakerPlan::builder().ratio(Ratio::from_percent(50)).minimum_calls(1);
+        let policy = Policy::builder().breaker(plan.build().expect("in bounds"));
+        let ledger = Arc::new(LocalLedger::new(&policy.build().expect("in bounds")));
+        together(threads, &ledger, move |_, ledger| {
+            report(ledger, second(0), 1_000, Report::Success);
+            report(ledger, second(1), 1_000, Report::Success);
+            0
+        });
+        // With the turn at second 2, those that the turn at second 1 overtook are in the sum too.
+        fail(&ledger, second(2), threads * 2_000 - 1);
+        assert_eq!(ledger.stats(second(2)).breaker, Some(StateKind::Closed), "one is missing");
+        fail(&ledger, second(2), 1);
+        assert_eq!(ledger.stats(second(2)).breaker, Some(StateKind::Open));
+    }
+}
+
+#[test]
 fn exactly_the_probes_are_admitted_however_many_ask() {
     for threads in THREADS {
         for probes in 1..=3 {
@@ -222,10 +242,14 @@ fn a_grant_that_is_free_is_no_refund() {
     assert_eq!(ledger.stats(second(0)).refunds, 0);
 }
 
-fn fail(mut ledger: &LocalLedger, now: Instant, times: usize) {
+fn fail(ledger: &LocalLedger, now: Instant, times: usize) {
+    report(ledger, now, times, Report::Failure);
+}
+
+fn report(mut ledger: &LocalLedger, now: Instant, times: usize, report: Report) {
     for _ in 0..times {
         if let Some(ticket) = ledger.admit(now).ticket() {
-            ledger.report(now, ticket, Report::Failure, &mut || 0);
+            ledger.report(now, ticket, report, &mut || 0);
         }
     }
 }

@@ -12,14 +12,14 @@ use crate::time::{Instant, Span};
 pub(super) struct HalfOpen {
     under_way: Vec<Probe>,
     good: u32,
-    serial: u32,
+    serial: u64,
     wanted: u32,
     lease: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    serial: u32,
+    serial: u64,
     lease_ends: Instant,
 }
 
@@ -36,7 +36,7 @@ impl HalfOpen {
     }
 
     /// The serial number of a new probe, or the instant at which the first lease ends.
-    pub(super) fn admit(&mut self, now: Instant) -> Result<u32, Instant> {
+    pub(super) fn admit(&mut self, now: Instant) -> Result<u64, Instant> {
         self.lapse(now);
         // OK because there are at most `wanted` probes, and that is a u32.
         #[expect(clippy::cast_possible_truncation, reason = "never more than `wanted`")]
@@ -55,7 +55,7 @@ impl HalfOpen {
     pub(super) fn settle(
         &mut self,
         now: Instant,
-        serial: Option<u32>,
+        serial: Option<u64>,
         call: Option<Call>,
     ) -> Option<Decision> {
         self.lapse(now);

@@ -35,7 +35,9 @@ impl Admission {
 pub struct Ticket {
     pub(super) generation: u64,
     pub(super) admitted_at: Instant,
-    pub(super) probe: Option<u32>,
+    /// Its serial number. As wide as the rest, or every copy of a ticket would store words that the
+    /// next read straddles, which costs more than all else in an admission.
+    pub(super) probe: Option<u64>,
 }
 
 impl Ticket {

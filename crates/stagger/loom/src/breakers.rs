@@ -6,6 +6,7 @@ use stagger_core::breaker::{BreakerPlan, BreakerPlanBuilder, Counts, Report, Sta
 use stagger_core::{Instant, Ratio, Span};
 
 use crate::breaker::LocalBreaker;
+use crate::sync::take_lane;
 use crate::tally::Tally;
 
 const PREEMPTIONS: usize = 3;
@@ -158,6 +159,79 @@ fn closing_and_reporting_at_once_starts_with_empty_counters() {
         closing.join().expect("no panic");
         assert!(admitted(&breaker, second(8)).is_some());
         assert_eq!(breaker.state(second(8)), StateKind::Closed);
+    });
+}
+
+#[test]
+fn a_success_in_a_lane_is_counted_once_on_either_side_of_a_turn() {
+    model(|| {
+        take_lane(0);
+        let breaker = Arc::new(breaker(plan().minimum_calls(4)));
+        let tickets = [0; 4].map(|_| admitted(&breaker, second(0)).expect("closed"));
+        report(&breaker, second(0), tickets[0], Report::Success);
+        let other = Arc::clone(&breaker);
+        let turning = thread::spawn(move || {
+            take_lane(1);
+            report(&other, second(1), tickets[1], Report::Success);
+        });
+        report(&breaker, second(0), tickets[2], Report::Failure);
+        turning.join().expect("no panic");
+        assert_eq!(breaker.state(second(1)), StateKind::Closed);
+        // Half of four: were one of them lost or counted twice, it would stay closed.
+        report(&breaker, second(1), tickets[3], Report::Failure);
+        assert_eq!(breaker.state(second(1)), StateKind::Open);
+    });
+}
+
+#[test]
+fn a_failure_and_a_success_of_one_instant_are_judged_by_the_next_result_at_the_latest() {
+    model(|| {
+        let breaker = Arc::new(breaker(plan()));
+        let tickets = [0; 3].map(|_| admitted(&breaker, second(0)).expect("closed"));
+        let other = Arc::clone(&breaker);
+        let succeeding = thread::spawn(move || {
+            take_lane(0);
+            report(&other, second(0), tickets[0], Report::Success);
+        });
+        report(&breaker, second(0), tickets[1], Report::Failure);
+        succeeding.join().expect("no panic");
+        report(&breaker, second(0), tickets[2], Report::Failure);
+        assert_eq!(breaker.state(second(0)), StateKind::Open);
+    });
+}
+
+#[test]
+fn a_success_in_a_lane_from_before_it_opened_counts_for_nothing_after_it_closed() {
+    model(|| {
+        let (breaker, stale) = opened(plan());
+        let breaker = Arc::new(breaker);
+        let probe = admitted(&breaker, second(5)).expect("half-open");
+        let other = Arc::clone(&breaker);
+        let late = thread::spawn(move || {
+            take_lane(0);
+            report(&other, second(5), stale, Report::Success);
+        });
+        report(&breaker, second(5), probe, Report::Success);
+        let fresh = admitted(&breaker, second(5)).expect("closed");
+        report(&breaker, second(5), fresh, Report::Failure);
+        late.join().expect("no panic");
+        assert_eq!(breaker.state(second(5)), StateKind::Closed, "one failure is below two calls");
+    });
+}
+
+#[test]
+fn a_success_in_a_lane_is_forgotten_with_the_rest_when_it_closes_again() {
+    model(|| {
+        take_lane(0);
+        let breaker = breaker(plan());
+        let tickets = [0; 2].map(|_| admitted(&breaker, second(0)).expect("closed"));
+        report(&breaker, second(0), tickets[0], Report::Success);
+        report(&breaker, second(0), tickets[1], Report::Failure);
+        let probe = admitted(&breaker, second(5)).expect("half-open");
+        report(&breaker, second(5), probe, Report::Success);
+        let fresh = admitted(&breaker, second(5)).expect("closed");
+        report(&breaker, second(5), fresh, Report::Failure);
+        assert_eq!(breaker.state(second(5)), StateKind::Closed, "one failure is below two calls");
     });
 }
 

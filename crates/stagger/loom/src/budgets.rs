@@ -6,6 +6,7 @@ use stagger_core::budget::{Charge, Floor, IntervalPlan, Settled, TokenPlan, Wind
 use stagger_core::{Instant, Ratio, Span};
 
 use crate::interval::Interval;
+use crate::sync::take_lane;
 use crate::window::Window;
 use crate::word::TokenBucket;
 
@@ -161,6 +162,60 @@ fn first_attempts_are_never_lost_to_a_turn() {
         second_one.join().expect("no panic");
         window.on_first(second(1));
         assert_eq!(window.level(second(1)).capacity, 2);
+    });
+}
+
+#[test]
+fn first_attempts_in_lanes_are_never_lost_to_a_turn() {
+    model(|| {
+        let window = counted(0);
+        let counting = [0, 1].map(|lane| {
+            let window = Arc::clone(&window);
+            thread::spawn(move || {
+                take_lane(lane);
+                window.on_first(second(1));
+            })
+        });
+        window.on_first(second(0));
+        counting.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        window.on_first(second(1));
+        assert_eq!(window.level(second(1)).capacity, 2);
+    });
+}
+
+#[test]
+fn a_retry_is_not_granted_on_first_attempts_in_a_lane_that_have_left() {
+    model_within(PREEMPTIONS_OF_A_TURN, || {
+        take_lane(0);
+        let window = counted(4);
+        let turner = Arc::clone(&window);
+        let turning = thread::spawn(move || {
+            take_lane(1);
+            turner.on_first(second(10));
+        });
+        let _early = window.ask(second(0));
+        turning.join().expect("no panic");
+        assert!(window.ask(second(10)).is_none());
+        let level = window.level(second(10));
+        assert_eq!((level.retries, level.capacity), (0, 0));
+    });
+}
+
+#[test]
+fn first_attempts_that_move_from_a_lane_to_their_slot_are_not_paid_out_twice() {
+    model_within(PREEMPTIONS_OF_A_TURN, || {
+        take_lane(0);
+        let window = counted(2);
+        let other = Arc::clone(&window);
+        // The next thread that has the lane.
+        let moving = thread::spawn(move || {
+            take_lane(0);
+            other.on_first(second(1));
+        });
+        let asked = [0; 2].map(|_| usize::from(window.ask(second(1)).is_some()));
+        moving.join().expect("no panic");
+        let late = usize::from(window.ask(second(1)).is_some());
+        assert_eq!(asked.iter().sum::<usize>() + late, 1);
     });
 }
 

@@ -6,6 +6,8 @@
 mod breaker;
 #[path = "../../src/ledger/interval.rs"]
 mod interval;
+#[path = "../../src/ledger/lanes.rs"]
+mod lanes;
 #[path = "../../src/ledger/tally.rs"]
 mod tally;
 #[path = "../../src/ledger/window.rs"]

@@ -2,11 +2,8 @@
 
 use std::error::Error as StdError;
 
-use stagger_core::classify::{TransportRules, classify_error};
+use stagger_core::classify::{TransportRules, classify_error, sources};
 use stagger_core::{Cause, Outcome, Remedy, Verdict};
-
-/// How many errors of a chain are looked at: a chain that is longer is a loop.
-const MAX_DEPTH: usize = 16;
 
 /// What the first telling error of hyper, h2 or the system in `error`'s chain means.
 ///
@@ -23,9 +20,8 @@ const MAX_DEPTH: usize = 16;
 /// ```
 #[must_use]
 pub fn classify_transport(error: &(dyn StdError + 'static)) -> Option<Outcome> {
-    let chain = std::iter::successors(Some(error), |&error| error.source()).take(MAX_DEPTH);
     let mut cut = false;
-    for error in chain {
+    for error in sources(error) {
         if let Some(h2) = error.downcast_ref::<h2::Error>() {
             if let Some(outcome) = of_h2(h2) {
                 return Some(outcome);
@@ -65,4 +61,19 @@ pub(crate) fn is_refused(error: &h2::Error) -> bool {
 
 fn transport(verdict: Verdict) -> Outcome {
     Outcome::new(verdict).with_cause(Cause::Transport)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn an_error_that_an_io_error_wraps_is_heard() {
+        let calm = h2::Error::from(h2::Reason::ENHANCE_YOUR_CALM);
+        let wrapped = io::Error::other(io::Error::other(calm));
+        let outcome = classify_transport(&wrapped);
+        assert_eq!(outcome.map(|outcome| outcome.verdict), Some(Verdict::Throttled));
+    }
 }

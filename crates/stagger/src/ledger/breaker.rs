@@ -1,12 +1,13 @@
 //! One destination's breaker, asked by many threads.
 
 use stagger_core::breaker::{
-    Admission, Breaker, BreakerPlan, Report, StateKind, Ticket, Transition, Trip, WindowKind,
+    Admission, Breaker, BreakerPlan, Counts, Report, StateKind, Ticket, Transition, Trip,
+    WindowKind,
 };
 use stagger_core::{Entropy, Instant, Span};
 
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
-use super::tally::Tally;
+use super::tally::{Tally, Turn};
 
 /// The engine's breaker behind a lock, and what it takes to leave the lock alone while it is closed.
 ///
@@ -45,14 +46,14 @@ mod kind {
     pub(super) const BITS: u64 = 3;
 }
 
-/// What a result is worth before the lock is taken.
-enum Hearing {
-    Count {
-        generation: u64,
-    },
-    Stale,
-    /// Time has moved the machine: look again when it knows.
+/// Why a result could not be counted without the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    /// The window has to move on.
+    Turn,
+    /// Time has moved the machine: count when it knows.
     Wake,
+    /// The machine counts itself.
     Machine,
 }
 
@@ -75,7 +76,14 @@ impl LocalBreaker {
         }
     }
 
+    /// The ticket of a call that is admitted because the breaker is closed: all that most calls ask.
     #[inline]
+    pub(super) fn admit_closed(&self, now: Instant) -> Option<Ticket> {
+        let gate = self.gate.load(Ordering::Acquire);
+        let closed = gate & kind::BITS == kind::CLOSED;
+        closed.then(|| Ticket::of_closed(generation(gate), now))
+    }
+
     pub(super) fn admit(&self, now: Instant) -> Admission {
         let gate = self.gate.load(Ordering::Acquire);
         if gate & kind::BITS == kind::CLOSED {
@@ -98,27 +106,11 @@ impl LocalBreaker {
         report: Report,
         entropy: &mut dyn Entropy,
     ) {
-        let call = self.plan.judge(report, now - ticket.admitted_at());
-        loop {
-            // In this order: a generation that is current after the turn was read, and a slot that
-            // is still that turn's, belong together.
-            let turn = self.tally.turn();
-            match self.hearing(now, ticket) {
-                Hearing::Count { generation } => {
-                    let Some(call) = call else { return };
-                    if let Some(counts) = self.tally.record(now, turn, call.failed) {
-                        let row = self.count_row(generation, call.failed);
-                        if let Some(trip) = self.plan.broken_by(counts, row) {
-                            self.trip(now, generation, trip, entropy);
-                        }
-                        return;
-                    }
-                    self.with_machine(now, |_| self.tally.turn_to(now));
-                }
-                Hearing::Stale => return,
-                Hearing::Wake => self.with_machine(now, |_| ()),
-                Hearing::Machine => return self.tell_machine(now, ticket, report, entropy),
+        while let Some(obstacle) = self.count(now, ticket, report, entropy) {
+            if obstacle == Obstacle::Machine {
+                return self.tell_machine(now, ticket, report, entropy);
             }
+            self.clear_away(obstacle, now);
         }
     }
 
@@ -131,20 +123,62 @@ impl LocalBreaker {
         self.opened.load(Ordering::Relaxed)
     }
 
+    /// Counts a result that counts for something, unless an obstacle is in the way.
     #[inline]
-    fn hearing(&self, now: Instant, ticket: Ticket) -> Hearing {
+    fn count(
+        &self,
+        now: Instant,
+        ticket: Ticket,
+        report: Report,
+        entropy: &mut dyn Entropy,
+    ) -> Option<Obstacle> {
+        // In this order: a generation that is current after the turn was read, and a slot that is
+        // still that turn's, belong together.
+        let turn = self.tally.turn();
         let gate = self.gate.load(Ordering::Acquire);
         let kind = gate & kind::BITS;
         if kind == kind::LOCKED {
-            return Hearing::Machine;
+            return Some(Obstacle::Machine);
         }
         if kind != kind::CLOSED && now.as_nanos() >= self.until.load(Ordering::Acquire) {
-            return Hearing::Wake;
+            return Some(Obstacle::Wake);
         }
         if kind == kind::OPEN || ticket.generation() != generation(gate) {
-            return Hearing::Stale;
+            return None;
         }
-        Hearing::Count { generation: generation(gate) }
+        let failed = self.plan.judge(report, now - ticket.admitted_at())?.failed;
+        let Some(counts) = self.tally.record(now, turn, failed) else {
+            return Some(Obstacle::Turn);
+        };
+        let counts = self.completed(counts, turn);
+        let row = self.count_row(generation(gate), failed);
+        if let Some(trip) = self.plan.broken_by(counts, row) {
+            self.trip(now, generation(gate), trip, entropy);
+        }
+        None
+    }
+
+    /// The counts with the successes that are in lanes, where those matter: they break no rule by
+    /// themselves, and where enough calls break none, more successes do not either.
+    #[inline]
+    fn completed(&self, counts: Counts, turn: Turn) -> Counts {
+        let enough = counts.calls >= self.plan.minimum_calls();
+        let unbroken = || self.plan.broken_by(counts, 0).is_none();
+        if counts.failures == 0 || (enough && unbroken()) {
+            return counts;
+        }
+        // OK because both are below 2^28.
+        Counts { calls: counts.calls + self.tally.in_lanes(turn), ..counts }
+    }
+
+    #[cold]
+    fn clear_away(&self, obstacle: Obstacle, now: Instant) {
+        self.with_machine(now, |_| {
+            if obstacle == Obstacle::Turn {
+                self.tally.turn_to(now);
+                self.tally.restart_lane();
+            }
+        });
     }
 
     /// The end of the open time, if `gate` is still the gate and the end has not come.
@@ -176,6 +210,7 @@ impl LocalBreaker {
         });
     }
 
+    #[cold]
     fn tell_machine(
         &self,
         now: Instant,

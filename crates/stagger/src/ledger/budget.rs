@@ -13,7 +13,7 @@ use super::word::{Throttle, TokenBucket};
 pub(super) enum LocalBudget {
     Unlimited,
     None,
-    Window(Window),
+    Window(Box<Window>),
     Tokens(TokenBucket),
     Throttle(Throttle),
     Interval(Box<Interval>),
@@ -26,7 +26,7 @@ impl LocalBudget {
         match plan {
             BudgetPlan::Unlimited => Self::Unlimited,
             BudgetPlan::None => Self::None,
-            BudgetPlan::Window(plan) => Self::Window(Window::new(plan)),
+            BudgetPlan::Window(plan) => Self::Window(Box::new(Window::new(plan))),
             BudgetPlan::Tokens(plan) => Self::Tokens(TokenBucket::new(plan)),
             BudgetPlan::Throttle(plan) => Self::Throttle(Throttle::new(plan)),
             BudgetPlan::Interval(plan) => Self::Interval(Box::new(Interval::new(plan))),
@@ -38,7 +38,7 @@ impl LocalBudget {
     pub(super) fn on_first(&self, now: Instant) {
         match self {
             Self::Window(window) => window.on_first(now),
-            Self::Locked(budget) => lock(budget).on_first(now),
+            Self::Locked(budget) => on_first_locked(budget, now),
             _ => {}
         }
     }
@@ -72,7 +72,7 @@ impl LocalBudget {
         match self {
             Self::Tokens(bucket) => bucket.on_settled(settled),
             Self::Throttle(throttle) => throttle.on_settled(settled),
-            Self::Locked(budget) => lock(budget).on_settled(now, settled),
+            Self::Locked(budget) => on_settled_locked(budget, now, settled),
             _ => {}
         }
     }
@@ -88,6 +88,16 @@ impl LocalBudget {
             Self::Locked(budget) => lock(budget).level(now),
         }
     }
+}
+
+#[cold]
+fn on_first_locked(budget: &Mutex<Budget>, now: Instant) {
+    lock(budget).on_first(now);
+}
+
+#[cold]
+fn on_settled_locked(budget: &Mutex<Budget>, now: Instant, settled: Settled) {
+    lock(budget).on_settled(now, settled);
 }
 
 fn lock(budget: &Mutex<Budget>) -> MutexGuard<'_, Budget> {

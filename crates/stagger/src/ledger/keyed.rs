@@ -13,10 +13,10 @@ use super::local::LocalLedger;
 use super::shard::Shard;
 use super::stats::LedgerStats;
 
-/// Ledgers kept unless told otherwise: about 1 KB each, and more destinations than one process
+/// Ledgers kept unless told otherwise: about 2 KB each, and more destinations than one process
 /// talks to.
 const DEFAULT_BOUND: usize = 10_000;
-/// The most that may be asked for: about 1 GB.
+/// The most that may be asked for: about 2 GB.
 const MAX_BOUND: usize = 1_000_000;
 /// How long an unused ledger is kept by default: ten times the longest window, and ten times the
 /// default cap of an open time.

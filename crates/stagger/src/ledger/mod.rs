@@ -4,6 +4,8 @@ mod breaker;
 mod budget;
 mod interval;
 mod keyed;
+mod lane;
+mod lanes;
 mod local;
 mod shard;
 mod stats;

@@ -3,7 +3,8 @@
 use stagger_core::breaker::Counts;
 use stagger_core::{Instant, Span};
 
-use super::sync::{AtomicU64, Ordering};
+use super::lanes::Lanes;
+use super::sync::{AtomicU64, Ordering, lane};
 
 /// As the engine's window has them.
 const SLOTS: usize = 10;
@@ -11,9 +12,10 @@ const SLOTS: usize = 10;
 const CALL: u64 = 1 << 36;
 const FAILURE: u64 = 1 << 8;
 const TAG: u64 = FAILURE - 1;
-/// Calls that a slot holds: ten such slots fit into 28 bits. A slot with more (26 million calls)
-/// halves both its counts, so that the share of failures stays what it is.
-const FULL: u64 = (1 << 28) / SLOTS as u64 - 1;
+/// Calls that a slot holds: ten such slots fit into 28 bits, and all [`Lanes`] beside them. A slot
+/// with more (13 million calls) halves both its counts, so that the share of failures stays what it
+/// is.
+const FULL: u64 = (1 << 27) / SLOTS as u64 - 1;
 /// The tag of a slot that is not counted in.
 const SEALED: u64 = 0;
 
@@ -22,6 +24,9 @@ const SEALED: u64 = 0;
 /// A call is counted by one compare-exchange on the running slot, which fails once the slot is
 /// sealed: so no call is counted in a slot whose sum was already taken, nor in a later generation
 /// of the breaker. A caller would have to sleep through exactly 255 turns between two instructions.
+///
+/// A success of a thread that has a lane is counted there. One that a turn overtakes is in no sum
+/// before the next turn: a failure never is.
 #[derive(Debug)]
 pub(super) struct Tally {
     width: u64,
@@ -32,6 +37,8 @@ pub(super) struct Tally {
     /// The sum of the nine slots before, with the tag of the turn for which it holds.
     older: AtomicU64,
     slots: [AtomicU64; SLOTS],
+    /// Successes that are not in a slot yet.
+    lanes: Lanes,
     /// When the running slot began. Only touched by whoever turns.
     start: AtomicU64,
 }
@@ -47,6 +54,7 @@ impl Tally {
             end: AtomicU64::new(0),
             older: AtomicU64::new(0),
             slots: std::array::from_fn(|_| AtomicU64::new(SEALED)),
+            lanes: Lanes::new(),
             start: AtomicU64::new(0),
         };
         tally.clear();
@@ -59,8 +67,8 @@ impl Tally {
         Turn(self.turn.load(Ordering::Acquire))
     }
 
-    /// Counts a call and answers the sums of the window; `None` when the window has to move on, or
-    /// has moved on since `turn`.
+    /// Counts a call and answers the sums of the window, less what is [in lanes](Self::in_lanes);
+    /// `None` when the window or the lane has to move on, or the window has since `turn`.
     #[inline]
     pub(super) fn record(&self, now: Instant, turn: Turn, failed: bool) -> Option<Counts> {
         if now.as_nanos() >= self.end.load(Ordering::Acquire) {
@@ -73,12 +81,35 @@ impl Tally {
             if word & TAG != turn.tag() || older & TAG != turn.tag() {
                 return None;
             }
-            let after = with_call(word, failed);
+            if let Some(lane) = lane().filter(|_| !failed) {
+                let counted = self.lanes.count(lane, turn.serial());
+                return counted.then(|| counts(older, word));
+            }
+            let after = with_calls(word, 1, u64::from(failed));
             let swap = slot.compare_exchange_weak(word, after, Ordering::AcqRel, Ordering::Relaxed);
             match swap {
                 Ok(_) => return Some(counts(older, after)),
                 Err(found) => word = found,
             }
+        }
+    }
+
+    /// The successes of the running turn that are in lanes. To be read after [`record`](Self::record).
+    pub(super) fn in_lanes(&self, turn: Turn) -> u32 {
+        // OK because all lanes together hold less than 2^27.
+        u32::try_from(self.lanes.sum(|serial| serial == turn.serial())).unwrap_or(u32::MAX)
+    }
+
+    /// Makes the running turn that of this thread's lane, if it has one, and moves what that had
+    /// counted into its slot, if that is still in the window. One caller at a time.
+    pub(super) fn restart_lane(&self) {
+        let Some(lane) = lane() else { return };
+        let turn = self.turn();
+        let (serial, count) = self.lanes.restart(lane, turn.serial());
+        if let Some(slot) = turn.place_of(serial).map(|place| &self.slots[place]) {
+            let _ = slot.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |word| {
+                Some(with_calls(word, count, 0))
+            });
         }
     }
 
@@ -104,13 +135,17 @@ impl Tally {
         for slot in &self.slots {
             slot.store(SEALED, Ordering::Release);
         }
-        self.open(self.turn().next(), 0);
+        // What is in lanes is then older than any window.
+        let turn = (0..SLOTS).fold(self.turn(), |turn, _| turn.next());
+        self.open(turn, 0);
     }
 
     /// Lets calls be counted in the slot of `turn`, which is empty and sealed.
     fn open(&self, turn: Turn, start: u64) {
-        // OK because no slot is above FULL, and ten of those stay within their 28 bits.
-        let older: u64 = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed) & !TAG).sum();
+        // OK because no slot is above FULL, and ten of those with all lanes stay within 28 bits.
+        let slots: u64 = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed) & !TAG).sum();
+        let in_lanes = self.lanes.sum(|serial| turn.place_of(serial).is_some());
+        let older = slots + in_lanes * CALL;
         self.slot(turn).store(turn.tag(), Ordering::Release);
         self.older.store(older | turn.tag(), Ordering::Release);
         self.turn.store(turn.0, Ordering::Release);
@@ -124,39 +159,57 @@ impl Tally {
     }
 }
 
-/// One step of the window: the place of its slot in the lower half, its tag above. Both are counted
-/// on rather than derived, so that counting a call divides by nothing.
+/// One step of the window: its serial number in the upper half, below it its tag, and in the lowest
+/// byte the place of its slot. All are counted on rather than derived, so that counting a call
+/// divides by nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn(u64);
 
 impl Turn {
-    const PLACE: u64 = (1 << 32) - 1;
-
     /// Neither a place beyond the slots nor the tag [`SEALED`].
     const fn next(self) -> Self {
-        let place = (self.0 & Self::PLACE) + 1;
+        let serial = (self.serial() + 1) & Self::SERIALS;
         let tag = self.tag() % TAG + 1;
-        Self((tag << 32) | if place < SLOTS as u64 { place } else { 0 })
+        let place = (self.place() as u64 + 1) % SLOTS as u64;
+        Self((serial << 32) | (tag << 8) | place)
+    }
+
+    /// Serial numbers wrap after 49 days of the shortest slots. A thread that has counted nothing for
+    /// just so long is then counted once more, for one window.
+    const SERIALS: u64 = (1 << 32) - 1;
+
+    #[inline]
+    const fn serial(self) -> u64 {
+        self.0 >> 32
     }
 
     #[inline]
     const fn tag(self) -> u64 {
-        self.0 >> 32
+        (self.0 >> 8) & TAG
     }
 
     #[inline]
     const fn place(self) -> usize {
         // OK because a place is below the number of slots.
-        (self.0 & Self::PLACE) as usize
+        (self.0 & TAG) as usize
+    }
+
+    /// Where the slot of an earlier turn is, or of this one, if it is in the window.
+    fn place_of(self, serial: u64) -> Option<usize> {
+        let age = self.serial().wrapping_sub(serial) & Self::SERIALS;
+        let age = usize::try_from(age).ok().filter(|age| *age < SLOTS)?;
+        Some((self.place() + SLOTS - age) % SLOTS)
     }
 }
 
-fn with_call(word: u64, failed: bool) -> u64 {
-    let (mut calls, mut failures) = (word / CALL, word % CALL / FAILURE);
-    if calls >= FULL {
+/// A slot's word with so many more.
+#[inline]
+fn with_calls(word: u64, more: u64, failed: u64) -> u64 {
+    let (mut calls, mut failures) = (word / CALL + more, word % CALL / FAILURE + failed);
+    while calls > FULL {
         (calls, failures) = (calls / 2, failures / 2);
     }
-    (calls + 1) * CALL + (failures + u64::from(failed)) * FAILURE + (word & TAG)
+    calls * CALL + failures * FAILURE + (word & TAG)
 }
 
 fn counts(older: u64, newest: u64) -> Counts {
@@ -176,9 +229,9 @@ mod tests {
     #[test]
     fn a_full_slot_keeps_its_share_of_failures() {
         let word = FULL * CALL + FULL / 4 * FAILURE + 7;
-        let after = with_call(word, true);
+        let after = with_calls(word, 1, 1);
         let sums = counts(0, after);
-        assert_eq!((after & TAG, u64::from(sums.calls)), (7, FULL / 2 + 1));
-        assert_eq!(u64::from(sums.failures), FULL / 8 + 1);
+        assert_eq!((after & TAG, u64::from(sums.calls)), (7, FULL.div_ceil(2)));
+        assert_eq!(u64::from(sums.failures), (FULL / 4).div_ceil(2));
     }
 }

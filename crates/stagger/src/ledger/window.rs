@@ -3,7 +3,8 @@
 use stagger_core::Instant;
 use stagger_core::budget::{Level, Paid, WindowPlan};
 
-use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
+use super::lanes::Lanes;
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError, lane};
 
 const SLOTS: usize = WindowPlan::SLOTS;
 /// A slot's word: first attempts above, retries below. First attempts that no longer fit (4 * 10^9
@@ -17,7 +18,8 @@ const TURNS: u64 = FIRST / SLOTS as u64 * SLOTS as u64;
 /// A window that many threads count in and ask at once.
 ///
 /// Counting and asking take no lock. Once a slot, one caller turns the window while the others
-/// wait for a few dozen instructions.
+/// wait for a few dozen instructions. A thread that has a [lane](Lanes) counts its first attempts in
+/// there, and moves them once a slot.
 ///
 /// Grants never exceed what the plan allows over the counts at the moment of the grant. A grant
 /// replaces `grants`, which also holds the turn; the turner moves that turn *before* it takes first
@@ -34,6 +36,8 @@ pub(super) struct Window {
     /// the sum of the slots' retries: raised before a slot is, and lowered after.
     grants: AtomicU64,
     slots: [AtomicU64; SLOTS],
+    /// First attempts that are not in a slot yet.
+    lanes: Lanes,
     /// Held while the window turns or takes a retry back.
     turning: Mutex<()>,
 }
@@ -46,16 +50,37 @@ impl Window {
             turn: AtomicU64::new(0),
             grants: AtomicU64::new(0),
             slots: std::array::from_fn(|_| AtomicU64::new(0)),
+            lanes: Lanes::new(),
             turning: Mutex::new(()),
         }
     }
 
     /// A caller that was overtaken by a turn counts into a slot that is a little too old, or, a
-    /// whole window later, into a newer one: when it counts is when it happened.
+    /// whole window later, into a newer one if it has no lane: when it counts is when it happened.
     #[inline]
     pub(super) fn on_first(&self, now: Instant) {
         self.turn_to(now);
-        self.slot(self.turn.load(Ordering::Acquire)).fetch_add(FIRST, Ordering::Relaxed);
+        let turn = self.turn.load(Ordering::Acquire);
+        match lane() {
+            Some(lane) if self.lanes.count(lane, turn) => {}
+            Some(lane) => self.restart(lane),
+            None => {
+                self.slot(turn).fetch_add(FIRST, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Counts one in a lane that was at an older turn, or full: what it had counted goes into its
+    /// slot, if that is still in the window.
+    #[cold]
+    fn restart(&self, lane: usize) {
+        let _held = self.lock();
+        let turn = self.turn.load(Ordering::Relaxed);
+        let (then, count) = self.lanes.restart(lane, turn);
+        if is_within(turn, then) {
+            self.slot(then).fetch_add(count * FIRST, Ordering::AcqRel);
+        }
+        self.lanes.count(lane, turn);
     }
 
     pub(super) fn ask(&self, now: Instant) -> Option<Paid> {
@@ -69,7 +94,7 @@ impl Window {
                 continue;
             }
             let retries = grants & RETRIES;
-            let room = retries < RETRIES && self.plan.has_room(self.firsts(), retries);
+            let room = retries < RETRIES && self.plan.has_room(self.firsts(turn), retries);
             if self.settle(grants, room) {
                 return room.then(|| self.note(turn));
             }
@@ -108,7 +133,8 @@ impl Window {
             firsts += slot / FIRST;
             retries += slot & RETRIES;
         }
-        self.plan.level_of(firsts, retries)
+        let is_in = |then| (turn - then) % TURNS + steps < SLOTS as u64;
+        self.plan.level_of(firsts + self.lanes.sum(is_in), retries)
     }
 
     /// Whether the counts that were read are those that an answer may rest on; a grant is entered.
@@ -130,10 +156,11 @@ impl Window {
         Paid::new(1, turn as u32)
     }
 
-    /// The first attempts in the window. Acquire: whoever reads a slot that was cleared must also
-    /// see that the turn was moved before.
-    fn firsts(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.load(Ordering::Acquire) / FIRST).sum()
+    /// The first attempts in the window of this turn. Acquire: whoever reads a slot that was cleared
+    /// must also see that the turn was moved before.
+    fn firsts(&self, turn: u64) -> u64 {
+        let slots: u64 = self.slots.iter().map(|slot| slot.load(Ordering::Acquire) / FIRST).sum();
+        slots + self.lanes.sum(|then| is_within(turn, then))
     }
 
     #[inline]
@@ -177,6 +204,7 @@ impl Window {
         self.turn.store(turn, Ordering::Release);
     }
 
+    #[inline]
     fn slot(&self, turn: u64) -> &AtomicU64 {
         // OK because what is below the number of slots fits any usize.
         #[expect(clippy::cast_possible_truncation, reason = "below SLOTS")]
@@ -187,4 +215,12 @@ impl Window {
         // Nothing panics while it is held, and what it guards is whole at every step.
         self.turning.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the slot of `then` is in the window whose newest slot is that of `turn`. Both are below
+/// [`TURNS`], so no division is needed.
+#[inline]
+fn is_within(turn: u64, then: u64) -> bool {
+    let around = if then > turn { TURNS } else { 0 };
+    turn + around - then < SLOTS as u64
 }

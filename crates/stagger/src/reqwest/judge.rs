@@ -84,7 +84,6 @@ fn has_kind(error: &(dyn StdError + 'static), kind: io::ErrorKind) -> bool {
 
 /// Whether the resolver says `EAI_AGAIN`. The standard library keeps only its text.
 fn is_temporary(error: &::reqwest::Error) -> bool {
-    let chain = std::iter::successors(error.source(), |&error| error.source());
-    let mut texts = chain.map(ToString::to_string);
+    let mut texts = sources(error).skip(1).map(ToString::to_string);
     texts.any(|text| text.contains("Temporary failure") || text.contains("Try again"))
 }

@@ -22,8 +22,7 @@ where
     let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
     let mut live = Live::new(retrier, idempotent);
     let mut past = Past::new(report);
-    // Nobody can tell when a blocking attempt begins to take time, so the clock is read before it.
-    let mut next = live.start();
+    let mut next = live.begin_blocking(past.is_reported());
     loop {
         next = match next {
             Next::Call(_) if is_cancelled() => live.cancel(),

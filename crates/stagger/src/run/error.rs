@@ -59,7 +59,8 @@ impl<E> Error<E> {
         self.end.done.attempts
     }
 
-    /// Time from the start of the call to its end.
+    /// Time from the start of the call to its end. A blocking call without deadline starts at the
+    /// clock's [recent](crate::Clock::recent) time, so this may be up to 10 ms too long.
     #[must_use]
     pub fn elapsed(&self) -> Span {
         self.end.done.elapsed

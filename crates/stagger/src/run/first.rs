@@ -9,6 +9,7 @@ use stagger_core::budget::{Charge, Paid, Settled};
 use stagger_core::retry::{Act, Call, Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
+use super::need::Need;
 use crate::clock::Clock;
 
 /// What a session was started with: under a policy, or with whatever finds that policy again.
@@ -88,12 +89,12 @@ impl<'r> First<&'r Policy> {
     /// The attempt succeeded. Tells the ledger what the session would, which has nothing else to do
     /// then. An attempt that was ready at once ended when it started, as far as a window's slots can
     /// tell; so the clock is read again only for one that took time, or where a breaker judges how
-    /// much.
+    /// much. It is read as exactly as the policy needs it.
     #[inline]
     pub(super) fn succeed(
         self,
         ledger: &mut impl Ledger,
-        clock: &impl Clock,
+        (clock, need): (&impl Clock, Need),
         outcome: &Outcome,
         entropy: &mut dyn Entropy,
     ) {
@@ -101,7 +102,7 @@ impl<'r> First<&'r Policy> {
         if let Some(ticket) = self.ticket {
             let minds_time = self.policy.breaker().and_then(BreakerPlan::slow_calls).is_some();
             if minds_time || self.since == Since::Before {
-                now = clock.now();
+                now = if need == Need::Exact { clock.now() } else { now.max(clock.recent()) };
             }
             ledger.report(now, ticket, Report::of(outcome), entropy);
         }

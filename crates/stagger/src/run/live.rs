@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use stagger_core::breaker::Admission;
 use stagger_core::retry::{Act, Attempt, Call, Done, Launched, Ledger, Session, Wait};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
@@ -113,8 +114,19 @@ where
         }
     }
 
+    /// Begins a call that blocks its thread. Nobody can tell when its first attempt begins to take
+    /// time, so the clock is read before it: to the nanosecond only where somebody asks for that.
+    #[inline]
+    pub(super) fn begin_blocking(&mut self, timed: bool) -> Next {
+        let exact = timed || self.retrier.need() == Need::Exact;
+        let time = &self.retrier.time;
+        let now = if exact { time.now() } else { time.recent() };
+        self.start_at(now, Since::Before)
+    }
+
     /// Starts the session of a call whose first attempt takes time.
-    pub(super) fn start(&mut self) -> Next {
+    #[cold]
+    fn start(&mut self) -> Next {
         self.start_at(self.retrier.time.now(), Since::Before)
     }
 
@@ -126,12 +138,15 @@ where
                 self.phase = Phase::First(first);
                 Next::Call(Turn::first(policy))
             }
-            Err(refusal) => {
-                let (session, act) = refused(policy, refusal, call, now);
-                self.phase = Phase::kept(session, None);
-                self.next(now, act)
-            }
+            Err(refusal) => self.refuse(policy, refusal, call, now),
         }
+    }
+
+    #[cold]
+    fn refuse(&mut self, policy: &'r Policy, refusal: Admission, call: Call, now: Instant) -> Next {
+        let (session, act) = refused(policy, refusal, call, now);
+        self.phase = Phase::kept(session, None);
+        self.next(now, act)
     }
 
     /// Starts the session of a call that may have copies, the next after `hedge_delay` if that is
@@ -173,16 +188,25 @@ where
         self.kept().launched.take()
     }
 
-    /// The attempt under way succeeded, and nobody asks what it took.
+    /// The attempt under way succeeded, and nobody asks what it took. Nobody has to hear of it where
+    /// nothing was started.
+    #[inline]
     pub(super) fn succeed(&mut self, outcome: &Outcome) {
-        match std::mem::replace(&mut self.phase, Phase::Unstarted) {
+        if !matches!(self.phase, Phase::Unstarted) {
+            self.tell_success(outcome);
+        }
+    }
+
+    fn tell_success(&mut self, outcome: &Outcome) {
+        match self.phase {
             Phase::First(first) => {
+                self.phase = Phase::Unstarted;
                 let retrier = self.retrier;
                 let draw = &mut || retrier.draw(1).next_u64();
-                first.succeed(&mut retrier.ledger_handle(), &retrier.time, outcome, draw);
+                let (ledger, need) = (&mut retrier.ledger_handle(), retrier.need());
+                first.succeed(ledger, (&retrier.time, need), outcome, draw);
             }
-            Phase::Kept(kept) => {
-                self.phase = Phase::Kept(kept);
+            Phase::Kept(_) => {
                 self.settle(outcome);
             }
             Phase::Unstarted => {}
@@ -190,6 +214,7 @@ where
     }
 
     /// The attempt under way settled.
+    #[cold]
     pub(super) fn settle(&mut self, outcome: &Outcome) -> (Next, Mark) {
         match self.take_launched() {
             Some(launched) => self.settle_copy(launched, outcome),
@@ -229,6 +254,7 @@ where
     }
 
     /// The caller gave up; `made` says whether the attempt that it left was made.
+    #[cold]
     fn give_up(&mut self, made: bool) -> Next {
         let (retrier, now) = (self.retrier, self.retrier.time.now());
         let kept = self.kept();
@@ -295,6 +321,7 @@ impl<Z: Clock, L> Drop for Live<'_, Z, L>
 where
     for<'l> &'l L: Ledger,
 {
+    #[inline]
     fn drop(&mut self) {
         let under_way = match &self.phase {
             Phase::Unstarted => false,

@@ -1,7 +1,9 @@
 //! A call that owns its retrier, for futures that have a name and so cannot borrow from themselves.
 
+use std::sync::Arc;
+
 use stagger_core::retry::{Detached, Launched, Ledger};
-use stagger_core::{Instant, Outcome, Span};
+use stagger_core::{Instant, Outcome, Policy, Span};
 
 use super::Retrier;
 use super::first::First;
@@ -12,7 +14,7 @@ use crate::clock::{Clock, Sleep};
 ///
 /// Between two events it keeps the call without its policy, and puts them together for each event.
 pub(crate) struct Owned<Z, L> {
-    retrier: Retrier<Z, L>,
+    retrier: Arc<Retrier<Z, L>>,
     parked: Parked,
     idempotent: bool,
     /// What dropping does. Known from the start, so that no type that holds a call has to repeat what
@@ -36,20 +38,35 @@ struct ParkedKept {
     ended: bool,
 }
 
+impl ParkedKept {
+    #[cold]
+    fn phase(self, policy: &Policy) -> Phase<'_> {
+        let Self { session, policy: _, launched, ended } = self;
+        Phase::Kept(Box::new(Kept { session: session.attach(policy), launched, ended }))
+    }
+}
+
 /// Single of the retrier's two policies a call is under: the one with a single attempt?
 #[derive(Clone, Copy)]
 struct Single(bool);
+
+impl Single {
+    fn of(policy: &Policy, whole: &Policy) -> Self {
+        Self(!std::ptr::eq(policy, whole))
+    }
+}
 
 impl<Z: Clock, L> Owned<Z, L>
 where
     for<'l> &'l L: Ledger,
 {
-    pub(crate) const fn new(retrier: Retrier<Z, L>, idempotent: bool) -> Self {
+    pub(crate) const fn new(retrier: Arc<Retrier<Z, L>>, idempotent: bool) -> Self {
         let give_back = Parked::give_back::<Z, L>;
         Self { retrier, parked: Parked::Unstarted, idempotent, give_back }
     }
 
     /// Begins the call.
+    #[inline]
     pub(crate) fn begin(&mut self) -> Next {
         self.with(|live| live.begin(false))
     }
@@ -59,12 +76,16 @@ where
         self.with(|live| live.limit())
     }
 
-    /// The attempt under way succeeded.
+    /// The attempt under way succeeded. Nobody has to hear of a call that nothing has started.
+    #[inline]
     pub(crate) fn succeed(&mut self, outcome: &Outcome) {
-        self.with(|live| live.succeed(outcome));
+        if !matches!(self.parked, Parked::Unstarted) {
+            self.with(|live| live.succeed(outcome));
+        }
     }
 
     /// The attempt under way settled.
+    #[cold]
     pub(crate) fn settle(&mut self, outcome: &Outcome) -> (Next, Mark) {
         self.with(|live| live.settle(outcome))
     }
@@ -92,6 +113,7 @@ where
         self.retrier.time.sleep(span)
     }
 
+    #[inline]
     fn with<R>(&mut self, event: impl FnOnce(&mut Live<'_, Z, L>) -> R) -> R {
         let Self { retrier, parked, idempotent, give_back: _ } = self;
         let mut live = std::mem::take(parked).live(retrier, *idempotent);
@@ -102,31 +124,37 @@ where
 }
 
 impl<Z, L> Drop for Owned<Z, L> {
+    #[inline]
     fn drop(&mut self) {
-        (self.give_back)(std::mem::take(&mut self.parked), &self.retrier, self.idempotent);
+        if !matches!(self.parked, Parked::Unstarted) {
+            (self.give_back)(std::mem::take(&mut self.parked), &self.retrier, self.idempotent);
+        }
     }
 }
 
 impl Parked {
     /// Leaves nothing in `live` that would be given back when it is dropped.
+    #[inline]
     fn of<Z: Clock, L>(live: &mut Live<'_, Z, L>) -> Self
     where
         for<'l> &'l L: Ledger,
     {
-        let retrier = live.retrier;
-        let single = |policy| Single(!std::ptr::eq(policy, retrier.policy()));
+        let whole = live.retrier.policy();
         match std::mem::replace(&mut live.phase, Phase::Unstarted) {
             Phase::Unstarted => Self::Unstarted,
-            Phase::First(first) => Self::First(first.under(single(first.policy))),
-            Phase::Kept(kept) => {
-                let Kept { session, launched, ended } = *kept;
-                let policy = single(session.policy());
-                let session = session.detach();
-                Self::Kept(Box::new(ParkedKept { session, policy, launched, ended }))
-            }
+            Phase::First(first) => Self::First(first.under(Single::of(first.policy, whole))),
+            Phase::Kept(kept) => Self::kept(*kept, whole),
         }
     }
 
+    #[cold]
+    fn kept(kept: Kept<'_>, whole: &Policy) -> Self {
+        let Kept { session, launched, ended } = kept;
+        let policy = Single::of(session.policy(), whole);
+        Self::Kept(Box::new(ParkedKept { session: session.detach(), policy, launched, ended }))
+    }
+
+    #[inline]
     fn live<Z: Clock, L>(self, retrier: &Retrier<Z, L>, idempotent: bool) -> Live<'_, Z, L>
     where
         for<'l> &'l L: Ledger,
@@ -135,9 +163,8 @@ impl Parked {
             Self::Unstarted => Phase::Unstarted,
             Self::First(first) => Phase::First(first.under(retrier.policy_for(first.policy.0))),
             Self::Kept(kept) => {
-                let ParkedKept { session, policy, launched, ended } = *kept;
-                let session = session.attach(retrier.policy_for(policy.0));
-                Phase::Kept(Box::new(Kept { session, launched, ended }))
+                let policy = retrier.policy_for(kept.policy.0);
+                kept.phase(policy)
             }
         };
         Live { retrier, phase, idempotent }

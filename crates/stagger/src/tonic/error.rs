@@ -4,11 +4,12 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
+use stagger_core::classify::sources;
 use stagger_core::retry::Stop;
 use stagger_core::{Cause, Hint, Outcome, Verdict};
 use tonic::{Code, Status};
 
-use super::transport::{Failure, chain, code_of};
+use super::transport::{Failure, code_of};
 use crate::run::UNKNOWN;
 use crate::{Classify, Report};
 
@@ -148,7 +149,7 @@ impl Classify for CallError {
 /// The errors of a chain in one line, without those that repeat the one before.
 fn told(error: &(dyn StdError + 'static)) -> String {
     let mut said = error.to_string();
-    for inner in chain(error).skip(1) {
+    for inner in sources(error).skip(1) {
         let inner = inner.to_string();
         if !said.ends_with(&inner) {
             said.push_str(": ");

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use h2::Reason;
 use stagger_core::classify::{
-    Code, CodeSet, MAX_SOURCE_DEPTH, TransportRules, classify_error, classify_grpc,
+    Code, CodeSet, TransportRules, classify_error, classify_grpc, sources,
 };
 use stagger_core::{Cause, Outcome, Remedy, Verdict};
 use tonic::{ConnectError, Status, TimeoutExpired};
@@ -36,7 +36,7 @@ const UNKNOWN: Failure = Failure { code: Code::Unknown, outcome: crate::run::UNK
 impl Failure {
     /// By the first error of the chain that tells; `codes` are the ones that are retried.
     pub(super) fn of(error: &(dyn StdError + 'static), codes: Option<CodeSet>) -> Self {
-        let mut known = chain(error).filter_map(|error| Self::known(error, codes));
+        let mut known = sources(error).filter_map(|error| Self::known(error, codes));
         known.next().unwrap_or_else(|| Self::io(error, codes).unwrap_or(UNKNOWN))
     }
 
@@ -88,7 +88,7 @@ impl Failure {
 
     /// A connection that broke with the request on it: gRPC calls this UNAVAILABLE.
     fn io(error: &(dyn StdError + 'static), codes: Option<CodeSet>) -> Option<Self> {
-        let is_hyper = || chain(error).any(|error| error.is::<hyper::Error>());
+        let is_hyper = || sources(error).any(|error| error.is::<hyper::Error>());
         match classify_error(error, &TransportRules::default()) {
             Some(outcome) if outcome.verdict == Verdict::Transient => {
                 Some(Self::below(Code::Unavailable, codes))
@@ -117,13 +117,6 @@ fn reset(reason: Reason) -> Code {
         Reason::INADEQUATE_SECURITY => Code::PermissionDenied,
         _ => Code::Internal,
     }
-}
-
-/// An error and those behind it.
-pub(super) fn chain<'e>(
-    error: &'e (dyn StdError + 'static),
-) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| (*error).source()).take(MAX_SOURCE_DEPTH)
 }
 
 #[cfg(test)]
@@ -162,6 +155,13 @@ mod tests {
         assert_eq!(verdict(&broken), (Code::Unavailable, Verdict::Transient));
         let listed = CodeSet::EMPTY.with(Code::Aborted);
         assert_eq!(Failure::of(&broken, Some(listed)).outcome.verdict, Verdict::Permanent);
+    }
+
+    #[test]
+    fn an_error_that_an_io_error_wraps_is_heard() {
+        let calm = h2::Error::from(Reason::ENHANCE_YOUR_CALM);
+        let wrapped = io::Error::other(io::Error::other(calm));
+        assert_eq!(verdict(&wrapped), (Code::ResourceExhausted, Verdict::Throttled));
     }
 
     #[test]

@@ -31,7 +31,6 @@ pin_project! {
         // Dropped in this order: an attempt ends before its permits go back.
         #[pin]
         stage: Stage<S::Future, Z::Timer, K::Refresh>,
-        #[pin]
         limit: Limit<Z::Timer>,
         call: Owned<Z, L>,
         past: Past<'static, S::Response, S::Error>,
@@ -58,22 +57,20 @@ pin_project! {
         // An attempt waits for the service.
         Readying,
         Attempt { #[pin] future: F },
-        Wait { #[pin] timer: T },
+        // Timers are boxed, because they are larger than all else and few calls need one.
+        Wait { timer: Pin<Box<T>> },
         // All is decided; the caller is kept back for a while.
-        Pause { #[pin] timer: T, done: Done },
+        Pause { timer: Pin<Box<T>>, done: Done },
         Ended,
     }
 }
 
-pin_project! {
-    /// The time limit of the attempt under way.
-    #[project = LimitParts]
-    enum Limit<T> {
-        // The attempt has not yet turned out to take time.
-        Unasked,
-        None,
-        Timer { #[pin] timer: T },
-    }
+/// The time limit of the attempt under way.
+enum Limit<T> {
+    /// The attempt has not yet turned out to take time.
+    Unasked,
+    None,
+    Timer(Pin<Box<T>>),
 }
 
 type CallResult<S, K> = Result<
@@ -149,11 +146,11 @@ where
                             .map(|reply| parts.outgoing.poll_discard(reply, context).is_ready());
                         *parts.draining = done == Some(false);
                     }
-                    ready!(timer.poll(context));
+                    ready!(timer.as_mut().poll(context));
                     parts.call.wake()
                 }
                 StageParts::Pause { timer, done } => {
-                    ready!(timer.poll(context));
+                    ready!(timer.as_mut().poll(context));
                     let done = *done;
                     return parts.end(done);
                 }
@@ -186,12 +183,12 @@ where
                 Next::Wait(delay) => {
                     self.outgoing.reserve();
                     *self.draining = true;
-                    self.stage.set(Stage::Wait { timer: self.call.sleep(delay) });
+                    self.stage.set(Stage::Wait { timer: Box::pin(self.call.sleep(delay)) });
                     return None;
                 }
                 Next::Done(done) if done.pause.is_zero() => return Some(done),
                 Next::Done(done) => {
-                    let timer = self.call.sleep(done.pause);
+                    let timer = Box::pin(self.call.sleep(done.pause));
                     self.stage.set(Stage::Pause { timer, done });
                     return None;
                 }
@@ -292,21 +289,21 @@ where
 
     /// The attempt under way takes time: what is next when it took too much.
     fn poll_limit(&mut self, context: &mut Context<'_>) -> Poll<Next> {
-        if let LimitParts::Unasked = self.limit.as_mut().project() {
-            let limit = self.call.limit().map(|span| Limit::Timer { timer: self.call.sleep(span) });
-            self.limit.set(limit.unwrap_or(Limit::None));
+        if let Limit::Unasked = self.limit {
+            let limit = self.call.limit().map(|span| self.call.sleep(span));
+            *self.limit = limit.map_or(Limit::None, |timer| Limit::Timer(Box::pin(timer)));
         }
-        let LimitParts::Timer { timer } = self.limit.as_mut().project() else {
+        let Limit::Timer(timer) = self.limit else {
             return Poll::Pending;
         };
-        ready!(timer.poll(context));
+        ready!(timer.as_mut().poll(context));
         Poll::Ready(self.settle(None, &TIMED_OUT))
     }
 
     /// The attempt under way settled, without a result when its time ran out.
     fn settle(&mut self, result: Option<CallResult<S, K>>, outcome: &Outcome) -> Next {
         self.stage.set(Stage::Ended);
-        self.limit.set(Limit::Unasked);
+        *self.limit = Limit::Unasked;
         let mut outcome = *outcome;
         outcome.replayable &= self.outgoing.is_replayable();
         let (next, mark) = self.call.settle(&outcome);

@@ -1,5 +1,7 @@
 //! What wraps HTTP services.
 
+use std::sync::Arc;
+
 use ::http::Request;
 use http_body::Body;
 use stagger_core::Remedy;
@@ -55,7 +57,7 @@ pub struct HttpLayer<
     H = Unchanged,
     R = Unchanged,
 > {
-    retrier: Retrier<Z, L>,
+    retrier: Arc<Retrier<Z, L>>,
     judge: J,
     idempotent: D,
     settings: Settings,
@@ -82,7 +84,7 @@ impl<Z, L> StaggerLayer<Z, L> {
             key: None,
         };
         HttpLayer {
-            retrier,
+            retrier: Arc::new(retrier),
             judge: HttpReplies::default(),
             idempotent: ByMethod,
             settings,
@@ -145,8 +147,13 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
     }
 
     /// The policy, and the ledger to be shared or read.
-    pub const fn retrier(&self) -> &Retrier<Z, L> {
+    pub fn retrier(&self) -> &Retrier<Z, L> {
         &self.retrier
+    }
+
+    /// The same, to be held by a call.
+    pub(super) fn shared(&self) -> Arc<Retrier<Z, L>> {
+        Arc::clone(&self.retrier)
     }
 
     pub(super) fn judge(&self) -> J
@@ -195,7 +202,6 @@ impl<Z, L, E, D, H, R> HttpLayer<Z, L, HttpReplies<E>, D, H, R> {
 
 impl<S, Z, L, J, D, H, R> Layer<S> for HttpLayer<Z, L, J, D, H, R>
 where
-    Z: Clone,
     J: Clone,
     D: Clone,
     H: Clone,
@@ -209,11 +215,11 @@ where
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
-impl<Z: Clone, L, J: Clone, D: Clone, H: Clone, R: Clone> Clone for HttpLayer<Z, L, J, D, H, R> {
+impl<Z, L, J: Clone, D: Clone, H: Clone, R: Clone> Clone for HttpLayer<Z, L, J, D, H, R> {
     fn clone(&self) -> Self {
         let Self { retrier, judge, idempotent, settings, hook, refresh } = self;
         Self {
-            retrier: retrier.clone(),
+            retrier: Arc::clone(retrier),
             judge: judge.clone(),
             idempotent: idempotent.clone(),
             settings: *settings,

@@ -46,7 +46,7 @@ impl<S, Z, L, J, D, H, R> HttpService<S, Z, L, J, D, H, R> {
 
     /// The policy, and the ledger to be shared or read.
     #[must_use]
-    pub const fn retrier(&self) -> &Retrier<Z, L> {
+    pub fn retrier(&self) -> &Retrier<Z, L> {
         self.layer.retrier()
     }
 }
@@ -57,7 +57,7 @@ where
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     B: Body,
     C: Body + Unpin,
-    Z: Sleep + Clone,
+    Z: Sleep,
     for<'l> &'l L: Ledger,
     J: Judge<Response<C>, S::Error> + Clone,
     D: Idempotent<Request<B>>,
@@ -77,7 +77,7 @@ where
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let (outgoing, idempotent) = self.layer.outgoing(request);
-        let call = Owned::new(self.layer.retrier().clone(), idempotent);
+        let call = Owned::new(self.layer.shared(), idempotent);
         ResponseFuture::new(call, ready, outgoing, self.layer.judge())
     }
 }

@@ -1,5 +1,7 @@
 //! What wraps services.
 
+use std::sync::Arc;
+
 use stagger_core::Outcome;
 use tower_layer::Layer;
 
@@ -35,7 +37,7 @@ use crate::{LocalLedger, Retrier};
 #[derive(Debug)]
 #[must_use = "a layer does nothing until it wraps a service"]
 pub struct StaggerLayer<Z, L = LocalLedger, J = ByType, D = EveryRequest> {
-    retrier: Retrier<Z, L>,
+    retrier: Arc<Retrier<Z, L>>,
     judge: J,
     idempotent: D,
 }
@@ -43,8 +45,8 @@ pub struct StaggerLayer<Z, L = LocalLedger, J = ByType, D = EveryRequest> {
 impl<Z, L> StaggerLayer<Z, L> {
     /// Calls by `retrier`, whose policy, budget and breaker all services of the layer share. Keep one
     /// for each destination.
-    pub const fn new(retrier: Retrier<Z, L>) -> Self {
-        Self { retrier, judge: ByType, idempotent: EveryRequest }
+    pub fn new(retrier: Retrier<Z, L>) -> Self {
+        Self { retrier: Arc::new(retrier), judge: ByType, idempotent: EveryRequest }
     }
 }
 
@@ -93,7 +95,6 @@ impl<Z, L, J, D> StaggerLayer<Z, L, J, D> {
 
 impl<S, Z, L, J, D> Layer<S> for StaggerLayer<Z, L, J, D>
 where
-    Z: Clone,
     J: Clone,
     D: Clone,
 {
@@ -101,14 +102,14 @@ where
 
     fn layer(&self, inner: S) -> Self::Service {
         let Self { retrier, judge, idempotent } = self;
-        Stagger::new(inner, retrier.clone(), judge.clone(), idempotent.clone())
+        Stagger::new(inner, Arc::clone(retrier), judge.clone(), idempotent.clone())
     }
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
-impl<Z: Clone, L, J: Clone, D: Clone> Clone for StaggerLayer<Z, L, J, D> {
+impl<Z, L, J: Clone, D: Clone> Clone for StaggerLayer<Z, L, J, D> {
     fn clone(&self) -> Self {
         let Self { retrier, judge, idempotent } = self;
-        Self { retrier: retrier.clone(), judge: judge.clone(), idempotent: idempotent.clone() }
+        Self { retrier: Arc::clone(retrier), judge: judge.clone(), idempotent: idempotent.clone() }
     }
 }

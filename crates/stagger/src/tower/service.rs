@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::mem;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use stagger_core::retry::Ledger;
@@ -18,13 +19,19 @@ use crate::{Judge, LocalLedger, Retrier, Sleep};
 #[derive(Debug)]
 pub struct Stagger<S, Z, L = LocalLedger, J = ByType, D = EveryRequest> {
     inner: S,
-    retrier: Retrier<Z, L>,
+    /// Shared, because each call holds it: one count to raise and to lower.
+    retrier: Arc<Retrier<Z, L>>,
     judge: J,
     idempotent: D,
 }
 
 impl<S, Z, L, J, D> Stagger<S, Z, L, J, D> {
-    pub(super) const fn new(inner: S, retrier: Retrier<Z, L>, judge: J, idempotent: D) -> Self {
+    pub(super) const fn new(
+        inner: S,
+        retrier: Arc<Retrier<Z, L>>,
+        judge: J,
+        idempotent: D,
+    ) -> Self {
         Self { inner, retrier, judge, idempotent }
     }
 
@@ -49,7 +56,7 @@ impl<S, Z, L, J, D> Stagger<S, Z, L, J, D> {
 
     /// The policy, and the ledger to be shared or read.
     #[must_use]
-    pub const fn retrier(&self) -> &Retrier<Z, L> {
+    pub fn retrier(&self) -> &Retrier<Z, L> {
         &self.retrier
     }
 }
@@ -59,7 +66,7 @@ where
     S: Service<Req> + Clone,
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     Req: Clone,
-    Z: Sleep + Clone,
+    Z: Sleep,
     for<'l> &'l L: Ledger,
     J: Judge<S::Response, S::Error> + Clone,
     D: Idempotent<Req>,
@@ -77,15 +84,15 @@ where
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let idempotent = self.idempotent.is_idempotent(&request);
-        let call = Owned::new(self.retrier.clone(), idempotent);
+        let call = Owned::new(Arc::clone(&self.retrier), idempotent);
         ResponseFuture::new(call, ready, Cloned(request), self.judge.clone())
     }
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
-impl<S: Clone, Z: Clone, L, J: Clone, D: Clone> Clone for Stagger<S, Z, L, J, D> {
+impl<S: Clone, Z, L, J: Clone, D: Clone> Clone for Stagger<S, Z, L, J, D> {
     fn clone(&self) -> Self {
         let Self { inner, retrier, judge, idempotent } = self;
-        Self::new(inner.clone(), retrier.clone(), judge.clone(), idempotent.clone())
+        Self::new(inner.clone(), Arc::clone(retrier), judge.clone(), idempotent.clone())
     }
 }

@@ -39,6 +39,15 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
                 }),
             )
             .case(
+                "stagger",
+                "by the coarse clock",
+                loops!(|_x| {
+                    let (mut ledger, now) = (&ours, StdTime.recent());
+                    ledger.on_first(now);
+                    ledger.ask(now, Charge::Retry)
+                }),
+            )
+            .case(
                 "tower",
                 "",
                 loops!(|_x| {
