@@ -48,7 +48,7 @@ async fn load_settings(parts: &Parts, runner: &mut Runner) -> Result<(), Error> 
     for (endpoint, standing) in parts.store.endpoints().await? {
         runner.floor.put_endpoint(now, &endpoint, Some(standing));
         runner.remember(endpoint.id, standing);
-        parts.directory.put_endpoint(Arc::new(endpoint));
+        parts.know(Arc::new(endpoint));
     }
     Ok(())
 }
