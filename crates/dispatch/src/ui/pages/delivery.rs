@@ -7,12 +7,12 @@ use axum::response::Response;
 use http::{StatusCode, Uri};
 use stagger::Instant;
 
-use super::line::{DELETED, delivery_href, reason};
+use super::line::{DELETED, delivery_href, due, reason};
 use super::trouble::Trouble;
 use super::visit::{Query, here, id, show};
 use crate::model::{Attempt, Delivery, Message};
 use crate::ui::desk::{Desk, now};
-use crate::ui::view::{AttemptLine, DeliveryPage, Moment, Section, bytes, rough};
+use crate::ui::view::{AttemptLine, DeliveryPage, Frame, Moment, Section, bytes, rough};
 
 /// A delivery with every attempt.
 pub(in crate::ui) async fn delivery(
@@ -40,7 +40,7 @@ pub(in crate::ui) async fn delivery(
 }
 
 fn page(
-    frame: crate::ui::view::Frame,
+    frame: Frame,
     delivery: &Delivery,
     message: Option<&Message>,
     now: Instant,
@@ -63,7 +63,7 @@ fn page(
         state: delivery.state.into(),
         is_open,
         reason: delivery.ending.map_or("", reason),
-        due: is_open.then(|| Moment::new(delivery.due, now)),
+        due: due(delivery, now),
         replays: delivery.replays,
         attempts: Vec::new(),
     }

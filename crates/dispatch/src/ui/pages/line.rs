@@ -57,7 +57,7 @@ fn delivery_line(
         state: delivery.state.into(),
         reason: delivery.ending.map_or("", reason),
         attempts: delivery.attempts,
-        due: delivery.state.is_open().then(|| Moment::new(delivery.due, now)),
+        due: due(delivery, now),
         updated: Moment::new(delivery.updated_at, now),
     }
 }
@@ -65,6 +65,12 @@ fn delivery_line(
 /// Where a delivery is shown.
 pub(super) fn delivery_href(delivery: &Delivery) -> String {
     format!("/ui/deliveries/{}/{}", delivery.message, delivery.endpoint)
+}
+
+/// When the next attempt is due, if that is still to come.
+pub(super) fn due(delivery: &Delivery, now: Instant) -> Option<Moment> {
+    let is_ahead = delivery.state.is_open() && delivery.due > now;
+    is_ahead.then(|| Moment::new(delivery.due, now))
 }
 
 /// Why a delivery ended, in words.

@@ -16,7 +16,9 @@ mod visit;
 
 pub(super) use act::{cancel, disable, enable, replay_all, replay_many, replay_one, test};
 pub(super) use application::{application, applications};
-pub(super) use arrivals::{Columns, arrivals};
+#[cfg(test)]
+pub(super) use arrivals::Columns;
+pub(super) use arrivals::arrivals;
 pub(super) use deliveries::{dead, deliveries};
 pub(super) use delivery::delivery;
 pub(super) use endpoint::endpoint;

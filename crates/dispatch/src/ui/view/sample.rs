@@ -221,7 +221,7 @@ impl Sample {
                 state: state.into(),
                 reason: if state == DeliveryState::Dead { "no attempts left" } else { "" },
                 attempts: n as u32,
-                due: state.is_open().then(|| self.moment(40 * n as i64)),
+                due: (n > 0 && state.is_open()).then(|| self.moment(40 * n as i64)),
                 updated: self.moment(-50 * n as i64),
             }
         };

@@ -1,0 +1,210 @@
+//! How a browser takes the page. Runs where `STAGGER_CHROMIUM` names a folder for pictures.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+use stagger_dispatch::model::KeyHash;
+use stagger_dispatch::ui::UiOptions;
+use tokio::runtime::Runtime;
+
+use crate::devtools::Browser;
+use crate::stage::Stage;
+
+/// The windows that pictures are taken of.
+const WINDOWS: [(&str, u32, &str); 3] =
+    [("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 360, "light")];
+
+/// Until scripts have drawn the chart, if there is one, and the page has settled.
+const SETTLED: &str = "new Promise((done) => {
+    const look = () => {
+        const plot = document.querySelector('.plot');
+        const drawn = !plot || plot.querySelector('canvas');
+        if (drawn) requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
+        else requestAnimationFrame(look);
+    };
+    look();
+})";
+
+/// How much of the page has moved by itself.
+const SHIFT: &str = "new Promise((done) => {
+    let sum = 0;
+    const add = (list) => list.forEach((shift) => { sum += shift.value; });
+    const watch = new PerformanceObserver((list) => add(list.getEntries()));
+    watch.observe({type: 'layout-shift', buffered: true});
+    requestAnimationFrame(() => requestAnimationFrame(() => { add(watch.takeRecords()); done(sum); }));
+})";
+
+/// Texts that are hard to read: less contrast than 4.5 (WCAG 2.2, 1.4.3).
+const PALE: &str = "(() => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const rgba = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => [r, g, b].map((n) => n / 255)
+        .map((n) => n <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, n, i) => sum + n * [0.2126, 0.7152, 0.0722][i], 0);
+    const ground = (element) => {
+        for (let e = element; e; e = e.parentElement) {
+            const colour = rgba(getComputedStyle(e).backgroundColor);
+            if (colour[3] === 255) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    return [...document.body.querySelectorAll('*')].filter(own).filter((e) => {
+        const [a, b] = [rgba(getComputedStyle(e).color), ground(e)].map(light);
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+    }).map((e) => e.outerHTML.slice(0, 120));
+})()";
+
+struct Show {
+    browser: Browser,
+    pictures: PathBuf,
+    profile: PathBuf,
+    runtime: Runtime,
+}
+
+impl Show {
+    /// A browser, if one is wanted.
+    fn begin(name: &str) -> Option<Self> {
+        let pictures = PathBuf::from(std::env::var_os("STAGGER_CHROMIUM")?);
+        fs::create_dir_all(&pictures).unwrap();
+        let profile = std::env::temp_dir().join(format!("stagger-{name}-{}", std::process::id()));
+        let browser = Browser::start(&profile);
+        Some(Self { browser, pictures, profile, runtime: Runtime::new().unwrap() })
+    }
+
+    fn stage(&self, options: UiOptions) -> Stage {
+        self.runtime.block_on(Stage::set(options))
+    }
+}
+
+impl Drop for Show {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.profile);
+    }
+}
+
+#[test]
+fn pages_look_whole_in_every_window_and_break_no_rule() {
+    let Some(mut show) = Show::begin("look") else { return };
+    let stage = show.stage(UiOptions::default());
+    let browser = &mut show.browser;
+    for (n, path) in stage.paths().iter().enumerate() {
+        for (window, width, scheme) in WINDOWS {
+            browser.set_window(width, scheme);
+            browser.visit(&format!("http://{}{path}", stage.address));
+            browser.eval(SETTLED);
+            assert_eq!(browser.problems(), [""; 0], "{path} {window}");
+            assert_ne!(browser.eval("document.title"), "broken in");
+            let room = "document.documentElement.scrollWidth <= innerWidth";
+            assert_eq!(browser.eval(room), true, "{path} {window} is too wide");
+            assert_eq!(browser.eval(PALE), json!([]), "{path} {window}");
+            let shift = browser.eval(SHIFT).as_f64().unwrap();
+            assert!(shift < 0.01, "{path} {window} moved by {shift}");
+            let file = show.pictures.join(format!("{n:02}-{window}.png"));
+            fs::write(file, browser.picture()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_policy_refuses_what_is_not_ours() {
+    let Some(mut show) = Show::begin("policy") else { return };
+    let stage = show.stage(UiOptions::default());
+    let browser = &mut show.browser;
+    browser.visit(&format!("http://{}/", stage.address));
+    let refused = browser.eval(
+        "new Promise((done) => {
+            document.addEventListener('securitypolicyviolation', (e) => done(e.effectiveDirective));
+            const script = document.createElement('script');
+            script.textContent = 'window.ran = true';
+            document.body.append(script);
+        })",
+    );
+    assert_eq!(refused, "script-src-elem");
+    assert_eq!(browser.eval("window.ran === undefined"), true);
+    assert!(!browser.problems().is_empty(), "a refusal is seen as a problem");
+}
+
+#[test]
+fn the_keyboard_reaches_every_action_and_shows_where_it_is() {
+    let Some(mut show) = Show::begin("keys") else { return };
+    let stage = show.stage(UiOptions::default());
+    let browser = &mut show.browser;
+    browser.visit(&format!("http://{}/ui/endpoints/{}", stage.address, stage.strict));
+    browser.eval(SETTLED);
+    let mut way = Vec::new();
+    for _ in 0..30 {
+        browser.press("Tab", 9);
+        let at = browser.eval(
+            "(() => {
+                const e = document.activeElement;
+                return [e.innerText || e.name, getComputedStyle(e).outlineStyle];
+            })()",
+        );
+        assert_ne!(at[1], "none", "{at} shows no focus");
+        way.push(at[0].as_str().unwrap_or_default().trim().to_owned());
+    }
+    assert_eq!(way[0], "Skip to content");
+    for action in ["Dead letters", "Send a test event", "Disable", "since", "Replay", "Policy"] {
+        assert!(way.iter().any(|stop| stop == action), "{action} is not on the way: {way:?}");
+    }
+}
+
+#[test]
+fn forms_work_with_and_without_scripts() {
+    let Some(mut show) = Show::begin("forms") else { return };
+    let key = "the right key";
+    let options = UiOptions { admin_key: Some(KeyHash::of(key)), ..UiOptions::default() };
+    let stage = show.stage(options);
+    let browser = &mut show.browser;
+    for scripts in [true, false] {
+        let off = json!({"value": !scripts});
+        browser.call("Emulation.setScriptExecutionDisabled", off);
+        browser.call("Network.clearBrowserCookies", json!({}));
+        let page = format!("/ui/endpoints/{}", stage.well);
+        browser.visit(&format!("http://{}{page}", stage.address));
+        assert_eq!(browser.eval("document.activeElement.id"), "key");
+        browser.call("Input.insertText", json!({"text": key}));
+        browser.until_loaded(|browser| {
+            browser.eval("document.querySelector('.door form').requestSubmit()");
+        });
+        assert_eq!(browser.eval("location.pathname"), page);
+        browser.until_loaded(|browser| {
+            browser.eval("document.querySelector('form[action$=\"/test\"] button').click()");
+        });
+        let said = browser.eval("document.getElementById('note').innerText.trim()");
+        assert_eq!(said, "A test event is on its way.");
+        assert_eq!(browser.eval("document.querySelector('h1').innerText"), "stagger.test");
+        assert_eq!(browser.eval("location.search"), if scripts { "" } else { "?said=test" });
+        assert_eq!(browser.problems(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_page_that_is_left_open_stays_fresh() {
+    let Some(mut show) = Show::begin("fresh") else { return };
+    let stage = show.stage(UiOptions::default());
+    let browser = &mut show.browser;
+    browser.visit(&format!("http://{}/ui/endpoints/{}", stage.address, stage.well));
+    assert_eq!(browser.eval("document.querySelector('#live .badge').innerText"), "active");
+    browser.eval("document.querySelector('.actions a').focus()");
+    show.runtime.block_on(stage.node.disable(stage.well)).unwrap();
+    let seen = browser.eval(
+        "new Promise((done) => {
+            const look = () => {
+                const word = document.querySelector('#live .badge').innerText;
+                if (word === 'active') requestAnimationFrame(look); else done(word);
+            };
+            look();
+        })",
+    );
+    assert_eq!(seen, "disabled");
+    assert_eq!(browser.eval("document.activeElement.innerText"), "Dead letters", "focus stays");
+    assert_eq!(browser.problems(), [""; 0]);
+}

@@ -1,0 +1,165 @@
+//! What the page answers, over real sockets.
+
+use stagger_dispatch::model::{DeliveryState, KeyHash};
+use stagger_dispatch::ui::UiOptions;
+
+use crate::stage::{HOSTILE, Stage};
+use crate::wire::{get, post, post_from};
+
+const LOCKED: &str = "the right key";
+
+fn locked() -> UiOptions {
+    UiOptions { admin_key: Some(KeyHash::of(LOCKED)), ..UiOptions::default() }
+}
+
+#[tokio::test]
+async fn every_page_is_whole_and_says_what_browsers_must_not_do() {
+    let stage = Stage::set(UiOptions::default()).await;
+    for path in stage.paths() {
+        let reply = get(stage.address, &path, &[]).await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+        assert!(reply.body.trim_end().ends_with("</html>"), "{path}");
+        assert!(!reply.body.contains(HOSTILE), "{path}");
+        assert_eq!(reply.field("cache-control"), Some("no-store"), "{path}");
+    }
+    let absent = ["/ui/endpoints/ep_1", "/ui/none", "/ui/deliveries?cursor=x", "/ui/assets/x.js"];
+    for path in absent {
+        assert!((400..500).contains(&get(stage.address, path, &[]).await.status), "{path}");
+    }
+    for path in stage.paths().iter().map(String::as_str).chain(absent).chain(["/ui/arrivals"]) {
+        let reply = get(stage.address, path, &[]).await;
+        let policy = reply.field("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{path}: {policy}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+        assert_eq!(reply.field("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(reply.field("referrer-policy"), Some("same-origin"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_dispatcher_says_what_to_do_first() {
+    let (address, _node) = Stage::empty(UiOptions::default()).await;
+    for path in ["/", "/ui/applications"] {
+        let reply = get(address, path, &[]).await;
+        assert!(reply.body.contains("/v1/applications -H"), "{path}: {}", reply.body);
+    }
+    assert!(get(address, "/ui/dead", &[]).await.body.contains("No dead letters"));
+}
+
+#[tokio::test]
+async fn states_attempts_and_reasons_are_shown() {
+    let stage = Stage::set(UiOptions::default()).await;
+    let Stage { address, message, strict, failing, .. } = stage;
+    let dead = get(address, &format!("/ui/deliveries/{message}/{strict}"), &[]).await.body;
+    for words in ["422 Unprocessable", "permanent status", "&#60;script&#62;", "order-1204"] {
+        assert!(dead.contains(words), "{words}: {dead}");
+    }
+    let open = get(address, &format!("/ui/endpoints/{failing}"), &[]).await.body;
+    assert!(open.contains(">open</span>") && open.contains("Failing since"), "{open}");
+    let trouble = get(address, "/", &[]).await.body;
+    for words in ["/failing", "/gone", ">disabled</span>", "Acme &#38; Sons"] {
+        assert!(trouble.contains(words), "{words}: {trouble}");
+    }
+    let columns = get(address, "/ui/arrivals", &[]).await.body;
+    let columns: serde_json::Value = serde_json::from_str(&columns).unwrap();
+    let sum = |name: &str| -> u64 {
+        columns[name].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum()
+    };
+    assert_eq!(columns["at"].as_array().unwrap().len(), 300);
+    assert_eq!(sum("first"), 4);
+}
+
+#[tokio::test]
+async fn buttons_do_what_they_say_and_lead_to_what_came_of_it() {
+    let stage = Stage::set(UiOptions::default()).await;
+    let Stage { address, message, well, strict, failing, .. } = stage;
+    let press = async |path: String, form: &str| {
+        let reply = post(address, &path, &[], form).await;
+        assert_eq!(reply.status, 303, "{path}: {}", reply.body);
+        let to = reply.field("location").unwrap().to_owned();
+        let page = get(address, &to, &[]).await;
+        assert_eq!(page.status, 200, "{to}");
+        page.body
+    };
+    let page = press(format!("/ui/endpoints/{well}/disable"), "").await;
+    assert!(page.contains(">disabled</span>") && page.contains("Somebody disabled it."), "{page}");
+    let page = press(format!("/ui/endpoints/{well}/enable"), "").await;
+    assert!(page.contains("<p>Enabled."), "{page}");
+    let page = press(format!("/ui/endpoints/{well}/test"), "").await;
+    assert!(
+        page.contains("stagger.test") && page.contains("A test event is on its way."),
+        "{page}"
+    );
+    let page = press(format!("/ui/endpoints/{strict}/replay"), "since=2100-01-01T00:00").await;
+    assert!(page.contains("There was nothing to replay."), "{page}");
+    let page = press("/ui/dead/replay".into(), &format!("endpoint={strict}")).await;
+    assert!(page.contains("One delivery is pending again."), "{page}");
+    let page = press(format!("/ui/deliveries/{message}/{failing}/cancel"), "").await;
+    assert!(page.contains("cancelled by hand"), "{page}");
+    let page = press(format!("/ui/deliveries/{message}/{failing}/replay"), "").await;
+    assert!(page.contains("Replayed once."), "{page}");
+    let again = post(address, &format!("/ui/deliveries/{message}/{failing}/replay"), &[], "").await;
+    assert_eq!(again.status, 409, "it is open: {}", again.body);
+    let wrong = post(address, &format!("/ui/endpoints/{strict}/replay"), &[], "since=soon").await;
+    assert_eq!(wrong.status, 400);
+}
+
+#[tokio::test]
+async fn nothing_is_shown_before_signing_in() {
+    let stage = Stage::set(locked()).await;
+    let address = stage.address;
+    for path in stage.paths() {
+        let reply = get(address, &path, &[]).await;
+        assert_eq!(reply.status, 303, "{path}");
+        assert!(reply.field("location").unwrap().starts_with("/ui/sign-in?next="), "{path}");
+    }
+    let polled = get(address, "/", &["hx-request: true"]).await;
+    assert_eq!((polled.status, polled.field("hx-redirect")), (401, Some("/ui/sign-in")));
+    let wrong = post(address, "/ui/sign-in", &[], "key=wrong").await;
+    assert_eq!((wrong.status, wrong.field("set-cookie")), (401, None));
+    let form = "key=the+right+key&next=%2Fui%2Fdead";
+    let right = post(address, "/ui/sign-in", &[], form).await;
+    assert_eq!((right.status, right.field("location")), (303, Some("/ui/dead")));
+    let cookie = right.field("set-cookie").unwrap().split(';').next().unwrap();
+    let cookie = format!("cookie: {cookie}");
+    assert_eq!(get(address, "/ui/dead", &[&cookie]).await.status, 200);
+    post(address, "/ui/sign-out", &[&cookie], "").await;
+    assert_eq!(get(address, "/ui/dead", &[&cookie]).await.status, 303);
+}
+
+#[tokio::test]
+async fn forms_of_foreign_pages_change_nothing() {
+    let stage = Stage::set(UiOptions::default()).await;
+    let Stage { address, message, strict, .. } = stage;
+    let path = format!("/ui/deliveries/{message}/{strict}/replay");
+    let own = format!("origin: http://{address}");
+    let foreign: [&[&str]; 4] = [
+        &["origin: https://evil.example"],
+        &["origin: null"],
+        &["sec-fetch-site: cross-site", &own],
+        &[],
+    ];
+    for fields in foreign {
+        assert_eq!(post_from(address, &path, fields, "").await.status, 403, "{fields:?}");
+    }
+    let rebound = ["host: evil.example", "origin: http://evil.example"];
+    assert_eq!(post_from(address, &path, &rebound, "").await.status, 403);
+    assert_eq!(get(address, "/", &["host: evil.example"]).await.status, 403);
+    let delivery = stage.node.store().delivery(message, strict).await.unwrap().unwrap();
+    assert_eq!((delivery.state, delivery.replays), (DeliveryState::Dead, 0));
+}
+
+#[tokio::test]
+async fn files_are_kept_by_the_browser_for_ever() {
+    let (address, _node) = Stage::empty(locked()).await;
+    let page = get(address, "/ui/sign-in", &[]).await.body;
+    let paths: Vec<_> = page.split('"').filter(|part| part.starts_with("/ui/assets/")).collect();
+    assert_eq!(paths.len(), 6);
+    for path in paths {
+        let first = get(address, path, &[]).await;
+        assert_eq!(first.status, 200, "{path}");
+        assert!(first.field("cache-control").unwrap().contains("immutable"), "{path}");
+        let tag = format!("if-none-match: {}", first.field("etag").unwrap());
+        assert_eq!(get(address, path, &[&tag]).await.status, 304, "{path}");
+    }
+}
