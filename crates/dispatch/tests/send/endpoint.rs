@@ -8,10 +8,10 @@ use stagger_dispatch::model::{
 use stagger_dispatch::send::SendOptions;
 
 /// The key of the vectors, and their body.
-pub const SECRET: &str = "whsec_AQIDBAUGBwgJEBESExQVFhcYGSAhIg==";
+pub(crate) const SECRET: &str = "whsec_AQIDBAUGBwgJEBESExQVFhcYGSAhIg==";
 
 /// An endpoint that gives up after 10 s.
-pub fn endpoint(url: &str) -> Endpoint {
+pub(crate) fn endpoint(url: &str) -> Endpoint {
     let application = "app_0190163d8694739b84f6b0d3ccc3a5a1".parse().expect("an id");
     Endpoint {
         id: "ep_0190163d8694739b84f6b0d3ccc3a5a2".parse::<EndpointId>().expect("an id"),
@@ -33,7 +33,7 @@ pub fn endpoint(url: &str) -> Endpoint {
 }
 
 /// A message; its payload is handed over beside it.
-pub fn message() -> Message {
+pub(crate) fn message() -> Message {
     let application: ApplicationId = "app_0190163d8694739b84f6b0d3ccc3a5a1".parse().expect("an id");
     Message {
         id: "msg_0190163d8694739b84f6b0d3ccc3a5a3".parse::<MessageId>().expect("an id"),
@@ -47,6 +47,6 @@ pub fn message() -> Message {
 }
 
 /// Options under which servers on this machine can be reached.
-pub fn private() -> SendOptions {
+pub(crate) fn private() -> SendOptions {
     SendOptions { allow_private: true, ..SendOptions::default() }
 }

@@ -13,8 +13,7 @@ use stagger_testkit::server::{Ending, Identity, Reaction, Script, Seen, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-mod endpoint;
-use endpoint::{SECRET, endpoint, message, private};
+use crate::endpoint::{SECRET, endpoint, message, private};
 
 /// Of the vectors: whoever parses it and writes it again signs something else.
 const BODY: &str = r#"{"amount": 10.0,"id":"évt_1"}"#;

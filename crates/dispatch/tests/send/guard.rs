@@ -11,8 +11,7 @@ use stagger_dispatch::model::{Answer, Failure};
 use stagger_dispatch::send::{Resolve, SendOptions, Sender};
 use stagger_testkit::server::{Reaction, Script, Server};
 
-mod endpoint;
-use endpoint::{endpoint, message, private};
+use crate::endpoint::{endpoint, message, private};
 
 /// Answers in order, the last one for ever.
 #[derive(Debug)]
