@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod api;
 pub mod config;
 mod egress;
 mod error;
@@ -10,7 +11,6 @@ pub mod model;
 pub mod node;
 pub mod observe;
 pub mod send;
-#[cfg(any())]
 pub mod server;
 pub mod sign;
 pub mod store;

@@ -1,0 +1,190 @@
+//! Who asks, and whether it is theirs.
+//!
+//! A handler gets what it acts on by way of these extractors, so that no handler can forget to ask
+//! whose it is. What belongs to another application is not there: 404, never 403, so that names
+//! cannot be found out by trying.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use subtle::{Choice, ConstantTimeEq};
+
+use super::problem::Problem;
+use super::state::Api;
+use crate::Error;
+use crate::model::{
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, Message, MessageId,
+};
+
+/// The admin asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admin;
+
+impl FromRequestParts<Api> for Admin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let key = bearer(parts)?;
+        if is_admin(api, key) {
+            return Ok(Self);
+        }
+        match api.node().application_of_key(key) {
+            Some(_) => Err(Problem::forbidden()),
+            None => Err(unknown_key()),
+        }
+    }
+}
+
+/// The application `{app}` of the path, asked for by itself or by the admin.
+#[derive(Clone, Debug)]
+pub(super) struct Tenant {
+    pub(super) application: Arc<Application>,
+    /// The key that was shown, unless it is the admin's.
+    pub(super) key: Option<KeyHash>,
+}
+
+impl Tenant {
+    pub(super) fn id(&self) -> ApplicationId {
+        self.application.id
+    }
+
+    /// Takes tokens for `more` requests than one. The admin is not counted.
+    pub(super) fn count(&self, api: &Api, more: usize) -> Result<(), Problem> {
+        if self.key.is_none() || more == 0 {
+            return Ok(());
+        }
+        let tokens = u32::try_from(more).unwrap_or(u32::MAX);
+        api.limiter().take(self.id(), tokens, api.recent()).map_err(Problem::too_many)
+    }
+}
+
+impl FromRequestParts<Api> for Tenant {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let key = bearer(parts)?;
+        let id = param::<ApplicationId>(parts, "app", "application").await;
+        let application = id.and_then(|id| {
+            api.node().application(id).ok_or_else(|| Problem::not_found("application"))
+        });
+        if is_admin(api, key) {
+            return Ok(Self { application: application?, key: None });
+        }
+        if let Ok(application) = application
+            && has_key(&application, key)
+        {
+            let tenant = Self { application, key: Some(key) };
+            tenant.count(api, 1)?;
+            return Ok(tenant);
+        }
+        match api.node().application_of_key(key) {
+            Some(_) => Err(Problem::not_found("application")),
+            None => Err(unknown_key()),
+        }
+    }
+}
+
+/// The endpoint `{ep}` of the path.
+#[derive(Clone, Debug)]
+pub(super) struct OwnEndpoint {
+    pub(super) tenant: Tenant,
+    pub(super) endpoint: Arc<Endpoint>,
+}
+
+impl FromRequestParts<Api> for OwnEndpoint {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let tenant = Tenant::from_request_parts(parts, api).await?;
+        let id = param::<EndpointId>(parts, "ep", "endpoint").await?;
+        let endpoint = api.node().endpoint(id);
+        match endpoint.filter(|endpoint| endpoint.application == tenant.id()) {
+            Some(endpoint) => Ok(Self { tenant, endpoint }),
+            None => Err(Problem::not_found("endpoint")),
+        }
+    }
+}
+
+/// The message `{msg}` of the path.
+#[derive(Clone, Debug)]
+pub(super) struct OwnMessage(pub(super) Message);
+
+impl FromRequestParts<Api> for OwnMessage {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let tenant = Tenant::from_request_parts(parts, api).await?;
+        let id = param::<MessageId>(parts, "msg", "message").await?;
+        let message = api.node().store().message(id).await?;
+        match message.filter(|message| message.application == tenant.id()) {
+            Some(message) => Ok(Self(message)),
+            None => Err(Problem::not_found("message")),
+        }
+    }
+}
+
+/// The delivery of `{msg}` to `{ep}`. The endpoint may be gone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnDelivery(pub(super) Delivery);
+
+impl FromRequestParts<Api> for OwnDelivery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let tenant = Tenant::from_request_parts(parts, api).await?;
+        let message = param::<MessageId>(parts, "msg", "message").await?;
+        let endpoint = param::<EndpointId>(parts, "ep", "endpoint").await?;
+        let delivery = api.node().store().delivery(message, endpoint).await?;
+        match delivery.filter(|delivery| delivery.application == tenant.id()) {
+            Some(delivery) => Ok(Self(delivery)),
+            None => Err(Problem::not_found("delivery")),
+        }
+    }
+}
+
+/// The hash of the bearer key (RFC 6750 section 2.1).
+fn bearer(parts: &Parts) -> Result<KeyHash, Problem> {
+    let mut values = parts.headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(Problem::unauthorized("one header is needed: Authorization: Bearer KEY"));
+    };
+    let text = value.to_str().unwrap_or_default();
+    match text.split_once(' ') {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => {
+            Ok(KeyHash::of(key.trim_matches(' ')))
+        }
+        _ => Err(Problem::unauthorized("the header must be: Authorization: Bearer KEY")),
+    }
+}
+
+fn unknown_key() -> Problem {
+    Problem::unauthorized("nobody has this key")
+}
+
+fn is_admin(api: &Api, key: KeyHash) -> bool {
+    api.options().admin.is_some_and(|admin| same(admin, key).into())
+}
+
+/// All keys are looked at, however soon one fits.
+fn has_key(application: &Application, key: KeyHash) -> bool {
+    application.keys.iter().fold(Choice::from(0), |found, own| found | same(*own, key)).into()
+}
+
+fn same(one: KeyHash, other: KeyHash) -> Choice {
+    one.as_bytes().ct_eq(other.as_bytes())
+}
+
+/// The id in the path. A text that can be no id names nothing.
+async fn param<T: FromStr<Err = Error>>(
+    parts: &mut Parts,
+    name: &str,
+    what: &'static str,
+) -> Result<T, Problem> {
+    let params = RawPathParams::from_request_parts(parts, &()).await;
+    let params = params.map_err(|_| Problem::not_found(what))?;
+    let text = params.iter().find(|(param, _)| *param == name).map_or("", |(_, text)| text);
+    text.parse().map_err(|_| Problem::not_found(what))
+}

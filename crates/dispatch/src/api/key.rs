@@ -1,0 +1,35 @@
+//! The keys of applications.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::Error;
+use crate::model::KeyHash;
+
+/// Random bytes of a key: as many as its hash has, so that neither can be guessed.
+const BYTES: usize = 32;
+
+/// A new key: shown once, and kept as its hash only.
+pub(super) struct ApiKey(String);
+
+impl ApiKey {
+    /// A key that nobody has.
+    ///
+    /// # Errors
+    /// The system has no random bytes to give.
+    #[expect(clippy::disallowed_methods, reason = "a secret needs the system's own random bytes")]
+    pub(super) fn make() -> Result<Self, Error> {
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Error::busy(format!("no random bytes: {error}")))?;
+        Ok(Self(format!("sk_{}", URL_SAFE_NO_PAD.encode(bytes))))
+    }
+
+    pub(super) fn hash(&self) -> KeyHash {
+        KeyHash::of(&self.0)
+    }
+
+    pub(super) fn reveal(self) -> String {
+        self.0
+    }
+}

@@ -1,0 +1,33 @@
+//! The HTTP API: JSON in, JSON out, errors as problem documents, described by OpenAPI.
+//!
+//! Every `/v1` request but that of the description carries `Authorization: Bearer KEY`. The admin key
+//! acts on everything, an application's key on what is below its own `/v1/applications/{app}`.
+
+mod applications;
+mod auth;
+mod body;
+mod cursor;
+mod deliveries;
+mod endpoints;
+mod health;
+mod instant;
+mod key;
+mod keys;
+mod merge;
+mod messages;
+mod openapi;
+mod options;
+mod problem;
+mod query;
+mod rate;
+mod reading;
+mod replay;
+mod router;
+mod secrets;
+mod spelling;
+mod state;
+mod timestamp;
+mod wire;
+
+pub use options::ApiOptions;
+pub use router::router;

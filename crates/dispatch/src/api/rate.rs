@@ -1,0 +1,173 @@
+//! How many requests an application may make: one token bucket each, in whole numbers.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+
+use stagger::{Instant, Span};
+
+use crate::model::ApplicationId;
+
+/// The fullest bucket of a low rate: it must hold a whole batch.
+const MIN_BURST: u32 = 1_000;
+
+/// Tokens are counted in parts of a billion: a bucket that is filled `rate` times a second then gains
+/// exactly `rate` parts each nanosecond.
+const TOKEN: u64 = 1_000_000_000;
+
+/// The buckets of all applications; as many as there are applications.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    rate: Option<NonZeroU32>,
+    burst: u32,
+    buckets: Mutex<BTreeMap<ApplicationId, Bucket>>,
+}
+
+impl Limiter {
+    /// `rate` tokens a second each, or no bound. A full bucket has those of a second, or as many as a
+    /// batch takes.
+    pub(super) fn new(rate: Option<NonZeroU32>) -> Self {
+        let burst = rate.map_or(0, NonZeroU32::get).max(MIN_BURST);
+        Self::with_burst(rate, burst)
+    }
+
+    fn with_burst(rate: Option<NonZeroU32>, burst: u32) -> Self {
+        Self { rate, burst, buckets: Mutex::default() }
+    }
+
+    /// Takes `tokens`, or says how long it will be until they are there. A request for more than a
+    /// full bucket takes a full one.
+    pub(super) fn take(&self, id: ApplicationId, tokens: u32, now: Instant) -> Result<(), Span> {
+        let Some(rate) = self.rate else { return Ok(()) };
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = buckets.entry(id).or_insert_with(|| Bucket::full(self.burst, now));
+        bucket.take(tokens, rate, self.burst, now)
+    }
+
+    /// Forgets an application that is gone.
+    pub(super) fn forget(&self, id: ApplicationId) {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+}
+
+/// What one application has left.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    /// In parts of a token.
+    level: u64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn full(burst: u32, now: Instant) -> Self {
+        Self { level: parts(burst), at: now }
+    }
+
+    fn take(
+        &mut self,
+        tokens: u32,
+        rate: NonZeroU32,
+        burst: u32,
+        now: Instant,
+    ) -> Result<(), Span> {
+        let gained = now.since(self.at).as_nanos().saturating_mul(rate.get().into());
+        self.level = self.level.saturating_add(gained).min(parts(burst));
+        self.at = self.at.max(now);
+        let price = parts(tokens.min(burst));
+        match self.level.checked_sub(price) {
+            Some(left) => {
+                self.level = left;
+                Ok(())
+            }
+            None => Err(Span::from_nanos((price - self.level).div_ceil(rate.get().into()))),
+        }
+    }
+}
+
+fn parts(tokens: u32) -> u64 {
+    u64::from(tokens) * TOKEN
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const START: Instant = Instant::ORIGIN;
+
+    fn app(n: u128) -> ApplicationId {
+        ApplicationId::from_uuid(Uuid::from_u128(n))
+    }
+
+    fn rate(n: u32) -> Option<NonZeroU32> {
+        NonZeroU32::new(n)
+    }
+
+    #[test]
+    fn a_rate_that_does_not_divide_a_second_drifted() {
+        let limiter = Limiter::with_burst(rate(3), 1);
+        assert_eq!(limiter.take(app(1), 1, START), Ok(()));
+        let third = Span::from_nanos(333_333_334);
+        assert_eq!(limiter.take(app(1), 1, START), Err(third));
+        let mut taken = 0;
+        for n in 1..=3_000_u64 {
+            let now = START + Span::from_nanos(n * 1_000_000_000 / 3 + 1);
+            taken += u32::from(limiter.take(app(1), 1, now).is_ok());
+        }
+        assert_eq!(taken, 3_000);
+    }
+
+    #[test]
+    fn one_application_emptied_the_bucket_of_another() {
+        let limiter = Limiter::with_burst(rate(1), 2);
+        assert_eq!(limiter.take(app(1), 2, START), Ok(()));
+        assert!(limiter.take(app(1), 1, START).is_err());
+        assert_eq!(limiter.take(app(2), 2, START), Ok(()));
+    }
+
+    #[test]
+    fn a_batch_larger_than_the_bucket_would_never_have_passed() {
+        let limiter = Limiter::with_burst(rate(10), 5);
+        assert_eq!(limiter.take(app(1), 1_000, START), Ok(()));
+        assert_eq!(limiter.take(app(1), 1_000, START), Err(Span::from_millis(500)));
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_gave_nothing_away() {
+        let limiter = Limiter::with_burst(rate(1), 1);
+        let later = START + Span::from_secs(100);
+        assert_eq!(limiter.take(app(1), 1, later), Ok(()));
+        assert!(limiter.take(app(1), 1, START).is_err());
+        assert!(limiter.take(app(1), 1, later).is_err());
+    }
+
+    proptest! {
+        /// Against a bucket kept in exact fractions of 128 bits.
+        #[test]
+        fn no_more_passes_than_the_rate_and_the_burst_allow(
+            per_second in 1..5_000_u32,
+            burst in 1..50_u32,
+            steps in proptest::collection::vec((0..400_000_000_u64, 1..10_u32), 1..200),
+        ) {
+            let limiter = Limiter::with_burst(rate(per_second), burst);
+            let (mut now, mut level) = (0_u64, u128::from(burst) * 1_000_000_000);
+            for (pause, tokens) in steps {
+                now += pause;
+                level = (level + u128::from(pause) * u128::from(per_second)).min(u128::from(burst) * 1_000_000_000);
+                let price = u128::from(tokens.min(burst)) * 1_000_000_000;
+                let passes = level >= price;
+                let answer = limiter.take(app(1), tokens, Instant::from_nanos(now));
+                prop_assert_eq!(answer.is_ok(), passes);
+                if passes {
+                    level -= price;
+                }
+                if let Err(delay) = answer {
+                    let there = level + u128::from(delay.as_nanos()) * u128::from(per_second);
+                    prop_assert!(there >= price);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What all handlers share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use stagger::{Clock, Instant, OsEntropy, Span, StdTime};
+use tokio::sync::MutexGuard;
+use uuid::Uuid;
+
+use super::ApiOptions;
+use super::rate::Limiter;
+use crate::model::Mint;
+use crate::node::Node;
+
+/// A running API: the node, and what the node has no use for.
+#[derive(Clone, Debug)]
+pub(super) struct Api(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    node: Node,
+    options: ApiOptions,
+    limiter: Limiter,
+    mint: Mutex<Mint>,
+    changes: tokio::sync::Mutex<()>,
+}
+
+impl Api {
+    pub(super) fn new(node: Node, options: ApiOptions) -> Self {
+        let limiter = Limiter::new(options.rate);
+        let (mint, changes) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Shared { node, options, limiter, mint, changes }))
+    }
+
+    pub(super) fn node(&self) -> &Node {
+        &self.0.node
+    }
+
+    pub(super) fn options(&self) -> &ApiOptions {
+        &self.0.options
+    }
+
+    pub(super) fn limiter(&self) -> &Limiter {
+        &self.0.limiter
+    }
+
+    /// The time since the Unix epoch, for what is written down.
+    pub(super) fn now(&self) -> Instant {
+        let now = StdTime::wall().duration_since(UNIX_EPOCH).map_or(Span::ZERO, Span::from);
+        Instant::ORIGIN + now
+    }
+
+    /// The time that only runs forward, for the limiter.
+    pub(super) fn recent(&self) -> Instant {
+        StdTime.recent()
+    }
+
+    /// Bits for the name of a new thing.
+    pub(super) fn mint(&self) -> Uuid {
+        let mut mint = self.0.mint.lock().unwrap_or_else(PoisonError::into_inner);
+        mint.make(self.now(), &mut OsEntropy)
+    }
+
+    /// Who holds this may read settings, change them and write them: two that did so at once would
+    /// undo each other's change.
+    pub(super) async fn changing(&self) -> MutexGuard<'_, ()> {
+        self.0.changes.lock().await
+    }
+}

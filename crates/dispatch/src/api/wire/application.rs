@@ -1,0 +1,101 @@
+//! Applications in JSON.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::timestamp::Timestamp;
+use crate::Error;
+use crate::model::{Application, ApplicationId};
+
+/// Longest name, in characters: what fits on one line of a page.
+const MAX_NAME: usize = 200;
+/// Most attempts under way at once for one application: more connections than one machine has ports
+/// to spare for one tenant.
+const MAX_SLOTS: u32 = 10_000;
+/// Slots of an application that asks for none: 16 endpoints with 16 each.
+const DEFAULT_SLOTS: NonZeroU32 = NonZeroU32::new(256).expect("above zero");
+
+/// The settings of an application.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct ApplicationSettings {
+    /// What people call it.
+    #[schema(min_length = 1, max_length = 200, example = "Shop")]
+    name: String,
+    /// How many attempts may be under way at once for all its endpoints together: default 256.
+    #[schema(minimum = 1, maximum = 10_000)]
+    slots: Option<i64>,
+}
+
+impl ApplicationSettings {
+    /// The settings that `application` has.
+    pub(in super::super) fn of(application: &Application) -> Self {
+        Self { name: application.name.clone(), slots: Some(application.slots.get().into()) }
+    }
+
+    /// Sets them.
+    ///
+    /// # Errors
+    /// One of them is out of its bounds.
+    pub(in super::super) fn apply(self, application: &mut Application) -> Result<(), Error> {
+        if !(1..=MAX_NAME).contains(&self.name.chars().count()) {
+            return Err(Error::invalid("name", self.name, "1 to 200 characters"));
+        }
+        application.slots = match self.slots {
+            Some(slots) => slots_within(slots)?,
+            None => DEFAULT_SLOTS,
+        };
+        application.name = self.name;
+        Ok(())
+    }
+}
+
+fn slots_within(slots: i64) -> Result<NonZeroU32, Error> {
+    let given = u32::try_from(slots).ok().filter(|slots| *slots <= MAX_SLOTS);
+    given.and_then(NonZeroU32::new).ok_or_else(|| Error::invalid("slots", slots, "from 1 to 10000"))
+}
+
+/// An application.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Application)]
+pub(in super::super) struct ApplicationView {
+    id: ApplicationId,
+    /// What people call it.
+    name: String,
+    /// How many attempts may be under way at once for all its endpoints together.
+    #[schema(value_type = u32)]
+    slots: NonZeroU32,
+    #[schema(value_type = super::schema::TimestampText)]
+    created_at: Timestamp,
+}
+
+impl From<&Application> for ApplicationView {
+    fn from(application: &Application) -> Self {
+        Self {
+            id: application.id,
+            name: application.name.clone(),
+            slots: application.slots,
+            created_at: Timestamp(application.created_at),
+        }
+    }
+}
+
+/// An application that was just made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in super::super) struct ApplicationCreated {
+    #[serde(flatten)]
+    pub(in super::super) application: ApplicationView,
+    /// Its first key. It is shown only here.
+    #[schema(example = "sk_1Yz3UNBFSeuVhI5mcyN8EJ2XoSGDbrPOKs1M0Wc9dqA")]
+    pub(in super::super) key: String,
+}
+
+/// A key that was just made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in super::super) struct KeyCreated {
+    /// The key. It is shown only here.
+    #[schema(example = "sk_1Yz3UNBFSeuVhI5mcyN8EJ2XoSGDbrPOKs1M0Wc9dqA")]
+    pub(in super::super) key: String,
+}

@@ -1,0 +1,66 @@
+//! Attempts in JSON.
+
+use serde::Serialize;
+use stagger::Span;
+use utoipa::ToSchema;
+
+use super::super::timestamp::Timestamp;
+use super::schema::{FailureName, SpanText, TimestampText, VerdictName};
+use crate::model::{Attempt, Failure};
+
+/// One request to an endpoint, and what came of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Attempt)]
+pub(in super::super) struct AttemptView {
+    /// Its number, from 1, replays counted on.
+    #[schema(minimum = 1)]
+    number: u32,
+    /// When it began.
+    #[schema(value_type = TimestampText)]
+    started_at: Timestamp,
+    /// From its beginning to the head of the reply, or to the failure.
+    #[schema(value_type = SpanText)]
+    latency: Span,
+    /// The status, if there was a reply.
+    status: Option<u16>,
+    /// What broke, if there was none.
+    #[schema(value_type = Option<FailureName>)]
+    failure: Option<&'static str>,
+    /// What broke, in words.
+    detail: Option<String>,
+    /// The first KiB of the reply's body; what is no UTF-8 is replaced.
+    reply: String,
+    /// What it means.
+    #[schema(value_type = VerdictName)]
+    verdict: &'static str,
+    /// How long the server asked to be left alone.
+    #[schema(value_type = Option<SpanText>)]
+    hint: Option<Span>,
+    /// When the next attempt is due, if there is one.
+    #[schema(value_type = Option<TimestampText>)]
+    next: Option<Timestamp>,
+}
+
+impl From<&Attempt> for AttemptView {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            number: attempt.number,
+            started_at: Timestamp(attempt.started_at),
+            latency: attempt.latency,
+            status: attempt.status,
+            failure: attempt.failure.map(Failure::name),
+            detail: attempt.detail.clone(),
+            reply: String::from_utf8_lossy(&attempt.reply).into_owned(),
+            verdict: attempt.verdict.name(),
+            hint: attempt.hint,
+            next: attempt.next.map(Timestamp),
+        }
+    }
+}
+
+/// All attempts of a delivery.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in super::super) struct Attempts {
+    /// In the order in which they were made.
+    pub(in super::super) items: Vec<AttemptView>,
+}

@@ -1,0 +1,94 @@
+//! Endpoints in JSON.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use serde::Serialize;
+use stagger::{Instant, Policy, Span};
+use utoipa::ToSchema;
+
+use super::super::timestamp::Timestamp;
+use super::headers;
+use super::policy::PolicyText;
+use super::schema::{SecretText, SpanText, TimestampText};
+use super::settings::RecoverySettings;
+use super::status::Status;
+use crate::lane::LaneView;
+use crate::model::{Endpoint, EndpointId, EventFilter, EventType, Statuses};
+
+/// An endpoint: where messages go, how, and how it stands.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Endpoint)]
+pub(in super::super) struct EndpointView {
+    id: EndpointId,
+    #[schema(example = "https://example.com/webhooks")]
+    url: String,
+    description: String,
+    /// The types that it gets; none means all.
+    events: Vec<EventType>,
+    #[schema(value_type = PolicyText)]
+    policy: Policy,
+    /// How long one attempt may take.
+    #[schema(value_type = SpanText)]
+    timeout: Span,
+    /// How many attempts may be under way at once.
+    #[schema(value_type = u32)]
+    concurrency: NonZeroU32,
+    /// How many attempts may be made a second, if there is a cap.
+    #[schema(value_type = Option<u32>)]
+    rate: Option<NonZeroU32>,
+    recovery: RecoverySettings,
+    /// Whether messages arrive in the order in which they were accepted.
+    ordered: bool,
+    /// Statuses that end a delivery at once.
+    #[schema(value_type = Vec<u16>)]
+    permanent: Statuses,
+    /// How long all attempts must fail before it is disabled.
+    #[schema(value_type = SpanText)]
+    disable_after: Span,
+    /// What every attempt carries. Values that must not be shown are `********`.
+    headers: BTreeMap<String, String>,
+    #[schema(value_type = TimestampText)]
+    created_at: Timestamp,
+    #[schema(value_type = TimestampText)]
+    updated_at: Timestamp,
+    /// Nothing while the endpoint is being made or deleted.
+    status: Option<Status>,
+}
+
+impl EndpointView {
+    pub(in super::super) fn new(endpoint: &Endpoint, lane: Option<LaneView>, now: Instant) -> Self {
+        let events = match &endpoint.events {
+            EventFilter::All => Vec::new(),
+            EventFilter::Only(types) => types.clone(),
+        };
+        Self {
+            id: endpoint.id,
+            url: endpoint.url.clone(),
+            description: endpoint.description.clone(),
+            events,
+            policy: endpoint.policy,
+            timeout: endpoint.timeout,
+            concurrency: endpoint.pace.concurrency,
+            rate: endpoint.pace.rate,
+            recovery: RecoverySettings::of(endpoint.pace.recovery),
+            ordered: endpoint.ordered,
+            permanent: endpoint.permanent.clone(),
+            disable_after: endpoint.disable_after,
+            headers: headers::shown(&endpoint.headers),
+            created_at: Timestamp(endpoint.created_at),
+            updated_at: Timestamp(endpoint.updated_at),
+            status: lane.map(|lane| Status::of(&lane, now)),
+        }
+    }
+}
+
+/// An endpoint that was just made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in super::super) struct EndpointCreated {
+    #[serde(flatten)]
+    pub(in super::super) endpoint: EndpointView,
+    /// What its attempts are signed with.
+    #[schema(value_type = SecretText)]
+    pub(in super::super) secret: String,
+}

@@ -1,0 +1,289 @@
+//! The settings of an endpoint in JSON, and their bounds.
+
+use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+use stagger::{Instant, Policy, Ratio, Span};
+use utoipa::ToSchema;
+
+use super::headers::{self, HeaderValue, Headers};
+use super::policy::PolicyText;
+use super::schema::{EventTypeText, SecretText, SpanText};
+use super::secret;
+use crate::Error;
+use crate::model::{
+    ApplicationId, Endpoint, EndpointId, EventFilter, EventType, Pace, Recovery, Secret, Statuses,
+};
+use crate::send::Sender;
+
+/// Longest description, in characters: a paragraph.
+const MAX_DESCRIPTION: usize = 1_000;
+/// Longest URL, in bytes: what common servers read of a request's first line.
+const MAX_URL: usize = 2_000;
+/// Most types that an endpoint names; who wants more wants all.
+const MAX_EVENTS: usize = 100;
+/// Most statuses that an endpoint names: all that are failures.
+const MAX_PERMANENT: usize = 300;
+/// Attempts under way at once: as many connections as one receiver should have to bear.
+const CONCURRENCY: RangeInclusive<u32> = 1..=1_000;
+/// Attempts a second: more than a node makes.
+const RATE: RangeInclusive<u32> = 1..=100_000;
+/// Time for an attempt: a second for a receiver far away, and no slot held for more than two minutes.
+const TIMEOUT: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(120);
+/// The upper end of what Standard Webhooks 1.0.0 advises: nobody waits for it.
+const DEFAULT_TIMEOUT: Span = Span::from_secs(30);
+/// Failing before it is disabled: longer than a restart, no longer than anybody remembers it.
+const DISABLE_AFTER: RangeInclusive<Span> =
+    Span::from_secs(60 * 60)..=Span::from_secs(365 * 24 * 60 * 60);
+/// A weekend and the working days around it.
+const DEFAULT_DISABLE_AFTER: Span = Span::from_secs(5 * 24 * 60 * 60);
+/// One stretch of a recovery: longer than an attempt is fast, shorter than an outage is long.
+const OVER: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(60 * 60);
+
+/// The settings of an endpoint. What is left out or `null` has its default.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"url": "https://example.com/webhooks", "events": ["invoice.paid"]}))]
+pub(in super::super) struct EndpointSettings {
+    /// Where requests go: `http` or `https`, a public address, port 80, 443 or 8443.
+    #[schema(value_type = super::schema::UrlText)]
+    url: String,
+    /// What people call it.
+    #[schema(max_length = 1_000)]
+    description: Option<String>,
+    /// The types that it gets; none means all but the dispatcher's own.
+    #[schema(value_type = Option<Vec<EventTypeText>>, max_items = 100)]
+    events: Option<Vec<EventType>>,
+    /// How its deliveries are retried, and when its breaker opens: default ten attempts over three
+    /// days. A policy that is given has the defaults of policies for what it leaves out.
+    #[schema(value_type = Option<PolicyText>)]
+    policy: Option<Policy>,
+    /// How long one attempt may take, from `1s` to `120s`: default `30s`.
+    #[schema(value_type = Option<SpanText>)]
+    timeout: Option<Span>,
+    /// How many attempts may be under way at once: default 16.
+    #[schema(minimum = 1, maximum = 1_000)]
+    concurrency: Option<i64>,
+    /// How many attempts may be made a second: default no cap.
+    #[schema(minimum = 1, maximum = 100_000)]
+    rate: Option<i64>,
+    recovery: Option<RecoverySettings>,
+    /// Whether messages arrive in the order in which they were accepted. A failed one holds up those
+    /// after it. Default `false`.
+    ordered: Option<bool>,
+    /// Statuses that end a delivery at once: default none.
+    #[schema(value_type = Option<Vec<FailedStatus>>, max_items = 300)]
+    permanent: Option<Vec<u16>>,
+    /// How long all attempts must fail before it is disabled, from `1h` to `365d`: default `5d`.
+    #[schema(value_type = Option<SpanText>)]
+    disable_after: Option<Span>,
+    /// What every attempt carries besides the dispatcher's own headers, at most 32.
+    #[schema(value_type = Option<std::collections::BTreeMap<String, HeaderValue>>)]
+    headers: Option<Headers>,
+    /// What its attempts are signed with; left out: one is made. Later it is replaced at `secrets`.
+    #[schema(value_type = Option<SecretText>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+/// How a backlog leaves once the endpoint is well again.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Recovery)]
+pub(super) struct RecoverySettings {
+    /// The share of `rate` to begin with: default 0.1.
+    #[schema(value_type = Option<f64>, minimum = 0.001, maximum = 1)]
+    from: Option<Ratio>,
+    /// Attempts a second at the end of the first stretch: default 100.
+    #[schema(minimum = 1, maximum = 100_000)]
+    rate: Option<i64>,
+    /// How long each stretch is, from `1s` to `1h`: default `10s`.
+    #[schema(value_type = Option<SpanText>)]
+    over: Option<Span>,
+}
+
+/// A status that an attempt can fail with.
+#[derive(ToSchema)]
+#[schema(minimum = 300, maximum = 599)]
+#[expect(dead_code, reason = "it stands in the document only")]
+struct FailedStatus(u16);
+
+/// What settings do not say: whose endpoint it is and when it is made or changed.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Place<'n> {
+    pub(in super::super) id: EndpointId,
+    pub(in super::super) application: ApplicationId,
+    pub(in super::super) now: Instant,
+    pub(in super::super) sender: &'n Sender,
+}
+
+impl EndpointSettings {
+    /// The settings that `endpoint` has. Its secrets are none of them: they are replaced, not set.
+    pub(in super::super) fn of(endpoint: &Endpoint) -> Self {
+        let events = match &endpoint.events {
+            EventFilter::All => None,
+            EventFilter::Only(types) => Some(types.clone()),
+        };
+        Self {
+            url: endpoint.url.clone(),
+            description: Some(endpoint.description.clone()),
+            events,
+            policy: Some(endpoint.policy),
+            timeout: Some(endpoint.timeout),
+            concurrency: Some(endpoint.pace.concurrency.get().into()),
+            rate: endpoint.pace.rate.map(|rate| rate.get().into()),
+            recovery: Some(RecoverySettings::of(endpoint.pace.recovery)),
+            ordered: Some(endpoint.ordered),
+            permanent: Some(endpoint.permanent.clone().into()),
+            disable_after: Some(endpoint.disable_after),
+            headers: Some(headers::of(&endpoint.headers)),
+            secret: None,
+        }
+    }
+
+    /// A new endpoint with these settings.
+    ///
+    /// # Errors
+    /// One of them is out of its bounds.
+    pub(in super::super) fn create(self, place: Place<'_>) -> Result<Endpoint, Error> {
+        let secrets = vec![secret::parse_or_make(self.secret.as_deref())?];
+        self.build(place, secrets, place.now)
+    }
+
+    /// `old` with these settings instead of its own.
+    ///
+    /// # Errors
+    /// One of them is out of its bounds; a secret is among them.
+    pub(in super::super) fn replace(
+        self,
+        old: &Endpoint,
+        place: Place<'_>,
+    ) -> Result<Endpoint, Error> {
+        if self.secret.is_some() {
+            let bound = "left out here; secrets are replaced at .../secrets";
+            return Err(Error::invalid("secret", "...", bound));
+        }
+        self.build(place, old.secrets.clone(), old.created_at)
+    }
+
+    fn build(
+        self,
+        place: Place<'_>,
+        secrets: Vec<Secret>,
+        created_at: Instant,
+    ) -> Result<Endpoint, Error> {
+        let pace = self.pace()?;
+        let url = short("url", self.url, MAX_URL, "at most 2000 bytes")?;
+        place.sender.check_url(&url)?;
+        let headers = headers::templates(self.headers.unwrap_or_default())?;
+        headers.iter().try_for_each(|header| place.sender.check_header(header))?;
+        let description = self.description.unwrap_or_default();
+        let policy = match self.policy {
+            Some(policy) => policy,
+            None => Policy::webhook()?,
+        };
+        Ok(Endpoint {
+            id: place.id,
+            application: place.application,
+            url,
+            description: short(
+                "description",
+                description,
+                MAX_DESCRIPTION,
+                "at most 1000 characters",
+            )?,
+            events: filter(self.events.unwrap_or_default())?,
+            policy,
+            timeout: span("timeout", self.timeout.unwrap_or(DEFAULT_TIMEOUT), TIMEOUT)?,
+            pace,
+            ordered: self.ordered.unwrap_or(false),
+            permanent: statuses(self.permanent.unwrap_or_default())?,
+            disable_after: span(
+                "disable_after",
+                self.disable_after.unwrap_or(DEFAULT_DISABLE_AFTER),
+                DISABLE_AFTER,
+            )?,
+            secrets,
+            headers,
+            created_at,
+            updated_at: place.now,
+        })
+    }
+
+    fn pace(&self) -> Result<Pace, Error> {
+        let usual = Pace::default();
+        Ok(Pace {
+            concurrency: match self.concurrency {
+                Some(count) => number("concurrency", count, CONCURRENCY)?,
+                None => usual.concurrency,
+            },
+            rate: self.rate.map(|rate| number("rate", rate, RATE)).transpose()?,
+            recovery: match self.recovery {
+                Some(recovery) => recovery.check()?,
+                None => usual.recovery,
+            },
+        })
+    }
+}
+
+impl RecoverySettings {
+    pub(super) fn of(recovery: Recovery) -> Self {
+        let rate = Some(recovery.rate.get().into());
+        Self { from: Some(recovery.from), rate, over: Some(recovery.over) }
+    }
+
+    fn check(self) -> Result<Recovery, Error> {
+        let usual = Recovery::default();
+        let from = self.from.unwrap_or(usual.from);
+        // A thousandth: less is a standstill, more than all of it is no recovery.
+        if !(Ratio::from_ppm(1_000)..=Ratio::ONE).contains(&from) {
+            return Err(Error::invalid("recovery.from", from.as_f64(), "from 0.001 to 1"));
+        }
+        let rate = match self.rate {
+            Some(rate) => number("recovery.rate", rate, RATE)?,
+            None => usual.rate,
+        };
+        let over = span("recovery.over", self.over.unwrap_or(usual.over), OVER)?;
+        Ok(Recovery { from, rate, over })
+    }
+}
+
+fn number(
+    field: &'static str,
+    given: i64,
+    range: RangeInclusive<u32>,
+) -> Result<NonZeroU32, Error> {
+    let count = u32::try_from(given).ok().filter(|count| range.contains(count));
+    count.and_then(NonZeroU32::new).ok_or_else(|| {
+        Error::invalid(field, given, format!("from {} to {}", range.start(), range.end()))
+    })
+}
+
+fn span(field: &'static str, given: Span, range: RangeInclusive<Span>) -> Result<Span, Error> {
+    if range.contains(&given) {
+        return Ok(given);
+    }
+    Err(Error::invalid(field, given, format!("from {} to {}", range.start(), range.end())))
+}
+
+fn short(field: &'static str, text: String, limit: usize, bound: &str) -> Result<String, Error> {
+    if text.chars().count() <= limit { Ok(text) } else { Err(Error::invalid(field, text, bound)) }
+}
+
+fn filter(mut events: Vec<EventType>) -> Result<EventFilter, Error> {
+    events.sort_unstable();
+    events.dedup();
+    match events.len() {
+        0 => Ok(EventFilter::All),
+        1..=MAX_EVENTS => Ok(EventFilter::Only(events)),
+        many => Err(Error::invalid("events", many, "at most 100 types")),
+    }
+}
+
+fn statuses(statuses: Vec<u16>) -> Result<Statuses, Error> {
+    if statuses.len() > MAX_PERMANENT {
+        return Err(Error::invalid("permanent", statuses.len(), "at most 300 statuses"));
+    }
+    Statuses::try_from(statuses)
+}

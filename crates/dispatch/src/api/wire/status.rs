@@ -1,0 +1,89 @@
+//! How an endpoint stands, in JSON.
+
+use serde::Serialize;
+use stagger::Instant;
+use stagger::breaker::StateKind;
+use utoipa::ToSchema;
+
+use super::super::timestamp::Timestamp;
+use super::schema::{DisabledName, TimestampText};
+use crate::lane::LaneView;
+use crate::model::Disabled;
+
+/// Where an endpoint and its open deliveries stand at this moment.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = EndpointStatus)]
+pub(super) struct Status {
+    state: State,
+    /// Why it is disabled, if so.
+    #[schema(value_type = Option<DisabledName>)]
+    disabled_reason: Option<&'static str>,
+    /// Since when all its attempts have failed.
+    #[schema(value_type = Option<TimestampText>)]
+    failing_since: Option<Timestamp>,
+    /// Until when it asked to be left alone.
+    #[schema(value_type = Option<TimestampText>)]
+    paused_until: Option<Timestamp>,
+    /// When the next probe may go, while its breaker is open.
+    #[schema(value_type = Option<TimestampText>)]
+    next_probe: Option<Timestamp>,
+    /// Deliveries that could be attempted now.
+    ready: usize,
+    /// Deliveries that wait for their time.
+    waiting: usize,
+    /// Attempts under way.
+    in_flight: usize,
+    /// Attempts a second that are allowed at this moment, if there is a bound.
+    rate: Option<u64>,
+}
+
+/// The one word for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = EndpointState)]
+enum State {
+    /// All is well.
+    Active,
+    /// It is not attempted at all; its deliveries wait.
+    Disabled,
+    /// It asked to be left alone for a while.
+    Paused,
+    /// Its breaker is open: only a probe now and then.
+    Open,
+    /// A probe is under way.
+    HalfOpen,
+    /// It is well again, and its backlog leaves slowly.
+    Recovering,
+}
+
+impl Status {
+    /// What a lane shows at `now`.
+    pub(super) fn of(view: &LaneView, now: Instant) -> Self {
+        let standing = view.standing;
+        let paused_until = standing.paused_until.filter(|until| *until > now);
+        Self {
+            state: state(view, paused_until.is_some()),
+            disabled_reason: standing.disabled.map(Disabled::name),
+            failing_since: standing.failing_since.map(Timestamp),
+            paused_until: paused_until.map(Timestamp),
+            next_probe: view.next_probe.map(Timestamp),
+            ready: view.ready,
+            waiting: view.waiting,
+            in_flight: view.in_flight,
+            rate: view.rate,
+        }
+    }
+}
+
+/// What holds it back most.
+const fn state(view: &LaneView, paused: bool) -> State {
+    match view.breaker {
+        _ if view.standing.disabled.is_some() => State::Disabled,
+        StateKind::Open => State::Open,
+        StateKind::HalfOpen => State::HalfOpen,
+        _ if paused => State::Paused,
+        StateKind::Ramp => State::Recovering,
+        StateKind::Closed if view.standing.recovering_since.is_some() => State::Recovering,
+        StateKind::Closed => State::Active,
+    }
+}
