@@ -75,7 +75,7 @@ impl World {
     }
 
     fn view(&self, endpoint: u128) -> LaneView {
-        self.floor.view(self.now, endpoint_id(endpoint)).unwrap()
+        self.floor.view(self.now, endpoint_id(endpoint)).expect("it was put")
     }
 
     fn pass(&mut self, span: Span) {
@@ -319,8 +319,9 @@ fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
 
 /// A breaker that opens at the first failure, and says of throttled answers what the default says.
 fn touchy(probes: u32) -> Policy {
-    let plan = BreakerPlan::builder().consecutive(1).probes(probes).build().unwrap();
-    Policy::webhook().unwrap().to_builder().breaker(plan).build().unwrap()
+    let plan = BreakerPlan::builder().consecutive(1).probes(probes).build().expect("valid");
+    let webhook = Policy::webhook().expect("a preset");
+    webhook.to_builder().breaker(plan).build().expect("valid")
 }
 
 #[test]
