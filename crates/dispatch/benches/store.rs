@@ -159,7 +159,7 @@ impl Bench {
             folder,
             store: Arc::new(store),
             fence,
-            endpoints: (0..endpoints).map(endpoint).collect(),
+            endpoints: (1..=endpoints).map(endpoint).collect(),
             payload: payload.into(),
             mint: Arc::default(),
             words: Arc::default(),

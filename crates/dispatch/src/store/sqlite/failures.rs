@@ -12,8 +12,8 @@ use super::folder::TestFolder;
 use super::trouble::Trouble;
 use super::{SqliteOptions, SqliteStore, check};
 use crate::model::DeliveryState;
-use crate::store::Store;
 use crate::store::fixture::{at, furnish, message, msg, settled};
+use crate::store::{Fence, Store};
 
 #[tokio::test]
 async fn a_full_disk_loses_nothing_and_ends_when_there_is_room() {
@@ -68,17 +68,19 @@ async fn one_bad_write_does_not_spoil_those_beside_it() {
         changes.accept(&[message(8, 1, &[1])])?;
         Ok(changes.db.execute_batch("INSERT INTO mark VALUES ('run', 0)")?)
     };
-    let stale = store.settle(crate::store::Fence(77), vec![]);
-    let (_, first, bad, stale, last, ()) = tokio::join!(
-        store.change(gate.hold()),
-        store.accept(vec![message(1, 1, &[1])]),
-        store.change(bad),
-        stale,
-        store.accept(vec![message(2, 1, &[1])]),
-        async { gate.open() },
-    );
-    assert!(bad.is_err_and(|e| e.is_unavailable()) && stale.is_err_and(|e| e.is_conflict()));
-    assert!(!first.unwrap()[0].repeated && !last.unwrap()[0].repeated);
+    let held = async {
+        gate.wait_until_held();
+        let (first, bad, stale, last, ()) = tokio::join!(
+            store.accept(vec![message(1, 1, &[1])]),
+            store.change(bad),
+            store.settle(Fence(77), Vec::new()),
+            store.accept(vec![message(2, 1, &[1])]),
+            async { gate.open() },
+        );
+        assert!(bad.is_err_and(|e| e.is_unavailable()) && stale.is_err_and(|e| e.is_conflict()));
+        assert!(!first.unwrap()[0].repeated && !last.unwrap()[0].repeated);
+    };
+    let (_, ()) = tokio::join!(store.change(gate.hold()), held);
     assert_eq!(store.open_deliveries(None, 9).await.unwrap().len(), 2);
     assert_eq!(store.message(msg(8)).await.unwrap(), None);
     assert_eq!(store.counts(None).await.unwrap().of(DeliveryState::Pending), 2);

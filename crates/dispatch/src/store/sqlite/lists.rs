@@ -117,23 +117,30 @@ impl Walk {
         Ok(())
     }
 
-    /// The statement of the walk: `?1` and `?2` are where it begins, `?3` is where it ends, `?4` and
+    /// The statement of the walk. It names its index, because SQLite knows nothing of how the rows are
+    /// spread, and would take another one that looks as good. `?1` and `?2` are where it begins, `?3` is where it ends, `?4` and
     /// `?5` are what it is narrowed to.
     pub(super) fn sql(self, order: Order) -> String {
         let (from, narrowed) = match self {
             Self::All => ("delivery d", ""),
-            Self::Open => ("delivery d", "d.state < 2 AND"),
-            Self::Ended(_) => ("delivery d", "d.state >= 3 AND d.state = ?4 AND"),
+            Self::Open => ("delivery d INDEXED BY delivery_open", "d.state < 2 AND"),
+            Self::Ended(_) => {
+                ("delivery d INDEXED BY delivery_ended", "d.state >= 3 AND d.state = ?4 AND")
+            }
             Self::OfApplication(_) => {
                 ("message m CROSS JOIN delivery d ON d.message = m.id", "m.application = ?4 AND")
             }
-            Self::EndedOfApplication(..) => {
-                ("delivery d", "d.application = ?4 AND d.state >= 3 AND d.state = ?5 AND")
+            Self::EndedOfApplication(..) => (
+                "delivery d INDEXED BY delivery_ended_by_application",
+                "d.application = ?4 AND d.state >= 3 AND d.state = ?5 AND",
+            ),
+            Self::OfEndpoint(_) => {
+                ("delivery d INDEXED BY delivery_by_endpoint", "d.endpoint = ?4 AND")
             }
-            Self::OfEndpoint(_) => ("delivery d", "d.endpoint = ?4 AND"),
-            Self::EndedOfEndpoint(..) => {
-                ("delivery d", "d.endpoint = ?4 AND d.state >= 3 AND d.state = ?5 AND")
-            }
+            Self::EndedOfEndpoint(..) => (
+                "delivery d INDEXED BY delivery_ended_by_endpoint",
+                "d.endpoint = ?4 AND d.state >= 3 AND d.state = ?5 AND",
+            ),
         };
         let message = if matches!(self, Self::OfApplication(_)) { "m.id" } else { "d.message" };
         let (past, until, way) = match order {
