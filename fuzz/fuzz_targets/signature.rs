@@ -6,7 +6,7 @@ use stagger_core::{Instant, Span};
 use stagger_dispatch::sign::{Received, Rejection, TOLERANCE, Verifier};
 
 const KEYS: [&str; 2] = [
-    "whsec_AQIDBAUGBwgJEBESExQVFhcYGSAhIg==",
+    "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFg==",
     "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
 ];
 

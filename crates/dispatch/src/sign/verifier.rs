@@ -27,7 +27,7 @@ const MAX_DIGITS: usize = 20;
 /// ```
 /// use stagger::{Instant, Span};
 /// use stagger_dispatch::sign::{Received, TOLERANCE, Verifier};
-/// let verifier = Verifier::parse(["whsec_AQIDBAUGBwgJEBESExQVFhcYGSAhIg=="])?;
+/// let verifier = Verifier::parse(["whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFg=="])?;
 /// let received = Received {
 ///     id: "msg_1",
 ///     timestamp: "1700000000",

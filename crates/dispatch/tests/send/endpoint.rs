@@ -8,7 +8,7 @@ use stagger_dispatch::model::{
 use stagger_dispatch::send::SendOptions;
 
 /// The key of the vectors, and their body.
-pub(crate) const SECRET: &str = "whsec_AQIDBAUGBwgJEBESExQVFhcYGSAhIg==";
+pub(crate) const SECRET: &str = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFg==";
 
 /// An endpoint that gives up after 10 s.
 pub(crate) fn endpoint(url: &str) -> Endpoint {
