@@ -15,8 +15,8 @@ use super::rules::Rules;
 use super::shelf::Shelf;
 use super::{LaneView, Launch, News, Settled};
 use crate::model::{
-    Answer, ApplicationId, Attempt, Delivery, DeliveryState, Disabled, Ending, Endpoint, EndpointId,
-    MessageId, Opened, REPLY_LIMIT, Standing,
+    Answer, ApplicationId, Attempt, Delivery, DeliveryState, Disabled, Ending, Endpoint,
+    EndpointId, MessageId, Opened, REPLY_LIMIT, Standing,
 };
 use crate::store::Settlement;
 
@@ -208,8 +208,7 @@ impl Lane {
         };
         self.end_recovery(now);
         settled.news = disabled.map(|why| News::EndpointDisabled(self.id, why)).or(settled.news);
-        settled.settlement.standing =
-            (self.standing != before).then_some((self.id, self.standing));
+        settled.settlement.standing = (self.standing != before).then_some((self.id, self.standing));
         let something = settled.settlement.delivery.is_some()
             || settled.settlement.standing.is_some()
             || settled.news.is_some();

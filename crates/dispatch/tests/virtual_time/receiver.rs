@@ -48,9 +48,7 @@ impl Mood {
                 Answer { result, hint, ..plain }
             }
             Self::Throttling => plain,
-            Self::Hanging => {
-                Answer { result: Err(Failure::Timeout), latency: timeout, ..plain }
-            }
+            Self::Hanging => Answer { result: Err(Failure::Timeout), latency: timeout, ..plain },
             Self::Gone if pick < 20 => Answer { result: Ok(410), ..plain },
             Self::Gone => plain,
             Self::Refusing if pick < 30 => Answer { result: Ok(422), ..plain },

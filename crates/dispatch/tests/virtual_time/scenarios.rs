@@ -220,7 +220,8 @@ fn dead_endpoints_that_wait_hold_no_slot() {
 #[test]
 fn an_application_with_a_huge_backlog_has_its_turns_and_no_more() {
     let mut run = Run::new(100, [], |_: &Launch| after(50, Ok(200)));
-    let application = |n| stagger_dispatch::model::ApplicationId::from_uuid(uuid::Uuid::from_u128(n));
+    let application =
+        |n| stagger_dispatch::model::ApplicationId::from_uuid(uuid::Uuid::from_u128(n));
     let pace = Pace { concurrency: slots(100), ..Pace::default() };
     for n in [1, 2] {
         let endpoint = Endpoint { application: application(n), pace, ..endpoint(n) };
