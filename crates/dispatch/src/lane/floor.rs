@@ -140,9 +140,9 @@ impl Floor {
             return None;
         }
         let (released, settled) = self.on_lane(launch.endpoint, |lane| {
-            let before = lane.in_flight();
+            let before = lane.flights().len();
             let settled = lane.settle(now, &launch, answer, entropy);
-            (lane.in_flight() < before, settled)
+            (lane.flights().len() < before, settled)
         })?;
         if released {
             self.give_back(launch.application);
@@ -229,7 +229,7 @@ impl Floor {
     /// A lane stands in line for a turn, and needs no alarm.
     fn join(&mut self, id: EndpointId) {
         let Some(lane) = self.lanes.get(&id) else { return };
-        let (application, holds_one) = (lane.application(), lane.in_flight() > 0);
+        let (application, holds_one) = (lane.application(), lane.flights().len() > 0);
         self.alarms.clear(id);
         self.room(application).join(id, holds_one);
         self.line_up(application);

@@ -96,3 +96,78 @@ const fn ending_of(answer: &Answer) -> Ending {
         _ => Ending::Permanent,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use stagger::{Hint, Span};
+
+    fn judged(result: Result<u16, Failure>, hint: Option<Hint>) -> Judgement {
+        let listed = Statuses::try_from(vec![410, 422, 503]).unwrap();
+        let (detail, reply, latency) = (None, Bytes::new(), Span::ZERO);
+        judge(&listed, &Answer { result, detail, hint, reply, latency })
+    }
+
+    #[test]
+    fn a_bad_deploy_is_not_mistaken_for_a_bad_message() {
+        for status in [300, 301, 302, 400, 401, 403, 404, 409, 421, 425, 500, 501, 505, 599, 700] {
+            let Judgement { outcome, report, gone, .. } = judged(Ok(status), None);
+            let expected = (Verdict::Transient, Report::Failure, false);
+            assert_eq!((outcome.verdict, report, gone), expected, "{status}");
+        }
+        for status in 200..300 {
+            assert_eq!(judged(Ok(status), None).outcome, Outcome::OK);
+        }
+        for status in [429, 502, 504] {
+            assert_eq!(judged(Ok(status), None).outcome.verdict, Verdict::Throttled);
+        }
+    }
+
+    #[test]
+    fn a_listed_status_ends_a_delivery_and_proves_that_the_endpoint_lives() {
+        for status in [422, 503] {
+            let Judgement { outcome, report, ending, .. } = judged(Ok(status), None);
+            assert_eq!((outcome.verdict, report), (Verdict::Permanent, Report::Success));
+            assert_eq!(ending, Ending::Permanent);
+        }
+    }
+
+    #[test]
+    fn gone_is_for_the_endpoint_and_not_for_the_delivery() {
+        let hint = Hint::AtLeast(Span::from_secs(5));
+        let judgement = judged(Ok(410), Some(hint));
+        assert!(judgement.gone);
+        assert_eq!(judgement.outcome.verdict, Verdict::Permanent);
+        assert_eq!(judgement.for_call(), Outcome::new(Verdict::Transient).with_hint(hint));
+    }
+
+    #[test]
+    fn each_failure_has_its_meaning() {
+        let meaning = |failure| {
+            let Judgement { outcome, report, ending, .. } = judged(Err(failure), None);
+            (outcome.verdict, report, ending)
+        };
+        for failure in
+            [Failure::Resolve, Failure::Connect, Failure::Tls, Failure::Timeout, Failure::Transport]
+        {
+            let transient = (Verdict::Transient, Report::Failure, Ending::Permanent);
+            assert_eq!(meaning(failure), transient, "{failure:?}");
+        }
+        let permanent = Verdict::Permanent;
+        assert_eq!(meaning(Failure::Egress), (permanent, Report::Failure, Ending::EgressRefused));
+        assert_eq!(
+            meaning(Failure::Unbuildable),
+            (permanent, Report::Neutral, Ending::Unbuildable)
+        );
+        assert_eq!(meaning(Failure::Stopped).0, Verdict::Cancelled);
+        assert_eq!(meaning(Failure::Stopped).1, Report::Neutral);
+    }
+
+    #[test]
+    fn a_hint_on_a_success_is_no_pause() {
+        let hint = Some(Hint::AtLeast(Span::from_secs(5)));
+        assert_eq!(judged(Ok(200), hint).outcome.hint, None);
+        assert_eq!(judged(Ok(404), hint).outcome.hint, hint);
+    }
+}

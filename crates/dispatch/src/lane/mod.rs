@@ -22,6 +22,7 @@
 mod alarms;
 mod floor;
 mod gate;
+mod health;
 mod judge;
 mod launch;
 mod lifecycle;
@@ -31,6 +32,7 @@ mod parcel;
 mod recovery;
 mod rules;
 mod shelf;
+mod tempo;
 mod view;
 
 pub use floor::Floor;

@@ -28,7 +28,7 @@ impl Rules {
         Self {
             policy: call_policy(&endpoint.policy),
             budget: *endpoint.policy.budget(),
-            breaker: breaker_plan(endpoint),
+            breaker: lane_breaker(endpoint.policy.breaker(), endpoint.timeout),
             pace: endpoint.pace,
             ordered: endpoint.ordered,
             permanent: endpoint.permanent.clone(),
@@ -76,9 +76,9 @@ fn webhook_breaker() -> BreakerPlan {
 
 /// The plan of the lane's breaker: without a ramp, because the recovery is the lane's own, and with a
 /// lease that no attempt outlives.
-fn breaker_plan(endpoint: &Endpoint) -> BreakerPlan {
-    let plan = endpoint.policy.breaker().copied().unwrap_or_else(webhook_breaker);
-    let lease = (endpoint.timeout + LEASE_MARGIN).max(plan.lease().unwrap_or(Span::ZERO));
+fn lane_breaker(own: Option<&BreakerPlan>, timeout: Span) -> BreakerPlan {
+    let plan = own.copied().unwrap_or_else(webhook_breaker);
+    let lease = (timeout + LEASE_MARGIN).max(plan.lease().unwrap_or(Span::ZERO));
     plan.to_builder().no_ramp().lease(lease).build().unwrap_or(plan)
 }
 
@@ -101,4 +101,59 @@ fn call_policy(policy: &Policy) -> Policy {
         (_, None) => builder.unlimited_attempts(),
     };
     builder.build().unwrap_or(*policy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stagger::budget::WindowPlan;
+    use stagger::{Backoff, HintRule};
+
+    #[test]
+    fn the_default_breaker_is_the_one_that_is_promised() {
+        let plan = webhook_breaker();
+        assert_eq!((plan.consecutive(), plan.minimum_calls()), (Some(5), 10));
+        assert_eq!(plan.open_cap(), Span::from_secs(300));
+        assert!(plan.throttled_fails());
+    }
+
+    #[test]
+    fn no_attempt_outlives_the_lease_of_its_probe() {
+        let minute = Span::from_secs(60);
+        let own = BreakerPlan::builder().lease(Span::from_secs(1)).ramp(Ratio::ONE, minute);
+        let plan = lane_breaker(Some(&own.build().unwrap()), minute);
+        assert_eq!(plan.lease(), Some(minute + LEASE_MARGIN));
+        assert_eq!(plan.ramp(), None, "the recovery is the lane's own");
+        let patient = BreakerPlan::builder().lease(Span::from_secs(3_600)).build().unwrap();
+        assert_eq!(lane_breaker(Some(&patient), minute).lease(), Some(Span::from_secs(3_600)));
+    }
+
+    #[test]
+    fn a_lane_asks_nobody_but_the_limits_delays_and_hints_of_a_policy() {
+        let backoff = Backoff::exponential(Span::from_secs(7), Span::from_secs(70)).unwrap();
+        let hints = HintRule::new(Span::from_secs(9), Ratio::ZERO, LongHint::Shorten).unwrap();
+        let policy = Policy::builder()
+            .backoff(backoff)
+            .hints(hints)
+            .max_attempts(9)
+            .deadline(Span::from_secs(99))
+            .attempt_timeout(Span::from_secs(3))
+            .budget(WindowPlan::default())
+            .breaker(BreakerPlan::default())
+            .hedge(stagger::hedge::HedgePlan::fixed(Span::from_secs(1), 1).unwrap())
+            .build()
+            .unwrap();
+        let call = call_policy(&policy);
+        assert_eq!((call.backoff(), call.hints()), (&backoff, &hints));
+        assert_eq!(call.limits().max_attempts(), Some(9));
+        assert_eq!(call.limits().deadline(), Some(Span::from_secs(99)));
+        assert_eq!((call.budget(), call.breaker()), (&BudgetPlan::Unlimited, None));
+        assert_eq!(call.hedge(), None);
+    }
+
+    #[test]
+    fn a_budget_of_nothing_is_a_single_attempt_and_not_a_wait_for_ever() {
+        let policy = Policy::builder().max_attempts(5).budget(BudgetPlan::None).build().unwrap();
+        assert_eq!(call_policy(&policy).limits().max_attempts(), Some(1));
+    }
 }

@@ -95,6 +95,11 @@ impl Shelf {
         }
     }
 
+    /// Whether one could go now.
+    pub(super) fn has_ready(&self, now: Instant) -> bool {
+        self.ready() > 0 || self.next_due().is_some_and(|due| due <= now)
+    }
+
     /// The oldest message that is ready, and whether its attempt repeats one.
     pub(super) fn first_ready(&self) -> Option<(MessageId, bool)> {
         match (self.fresh.first(), self.again.first()) {
@@ -140,5 +145,105 @@ impl Shelf {
 
     const fn queue(&mut self, retry: bool) -> &mut BTreeSet<MessageId> {
         if retry { &mut self.again } else { &mut self.fresh }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    fn message(n: u8) -> MessageId {
+        MessageId::from_uuid(Uuid::from_u128(u128::from(n)))
+    }
+
+    fn parcel(n: u8, due: u64) -> Parcel {
+        Parcel {
+            message: message(n),
+            due: Instant::from_nanos(due),
+            changed_at: Instant::ORIGIN,
+            attempts: 0,
+            replays: 0,
+            round: None,
+            place: Place::Waiting,
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Event {
+        Put(u8, u64),
+        Take(u8),
+        Launch(u8),
+        Wake(u64),
+    }
+
+    fn events() -> impl Strategy<Value = Vec<Event>> {
+        let name = || 0_u8..12;
+        let event = prop_oneof![
+            4 => (name(), 0_u64..50).prop_map(|(n, due)| Event::Put(n, due)),
+            2 => name().prop_map(Event::Take),
+            1 => name().prop_map(Event::Launch),
+            2 => (0_u64..10).prop_map(Event::Wake),
+        ];
+        prop::collection::vec(event, 1..200)
+    }
+
+    proptest! {
+        /// Against a plain list: a slot that is used again must not wake at its last owner's time.
+        #[test]
+        fn a_shelf_is_a_list_that_is_searched(events in events()) {
+            let mut shelf = Shelf::default();
+            let mut list: BTreeMap<MessageId, Parcel> = BTreeMap::new();
+            let mut now = Instant::ORIGIN;
+            for event in events {
+                match event {
+                    Event::Put(n, due) => {
+                        let mut new = parcel(n, now.as_nanos() + due / 2);
+                        if due <= 1 {
+                            new.place = Place::Ready;
+                        }
+                        prop_assert_eq!(shelf.put(now, new), !list.contains_key(&new.message));
+                        list.entry(new.message).or_insert(new);
+                    }
+                    Event::Take(n) => {
+                        prop_assert_eq!(shelf.take(message(n)), list.remove(&message(n)));
+                    }
+                    Event::Launch(n) => {
+                        let launched = shelf.launch(message(n)).is_some();
+                        prop_assert_eq!(launched, list.contains_key(&message(n)));
+                        list.entry(message(n)).and_modify(|parcel| parcel.place = Place::UnderWay);
+                    }
+                    Event::Wake(span) => {
+                        now = Instant::from_nanos(now.as_nanos() + span);
+                        shelf.wake(now);
+                        let waiting = list.values_mut().filter(|one| one.place == Place::Waiting);
+                        for due in waiting.filter(|one| one.due <= now) {
+                            due.place = Place::Ready;
+                        }
+                    }
+                }
+                let count = |place| list.values().filter(|one| one.place == place).count();
+                prop_assert_eq!(shelf.len(), list.len());
+                prop_assert_eq!(shelf.ready(), count(Place::Ready));
+                prop_assert_eq!(shelf.waiting(), count(Place::Waiting));
+                let first = list.values().find(|one| one.place == Place::Ready);
+                prop_assert_eq!(shelf.first_ready(), first.map(|one| (one.message, false)));
+                prop_assert_eq!(shelf.oldest(), list.values().next());
+                let waiting = list.values().filter(|one| one.place == Place::Waiting);
+                prop_assert_eq!(shelf.next_due(), waiting.map(|one| one.due).min());
+            }
+        }
+    }
+
+    #[test]
+    fn a_backlog_that_is_due_at_once_does_not_hold_up_a_turn() {
+        let mut shelf = Shelf::default();
+        for n in 0..=u8::MAX {
+            shelf.put(Instant::ORIGIN, parcel(n, 5));
+        }
+        shelf.wake(Instant::from_nanos(5));
+        assert_eq!((shelf.ready(), shelf.waiting()), (MOST_AT_ONCE, 256 - MOST_AT_ONCE));
+        assert!(shelf.has_ready(Instant::from_nanos(5)));
     }
 }

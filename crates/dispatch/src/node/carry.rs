@@ -48,9 +48,9 @@ pub(super) async fn carry(parts: Arc<Parts>, pledge: Pledge) {
         return pledge.keep(Came::Gone);
     };
     // Deleted in this moment: the floor has forgotten it too.
-    let Some(endpoint) = parts.directory.endpoint(launch.endpoint) else { return };
+    let Some(target) = parts.directory.target(launch.endpoint) else { return };
     let Parcel { message, payload } = parcel;
-    let sent = parts.sender.send(&endpoint, &message, payload, launch.number);
+    let sent = parts.sender.send_to(&target, &message, payload, launch.number);
     let answer = observe::traced(&launch, sent).await;
     pledge.keep(Came::Answer(answer, message.event_type.is_operational()));
 }

@@ -36,11 +36,11 @@ pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> 
         let (application, endpoints) = removed.ok_or_else(|| Error::not_found("application"))?;
         if let Err(error) = parts.store.delete_application(id).await {
             parts.directory.put_application(Application::clone(&application));
-            endpoints.into_iter().for_each(|endpoint| parts.directory.put_endpoint(endpoint));
+            endpoints.into_iter().for_each(|known| parts.directory.put_endpoint(known));
             return Err(error);
         }
         let forget = move |runner: &mut super::runner::Runner| {
-            endpoints.iter().for_each(|endpoint| runner.forget(endpoint.id));
+            endpoints.iter().for_each(|known| runner.forget(known.endpoint.id));
             runner.floor.remove_application(id);
         };
         parts.floor.ask(forget).await;
@@ -57,7 +57,7 @@ pub(super) async fn put_endpoint(parts: Arc<Parts>, endpoint: Endpoint) -> Resul
         owner.ok_or_else(|| Error::not_found("application"))?;
         parts.store.put_endpoint(endpoint.clone()).await?;
         let endpoint = Arc::new(endpoint);
-        parts.directory.put_endpoint(Arc::clone(&endpoint));
+        parts.know(Arc::clone(&endpoint));
         let now = parts.clock.now();
         parts.floor.ask(move |runner| runner.floor.put_endpoint(now, &endpoint, None)).await;
         Ok(())
@@ -114,11 +114,7 @@ pub(super) async fn cancel(
 
 /// What the sender would refuse at every attempt is refused now.
 fn check(parts: &Parts, endpoint: &Endpoint) -> Result<(), Error> {
-    parts.sender.check_url(&endpoint.url)?;
-    endpoint.headers.iter().try_for_each(|header| parts.sender.check_header(header))?;
-    if endpoint.secrets.is_empty() {
-        return Err(Error::invalid("endpoint.secrets", "none", "at least one secret"));
-    }
+    parts.sender.check(endpoint)?;
     if endpoint.timeout.is_zero() {
         return Err(Error::invalid("endpoint.timeout", endpoint.timeout, "above zero"));
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::Error;
 use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EventType, KeyHash};
+use crate::send::Target;
 
 /// The settings of everybody, as the store has them.
 #[derive(Debug, Default)]
@@ -15,10 +16,17 @@ pub(super) struct Directory {
 #[derive(Debug, Default)]
 struct Book {
     applications: BTreeMap<ApplicationId, Arc<Application>>,
-    endpoints: BTreeMap<EndpointId, Arc<Endpoint>>,
+    endpoints: BTreeMap<EndpointId, Known>,
     /// Who has which endpoints.
     owned: BTreeSet<(ApplicationId, EndpointId)>,
     keys: HashMap<KeyHash, ApplicationId>,
+}
+
+/// An endpoint, and what its attempts need, read from its settings once.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) target: Arc<Target>,
 }
 
 impl Directory {
@@ -37,12 +45,17 @@ impl Directory {
     }
 
     pub(super) fn endpoint(&self, id: EndpointId) -> Option<Arc<Endpoint>> {
-        self.read().endpoints.get(&id).cloned()
+        self.read().endpoints.get(&id).map(|known| Arc::clone(&known.endpoint))
+    }
+
+    pub(super) fn target(&self, id: EndpointId) -> Option<Arc<Target>> {
+        self.read().endpoints.get(&id).map(|known| Arc::clone(&known.target))
     }
 
     pub(super) fn endpoints(&self, application: ApplicationId) -> Vec<Arc<Endpoint>> {
         let book = self.read();
-        book.owned_by(application).filter_map(|id| book.endpoints.get(&id).cloned()).collect()
+        let endpoint = |id| book.endpoints.get(&id).map(|known| Arc::clone(&known.endpoint));
+        book.owned_by(application).filter_map(endpoint).collect()
     }
 
     pub(super) fn all_endpoints(&self) -> Vec<EndpointId> {
@@ -58,7 +71,7 @@ impl Directory {
         let book = self.read();
         book.applications.get(&application)?;
         let wants = |id: &EndpointId, event_type: &EventType| {
-            book.endpoints.get(id).is_some_and(|endpoint| endpoint.events.wants(event_type))
+            book.endpoints.get(id).is_some_and(|known| known.endpoint.events.wants(event_type))
         };
         let receivers = |event_type| {
             book.owned_by(application).filter(|id| wants(id, event_type)).collect::<Vec<_>>()
@@ -87,7 +100,7 @@ impl Directory {
     pub(super) fn remove_application(
         &self,
         id: ApplicationId,
-    ) -> Option<(Arc<Application>, Vec<Arc<Endpoint>>)> {
+    ) -> Option<(Arc<Application>, Vec<Known>)> {
         let mut book = self.write();
         let application = book.applications.remove(&id)?;
         book.keys.retain(|_, owner| *owner != id);
@@ -96,13 +109,13 @@ impl Directory {
         Some((application, endpoints))
     }
 
-    pub(super) fn put_endpoint(&self, endpoint: Arc<Endpoint>) {
+    pub(super) fn put_endpoint(&self, known: Known) {
         let mut book = self.write();
-        book.owned.insert((endpoint.application, endpoint.id));
-        book.endpoints.insert(endpoint.id, endpoint);
+        book.owned.insert((known.endpoint.application, known.endpoint.id));
+        book.endpoints.insert(known.endpoint.id, known);
     }
 
-    pub(super) fn remove_endpoint(&self, id: EndpointId) -> Option<Arc<Endpoint>> {
+    pub(super) fn remove_endpoint(&self, id: EndpointId) -> Option<Known> {
         self.write().remove(id)
     }
 
@@ -122,9 +135,9 @@ impl Book {
         self.owned.range((application, first)..=(application, last)).map(|(_, endpoint)| *endpoint)
     }
 
-    fn remove(&mut self, id: EndpointId) -> Option<Arc<Endpoint>> {
-        let endpoint = self.endpoints.remove(&id)?;
-        self.owned.remove(&(endpoint.application, id));
-        Some(endpoint)
+    fn remove(&mut self, id: EndpointId) -> Option<Known> {
+        let known = self.endpoints.remove(&id)?;
+        self.owned.remove(&(known.endpoint.application, id));
+        Some(known)
     }
 }

@@ -8,12 +8,13 @@ use tokio::sync::{Mutex, Semaphore};
 use super::NodeOptions;
 use super::arrivals::ArrivalBook;
 use super::clock::EngineClock;
-use super::directory::Directory;
+use super::directory::{Directory, Known};
 use super::health::Health;
 use super::inbox::Inbox;
 use super::names::Names;
 use super::payloads::Payloads;
 use crate::Error;
+use crate::model::Endpoint;
 use crate::observe::Figures;
 use crate::send::Sender;
 use crate::store::Store;
@@ -69,6 +70,12 @@ impl Parts {
             reads: Semaphore::new(READS),
             uncommitted: Arc::new(Semaphore::new(UNCOMMITTED)),
         }
+    }
+
+    /// Puts an endpoint into the directory, ready to be sent to.
+    pub(super) fn know(&self, endpoint: Arc<Endpoint>) {
+        let target = Arc::new(self.sender.prepare(&endpoint));
+        self.directory.put_endpoint(Known { endpoint, target });
     }
 }
 

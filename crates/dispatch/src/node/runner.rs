@@ -81,9 +81,7 @@ impl Runner {
             if self.parts.directory.endpoint(delivery.endpoint).is_some() {
                 self.floor.add(now, delivery);
             } else {
-                let (state, ending) = (DeliveryState::Cancelled, Some(Ending::EndpointDeleted));
-                let ended = Delivery { state, ending, updated_at: now, ..*delivery };
-                let delivery = Some(ended);
+                let delivery = Some(delivery.endpoint_deleted(now));
                 self.keep(Settlement { delivery, ..Settlement::default() });
             }
         }

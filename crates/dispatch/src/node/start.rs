@@ -48,7 +48,7 @@ async fn load_settings(parts: &Parts, runner: &mut Runner) -> Result<(), Error> 
     for (endpoint, standing) in parts.store.endpoints().await? {
         runner.floor.put_endpoint(now, &endpoint, Some(standing));
         runner.remember(endpoint.id, standing);
-        parts.directory.put_endpoint(Arc::new(endpoint));
+        parts.know(Arc::new(endpoint));
     }
     Ok(())
 }
@@ -58,10 +58,7 @@ async fn load_deliveries(parts: &Parts, runner: &mut Runner) -> Result<(), Error
     loop {
         let page = parts.store.open_deliveries(after, PAGE).await?;
         runner.add(&page);
-        after = page.last().map(|last| Cursor {
-            message: *last.message.as_uuid(),
-            endpoint: *last.endpoint.as_uuid(),
-        });
+        after = page.last().map(Cursor::of_delivery);
         if page.len() < PAGE {
             return Ok(());
         }

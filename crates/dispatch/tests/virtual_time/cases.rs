@@ -1,7 +1,8 @@
 //! The floor against what went wrong in other dispatchers.
 
-use stagger::breaker::StateKind;
-use stagger::{Hint, Instant, Policy, Span};
+use stagger::breaker::{BreakerPlan, StateKind};
+use stagger::budget::IntervalPlan;
+use stagger::{Backoff, Hint, Instant, Policy, Span};
 use stagger_dispatch::lane::{Floor, LaneView, Launch, News, Next, Settled};
 use stagger_dispatch::model::{
     Answer, Delivery, DeliveryState, Disabled, Ending, Endpoint, Failure,
@@ -276,4 +277,136 @@ fn a_removed_endpoint_keeps_its_slots_until_its_attempts_are_back() {
         assert!(world.floor.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
     }
     assert_eq!(world.floor.in_flight(), 0);
+}
+
+#[test]
+fn a_deadline_is_not_longer_after_a_restart() {
+    let policy = Policy::builder()
+        .backoff(Backoff::exponential(Span::from_secs(4), Span::from_secs(4)).unwrap())
+        .unlimited_attempts()
+        .deadline(Span::from_secs(10))
+        .build()
+        .unwrap();
+    let endpoint = Endpoint { policy, ..endpoint(1) };
+    let mut world = World::of(std::slice::from_ref(&endpoint));
+    let mut delivery = Delivery::new(message(1), endpoint_id(1), APP, world.now);
+    for number in 1..=3 {
+        world.floor = Floor::new(slots(1));
+        world.floor.put_endpoint(world.now, &endpoint, None);
+        world.floor.add(world.now, &delivery);
+        let launch = world.launch();
+        assert_eq!(launch.number, number);
+        delivery = world.settle(launch, answer(Ok(500))).settlement.delivery.unwrap();
+        world.pass(Span::from_secs(4));
+    }
+    assert_eq!(delivery.ending, Some(Ending::DeadlineExceeded));
+}
+
+#[test]
+fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
+    let policy = Policy::builder().deadline(Span::from_secs(60)).build().unwrap();
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+    world.add(1, [1]);
+    let launch = world.launch();
+    world.settle(launch, answer(Ok(500)));
+    world.floor.disable(world.now, endpoint_id(1), Disabled::ByHand);
+    world.pass(Span::from_secs(3_600));
+    world.floor.enable(world.now, endpoint_id(1));
+    let launch = world.launch();
+    let delivery = world.settle(launch, answer(Ok(500))).settlement.delivery.unwrap();
+    assert_eq!((delivery.attempts, delivery.ending), (2, Some(Ending::DeadlineExceeded)));
+}
+
+/// A breaker that opens at the first failure, and says of throttled answers what the default says.
+fn touchy(probes: u32) -> Policy {
+    let plan = BreakerPlan::builder().consecutive(1).probes(probes).build().unwrap();
+    Policy::webhook().unwrap().to_builder().breaker(plan).build().unwrap()
+}
+
+#[test]
+fn a_throttled_probe_is_not_followed_by_the_next_at_once() {
+    let mut world = World::of(&[Endpoint { policy: touchy(1), ..endpoint(1) }]);
+    world.add(1, 0..10);
+    assert_eq!(world.fail(Ok(500)), 1);
+    world.now = world.wait();
+    assert_eq!(world.fail(Ok(429)), 1, "a probe a time, not one after the other");
+    assert!(world.wait() >= world.now + Span::from_secs(10));
+}
+
+#[test]
+fn a_probe_from_before_a_change_does_not_close_the_breaker_of_today() {
+    let mut world = World::of(&[Endpoint { policy: touchy(2), ..endpoint(1) }]);
+    world.add(1, 0..10);
+    world.fail(Ok(500));
+    world.now = world.wait();
+    let first = world.launches();
+    assert_eq!(first.len(), 2);
+    world.settle(first[0], answer(Ok(200)));
+    let longer = Endpoint { timeout: Span::from_secs(31), policy: touchy(2), ..endpoint(1) };
+    world.floor.put_endpoint(world.now, &longer, None);
+    let second = world.launches();
+    assert_eq!(second.len(), 1, "the old one is still under way");
+    world.settle(first[1], answer(Ok(200)));
+    world.settle(second[0], answer(Ok(200)));
+    assert!(world.view(1).standing.open.is_some(), "one of its two probes was good");
+    let third = world.launches();
+    world.settle(third[0], answer(Ok(200)));
+    assert!(world.view(1).standing.open.is_none());
+}
+
+#[test]
+fn an_empty_budget_holds_back_retries_and_loses_none() {
+    let budget = IntervalPlan::new(1, Span::from_secs(3_600)).unwrap();
+    let policy = Policy::builder().budget(budget).build().unwrap();
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+    world.add(1, 0..3);
+    for launch in world.launches() {
+        world.settle(launch, answer(Ok(500)));
+    }
+    world.pass(Span::from_secs(5));
+    let retries = world.launches();
+    assert_eq!(retries.len(), 1);
+    world.add(1, [9]);
+    let fresh = world.launches();
+    assert_eq!((fresh.len(), fresh[0].message), (1, message(9)), "first attempts go on");
+    let until = world.wait();
+    assert_eq!(until, world.now + Span::from_secs(1), "one a second goes in any case");
+    world.now = until;
+    assert_eq!(world.launches().len(), 1);
+}
+
+#[test]
+fn a_success_clears_what_was_held_against_an_endpoint() {
+    let endpoint = Endpoint { disable_after: Span::from_secs(60), ..endpoint(1) };
+    let mut world = World::of(&[endpoint]);
+    for (status, seconds) in [(500, 50), (200, 50), (500, 59), (500, 1)] {
+        world.add(1, [u128::from(world.now.as_nanos())]);
+        let launch = world.launch();
+        let disabled = world.settle(launch, answer(Ok(status))).news;
+        assert_eq!(disabled, None, "it has not failed for a minute");
+        world.floor.cancel(world.now, launch.message, launch.endpoint);
+        world.pass(Span::from_secs(seconds));
+    }
+    world.add(1, [1]);
+    let launch = world.launch();
+    let disabled = News::EndpointDisabled(endpoint_id(1), Disabled::Failing);
+    assert_eq!(world.settle(launch, answer(Ok(500))).news, Some(disabled));
+}
+
+#[test]
+fn a_replay_of_many_leaves_as_after_trouble() {
+    let mut world = World::of(&[endpoint(1)]);
+    let standing = world.floor.recover(world.now, endpoint_id(1)).unwrap();
+    assert_eq!(standing.recovering_since, Some(world.now));
+    world.add(1, 0..1_000);
+    let mut launched = 0;
+    let end = world.now + Span::from_secs(1);
+    while world.now < end {
+        for launch in world.launches() {
+            launched += 1;
+            world.settle(launch, answer(Ok(200)));
+        }
+        world.now = world.wait();
+    }
+    assert!((10..=16).contains(&launched), "{launched} in the first second");
 }

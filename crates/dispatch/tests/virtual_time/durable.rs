@@ -59,10 +59,7 @@ impl Durable {
 
     /// Makes what has ended pending again.
     pub(crate) fn replay(&mut self, endpoint: EndpointId, now: Instant) -> Vec<Delivery> {
-        let ended = |d: &&mut Delivery| {
-            d.endpoint == endpoint
-                && matches!(d.state, DeliveryState::Dead | DeliveryState::Delivered)
-        };
+        let ended = |d: &&mut Delivery| d.endpoint == endpoint && !d.state.is_open();
         let mut replayed = Vec::new();
         for delivery in self.deliveries.values_mut().filter(ended) {
             *delivery = Delivery {

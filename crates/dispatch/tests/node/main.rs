@@ -1,0 +1,9 @@
+//! A real node with real receivers over loopback sockets: what it promises, and what went wrong
+//! elsewhere. Nothing waits for time; every test waits for what it is about.
+
+mod endings;
+mod journey;
+mod scene;
+mod spied;
+mod throughput;
+mod trouble;

@@ -1,0 +1,163 @@
+//! A store that can be told to fail, and that tells what was stored.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use stagger::Instant;
+use stagger_dispatch::Error;
+use stagger_dispatch::model::*;
+use stagger_dispatch::store::*;
+use tokio::sync::watch;
+
+/// What went through the store.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// Deliveries as they were settled, in order.
+    pub settled: Vec<Delivery>,
+    /// Writes that failed on demand.
+    pub failures: usize,
+}
+
+/// Another store, seen through a window.
+#[derive(Debug)]
+pub struct Spied {
+    inner: Arc<dyn Store>,
+    fails: AtomicBool,
+    log: watch::Sender<Log>,
+}
+
+impl Spied {
+    pub fn new(inner: impl Store) -> Arc<Self> {
+        let (fails, log) = (AtomicBool::new(false), watch::Sender::default());
+        Arc::new(Self { inner: Arc::new(inner), fails, log })
+    }
+
+    /// From now on writes fail, or work again.
+    pub fn fail(&self, yes: bool) {
+        self.fails.store(yes, Ordering::SeqCst);
+    }
+
+    pub async fn until(&self, reached: impl FnMut(&Log) -> bool) -> Log {
+        self.log.subscribe().wait_for(reached).await.expect("the log lives").clone()
+    }
+
+    /// Waits until so many deliveries were settled in this state.
+    pub async fn until_settled(&self, state: DeliveryState, count: usize) -> Log {
+        self.until(|log| log.settled.iter().filter(|d| d.state == state).count() >= count).await
+    }
+
+    fn write(&self) -> Result<(), Error> {
+        if !self.fails.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.log.send_modify(|log| log.failures += 1);
+        Err(Error::store("no space left on device"))
+    }
+}
+
+#[async_trait]
+impl Store for Spied {
+    async fn begin_run(&self) -> Result<Fence, Error> {
+        self.inner.begin_run().await
+    }
+    async fn put_application(&self, application: Application) -> Result<(), Error> {
+        self.write()?;
+        self.inner.put_application(application).await
+    }
+    async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
+        self.write()?;
+        self.inner.delete_application(id).await
+    }
+    async fn applications(&self) -> Result<Vec<Application>, Error> {
+        self.inner.applications().await
+    }
+    async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
+        self.write()?;
+        self.inner.put_endpoint(endpoint).await
+    }
+    async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error> {
+        self.write()?;
+        self.inner.delete_endpoint(id, now).await
+    }
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+        self.inner.endpoints().await
+    }
+    async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
+        self.write()?;
+        self.inner.accept(messages).await
+    }
+    async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {
+        self.write()?;
+        let deliveries: Vec<_> = settlements.iter().filter_map(|s| s.delivery).collect();
+        self.inner.settle(fence, settlements).await?;
+        self.log.send_modify(|log| log.settled.extend(deliveries));
+        Ok(())
+    }
+    async fn open_deliveries(
+        &self,
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.inner.open_deliveries(after, limit).await
+    }
+    async fn replay(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.write()?;
+        self.inner.replay(request, now, limit).await
+    }
+    async fn message(&self, id: MessageId) -> Result<Option<Message>, Error> {
+        self.inner.message(id).await
+    }
+    async fn payload(&self, id: MessageId) -> Result<Option<Bytes>, Error> {
+        self.inner.payload(id).await
+    }
+    async fn messages(
+        &self,
+        application: ApplicationId,
+        filter: MessageFilter,
+        page: PageRequest,
+    ) -> Result<Page<Message>, Error> {
+        self.inner.messages(application, filter, page).await
+    }
+    async fn delivery(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Option<Delivery>, Error> {
+        self.inner.delivery(message, endpoint).await
+    }
+    async fn deliveries_of(&self, message: MessageId) -> Result<Vec<Delivery>, Error> {
+        self.inner.deliveries_of(message).await
+    }
+    async fn deliveries(
+        &self,
+        application: Option<ApplicationId>,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, Error> {
+        self.inner.deliveries(application, filter, page).await
+    }
+    async fn attempts(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Vec<Attempt>, Error> {
+        self.inner.attempts(message, endpoint).await
+    }
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
+        self.inner.counts(endpoint).await
+    }
+    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+        self.inner.prune(before, limit).await
+    }
+    async fn check(&self) -> Result<(), Error> {
+        self.write()?;
+        self.inner.check().await
+    }
+}

@@ -1,0 +1,96 @@
+//! How many deliveries a second: `cargo test --release --test node -- --ignored --nocapture`.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use stagger::{Clock, StdTime};
+use stagger_dispatch::model::*;
+use stagger_dispatch::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::scene::{endpoint, id, start, submission};
+
+const MESSAGES: usize = 60_000;
+const CLIENTS: usize = 64;
+const ENDPOINTS: u128 = 16;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement, not a test"]
+async fn deliveries_a_second_in_memory() {
+    measure("memory", Arc::new(MemoryStore::default())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement, not a test"]
+async fn deliveries_a_second_on_disk() {
+    let folder = std::env::temp_dir().join(format!("stagger-throughput-{}", std::process::id()));
+    let store = SqliteStore::open(&folder, SqliteOptions::default()).unwrap();
+    measure("sqlite", Arc::new(store)).await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+async fn measure(name: &str, store: Arc<dyn Store>) {
+    let url = receiver().await;
+    let node = start(store.clone()).await;
+    // Each endpoint has an application of its own, so that a message is one delivery.
+    let app = |n: u128| ApplicationId::from_uuid(uuid::Uuid::from_u128(n));
+    for n in 1..=ENDPOINTS {
+        let slots = NonZeroU32::new(1000).unwrap();
+        let (name, created_at) = ("shop".to_owned(), stagger::Instant::ORIGIN);
+        let made = Application { id: app(n), name, keys: vec![], slots, created_at };
+        node.put_application(made).await.unwrap();
+        node.put_endpoint(endpoint(app(n), n, &url)).await.unwrap();
+    }
+    assert!(node.endpoint(id(1)).is_some());
+    let began = StdTime.now();
+    let mut clients = tokio::task::JoinSet::new();
+    for client in 0..CLIENTS {
+        let node = node.clone();
+        let application = app(client as u128 % ENDPOINTS + 1);
+        clients.spawn(async move {
+            for _ in 0..MESSAGES / CLIENTS {
+                node.accept(application, vec![submission(&"x".repeat(500))]).await.unwrap();
+            }
+        });
+    }
+    clients.join_all().await;
+    let accepted = (StdTime.now() - began).as_secs_f64();
+    loop {
+        let counts = store.counts(None).await.unwrap();
+        if counts.of(DeliveryState::Delivered) >= (MESSAGES / CLIENTS * CLIENTS) as u64 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let took = (StdTime.now() - began).as_secs_f64();
+    let rate = |seconds: f64| MESSAGES as f64 / seconds;
+    println!("{name}: accepted {:.0}/s, delivered {:.0}/s", rate(accepted), rate(took));
+    node.shutdown(stagger::Span::from_secs(1)).await;
+}
+
+/// Answers everything with 200, as fast as it can.
+async fn receiver() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            tokio::spawn(answer(socket));
+        }
+    });
+    url
+}
+
+async fn answer(mut socket: TcpStream) {
+    socket.set_nodelay(true).unwrap();
+    let mut bytes = Vec::with_capacity(8192);
+    while socket.read_buf(&mut bytes).await.is_ok_and(|n| n > 0) {
+        let Some(head) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
+            continue;
+        };
+        if bytes.len() >= head + 4 + 500 {
+            bytes.clear();
+            socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        }
+    }
+}
