@@ -50,3 +50,25 @@ pub(super) fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<(i64, 
     let mut pragma = db.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
     pragma.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::TestFolder;
+    use crate::store::Store;
+    use crate::store::fixture::{furnish, message};
+
+    #[tokio::test]
+    async fn the_log_stays_small() {
+        let folder = TestFolder::new();
+        let store = folder.open();
+        furnish(&store).await;
+        let payload = bytes::Bytes::from(vec![7; 1 << 20]);
+        for n in 1..=40 {
+            let mut new = message(n, 1, &[1]);
+            new.payload = payload.clone();
+            store.accept(vec![new]).await.unwrap();
+        }
+        let log = folder.join("stagger.db-wal").metadata().unwrap().len();
+        assert!(log < 8 << 20, "{log} bytes of log for 40 MiB of payloads");
+    }
+}
