@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::Error;
 use crate::model::KeyHash;
+use crate::sign::os_bytes;
 
 /// Random bytes of a key: as many as its hash has, so that neither can be guessed.
 const BYTES: usize = 32;
@@ -17,11 +18,8 @@ impl ApiKey {
     ///
     /// # Errors
     /// The system has no random bytes to give.
-    #[expect(clippy::disallowed_methods, reason = "a secret needs the system's own random bytes")]
     pub(super) fn make() -> Result<Self, Error> {
-        let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Error::busy(format!("no random bytes: {error}")))?;
+        let bytes = os_bytes::<BYTES>()?;
         Ok(Self(format!("sk_{}", URL_SAFE_NO_PAD.encode(bytes))))
     }
 

@@ -102,7 +102,11 @@ fn document(operations: OpenApi) -> Value {
     let mut found = serde_json::to_value(operations).unwrap_or_default();
     document["info"]["version"] = env!("CARGO_PKG_VERSION").into();
     document["paths"] = found["paths"].take();
-    document["components"]["schemas"] = found["components"]["schemas"].take();
+    let schemas = document["components"]["schemas"].as_object_mut();
+    if let (Some(schemas), Value::Object(found)) = (schemas, found["components"]["schemas"].take())
+    {
+        schemas.extend(found);
+    }
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     paths.for_each(|(path, methods)| add_problems(path, methods));
     document

@@ -1,0 +1,9 @@
+//! The API as a client sees it: a real node with a store in memory, behind a real socket.
+
+mod document;
+mod limits;
+mod messages;
+mod random;
+mod server;
+mod settings;
+mod tenants;
