@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
-pub struct Browser {
+pub(crate) struct Browser {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -18,7 +18,7 @@ pub struct Browser {
 
 impl Browser {
     /// Starts it with its profile in `folder`, with one page.
-    pub fn start(folder: &Path) -> Self {
+    pub(crate) fn start(folder: &Path) -> Self {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/chromium");
         let mut command = Command::new(script);
         command.arg("drive").arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -36,7 +36,7 @@ impl Browser {
     }
 
     /// Sends a command, and waits for its answer.
-    pub fn call(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
         self.sent += 1;
         let mut command = json!({"id": self.sent, "method": method, "params": params});
         if let Some(session) = &self.session {
@@ -56,14 +56,14 @@ impl Browser {
     }
 
     /// Loads a page, and waits until it is there.
-    pub fn visit(&mut self, url: &str) {
+    pub(crate) fn visit(&mut self, url: &str) {
         self.until_loaded(|browser| {
             browser.call("Page.navigate", json!({"url": url}));
         });
     }
 
     /// Does something that loads a page, and waits until it is there.
-    pub fn until_loaded(&mut self, act: impl FnOnce(&mut Self)) {
+    pub(crate) fn until_loaded(&mut self, act: impl FnOnce(&mut Self)) {
         let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
         self.events.retain(|event| !is_loaded(event));
         act(self);
@@ -74,7 +74,7 @@ impl Browser {
     }
 
     /// The value of an expression in the page; of what it promises, once it is there.
-    pub fn eval(&mut self, code: &str) -> Value {
+    pub(crate) fn eval(&mut self, code: &str) -> Value {
         let params = json!({"expression": code, "awaitPromise": true, "returnByValue": true});
         let result = self.call("Runtime.evaluate", params);
         assert!(result.get("exceptionDetails").is_none(), "{code}: {result}");
@@ -82,7 +82,7 @@ impl Browser {
     }
 
     /// Presses and releases a key.
-    pub fn press(&mut self, key: &str, code: u32) {
+    pub(crate) fn press(&mut self, key: &str, code: u32) {
         for kind in ["rawKeyDown", "keyUp"] {
             let params =
                 json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
@@ -91,7 +91,7 @@ impl Browser {
     }
 
     /// Sets the width of the window, and the colours that its user likes.
-    pub fn set_window(&mut self, width: u32, scheme: &str) {
+    pub(crate) fn set_window(&mut self, width: u32, scheme: &str) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", size);
         let likes = json!([{"name": "prefers-color-scheme", "value": scheme}]);
@@ -99,14 +99,14 @@ impl Browser {
     }
 
     /// A picture of the whole page, as PNG.
-    pub fn picture(&mut self) -> Vec<u8> {
+    pub(crate) fn picture(&mut self) -> Vec<u8> {
         let params = json!({"format": "png", "captureBeyondViewport": true});
         let picture = self.call("Page.captureScreenshot", params);
         BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap()
     }
 
     /// What went wrong in pages since this was last asked: errors, warnings, refusals by the policy.
-    pub fn problems(&mut self) -> Vec<String> {
+    pub(crate) fn problems(&mut self) -> Vec<String> {
         let (problems, rest) = self.events.drain(..).partition::<Vec<_>, _>(is_problem);
         self.events = rest;
         problems.iter().map(Value::to_string).collect()

@@ -21,21 +21,21 @@ use tokio::net::TcpListener;
 use uuid::Uuid;
 
 /// What the receivers answer with, and what no page may run.
-pub const HOSTILE: &str = "<script>document.title='broken in'</script>";
+pub(crate) const HOSTILE: &str = "<script>document.title='broken in'</script>";
 
-pub struct Stage {
-    pub address: SocketAddr,
-    pub node: Node,
-    pub application: ApplicationId,
-    pub message: MessageId,
-    pub well: EndpointId,
-    pub failing: EndpointId,
-    pub strict: EndpointId,
+pub(crate) struct Stage {
+    pub(crate) address: SocketAddr,
+    pub(crate) node: Node,
+    pub(crate) application: ApplicationId,
+    pub(crate) message: MessageId,
+    pub(crate) well: EndpointId,
+    pub(crate) failing: EndpointId,
+    pub(crate) strict: EndpointId,
     _receivers: Server,
 }
 
 impl Stage {
-    pub async fn empty(options: UiOptions) -> (SocketAddr, Node) {
+    pub(crate) async fn empty(options: UiOptions) -> (SocketAddr, Node) {
         let send = SendOptions { allow_private: true, ..SendOptions::default() };
         let sender = Sender::new(send).unwrap();
         let store = Arc::new(MemoryStore::default());
@@ -47,11 +47,11 @@ impl Stage {
         (address, node)
     }
 
-    pub async fn set(options: UiOptions) -> Self {
+    pub(crate) async fn set(options: UiOptions) -> Self {
         let (address, node) = Self::empty(options).await;
         let says = |status| Script::always(Reaction::status(status).body(HOSTILE));
         let script = Script::always(Reaction::ok(HOSTILE))
-            .on_path("/failing", says(503))
+            .on_path("/failing", says(500))
             .on_path("/gone", says(410))
             .on_path("/strict", says(422));
         let receivers = Server::start(script).await;
@@ -81,7 +81,7 @@ impl Stage {
     }
 
     /// Every page with everything in it.
-    pub fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         let Self { application, message, well, failing, strict, .. } = self;
         vec![
             "/".into(),

@@ -5,33 +5,38 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-pub struct Reply {
-    pub status: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Reply {
     /// The value of a header field.
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().filter_map(|line| line.split_once(": "));
         fields.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
     }
 }
 
-pub async fn get(address: SocketAddr, path: &str, fields: &[&str]) -> Reply {
+pub(crate) async fn get(address: SocketAddr, path: &str, fields: &[&str]) -> Reply {
     exchange(address, &format!("GET {path} HTTP/1.1"), fields, "").await
 }
 
 /// A form, sent as our own page would.
-pub async fn post(address: SocketAddr, path: &str, fields: &[&str], form: &str) -> Reply {
+pub(crate) async fn post(address: SocketAddr, path: &str, fields: &[&str], form: &str) -> Reply {
     let origin = format!("origin: http://{address}");
     let fields = [fields, &[origin.as_str()]].concat();
     post_from(address, path, &fields, form).await
 }
 
 /// A form from wherever `fields` say.
-pub async fn post_from(address: SocketAddr, path: &str, fields: &[&str], form: &str) -> Reply {
+pub(crate) async fn post_from(
+    address: SocketAddr,
+    path: &str,
+    fields: &[&str],
+    form: &str,
+) -> Reply {
     let length = format!("content-length: {}", form.len());
     let kind = "content-type: application/x-www-form-urlencoded";
     let fields = [fields, &[length.as_str(), kind]].concat();

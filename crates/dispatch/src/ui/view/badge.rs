@@ -67,6 +67,8 @@ impl From<Verdict> for Badge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ui) enum EndpointState {
     Active,
+    /// Active, but its last attempts have failed.
+    Failing,
     Recovering,
     HalfOpen,
     Open,
@@ -87,6 +89,7 @@ impl EndpointState {
             (None, StateKind::HalfOpen) => Self::HalfOpen,
             (None, StateKind::Ramp) => Self::Recovering,
             (None, StateKind::Closed) if standing.recovering_since.is_some() => Self::Recovering,
+            (None, StateKind::Closed) if standing.failing_since.is_some() => Self::Failing,
             (None, StateKind::Closed) => Self::Active,
         }
     }
@@ -116,6 +119,7 @@ impl From<EndpointState> for Badge {
     fn from(state: EndpointState) -> Self {
         let (word, tone) = match state {
             EndpointState::Active => ("active", Tone::Good),
+            EndpointState::Failing => ("failing", Tone::Warn),
             EndpointState::Recovering => ("recovering", Tone::Warn),
             EndpointState::HalfOpen => ("half-open", Tone::Warn),
             EndpointState::Open => ("open", Tone::Bad),
@@ -145,6 +149,8 @@ mod tests {
             rate: None,
         };
         assert_eq!(EndpointState::of(&view, now), EndpointState::Active);
+        view.standing.failing_since = Some(now);
+        assert_eq!(EndpointState::of(&view, now), EndpointState::Failing);
         view.standing.recovering_since = Some(now);
         assert_eq!(EndpointState::of(&view, now), EndpointState::Recovering);
         view.breaker = StateKind::Open;
