@@ -22,10 +22,15 @@ mod events;
 mod figures;
 mod logs;
 mod metrics;
+#[cfg(feature = "otel")]
+mod otlp;
 mod traces;
 
 pub(crate) use events::{moved, settled};
 pub(crate) use figures::{Census, Figures};
 pub use logs::{LogFormat, init_logs};
 pub use metrics::{Metrics, init_metrics, metrics_route};
+#[cfg(feature = "otel")]
+#[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
+pub use otlp::init_logs_and_traces;
 pub(crate) use traces::traced;

@@ -60,11 +60,8 @@ async fn a_hint_of_one_message_pauses_the_endpoint() {
     let scene = Scene::new().await;
     let busy = Reaction::status(429).header("retry-after", "3600");
     let server = Server::start(Script::of([busy])).await;
-    let to = scene.endpoint(1, &server.url("/"), |endpoint| {
-        let policy = stagger::Policy::webhook().expect("the preset is valid");
-        endpoint.policy = policy;
-    });
-    let to = to.await;
+    let policy = stagger::Policy::webhook().expect("the preset is valid");
+    let to = scene.endpoint(1, &server.url("/"), |endpoint| endpoint.policy = policy).await;
     scene.send(["1"]).await;
     scene.store.until_settled(DeliveryState::Waiting, 1).await;
     scene.send(["2"]).await;
