@@ -3,7 +3,7 @@
 //! One message goes to three endpoints of one receiver, which differ in how they are retried. All
 //! figures are what the receiver counted.
 
-mod demo;
+mod command;
 mod part;
 mod path;
 mod play;
@@ -12,4 +12,4 @@ mod screen;
 mod stage;
 mod tally;
 
-pub(crate) use demo::demo;
+pub(crate) use command::demo;
