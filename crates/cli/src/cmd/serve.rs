@@ -43,7 +43,10 @@ fn run(config: Config) -> Result<(), Error> {
         .map_err(|error| Error::store(format!("no threads to run on: {error}")))?;
     runtime.block_on(async {
         let stop = stop()?;
-        observe::init_logs(config.log)?;
+        match &config.otlp {
+            Some(url) => observe::init_logs_and_traces(config.log, url)?,
+            None => observe::init_logs(config.log)?,
+        }
         let server = Server::start(config).await?;
         greet(&server);
         server.run(stop).await

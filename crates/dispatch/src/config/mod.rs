@@ -3,11 +3,11 @@
 //! Every setting is one line of a table, `settings`, with its bound: so a file, a variable and a flag are
 //! read by the same code and refused in the same words.
 
-mod config;
 mod error;
 mod file;
 mod settings;
 mod size;
+mod values;
 
-pub use config::{Config, StoreKind};
 pub use error::ConfigFault;
+pub use values::{Config, StoreKind};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use stagger::{ConfigError, Span};
 
-use super::config::{Config, StoreKind};
 use super::size;
+use super::values::{Config, StoreKind};
 use crate::observe::LogFormat;
 
 /// Most attempts under way at once: each holds a socket, and systems give some hundred thousand.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::model::KeyHash;
+use crate::sign::os_bytes;
 
 /// The file of a key that was made, within the data folder.
 const FILE: &str = "admin.key";

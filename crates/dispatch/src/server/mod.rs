@@ -1,7 +1,7 @@
 //! A dispatcher that serves: settings in, a listening node with its API, page and metrics out.
 
 mod admin_key;
-mod server;
+mod listening;
 
 pub use admin_key::AdminKey;
-pub use server::Server;
+pub use listening::Server;
