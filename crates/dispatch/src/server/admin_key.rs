@@ -87,9 +87,7 @@ impl fmt::Debug for AdminKey {
 }
 
 fn random() -> Result<String, Error> {
-    let mut bytes = [0; BYTES];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Error::store(format!("no random bytes: {error}")))?;
+    let bytes: [u8; BYTES] = os_bytes()?;
     Ok(bytes.iter().fold(String::from("admin_"), |text, byte| text + &format!("{byte:02x}")))
 }
 
