@@ -51,10 +51,11 @@ async fn load(name: &str, span: Duration, endpoints: u64, settled: bool) {
     latencies.sort_unstable();
     let count = latencies.len();
     let at = |share: usize| latencies[(count - 1) * share / 100].as_secs_f64() * 1e3;
+    let whole = f64::from(u32::try_from(count).unwrap());
     println!(
         "{name:>24}: {:>7.0}/s, {:>5.1} us of CPU each, p50 {:.2} ms, p99 {:.2} ms, log {} MiB",
-        count as f64 / took.as_secs_f64(),
-        cpu.as_secs_f64() * 1e6 / count as f64,
+        whole / took.as_secs_f64(),
+        cpu.as_secs_f64() * 1e6 / whole,
         at(50),
         at(99),
         bench.log_size() >> 20,

@@ -305,7 +305,7 @@ mod tests {
         }
         let by_application = "message_by_application (application=? AND id";
         assert_seeks(&db, &messages_sql(), by_application);
-        assert_seeks(&db, &lookups::open_deliveries_sql(), "delivery_open (message");
+        assert_seeks(&db, &lookups::open_deliveries_sql(), "delivery_open ((message,endpoint)>");
     }
 
     #[test]

@@ -261,14 +261,6 @@ impl Store for SqliteStore {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::folder::Scratch;
-    use crate::store::conformance::suite;
-
-    suite!(Scratch::new());
-}
-
-#[cfg(test)]
 impl SqliteStore {
     /// Writes a change of a test's own.
     pub(super) async fn change<T: Send + 'static>(
@@ -277,4 +269,12 @@ impl SqliteStore {
     ) -> Result<T, Error> {
         self.write(change).await
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::Scratch;
+    use crate::store::conformance::suite;
+
+    suite!(Scratch::new());
 }
