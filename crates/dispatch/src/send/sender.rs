@@ -206,7 +206,7 @@ fn overdue(stage: Stage, timeout: Span) -> Broken {
 fn not_followed(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     let location = headers.get(LOCATION).filter(|_| status.is_redirection())?;
     let location = String::from_utf8_lossy(location.as_bytes());
-    Some(bounded(format!("a redirect is not followed: {location}")))
+    Some(bounded(&format!("a redirect is not followed: {location}")))
 }
 
 /// What a reply that tells of a failure says about coming back. Pushback is left out: it is gRPC's.
