@@ -13,7 +13,7 @@ use super::news;
 use super::parts::Parts;
 use super::settling::{Receipt, SettleQueue};
 use crate::lane::{Floor, Launch, Next};
-use crate::model::{Answer, Delivery, DeliveryState, Ending, EndpointId, Failure, Standing};
+use crate::model::{Answer, Delivery, EndpointId, Failure, Standing};
 use crate::observe;
 use crate::store::Settlement;
 
