@@ -209,7 +209,7 @@ mod tests {
         for (path, method, operation) in operations(&document) {
             let name = format!("{method} {path}");
             assert!(operation["summary"].is_string(), "{name}");
-            assert!(ids.insert(operation["operationId"].clone()), "{name} has another's id");
+            assert!(ids.insert(operation["operationId"].to_string()), "{name} has another's id");
             let responses = operation["responses"].as_object().expect("responses");
             assert!(responses.keys().any(|status| status.starts_with('2')), "{name}");
             let keyless =

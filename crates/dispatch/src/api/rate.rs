@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_rate_that_does_not_divide_a_second_drifted() {
-        let limiter = Limiter::with_burst(rate(3), 1);
-        assert_eq!(limiter.take(app(1), 1, START), Ok(()));
+        let limiter = Limiter::with_burst(rate(3), 2);
+        assert_eq!(limiter.take(app(1), 2, START), Ok(()));
         let third = Span::from_nanos(333_333_334);
         assert_eq!(limiter.take(app(1), 1, START), Err(third));
         let mut taken = 0;
