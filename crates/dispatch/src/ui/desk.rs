@@ -21,12 +21,12 @@ impl Desk {
 
     /// The frame of a page at `here`, which is its path with its query.
     pub(super) fn frame(&self, section: Section, here: String, note: Option<Note>) -> Frame {
-        Frame::new(now(), section, here, note, !self.door.is_open())
+        Frame::new(present(), section, here, note, !self.door.is_open())
     }
 }
 
 /// The time since the Unix epoch.
-pub(super) fn now() -> Instant {
+pub(super) fn present() -> Instant {
     let since = StdTime::wall().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Instant::ORIGIN + Span::from(since)
 }

@@ -12,7 +12,7 @@ use super::trouble::Trouble;
 use super::visit::{Query, here, id, show};
 use crate::model::Application;
 use crate::node::Node;
-use crate::ui::desk::{Desk, now};
+use crate::ui::desk::{Desk, present};
 use crate::ui::view::{
     ApplicationLine, ApplicationPage, ApplicationsPage, Moment, Section, figure,
 };
@@ -26,7 +26,7 @@ pub(in crate::ui) async fn applications(
     uri: Uri,
     Asked(query): Asked<Query>,
 ) -> Result<Response, Trouble> {
-    let (node, now) = (&desk.node, now());
+    let (node, now) = (&desk.node, present());
     show(&ApplicationsPage {
         frame: desk.frame(Section::Applications, here(&uri), query.note()),
         applications: node.applications().iter().map(|a| line(node, a, now)).collect(),
@@ -40,7 +40,7 @@ pub(in crate::ui) async fn application(
     uri: Uri,
     Asked(query): Asked<Query>,
 ) -> Result<Response, Trouble> {
-    let (node, now) = (&desk.node, now());
+    let (node, now) = (&desk.node, present());
     let found = node.application(id(&application, "application")?);
     let application = found.ok_or_else(|| Trouble::missing("application"))?;
     let all = node.endpoints(application.id);

@@ -13,7 +13,7 @@ use super::{cursor, visit};
 use crate::model::{DeliveryState, EndpointId};
 use crate::node::Node;
 use crate::store::{DeliveryFilter, Page, PageRequest};
-use crate::ui::desk::{Desk, now};
+use crate::ui::desk::{Desk, present};
 use crate::ui::view::{DeliveriesPage, Filter, Section};
 
 /// Deliveries on a page.
@@ -76,7 +76,7 @@ async fn list(
         older: page.next.map(next),
         is_first: after.is_none(),
         replay: (is_dead && !page.items.is_empty()).then(|| "/ui/dead/replay".into()),
-        deliveries: delivery_lines(node, &page.items, now()).await?,
+        deliveries: delivery_lines(node, &page.items, present()).await?,
     })
 }
 

@@ -11,7 +11,7 @@ use super::line::{DELETED, delivery_href, due, reason};
 use super::trouble::Trouble;
 use super::visit::{Query, here, id, show};
 use crate::model::{Attempt, Delivery, Message};
-use crate::ui::desk::{Desk, now};
+use crate::ui::desk::{Desk, present};
 use crate::ui::view::{AttemptLine, DeliveryPage, Frame, Moment, Section, bytes, rough};
 
 /// A delivery with every attempt.
@@ -21,7 +21,7 @@ pub(in crate::ui) async fn delivery(
     uri: Uri,
     Asked(query): Asked<Query>,
 ) -> Result<Response, Trouble> {
-    let (store, now) = (desk.node.store(), now());
+    let (store, now) = (desk.node.store(), present());
     let (message, endpoint) = (id(&message, "delivery")?, id(&endpoint, "delivery")?);
     let found = store.delivery(message, endpoint).await?;
     let delivery = found.ok_or_else(|| Trouble::missing("delivery"))?;

@@ -11,7 +11,7 @@ use super::trouble::Trouble;
 use super::visit::{Query, here, id, show};
 use crate::model::EndpointId;
 use crate::store::{DeliveryFilter, PageRequest};
-use crate::ui::desk::{Desk, now};
+use crate::ui::desk::{Desk, present};
 use crate::ui::view::{Chart, EndpointPage, EndpointRow, EndpointState, Section, Settings};
 
 /// Newest deliveries that are shown: enough to see how it goes; their list has all.
@@ -24,7 +24,7 @@ pub(in crate::ui) async fn endpoint(
     uri: Uri,
     Asked(query): Asked<Query>,
 ) -> Result<Response, Trouble> {
-    let (node, now) = (&desk.node, now());
+    let (node, now) = (&desk.node, present());
     let missing = || Trouble::missing("endpoint");
     let endpoint: EndpointId = id(&endpoint, "endpoint")?;
     let endpoint = node.endpoint(endpoint).ok_or_else(missing)?;

@@ -11,7 +11,7 @@ use super::line::tiles;
 use super::trouble::Trouble;
 use super::visit::{Query, here, show};
 use crate::node::Node;
-use crate::ui::desk::{Desk, now};
+use crate::ui::desk::{Desk, present};
 use crate::ui::view::{Chart, EndpointRow, EndpointState, OverviewPage, Section, figure};
 
 /// Endpoints in trouble that are shown: what fits on a page that one can still read.
@@ -25,7 +25,7 @@ pub(in crate::ui) async fn overview(
 ) -> Result<Response, Trouble> {
     let node = &desk.node;
     let counts = node.store().counts(None).await?;
-    let ailing = Ailing::among(node, now()).await;
+    let ailing = Ailing::among(node, present()).await;
     show(&OverviewPage {
         frame: desk.frame(Section::Overview, here(&uri), query.note()),
         chart: Chart::new(&node.arrivals(None), None),

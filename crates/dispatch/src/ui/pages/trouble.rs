@@ -6,7 +6,7 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, RETRY_AFTER};
 
 use crate::Error;
-use crate::ui::desk::now;
+use crate::ui::desk::present;
 use crate::ui::view::{Frame, Section, TroublePage};
 
 /// Seconds after which to try again when the store is away or there is no room.
@@ -54,7 +54,7 @@ impl From<Error> for Trouble {
 impl IntoResponse for Trouble {
     fn into_response(self) -> Response {
         let Self { status, title, detail } = self;
-        let frame = Frame::new(now(), Section::Outside, "/".into(), None, false);
+        let frame = Frame::new(present(), Section::Outside, "/".into(), None, false);
         let html = TroublePage { frame, title, detail }.render().unwrap_or_else(|_| title.into());
         let mut response = (status, [(CACHE_CONTROL, "no-store")], Html(html)).into_response();
         if status == StatusCode::SERVICE_UNAVAILABLE {

@@ -102,7 +102,7 @@ impl EndpointState {
     pub(in crate::ui) const fn meaning(self) -> &'static str {
         match self {
             Self::Active => "Deliveries leave as they come.",
-            Self::Failing => "Its last attempts failed. Deliveries are retried by their schedule.",
+            Self::Failing => "Its last attempts failed. They are made again on schedule.",
             Self::Recovering => {
                 "It is well again. Its backlog leaves slowly at first, then faster."
             }

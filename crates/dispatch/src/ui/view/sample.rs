@@ -208,21 +208,22 @@ impl Sample {
     }
 
     fn lines(self) -> Vec<DeliveryLine> {
-        let line = |n: usize| {
-            let state = DeliveryState::ALL[n % 5];
+        let line = |n: u8| {
+            let state = DeliveryState::ALL[usize::from(n % 5)];
             let href = "/ui/delivery".to_owned();
             DeliveryLine {
                 replay: (!state.is_open()).then(|| href.clone()),
                 href,
                 message: format!("msg_0190163d8694739b84f6b0d3ccc3a5{n:02x}"),
-                event_type: ["invoice.paid", "customer.subscription.updated"][n % 2].into(),
+                event_type: ["invoice.paid", "customer.subscription.updated"][usize::from(n % 2)]
+                    .into(),
                 url: self.text("https://hooks.customer.example/stagger/in"),
                 endpoint_href: "/ui/endpoint".into(),
                 state: state.into(),
                 reason: if state == DeliveryState::Dead { "no attempts left" } else { "" },
-                attempts: n as u32,
-                due: (n > 0 && state.is_open()).then(|| self.moment(40 * n as i64)),
-                updated: self.moment(-50 * n as i64),
+                attempts: n.into(),
+                due: (n > 0 && state.is_open()).then(|| self.moment(40 * i64::from(n))),
+                updated: self.moment(-50 * i64::from(n)),
             }
         };
         (0..12).map(line).collect()
