@@ -15,14 +15,14 @@ use uuid::Uuid;
 use crate::spied::Spied;
 
 /// A running node.
-pub struct Scene {
-    pub store: Arc<Spied>,
-    pub node: Node,
-    pub app: ApplicationId,
+pub(crate) struct Scene {
+    pub(crate) store: Arc<Spied>,
+    pub(crate) node: Node,
+    pub(crate) app: ApplicationId,
 }
 
 impl Scene {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let store = Spied::new(MemoryStore::default());
         let app = ApplicationId::from_uuid(Uuid::from_u128(1));
         let node = start(store.clone()).await;
@@ -34,7 +34,7 @@ impl Scene {
     }
 
     /// Adds endpoint `n`, changed by `change`.
-    pub async fn endpoint(
+    pub(crate) async fn endpoint(
         &self,
         n: u128,
         url: &str,
@@ -47,11 +47,11 @@ impl Scene {
     }
 
     /// Sends messages with these payloads.
-    pub async fn send<const N: usize>(&self, payloads: [&str; N]) -> Vec<MessageId> {
+    pub(crate) async fn send<const N: usize>(&self, payloads: [&str; N]) -> Vec<MessageId> {
         self.try_send(payloads).await.unwrap()
     }
 
-    pub async fn try_send<const N: usize>(
+    pub(crate) async fn try_send<const N: usize>(
         &self,
         payloads: [&str; N],
     ) -> Result<Vec<MessageId>, Error> {
@@ -60,12 +60,12 @@ impl Scene {
         Ok(accepted.into_iter().map(|accepted| accepted.id).collect())
     }
 
-    pub async fn delivery(&self, message: MessageId, endpoint: EndpointId) -> Delivery {
+    pub(crate) async fn delivery(&self, message: MessageId, endpoint: EndpointId) -> Delivery {
         self.store.delivery(message, endpoint).await.unwrap().expect("it was accepted")
     }
 
     /// Ends the node as a crash does, and starts another on the same store.
-    pub async fn crash(self) -> Self {
+    pub(crate) async fn crash(self) -> Self {
         let Self { store, node, app } = self;
         drop(node);
         let node = start(store.clone()).await;
@@ -73,7 +73,7 @@ impl Scene {
     }
 }
 
-pub fn submission(payload: &str) -> Submission {
+pub(crate) fn submission(payload: &str) -> Submission {
     Submission {
         event_type: "invoice.paid".parse().unwrap(),
         payload: payload.to_owned().into(),
@@ -82,12 +82,12 @@ pub fn submission(payload: &str) -> Submission {
     }
 }
 
-pub fn id(n: u128) -> EndpointId {
+pub(crate) fn id(n: u128) -> EndpointId {
     EndpointId::from_uuid(Uuid::from_u128(n))
 }
 
 /// An endpoint whose retries come after 10 to 20 ms at most.
-pub fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
+pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
     let backoff = Backoff::exponential(Span::from_millis(10), Span::from_millis(20)).unwrap();
     let policy = Policy::builder()
         .backoff(backoff)
@@ -114,10 +114,10 @@ pub fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
     }
 }
 
-pub fn sender() -> Sender {
+pub(crate) fn sender() -> Sender {
     Sender::new(SendOptions { allow_private: true, ..SendOptions::default() }).unwrap()
 }
 
-pub async fn start(store: Arc<dyn Store>) -> Node {
+pub(crate) async fn start(store: Arc<dyn Store>) -> Node {
     Node::start(store, sender(), NodeOptions::default()).await.unwrap()
 }
