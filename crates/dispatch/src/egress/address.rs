@@ -68,7 +68,8 @@ impl Address {
     /// `endpoint.url` with the bound it breaks.
     pub(crate) fn read(text: &str, ports: &Ports) -> Result<Self, Error> {
         if text.len() > MAX_URL {
-            return Err(wrong(&text[..text.floor_char_boundary(80)], "of at most 2048 bytes"));
+            let first: String = text.chars().take(80).collect();
+            return Err(wrong(&first, "of at most 2048 bytes"));
         }
         let url = Url::parse(text).map_err(|error| wrong(text, &format!("a URL: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {

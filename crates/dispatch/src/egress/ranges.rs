@@ -96,11 +96,13 @@ impl Range<Ipv6Addr> {
 }
 
 const fn v4(base: [u8; 4], prefix: u32, reach: Reach, name: &'static str) -> Range<Ipv4Addr> {
-    Range { base: Ipv4Addr::from_octets(base), prefix, name, reach }
+    let [a, b, c, d] = base;
+    Range { base: Ipv4Addr::new(a, b, c, d), prefix, name, reach }
 }
 
 const fn v6(base: [u16; 8], prefix: u32, reach: Reach, name: &'static str) -> Range<Ipv6Addr> {
-    Range { base: Ipv6Addr::from_segments(base), prefix, name, reach }
+    let [a, b, c, d, e, f, g, h] = base;
+    Range { base: Ipv6Addr::new(a, b, c, d, e, f, g, h), prefix, name, reach }
 }
 
 #[cfg(test)]

@@ -59,10 +59,8 @@ impl Floor {
 
     /// Forgets an application and its endpoints. What is under way keeps its slots until it is back.
     pub fn remove_application(&mut self, id: ApplicationId) {
-        let theirs = |(endpoint, lane): (&EndpointId, &Box<Lane>)| {
-            (lane.application() == id).then_some(*endpoint)
-        };
-        let endpoints: Vec<EndpointId> = self.lanes.iter().filter_map(theirs).collect();
+        let theirs = self.lanes.iter().filter(|(_, lane)| lane.application() == id);
+        let endpoints: Vec<EndpointId> = theirs.map(|(endpoint, _)| *endpoint).collect();
         for endpoint in endpoints {
             self.remove_endpoint(endpoint);
         }

@@ -140,7 +140,7 @@ mod tests {
             .attempt_timeout(Span::from_secs(3))
             .budget(WindowPlan::default())
             .breaker(BreakerPlan::default())
-            .hedge(stagger::hedge::HedgePlan::fixed(Span::from_secs(1), 1).unwrap())
+            .hedge(stagger::hedge::HedgePlan::fixed(Span::from_secs(1), 2).unwrap())
             .build()
             .unwrap();
         let call = call_policy(&policy);

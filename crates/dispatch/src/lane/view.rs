@@ -14,7 +14,8 @@ pub struct LaneView {
     pub breaker: StateKind,
     /// When the next probe may go, while the breaker is open.
     pub next_probe: Option<Instant>,
-    /// Deliveries that could be attempted now.
+    /// Deliveries that could be attempted, as of the lane's last turn: while it is held back, those
+    /// whose time comes are still counted as waiting.
     pub ready: usize,
     /// Deliveries that wait for their time.
     pub waiting: usize,

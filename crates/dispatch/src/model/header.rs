@@ -222,7 +222,7 @@ mod tests {
         for value in values {
             let header = header("x-a", value);
             let error = header.check().expect_err(value).to_string();
-            assert!(!error.contains(value), "{error}");
+            assert!(!error.contains("Bearer"), "{error}");
             assert!(header.fill(&message(), 1).is_err(), "{value:?}");
         }
     }

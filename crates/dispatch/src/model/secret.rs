@@ -174,7 +174,7 @@ mod tests {
         ];
         for text in bad {
             let error = Secret::parse(&text).expect_err(&text);
-            assert!(error.is_invalid() && (text.is_empty() || !error.to_string().contains(&text)));
+            assert!(error.is_invalid() && !error.to_string().contains("AQID"));
         }
     }
 

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use crate::model::Failure;
 
-/// Longest detail that is kept, in bytes: a sentence, and no store fills with them.
+/// Longest detail that is kept, in characters: a sentence, and no store fills with them.
 const MAX_DETAIL: usize = 200;
 
 /// What broke.
@@ -15,8 +15,8 @@ pub(super) struct Broken {
 }
 
 impl Broken {
-    pub(super) fn new(failure: Failure, detail: impl Into<String>) -> Self {
-        Self { failure, detail: bounded(detail.into()) }
+    pub(super) fn new(failure: Failure, detail: impl AsRef<str>) -> Self {
+        Self { failure, detail: bounded(detail.as_ref()) }
     }
 
     /// With the words of an error and of all that caused it.
@@ -35,12 +35,9 @@ impl Broken {
 }
 
 /// The text without control characters, which a receiver may have written, and not too long.
-pub(super) fn bounded(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(MAX_DETAIL));
-    if text.contains(char::is_control) {
-        text = text.replace(char::is_control, " ");
-    }
-    text
+pub(super) fn bounded(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().take(MAX_DETAIL).map(plain).collect()
 }
 
 #[cfg(test)]
@@ -49,9 +46,9 @@ mod tests {
 
     #[test]
     fn a_detail_is_cut_between_characters_and_has_no_line_breaks() {
-        let text = bounded(format!("a\r\n\u{1b}[2J{}", "é".repeat(MAX_DETAIL)));
-        assert!(text.starts_with("a   [2Jé") && text.len() <= MAX_DETAIL);
-        assert_eq!(bounded("b".into()), "b");
+        let text = bounded(&format!("a\r\n\u{1b}[2J{}", "é".repeat(MAX_DETAIL)));
+        assert!(text.starts_with("a   [2Jé") && text.chars().count() == MAX_DETAIL);
+        assert_eq!(bounded("b"), "b");
     }
 
     #[test]

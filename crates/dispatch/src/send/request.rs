@@ -10,6 +10,7 @@ use stagger::StdTime;
 
 use super::broken::Broken;
 use super::target::Ready;
+use crate::Error;
 use crate::model::{Failure, Message};
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
@@ -17,48 +18,58 @@ const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const ATTEMPT: HeaderName = HeaderName::from_static("stagger-attempt");
 
-/// What is sent on one attempt.
+/// What is sent on one attempt, but for the signature, which is made when it is sent.
 #[derive(Clone, Debug)]
 pub(super) struct Post<'a> {
-    pub(super) message: &'a Message,
-    pub(super) payload: Bytes,
-    pub(super) number: u32,
+    to: &'a Ready,
+    payload: Bytes,
+    id: String,
+    headers: HeaderMap,
 }
 
-impl Post<'_> {
+impl<'a> Post<'a> {
+    /// Fills in the headers.
+    ///
+    /// # Errors
+    /// A value that cannot be sent.
+    pub(super) fn new(
+        to: &'a Ready,
+        message: &Message,
+        payload: Bytes,
+        number: u32,
+    ) -> Result<Self, Broken> {
+        let id = message.id.to_string();
+        let mut headers = to.fixed.clone();
+        for (name, template) in &to.templates {
+            let value = template.fill(message, number);
+            let unbuildable = |e: Error| Broken::new(Failure::Unbuildable, e.to_string());
+            headers.insert(name.clone(), value.map_err(unbuildable)?);
+        }
+        headers.insert(CONTENT_TYPE, value(message.content_type.clone())?);
+        headers.insert(ID, value(id.clone())?);
+        headers.insert(ATTEMPT, number.into());
+        Ok(Self { to, payload, id, headers })
+    }
+
     /// The request, signed now: a connection may have taken its time, and receivers refuse what was
     /// signed long ago.
     ///
     /// # Errors
-    /// A value that cannot be sent.
-    pub(super) fn build(&self, to: &Ready) -> Result<Request<Full<Bytes>>, Broken> {
+    /// No secret signs any more.
+    pub(super) fn sign(&self) -> Result<Request<Full<Bytes>>, Broken> {
         // Before 1970 no receiver would accept it anyway.
         let timestamp = StdTime::wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let mut request = Request::new(Full::new(self.payload.clone()));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = to.address.target.clone();
-        *request.headers_mut() = self.headers(to, timestamp)?;
-        Ok(request)
-    }
-
-    fn headers(&self, to: &Ready, timestamp: u64) -> Result<HeaderMap, Broken> {
-        let id = self.message.id.to_string();
-        let signature = to.signer.sign(&id, timestamp, &self.payload);
+        let signature = self.to.signer.sign(&self.id, timestamp, &self.payload);
         if signature.is_empty() {
             return Err(Broken::new(Failure::Unbuildable, "no secret signs any more"));
         }
-        let mut headers = to.fixed.clone();
-        for (name, template) in &to.templates {
-            let value = template.fill(self.message, self.number);
-            let unbuildable = |e: crate::Error| Broken::new(Failure::Unbuildable, e.to_string());
-            headers.insert(name.clone(), value.map_err(unbuildable)?);
-        }
-        headers.insert(CONTENT_TYPE, value(self.message.content_type.clone())?);
-        headers.insert(ID, value(id)?);
-        headers.insert(TIMESTAMP, timestamp.into());
-        headers.insert(SIGNATURE, value(signature)?);
-        headers.insert(ATTEMPT, self.number.into());
-        Ok(headers)
+        let mut request = Request::new(Full::new(self.payload.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.to.address.target.clone();
+        *request.headers_mut() = self.headers.clone();
+        request.headers_mut().insert(TIMESTAMP, timestamp.into());
+        request.headers_mut().insert(SIGNATURE, value(signature)?);
+        Ok(request)
     }
 }
 

@@ -122,7 +122,10 @@ impl Sender {
             Ok(ready) => ready,
             Err(broken) => return failed(broken.clone(), Span::ZERO),
         };
-        let post = Post { message, payload, number };
+        let post = match Post::new(ready, message, payload, number) {
+            Ok(post) => post,
+            Err(broken) => return failed(broken, Span::ZERO),
+        };
         let mut stage = Stage::Reply;
         let reply = within(target.timeout, self.reply(ready, &post, &mut stage)).await;
         let latency = TokioTime.now().since(started);
@@ -136,7 +139,7 @@ impl Sender {
     /// The head of a reply, over a connection that waited or a new one.
     async fn reply(&self, to: &Ready, post: &Post<'_>, stage: &mut Stage) -> Result<Reply, Broken> {
         if let Some(mut link) = self.pool.take(&to.address.origin).await {
-            match link.exchange(post.build(to)?).await {
+            match link.exchange(post.sign()?).await {
                 Ok(response) => return Ok(Reply { response, link }),
                 // It was closed while it waited, and nobody has seen the request: this attempt has
                 // not been made yet.
@@ -145,7 +148,7 @@ impl Sender {
             }
         }
         let mut link = self.dialer.dial(&to.address, stage).await?;
-        match link.exchange(post.build(to)?).await {
+        match link.exchange(post.sign()?).await {
             Ok(response) => Ok(Reply { response, link }),
             Err(Lost::Unsent) => Err(midway(None)),
             Err(Lost::Midway(error)) => Err(midway(error)),
@@ -203,7 +206,7 @@ fn overdue(stage: Stage, timeout: Span) -> Broken {
 fn not_followed(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     let location = headers.get(LOCATION).filter(|_| status.is_redirection())?;
     let location = String::from_utf8_lossy(location.as_bytes());
-    Some(bounded(format!("a redirect is not followed: {location}")))
+    Some(bounded(&format!("a redirect is not followed: {location}")))
 }
 
 /// What a reply that tells of a failure says about coming back. Pushback is left out: it is gRPC's.

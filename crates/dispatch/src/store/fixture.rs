@@ -44,7 +44,7 @@ pub(crate) fn application(n: u64) -> Application {
 
 /// Endpoint `n` of application `of`, with every field filled.
 pub(crate) fn endpoint(n: u64, of: u64) -> Endpoint {
-    let secret = |kind, until| Secret { kind, key: vec![n as u8, 255, 0, 7], until };
+    let secret = |kind, until| Secret { kind, key: vec![n.to_le_bytes()[0], 255, 0, 7], until };
     Endpoint {
         id: ep(n),
         application: app(of),

@@ -2,16 +2,16 @@
 
 #[cfg(test)]
 mod conformance;
+mod contract;
 #[cfg(test)]
 mod fixture;
 mod memory;
 mod page;
 mod settlement;
 mod sqlite;
-mod store;
 
+pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use memory::MemoryStore;
 pub use page::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 pub use settlement::{Fence, Settlement};
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};
-pub use store::{Accepted, Counts, Pruned, ReplayRequest, Store};

@@ -75,7 +75,7 @@ impl World {
     }
 
     fn view(&self, endpoint: u128) -> LaneView {
-        self.floor.view(self.now, endpoint_id(endpoint)).unwrap()
+        self.floor.view(self.now, endpoint_id(endpoint)).expect("it was put")
     }
 
     fn pass(&mut self, span: Span) {
@@ -319,8 +319,9 @@ fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
 
 /// A breaker that opens at the first failure, and says of throttled answers what the default says.
 fn touchy(probes: u32) -> Policy {
-    let plan = BreakerPlan::builder().consecutive(1).probes(probes).build().unwrap();
-    Policy::webhook().unwrap().to_builder().breaker(plan).build().unwrap()
+    let plan = BreakerPlan::builder().consecutive(1).probes(probes).build().expect("valid");
+    let webhook = Policy::webhook().expect("a preset");
+    webhook.to_builder().breaker(plan).build().expect("valid")
 }
 
 #[test]
@@ -341,12 +342,12 @@ fn a_probe_from_before_a_change_does_not_close_the_breaker_of_today() {
     world.now = world.wait();
     let first = world.launches();
     assert_eq!(first.len(), 2);
-    world.settle(first[0], answer(Ok(200)));
+    world.settle(first[1], answer(Ok(200)));
     let longer = Endpoint { timeout: Span::from_secs(31), policy: touchy(2), ..endpoint(1) };
     world.floor.put_endpoint(world.now, &longer, None);
     let second = world.launches();
     assert_eq!(second.len(), 1, "the old one is still under way");
-    world.settle(first[1], answer(Ok(200)));
+    world.settle(first[0], answer(Ok(200)));
     world.settle(second[0], answer(Ok(200)));
     assert!(world.view(1).standing.open.is_some(), "one of its two probes was good");
     let third = world.launches();
@@ -409,4 +410,16 @@ fn a_replay_of_many_leaves_as_after_trouble() {
         world.now = world.wait();
     }
     assert!((10..=16).contains(&launched), "{launched} in the first second");
+}
+
+#[test]
+fn an_endpoint_without_a_backlog_is_well_at_once() {
+    let mut world = World::of(&[Endpoint { policy: touchy(1), ..endpoint(1) }]);
+    world.add(1, [1]);
+    world.fail(Ok(500));
+    world.pass(Span::from_secs(60));
+    let probe = world.launch();
+    world.settle(probe, answer(Ok(200)));
+    let view = world.view(1);
+    assert_eq!((view.standing.open, view.standing.recovering_since, view.rate), (None, None, None));
 }

@@ -26,7 +26,7 @@ fn application(n: u128) -> ApplicationId {
 
 fn pick<T: Copy>(world: &mut World, from: &[T]) -> T {
     let place = world.below(from.len() as u64);
-    from[usize::try_from(place).unwrap()]
+    from[usize::try_from(place).expect("a place in a list")]
 }
 
 fn policy(world: &mut World) -> Policy {
@@ -48,9 +48,9 @@ fn policy(world: &mut World) -> Policy {
         ],
     );
     let mut builder = Policy::builder()
-        .backoff(Backoff::exponential(Span::from_millis(base), cap).unwrap())
+        .backoff(Backoff::exponential(Span::from_millis(base), cap).expect("within its bounds"))
         .max_attempts(pick(world, &[1, 2, 4, 8]))
-        .hints(HintRule::new(max, Ratio::from_percent(50), long).unwrap())
+        .hints(HintRule::new(max, Ratio::from_percent(50), long).expect("within its bounds"))
         .budget(budget);
     if world.below(4) == 0 {
         builder = builder.deadline(Span::from_secs(pick(world, &[5, 60])));
@@ -61,15 +61,15 @@ fn policy(world: &mut World) -> Policy {
             .open_time(Span::from_secs(pick(world, &[1, 10])))
             .probes(pick(world, &[1, 2]))
             .ramp(Ratio::from_percent(10), Span::from_secs(5));
-        builder = builder.breaker(plan.build().unwrap());
+        builder = builder.breaker(plan.build().expect("within its bounds"));
     }
-    builder.build().unwrap()
+    builder.build().expect("within its bounds")
 }
 
 fn settings(world: &mut World, id: u128) -> Endpoint {
     let recovery = Recovery {
         from: Ratio::from_percent(pick(world, &[0, 10, 100])),
-        rate: NonZeroU32::new(pick(world, &[1, 20, 500])).unwrap(),
+        rate: NonZeroU32::new(pick(world, &[1, 20, 500])).expect("within its bounds"),
         over: Span::from_secs(pick(world, &[0, 1, 10])),
     };
     let rate = pick(world, &[None, None, NonZeroU32::new(2), NonZeroU32::new(37)]);
@@ -80,7 +80,7 @@ fn settings(world: &mut World, id: u128) -> Endpoint {
         timeout: Span::from_secs(pick(world, &[1, 5])),
         pace,
         ordered: world.below(4) == 0,
-        permanent: Statuses::try_from(vec![422]).unwrap(),
+        permanent: Statuses::try_from(vec![422]).expect("within its bounds"),
         disable_after: Span::from_secs(pick(world, &[20, 3_600])),
         ..endpoint(id)
     }
@@ -112,7 +112,7 @@ fn act(world: &mut World) {
         69..72 => world.disable(id),
         72..90 => {
             let mood = pick(world, &Mood::ALL);
-            world.sites.get_mut(&id).unwrap().mood = mood;
+            world.sites.get_mut(&id).expect("it is there").mood = mood;
         }
         90..96 => {
             let settings = settings(world, id.as_uuid().as_u128());
@@ -132,7 +132,7 @@ fn act(world: &mut World) {
 fn calm_down(world: &mut World) {
     for _ in 0..2 {
         for id in world.endpoints() {
-            world.sites.get_mut(&id).unwrap().mood = Mood::Well;
+            world.sites.get_mut(&id).expect("it is there").mood = Mood::Well;
             world.enable(id);
         }
         let end = world.now + LONG_ENOUGH;

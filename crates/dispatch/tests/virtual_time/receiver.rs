@@ -42,9 +42,9 @@ impl Mood {
             Self::Flaky if pick < 50 => Answer { result: Ok(500), ..plain },
             Self::Flaky => plain,
             Self::Throttling if pick < 90 => {
-                let result = Ok([429, 503][(pick % 2) as usize]);
+                let result = Ok(if pick.is_multiple_of(2) { 429 } else { 503 });
                 let hint = chance.draw(Span::ZERO, Span::from_secs(40));
-                let hint = (pick % 3 > 0).then_some(Hint::AtLeast(hint));
+                let hint = (!pick.is_multiple_of(3)).then_some(Hint::AtLeast(hint));
                 Answer { result, hint, ..plain }
             }
             Self::Throttling => plain,
@@ -60,7 +60,8 @@ impl Mood {
 }
 
 fn odd(chance: &mut Mix, plain: Answer) -> Answer {
-    let failure = Failure::ALL[(chance.next_u64() % Failure::ALL.len() as u64) as usize];
+    let pick = usize::try_from(chance.next_u64() % 8).expect("below 8");
+    let failure = Failure::ALL[pick];
     match chance.next_u64() % 6 {
         0 => Answer { result: Ok(301), ..plain },
         1 => Answer { result: Ok(500), hint: Some(Hint::Never), ..plain },

@@ -181,7 +181,7 @@ fn hundred_endpoints(ill: u128, room: u32) -> Span {
         }
     }
     run.run(at(120_000), |_, _| {});
-    let arrived = |n: u128| at(u64::try_from(n / 100).unwrap() * 1_000);
+    let arrived = |n: u128| at(u64::try_from(n / 100).expect("a minute is short") * 1_000);
     let healthy = run.launches.iter().filter(|launch| launch.endpoint >= endpoint_id(ill)).count();
     assert_eq!(healthy as u128, 60 * (100 - ill), "each of them was attempted");
     longest_delay(&run, ill, arrived)
@@ -255,7 +255,7 @@ fn measure_turns() {
         for endpoint in all {
             floor.put_endpoint(at(0), &endpoint, None);
         }
-        let clock = StdTime::default();
+        let clock = StdTime;
         let before = (clock.now(), resident());
         for n in 0..each {
             for endpoint in 0..endpoints {

@@ -47,7 +47,7 @@ struct Talk {
 
 impl Talk {
     /// Waits for the first byte of a request; false when the client leaves.
-    async fn begins(&self) -> io::Result<bool> {
+    async fn begins(&mut self) -> io::Result<bool> {
         Ok(!self.ahead.is_empty() || self.wire.readable().await?)
     }
 

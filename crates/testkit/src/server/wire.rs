@@ -64,9 +64,15 @@ impl Wire {
     }
 
     /// Waits until the client sends something; false when it leaves.
-    pub(super) async fn readable(&self) -> io::Result<bool> {
-        let nothing_ahead = self.ahead.is_empty();
-        Ok(!nothing_ahead || self.tcp().peek(&mut [0]).await? > 0)
+    pub(super) async fn readable(&mut self) -> io::Result<bool> {
+        if !self.ahead.is_empty() {
+            return Ok(true);
+        }
+        match &mut self.stream {
+            Stream::Plain(stream) => Ok(stream.peek(&mut [0]).await? > 0),
+            // What came with the end of the handshake is in TLS already, and TCP knows nothing of it.
+            Stream::Tls(stream) => Ok(stream.read_buf(&mut self.ahead).await? > 0),
+        }
     }
 
     /// Resets the connection instead of closing it: RST, with nothing sent any more.

@@ -106,3 +106,86 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 fn missing_is_fine(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::folder::TestFolder;
+    use super::*;
+    use crate::model::DeliveryState;
+    use crate::store::Store;
+    use crate::store::fixture::{furnish, message, msg};
+
+    #[tokio::test]
+    async fn a_copy_made_beside_a_running_store_can_be_restored() {
+        let (folder, other) = (TestFolder::new(), TestFolder::new());
+        let store = folder.open();
+        furnish(&store).await;
+        store.accept((1..=50).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
+        let copy = folder.join("copy.db");
+        backup(&folder, &copy).unwrap();
+        assert_eq!(copy.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        store.accept(vec![message(51, 1, &[1])]).await.unwrap();
+        assert!(backup(&folder, &copy).unwrap_err().is_conflict());
+
+        let health = check(&copy).unwrap();
+        assert_eq!((health.version, health.messages), (1, 50));
+        assert_eq!(health.deliveries.of(DeliveryState::Pending), 100);
+        restore(&copy, &other).unwrap();
+        let restored = other.open();
+        assert_eq!(restored.open_deliveries(None, 999).await.unwrap().len(), 100);
+        assert!(restored.message(msg(51)).await.unwrap().is_none());
+        assert!(restored.endpoints().await.unwrap() == store.endpoints().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn what_is_restored_replaces_all_that_was_there_and_its_log() {
+        let (folder, other) = (TestFolder::new(), TestFolder::new());
+        let store = folder.open();
+        furnish(&store).await;
+        store.accept(vec![message(1, 1, &[1])]).await.unwrap();
+        let copy = folder.join("copy.db");
+        backup(&folder, &copy).unwrap();
+        store.accept((2..=50).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
+        assert!(restore(&copy, &folder).unwrap_err().is_conflict());
+        // The store as a crash would leave it, with a log beside it.
+        file::make_folder(&other).unwrap();
+        for name in ["stagger.db", "stagger.db-wal"] {
+            fs::copy(folder.join(name), other.join(name)).unwrap();
+        }
+        restore(&copy, &other).unwrap();
+        assert_eq!(check(&other).unwrap().messages, 1);
+        assert_eq!(other.open().open_deliveries(None, 99).await.unwrap().len(), 1);
+        assert_eq!(check(&folder).unwrap().messages, 50);
+    }
+
+    #[tokio::test]
+    async fn a_damaged_copy_is_refused_and_the_store_stays() {
+        let folder = TestFolder::new();
+        let store = folder.open();
+        furnish(&store).await;
+        store.accept((1..=200).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
+        let copy = folder.join("copy.db");
+        backup(&folder, &copy).unwrap();
+        drop(store);
+        let mut bytes = fs::read(&copy).unwrap();
+        let half = bytes.len() / 2;
+        bytes[half..half + 9000].fill(0xA5);
+        fs::write(&copy, &bytes).unwrap();
+        assert!(restore(&copy, &folder).is_err());
+        fs::write(&copy, b"not a database at all, but some bytes of text").unwrap();
+        assert!(restore(&copy, &folder).is_err());
+        assert!(restore(&folder.join("missing"), &folder).is_err());
+        assert_eq!(check(&folder).unwrap().messages, 200);
+        assert_eq!(folder.open().open_deliveries(None, 999).await.unwrap().len(), 200);
+    }
+
+    #[test]
+    fn without_a_store_there_is_nothing_to_copy() {
+        let folder = TestFolder::new();
+        file::make_folder(&folder).unwrap();
+        assert!(backup(&folder, &folder.join("copy.db")).is_err());
+        assert_eq!(fs::read_dir(&*folder).unwrap().count(), 0);
+    }
+}

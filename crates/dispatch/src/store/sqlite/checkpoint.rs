@@ -1,4 +1,5 @@
-//! Checkpoints: what the log holds goes into the file, so that the log stays small.
+//! Checkpoints: what the log holds goes into the file, so that the log stays small. Always passively:
+//! nobody waits for it but the writer, and pages that a reader still needs stay for the next time.
 
 use rusqlite::Connection;
 
@@ -7,30 +8,15 @@ const WHEN_IDLE: i64 = 1_000;
 /// Pages in the log at which it is done under load too: 40 MiB. At SQLite's own 1 000 the slowest
 /// writes of a loaded store take three times as long.
 const UNDER_LOAD: i64 = 10_000;
-/// Batches between two looks at the log under load.
-const BATCHES: u32 = 16;
 
-/// When the log is checkpointed. Always passively: nobody waits for it but the writer, and pages that a
-/// reader still needs stay for the next time.
-#[derive(Debug, Default)]
-pub(super) struct Checkpoints {
-    batches: u32,
+/// A batch was written, and there may be more.
+pub(super) fn after_batch(db: &Connection) {
+    run_from(db, UNDER_LOAD);
 }
 
-impl Checkpoints {
-    /// A batch was written, and there may be more.
-    pub(super) fn after_batch(&mut self, db: &Connection) {
-        self.batches += 1;
-        if self.batches >= BATCHES {
-            self.batches = 0;
-            run_from(db, UNDER_LOAD);
-        }
-    }
-
-    /// Nothing is queued.
-    pub(super) fn when_idle(&mut self, db: &Connection) {
-        run_from(db, WHEN_IDLE);
-    }
+/// Nothing is queued.
+pub(super) fn when_idle(db: &Connection) {
+    run_from(db, WHEN_IDLE);
 }
 
 /// A checkpoint that fails loses nothing: the log stays, and the next one tries again.
@@ -49,4 +35,26 @@ fn waiting(db: &Connection) -> rusqlite::Result<i64> {
 pub(super) fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<(i64, i64)> {
     let mut pragma = db.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
     pragma.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::TestFolder;
+    use crate::store::Store;
+    use crate::store::fixture::{furnish, message};
+
+    #[tokio::test]
+    async fn the_log_stays_small() {
+        let folder = TestFolder::new();
+        let store = folder.open();
+        furnish(&store).await;
+        let payload = bytes::Bytes::from(vec![7; 1 << 20]);
+        for n in 1..=100 {
+            let mut new = message(n, 1, &[1]);
+            new.payload = payload.clone();
+            store.accept(vec![new]).await.unwrap();
+        }
+        let log = folder.join("stagger.db-wal").metadata().unwrap().len();
+        assert!(log < 50 << 20, "{log} bytes of log for 100 MiB of payloads");
+    }
 }

@@ -281,3 +281,37 @@ fn write(document: &impl Serialize) -> rusqlite::Result<String> {
 fn read<'d, T: Deserialize<'d>>(text: &'d str) -> rusqlite::Result<T> {
     serde_json::from_str(text).map_err(broken)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fixture::{app, endpoint as built, ep};
+
+    #[test]
+    fn a_document_of_another_release_is_read() {
+        let text = of_endpoint(&built(1, 1)).unwrap();
+        let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let fields = document.as_object_mut().unwrap();
+        fields.insert("a_later_field".into(), 7.into());
+        for missing in ["description", "events", "ordered", "permanent", "headers"] {
+            assert!(fields.remove(missing).is_some(), "{missing}");
+        }
+        let read = endpoint(ep(1), app(1), &document.to_string()).unwrap();
+        let defaults = Endpoint {
+            description: String::new(),
+            events: EventFilter::All,
+            ordered: false,
+            permanent: Statuses::default(),
+            headers: Vec::new(),
+            ..built(1, 1)
+        };
+        assert_eq!(read, defaults);
+    }
+
+    #[test]
+    fn a_damaged_document_is_an_error() {
+        assert!(endpoint(ep(1), app(1), "{}").is_err());
+        assert!(standing("{\"disabled\":\"bored\"}").is_err());
+        assert_eq!(standing("{}").unwrap(), Standing::default());
+    }
+}

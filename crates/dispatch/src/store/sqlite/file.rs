@@ -112,3 +112,80 @@ fn migrate(db: &Connection, to: u32) -> rusqlite::Result<()> {
     db.pragma_update(None, "user_version", to)?;
     whole.commit()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::folder::TestFolder;
+    use super::super::{SqliteOptions, SqliteStore};
+    use super::*;
+
+    fn tables(db: &Connection) -> Vec<(String, Option<String>)> {
+        let sql = "SELECT name, sql FROM sqlite_schema ORDER BY name";
+        let mut find = db.prepare(sql).unwrap();
+        let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn every_older_version_is_brought_to_this_one() {
+        let new = TestFolder::new();
+        drop(new.open());
+        let expected = tables(&Connection::open(path_in(&new)).unwrap());
+        for older in 0..VERSION {
+            let folder = TestFolder::new();
+            make_folder(&folder).unwrap();
+            let db = Connection::open(path_in(&folder)).unwrap();
+            migrate(&db, older).unwrap();
+            drop(db);
+            drop(folder.open());
+            let db = Connection::open(path_in(&folder)).unwrap();
+            assert_eq!(version(&db).unwrap(), VERSION);
+            assert_eq!(tables(&db), expected, "from version {older}");
+        }
+    }
+
+    #[test]
+    fn a_database_of_a_later_release_is_refused() {
+        let folder = TestFolder::new();
+        drop(folder.open());
+        let db = Connection::open(path_in(&folder)).unwrap();
+        db.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        let refused = SqliteStore::open(&*folder, SqliteOptions::default()).unwrap_err();
+        assert!(refused.to_string().contains("stagger.db: its version 2 is newer than 1"));
+        assert_eq!(version(&db).unwrap(), VERSION + 1);
+    }
+
+    #[test]
+    fn a_database_of_somebody_else_is_refused() {
+        let folder = TestFolder::new();
+        make_folder(&folder).unwrap();
+        let db = Connection::open(path_in(&folder)).unwrap();
+        db.execute_batch("CREATE TABLE theirs (a); PRAGMA user_version = 1;").unwrap();
+        let refused = SqliteStore::open(&*folder, SqliteOptions::default()).unwrap_err();
+        assert!(refused.to_string().contains("not one of stagger's"), "{refused}");
+    }
+
+    #[test]
+    fn nobody_but_the_owner_reads_the_files() {
+        let folder = TestFolder::new();
+        let store = folder.open();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        for name in ["stagger.db", "stagger.db-wal", "stagger.db-shm"] {
+            assert_eq!(mode(&folder.join(name)), 0o600, "{name}");
+        }
+        drop(store);
+    }
+
+    #[test]
+    fn two_dispatchers_never_share_a_folder() {
+        let folder = TestFolder::new();
+        let store = folder.open();
+        let refused = SqliteStore::open(&*folder, SqliteOptions::default()).unwrap_err();
+        assert!(refused.is_conflict() && refused.to_string().contains("stagger.lock"));
+        drop(store);
+        drop(folder.open());
+    }
+}

@@ -117,23 +117,30 @@ impl Walk {
         Ok(())
     }
 
-    /// The statement of the walk: `?1` and `?2` are where it begins, `?3` is where it ends, `?4` and
+    /// The statement of the walk. It names its index, because SQLite knows nothing of how the rows are
+    /// spread, and would take another one that looks as good. `?1` and `?2` are where it begins, `?3` is where it ends, `?4` and
     /// `?5` are what it is narrowed to.
     pub(super) fn sql(self, order: Order) -> String {
         let (from, narrowed) = match self {
             Self::All => ("delivery d", ""),
-            Self::Open => ("delivery d", "d.state < 2 AND"),
-            Self::Ended(_) => ("delivery d", "d.state >= 3 AND d.state = ?4 AND"),
+            Self::Open => ("delivery d INDEXED BY delivery_open", "d.state < 2 AND"),
+            Self::Ended(_) => {
+                ("delivery d INDEXED BY delivery_ended", "d.state >= 3 AND d.state = ?4 AND")
+            }
             Self::OfApplication(_) => {
                 ("message m CROSS JOIN delivery d ON d.message = m.id", "m.application = ?4 AND")
             }
-            Self::EndedOfApplication(..) => {
-                ("delivery d", "d.application = ?4 AND d.state >= 3 AND d.state = ?5 AND")
+            Self::EndedOfApplication(..) => (
+                "delivery d INDEXED BY delivery_ended_by_application",
+                "d.application = ?4 AND d.state >= 3 AND d.state = ?5 AND",
+            ),
+            Self::OfEndpoint(_) => {
+                ("delivery d INDEXED BY delivery_by_endpoint", "d.endpoint = ?4 AND")
             }
-            Self::OfEndpoint(_) => ("delivery d", "d.endpoint = ?4 AND"),
-            Self::EndedOfEndpoint(..) => {
-                ("delivery d", "d.endpoint = ?4 AND d.state >= 3 AND d.state = ?5 AND")
-            }
+            Self::EndedOfEndpoint(..) => (
+                "delivery d INDEXED BY delivery_ended_by_endpoint",
+                "d.endpoint = ?4 AND d.state >= 3 AND d.state = ?5 AND",
+            ),
         };
         let message = if matches!(self, Self::OfApplication(_)) { "m.id" } else { "d.message" };
         let (past, until, way) = match order {
@@ -248,4 +255,71 @@ fn accepted_at(db: &Connection, message: MessageId) -> rusqlite::Result<Instant>
     let mut find = db.prepare_cached("SELECT created_at FROM message WHERE id = ?1")?;
     let found = find.query_row([message], |row| Ok(instant(row.get(0)?))).optional()?;
     Ok(found.unwrap_or(Instant::ORIGIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::TestFolder;
+    use super::super::{file, lookups};
+    use super::*;
+    use crate::store::fixture::{app, ep};
+
+    /// How SQLite would run a statement, with every parameter unknown.
+    fn plan(db: &Connection, sql: &str) -> String {
+        let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));
+        steps.collect::<Result<Vec<_>, _>>().unwrap().join("\n")
+    }
+
+    fn assert_seeks(db: &Connection, sql: &str, index: &str) {
+        let plan = plan(db, sql);
+        assert!(plan.contains(index), "{plan}\nfor {sql}");
+        assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{plan}\nfor {sql}");
+    }
+
+    #[test]
+    fn no_list_is_sorted_or_scanned() {
+        let folder = TestFolder::new();
+        drop(folder.open());
+        let db = file::open_read_only(&file::path_in(&folder), Default::default()).unwrap();
+        let (dead, of, to) = (DeliveryState::Dead, app(1), ep(1));
+        let walks = [
+            (Walk::All, "PRIMARY KEY (message"),
+            (Walk::Open, "delivery_open (message"),
+            (Walk::Ended(dead), "delivery_ended (state=? AND message"),
+            (Walk::OfApplication(of), "message_by_application (application=? AND id"),
+            (
+                Walk::EndedOfApplication(of, dead),
+                "delivery_ended_by_application (application=? AND state=? AND message",
+            ),
+            (Walk::OfEndpoint(to), "delivery_by_endpoint (endpoint=? AND message"),
+            (
+                Walk::EndedOfEndpoint(to, dead),
+                "delivery_ended_by_endpoint (endpoint=? AND state=? AND message",
+            ),
+        ];
+        for (walk, index) in walks {
+            for order in [Order::NewestFirst, Order::OldestFirst] {
+                assert_seeks(&db, &walk.sql(order), index);
+            }
+        }
+        let by_application = "message_by_application (application=? AND id";
+        assert_seeks(&db, &messages_sql(), by_application);
+        assert_seeks(&db, &lookups::open_deliveries_sql(), "delivery_open ((message,endpoint)>");
+    }
+
+    #[test]
+    fn a_page_is_short_when_nothing_passes_for_long() {
+        let mut found = Gathering::new(2);
+        let at = |n: usize| Cursor {
+            message: Uuid::from_u128(u128::MAX - n as u128),
+            endpoint: Uuid::nil(),
+        };
+        for n in 0..EXAMINED {
+            assert!(!found.is_over());
+            found.see(at(n), (n == 7).then_some(n));
+        }
+        assert!(found.is_over());
+        assert_eq!(found.into_page(), Page { items: vec![7], next: Some(at(EXAMINED - 1)) });
+    }
 }

@@ -75,7 +75,7 @@ pub(super) fn attempts(
 
 pub(super) fn open_deliveries_sql() -> String {
     format!(
-        "SELECT {} FROM delivery d WHERE d.state < 2 AND (d.message, d.endpoint) > (?1, ?2) \
+        "SELECT {} FROM delivery d INDEXED BY delivery_open WHERE d.state < 2 AND (d.message, d.endpoint) > (?1, ?2) \
          ORDER BY d.message, d.endpoint LIMIT ?3",
         row::DELIVERY
     )

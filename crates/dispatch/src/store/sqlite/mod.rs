@@ -17,7 +17,13 @@ mod backup;
 mod changes;
 mod checkpoint;
 mod column;
+#[cfg(test)]
+mod differential;
 mod document;
+#[cfg(test)]
+mod durability;
+#[cfg(test)]
+mod failures;
 mod file;
 #[cfg(test)]
 mod folder;

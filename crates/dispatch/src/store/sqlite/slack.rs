@@ -36,9 +36,8 @@ impl IdRange {
 
 /// By how many milliseconds the times of `message` differ.
 pub(super) const fn of_message(message: &Message) -> u64 {
-    // OK because the upper 48 of 128 bits fit into 64.
-    #[expect(clippy::cast_possible_truncation, reason = "48 bits")]
-    let in_id = (message.id.as_uuid().as_u128() >> REST) as u64;
+    let (upper, _) = message.id.as_uuid().as_u64_pair();
+    let in_id = upper >> (REST - u64::BITS);
     in_id.abs_diff(millis(message.created_at))
 }
 

@@ -261,9 +261,19 @@ impl Store for SqliteStore {
 }
 
 #[cfg(test)]
+impl SqliteStore {
+    /// Writes a change of a test's own.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.write(change).await
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::folder::Scratch;
-    use crate::store::Store;
     use crate::store::conformance::suite;
 
     suite!(Scratch::new());

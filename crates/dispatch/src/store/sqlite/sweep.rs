@@ -54,3 +54,35 @@ fn transact<T>(
         Trouble::Broken(error) => failed(&error),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::TestFolder;
+    use crate::model::DeliveryState;
+    use crate::store::Store;
+    use crate::store::fixture::{app, at, ep, furnish, message, msg};
+
+    #[tokio::test]
+    async fn deletions_that_a_crash_cut_short_are_ended() {
+        let folder = TestFolder::new();
+        let store = folder.open();
+        furnish(&store).await;
+        store.accept((1..=600).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
+        store.accept((601..=1200).map(|n| message(n, 2, &[3])).collect()).await.unwrap();
+        store.change(|changes| changes.mark_endpoint(ep(1), at(2000))).await.unwrap();
+        store.change(|changes| changes.sweep_endpoint(ep(1), at(2000), None)).await.unwrap();
+        store.change(|changes| changes.mark_application(app(2))).await.unwrap();
+        assert!(!store.change(|changes| changes.sweep_application(app(2))).await.unwrap());
+        drop(store);
+
+        let store = folder.open();
+        assert_eq!(store.applications().await.unwrap().len(), 1);
+        assert_eq!(store.endpoints().await.unwrap().len(), 1);
+        assert_eq!(store.message(msg(1200)).await.unwrap(), None);
+        let last = store.delivery(msg(600), ep(1)).await.unwrap().unwrap();
+        assert_eq!((last.state, last.updated_at), (DeliveryState::Cancelled, at(2000)));
+        let all = store.counts(None).await.unwrap();
+        assert_eq!(all.of(DeliveryState::Pending), 600);
+        assert_eq!(all.of(DeliveryState::Cancelled), 600);
+    }
+}

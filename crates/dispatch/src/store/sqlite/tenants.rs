@@ -100,7 +100,7 @@ impl Changes<'_> {
         after: Option<MessageId>,
     ) -> rusqlite::Result<Vec<Delivery>> {
         let sql = format!(
-            "SELECT {} FROM delivery d WHERE d.endpoint = ?1 AND d.message > ?2 AND d.state < 2 \
+            "SELECT {} FROM delivery d INDEXED BY delivery_by_endpoint WHERE d.endpoint = ?1 AND d.message > ?2 AND d.state < 2 \
              ORDER BY d.message LIMIT ?3",
             row::DELIVERY
         );

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
 use super::changes::{Changes, Memory};
-use super::checkpoint::Checkpoints;
+use super::checkpoint;
 use super::lock::FolderLock;
 use super::options::SqliteOptions;
 use super::tally::Tally;
@@ -42,7 +42,7 @@ impl Writer {
         let memory = Memory::load(&db).map_err(|e| failed(&e))?;
         let (queue, jobs) = sync_channel(options.queue.get());
         let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let mut bench = Bench { db, memory, checkpoints: Checkpoints::default() };
+        let mut bench = Bench { db, memory };
         let counter = Arc::clone(&queued_bytes);
         let work = move || {
             bench.work(&jobs, &counter);
@@ -142,7 +142,6 @@ where
 struct Bench {
     db: Connection,
     memory: Memory,
-    checkpoints: Checkpoints,
 }
 
 impl Bench {
@@ -153,10 +152,10 @@ impl Bench {
                 let batch = collect(job, jobs);
                 queued_bytes.fetch_sub(bytes_of(&batch), Ordering::Relaxed);
                 self.write(batch);
-                self.checkpoints.after_batch(&self.db);
+                checkpoint::after_batch(&self.db);
                 next = jobs.try_recv().ok();
             }
-            self.checkpoints.when_idle(&self.db);
+            checkpoint::when_idle(&self.db);
         }
     }
 

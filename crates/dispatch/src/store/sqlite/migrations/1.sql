@@ -45,7 +45,7 @@ CREATE TABLE message (
     created_at INTEGER NOT NULL,
     payload INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX message_by_application ON message (application, id);
+CREATE UNIQUE INDEX message_by_application ON message (application, id);
 CREATE UNIQUE INDEX message_by_key ON message (application, key) WHERE key IS NOT NULL;
 
 CREATE TABLE delivery (

@@ -1,0 +1,18 @@
+//! What every store promises: the same checks for each.
+
+mod accepting;
+mod answers;
+mod lists;
+mod pruning;
+mod replays;
+mod settling;
+mod suite;
+mod tenants;
+
+pub(crate) use accepting::*;
+pub(crate) use lists::*;
+pub(crate) use pruning::*;
+pub(crate) use replays::*;
+pub(crate) use settling::*;
+pub(crate) use suite::{each, suite};
+pub(crate) use tenants::*;

@@ -1,0 +1,6 @@
+//! Attempts over real sockets.
+
+mod attempts;
+mod endpoint;
+mod guard;
+mod speed;
