@@ -26,10 +26,10 @@ impl Scene {
         let store = Spied::new(MemoryStore::default());
         let app = ApplicationId::from_uuid(Uuid::from_u128(1));
         let node = start(store.clone()).await;
-        let slots = NonZeroU32::new(1000).unwrap();
+        let slots = NonZeroU32::new(1000).expect("above zero");
         let (name, created_at) = ("shop".to_owned(), Instant::ORIGIN);
         let application = Application { id: app, name, keys: vec![], slots, created_at };
-        node.put_application(application).await.unwrap();
+        node.put_application(application).await.expect("it is stored");
         Self { store, node, app }
     }
 
@@ -42,13 +42,13 @@ impl Scene {
     ) -> EndpointId {
         let mut endpoint = endpoint(self.app, n, url);
         change(&mut endpoint);
-        self.node.put_endpoint(endpoint).await.unwrap();
+        self.node.put_endpoint(endpoint).await.expect("it is stored");
         id(n)
     }
 
     /// Sends messages with these payloads.
     pub(crate) async fn send<const N: usize>(&self, payloads: [&str; N]) -> Vec<MessageId> {
-        self.try_send(payloads).await.unwrap()
+        self.try_send(payloads).await.expect("there is room")
     }
 
     pub(crate) async fn try_send<const N: usize>(
@@ -61,7 +61,7 @@ impl Scene {
     }
 
     pub(crate) async fn delivery(&self, message: MessageId, endpoint: EndpointId) -> Delivery {
-        self.store.delivery(message, endpoint).await.unwrap().expect("it was accepted")
+        self.store.delivery(message, endpoint).await.expect("it reads").expect("it was accepted")
     }
 
     /// Ends the node as a crash does, and starts another on the same store.
@@ -75,7 +75,7 @@ impl Scene {
 
 pub(crate) fn submission(payload: &str) -> Submission {
     Submission {
-        event_type: "invoice.paid".parse().unwrap(),
+        event_type: "invoice.paid".parse().expect("a type"),
         payload: payload.to_owned().into(),
         content_type: "application/json".to_owned(),
         key: None,
@@ -88,13 +88,14 @@ pub(crate) fn id(n: u128) -> EndpointId {
 
 /// An endpoint whose retries come after 10 to 20 ms at most.
 pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
-    let backoff = Backoff::exponential(Span::from_millis(10), Span::from_millis(20)).unwrap();
+    let backoff =
+        Backoff::exponential(Span::from_millis(10), Span::from_millis(20)).expect("it fits");
     let policy = Policy::builder()
         .backoff(backoff)
         .max_attempts(6)
         .budget(BudgetPlan::Unlimited)
         .build()
-        .unwrap();
+        .expect("it is valid");
     Endpoint {
         id: id(n),
         application,
@@ -105,7 +106,7 @@ pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoi
         timeout: Span::from_secs(30),
         pace: Pace::default(),
         ordered: false,
-        permanent: Statuses::try_from(vec![422]).unwrap(),
+        permanent: Statuses::try_from(vec![422]).expect("a status"),
         disable_after: Span::from_secs(432_000),
         secrets: vec![Secret { kind: SecretKind::Symmetric, key: vec![7; 32], until: None }],
         headers: vec![],
@@ -115,9 +116,10 @@ pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoi
 }
 
 pub(crate) fn sender() -> Sender {
-    Sender::new(SendOptions { allow_private: true, ..SendOptions::default() }).unwrap()
+    Sender::new(SendOptions { allow_private: true, ..SendOptions::default() })
+        .expect("no certificates")
 }
 
 pub(crate) async fn start(store: Arc<dyn Store>) -> Node {
-    Node::start(store, sender(), NodeOptions::default()).await.unwrap()
+    Node::start(store, sender(), NodeOptions::default()).await.expect("it loads")
 }
