@@ -2,6 +2,7 @@
 //! elsewhere. Nothing waits for time; every test waits for what it is about.
 
 mod endings;
+mod figures;
 mod journey;
 mod scene;
 mod spied;

@@ -13,38 +13,38 @@ use tokio::sync::watch;
 
 /// What went through the store.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
+pub(crate) struct Log {
     /// Deliveries as they were settled, in order.
-    pub settled: Vec<Delivery>,
+    pub(crate) settled: Vec<Delivery>,
     /// Writes that failed on demand.
-    pub failures: usize,
+    pub(crate) failures: usize,
 }
 
 /// Another store, seen through a window.
 #[derive(Debug)]
-pub struct Spied {
+pub(crate) struct Spied {
     inner: Arc<dyn Store>,
     fails: AtomicBool,
     log: watch::Sender<Log>,
 }
 
 impl Spied {
-    pub fn new(inner: impl Store) -> Arc<Self> {
+    pub(crate) fn new(inner: impl Store) -> Arc<Self> {
         let (fails, log) = (AtomicBool::new(false), watch::Sender::default());
         Arc::new(Self { inner: Arc::new(inner), fails, log })
     }
 
     /// From now on writes fail, or work again.
-    pub fn fail(&self, yes: bool) {
+    pub(crate) fn fail(&self, yes: bool) {
         self.fails.store(yes, Ordering::SeqCst);
     }
 
-    pub async fn until(&self, reached: impl FnMut(&Log) -> bool) -> Log {
+    pub(crate) async fn until(&self, reached: impl FnMut(&Log) -> bool) -> Log {
         self.log.subscribe().wait_for(reached).await.expect("the log lives").clone()
     }
 
     /// Waits until so many deliveries were settled in this state.
-    pub async fn until_settled(&self, state: DeliveryState, count: usize) -> Log {
+    pub(crate) async fn until_settled(&self, state: DeliveryState, count: usize) -> Log {
         self.until(|log| log.settled.iter().filter(|d| d.state == state).count() >= count).await
     }
 
