@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,13 +36,16 @@ pub(crate) struct Crash {
     /// The same seed kills after the same times, and has the same endpoints fail.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The binary to kill, instead of building one.
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 /// Kills and counts; false when something was lost or came under another id.
 pub(crate) fn run(crash: &Crash) -> Result<bool, Box<dyn Error>> {
-    let binary = build()?;
+    let binary = crash.binary.clone().map_or_else(build, Ok)?;
     let report = run_here(rounds(&binary, crash))?;
     crash.format.show(&report, &report)?;
     Ok(report.is_good())

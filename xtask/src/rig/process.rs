@@ -18,6 +18,8 @@ pub(crate) const ADMIN_KEY: &str = "sk_chores_of_the_workspace";
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// How often the log is looked at for the address.
 const LOOK: Duration = Duration::from_millis(2);
+/// Lines of a log that an error shows.
+const TAIL: usize = 20;
 /// Ticks a second in `/proc`: `USER_HZ`, which is 100 on every Linux of today.
 const TICK_MS: u64 = 10;
 
@@ -63,10 +65,10 @@ impl Process {
                 return Ok(addr);
             }
             if let Some(status) = self.child.try_wait()? {
-                return Err(format!("the server ended with {status}:\n{log}").into());
+                return Err(format!("the server ended with {status}:\n{}", tail(&log)).into());
             }
             if Instant::now() > until {
-                return Err(format!("the server does not listen:\n{log}").into());
+                return Err(format!("the server does not listen:\n{}", tail(&log)).into());
             }
             sleep(LOOK).await;
         }
@@ -101,10 +103,17 @@ impl Drop for Process {
     }
 }
 
-/// The address in the first line of a log.
+/// The address in a log, once its line is whole. Attempts of an earlier run may be logged before it.
 fn listening(log: &str) -> Option<SocketAddr> {
-    let (first, _) = log.split_once('\n')?;
-    first.strip_prefix("listening on http://")?.trim().parse().ok()
+    let (_, rest) = log.split_once("listening on http://")?;
+    let (addr, _) = rest.split_once('\n')?;
+    addr.trim().parse().ok()
+}
+
+/// The last lines of a log: why a server ended.
+fn tail(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(TAIL)..].join("\n")
 }
 
 /// User and system time of a line of `/proc/PID/stat`: fields 14 and 15, counted behind the name.
@@ -130,9 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_first_line_is_an_address() {
+    fn only_a_whole_line_is_an_address() {
         assert_eq!(listening("listening on http://127.0.0.1:80"), None);
-        let addr = listening("listening on http://127.0.0.1:80\n{}\n").map(|addr| addr.port());
+        let addr = listening("{}\nlistening on http://127.0.0.1:80\n{}\n").map(|addr| addr.port());
         assert_eq!(addr, Some(80));
     }
 

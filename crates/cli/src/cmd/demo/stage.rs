@@ -23,8 +23,6 @@ use super::part::Part;
 
 /// Messages that are sent.
 pub(super) const EVENTS: usize = 1000;
-/// Messages that are accepted together.
-const BATCH: usize = 100;
 
 /// A dispatcher with an application and an endpoint for each part.
 #[derive(Debug)]
@@ -57,13 +55,10 @@ impl Stage {
         Ok(Self { node, endpoints, page, application, folder })
     }
 
-    /// Sends all messages; all of them are durable when it returns.
+    /// Sends all messages at once; all of them are durable when it returns.
     pub(super) async fn send(&self) -> Result<(), Box<dyn Error>> {
-        for batch in 0..EVENTS / BATCH {
-            let messages = (0..BATCH).map(|n| message(batch * BATCH + n));
-            let messages = messages.collect::<Result<_, _>>()?;
-            self.node.accept(self.application, messages).await?;
-        }
+        let messages = (0..EVENTS).map(message).collect::<Result<_, _>>()?;
+        self.node.accept(self.application, messages).await?;
         Ok(())
     }
 
