@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Demo(DemoFlags),
     /// Accept messages and deliver them as webhooks: durable, retried, never lost
     #[command(after_help = SERVE_EXAMPLES)]
-    Serve(ServeFlags),
+    Serve(Box<ServeFlags>),
     /// Back up, restore or check a dispatcher's store
     #[command(after_help = STORE_EXAMPLES)]
     Store(StoreFlags),
