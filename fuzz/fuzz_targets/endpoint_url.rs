@@ -18,7 +18,9 @@ fuzz_target!(|input: (&str, u32)| {
     let plain = passes(ip.to_string());
     assert!(!plain || !(ip.is_loopback() || ip.is_private() || ip.is_link_local()));
     let mapped = ip.to_ipv6_mapped();
-    for other in [format!("{bits}"), format!("{bits:#x}"), format!("0{bits:o}"), format!("[{mapped}]")] {
+    for other in
+        [format!("{bits}"), format!("{bits:#x}"), format!("0{bits:o}"), format!("[{mapped}]")]
+    {
         assert_eq!(passes(other.clone()), plain, "{ip} as {other}");
     }
 });

@@ -5,10 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use stagger_core::{Instant, Span};
 use stagger_dispatch::sign::{Received, Rejection, TOLERANCE, Verifier};
 
-const KEYS: [&str; 2] = [
-    "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFg==",
-    "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
-];
+const KEYS: [&str; 2] =
+    ["whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFg==", "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="];
 
 fuzz_target!(|input: (&str, &str, &str, &[u8])| {
     let (id, timestamp, signature, body) = input;
