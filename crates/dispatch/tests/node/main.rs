@@ -7,4 +7,6 @@ mod journey;
 mod scene;
 mod spied;
 mod throughput;
+#[cfg(feature = "otel")]
+mod traces;
 mod trouble;
