@@ -87,7 +87,7 @@ impl Runner {
         }
     }
 
-    /// Puts deliveries of the store on the floor, after `standings`, at a start.
+    /// What the store remembers of an endpoint, at a start.
     pub(super) fn remember(&mut self, id: EndpointId, standing: Standing) {
         self.standings.insert(id, standing);
     }

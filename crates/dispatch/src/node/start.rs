@@ -1,5 +1,6 @@
 //! A node's beginning: what is open comes back from the store.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::NodeOptions;
@@ -8,11 +9,15 @@ use super::parts::Parts;
 use super::runner::Runner;
 use super::settling::{SettleQueue, Settler};
 use crate::Error;
+use crate::model::EndpointId;
 use crate::send::Sender;
 use crate::store::{Cursor, Store};
 
 /// Deliveries loaded in one call of the store: 2 MB.
 const PAGE: usize = 10_000;
+/// Overdue deliveries of an endpoint from which on they leave slowly: what the dispatcher missed while it
+/// was away is a backlog like any other, and this many are a second's worth of a recovery.
+const BACKLOG: u32 = 100;
 
 /// A node that is loaded and does not run yet.
 #[derive(Debug)]
@@ -54,13 +59,21 @@ async fn load_settings(parts: &Parts, runner: &mut Runner) -> Result<(), Error> 
 }
 
 async fn load_deliveries(parts: &Parts, runner: &mut Runner) -> Result<(), Error> {
-    let mut after = None;
+    let now = parts.clock.now();
+    let (mut after, mut overdue) = (None, BTreeMap::<EndpointId, u32>::new());
     loop {
         let page = parts.store.open_deliveries(after, PAGE).await?;
         runner.add(&page);
+        for delivery in page.iter().filter(|delivery| delivery.due <= now) {
+            *overdue.entry(delivery.endpoint).or_default() += 1;
+        }
         after = page.last().map(Cursor::of_delivery);
         if page.len() < PAGE {
-            return Ok(());
+            break;
         }
     }
+    for (endpoint, _) in overdue.into_iter().filter(|(_, count)| *count >= BACKLOG) {
+        runner.change(endpoint, |floor, now| floor.recover(now, endpoint));
+    }
+    Ok(())
 }

@@ -94,6 +94,7 @@ impl Server {
         tokio::select! {
             served = serving => { node.shutdown(grace).await; served }
             () = draining => Ok(()),
+            why = node.ended() => Err(Error::conflict(why)),
         }
     }
 }

@@ -41,7 +41,7 @@ struct Chance(Rng);
 
 impl Chance {
     fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.0.next_u64() % n as u64).unwrap()
+        usize::try_from(self.0.next_u64() % n as u64).expect("below a usize")
     }
 
     fn pick<'i>(&mut self, items: &[&'i str]) -> &'i str {

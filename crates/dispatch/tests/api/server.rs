@@ -47,7 +47,7 @@ impl Reply {
     }
 
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+        self.headers.get(name).map_or("", |value| value.to_str().expect("as the API promises"))
     }
 
     #[track_caller]
@@ -75,10 +75,13 @@ impl Server {
     pub(crate) async fn with(options: ApiOptions) -> Self {
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() });
         let store = Arc::new(MemoryStore::default());
-        let node = Node::start(store, sender.unwrap(), NodeOptions::default()).await.unwrap();
+        let node = Node::start(store, sender.expect("good options"), NodeOptions::default())
+            .await
+            .expect("as the API promises");
         let options = ApiOptions { admin: Some(KeyHash::of(ADMIN)), ..options };
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
+        let listener =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as the API promises");
+        let address = listener.local_addr().expect("as the API promises").to_string();
         let router = api::router(node.clone(), options);
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::builder(TokioExecutor::new()).build_http();
@@ -86,15 +89,16 @@ impl Server {
     }
 
     pub(crate) async fn send(&self, request: http::request::Builder, body: Bytes) -> Reply {
-        let request = request.body(Full::new(body)).unwrap();
-        let (head, body) = self.client.request(request).await.unwrap().into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
+        let request = request.body(Full::new(body)).expect("as the API promises");
+        let (head, body) =
+            self.client.request(request).await.expect("as the API promises").into_parts();
+        let body = body.collect().await.expect("as the API promises").to_bytes();
         Reply { status: head.status.as_u16(), headers: head.headers, body }
     }
 
     pub(crate) fn request(&self, method: &str, path: &str, key: &str) -> http::request::Builder {
         let request = Request::builder()
-            .method(Method::from_bytes(method.as_bytes()).unwrap())
+            .method(Method::from_bytes(method.as_bytes()).expect("as the API promises"))
             .uri(format!("http://{}{path}", self.address))
             .header("content-type", "application/json");
         if key.is_empty() {

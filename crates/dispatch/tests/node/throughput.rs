@@ -1,4 +1,5 @@
 //! How many deliveries a second: `cargo test --release --test node -- --ignored --nocapture`.
+#![expect(clippy::print_stdout, clippy::cast_precision_loss, reason = "figures for people to read")]
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
