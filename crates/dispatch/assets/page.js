@@ -67,7 +67,7 @@
         cursor: {y: false, points: {show: false}, drag: {x: false, y: false}},
         scales: {x: {range: (u, min, max) => [min, max + 1]}, y: {range: (u, min, max) => [0, Math.max(4, max * 1.05)]}},
         axes: [
-          {...axis, grid: {show: false}, size: 28, space: 80, values: (u, ats) => ats.map((at) => clock(at).slice(0, at % 60 ? 8 : 5))},
+          {...axis, grid: {show: false}, size: 28, space: 80, incrs: [30, 60, 120, 300], values: (u, ats) => ats.map((at) => clock(at).slice(0, at % 60 ? 8 : 5))},
           {...axis, grid: {stroke: css('--line'), width: 1}, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5], values: (u, ns) => ns.map(grouped)},
         ],
         series: [{}, series(css('--retries')), series(css('--first'))],

@@ -13,7 +13,9 @@ pub mod observe;
 pub mod send;
 pub mod server;
 pub mod sign;
+mod spelling;
 pub mod store;
+mod timestamp;
 pub mod ui;
 
 pub use error::Error;

@@ -2,8 +2,8 @@
 
 use stagger::Instant;
 
-use super::timestamp::{NotRfc3339, Timestamp};
 use crate::Error;
+use crate::timestamp::{NotRfc3339, Timestamp};
 
 /// The instant in `text`, if there is one.
 ///

@@ -24,9 +24,7 @@ mod reading;
 mod replay;
 mod router;
 mod secrets;
-mod spelling;
 mod state;
-mod timestamp;
 mod wire;
 
 pub use options::ApiOptions;

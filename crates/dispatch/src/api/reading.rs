@@ -6,7 +6,7 @@ use serde_json::{Deserializer, Value};
 use serde_path_to_error::Path;
 
 use super::problem::Problem;
-use super::spelling;
+use crate::spelling;
 use http::StatusCode;
 
 /// What stands in `bytes`.

@@ -8,6 +8,7 @@ use stagger::{ConfigError, Span};
 use super::size;
 use super::values::{Config, StoreKind};
 use crate::observe::LogFormat;
+use crate::spelling;
 
 /// Most attempts under way at once: each holds a socket, and systems give some hundred thousand.
 const MAX_SLOTS: u32 = 100_000;
@@ -131,25 +132,9 @@ pub(super) fn set(config: &mut Config, key: &str, text: &str) -> Result<(), Conf
         .ok_or_else(|| ConfigError::new(setting.key, shown(setting.key, text), setting.bound))
 }
 
-/// The key that `name` was probably meant to be: at most two slips away.
+/// The key that `name` was probably meant to be.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let (slips, key) = keys().map(|key| (distance(name, key), key)).min()?;
-    (slips <= 2).then_some(key)
-}
-
-/// Levenshtein's distance, one row at a time.
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, b) in to.chars().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
+    spelling::nearest(name, keys())
 }
 
 /// A key that was refused is nobody's business in a log.

@@ -14,7 +14,6 @@ mod handle;
 mod health;
 mod inbox;
 mod intake;
-mod moment;
 mod names;
 mod news;
 mod options;

@@ -5,13 +5,13 @@ use stagger::Instant;
 use url::Url;
 
 use super::intake::JSON;
-use super::moment::Moment;
 use super::parts::Parts;
 use crate::lane::News;
 use crate::model::{
     Disabled, Ending, Endpoint, EndpointId, EventType, Message, MessageId, NewMessage,
 };
 use crate::store::Settlement;
+use crate::timestamp::Timestamp;
 
 const DISABLED: &str = "stagger.endpoint.disabled";
 const DEAD: &str = "stagger.delivery.dead";
@@ -37,7 +37,7 @@ pub(super) fn message(
         endpoints.retain(|receiver| *receiver != id);
     }
     let id = parts.names.messages(1, now).pop().filter(|_| !endpoints.is_empty())?;
-    let body = json!({ "type": name, "timestamp": Moment(now).to_string(), "data": data });
+    let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
     let payload = body.to_string();
     let message = Message {
         id,
@@ -66,7 +66,7 @@ fn disabled(endpoint: &Endpoint, why: Disabled, settlement: &Settlement) -> Valu
         "endpoint": endpoint.id,
         "url": shown(&endpoint.url),
         "reason": why.name(),
-        "failing_since": since.map(|since| Moment(since).to_string()),
+        "failing_since": since.map(|since| Timestamp(since).to_string()),
     })
 }
 

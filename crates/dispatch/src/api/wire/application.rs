@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::timestamp::Timestamp;
 use crate::Error;
 use crate::model::{Application, ApplicationId};
+use crate::timestamp::Timestamp;
 
 /// Longest name, in characters: what fits on one line of a page.
 const MAX_NAME: usize = 200;

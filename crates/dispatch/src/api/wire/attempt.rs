@@ -4,9 +4,9 @@ use serde::Serialize;
 use stagger::Span;
 use utoipa::ToSchema;
 
-use super::super::timestamp::Timestamp;
 use super::schema::{FailureName, SpanText, TimestampText, VerdictName};
 use crate::model::{Attempt, Failure};
+use crate::timestamp::Timestamp;
 
 /// One request to an endpoint, and what came of it.
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::super::timestamp::Timestamp;
 use super::schema::{EndingName, StateName, TimestampText};
 use crate::model::{Delivery, Ending, EndpointId, MessageId};
+use crate::timestamp::Timestamp;
 
 /// One message on its way to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]

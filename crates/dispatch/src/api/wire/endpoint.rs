@@ -7,7 +7,6 @@ use serde::Serialize;
 use stagger::{Instant, Policy, Span};
 use utoipa::ToSchema;
 
-use super::super::timestamp::Timestamp;
 use super::headers;
 use super::policy::PolicyText;
 use super::schema::{SecretText, SpanText, TimestampText};
@@ -15,6 +14,7 @@ use super::settings::RecoverySettings;
 use super::status::Status;
 use crate::lane::LaneView;
 use crate::model::{Endpoint, EndpointId, EventFilter, EventType, Statuses};
+use crate::timestamp::Timestamp;
 
 /// An endpoint: where messages go, how, and how it stands.
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::super::timestamp::Timestamp;
 use super::schema::{AnyJson, EventTypeText, IdempotencyKeyText, TimestampText};
 use crate::model::{Message, MessageId};
 use crate::store::Accepted;
+use crate::timestamp::Timestamp;
 
 /// What happened.
 #[derive(Debug, Deserialize, ToSchema)]

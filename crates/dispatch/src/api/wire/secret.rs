@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use stagger::{Instant, Span};
 use utoipa::ToSchema;
 
-use super::super::timestamp::Timestamp;
 use super::schema::{SecretText, SpanText, TimestampText};
 use crate::Error;
 use crate::model::{Secret, SecretKind};
+use crate::timestamp::Timestamp;
 
 /// How long an old secret signs beside a new one, if nobody says: a day, so that a receiver can be
 /// changed within working hours anywhere.

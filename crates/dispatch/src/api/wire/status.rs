@@ -5,10 +5,10 @@ use stagger::Instant;
 use stagger::breaker::StateKind;
 use utoipa::ToSchema;
 
-use super::super::timestamp::Timestamp;
 use super::schema::{DisabledName, TimestampText};
 use crate::lane::LaneView;
 use crate::model::Disabled;
+use crate::timestamp::Timestamp;
 
 /// Where an endpoint and its open deliveries stand at this moment.
 #[derive(Debug, Serialize, ToSchema)]

@@ -5,6 +5,8 @@ use std::fmt;
 use askama::filters::HtmlSafe;
 use stagger::{Instant, Span};
 
+use crate::timestamp::Timestamp;
+
 const MILLI: u64 = 1_000_000;
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -29,11 +31,7 @@ impl Moment {
 
     /// RFC 3339, UTC, to the millisecond.
     pub(in crate::ui) fn exact(self) -> String {
-        let millis = self.millis();
-        let (secs, millis) = (millis / 1_000, millis % 1_000);
-        let (year, month, day) = civil(secs / DAY);
-        let (hour, minute, second) = (secs % DAY / HOUR, secs % HOUR / MINUTE, secs % MINUTE);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+        Timestamp(self.at).to_string()
     }
 
     /// `in 5 min`, `3 h ago`; the script of the page says it in the same words.
@@ -71,23 +69,6 @@ pub(in crate::ui) fn rough(span: Span) -> String {
 
 const fn whole_secs(span: Span) -> u64 {
     span.as_nanos() / 1_000_000_000
-}
-
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar.
-///
-/// Years are counted from March, so that the leap day is the last of one; 400 years are one era of
-/// 146 097 days.
-const fn civil(day: u64) -> (u64, u64, u64) {
-    const ERA: u64 = 146_097;
-    // 0000-03-01 was 719 468 days before 1970-01-01.
-    let day = day + 719_468;
-    let (era, day) = (day / ERA, day % ERA);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day_of_month = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + next, month, day_of_month)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 const MAX_SLIPS: usize = 2;
 
 /// The one of `known` that is nearest to `name`, if one is near.
-pub(super) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let (slips, nearest) = known.map(|known| (distance(name, known), known)).min()?;
     (slips <= MAX_SLIPS && slips < nearest.len()).then_some(nearest)
 }

@@ -13,9 +13,9 @@ const SECS_PER_DAY: u64 = 86_400;
 /// Nanoseconds have nine decimals; what is finer is cut off.
 const DECIMALS: usize = 9;
 
-/// An instant since the Unix epoch as the API writes it: `2026-11-28T06:17:37.123Z`.
+/// An instant since the Unix epoch as the API, the page and operational webhooks write it: `2026-11-28T06:17:37.123Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Timestamp(pub(super) Instant);
+pub(crate) struct Timestamp(pub(crate) Instant);
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,7 +46,7 @@ impl Serialize for Timestamp {
 
 /// What must stand where a timestamp is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotRfc3339;
+pub(crate) struct NotRfc3339;
 
 impl fmt::Display for NotRfc3339 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
