@@ -3,11 +3,13 @@
 //! Every setting is one line of a table, `settings`, with its bound: so a file, a variable and a flag are
 //! read by the same code and refused in the same words.
 
+mod admin_key;
 mod error;
 mod file;
 mod settings;
 mod size;
 mod values;
 
+pub use admin_key::AdminKey;
 pub use error::ConfigFault;
 pub use values::{Config, StoreKind};

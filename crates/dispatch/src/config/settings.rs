@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use stagger::{ConfigError, Span};
 
+use super::admin_key::AdminKey;
 use super::size;
 use super::values::{Config, StoreKind};
 use crate::observe::LogFormat;
@@ -46,7 +47,7 @@ const SETTINGS: [Setting; 17] = [
     Setting {
         key: "admin_key",
         bound: "at least 16 visible ASCII characters",
-        set: |config, text| key(text).map(|it| config.admin_key = Some(it)),
+        set: |config, text| key(text).map(|it| config.admin_key = Some(AdminKey::given(it))),
     },
     Setting {
         key: "allow_private",

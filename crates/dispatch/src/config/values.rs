@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use stagger::Span;
 
+use super::admin_key::AdminKey;
 use super::error::ConfigFault;
 use super::{file, settings};
 use crate::node::NodeOptions;
@@ -30,7 +31,7 @@ pub struct Config {
     /// Where everything durable is kept: default the embedded store.
     pub store: StoreKind,
     /// The key that may do everything. Left out, one is made and kept in the data folder.
-    pub admin_key: Option<String>,
+    pub admin_key: Option<AdminKey>,
     /// Whether endpoints may have private and loopback addresses: default no.
     pub allow_private: bool,
     /// Ports that endpoints may have: default 80, 443 and 8443, or all with `allow_private`.

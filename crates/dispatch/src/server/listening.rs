@@ -9,10 +9,9 @@ use axum::Router;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use super::AdminKey;
 use crate::Error;
 use crate::api::{self, ApiOptions};
-use crate::config::{Config, StoreKind};
+use crate::config::{AdminKey, Config, StoreKind};
 use crate::node::Node;
 use crate::observe;
 use crate::send::{SendOptions, Sender};
@@ -105,7 +104,7 @@ fn cannot_listen(config: &Config, error: &io::Error) -> Error {
 
 fn admin_key(config: &Config) -> Result<AdminKey, Error> {
     match (&config.admin_key, config.store) {
-        (Some(key), _) => Ok(AdminKey::given(key.clone())),
+        (Some(key), _) => Ok(key.clone()),
         (None, StoreKind::Embedded) => AdminKey::kept_in(&config.data),
         (None, StoreKind::Memory) => AdminKey::made(),
     }
