@@ -181,6 +181,7 @@ fn a_reader_that_leaves_is_no_panic() {
 
 #[test]
 fn help_shows_examples() {
-    assert!(stdout(&["--help"]).contains("stagger storm tutorial"));
+    assert!(stdout(&["--help"]).contains("stagger demo"));
+    assert!(stdout(&["storm", "--help"]).contains("stagger storm tutorial"));
     assert!(stdout(&["storm", "--help"]).contains("--up-at <TIME>"));
 }
