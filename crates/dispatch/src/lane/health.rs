@@ -93,6 +93,8 @@ impl Health {
         if let Some(hint) = outcome.hint.and_then(Hint::span) {
             let until = now + rules.pause(hint);
             self.standing.paused_until = self.standing.paused_until.max(Some(until));
+            // What has gathered by then must not come all at once to a server that asked for patience.
+            self.standing.recovering_since = self.standing.paused_until;
         }
         let disabled = self.reason_to_disable(now, rules, judgement.gone);
         if let Some(reason) = disabled {

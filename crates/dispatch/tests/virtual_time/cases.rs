@@ -113,6 +113,20 @@ fn a_hint_for_one_message_is_obeyed_by_all_others() {
 }
 
 #[test]
+fn what_gathered_in_a_pause_does_not_come_all_at_once_at_its_end() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, [0]);
+    let launch = world.launch();
+    let hint = Some(Hint::AtLeast(Span::from_secs(60)));
+    world.settle(launch, Answer { hint, ..answer(Ok(429)) });
+    world.add(1, 1..1_000);
+    assert_eq!(world.wait(), at(60_000));
+    world.now = at(60_000);
+    assert_eq!(world.launches().len(), 1);
+    assert_eq!(world.view(1).rate, Some(10), "the rate at which a recovery begins");
+}
+
+#[test]
 fn an_endpoint_that_is_gone_is_disabled_and_its_delivery_kept() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, [1]);
