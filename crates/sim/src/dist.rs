@@ -26,13 +26,22 @@ pub fn exponential(mean: Span, entropy: &mut impl Entropy) -> Span {
 /// It exists to show what Gaussian jitter does, and nothing in the engine uses it. Takes two words.
 #[must_use]
 pub fn gaussian(mean: Span, sd: Span, entropy: &mut impl Entropy) -> Span {
+    nanos(normal(mean, sd, entropy))
+}
+
+/// A normal draw without its sign, as the simulator of 2015 has its hops.
+pub(crate) fn normal_magnitude(mean: Span, sd: Span, entropy: &mut impl Entropy) -> Span {
+    nanos(normal(mean, sd, entropy).abs())
+}
+
+fn normal(mean: Span, sd: Span, entropy: &mut impl Entropy) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(open_unit(entropy.next_u64())));
     let z = radius * libm::cos(TAU * open_unit(entropy.next_u64()));
-    nanos(float(mean.as_nanos()) + z * float(sd.as_nanos()))
+    float(mean.as_nanos()) + z * float(sd.as_nanos())
 }
 
 /// The word as a number strictly between 0 and 1, so that its logarithm is finite.
-fn open_unit(word: u64) -> f64 {
+pub(crate) fn open_unit(word: u64) -> f64 {
     (float(word >> 11) + 0.5) / float(1 << 53)
 }
 

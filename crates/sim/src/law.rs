@@ -3,7 +3,9 @@
 use std::fmt;
 
 use stagger_core::budget::BudgetPlan;
-use stagger_core::{Backoff, ConfigError, Jitter, Policy, Span};
+use stagger_core::{Backoff, ConfigError, Jitter, Policy, Ratio, Span};
+
+use crate::plan::Foreign;
 
 /// A way to come back after a failure.
 ///
@@ -28,6 +30,12 @@ pub enum Law {
     Decorrelated,
     /// Decorrelated as published in 2015, clamped after the draw.
     DecorrelatedClamped,
+    /// Exponential, a fifth more or less: gRPC's jitter.
+    Symmetric,
+    /// A normal distribution around half the ceiling, clamped at zero; not in the engine.
+    Gaussian,
+    /// Polly's second law, spread over octaves; not in the engine.
+    Octave,
 }
 
 /// The numbers that all laws of one comparison share.
@@ -48,9 +56,21 @@ impl Default for Schedule {
     }
 }
 
+impl Schedule {
+    /// Names and values for a caption.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        let mut all = vec![("base", self.base.to_string()), ("cap", self.cap.to_string())];
+        if self.attempts < u32::MAX {
+            all.push(("attempts", self.attempts.to_string()));
+        }
+        all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
 impl Law {
     /// Every law, in the order of the reports.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::NoRetry,
         Self::Fixed,
         Self::None,
@@ -58,6 +78,9 @@ impl Law {
         Self::Full,
         Self::Decorrelated,
         Self::DecorrelatedClamped,
+        Self::Symmetric,
+        Self::Gaussian,
+        Self::Octave,
     ];
 
     /// The law's name in reports and on the command line.
@@ -71,6 +94,9 @@ impl Law {
             Self::Full => "full",
             Self::Decorrelated => "decorrelated",
             Self::DecorrelatedClamped => "decorrelated-clamped",
+            Self::Symmetric => "symmetric",
+            Self::Gaussian => "gaussian",
+            Self::Octave => "octave",
         }
     }
 
@@ -93,6 +119,20 @@ impl Law {
             Self::Full => growing.with_jitter(Jitter::Full),
             Self::Decorrelated => growing.with_jitter(Jitter::Decorrelated),
             Self::DecorrelatedClamped => growing.with_jitter(Jitter::DecorrelatedClamped),
+            Self::Symmetric => growing.with_jitter(Jitter::Symmetric(Ratio::from_percent(20))),
+            // The engine is given no delay, and the lab waits the foreign one.
+            Self::Gaussian | Self::Octave => {
+                Backoff::constant(Span::ZERO).with_jitter(Jitter::None)
+            }
+        }
+    }
+
+    /// The law, if the engine does not offer it.
+    pub(crate) const fn foreign(self, schedule: &Schedule) -> Option<Foreign> {
+        match self {
+            Self::Gaussian => Some(Foreign::Gaussian(*schedule)),
+            Self::Octave => Some(Foreign::Octave(*schedule)),
+            _ => None,
         }
     }
 

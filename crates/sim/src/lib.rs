@@ -1,14 +1,22 @@
 //! The storm lab of stagger: the production engine against modelled outages, in virtual time.
 //!
-//! A [`Plan`] says when callers arrive, what the server does and which policy each caller has; a
-//! [`World`] plays it from the first attempt to the last under one seed. The scenarios do that for
-//! several laws and many seeds, and give back a [`Report`] of plain figures.
+//! A [`Plan`] says when callers arrive, how they retry, what their processes remember, what the
+//! backend is like and what goes wrong with it; a [`World`] plays it from the first attempt to the
+//! last under one seed. A [`Scenario`] plays many plans under many seeds and gives back a [`Report`]
+//! of plain figures; [`CATALOGUE`] lists the scenarios that ship.
 //!
 //! ```
-//! use stagger_sim::{Crew, Law, Lockstep};
-//! let storm = Lockstep { runs: 20, laws: vec![Law::NoRetry, Law::Full], ..Lockstep::default() };
-//! let report = storm.run(&Crew::single())?;
-//! let [no_retry, full] = &report.rows[..] else { panic!("one row a law") };
+//! use stagger_core::Span;
+//! use stagger_sim::{Crew, Law, Named, Options};
+//! let options = Options {
+//!     runs: Some(20),
+//!     up_at: Some(Span::from_millis(200)),
+//!     laws: vec![Law::Full],
+//!     ..Options::default()
+//! };
+//! let lockstep = Named::find("L3").expect("it ships").scenario(&options)?;
+//! let report = lockstep.run(&Crew::single());
+//! let [no_retry, full] = &report.cases[0].rows[..] else { panic!("one row an entry") };
 //! // Nobody who fails at once and stays away is served; six attempts with full jitter serve all.
 //! assert_eq!(no_retry.success, 0.0);
 //! assert!(full.success > 0.99);
@@ -23,17 +31,15 @@
 //! Every draw is a hash of the seed, the purpose, the client and the attempt, see [`Stream`], so
 //! nothing depends on who draws first. Figures are sums of whole numbers, so runs may be played by
 //! any number of threads, see [`Crew`]. What is not uniform goes through `libm`, not the platform.
-//!
-//! # What it does not do yet
-//! Servers have no queue and no capacity; callers have no budget and no breaker.
 #![forbid(unsafe_code)]
 
-mod arrivals;
-mod client;
+mod books;
 mod crew;
 mod dist;
+mod foreign;
 mod law;
-mod meter;
+mod plan;
+mod probe;
 mod queue;
 mod report;
 mod scenario;
@@ -43,16 +49,22 @@ mod streams;
 mod tally;
 mod world;
 
-pub use arrivals::{Arrivals, Times};
 pub use crew::Crew;
 pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
-pub use meter::{BUCKET, Counts, Meter, Stretch};
+pub use plan::{
+    Arrivals, Backend, Book, Caller, Cancel, ColdStart, Connections, Deposit, Fault, Fleet,
+    Foreign, Full, Hop, Limit, Order, Paying, Plan, Recovery, Scope, Service, Shared, Times,
+    Trouble, Watch, Workers,
+};
+pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
-pub use report::{Report, Row};
-pub use scenario::{Growth, Lockstep, Mean, Poisson, Shape, Shapes, ShapesReport, Tutorial, Wave};
-pub use server::{Reply, Server};
+pub use report::{CaseReport, Healing, Report, Row, RowSeries};
+pub use scenario::{
+    CATALOGUE, Case, Contention, Entry, Growth, Mean, Named, Options, Peak, Play, Scenario, Shape, Shapes,
+    ShapesReport, Wave,
+};
 pub use stat::{Stat, Sum};
 pub use streams::{Draw, Purpose, Stream};
 pub use tally::Tally;
-pub use world::{Plan, Played, World};
+pub use world::{Played, Series, World};

@@ -1,80 +1,152 @@
 //! What a storm came to, as plain data: rendering it is the business of the command line.
 
-use stagger_core::Span;
+use stagger_core::{Instant, Span};
 
-use crate::law::{Law, Schedule};
-use crate::meter::PER_SECOND;
+use crate::probe::{PER_SECOND, Strip};
+use crate::scenario::Peak;
 use crate::stat::Stat;
 use crate::tally::Tally;
 
-/// The figures of one scenario, one row a law and case.
+/// The figures of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
+    /// The scenario's name.
+    pub name: String,
+    /// What happens, in one sentence.
+    pub about: String,
+    /// What it shows.
+    pub lesson: String,
     /// The seed: the same one gives the same report, on every machine and with any threads.
     pub seed: u64,
-    /// Runs behind every mean.
+    /// Runs behind every mean, unless a row says that it had fewer.
     pub runs: u32,
-    /// What all laws share.
-    pub schedule: Schedule,
-    /// The rows, cases in order and laws in order within a case.
+    /// What the cases vary.
+    pub varied: Option<String>,
+    /// Whose peak the rows have.
+    pub peak: Peak,
+    /// The settings that every row shares.
+    pub parameters: Vec<(String, String)>,
+    /// The cases, in order.
+    pub cases: Vec<CaseReport>,
+}
+
+/// The figures of one case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseReport {
+    /// How it is called.
+    pub label: String,
+    /// Its place on an axis.
+    pub value: f64,
+    /// Stretches of trouble.
+    pub outages: Vec<(Instant, Instant)>,
+    /// What the backend serves at most, in attempts a second.
+    pub capacity: Option<f64>,
+    /// One row an entry.
     pub rows: Vec<Row>,
 }
 
-/// One law in one case.
+/// One entry in one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The law.
-    pub law: Law,
-    /// Spacing of arrivals or length of the outage, where the scenario varies it.
-    pub case: Span,
+    /// The entry's name.
+    pub name: String,
+    /// Runs behind the figures.
+    pub runs: u64,
+    /// Calls a run.
+    pub calls: f64,
+    /// Attempts that reached the backend, a run.
+    pub attempts: Stat,
     /// Peak of what the scenario counts, in events a second.
     pub peak: Stat,
-    /// Peak of retries before the server is up, in events a second; only `lockstep` counts it.
-    pub peak_before: Stat,
+    /// Peak of retries where the plan looks for it, in events a second.
+    pub peak_retries: Stat,
     /// Attempts a call.
     pub amplification: f64,
     /// The share of calls that ended in success, from 0 to 1.
     pub success: f64,
-    /// Attempts a bucket of 50 ms from the origin, as means over the runs; at most 51 s of them.
-    pub arrivals: Vec<f64>,
+    /// The share of finished work that nobody waited for, from 0 to 1.
+    pub wasted: f64,
+    /// How the runs recovered.
+    pub recovery: Healing,
+    /// Latency of the calls that succeeded: median, 95 % and 99 %.
+    pub latency: [Option<Span>; 3],
+    /// The most attempts that ever waited at once in a run.
+    pub queued_most: Stat,
+    /// Means over the runs for each bucket of 50 ms.
+    pub series: RowSeries,
+    /// Single attempts of the first run.
+    pub strip: Strip,
+    /// Events of all runs.
+    pub events: u64,
     /// Digests of all runs, added up.
     pub digest: u64,
 }
 
-/// Whose peak a scenario reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Peak {
-    Attempts,
-    Served,
+/// How the runs of one entry recovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Healing {
+    /// Runs that did.
+    pub healed: u64,
+    /// How long they took, in seconds; of those that did.
+    pub seconds: Stat,
+}
+
+/// Means over the runs for each bucket of time from the origin on; at most 205 s of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowSeries {
+    /// Attempts that reached the backend.
+    pub offered: Vec<f64>,
+    /// The fewest and the most of them in any run.
+    pub offered_range: Vec<(u64, u64)>,
+    /// Retries and copies among them.
+    pub retries: Vec<f64>,
+    /// Calls served, when their callers had the answer.
+    pub served: Vec<f64>,
+    /// Attempts finished for nobody.
+    pub wasted: Vec<f64>,
+    /// Attempts that wait in queues at the end of the bucket.
+    pub queued: Vec<f64>,
+    /// Callers that wait to retry at the end of the bucket.
+    pub retrying: Vec<f64>,
 }
 
 impl Row {
-    pub(crate) fn new(law: Law, case: Span, tally: &Tally, peak: Peak) -> Self {
+    pub(crate) fn new(name: &str, tally: &Tally, peak: Peak) -> Self {
         let counted = match peak {
             Peak::Attempts => &tally.peak_attempts,
             Peak::Served => &tally.peak_served,
         };
         Self {
-            law,
-            case,
+            name: name.to_owned(),
+            runs: tally.runs(),
+            calls: tally.calls(),
+            attempts: tally.attempts.scaled(1.0),
             peak: counted.scaled(PER_SECOND),
-            peak_before: tally.peak_retries.scaled(PER_SECOND),
+            peak_retries: tally.peak_retries.scaled(PER_SECOND),
             amplification: tally.amplification(),
             success: tally.success(),
-            arrivals: tally.mean_buckets(),
+            wasted: tally.wasted(),
+            recovery: Healing {
+                healed: tally.recovered.count(),
+                seconds: tally.recovered.scaled(1e-9),
+            },
+            latency: [0.5, 0.95, 0.99].map(|share| tally.latency.quantile(share)),
+            queued_most: tally.queued_most.scaled(1.0),
+            series: tally.series(),
+            strip: tally.strip.clone(),
+            events: tally.events,
             digest: tally.digest(),
         }
     }
 }
 
-impl Report {
-    /// How many times the peak of the un-jittered exponential row this row's is, in the same case.
+impl CaseReport {
+    /// How many times the peak of the un-jittered exponential row this row's is.
     ///
     /// `None` when that row is not there or has no peak.
     #[must_use]
     pub fn times_unjittered(&self, row: &Row) -> Option<f64> {
-        let same = |other: &&Row| other.law == Law::None && other.case == row.case;
-        let none = self.rows.iter().find(same)?;
+        let none = self.rows.iter().find(|row| row.name == "none")?;
         (none.peak.mean > 0.0).then(|| row.peak.mean / none.peak.mean)
     }
 }

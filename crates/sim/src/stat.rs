@@ -41,6 +41,18 @@ impl Sum {
         self.squares += other.squares;
     }
 
+    /// How many observations there are.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.n
+    }
+
+    /// Their sum.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        float(self.total)
+    }
+
     /// The mean; zero without observations.
     #[must_use]
     pub fn mean(&self) -> f64 {

@@ -15,6 +15,22 @@ pub enum Purpose {
     Arrival = 2,
     /// The jitter of one delay.
     Delay = 3,
+    /// The time that the work on one attempt takes.
+    Service = 4,
+    /// Whether a failing backend fails one attempt.
+    Failure = 5,
+    /// The way to the backend.
+    There = 6,
+    /// The way back.
+    Back = 7,
+    /// The jitter of an open breaker.
+    Breaker = 8,
+    /// The time that a closed client thinks.
+    Think = 9,
+    /// The shard of a call.
+    Shard = 10,
+    /// Whether a request to a shared store is lost.
+    Store = 11,
 }
 
 /// The draws of one purpose under one seed.

@@ -1,74 +1,128 @@
-//! Many runs of one plan, added up.
+//! Many runs of one entry, added up.
 
-use crate::crew::Crew;
-use crate::stat::{Sum, share};
-use crate::streams::{Purpose, Stream};
-use crate::world::{Plan, Played, World};
 use stagger_core::Entropy;
 
-/// The sums of many runs of one plan: whole numbers, so the order of the runs leaves no trace.
+use crate::crew::Crew;
+use crate::probe::{Latency, Strip};
+use crate::report::RowSeries;
+use crate::scenario::Play;
+use crate::stat::{Sum, share};
+use crate::streams::{Purpose, Stream};
+use crate::world::{Played, World};
+
+/// The sums of many runs: whole numbers, so the order of the runs leaves no trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    runs: u64,
     calls: u64,
     succeeded: u64,
-    attempts: u64,
-    /// Attempts per bucket of time, over all runs.
-    pub(crate) buckets: Vec<u64>,
+    finished: u64,
+    wasted: u64,
+    pub(crate) attempts: Sum,
     /// Peaks of attempts, retries and successes, in events a bucket.
     pub(crate) peak_attempts: Sum,
     pub(crate) peak_retries: Sum,
     pub(crate) peak_served: Sum,
+    /// Nanoseconds, of the runs that recovered.
+    pub(crate) recovered: Sum,
+    pub(crate) queued_most: Sum,
+    pub(crate) latency: Latency,
+    buckets: Buckets,
+    /// Of the first run alone.
+    pub(crate) strip: Strip,
+    pub(crate) events: u64,
     digest: u64,
 }
 
+/// Sums per bucket of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Buckets {
+    offered: Vec<u64>,
+    /// Fewest, most and number of runs that reached the bucket.
+    range: Vec<(u64, u64, u64)>,
+    retries: Vec<u64>,
+    served: Vec<u64>,
+    wasted: Vec<u64>,
+    queued: Vec<u64>,
+    retrying: Vec<u64>,
+}
+
 impl Tally {
-    /// Plays every plan under every run's seed; one tally a plan.
+    /// Plays everything under every run's seed; one tally a play.
     #[must_use]
-    pub fn of(plans: &[Plan], seed: u64, runs: u32, crew: &Crew<'_>) -> Vec<Self> {
-        let start = || (World::new(), vec![Self::default(); plans.len()]);
-        let per_run = plans.len() as u64;
+    pub fn of(plays: &[&Play], seed: u64, runs: u32, crew: &Crew<'_>) -> Vec<Self> {
+        let start = || (World::new(), vec![Self::default(); plays.len()]);
+        let per_run = plays.len() as u64;
         let shares = crew.share(per_run * u64::from(runs), start, |(world, tallies), job| {
-            // OK because job / per_run < runs, a u32, and job % per_run indexes plans.
-            #[expect(clippy::cast_possible_truncation, reason = "bounded by runs and plans")]
-            let (run, plan) = ((job / per_run) as u32, (job % per_run) as usize);
-            tallies[plan].add(&world.play(&plans[plan], run_seed(seed, run)));
+            // OK because job / per_run < runs, a u32, and job % per_run indexes plays.
+            #[expect(clippy::cast_possible_truncation, reason = "bounded by runs and plays")]
+            let (run, play) = ((job / per_run) as u32, (job % per_run) as usize);
+            tallies[play].add(plays[play].run(world, run_seed(seed, run)), run == 0);
         });
-        let mut all = vec![Self::default(); plans.len()];
-        for (_, tallies) in &shares {
+        let mut all = vec![Self::default(); plays.len()];
+        for (_, tallies) in shares {
             all.iter_mut().zip(tallies).for_each(|(sum, part)| sum.merge(part));
         }
         all
     }
 
-    fn add(&mut self, played: &Played) {
-        self.runs += 1;
+    fn add(&mut self, played: Played, is_first: bool) {
         self.calls += played.calls;
         self.succeeded += played.succeeded;
-        self.attempts += played.attempts.total;
+        self.finished += played.finished;
+        self.wasted += played.wasted.total;
+        self.attempts.add(played.attempts.total);
         self.peak_attempts.add(played.attempts.peak);
         self.peak_retries.add(played.retries.peak);
         self.peak_served.add(played.served.peak);
+        if let Some(after) = played.recovered {
+            self.recovered.add(after.as_nanos());
+        }
+        self.queued_most.add(played.series.queued_most);
+        self.latency.merge(&played.latency);
+        self.buckets.add(&played);
+        if is_first {
+            self.strip = played.strip;
+        }
+        self.events += played.events;
         self.digest = self.digest.wrapping_add(played.digest);
-        add_each(&mut self.buckets, &played.attempts.buckets);
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.runs += other.runs;
+    fn merge(&mut self, other: Self) {
         self.calls += other.calls;
         self.succeeded += other.succeeded;
-        self.attempts += other.attempts;
+        self.finished += other.finished;
+        self.wasted += other.wasted;
+        self.attempts.merge(&other.attempts);
         self.peak_attempts.merge(&other.peak_attempts);
         self.peak_retries.merge(&other.peak_retries);
         self.peak_served.merge(&other.peak_served);
+        self.recovered.merge(&other.recovered);
+        self.queued_most.merge(&other.queued_most);
+        self.latency.merge(&other.latency);
+        self.buckets.merge(&other.buckets);
+        if other.strip != Strip::default() {
+            self.strip = other.strip;
+        }
+        self.events += other.events;
         self.digest = self.digest.wrapping_add(other.digest);
-        add_each(&mut self.buckets, &other.buckets);
+    }
+
+    /// Runs that were played.
+    #[must_use]
+    pub const fn runs(&self) -> u64 {
+        self.attempts.count()
+    }
+
+    /// Calls a run.
+    #[must_use]
+    pub fn calls(&self) -> f64 {
+        share(self.calls, self.runs())
     }
 
     /// Attempts a call.
     #[must_use]
     pub fn amplification(&self) -> f64 {
-        share(self.attempts, self.calls)
+        self.attempts.total() / share(self.calls, 1).max(1.0)
     }
 
     /// The share of calls that ended in success, from 0 to 1.
@@ -77,15 +131,61 @@ impl Tally {
         share(self.succeeded, self.calls)
     }
 
+    /// The share of finished work that nobody waited for, from 0 to 1.
+    #[must_use]
+    pub fn wasted(&self) -> f64 {
+        share(self.wasted, self.finished)
+    }
+
     /// The digests of all runs, added up.
     #[must_use]
     pub const fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Attempts a bucket, as means over the runs.
-    pub(crate) fn mean_buckets(&self) -> Vec<f64> {
-        self.buckets.iter().map(|&count| share(count, self.runs)).collect()
+    /// Means over the runs, bucket by bucket.
+    pub(crate) fn series(&self) -> RowSeries {
+        let runs = self.runs();
+        let mean = |sums: &[u64]| sums.iter().map(|&sum| share(sum, runs)).collect();
+        let buckets = &self.buckets;
+        let range = buckets.range.iter();
+        RowSeries {
+            offered: mean(&buckets.offered),
+            // A run that was over before a bucket had nothing in it.
+            offered_range: range
+                .map(|&(least, most, seen)| (if seen < runs { 0 } else { least }, most))
+                .collect(),
+            retries: mean(&buckets.retries),
+            served: mean(&buckets.served),
+            wasted: mean(&buckets.wasted),
+            queued: mean(&buckets.queued),
+            retrying: mean(&buckets.retrying),
+        }
+    }
+}
+
+impl Buckets {
+    fn add(&mut self, played: &Played) {
+        let offered = &played.attempts.buckets;
+        let seen = offered.iter().map(|&count| (count, count, 1)).collect::<Vec<_>>();
+        widen(&mut self.range, &seen);
+        add_each(&mut self.offered, offered);
+        add_each(&mut self.retries, &played.retries.buckets);
+        add_each(&mut self.served, &played.served.buckets);
+        add_each(&mut self.wasted, &played.wasted.buckets);
+        let levels = &played.series.levels;
+        add_each(&mut self.queued, &levels.iter().map(|level| level.0).collect::<Vec<_>>());
+        add_each(&mut self.retrying, &levels.iter().map(|level| level.1).collect::<Vec<_>>());
+    }
+
+    fn merge(&mut self, other: &Self) {
+        widen(&mut self.range, &other.range);
+        add_each(&mut self.offered, &other.offered);
+        add_each(&mut self.retries, &other.retries);
+        add_each(&mut self.served, &other.served);
+        add_each(&mut self.wasted, &other.wasted);
+        add_each(&mut self.queued, &other.queued);
+        add_each(&mut self.retrying, &other.retrying);
     }
 }
 
@@ -98,4 +198,11 @@ pub(crate) fn run_seed(seed: u64, run: u32) -> u64 {
 fn add_each(sums: &mut Vec<u64>, counts: &[u64]) {
     sums.resize(sums.len().max(counts.len()), 0);
     sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+}
+
+fn widen(ranges: &mut Vec<(u64, u64, u64)>, others: &[(u64, u64, u64)]) {
+    ranges.resize(ranges.len().max(others.len()), (u64::MAX, 0, 0));
+    for (range, other) in ranges.iter_mut().zip(others) {
+        *range = (range.0.min(other.0), range.1.max(other.1), range.2 + other.2);
+    }
 }

@@ -41,6 +41,10 @@ pub struct Hedging {
 }
 
 impl Hedging {
+    /// Without a plan there is one copy an attempt: it went out, and its outcome is here.
+    pub(crate) const ALONE_AND_BACK: Self =
+        Self { delay: Span::ZERO, next: Instant::FAR, copies: 1, launched: 1, in_flight: 0 };
+
     /// The first copy, the call itself, goes out at `now`; `delay` is [`HedgePlan::delay`].
     #[must_use]
     pub fn start(plan: &HedgePlan, delay: Span, now: Instant) -> Self {

@@ -2,7 +2,7 @@
 
 use super::settle::Settling;
 use super::start::Start;
-use super::{Ask, Attempt, Done, Permit, Saved, Step, Stop, Wait};
+use super::{Ask, Attempt, Done, Parked, Permit, Saved, Step, Stop, Wait};
 use crate::budget::{BudgetPlan, Charge};
 use crate::entropy::Entropy;
 use crate::hedge::Hedging;
@@ -218,6 +218,36 @@ impl Retry {
             spent: self.spent.0,
             under_way: self.is_running(),
             idempotent: self.idempotent,
+        }
+    }
+
+    /// The call in its shortest form, if that loses nothing.
+    #[inline]
+    pub(super) fn park(&self, policy: &Policy) -> Option<Parked> {
+        let started = self.started.instant();
+        let plain = matches!(self.phase, Phase::Waiting)
+            && policy.hedge().is_none()
+            && self.spent == Spent::default()
+            && self.remedy.is_none()
+            && self.idempotent
+            && self.started == Start::at(started);
+        let Self { wake, prev, attempts, retries, .. } = *self;
+        plain.then_some(Parked { started, wake, prev, attempts, retries })
+    }
+
+    #[inline]
+    pub(super) fn parked(parked: &Parked) -> Self {
+        Self {
+            started: Start::at(parked.started),
+            wake: parked.wake,
+            prev: parked.prev,
+            hedging: Hedging::ALONE_AND_BACK,
+            attempts: parked.attempts,
+            retries: parked.retries,
+            phase: Phase::Waiting,
+            spent: Spent::default(),
+            remedy: None,
+            idempotent: true,
         }
     }
 

@@ -25,6 +25,7 @@
 
 mod ledger;
 mod machine;
+mod parked;
 mod reconnect;
 mod saved;
 mod session;
@@ -35,6 +36,7 @@ mod stop;
 
 pub use ledger::{Ledger, PlainLedger};
 pub use machine::{Call, Retry};
+pub use parked::Parked;
 pub use reconnect::Reconnect;
 pub use saved::Saved;
 pub use session::{Act, Detached, Launched, Session};

@@ -1,6 +1,6 @@
 //! One call with its ledger: the machine's questions answered, what was taken given back.
 
-use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Stop, Wait};
+use super::{Ask, Attempt, Call, Done, Ledger, Parked, Permit, Retry, Step, Stop, Wait};
 use crate::breaker::{Admission, Report, Ticket};
 use crate::budget::{Paid, Settled};
 use crate::entropy::Entropy;
@@ -148,6 +148,20 @@ impl<'p> Session<'p> {
     #[must_use]
     pub const fn policy(&self) -> &'p Policy {
         self.policy
+    }
+
+    /// The call in its shortest form, if it waits and has nothing else to remember.
+    #[must_use]
+    #[inline]
+    pub fn park(&self) -> Option<Parked> {
+        let bare = self.granted.is_none() && self.hint.is_none() && self.begun;
+        if bare { self.retry.park(self.policy) } else { None }
+    }
+
+    /// A call that waits and has nothing else to remember.
+    #[inline]
+    pub(super) const fn waiting(policy: &'p Policy, retry: Retry) -> Self {
+        Self { policy, retry, granted: None, hint: None, begun: true }
     }
 
     /// The call without its policy.

@@ -1,48 +1,77 @@
-//! One event in 16 bytes, ordered as the simulation is.
+//! One event in 32 bytes, ordered as the simulation is.
 
 use stagger_core::Instant;
 
 /// The kind of an event; at one instant the kinds happen in this order.
 ///
-/// Replies come first, so that an attempt made at the same instant meets a server that has let go.
+/// Answers come first, so that an attempt made at the same instant meets a server that has let go,
+/// and a timeout comes after the answer that arrives with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub enum Class {
-    /// A failure reaches its client.
-    Refused = 0,
-    /// A success reaches its client.
+    /// A failure reaches its caller.
+    Failed = 0,
+    /// A success reaches its caller.
     Served = 1,
-    /// A client's delay is over.
-    Wake = 2,
-    /// A new client makes its first attempt.
-    Arrival = 3,
+    /// A worker is done.
+    Finish = 2,
+    /// A shard starts work again after a stall.
+    Resume = 3,
+    /// A lease of permits, or its refusal, reaches its process.
+    Lease = 4,
+    /// A caller gives an attempt up.
+    Timeout = 5,
+    /// A further copy of an attempt is due.
+    Hedge = 6,
+    /// A caller's delay is over.
+    Wake = 7,
+    /// An attempt reaches the server.
+    Reach = 8,
+    /// A new caller makes its first attempt.
+    Arrival = 9,
 }
 
-/// Something that happens to one client at one instant.
+/// Something that happens to one caller at one instant, with what whoever handles it must know.
 ///
 /// ```
 /// use stagger_core::Instant;
 /// use stagger_sim::{Class, Event};
 /// let at = Instant::from_nanos(5);
-/// let wake = Event::new(at, Class::Wake, 9);
+/// let wake = Event::new(at, Class::Wake, 9).with(3, [7, 8]);
 /// assert_eq!((wake.at(), wake.class(), wake.id()), (at, Class::Wake, 9));
+/// assert_eq!((wake.tag(), wake.words()), (3, [7, 8]));
 /// assert!(Event::new(at, Class::Served, 10) < wake);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
     at: Instant,
-    /// The class above the id, so that comparing two words compares the whole order.
+    /// Class, id and tag from the top down, so that comparing two words compares the whole order.
     key: u64,
+    words: [u64; 2],
 }
 
 impl Event {
     /// After every event there can be.
-    pub const LAST: Self = Self { at: Instant::FAR, key: u64::MAX };
+    pub const LAST: Self = Self { at: Instant::FAR, key: u64::MAX, words: [u64::MAX; 2] };
+    /// The largest tag.
+    pub const MAX_TAG: u32 = (1 << ID_SHIFT) - 1;
 
-    /// The event of `class` for client `id` at `at`.
+    /// The event of `class` for caller `id` at `at`.
     #[must_use]
     #[inline]
     pub const fn new(at: Instant, class: Class, id: u32) -> Self {
-        Self { at, key: ((class as u64) << CLASS_SHIFT) | id as u64 }
+        let key = ((class as u64) << CLASS_SHIFT) | ((id as u64) << ID_SHIFT);
+        Self { at, key, words: [0; 2] }
+    }
+
+    /// The same event with a tag of at most [`MAX_TAG`](Self::MAX_TAG), and two words.
+    #[must_use]
+    #[inline]
+    pub const fn with(mut self, tag: u32, words: [u64; 2]) -> Self {
+        debug_assert!(tag <= Self::MAX_TAG);
+        self.key |= tag as u64;
+        self.words = words;
+        self
     }
 
     /// When it happens.
@@ -57,28 +86,52 @@ impl Event {
     #[inline]
     pub const fn class(self) -> Class {
         match self.key >> CLASS_SHIFT {
-            0 => Class::Refused,
+            0 => Class::Failed,
             1 => Class::Served,
-            2 => Class::Wake,
+            2 => Class::Finish,
+            3 => Class::Resume,
+            4 => Class::Lease,
+            5 => Class::Timeout,
+            6 => Class::Hedge,
+            7 => Class::Wake,
+            8 => Class::Reach,
             _ => Class::Arrival,
         }
     }
 
-    /// The client.
+    /// The caller.
     #[must_use]
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the low half is the id")]
+    #[expect(clippy::cast_possible_truncation, reason = "the id was stored in 32 bits")]
     pub const fn id(self) -> u32 {
-        // OK because the id was stored in the low 32 bits.
-        self.key as u32
+        // OK because the id was stored in the 32 bits above the tag.
+        (self.key >> ID_SHIFT) as u32
     }
 
-    /// Class and id as one word, for digests.
+    /// The tag.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "masked to the tag's bits")]
+    pub const fn tag(self) -> u32 {
+        // OK because the mask leaves 24 bits.
+        (self.key & Self::MAX_TAG as u64) as u32
+    }
+
+    /// The two words.
+    #[must_use]
+    #[inline]
+    pub const fn words(self) -> [u64; 2] {
+        self.words
+    }
+
+    /// Class, id and tag as one word, for digests.
     #[inline]
     pub(crate) const fn key(self) -> u64 {
         self.key
     }
 }
 
-/// Ids have the low half of the key to themselves.
-const CLASS_SHIFT: u32 = 32;
+/// The class has the top byte of the key.
+const CLASS_SHIFT: u32 = 56;
+/// The id has the 32 bits below it, and the tag what is left.
+const ID_SHIFT: u32 = 24;

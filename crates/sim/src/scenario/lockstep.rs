@@ -1,92 +1,63 @@
 //! Everybody fails at once: the storm that jitter was invented for.
 
-use stagger_core::{ConfigError, Instant, Policy, Span};
+use stagger_core::{ConfigError, Instant, Span};
 
-use crate::arrivals::Arrivals;
-use crate::crew::Crew;
+use super::story::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
-use crate::meter::Stretch;
-use crate::report::{Peak, Report};
-use crate::server::Server;
-use crate::world::Plan;
+use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble, Watch};
+use crate::probe::Stretch;
 
-use super::comparison::Comparison;
-
-/// All callers make their first attempt at the origin and fail; the server serves everybody, at
-/// once, from `up_at` on.
+/// All callers make their first attempt at the origin and fail; the backend serves everybody, at
+/// once, from some time on.
 ///
-/// The peak counts attempts that arrive at `up_at` or later.
-///
-/// ```
-/// use stagger_sim::{Crew, Law, Lockstep};
-/// let storm = Lockstep { runs: 10, laws: vec![Law::None, Law::Full], ..Lockstep::default() };
-/// let report = storm.run(&Crew::single())?;
-/// assert_eq!(report.rows[0].peak.mean, 20_000.0); // all 1000 within one bucket of 50 ms
-/// assert!(report.rows[1].peak.mean < 7_000.0);
-/// # Ok::<(), stagger_core::ConfigError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lockstep {
-    /// The seed of all runs.
-    pub seed: u64,
-    /// How many runs.
-    pub runs: u32,
-    /// How many callers.
-    pub callers: u32,
-    /// When the server is up, counted from the common failure.
-    pub up_at: Span,
-    /// What all laws share.
-    pub schedule: Schedule,
-    /// The laws to compare.
-    pub laws: Vec<Law>,
+/// The peak counts attempts that arrive from then on.
+pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+    let schedule = options.schedule(Schedule::default());
+    let callers = options.callers.unwrap_or(1_000);
+    let up_at = options.up_at.map_or_else(|| UP_AT.to_vec(), |at| vec![at]);
+    let compared = options.callers(&Law::ALL, &schedule)?;
+    let case = |up_at: Span| Case {
+        label: format!("up at {up_at}"),
+        value: up_at.as_secs_f64(),
+        outages: vec![(Instant::ORIGIN, Instant::ORIGIN + up_at)],
+        capacity: None,
+        entries: compared
+            .iter()
+            .map(|(name, caller)| Entry {
+                name: name.clone(),
+                play: Play::World(Box::new(plan(callers, caller, up_at))),
+            })
+            .collect(),
+    };
+    Ok(Scenario {
+        lesson: LESSON.to_owned(),
+        runs: 200,
+        varied: Some("up at [s]".to_owned()),
+        peak: Peak::Attempts,
+        parameters: schedule.parameters(),
+        cases: up_at.into_iter().map(case).collect(),
+        ..Scenario::default()
+    })
 }
 
-impl Default for Lockstep {
-    /// 1000 callers, up at 200 ms, all laws, 200 runs of seed 1.
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            runs: 200,
-            callers: 1000,
-            up_at: Span::from_millis(200),
-            schedule: Schedule::default(),
-            laws: Law::ALL.to_vec(),
-        }
-    }
-}
+/// The times of the reference table.
+const UP_AT: [Span; 3] = [Span::from_millis(200), Span::from_secs(1), Span::from_secs(3)];
 
-impl Lockstep {
-    /// Jobs that [`Crew::telling`] will hear of.
-    #[must_use]
-    pub fn jobs(&self) -> u64 {
-        u64::from(self.runs) * self.laws.len() as u64
-    }
-
-    /// Plays all runs.
-    ///
-    /// # Errors
-    /// A schedule that the engine refuses: a cap below the base, or no attempts.
-    pub fn run(&self, crew: &Crew<'_>) -> Result<Report, ConfigError> {
-        let comparison = Comparison {
-            seed: self.seed,
-            runs: self.runs,
-            schedule: self.schedule,
-            laws: &self.laws,
-            cases: &[self.up_at],
-            peak: Peak::Attempts,
-        };
-        comparison.run(crew, |policy, up_at| self.plan(policy, up_at))
-    }
-
-    fn plan(&self, policy: Policy, up_at: Span) -> Plan {
-        let up = Instant::ORIGIN + up_at;
-        Plan {
-            arrivals: Arrivals::Together { callers: self.callers },
-            server: Server::down(Instant::ORIGIN, up),
-            policy,
+fn plan(callers: u32, caller: &Caller, up_at: Span) -> Plan {
+    let up = Instant::ORIGIN + up_at;
+    Plan {
+        faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
+        watch: Watch {
             edge: up,
             attempts_in: Stretch { from: up, until: Instant::FAR },
             retries_in: Stretch { from: Instant::ORIGIN, until: up },
-        }
+            ..Watch::default()
+        },
+        ..Plan::new(Arrivals::Together { callers }, caller.clone())
     }
 }
+
+const LESSON: &str = "\
+Callers that failed together and wait without jitter come back together. Jitter spreads them. \
+Full and equal jitter also shorten the waiting in all, so in a longer outage they run out of \
+attempts first: give them one more.";

@@ -1,12 +1,13 @@
-//! The scenarios that ship with the lab.
+//! The scenarios that ship.
 
-mod comparison;
+mod catalogue;
+mod contended;
+mod contention;
 mod lockstep;
-mod poisson;
 mod shapes;
-mod tutorial;
+mod story;
 
-pub use lockstep::Lockstep;
-pub use poisson::Poisson;
+pub use catalogue::{CATALOGUE, Named};
+pub use contention::Contention;
 pub use shapes::{Growth, Mean, Shape, Shapes, ShapesReport, Wave};
-pub use tutorial::Tutorial;
+pub use story::{Case, Entry, Options, Peak, Play, Scenario};

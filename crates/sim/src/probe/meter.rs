@@ -4,8 +4,8 @@ use stagger_core::{Instant, Span};
 
 /// Width of the lab's buckets: the 50 ms of the reference tables.
 pub const BUCKET: Span = Span::from_millis(50);
-/// Buckets kept for the picture, 51 s of them; what comes later still counts for the peak.
-const KEPT: usize = 1024;
+/// Buckets kept for the picture, 205 s of them; what comes later still counts for the peak.
+pub(super) const KEPT: usize = 4096;
 /// Buckets in a second.
 pub(crate) const PER_SECOND: f64 = 20.0;
 
@@ -99,7 +99,7 @@ pub struct Counts {
     pub peak: u64,
     /// All events.
     pub total: u64,
-    /// Counts per bucket from the origin; only the first 51 s are kept.
+    /// Counts per bucket from the origin; only the first 205 s are kept.
     pub buckets: Vec<u64>,
 }
 

@@ -1,0 +1,51 @@
+//! A waiting call in the fewest words, for whoever holds millions of them.
+
+use super::{Retry, Session};
+use crate::policy::Policy;
+use crate::time::{Instant, Span};
+
+/// A call between two attempts of which nothing is left but this: no permit held, no hint
+/// remembered, no remedy used, no copy under way.
+///
+/// Nothing is lost: [`unpark`](Self::unpark) gives the session that [`Session::park`] was called on.
+/// Unlike [`Saved`](super::Saved) it stays on its clock, and a call that has more to remember has no
+/// parked form.
+///
+/// ```
+/// use stagger_core::retry::{Act, Call, PlainLedger, Session};
+/// use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Verdict};
+/// let policy = Policy::builder().budget(BudgetPlan::Unlimited).build()?;
+/// let mut ledger = PlainLedger::new(&policy);
+/// let (mut call, act) = Session::start(&policy, &mut ledger, Call::idempotent(), Instant::ORIGIN);
+/// let Act::Call(first) = act else { panic!("nothing stands before the first attempt") };
+/// assert_eq!(call.park(), None, "an attempt is under way");
+///
+/// let failed = Outcome::new(Verdict::Transient);
+/// let _ = call.on_outcome(&mut ledger, Instant::ORIGIN, first, &failed, &mut || 7);
+/// let parked = call.park().expect("it waits");
+/// assert_eq!((parked.attempts, parked.retries), (1, 1));
+/// assert_eq!(parked.unpark(&policy).retry(), call.retry());
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parked {
+    /// When the call began.
+    pub started: Instant,
+    /// When its wait ends.
+    pub wake: Instant,
+    /// The last delay that was drawn.
+    pub prev: Span,
+    /// Attempts made that count.
+    pub attempts: u32,
+    /// Delays drawn since the exponent last started.
+    pub retries: u32,
+}
+
+impl Parked {
+    /// The call again, under the policy that it was started with.
+    #[must_use]
+    #[inline]
+    pub fn unpark(self, policy: &Policy) -> Session<'_> {
+        Session::waiting(policy, Retry::parked(&self))
+    }
+}

@@ -1,0 +1,179 @@
+//! When callers make their first attempt.
+
+use std::sync::Arc;
+
+use stagger_core::{Entropy, Instant, Span};
+
+use crate::dist::{exponential, gaussian};
+use crate::streams::{Purpose, Stream};
+
+/// A rule for first attempts, always in order of time.
+///
+/// ```
+/// use stagger_core::Span;
+/// use stagger_sim::Arrivals;
+/// let even = Arrivals::Even { callers: 3, spacing: Span::from_millis(2) };
+/// let times: Vec<_> = even.times(1, 0).map(|at| at.as_nanos()).collect();
+/// assert_eq!(times, [0, 2_000_000, 4_000_000]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Everybody at the origin: one reset, one restart, one full minute of cron.
+    Together {
+        /// How many.
+        callers: u32,
+    },
+    /// One every `spacing`, the first at the origin.
+    Even {
+        /// How many.
+        callers: u32,
+        /// The time between two of them.
+        spacing: Span,
+    },
+    /// A Poisson process.
+    Poisson {
+        /// The mean time between two of them; zero is read as a nanosecond.
+        gap: Span,
+        /// No first attempt at or after this.
+        until: Instant,
+    },
+    /// Callers who notice one event at normally distributed times; never before the origin.
+    Noticed {
+        /// How many.
+        callers: u32,
+        /// The mean.
+        at: Instant,
+        /// The standard deviation.
+        sigma: Span,
+    },
+    /// Callers spread uniformly over a stretch: a cron minute, a rollout.
+    Spread {
+        /// How many.
+        callers: u32,
+        /// Where it begins.
+        from: Instant,
+        /// How long it is.
+        over: Span,
+    },
+    /// Serial clients: each makes a call, waits for its end and then thinks before the next one.
+    Closed {
+        /// How many; all think once before their first call.
+        clients: u32,
+        /// The mean of the exponentially distributed time to think.
+        think: Span,
+        /// No first attempt at or after this.
+        until: Instant,
+    },
+    /// Instants that were recorded, in order.
+    Recorded(Arc<[Instant]>),
+}
+
+impl Arrivals {
+    /// So many a second in a Poisson process, until `until`. Zero is read as one.
+    #[must_use]
+    pub fn poisson(per_second: u32, until: Instant) -> Self {
+        let second = Span::from_secs(1).as_nanos();
+        Self::Poisson { gap: Span::from_nanos(second / u64::from(per_second.max(1))), until }
+    }
+
+    /// The times of first attempts under this seed, as the source of this number in its plan.
+    ///
+    /// Of closed clients these are the first calls alone: when the next ones come depends on the
+    /// run.
+    #[must_use]
+    pub fn times(&self, seed: u64, source: u32) -> Times {
+        let draws = Stream::new(seed, Purpose::Arrival);
+        let sorted = |mut times: Vec<Instant>| {
+            times.sort_unstable();
+            Rule::Listed(times.into())
+        };
+        let rule = match *self {
+            Self::Together { callers } => Rule::Even { callers, spacing: Span::ZERO },
+            Self::Even { callers, spacing } => Rule::Even { callers, spacing },
+            Self::Poisson { gap, until } => {
+                Rule::Poisson { gap: gap.max(Span::from_nanos(1)), until, last: Instant::ORIGIN }
+            }
+            Self::Noticed { callers, at, sigma } => sorted(
+                (0..callers)
+                    .map(|id| {
+                        let after = gaussian(at - Instant::ORIGIN, sigma, &mut draws.at(id, source));
+                        Instant::ORIGIN + after
+                    })
+                    .collect(),
+            ),
+            Self::Spread { callers, from, over } => sorted(
+                (0..callers)
+                    .map(|id| from + draws.at(id, source).draw(Span::ZERO, over))
+                    .collect(),
+            ),
+            Self::Closed { clients, think, until } => sorted(
+                (0..clients)
+                    .map(|id| Instant::ORIGIN + exponential(think, &mut draws.at(id, source)))
+                    .filter(|&at| at < until)
+                    .collect(),
+            ),
+            Self::Recorded(ref times) => Rule::Listed(Arc::clone(times)),
+        };
+        Times { rule, draws, source, made: 0 }
+    }
+
+    /// When a closed client makes its next call after the one of this id ended, if it makes one.
+    pub(crate) fn next_call(&self, seed: u64, id: u32, ended: Instant) -> Option<Instant> {
+        let Self::Closed { think, until, .. } = *self else { return None };
+        let draws = Stream::new(seed, Purpose::Think);
+        let at = ended + exponential(think, &mut draws.at(id, 0));
+        (at < until).then_some(at)
+    }
+}
+
+/// The first attempts, one after the other; at most `u32::MAX`, because that many ids exist.
+#[derive(Clone, Debug)]
+pub struct Times {
+    rule: Rule,
+    draws: Stream,
+    source: u32,
+    made: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Rule {
+    Even { callers: u32, spacing: Span },
+    Poisson { gap: Span, until: Instant, last: Instant },
+    Listed(Arc<[Instant]>),
+}
+
+impl Iterator for Times {
+    type Item = Instant;
+
+    #[inline]
+    fn next(&mut self) -> Option<Instant> {
+        let id = self.made;
+        self.made = id.checked_add(1)?;
+        match &mut self.rule {
+            Rule::Even { callers, spacing } => {
+                (id < *callers).then(|| Instant::ORIGIN + spacing.saturating_mul(u64::from(id)))
+            }
+            Rule::Poisson { gap, until, last } => {
+                *last = *last + exponential(*gap, &mut self.draws.at(id, self.source));
+                (*last < *until).then_some(*last)
+            }
+            Rule::Listed(times) => times.get(id as usize).copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poisson_process_brings_its_rate_in_order() {
+        let rule =
+            Arrivals::Poisson { gap: Span::from_millis(2), until: Instant::from_nanos(60 << 30) };
+        let times: Vec<Instant> = rule.times(5, 0).collect();
+        assert!(times.is_sorted());
+        // 64.4 s at 500 a second: 32212, give or take six sd of 179.
+        assert!(times.len().abs_diff(32_212) < 1_100, "{}", times.len());
+        assert_ne!(rule.times(5, 0).next(), rule.times(6, 0).next());
+    }
+}

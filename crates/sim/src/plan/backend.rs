@@ -1,0 +1,175 @@
+//! What answers, when nothing is wrong with it.
+
+use stagger_core::{Ratio, Span};
+
+/// A backend of one or more equal shards; by default one that serves everybody at once, in no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// How long the work on one attempt takes.
+    pub service: Service,
+    /// Who does the work; without limit when `None`.
+    pub workers: Option<Workers>,
+    /// How many attempts are admitted in a time; the others hear 429 and when to come back.
+    pub limit: Option<Limit>,
+    /// What it is like when it has just come up.
+    pub cold_start: Option<ColdStart>,
+    /// How many shards; an attempt goes to the shard of its call. At least 1.
+    pub shards: u32,
+}
+
+/// How long the work on one attempt takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Always the same.
+    Fixed(Span),
+    /// Exponentially distributed around this mean.
+    Exponential(Span),
+    /// `usual`, and `slow` for this share of attempts: the tail that hedging is for.
+    Tail {
+        /// Nearly always.
+        usual: Span,
+        /// Now and then.
+        slow: Span,
+        /// How often.
+        share: Ratio,
+    },
+}
+
+/// A bounded number of workers with a queue before them, per shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// How many attempts are worked on at once. At least 1.
+    pub count: u32,
+    /// How many may wait; without bound when `None`.
+    pub queue: Option<u32>,
+    /// What an attempt meets that finds the queue full.
+    pub full: Full,
+    /// Who is next.
+    pub order: Order,
+    /// What becomes of attempts that nobody waits for any longer.
+    pub cancel: Cancel,
+    /// Extra time for each unit of work, as a share of it for each attempt that waits: overload
+    /// collapse. Zero for none.
+    pub collapse: Ratio,
+}
+
+/// What an attempt meets that finds the queue full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Full {
+    /// A 503 at once.
+    #[default]
+    Refuse,
+    /// Silence.
+    Drop,
+}
+
+/// Who is next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Who waits longest.
+    #[default]
+    OldestFirst,
+    /// Who came last.
+    NewestFirst,
+}
+
+/// What becomes of attempts that nobody waits for any longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cancel {
+    /// They are worked on like any other: the server does not know.
+    #[default]
+    Never,
+    /// They are dropped when their turn comes.
+    Expired,
+    /// They are dropped when their turn comes, and so is what cannot be finished in time.
+    Hopeless,
+}
+
+/// How many attempts are admitted in a time, per shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many in each window, all windows of one length from the origin on; Retry-After is the
+    /// rest of the window.
+    Window {
+        /// How many. At least 1.
+        attempts: u32,
+        /// The length of a window. Above zero.
+        window: Span,
+    },
+    /// A bucket that refills evenly; Retry-After is the time until the next token.
+    Tokens {
+        /// The most tokens there are, which is also how many there are at first. At least 1.
+        burst: u32,
+        /// The time that one token takes. Above zero.
+        every: Span,
+    },
+}
+
+/// A backend with cold caches: work that starts takes longer at first, and evenly less so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColdStart {
+    /// How many times as long it takes at the very beginning. At least 1.
+    pub factor: Ratio,
+    /// How long until it takes its usual time, from the origin and from the end of every outage.
+    pub over: Span,
+}
+
+impl Backend {
+    /// Serves everybody at once, in no time.
+    pub const UNLIMITED: Self = Self {
+        service: Service::Fixed(Span::ZERO),
+        workers: None,
+        limit: None,
+        cold_start: None,
+        shards: 1,
+    };
+
+    /// So many workers that take `service` for an attempt, behind a queue.
+    #[must_use]
+    pub const fn of_workers(count: u32, service: Span, queue: Option<u32>) -> Self {
+        Self {
+            service: Service::Fixed(service),
+            workers: Some(Workers::new(count, queue)),
+            ..Self::UNLIMITED
+        }
+    }
+
+    /// The same backend, taking this long for an attempt.
+    #[must_use]
+    pub const fn serving_in(mut self, service: Span) -> Self {
+        self.service = Service::Fixed(service);
+        self
+    }
+}
+
+impl Default for Backend {
+    fn default() -> Self {
+        Self::UNLIMITED
+    }
+}
+
+impl Workers {
+    /// Oldest first, a full queue refuses, and nothing is ever cancelled.
+    #[must_use]
+    pub const fn new(count: u32, queue: Option<u32>) -> Self {
+        Self {
+            count,
+            queue,
+            full: Full::Refuse,
+            order: Order::OldestFirst,
+            cancel: Cancel::Never,
+            collapse: Ratio::ZERO,
+        }
+    }
+}
+
+impl Service {
+    /// The time on average.
+    #[must_use]
+    pub fn mean(&self) -> Span {
+        match *self {
+            Self::Fixed(time) | Self::Exponential(time) => time,
+            Self::Tail { usual, slow, share } => usual + share.of_span(slow - usual),
+        }
+    }
+}

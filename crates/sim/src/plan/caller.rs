@@ -1,0 +1,50 @@
+//! How callers retry.
+
+use stagger_core::{Policy, Span};
+
+use crate::law::{Law, Schedule};
+
+/// One layer of callers.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The engine's policy: everything but the delay of a foreign law comes from it.
+    pub policy: Policy,
+    /// A delay law that the engine does not offer, for comparison. The policy's own delay is zero
+    /// then, and this one is waited.
+    pub foreign: Option<Foreign>,
+}
+
+/// Delay laws of others, here to be measured and not in the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// A normal distribution around half the ceiling with a quarter of it as deviation, clamped at
+    /// zero.
+    Gaussian(Schedule),
+    /// Polly's second law: values of a smooth curve over octaves, one after the other subtracted.
+    Octave(Schedule),
+}
+
+impl Caller {
+    /// A caller under the engine's policy.
+    #[must_use]
+    pub const fn new(policy: Policy) -> Self {
+        Self { policy, foreign: None }
+    }
+
+    /// The same caller, who gives up every attempt after this.
+    #[must_use]
+    pub fn with_timeout(self, limit: Span) -> Self {
+        let policy = self.policy.to_builder().attempt_timeout(limit).build();
+        Self { policy: policy.expect("only a zero limit is refused"), ..self }
+    }
+}
+
+impl Law {
+    /// The caller of this law.
+    ///
+    /// # Errors
+    /// What the engine refuses: a cap below the base, or no attempts.
+    pub fn caller(self, schedule: &Schedule) -> Result<Caller, stagger_core::ConfigError> {
+        Ok(Caller { policy: self.policy(schedule)?, foreign: self.foreign(schedule) })
+    }
+}

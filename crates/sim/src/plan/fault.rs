@@ -1,0 +1,57 @@
+//! What goes wrong with the backend, and when.
+
+use stagger_core::{Instant, Ratio, Span};
+
+/// One trouble in one half-open stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When it begins.
+    pub from: Instant,
+    /// When it is over; [`Instant::FAR`] for never.
+    pub until: Instant,
+    /// The one shard that has it; all of them when `None`.
+    pub shard: Option<u32>,
+    /// What it is.
+    pub trouble: Trouble,
+}
+
+/// The kinds of trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// An attempt that arrives is answered 503 at once; work already started is finished.
+    Refuse,
+    /// The same with a Retry-After of this span, a hint that callers are not to come back before.
+    RefuseFor(Span),
+    /// An attempt that arrives is accepted and heard of again when the trouble is over: it fails.
+    Hang,
+    /// An attempt that arrives is never answered.
+    Silence,
+    /// Attempts are accepted and none is started; work already started is finished.
+    Stall,
+    /// Each attempt fails with this probability, with a 503 after the usual time.
+    Failing(Ratio),
+    /// Work that starts takes this many times as long.
+    Slow(Ratio),
+}
+
+impl Fault {
+    /// This trouble for all shards, from `from` (included) until `until` (excluded).
+    #[must_use]
+    pub const fn new(trouble: Trouble, from: Instant, until: Instant) -> Self {
+        Self { from, until, shard: None, trouble }
+    }
+
+    /// The same trouble in one shard.
+    #[must_use]
+    pub const fn in_shard(mut self, shard: u32) -> Self {
+        self.shard = Some(shard);
+        self
+    }
+
+    /// Whether `shard` has it at `now`.
+    #[must_use]
+    #[inline]
+    pub fn holds(&self, shard: u32, now: Instant) -> bool {
+        self.from <= now && now < self.until && self.shard.is_none_or(|own| own == shard)
+    }
+}

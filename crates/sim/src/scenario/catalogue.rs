@@ -1,0 +1,57 @@
+//! Every scenario that ships, by name.
+
+use stagger_core::ConfigError;
+
+use super::story::{Options, Scenario};
+use super::{contended, lockstep};
+
+/// A scenario that ships.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The table of the reference that it reproduces: `L3`.
+    pub table: Option<&'static str>,
+    /// One line about it.
+    pub about: &'static str,
+    /// Makes it.
+    build: fn(&Options) -> Result<Scenario, ConfigError>,
+}
+
+/// All of them, in the order of a list.
+pub const CATALOGUE: &[Named] = &[
+    Named {
+        name: "contention",
+        table: Some("L1"),
+        about: "Writers contend for one row, as in the simulation that made full jitter known",
+        build: contended::scenario,
+    },
+    Named {
+        name: "lockstep",
+        table: Some("L3"),
+        about: "All callers fail at once, and the backend is up a little later",
+        build: lockstep::scenario,
+    },
+];
+
+impl Named {
+    /// The scenario of this name or of this table, whatever its case.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        let is = |own: &str| own.eq_ignore_ascii_case(name);
+        CATALOGUE.iter().find(|named| is(named.name) || named.table.is_some_and(is))
+    }
+
+    /// The scenario, with what the user changed.
+    ///
+    /// # Errors
+    /// A schedule that the engine refuses: a cap below the base, or no attempts.
+    pub fn scenario(&self, options: &Options) -> Result<Scenario, ConfigError> {
+        let mut scenario = (self.build)(options)?;
+        scenario.name = self.name.to_owned();
+        scenario.about = self.about.to_owned();
+        scenario.seed = options.seed.unwrap_or(scenario.seed);
+        scenario.runs = options.runs.unwrap_or(scenario.runs);
+        Ok(scenario)
+    }
+}

@@ -1,0 +1,197 @@
+//! A scenario as data: cases to vary, and entries to compare in each of them.
+
+use stagger_core::{ConfigError, Instant, Policy, Span};
+
+use super::contention::Contention;
+use crate::crew::Crew;
+use crate::law::{Law, Schedule};
+use crate::plan::{Caller, Plan};
+use crate::report::{CaseReport, Report, Row};
+use crate::tally::Tally;
+use crate::world::{Played, World};
+
+/// What is played: every entry of every case, under the same seeds.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its name on the command line.
+    pub name: String,
+    /// What happens, in one sentence.
+    pub about: String,
+    /// What it shows, in a few sentences for people.
+    pub lesson: String,
+    /// The seed of all runs.
+    pub seed: u64,
+    /// Runs of every entry, each under a seed of its own.
+    pub runs: u32,
+    /// What the cases vary, as a word with its unit: `outage [s]`. `None` when there is one case.
+    pub varied: Option<String>,
+    /// Whose peak is reported.
+    pub peak: Peak,
+    /// The settings that every row shares, as name and value, for captions.
+    pub parameters: Vec<(String, String)>,
+    /// The cases, in order.
+    pub cases: Vec<Case>,
+}
+
+/// One setting of what the scenario varies.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// How it is called: `0.2 s`.
+    pub label: String,
+    /// Its place on an axis, in the unit of [`Scenario::varied`].
+    pub value: f64,
+    /// Stretches of trouble, to be shaded in pictures.
+    pub outages: Vec<(Instant, Instant)>,
+    /// What the backend serves at most, in attempts a second, where it has a bound.
+    pub capacity: Option<f64>,
+    /// Who is compared. The first is the one who never retries.
+    pub entries: Vec<Entry>,
+}
+
+/// One way to come back.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// How it is called: a law, a policy, a policy with its server.
+    pub name: String,
+    /// What is played for it.
+    pub play: Play,
+}
+
+/// What is played in one run.
+#[derive(Clone, Debug)]
+pub enum Play {
+    /// Callers, a network and a backend.
+    World(Box<Plan>),
+    /// Writers that contend for one row.
+    Contention(Contention),
+}
+
+/// Whose peak a scenario reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peak {
+    /// Attempts that reach the backend.
+    Attempts,
+    /// Calls that are served.
+    Served,
+}
+
+/// What a user may change about a scenario that ships; `None` leaves its own value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The seed of all runs; 1 when left out.
+    pub seed: Option<u64>,
+    /// Runs of every entry.
+    pub runs: Option<u32>,
+    /// How many callers there are.
+    pub callers: Option<u32>,
+    /// When the backend is up again.
+    pub up_at: Option<Span>,
+    /// The first ceiling.
+    pub base: Option<Span>,
+    /// The bound of every ceiling.
+    pub cap: Option<Span>,
+    /// Attempts a call may make in all.
+    pub attempts: Option<u32>,
+    /// The laws to compare; the scenario's own when empty.
+    pub laws: Vec<Law>,
+    /// Policies to put beside the laws, by name.
+    pub policies: Vec<(String, Policy)>,
+}
+
+impl Default for Scenario {
+    /// No cases, one run of seed 1.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            about: String::new(),
+            lesson: String::new(),
+            seed: 1,
+            runs: 1,
+            varied: None,
+            peak: Peak::Attempts,
+            parameters: Vec::new(),
+            cases: Vec::new(),
+        }
+    }
+}
+
+impl Scenario {
+    /// Jobs that [`Crew::telling`] will hear of.
+    #[must_use]
+    pub fn jobs(&self) -> u64 {
+        let entries: usize = self.cases.iter().map(|case| case.entries.len()).sum();
+        u64::from(self.runs) * entries as u64
+    }
+
+    /// Plays all runs, or as many as `crew` has time for.
+    #[must_use]
+    pub fn run(&self, crew: &Crew<'_>) -> Report {
+        let entries = self.cases.iter().flat_map(|case| &case.entries);
+        let plays: Vec<&Play> = entries.map(|entry| &entry.play).collect();
+        let mut tallies = Tally::of(&plays, self.seed, self.runs, crew).into_iter();
+        let cases = self.cases.iter().map(|case| {
+            let rows = case.entries.iter().zip(&mut tallies);
+            CaseReport {
+                label: case.label.clone(),
+                value: case.value,
+                outages: case.outages.clone(),
+                capacity: case.capacity,
+                rows: rows.map(|(entry, tally)| Row::new(&entry.name, &tally, self.peak)).collect(),
+            }
+        });
+        let cases = cases.collect();
+        Report {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            lesson: self.lesson.clone(),
+            seed: self.seed,
+            runs: self.runs,
+            varied: self.varied.clone(),
+            peak: self.peak,
+            parameters: self.parameters.clone(),
+            cases,
+        }
+    }
+}
+
+impl Play {
+    /// Plays one run.
+    pub fn run(&self, world: &mut World, seed: u64) -> Played {
+        match self {
+            Self::World(plan) => world.play(plan, seed),
+            Self::Contention(contention) => contention.play(seed),
+        }
+    }
+}
+
+impl Options {
+    /// The schedule of the laws, with what the user changed.
+    #[must_use]
+    pub fn schedule(&self, default: Schedule) -> Schedule {
+        Schedule {
+            base: self.base.unwrap_or(default.base),
+            cap: self.cap.unwrap_or(default.cap),
+            attempts: self.attempts.unwrap_or(default.attempts),
+        }
+    }
+
+    /// The callers to compare, by name: never to retry first, then the laws, then the user's own.
+    ///
+    /// # Errors
+    /// A schedule that the engine refuses.
+    pub fn callers(
+        &self,
+        laws: &[Law],
+        schedule: &Schedule,
+    ) -> Result<Vec<(String, Caller)>, ConfigError> {
+        let asked = |law: &Law| self.laws.is_empty() || self.laws.contains(law);
+        let laws = laws.iter().copied().filter(|&law| law != Law::NoRetry && asked(&law));
+        let mut all = Vec::new();
+        for law in [Law::NoRetry].into_iter().chain(laws) {
+            all.push((law.name().to_owned(), law.caller(schedule)?));
+        }
+        let own = self.policies.iter();
+        all.extend(own.map(|(name, policy)| (name.clone(), Caller::new(policy.clone()))));
+        Ok(all)
+    }
+}

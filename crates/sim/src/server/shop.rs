@@ -1,0 +1,191 @@
+//! The backend of a run: shards with their limits, workers and queues.
+
+use stagger_core::{Entropy, Hint, Instant, Outcome, Ratio, Span, Verdict};
+
+use super::faults::Faults;
+use super::limiter::Limiter;
+use super::station::{Entry, Job, Station};
+use crate::dist::exponential;
+use crate::plan::{Backend, Cancel, Fault, Service, Trouble};
+use crate::streams::{Purpose, Stream};
+
+/// What an attempt that reaches the backend meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Receipt {
+    /// It is answered so, at this instant.
+    Answer(Instant, Outcome),
+    /// It is to be handed to [`Shop::enter`].
+    Enter,
+    /// Nothing will ever be heard of it.
+    Silence,
+}
+
+/// What happens to an attempt that was handed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handed {
+    /// A worker is done with it at this instant.
+    Started(Instant),
+    /// It waits.
+    Queued,
+    /// It is refused.
+    Refused,
+    /// It is dropped in silence.
+    Dropped,
+}
+
+/// The backend at work.
+#[derive(Debug)]
+pub(crate) struct Shop<'p> {
+    backend: &'p Backend,
+    faults: Faults<'p>,
+    limiters: Vec<Limiter>,
+    stations: Vec<Station>,
+    services: Stream,
+    failures: Stream,
+    shards: Stream,
+}
+
+/// The 503 of an outage.
+pub(crate) const REFUSED: Outcome = Outcome::new(Verdict::Transient);
+
+impl<'p> Shop<'p> {
+    pub(crate) fn new(backend: &'p Backend, faults: &'p [Fault], seed: u64) -> Self {
+        let shards = backend.shards.max(1) as usize;
+        Self {
+            backend,
+            faults: Faults::new(faults, backend),
+            limiters: backend.limit.iter().flat_map(|&rule| vec![Limiter::new(rule); shards]).collect(),
+            stations: vec![Station::default(); shards],
+            services: Stream::new(seed, Purpose::Service),
+            failures: Stream::new(seed, Purpose::Failure),
+            shards: Stream::new(seed, Purpose::Shard),
+        }
+    }
+
+    /// The shard of a call.
+    #[inline]
+    pub(crate) fn shard_of(&self, id: u32) -> u32 {
+        if self.backend.shards <= 1 {
+            return 0;
+        }
+        let word = u128::from(self.shards.at(id, 0).next_u64());
+        // OK because the high half of the product is below `shards`.
+        u32::try_from((word * u128::from(self.backend.shards)) >> 64).unwrap_or(0)
+    }
+
+    /// An attempt reaches the door.
+    #[inline]
+    pub(crate) fn receive(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Receipt {
+        if let Some(fault) = self.faults.at_the_door(shard, now) {
+            return turned_away(fault, now);
+        }
+        if let Some(limiter) = self.limiters.get_mut(shard as usize) {
+            if let Err(wait) = limiter.admit(now) {
+                let throttled = Outcome::new(Verdict::Throttled);
+                return Receipt::Answer(now, throttled.with_hint(Hint::AtLeast(wait)));
+            }
+        }
+        if self.backend.workers.is_some() {
+            return Receipt::Enter;
+        }
+        let done = now + self.work(now, shard, id, number);
+        Receipt::Answer(done, self.result(now, shard, id, number))
+    }
+
+    /// An attempt that [`receive`](Self::receive) let in asks for a worker.
+    pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: Job) -> Handed {
+        let Some(rules) = &self.backend.workers else { return Handed::Refused };
+        let stalled = self.faults.stalled(shard, now);
+        match self.stations[shard as usize].enter(rules, job, stalled) {
+            Entry::Start => Handed::Started(now + self.work(now, shard, job.id, job.number)),
+            Entry::Wait => Handed::Queued,
+            Entry::Refuse => Handed::Refused,
+            Entry::Drop => Handed::Dropped,
+        }
+    }
+
+    /// A worker of this shard is done: it is free.
+    pub(crate) fn leave(&mut self, shard: u32) {
+        self.stations[shard as usize].leave();
+    }
+
+    /// The next attempt to start in this shard, with its end; `drop` hears of those that are taken
+    /// out of the queue and not started. `None` when nothing can start.
+    pub(crate) fn start_next(
+        &mut self,
+        now: Instant,
+        shard: u32,
+        waited_for: impl Fn(&Job) -> bool,
+        mut drop: impl FnMut(Job),
+    ) -> Option<(Job, Instant)> {
+        let rules = self.backend.workers.as_ref()?;
+        if self.faults.stalled(shard, now) {
+            return None;
+        }
+        loop {
+            let job = self.stations[shard as usize].next(rules)?;
+            let end = now + self.work(now, shard, job.id, job.number);
+            let hopeless = match rules.cancel {
+                Cancel::Never => false,
+                Cancel::Expired => !waited_for(&job),
+                Cancel::Hopeless => !waited_for(&job) || end > job.give_up,
+            };
+            if !hopeless {
+                self.stations[shard as usize].start();
+                return Some((job, end));
+            }
+            drop(job);
+        }
+    }
+
+    /// What the work on an attempt comes to.
+    #[inline]
+    pub(crate) fn result(&self, now: Instant, shard: u32, id: u32, number: u32) -> Outcome {
+        let share = self.faults.failing(shard, now);
+        if share == Ratio::ZERO {
+            return Outcome::OK;
+        }
+        let word = u128::from(self.failures.at(id, number).next_u64());
+        let fails = (word * u128::from(Ratio::SCALE)) >> 64 < u128::from(share.ppm());
+        if fails { REFUSED } else { Outcome::OK }
+    }
+
+    /// When shards start work again after stalls.
+    pub(crate) fn resumptions(&self) -> impl Iterator<Item = (u32, Instant)> + 'p {
+        let shards = self.backend.shards.max(1);
+        let workers = self.backend.workers.is_some();
+        let ends = self.faults.ends_of_stalls().filter(move |_| workers);
+        ends.flat_map(move |at| (0..shards).map(move |shard| (shard, at)))
+    }
+
+    #[inline]
+    fn work(&self, now: Instant, shard: u32, id: u32, number: u32) -> Span {
+        let mut draw = self.services.at(id, number);
+        let usual = match self.backend.service {
+            Service::Fixed(time) => time,
+            Service::Exponential(mean) => exponential(mean, &mut draw),
+            Service::Tail { usual, slow, share } => {
+                let word = u128::from(draw.next_u64());
+                let is_slow = (word * u128::from(Ratio::SCALE)) >> 64 < u128::from(share.ppm());
+                if is_slow { slow } else { usual }
+            }
+        };
+        let crowded = match &self.backend.workers {
+            Some(rules) => self.stations[shard as usize].crowded(rules, usual),
+            None => usual,
+        };
+        self.faults.stretched(crowded, shard, now)
+    }
+}
+
+fn turned_away(fault: &Fault, now: Instant) -> Receipt {
+    match fault.trouble {
+        Trouble::RefuseFor(wait) => {
+            Receipt::Answer(now, REFUSED.with_hint(Hint::AtLeast(wait)))
+        }
+        Trouble::Hang if fault.until == Instant::FAR => Receipt::Silence,
+        Trouble::Hang => Receipt::Answer(fault.until, REFUSED),
+        Trouble::Silence => Receipt::Silence,
+        _ => Receipt::Answer(now, REFUSED),
+    }
+}

@@ -1,0 +1,513 @@
+//! Callers: the engine's machine, told the virtual time.
+
+use stagger_core::retry::{Act, Call, Done, Launched, Parked, Session, Stop, Wait};
+use stagger_core::{Cause, Instant, Outcome, Policy, Span, Verdict};
+
+use super::connections::Connections;
+use super::played::{Played, Series};
+use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
+use super::traffic::Traffic;
+use crate::books::Shelf;
+use crate::plan::{Plan, Recovery};
+use crate::probe::{FirstTries, Latency, Meter, Strip, Stretch, Track};
+use crate::queue::{Class, Event, Queue};
+use crate::server::{Handed, Job, REFUSED, Receipt};
+use crate::streams::{Purpose, Stream, mix};
+
+/// The state of one run.
+#[derive(Debug)]
+pub(super) struct Callers<'a, Q> {
+    pub(super) plan: &'a Plan,
+    pub(super) queue: &'a mut Q,
+    pub(super) slab: &'a mut Slab,
+    pub(super) shelf: Shelf,
+    pub(super) traffic: Traffic<'a>,
+    pub(super) track: Track,
+    connections: Connections,
+    delays: Stream,
+    seed: u64,
+    /// Ids of outermost calls, and of the calls of inner layers.
+    calls: u32,
+    inner: u32,
+    attempts: Meter,
+    retries: Meter,
+    served: Meter,
+    wasted: Meter,
+    finished: u64,
+    succeeded: u64,
+    first_tries: FirstTries,
+    latency: Latency,
+    last_served: Option<Instant>,
+    strip: Strip,
+    events: u64,
+    now: Instant,
+    digest: u64,
+}
+
+/// Ids from here on are calls of inner layers.
+const INNER: u32 = 1 << 31;
+/// What is known at once of an attempt that set out.
+enum Sent {
+    Answered(Outcome),
+    UnderWay,
+}
+
+impl<'a, Q: Queue> Callers<'a, Q> {
+    pub(super) fn new(queue: &'a mut Q, slab: &'a mut Slab, plan: &'a Plan, seed: u64) -> Self {
+        let watch = &plan.watch;
+        let meter = |peak_in| Meter::new(watch.edge, peak_in);
+        Self {
+            plan,
+            queue,
+            slab,
+            shelf: Shelf::new(plan, seed),
+            traffic: Traffic::new(plan, seed),
+            track: Track::new(),
+            connections: Connections::new(&plan.fleet),
+            delays: Stream::new(seed, Purpose::Delay),
+            seed,
+            calls: 0,
+            inner: INNER,
+            attempts: meter(watch.attempts_in),
+            retries: meter(watch.retries_in),
+            served: meter(Stretch::ALWAYS),
+            wasted: meter(Stretch::ALWAYS),
+            finished: 0,
+            succeeded: 0,
+            first_tries: FirstTries::new(watch.edge, watch.recovery),
+            latency: Latency::default(),
+            last_served: None,
+            strip: Strip::default(),
+            events: 0,
+            now: Instant::ORIGIN,
+            digest: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn policy(&self, layer: u8) -> &'a Policy {
+        &self.plan.callers[usize::from(layer)].policy
+    }
+
+    /// The caller of this attempt, if it is still kept.
+    #[inline]
+    pub(super) fn kept(&mut self, ticket: Ticket) -> Option<(Who, Session<'a>)> {
+        let plan = self.plan;
+        let kept = self.slab.get(ticket.slot, ticket.id)?;
+        let policy = &plan.callers[usize::from(kept.who.layer)].policy;
+        Some((kept.who, kept.call.attach(policy)))
+    }
+
+    /// The event of the next call's first attempt.
+    #[inline]
+    pub(super) const fn arrival(&self, at: Instant) -> Event {
+        Event::new(at, Class::Arrival, self.calls)
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, event: Event) {
+        self.now = event.at();
+        self.track.advance(self.now);
+        self.events += 1;
+        let folded = self.digest.rotate_left(1) ^ self.now.as_nanos();
+        self.digest = mix(folded) ^ event.key();
+    }
+
+    /// A new outermost call.
+    #[inline]
+    pub(super) fn arrive(&mut self, event: Event, source: u8) {
+        self.note(event);
+        let id = event.id();
+        self.calls = self.calls.max(id + 1);
+        self.first_tries.arrived(self.now);
+        self.begin_call(id, 0, source, None);
+    }
+
+    fn begin_call(&mut self, id: u32, layer: u8, source: u8, parent: Option<Ticket>) {
+        let now = self.now;
+        let shard = self.traffic.shop.shard_of(parent.map_or(id, |parent| parent.id));
+        let book = self.shelf.number(layer, id, shard);
+        let who = Who { id, slot: NOWHERE, layer, source, shard, book, parent };
+        let policy = self.policy(layer);
+        let (session, act) =
+            Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
+        self.follow(now, who, session, act);
+    }
+
+    /// A caller whose state came along with the event has waited long enough.
+    #[inline]
+    pub(super) fn wake_parked(&mut self, event: Event) {
+        let (now, id) = (event.at(), event.id());
+        self.track.retrying -= 1;
+        let [started, prev] = event.words();
+        let parked = Parked {
+            started: Instant::from_nanos(started),
+            wake: now,
+            prev: Span::from_nanos(prev),
+            attempts: event.tag() >> RETRY_BITS,
+            retries: event.tag() & MAX_RETRIES,
+        };
+        let shard = self.traffic.shop.shard_of(id);
+        let book = self.shelf.number(0, id, shard);
+        let who = Who { id, slot: NOWHERE, layer: 0, source: 0, shard, book, parent: None };
+        let mut session = parked.unpark(self.policy(0));
+        let act = session.on_wake(self.shelf.book(book), now);
+        self.follow(now, who, session, act);
+    }
+
+    /// What a caller does now, answers that take no time included.
+    #[inline]
+    pub(super) fn follow(
+        &mut self,
+        now: Instant,
+        mut who: Who,
+        mut session: Session<'a>,
+        mut act: Act,
+    ) {
+        let launched = loop {
+            match act {
+                Act::Call(launched) | Act::Hedge(launched) => {
+                    match self.launch(now, &mut who, &session, launched) {
+                        Sent::UnderWay => break launched.attempt.hedge_at,
+                        Sent::Answered(outcome) => {
+                            self.settled(now, &who, &session, launched, &outcome);
+                            act = self.tell(now, &who, &mut session, launched, &outcome);
+                        }
+                    }
+                }
+                Act::Wait(Wait::Copies { hedge_at }) => {
+                    self.slab.keep(&mut who, session.detach());
+                    break hedge_at;
+                }
+                Act::Wait(Wait::Until(at)) => {
+                    self.wait(&mut who, &session, at);
+                    break None;
+                }
+                Act::Done(done) => {
+                    self.end(now, &who, done);
+                    break None;
+                }
+            }
+        };
+        if let Some(at) = launched {
+            self.expect_hedge(&who, at);
+        }
+        self.ask_for_lease(now, who.book);
+    }
+
+    /// Hands an outcome to the machine.
+    #[inline]
+    fn tell(
+        &mut self,
+        now: Instant,
+        who: &Who,
+        session: &mut Session<'a>,
+        launched: Launched,
+        outcome: &Outcome,
+    ) -> Act {
+        let mut draw = self.delays.at(who.id, launched.attempt.number);
+        session.on_outcome(self.shelf.book(who.book), now, launched, outcome, &mut draw)
+    }
+
+    /// An attempt sets out.
+    #[inline]
+    fn launch(
+        &mut self,
+        now: Instant,
+        who: &mut Who,
+        session: &Session<'a>,
+        launched: Launched,
+    ) -> Sent {
+        let number = launched.attempt.number;
+        let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
+        let last = usize::from(who.layer) + 1 == self.plan.callers.len();
+        let at_once = last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
+        if at_once {
+            self.count_attempt(now, who.id, number);
+            match self.traffic.shop.receive(now, who.shard, who.id, number) {
+                Receipt::Answer(at, outcome) if at <= now => {
+                    self.finished += u64::from(outcome.verdict == Verdict::Ok);
+                    return Sent::Answered(outcome);
+                }
+                receipt => {
+                    let ticket = self.take_off(who, session, launched, true);
+                    self.expect_timeout(ticket, give_up);
+                    self.received(now, who.shard, ticket, give_up, receipt);
+                }
+            }
+            return Sent::UnderWay;
+        }
+        let process = who.id % self.plan.fleet.processes.max(1);
+        let connected = !last || self.connections.take(process);
+        let ticket = self.take_off(who, session, launched, connected);
+        self.expect_timeout(ticket, give_up);
+        if connected {
+            self.set_out(now, ticket, give_up, last);
+        } else {
+            self.connections.wait(process, ticket, give_up);
+        }
+        Sent::UnderWay
+    }
+
+    /// Keeps the caller with its attempt under way.
+    fn take_off(
+        &mut self,
+        who: &mut Who,
+        session: &Session<'a>,
+        launched: Launched,
+        connected: bool,
+    ) -> Ticket {
+        self.slab.keep(who, session.detach());
+        let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
+        if let Some(kept) = self.slab.get(who.slot, who.id) {
+            kept.flights.push(Flight { launched, connected });
+        }
+        ticket
+    }
+
+    fn set_out(&mut self, now: Instant, ticket: Ticket, give_up: Instant, to_backend: bool) {
+        let under_way =
+            if to_backend { self.traffic.there(ticket.id, ticket.number) } else { Span::ZERO };
+        self.queue.push(Traffic::reach(now + under_way, ticket, give_up));
+    }
+
+    fn expect_timeout(&mut self, ticket: Ticket, give_up: Instant) {
+        if give_up != Instant::FAR {
+            self.queue.push(Traffic::timeout(give_up, ticket));
+        }
+    }
+
+    fn expect_hedge(&mut self, who: &Who, at: Instant) {
+        if let Some(kept) = self.slab.get(who.slot, who.id) {
+            if kept.hedge_at != Some(at) {
+                kept.hedge_at = Some(at);
+                self.queue.push(Traffic::hedge(at, who.id, who.slot));
+            }
+        }
+    }
+
+    /// An attempt is where it was sent to: an inner caller, or the backend.
+    pub(super) fn reach(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
+        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else {
+            // Its caller has gone, but the backend does not know that.
+            return self.reach_backend(now, ticket, give_up);
+        };
+        let inner = kept.who.layer + 1;
+        if usize::from(inner) < self.plan.callers.len() {
+            let (id, source) = (self.inner, kept.who.source);
+            self.inner += 1;
+            self.begin_call(id, inner, source, Some(ticket));
+        } else {
+            self.reach_backend(now, ticket, give_up);
+        }
+    }
+
+    fn reach_backend(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
+        self.count_attempt(now, ticket.id, ticket.number);
+        let outermost = self.slab.get(ticket.slot, ticket.id).map(|kept| kept.who.shard);
+        let shard = outermost.unwrap_or_else(|| self.traffic.shop.shard_of(ticket.id));
+        let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
+        self.received(now, shard, ticket, Instant::from_nanos(give_up), receipt);
+    }
+
+    /// What the backend makes of an attempt whose caller is kept.
+    fn received(
+        &mut self,
+        now: Instant,
+        shard: u32,
+        ticket: Ticket,
+        give_up: Instant,
+        receipt: Receipt,
+    ) {
+        match receipt {
+            Receipt::Silence => {}
+            Receipt::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
+            Receipt::Enter => {
+                let Ticket { id, slot, number } = ticket;
+                let job = Job { id, slot, number, give_up };
+                match self.traffic.shop.enter(now, shard, job) {
+                    Handed::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
+                    Handed::Queued => self.track.enqueue(),
+                    Handed::Refused => self.answer(now, ticket, now, REFUSED),
+                    Handed::Dropped => {}
+                }
+            }
+        }
+    }
+
+    /// The backend answers at `at`, and the answer takes its way back.
+    pub(super) fn answer(&mut self, now: Instant, ticket: Ticket, at: Instant, outcome: Outcome) {
+        let arrives = at + self.traffic.back(ticket.id, ticket.number);
+        if arrives <= now {
+            return self.hear(now, ticket, outcome);
+        }
+        self.queue.push(Traffic::reply(arrives, ticket, &outcome));
+    }
+
+    /// An answer is where its caller was.
+    pub(super) fn hear(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
+        let done = outcome.verdict == Verdict::Ok && ticket.id < INNER;
+        self.finished += u64::from(done);
+        match self.land(now, ticket) {
+            Some(launched) => self.settle(now, ticket, launched, &outcome),
+            None if done => self.wasted.count(now),
+            None => {}
+        }
+    }
+
+    /// A caller gives up on an attempt, if it still waits for it.
+    pub(super) fn time_out(&mut self, now: Instant, ticket: Ticket) {
+        if let Some(launched) = self.land(now, ticket) {
+            let outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
+            self.settle(now, ticket, launched, &outcome);
+        }
+    }
+
+    /// The attempt is no longer under way, if it still was.
+    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Launched> {
+        let kept = self.slab.get(ticket.slot, ticket.id)?;
+        let mut flights = kept.flights.iter();
+        let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
+        let flight = kept.flights.swap_remove(index);
+        self.let_go(now, ticket.id, &flight);
+        Some(flight.launched)
+    }
+
+    /// The connection of an attempt goes to whoever waits for it.
+    fn let_go(&mut self, now: Instant, id: u32, flight: &Flight) {
+        if !flight.connected || self.connections.are_free() {
+            return;
+        }
+        let process = id % self.plan.fleet.processes.max(1);
+        let slab = &mut *self.slab;
+        if let Some((next, give_up)) =
+            self.connections.release(process, |ticket| slab.connect(ticket))
+        {
+            self.set_out(now, next, give_up, true);
+        }
+    }
+
+    fn settle(&mut self, now: Instant, ticket: Ticket, launched: Launched, outcome: &Outcome) {
+        let Some((who, mut session)) = self.kept(ticket) else { return };
+        self.settled(now, &who, &session, launched, outcome);
+        let act = self.tell(now, &who, &mut session, launched, outcome);
+        self.follow(now, who, session, act);
+    }
+
+    /// Notes what is to be noted of an outcome.
+    #[inline]
+    fn settled(
+        &mut self,
+        now: Instant,
+        who: &Who,
+        session: &Session<'a>,
+        launched: Launched,
+        outcome: &Outcome,
+    ) {
+        if who.layer == 0 && outcome.verdict == Verdict::Ok {
+            self.served.count(now);
+            if launched.attempt.number == 1 {
+                self.first_tries.succeeded(session.retry().started());
+            }
+        }
+    }
+
+    /// A caller waits until `at`, and after that for the delay of a law that is not the engine's.
+    #[inline]
+    fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
+        self.track.retrying += 1;
+        let at = match self.plan.callers[usize::from(who.layer)].foreign {
+            Some(law) => at + law.delay(&self.delays, who.id, session.retry().attempts()),
+            None => at,
+        };
+        let parked = if who.slot == NOWHERE && who.layer == 0 && who.source == 0 {
+            session.park().filter(|call| {
+                (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES
+            })
+        } else {
+            None
+        };
+        self.queue.push(match parked {
+            Some(call) => {
+                let tag = (call.attempts << RETRY_BITS) | call.retries;
+                let words = [call.started.as_nanos(), call.prev.as_nanos()];
+                Event::new(at, Class::Wake, who.id).with(tag, words)
+            }
+            None => {
+                self.slab.keep(who, session.detach());
+                Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
+            }
+        });
+    }
+
+    /// A call is over.
+    #[inline]
+    fn end(&mut self, now: Instant, who: &Who, done: Done) {
+        if who.slot != NOWHERE {
+            let flights = self.slab.release(who.slot);
+            for flight in &flights {
+                let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
+                let book = self.shelf.book(who.book);
+                Session::abandon(book, now, flight.launched, &mut draw);
+                self.let_go(now, who.id, flight);
+            }
+            self.slab.recycle(flights);
+        }
+        let succeeded = done.stop == Stop::Succeeded;
+        if let Some(parent) = who.parent {
+            let outcome = if succeeded { Outcome::OK } else { REFUSED };
+            return self.queue.push(Traffic::reply(now, parent, &outcome));
+        }
+        if succeeded {
+            self.succeeded += 1;
+            self.latency.add(done.elapsed);
+            self.last_served = Some(now);
+        }
+        let source = self.plan.arrivals.get(usize::from(who.source));
+        if let Some(at) = source.and_then(|rule| rule.next_call(self.seed, who.id, now)) {
+            let next = Event::new(at, Class::Arrival, self.calls);
+            self.calls += 1;
+            self.queue.push(next.with(u32::from(who.source), [0; 2]));
+        }
+    }
+
+    #[inline]
+    fn count_attempt(&mut self, now: Instant, id: u32, number: u32) {
+        self.attempts.count(now);
+        self.strip.note(id, now);
+        if number > 1 {
+            self.retries.count(now);
+        }
+    }
+
+    pub(super) fn finish(self) -> Played {
+        let edge = self.plan.watch.edge;
+        let recovered = match self.plan.watch.recovery {
+            Recovery::Drained => self.last_served.map(|at| at - edge),
+            Recovery::FirstTries { .. } => self.first_tries.recovered(),
+        };
+        let queued_most = self.track.queued_most;
+        Played {
+            calls: u64::from(self.calls),
+            succeeded: self.succeeded,
+            attempts: self.attempts.finish(),
+            retries: self.retries.finish(),
+            served: self.served.finish(),
+            wasted: self.wasted.finish(),
+            finished: self.finished,
+            series: Series { levels: self.track.finish(), queued_most },
+            latency: self.latency,
+            recovered,
+            strip: self.strip,
+            length: self.now - Instant::ORIGIN,
+            events: self.events,
+            digest: self.digest,
+        }
+    }
+}
+
+/// Retry numbers have the lower half of a tag, attempts the upper one.
+const RETRY_BITS: u32 = 12;
+/// A parked call with more of either is kept instead.
+const MAX_RETRIES: u32 = (1 << RETRY_BITS) - 1;
+const MAX_ATTEMPTS: u32 = Event::MAX_TAG >> RETRY_BITS;

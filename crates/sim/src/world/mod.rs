@@ -1,0 +1,12 @@
+//! One run: callers, a backend and the pending events, until nothing is left to happen.
+
+mod callers;
+mod connections;
+mod played;
+mod run;
+mod slab;
+mod store;
+mod traffic;
+
+pub use played::{Played, Series};
+pub use run::World;

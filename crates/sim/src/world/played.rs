@@ -1,0 +1,47 @@
+//! What one run came to.
+
+use stagger_core::Span;
+
+use crate::probe::{Counts, Latency, Strip};
+
+/// The figures of one run; all of them whole numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Played {
+    /// Calls made by the outermost callers.
+    pub calls: u64,
+    /// Calls that ended in success.
+    pub succeeded: u64,
+    /// Attempts that reached the backend, first ones included.
+    pub attempts: Counts,
+    /// Retries and further copies among them.
+    pub retries: Counts,
+    /// Successes, by the time they reached the caller.
+    pub served: Counts,
+    /// Attempts that the backend finished and nobody waited for.
+    pub wasted: Counts,
+    /// Attempts that the backend finished, wasted ones included.
+    pub finished: u64,
+    /// Levels over time.
+    pub series: Series,
+    /// How long the calls took that succeeded.
+    pub latency: Latency,
+    /// When the run had recovered, counted from the edge.
+    pub recovered: Option<Span>,
+    /// Single instants of attempts.
+    pub strip: Strip,
+    /// When the last event happened, counted from the origin.
+    pub length: Span,
+    /// Events in all.
+    pub events: u64,
+    /// A checksum over all events in their order: equal runs have equal digests.
+    pub digest: u64,
+}
+
+/// Levels at the end of each bucket of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    /// Attempts that wait in queues, and callers that wait to retry.
+    pub levels: Vec<(u64, u64)>,
+    /// The most attempts that ever waited at once.
+    pub queued_most: u64,
+}

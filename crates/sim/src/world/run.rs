@@ -1,0 +1,184 @@
+//! The loop over events, and what each kind of event does.
+
+use stagger_core::Instant;
+
+use super::callers::Callers;
+use super::played::Played;
+use super::slab::{Slab, Ticket};
+use super::traffic::Traffic;
+use crate::plan::{Plan, Times};
+use crate::queue::{Class, Event, Queue, Wheel};
+use crate::server::Job;
+
+/// The machine that plays runs; one may be used for many, and keeps its memory between them.
+///
+/// ```
+/// use stagger_core::{Instant, Span};
+/// use stagger_sim::{Arrivals, Fault, Law, Plan, Schedule, Trouble, World};
+/// let caller = Law::None.caller(&Schedule::default())?;
+/// let mut plan = Plan::new(Arrivals::Together { callers: 100 }, caller);
+/// let up_at = Instant::ORIGIN + Span::from_millis(200);
+/// plan.faults.push(Fault::new(Trouble::Refuse, Instant::ORIGIN, up_at));
+/// // Without jitter all come at 0, 100 and 300 ms, and the third attempt succeeds.
+/// let played = World::new().play(&plan, 1);
+/// assert_eq!((played.succeeded, played.attempts.total, played.attempts.peak), (100, 300, 100));
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[derive(Debug)]
+pub struct World<Q = Wheel> {
+    queue: Q,
+    slab: Slab,
+}
+
+impl World {
+    /// A world with the fast queue.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(Wheel::new())
+    }
+}
+
+impl<Q: Queue> World<Q> {
+    /// A world with this queue.
+    #[must_use]
+    pub fn on(queue: Q) -> Self {
+        Self { queue, slab: Slab::default() }
+    }
+
+    /// Plays one run to its end; nothing is cut off.
+    pub fn play(&mut self, plan: &Plan, seed: u64) -> Played {
+        self.queue.restart();
+        self.slab.clear();
+        let mut run = Callers::new(&mut self.queue, &mut self.slab, plan, seed);
+        let mut arrivals = Upcoming::new(plan, seed);
+        run.begin();
+        loop {
+            let first = arrivals.first();
+            let arrival = first.map_or(Event::LAST, |(at, _)| run.arrival(at));
+            if let Some(event) = run.queue.pop_before(arrival) {
+                run.happen(event);
+            } else if let Some((_, source)) = first {
+                run.arrive(arrival, source);
+                arrivals.advance(source);
+            } else {
+                return run.finish();
+            }
+        }
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The next first attempt of every source.
+struct Upcoming {
+    sources: Vec<(Times, Option<Instant>)>,
+    /// The earliest of them; looked for only when one has moved.
+    first: Option<(Instant, u8)>,
+}
+
+impl Upcoming {
+    fn new(plan: &Plan, seed: u64) -> Self {
+        let times = (0..).zip(&plan.arrivals).map(|(source, rule)| rule.times(seed, source));
+        let sources = times.map(|mut times| {
+            let first = times.next();
+            (times, first)
+        });
+        let mut all = Self { sources: sources.collect(), first: None };
+        all.look();
+        all
+    }
+
+    #[inline]
+    const fn first(&self) -> Option<(Instant, u8)> {
+        self.first
+    }
+
+    #[inline]
+    fn advance(&mut self, source: u8) {
+        let (times, next) = &mut self.sources[usize::from(source)];
+        *next = times.next();
+        match self.sources.as_slice() {
+            [(_, next)] => self.first = next.map(|at| (at, 0)),
+            _ => self.look(),
+        }
+    }
+
+    fn look(&mut self) {
+        let first = (0..).zip(&self.sources).filter_map(|(source, (_, at))| Some(((*at)?, source)));
+        self.first = first.min();
+    }
+}
+
+impl<Q: Queue> Callers<'_, Q> {
+    /// Whatever is to happen by itself.
+    fn begin(&mut self) {
+        for (shard, at) in self.traffic.shop.resumptions() {
+            self.queue.push(Event::new(at, Class::Resume, shard));
+        }
+    }
+
+    #[inline]
+    fn happen(&mut self, event: Event) {
+        self.note(event);
+        let (now, [place, word]) = (event.at(), event.words());
+        let ticket = Traffic::ticket(event.id(), place);
+        match event.class() {
+            Class::Wake if event.tag() > 0 => self.wake_parked(event),
+            Class::Wake => self.wake_kept(now, ticket),
+            Class::Arrival => self.arrive(event, event.tag() as u8),
+            Class::Failed | Class::Served => self.hear(now, ticket, Traffic::outcome(event)),
+            Class::Timeout => self.time_out(now, ticket),
+            Class::Hedge => self.hedge(now, ticket),
+            Class::Reach => self.reach(now, ticket, word),
+            Class::Finish => self.finish_work(now, ticket, event.tag()),
+            Class::Resume => self.start_work(now, event.id()),
+            Class::Lease => self.lease(now, event),
+        }
+    }
+
+    /// A worker is done with an attempt, and takes the next.
+    fn finish_work(&mut self, now: Instant, ticket: Ticket, shard: u32) {
+        self.traffic.shop.leave(shard);
+        let outcome = self.traffic.shop.result(now, shard, ticket.id, ticket.number);
+        self.answer(now, ticket, now, outcome);
+        self.start_work(now, shard);
+    }
+
+    /// Free workers of this shard take what waits.
+    fn start_work(&mut self, now: Instant, shard: u32) {
+        let Self { traffic, slab, track, queue, .. } = self;
+        let waited_for = |job: &Job| slab.waits_for(Traffic::ticket_of(job));
+        let mut dropped = 0;
+        while let Some((job, end)) =
+            traffic.shop.start_next(now, shard, waited_for, |_| dropped += 1)
+        {
+            track.queued -= 1;
+            queue.push(Traffic::finish(end, &job, shard));
+        }
+        track.queued -= dropped;
+    }
+
+    /// The wait for another copy is over.
+    fn hedge(&mut self, now: Instant, ticket: Ticket) {
+        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
+        if kept.hedge_at.take_if(|at| *at == now).is_none() {
+            return;
+        }
+        let Some((who, mut session)) = self.kept(ticket) else { return };
+        let act = session.on_wake(self.shelf.book(who.book), now);
+        self.follow(now, who, session, act);
+    }
+
+    /// A caller that is kept has waited long enough.
+    fn wake_kept(&mut self, now: Instant, ticket: Ticket) {
+        let Some((who, mut session)) = self.kept(ticket) else { return };
+        self.track.retrying -= 1;
+        let act = session.on_wake(self.shelf.book(who.book), now);
+        self.follow(now, who, session, act);
+    }
+}
+

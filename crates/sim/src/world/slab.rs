@@ -1,0 +1,123 @@
+//! Where callers are kept that something is under way for.
+
+use stagger_core::Instant;
+use stagger_core::retry::{Detached, Launched};
+
+/// Who makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Who {
+    pub(super) id: u32,
+    /// Where it is kept; [`NOWHERE`] while it is not.
+    pub(super) slot: u32,
+    pub(super) layer: u8,
+    /// The number of the source of arrivals that it came from.
+    pub(super) source: u8,
+    pub(super) shard: u32,
+    pub(super) book: u32,
+    /// The attempt of the caller one layer further out that this call is made for.
+    pub(super) parent: Option<Ticket>,
+}
+
+/// One attempt of one caller that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticket {
+    pub(super) id: u32,
+    pub(super) slot: u32,
+    pub(super) number: u32,
+}
+
+/// No slot.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// A caller in the middle of its call.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) who: Who,
+    pub(super) call: Detached,
+    /// When its next copy is due, as far as an event says so.
+    pub(super) hedge_at: Option<Instant>,
+    /// Attempts under way: nearly always one.
+    pub(super) flights: Vec<Flight>,
+}
+
+/// An attempt under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) launched: Launched,
+    /// Whether it has its connection, or still waits for one.
+    pub(super) connected: bool,
+}
+
+/// Callers by slot; slots are used again.
+#[derive(Debug, Default)]
+pub(super) struct Slab {
+    kept: Vec<Option<Kept>>,
+    free: Vec<u32>,
+    /// Lists of flights to use again.
+    spare: Vec<Vec<Flight>>,
+}
+
+impl Slab {
+    pub(super) fn clear(&mut self) {
+        self.kept.clear();
+        self.free.clear();
+    }
+
+    /// Keeps a caller, where it was kept before if it was.
+    #[inline]
+    pub(super) fn keep(&mut self, who: &mut Who, call: Detached) {
+        if who.slot != NOWHERE {
+            if let Some(kept) = &mut self.kept[who.slot as usize] {
+                kept.call = call;
+            }
+            return;
+        }
+        let slot = self.free.pop();
+        let last = self.kept.len();
+        who.slot = slot.unwrap_or_else(|| u32::try_from(last).expect("fewer slots than ids"));
+        let flights = self.spare.pop().unwrap_or_default();
+        let kept = Some(Kept { who: *who, call, hedge_at: None, flights });
+        match slot {
+            Some(slot) => self.kept[slot as usize] = kept,
+            None => self.kept.push(kept),
+        }
+    }
+
+    /// The caller of this id, if it is still in this slot.
+    #[inline]
+    pub(super) fn get(&mut self, slot: u32, id: u32) -> Option<&mut Kept> {
+        self.kept.get_mut(slot as usize)?.as_mut().filter(|kept| kept.who.id == id)
+    }
+
+    /// Whether the caller still waits for this attempt.
+    #[inline]
+    pub(super) fn waits_for(&self, ticket: Ticket) -> bool {
+        let kept = self.kept.get(ticket.slot as usize).and_then(Option::as_ref);
+        kept.is_some_and(|kept| {
+            kept.who.id == ticket.id
+                && kept.flights.iter().any(|flight| flight.launched.attempt.number == ticket.number)
+        })
+    }
+
+    /// An attempt that waited for a connection has one; false when nobody waits for it any more.
+    pub(super) fn connect(&mut self, ticket: Ticket) -> bool {
+        let Some(kept) = self.get(ticket.slot, ticket.id) else { return false };
+        let mut flights = kept.flights.iter_mut();
+        let flight = flights.find(|flight| flight.launched.attempt.number == ticket.number);
+        flight.map(|flight| flight.connected = true).is_some()
+    }
+
+    /// Lets a caller go, and gives the attempts that are still under way.
+    #[inline]
+    pub(super) fn release(&mut self, slot: u32) -> Vec<Flight> {
+        self.free.push(slot);
+        self.kept[slot as usize].take().map_or_else(Vec::new, |kept| kept.flights)
+    }
+
+    /// Takes a list of flights back for its memory.
+    #[inline]
+    pub(super) fn recycle(&mut self, mut flights: Vec<Flight>) {
+        flights.clear();
+        self.spare.push(flights);
+    }
+}

@@ -1,0 +1,112 @@
+//! Attempts on their way to the backend and answers on their way back.
+
+use stagger_core::{Hint, Instant, Outcome, Span, Verdict};
+
+use super::slab::Ticket;
+use crate::dist::exponential;
+use crate::plan::{Hop, Plan};
+use crate::queue::{Class, Event};
+use crate::server::{Job, Shop};
+use crate::streams::{Purpose, Stream};
+
+/// The network and what is at its far end.
+#[derive(Debug)]
+pub(super) struct Traffic<'p> {
+    pub(super) shop: Shop<'p>,
+    hop: Hop,
+    there: Stream,
+    back: Stream,
+}
+
+impl<'p> Traffic<'p> {
+    pub(super) fn new(plan: &'p Plan, seed: u64) -> Self {
+        Self {
+            shop: Shop::new(&plan.backend, &plan.faults, seed),
+            hop: plan.hop,
+            there: Stream::new(seed, Purpose::There),
+            back: Stream::new(seed, Purpose::Back),
+        }
+    }
+
+    /// How long this attempt is under way to the backend.
+    #[inline]
+    pub(super) fn there(&self, id: u32, number: u32) -> Span {
+        Self::take(self.hop, &self.there, id, number)
+    }
+
+    /// How long its answer is under way back.
+    #[inline]
+    pub(super) fn back(&self, id: u32, number: u32) -> Span {
+        Self::take(self.hop, &self.back, id, number)
+    }
+
+    #[inline]
+    fn take(hop: Hop, draws: &Stream, id: u32, number: u32) -> Span {
+        match hop {
+            Hop::None => Span::ZERO,
+            Hop::Fixed(time) => time,
+            Hop::Exponential(mean) => exponential(mean, &mut draws.at(id, number)),
+        }
+    }
+
+    /// The event of an attempt that sets out now and arrives at `at`.
+    pub(super) fn reach(at: Instant, ticket: Ticket, give_up: Instant) -> Event {
+        Event::new(at, Class::Reach, ticket.id).with(0, [pack(ticket), give_up.as_nanos()])
+    }
+
+    /// The event of an attempt whose patience ends at `at`.
+    pub(super) fn timeout(at: Instant, ticket: Ticket) -> Event {
+        Event::new(at, Class::Timeout, ticket.id).with(0, [pack(ticket), 0])
+    }
+
+    /// The event of a further copy that is due at `at`.
+    pub(super) fn hedge(at: Instant, id: u32, slot: u32) -> Event {
+        let ticket = Ticket { id, slot, number: 0 };
+        Event::new(at, Class::Hedge, id).with(0, [pack(ticket), 0])
+    }
+
+    /// The event of a worker that is done with `job` at `at`.
+    pub(super) fn finish(at: Instant, job: &Job, shard: u32) -> Event {
+        Event::new(at, Class::Finish, job.id).with(shard, [pack(Self::ticket_of(job)), 0])
+    }
+
+    /// The event of an answer that reaches its caller at `at`.
+    pub(super) fn reply(at: Instant, ticket: Ticket, outcome: &Outcome) -> Event {
+        let class = if outcome.verdict == Verdict::Ok { Class::Served } else { Class::Failed };
+        let tag = u32::from(outcome.verdict == Verdict::Throttled);
+        // A hint of no time at all is still a hint, so zero stands for none.
+        let hint = outcome.hint.and_then(Hint::span);
+        let hint = hint.map_or(0, |hint| hint.as_nanos().saturating_add(1));
+        Event::new(at, class, ticket.id).with(tag, [pack(ticket), hint])
+    }
+
+    /// The outcome that a [`reply`](Self::reply) brings.
+    #[inline]
+    pub(super) fn outcome(event: Event) -> Outcome {
+        let outcome = Outcome::new(match (event.class(), event.tag()) {
+            (Class::Served, _) => Verdict::Ok,
+            (_, 1) => Verdict::Throttled,
+            _ => Verdict::Transient,
+        });
+        match event.words()[1] {
+            0 => outcome,
+            hint => outcome.with_hint(Hint::AtLeast(Span::from_nanos(hint - 1))),
+        }
+    }
+
+    /// The attempt that an event is about.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "two halves of one word")]
+    pub(super) const fn ticket(id: u32, word: u64) -> Ticket {
+        // OK because `pack` put the number above the slot.
+        Ticket { id, slot: word as u32, number: (word >> 32) as u32 }
+    }
+
+    pub(super) const fn ticket_of(job: &Job) -> Ticket {
+        Ticket { id: job.id, slot: job.slot, number: job.number }
+    }
+}
+
+const fn pack(ticket: Ticket) -> u64 {
+    ((ticket.number as u64) << 32) | ticket.slot as u64
+}
