@@ -3,9 +3,14 @@
 mod catalogue;
 mod contended;
 mod contention;
+mod herd;
 mod lockstep;
+mod metastable;
+mod noticed;
 mod shapes;
+mod steady;
 mod story;
+mod tutorial;
 
 pub use catalogue::{CATALOGUE, Named};
 pub use contention::Contention;

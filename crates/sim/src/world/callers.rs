@@ -29,6 +29,9 @@ pub(super) struct Callers<'a, Q> {
     /// Ids of outermost calls, and of the calls of inner layers.
     calls: u32,
     inner: u32,
+    /// Calls that are in no figure, and their attempts.
+    bystanders: u32,
+    bystanding: u64,
     attempts: Meter,
     retries: Meter,
     served: Meter,
@@ -68,6 +71,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             seed,
             calls: 0,
             inner: INNER,
+            bystanders: 0,
+            bystanding: 0,
             attempts: meter(watch.attempts_in),
             retries: meter(watch.retries_in),
             served: meter(Stretch::ALWAYS),
@@ -86,7 +91,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     #[inline]
     pub(super) fn policy(&self, layer: u8) -> &'a Policy {
-        &self.plan.callers[usize::from(layer)].policy
+        &self.plan.caller(layer).policy
     }
 
     /// The caller of this attempt, if it is still kept.
@@ -94,7 +99,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn kept(&mut self, ticket: Ticket) -> Option<(Who, Session<'a>)> {
         let plan = self.plan;
         let kept = self.slab.get(ticket.slot, ticket.id)?;
-        let policy = &plan.callers[usize::from(kept.who.layer)].policy;
+        let policy = &plan.caller(kept.who.layer).policy;
         Some((kept.who, kept.call.attach(policy)))
     }
 
@@ -119,8 +124,20 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.note(event);
         let id = event.id();
         self.calls = self.calls.max(id + 1);
-        self.first_tries.arrived(self.now);
-        self.begin_call(id, 0, source, None);
+        // The sources of bystanders come after the callers' own, and so do their numbers.
+        match usize::from(source).checked_sub(self.plan.arrivals.len()) {
+            None => {
+                self.first_tries.arrived(self.now);
+                self.begin_call(id, 0, source, None);
+            }
+            Some(other) => {
+                self.bystanders += 1;
+                let layer = self.plan.callers.len() + other;
+                // OK because a plan has fewer callers than a byte counts.
+                let layer = u8::try_from(layer).unwrap_or(u8::MAX);
+                self.begin_call(id, layer, source, None);
+            }
+        }
     }
 
     fn begin_call(&mut self, id: u32, layer: u8, source: u8, parent: Option<Ticket>) {
@@ -220,7 +237,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     ) -> Sent {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
-        let last = usize::from(who.layer) + 1 == self.plan.callers.len();
+        let last = self.plan.calls_backend(who.layer);
         let at_once = last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
         if at_once {
             self.count_attempt(now, who.id, number);
@@ -292,14 +309,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             // Its caller has gone, but the backend does not know that.
             return self.reach_backend(now, ticket, give_up);
         };
-        let inner = kept.who.layer + 1;
-        if usize::from(inner) < self.plan.callers.len() {
-            let (id, source) = (self.inner, kept.who.source);
-            self.inner += 1;
-            self.begin_call(id, inner, source, Some(ticket));
-        } else {
-            self.reach_backend(now, ticket, give_up);
+        if self.plan.calls_backend(kept.who.layer) {
+            return self.reach_backend(now, ticket, give_up);
         }
+        let (id, inner, source) = (self.inner, kept.who.layer + 1, kept.who.source);
+        self.inner += 1;
+        self.begin_call(id, inner, source, Some(ticket));
     }
 
     fn reach_backend(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
@@ -404,9 +419,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         launched: Launched,
         outcome: &Outcome,
     ) {
-        if who.layer == 0 && outcome.verdict == Verdict::Ok {
+        let outermost = who.layer == 0 || self.is_bystander(who.layer);
+        if outermost && outcome.verdict == Verdict::Ok {
             self.served.count(now);
-            if launched.attempt.number == 1 {
+            if launched.attempt.number == 1 && who.layer == 0 {
                 self.first_tries.succeeded(session.retry().started());
             }
         }
@@ -416,7 +432,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
         self.track.retrying += 1;
-        let at = match self.plan.callers[usize::from(who.layer)].foreign {
+        let at = match self.plan.caller(who.layer).foreign {
             Some(law) => at + law.delay(&self.delays, who.id, session.retry().attempts()),
             None => at,
         };
@@ -458,7 +474,9 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             let outcome = if succeeded { Outcome::OK } else { REFUSED };
             return self.queue.push(Traffic::reply(now, parent, &outcome));
         }
-        if succeeded {
+        if self.is_bystander(who.layer) {
+            self.bystanding += u64::from(done.attempts);
+        } else if succeeded {
             self.succeeded += 1;
             self.latency.add(done.elapsed);
             self.last_served = Some(now);
@@ -469,6 +487,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             self.calls += 1;
             self.queue.push(next.with(u32::from(who.source), [0; 2]));
         }
+    }
+
+    #[inline]
+    const fn is_bystander(&self, layer: u8) -> bool {
+        layer as usize >= self.plan.callers.len()
     }
 
     #[inline]
@@ -488,7 +511,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         };
         let queued_most = self.track.queued_most;
         Played {
-            calls: u64::from(self.calls),
+            calls: u64::from(self.calls - self.bystanders),
+            bystanding: self.bystanding,
             succeeded: self.succeeded,
             attempts: self.attempts.finish(),
             retries: self.retries.finish(),

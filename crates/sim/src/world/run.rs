@@ -82,7 +82,7 @@ struct Upcoming {
 
 impl Upcoming {
     fn new(plan: &Plan, seed: u64) -> Self {
-        let times = (0..).zip(&plan.arrivals).map(|(source, rule)| rule.times(seed, source));
+        let times = (0..).zip(plan.sources()).map(|(source, rule)| rule.times(seed, source));
         let sources = times.map(|mut times| {
             let first = times.next();
             (times, first)
