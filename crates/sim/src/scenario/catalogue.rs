@@ -3,7 +3,9 @@
 use stagger_core::ConfigError;
 
 use super::story::{Options, Scenario};
-use super::{contended, herd, lockstep, metastable, noticed, steady, tutorial};
+use super::{
+    contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, steady, tutorial,
+};
 
 /// A scenario that ships.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +69,24 @@ pub const CATALOGUE: &[Named] = &[
         table: Some("L8"),
         about: "Nothing is served for 5 s, and the queue has no bound: who recovers?",
         build: metastable::stalled,
+    },
+    Named {
+        name: "osdi22",
+        table: Some("L9a"),
+        about: "Most of the capacity is gone for a while, as in OSDI'22: who comes back?",
+        build: osdi22::scenario,
+    },
+    Named {
+        name: "hotos25",
+        table: Some("L9b"),
+        about: "Queues bounded below and above capacity times timeout, as in HotOS'25",
+        build: hotos25::scenario,
+    },
+    Named {
+        name: "failing",
+        table: Some("L10"),
+        about: "A share of all attempts fails: what retries, buckets and breakers gain and cost",
+        build: failing::scenario,
     },
 ];
 

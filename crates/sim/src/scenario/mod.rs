@@ -3,10 +3,13 @@
 mod catalogue;
 mod contended;
 mod contention;
+mod failing;
 mod herd;
+mod hotos25;
 mod lockstep;
 mod metastable;
 mod noticed;
+mod osdi22;
 mod shapes;
 mod steady;
 mod story;
