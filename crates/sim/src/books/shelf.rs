@@ -24,7 +24,7 @@ impl Shelf {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
         let fleet = &plan.fleet;
         let processes = fleet.processes.max(1);
-        let shards = if fleet.scope == Scope::Shard { plan.backend.shards.max(1) } else { 1 };
+        let shards = if fleet.scope == Scope::Shard { plan.backend.shard_count() } else { 1 };
         let draws = Stream::new(seed, Purpose::Breaker);
         let layers = plan.callers.iter();
         let kinds = layers.flat_map(|caller| {

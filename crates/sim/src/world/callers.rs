@@ -120,15 +120,16 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let id = event.id();
         self.calls = self.calls.max(id + 1);
         self.first_tries.arrived(self.now);
-        self.begin_call(id, 0, source, None);
+        let shard = self.traffic.shop.shard_of(id);
+        let book = self.shelf.number(0, id, shard);
+        let (layer, parent) = (0, None);
+        self.begin_call(Who { id, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn begin_call(&mut self, id: u32, layer: u8, source: u8, parent: Option<Ticket>) {
-        let now = self.now;
-        let shard = self.traffic.shop.shard_of(parent.map_or(id, |parent| parent.id));
-        let book = self.shelf.number(layer, id, shard);
-        let who = Who { id, slot: NOWHERE, layer, source, shard, book, parent };
-        let policy = self.policy(layer);
+    #[inline]
+    fn begin_call(&mut self, who: Who) {
+        let (now, book) = (self.now, who.book);
+        let policy = self.policy(who.layer);
         let (session, act) =
             Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
         self.follow(now, who, session, act);
@@ -168,7 +169,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             match act {
                 Act::Call(launched) | Act::Hedge(launched) => {
                     match self.launch(now, &mut who, &session, launched) {
-                        Sent::UnderWay => break launched.attempt.hedge_at,
+                        Sent::UnderWay => break self.next_hedge(&who, &launched),
                         Sent::Answered(outcome) => {
                             self.settled(now, &who, &session, launched, &outcome);
                             act = self.tell(now, &who, &mut session, launched, &outcome);
@@ -226,11 +227,14 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             self.count_attempt(now, who.id, number);
             match self.traffic.shop.receive(now, who.shard, who.id, number) {
                 Receipt::Answer(at, outcome) if at <= now => {
-                    self.finished += u64::from(outcome.verdict == Verdict::Ok);
+                    if outcome.verdict == Verdict::Ok {
+                        let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
+                        self.count_finished(now, wanted);
+                    }
                     return Sent::Answered(outcome);
                 }
                 receipt => {
-                    let ticket = self.take_off(who, session, launched, true);
+                    let ticket = self.take_off(who, session, launched, false);
                     self.expect_timeout(ticket, give_up);
                     self.received(now, who.shard, ticket, give_up, receipt);
                 }
@@ -238,11 +242,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             return Sent::UnderWay;
         }
         let process = who.id % self.plan.fleet.processes.max(1);
-        let connected = !last || self.connections.take(process);
+        let connected = last && self.connections.take(process);
         let ticket = self.take_off(who, session, launched, connected);
         self.expect_timeout(ticket, give_up);
-        if connected {
-            self.set_out(now, ticket, give_up, last);
+        if !last {
+            self.queue.push(Traffic::reach(now, ticket, None, give_up));
+        } else if connected {
+            self.set_out(now, ticket, who.shard, give_up);
         } else {
             self.connections.wait(process, ticket, give_up);
         }
@@ -265,16 +271,24 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         ticket
     }
 
-    fn set_out(&mut self, now: Instant, ticket: Ticket, give_up: Instant, to_backend: bool) {
-        let under_way =
-            if to_backend { self.traffic.there(ticket.id, ticket.number) } else { Span::ZERO };
-        self.queue.push(Traffic::reach(now + under_way, ticket, give_up));
+    /// An attempt is on its way to the backend.
+    fn set_out(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: Instant) {
+        let at = now + self.traffic.there(ticket.id, ticket.number);
+        self.queue.push(Traffic::reach(at, ticket, Some(shard), give_up));
     }
 
     fn expect_timeout(&mut self, ticket: Ticket, give_up: Instant) {
         if give_up != Instant::FAR {
             self.queue.push(Traffic::timeout(give_up, ticket));
         }
+    }
+
+    /// When a copy of this attempt is due; never when the attempt was refused at once.
+    #[inline]
+    fn next_hedge(&self, who: &Who, launched: &Launched) -> Option<Instant> {
+        let at = launched.attempt.hedge_at?;
+        let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
+        self.slab.waits_for(ticket).then_some(at)
     }
 
     fn expect_hedge(&mut self, who: &Who, at: Instant) {
@@ -286,26 +300,22 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
-    /// An attempt is where it was sent to: an inner caller, or the backend.
-    pub(super) fn reach(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
-        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else {
-            // Its caller has gone, but the backend does not know that.
-            return self.reach_backend(now, ticket, give_up);
-        };
-        let inner = kept.who.layer + 1;
-        if usize::from(inner) < self.plan.callers.len() {
-            let (id, source) = (self.inner, kept.who.source);
-            self.inner += 1;
-            self.begin_call(id, inner, source, Some(ticket));
-        } else {
-            self.reach_backend(now, ticket, give_up);
-        }
+    /// An attempt is where it was sent to, one layer further in; nothing is there for a caller who
+    /// has gone in the same instant.
+    pub(super) fn reach_inner(&mut self, now: Instant, ticket: Ticket) {
+        debug_assert_eq!(now, self.now, "inner layers are reached at once");
+        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
+        let Who { layer, source, shard, .. } = kept.who;
+        let (id, layer) = (self.inner, layer + 1);
+        self.inner += 1;
+        let book = self.shelf.number(layer, id, shard);
+        let parent = Some(ticket);
+        self.begin_call(Who { id, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn reach_backend(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
+    /// An attempt is where it was sent to, whether or not its caller still waits.
+    pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: u64) {
         self.count_attempt(now, ticket.id, ticket.number);
-        let outermost = self.slab.get(ticket.slot, ticket.id).map(|kept| kept.who.shard);
-        let shard = outermost.unwrap_or_else(|| self.traffic.shop.shard_of(ticket.id));
         let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
         self.received(now, shard, ticket, Instant::from_nanos(give_up), receipt);
     }
@@ -344,14 +354,19 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.queue.push(Traffic::reply(arrives, ticket, &outcome));
     }
 
-    /// An answer is where its caller was.
+    /// An answer of the backend is where its caller was.
     pub(super) fn hear(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
-        let done = outcome.verdict == Verdict::Ok && ticket.id < INNER;
-        self.finished += u64::from(done);
-        match self.land(now, ticket) {
-            Some(launched) => self.settle(now, ticket, launched, &outcome),
-            None if done => self.wasted.count(now),
-            None => {}
+        if outcome.verdict == Verdict::Ok {
+            let wanted = self.slab.is_wanted(ticket);
+            self.count_finished(now, wanted);
+        }
+        self.hear_inner(now, ticket, outcome);
+    }
+
+    /// An answer, the backend's or an inner layer's, is where its caller was.
+    pub(super) fn hear_inner(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
+        if let Some(launched) = self.land(now, ticket) {
+            self.settle(now, ticket, launched, &outcome);
         }
     }
 
@@ -383,7 +398,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some((next, give_up)) =
             self.connections.release(process, |ticket| slab.connect(ticket))
         {
-            self.set_out(now, next, give_up, true);
+            let shard = slab.get(next.slot, next.id).map_or(0, |kept| kept.who.shard);
+            self.set_out(now, next, shard, give_up);
         }
     }
 
@@ -455,8 +471,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
         let succeeded = done.stop == Stop::Succeeded;
         if let Some(parent) = who.parent {
-            let outcome = if succeeded { Outcome::OK } else { REFUSED };
-            return self.queue.push(Traffic::reply(now, parent, &outcome));
+            return self.queue.push(Traffic::inner_reply(now, parent, succeeded));
         }
         if succeeded {
             self.succeeded += 1;
@@ -468,6 +483,15 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             let next = Event::new(at, Class::Arrival, self.calls);
             self.calls += 1;
             self.queue.push(next.with(u32::from(who.source), [0; 2]));
+        }
+    }
+
+    /// The backend has done the work on an attempt, for somebody or for nobody.
+    #[inline]
+    fn count_finished(&mut self, now: Instant, wanted: bool) {
+        self.finished += 1;
+        if !wanted {
+            self.wasted.count(now);
         }
     }
 

@@ -130,10 +130,16 @@ impl<Q: Queue> Callers<'_, Q> {
             Class::Wake if event.tag() > 0 => self.wake_parked(event),
             Class::Wake => self.wake_kept(now, ticket),
             Class::Arrival => self.arrive(event, event.tag() as u8),
-            Class::Failed | Class::Served => self.hear(now, ticket, Traffic::outcome(event)),
+            Class::Failed | Class::Served if Traffic::is_of_backend(event) => {
+                self.hear(now, ticket, Traffic::outcome(event));
+            }
+            Class::Failed | Class::Served => self.hear_inner(now, ticket, Traffic::outcome(event)),
             Class::Timeout => self.time_out(now, ticket),
             Class::Hedge => self.hedge(now, ticket),
-            Class::Reach => self.reach(now, ticket, word),
+            Class::Reach => match Traffic::shard(event) {
+                Some(shard) => self.reach_backend(now, ticket, shard, word),
+                None => self.reach_inner(now, ticket),
+            },
             Class::Finish => self.finish_work(now, ticket, event.tag()),
             Class::Resume => self.start_work(now, event.id()),
             Class::Lease => self.lease(now, event),
@@ -165,7 +171,7 @@ impl<Q: Queue> Callers<'_, Q> {
     /// The wait for another copy is over.
     fn hedge(&mut self, now: Instant, ticket: Ticket) {
         let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
-        if kept.hedge_at.take_if(|at| *at == now).is_none() {
+        if kept.flights.is_empty() || kept.hedge_at.take_if(|at| *at == now).is_none() {
             return;
         }
         let Some((who, mut session)) = self.kept(ticket) else { return };
