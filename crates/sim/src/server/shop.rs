@@ -56,7 +56,11 @@ impl<'p> Shop<'p> {
         Self {
             backend,
             faults: Faults::new(faults, backend),
-            limiters: backend.limit.iter().flat_map(|&rule| vec![Limiter::new(rule); shards]).collect(),
+            limiters: backend
+                .limit
+                .iter()
+                .flat_map(|&rule| vec![Limiter::new(rule); shards])
+                .collect(),
             stations: vec![Station::default(); shards],
             services: Stream::new(seed, Purpose::Service),
             failures: Stream::new(seed, Purpose::Failure),
@@ -183,9 +187,7 @@ impl<'p> Shop<'p> {
 
 fn turned_away(fault: &Fault, now: Instant) -> Receipt {
     match fault.trouble {
-        Trouble::RefuseFor(wait) => {
-            Receipt::Answer(now, THROTTLED.with_hint(Hint::AtLeast(wait)))
-        }
+        Trouble::RefuseFor(wait) => Receipt::Answer(now, THROTTLED.with_hint(Hint::AtLeast(wait))),
         Trouble::Hang if fault.until == Instant::FAR => Receipt::Silence,
         Trouble::Hang => Receipt::Answer(fault.until, REFUSED),
         Trouble::Silence => Receipt::Silence,

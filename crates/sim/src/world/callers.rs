@@ -9,7 +9,7 @@ use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
 use super::traffic::Traffic;
 use crate::books::Shelf;
 use crate::plan::{Plan, Recovery};
-use crate::probe::{FirstTries, Latency, Meter, Strip, Stretch, Track};
+use crate::probe::{FirstTries, Latency, Meter, Stretch, Strip, Track};
 use crate::queue::{Class, Event, Queue};
 use crate::server::{Handed, Job, REFUSED, Receipt};
 use crate::streams::{Purpose, Stream, mix};
@@ -130,8 +130,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     fn begin_call(&mut self, who: Who) {
         let (now, book) = (self.now, who.book);
         let policy = self.policy(who.layer);
-        let (session, act) =
-            Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
+        let (session, act) = Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
         self.follow(now, who, session, act);
     }
 
@@ -222,7 +221,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
         let last = usize::from(who.layer) + 1 == self.plan.callers.len();
-        let at_once = last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
+        let at_once =
+            last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
         if at_once {
             self.count_attempt(now, who.id, number);
             match self.traffic.shop.receive(now, who.shard, who.id, number) {

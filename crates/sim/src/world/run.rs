@@ -187,4 +187,3 @@ impl<Q: Queue> Callers<'_, Q> {
         self.follow(now, who, session, act);
     }
 }
-
