@@ -12,7 +12,7 @@ pub use arrivals::{Arrivals, Times};
 pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
 pub use caller::{Caller, Foreign};
 pub use fault::{Fault, Trouble};
-pub use fleet::{Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
+pub use fleet::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
 pub use network::Hop;
 pub use watch::{Recovery, Watch};
 

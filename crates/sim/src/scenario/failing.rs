@@ -18,7 +18,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let asking = asking(Law::Fixed, &schedule)?;
     let few = Crowd { processes: 100, rate: 1_000 };
     let many = Crowd { processes: 1_000, rate: 100 };
-    let bucket = |paying| Book::Deposit(Deposit { paying, amount: TENTH, bucket: 5 });
+    let bucket = |paying| Book::Deposit(Deposit { paying, amount: TENTH, bucket: 5, start: 4 });
     let compared: Vec<(&str, Crowd, Caller, Book)> = vec![
         ("no-retry", few, Law::NoRetry.caller(&schedule)?, Book::Engine),
         ("3 retries", few, retrying, Book::Engine),
@@ -62,13 +62,19 @@ struct Crowd {
 }
 
 impl Crowd {
+    fn arrivals(self) -> Arrivals {
+        let gap = Span::from_secs(u64::from(self.processes)).as_nanos() / u64::from(self.rate);
+        let (clients, gap) = (self.processes, Span::from_nanos(gap));
+        Arrivals::Clients { clients, gap, until: Instant::ORIGIN + LENGTH }
+    }
+
     fn plan(self, percent: u32, caller: &Caller, book: Book) -> Plan {
         let failing = Trouble::Failing(Ratio::from_percent(percent));
         Plan {
             hop: Hop::Exponential(HOP),
             faults: vec![Fault::new(failing, Instant::ORIGIN, Instant::FAR)],
             fleet: Fleet { processes: self.processes, book, ..Fleet::default() },
-            ..Plan::new(Arrivals::poisson(self.rate, Instant::ORIGIN + LENGTH), caller.clone())
+            ..Plan::new(self.arrivals(), caller.clone())
         }
     }
 }

@@ -60,6 +60,7 @@ pub(super) fn tenth(bucket: u32) -> Book {
         paying: Paying::Successes,
         amount: Ratio::from_percent(10),
         bucket,
+        start: bucket,
     })
 }
 
