@@ -50,10 +50,8 @@ pub struct Deposit {
     pub paying: Paying,
     /// What is paid, in retries.
     pub amount: Ratio,
-    /// The most that it holds, in retries.
+    /// The most that it holds, in retries, and what is in it at first.
     pub bucket: u32,
-    /// What is in it at first, in retries.
-    pub start: u32,
 }
 
 /// Who pays into a bucket.

@@ -17,7 +17,7 @@ use crate::plan::{
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let attempts = |attempts| Schedule { base: Span::ZERO, cap: Span::ZERO, attempts };
     let schedule = options.schedule(attempts(env("ATT", 4)));
-    let tenth = Deposit { paying: Paying::Calls, amount: Ratio::from_percent(10), bucket: 10, start: 10 };
+    let tenth = Deposit { paying: Paying::Calls, amount: Ratio::from_percent(10), bucket: 10 };
     let compared: Vec<(&str, Caller, Book)> = vec![
         ("no-retry", Law::NoRetry.caller(&schedule)?, Book::Engine),
         ("retries", Law::Fixed.caller(&schedule)?, Book::Engine),

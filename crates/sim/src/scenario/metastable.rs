@@ -60,7 +60,6 @@ pub(super) fn tenth(bucket: u32) -> Book {
         paying: Paying::Successes,
         amount: Ratio::from_percent(10),
         bucket,
-        start: bucket,
     })
 }
 
