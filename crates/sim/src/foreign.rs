@@ -1,6 +1,5 @@
 //! Delay laws of others, to be measured beside the engine's.
 
-
 use stagger_core::{Entropy, Span};
 
 use crate::dist::{gaussian, open_unit};

@@ -61,8 +61,8 @@ pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
 pub use report::{CaseReport, Healing, Report, Row, RowSeries};
 pub use scenario::{
-    CATALOGUE, Case, Contention, Entry, Growth, Mean, Named, Options, Peak, Play, Scenario, Shape, Shapes,
-    ShapesReport, Wave,
+    CATALOGUE, Case, Contention, Entry, Growth, Mean, Named, Options, Peak, Play, Scenario, Shape,
+    Shapes, ShapesReport, Wave,
 };
 pub use stat::{Stat, Sum};
 pub use streams::{Draw, Purpose, Stream};

@@ -134,6 +134,29 @@ impl Retry {
         self.on_other_outcome(policy, now, outcome, entropy)
     }
 
+    /// An attempt settled, for a driver that meets failures as often as successes, such as a
+    /// simulator: the same as [`on_outcome`](Self::on_outcome), which puts them out of the way.
+    #[inline]
+    pub fn on_any_outcome(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Step {
+        let alone = self.hedging.launched() == 1 && self.hedging.in_flight() == 1;
+        let plain = alone && self.phase == Phase::Running && !self.spent.is_used(Spent::WELCOME);
+        if plain && outcome.verdict.is_retryable() {
+            self.hedging.settle(now, outcome);
+            return self.settle(policy, now, outcome, entropy);
+        }
+        // In a copy, so that the state of a call that never comes here need not be in memory.
+        let mut copy = *self;
+        let step = copy.on_outcome(policy, now, outcome, entropy);
+        *self = copy;
+        step
+    }
+
     /// The answer to [`Step::Ask`].
     pub fn on_permit(&mut self, policy: &Policy, now: Instant, permit: Permit) -> Step {
         match (self.phase, permit) {
@@ -153,6 +176,7 @@ impl Retry {
     }
 
     /// The wait is over, or a further copy is due.
+    #[inline]
     pub fn on_wake(&mut self, policy: &Policy, now: Instant) -> Step {
         match self.phase {
             Phase::Waiting if now >= self.wake => {
@@ -221,9 +245,10 @@ impl Retry {
         }
     }
 
-    /// The call in its shortest form, if that loses nothing.
+    /// The call in its shortest form, if it waits and that loses nothing.
+    #[must_use]
     #[inline]
-    pub(super) fn park(&self, policy: &Policy) -> Option<Parked> {
+    pub fn park(&self, policy: &Policy) -> Option<Parked> {
         let started = self.started.instant();
         let plain = matches!(self.phase, Phase::Waiting)
             && policy.hedge().is_none()
@@ -252,6 +277,7 @@ impl Retry {
     }
 
     #[cold]
+    #[inline(never)]
     fn on_other_outcome(
         &mut self,
         policy: &Policy,
@@ -294,6 +320,7 @@ impl Retry {
         *outcome
     }
 
+    #[inline(always)]
     fn settle(
         &mut self,
         policy: &Policy,
@@ -319,6 +346,7 @@ impl Retry {
     }
 
     /// Notes the delay, and asks the budget for it unless it is free.
+    #[inline(always)]
     fn back_off(
         &mut self,
         policy: &Policy,
@@ -343,6 +371,7 @@ impl Retry {
         Step::Ask(Ask::Budget(charge))
     }
 
+    #[inline]
     fn wait(&mut self) -> Step {
         self.phase = Phase::Waiting;
         Step::Wait(Wait::Until(self.wake))

@@ -46,6 +46,13 @@ impl Parked {
     #[must_use]
     #[inline]
     pub fn unpark(self, policy: &Policy) -> Session<'_> {
-        Session::waiting(policy, Retry::parked(&self))
+        Session::waiting(policy, self.machine())
+    }
+
+    /// The machine of the call alone, for a driver without a ledger.
+    #[must_use]
+    #[inline]
+    pub fn machine(self) -> Retry {
+        Retry::parked(&self)
     }
 }

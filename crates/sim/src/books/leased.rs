@@ -33,10 +33,7 @@ impl Request {
     /// The request as the two words of an event.
     pub(crate) const fn to_words(self) -> [u64; 2] {
         let Self { firsts, first_tries, after_retry, failed } = self;
-        [
-            ((firsts as u64) << 32) | first_tries as u64,
-            ((after_retry as u64) << 32) | failed as u64,
-        ]
+        [((firsts as u64) << 32) | first_tries as u64, ((after_retry as u64) << 32) | failed as u64]
     }
 
     /// The request of these words.

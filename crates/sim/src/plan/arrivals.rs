@@ -96,15 +96,14 @@ impl Arrivals {
             Self::Noticed { callers, at, sigma } => sorted(
                 (0..callers)
                     .map(|id| {
-                        let after = gaussian(at - Instant::ORIGIN, sigma, &mut draws.at(id, source));
+                        let after =
+                            gaussian(at - Instant::ORIGIN, sigma, &mut draws.at(id, source));
                         Instant::ORIGIN + after
                     })
                     .collect(),
             ),
             Self::Spread { callers, from, over } => sorted(
-                (0..callers)
-                    .map(|id| from + draws.at(id, source).draw(Span::ZERO, over))
-                    .collect(),
+                (0..callers).map(|id| from + draws.at(id, source).draw(Span::ZERO, over)).collect(),
             ),
             Self::Closed { clients, think, until } => sorted(
                 (0..clients)
