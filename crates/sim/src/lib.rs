@@ -53,7 +53,7 @@ pub use crew::Crew;
 pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
 pub use plan::{
-    Arrivals, Backend, Book, Caller, Cancel, ColdStart, Connections, Deposit, Fault, Fleet,
+    Arrivals, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit, Fault, Fleet,
     Foreign, Full, Hop, Limit, Order, Paying, Plan, Recovery, Scope, Service, Shared, Times,
     Trouble, Watch, Workers,
 };

@@ -26,7 +26,7 @@ impl Shelf {
         let processes = fleet.processes.max(1);
         let shards = if fleet.scope == Scope::Shard { plan.backend.shards.max(1) } else { 1 };
         let draws = Stream::new(seed, Purpose::Breaker);
-        let layers = plan.callers.iter();
+        let layers = plan.everybody();
         let kinds = layers.flat_map(|caller| {
             let kind = kind(fleet.book, &caller.policy);
             (0..processes * shards).map(move |_| kind.clone())

@@ -37,7 +37,8 @@ pub enum Arrivals {
         /// No first attempt at or after this.
         until: Instant,
     },
-    /// Callers who notice one event at normally distributed times; never before the origin.
+    /// Callers who notice one event at normally distributed times, from the origin on and before
+    /// the event is over.
     Noticed {
         /// How many.
         callers: u32,
@@ -45,6 +46,8 @@ pub enum Arrivals {
         at: Instant,
         /// The standard deviation.
         sigma: Span,
+        /// When it is over: who would notice later notices at the last moment before it.
+        over: Instant,
     },
     /// Callers spread uniformly over a stretch: a cron minute, a rollout.
     Spread {
@@ -93,17 +96,19 @@ impl Arrivals {
             Self::Poisson { gap, until } => {
                 Rule::Poisson { gap: gap.max(Span::from_nanos(1)), until, last: Instant::ORIGIN }
             }
-            Self::Noticed { callers, at, sigma } => sorted(
+            Self::Noticed { callers, at, sigma, over } => sorted(
                 (0..callers)
                     .map(|id| {
-                        let after =
-                            gaussian(at - Instant::ORIGIN, sigma, &mut draws.at(id, source));
-                        Instant::ORIGIN + after
+                        let last = Instant::from_nanos(over.as_nanos().saturating_sub(1));
+                        let after = gaussian(at - Instant::ORIGIN, sigma, &mut draws.at(id, source));
+                        (Instant::ORIGIN + after).min(last)
                     })
                     .collect(),
             ),
             Self::Spread { callers, from, over } => sorted(
-                (0..callers).map(|id| from + draws.at(id, source).draw(Span::ZERO, over)).collect(),
+                (0..callers)
+                    .map(|id| from + draws.at(id, source).draw(Span::ZERO, over))
+                    .collect(),
             ),
             Self::Closed { clients, think, until } => sorted(
                 (0..clients)

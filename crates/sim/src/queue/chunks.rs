@@ -20,6 +20,7 @@ impl List {
 /// holds at most is what it takes from the system.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
+    #[expect(clippy::vec_box, reason = "so that chunks stay where they are while the list grows")]
     chunks: Vec<Box<[Event; CHUNK]>>,
     /// The next chunk of the same list.
     links: Vec<u32>,
@@ -42,8 +43,8 @@ impl Pool {
     /// Forgets all lists and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.free.clear();
-        // OK because `grow` counts chunks in 32 bits.
-        self.free.extend((0..self.chunks.len() as u32).rev());
+        let all = (0_u32..).zip(&self.chunks).map(|(chunk, _)| chunk);
+        self.free.extend(all);
     }
 
     /// The chunks of a list in the order in which its events came.

@@ -35,6 +35,9 @@ pub(super) struct Callers<'a, Q> {
     /// Ids of outermost calls, and of the calls of inner layers.
     calls: u32,
     inner: u32,
+    /// Calls that are in no figure, and their attempts.
+    bystanders: u32,
+    bystanding: u64,
 }
 
 /// Ids from here on are calls of inner layers.
@@ -61,6 +64,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             seed,
             calls: 0,
             inner: INNER,
+            bystanders: 0,
+            bystanding: 0,
         }
     }
 
@@ -72,7 +77,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     #[inline]
     pub(super) fn policy(&self, layer: u8) -> &'a Policy {
-        &self.plan.callers[usize::from(layer)].policy
+        &self.plan.caller(layer).policy
     }
 
     /// The caller of this attempt, if it is still kept.
@@ -80,7 +85,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn kept(&mut self, ticket: Ticket) -> Option<(Who, Session<'a>)> {
         let plan = self.plan;
         let kept = self.slab.get(ticket.slot, ticket.id)?;
-        let policy = &plan.callers[usize::from(kept.who.layer)].policy;
+        let policy = &plan.caller(kept.who.layer).policy;
         Some((kept.who, kept.call.attach(policy)))
     }
 
@@ -103,11 +108,24 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.note(event);
         let id = event.id();
         self.calls = self.calls.max(id + 1);
-        self.score.arrival();
         if self.plain {
+            self.score.arrival();
             return self.begin_plain(id);
         }
-        self.begin_call(id, 0, source, None);
+        // The sources of bystanders come after the callers' own, and so do their numbers.
+        match usize::from(source).checked_sub(self.plan.arrivals.len()) {
+            None => {
+                self.score.arrival();
+                self.begin_call(id, 0, source, None);
+            }
+            Some(other) => {
+                self.bystanders += 1;
+                let layer = self.plan.callers.len() + other;
+                // OK because a plan has fewer callers than a byte counts.
+                let layer = u8::try_from(layer).unwrap_or(u8::MAX);
+                self.begin_call(id, layer, source, None);
+            }
+        }
     }
 
     fn begin_call(&mut self, id: u32, layer: u8, source: u8, parent: Option<Ticket>) {
@@ -198,7 +216,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     ) -> Sent {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
-        let last = usize::from(who.layer) + 1 == self.plan.callers.len();
+        let last = self.plan.calls_backend(who.layer);
         if last && self.at_once {
             self.score.attempt(who.id, number);
             match self.traffic.shop.receive(now, who.shard, who.id, number) {
@@ -255,11 +273,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     fn expect_hedge(&mut self, who: &Who, at: Instant) {
-        if let Some(kept) = self.slab.get(who.slot, who.id) {
-            if kept.hedge_at != Some(at) {
-                kept.hedge_at = Some(at);
-                self.queue.push(Traffic::hedge(at, who.id, who.slot));
-            }
+        let Some(kept) = self.slab.get(who.slot, who.id) else { return };
+        if kept.hedge_at != Some(at) {
+            kept.hedge_at = Some(at);
+            self.queue.push(Traffic::hedge(at, who.id, who.slot));
         }
     }
 
@@ -269,14 +286,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             // Its caller has gone, but the backend does not know that.
             return self.reach_backend(now, ticket, give_up);
         };
-        let inner = kept.who.layer + 1;
-        if usize::from(inner) < self.plan.callers.len() {
-            let (id, source) = (self.inner, kept.who.source);
-            self.inner += 1;
-            self.begin_call(id, inner, source, Some(ticket));
-        } else {
-            self.reach_backend(now, ticket, give_up);
+        if self.plan.calls_backend(kept.who.layer) {
+            return self.reach_backend(now, ticket, give_up);
         }
+        let (id, inner, source) = (self.inner, kept.who.layer + 1, kept.who.source);
+        self.inner += 1;
+        self.begin_call(id, inner, source, Some(ticket));
     }
 
     fn reach_backend(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
@@ -376,8 +391,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     /// Notes what is to be noted of an outcome.
     #[inline]
     fn settled(&mut self, who: &Who, session: &Session<'a>, launched: Launched, outcome: &Outcome) {
-        if who.layer == 0 && outcome.verdict == Verdict::Ok {
+        if outcome.verdict != Verdict::Ok {
+            return;
+        }
+        if who.layer == 0 {
             self.score.served(launched.attempt.number, session.retry().started());
+        } else if self.is_bystander(who.layer) {
+            self.score.served_others();
         }
     }
 
@@ -385,7 +405,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
         self.score.track.retrying += 1;
-        let caller = &self.plan.callers[usize::from(who.layer)];
+        let caller = self.plan.caller(who.layer);
         let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
         let may_park = who.slot == NOWHERE && who.layer == 0 && who.source == 0;
         let call = if may_park { session.park() } else { None };
@@ -420,6 +440,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             let outcome = if succeeded { Outcome::OK } else { REFUSED };
             return self.queue.push(Traffic::reply(now, parent, &outcome));
         }
+        if self.is_bystander(who.layer) {
+            self.bystanding += u64::from(done.attempts);
+            return;
+        }
         self.over(now, who.id, who.source, &done);
     }
 
@@ -435,7 +459,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
+    #[inline]
+    const fn is_bystander(&self, layer: u8) -> bool {
+        layer as usize >= self.plan.callers.len()
+    }
+
     pub(super) fn finish(self) -> Played {
-        self.score.finish(self.calls)
+        self.score.finish(self.calls - self.bystanders, self.bystanding)
     }
 }

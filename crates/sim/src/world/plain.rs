@@ -22,7 +22,8 @@ pub(super) fn are_plain(plan: &Plan) -> bool {
     let parks = policy.limits().max_attempts().is_some_and(|most| most <= parking::MAX_ATTEMPTS);
     let alone = plan.fleet.book == Book::Engine && plan.fleet.connections.is_none();
     let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
-    parks && !asks && policy.hedge().is_none() && alone && at_once && plan.arrivals.len() == 1
+    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
+    parks && sources && !asks && policy.hedge().is_none() && alone && at_once
 }
 
 impl<Q: Queue> Callers<'_, Q> {

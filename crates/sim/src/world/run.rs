@@ -83,7 +83,7 @@ struct Upcoming {
 
 impl Upcoming {
     fn new(plan: &Plan, seed: u64) -> Self {
-        let times = (0..).zip(&plan.arrivals).map(|(source, rule)| rule.times(seed, source));
+        let times = (0..).zip(plan.sources()).map(|(source, rule)| rule.times(seed, source));
         let sources = times.map(|mut times| {
             let first = times.next();
             (times, first)
@@ -131,7 +131,7 @@ impl<Q: Queue> Callers<'_, Q> {
             Class::Wake if self.plain => self.wake_plain(event),
             Class::Wake if parking::carries_call(event) => self.wake_parked(event),
             Class::Wake => self.wake_kept(now, ticket),
-            Class::Arrival => self.arrive(event, event.tag() as u8),
+            Class::Arrival => self.arrive(event, u8::try_from(event.tag()).unwrap_or(u8::MAX)),
             Class::Failed | Class::Served => self.hear(now, ticket, Traffic::outcome(event)),
             Class::Timeout => self.time_out(now, ticket),
             Class::Hedge => self.hedge(now, ticket),

@@ -103,6 +103,11 @@ impl Score {
         }
     }
 
+    /// An attempt succeeded for somebody who is in no figure but this.
+    pub(super) fn served_others(&mut self) {
+        self.served.count(self.now);
+    }
+
     /// An outermost call is over.
     #[inline]
     pub(super) fn over(&mut self, done: &Done) {
@@ -113,7 +118,7 @@ impl Score {
         }
     }
 
-    pub(super) fn finish(self, calls: u32) -> Played {
+    pub(super) fn finish(self, calls: u32, bystanding: u64) -> Played {
         let recovered = match self.watch.recovery {
             Recovery::Drained => self.last_served.map(|at| at - self.watch.edge),
             Recovery::FirstTries { .. } => self.first_tries.recovered(),
@@ -121,6 +126,7 @@ impl Score {
         let queued_most = self.track.queued_most;
         Played {
             calls: u64::from(calls),
+            bystanding,
             succeeded: self.succeeded,
             attempts: self.attempts.finish(),
             retries: self.retries.finish(),
