@@ -26,7 +26,7 @@ impl Settling<'_> {
     }
 
     /// The remedy to try, if it may follow at once. Whether it was tried before is the call's to know.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remedy(&self) -> Option<Remedy> {
         let remedy = self.outcome.remedy?;
         let counted = remedy != Remedy::Transparent;
@@ -38,7 +38,7 @@ impl Settling<'_> {
     }
 
     /// The drawn delay and the delay to wait, or the first reason against a retry.
-    #[inline]
+    #[inline(always)]
     pub(super) fn delay(&self, entropy: &mut impl Entropy) -> Result<(Span, Span), Stop> {
         self.check_outcome()?;
         self.check_hint()?;
