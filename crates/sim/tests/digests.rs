@@ -5,6 +5,8 @@
 
 mod plans;
 
+use std::thread;
+
 use stagger_sim::World;
 
 /// Events and digest of each plan under seed 42.
@@ -24,11 +26,25 @@ const DIGESTS: [(&str, u64, u64); 11] = [
 
 #[test]
 fn no_run_has_moved() {
+    let found = digests();
+    assert_eq!(found, DIGESTS, "{found:#018x?}");
+}
+
+#[test]
+fn no_run_depends_on_the_thread_that_plays_it() {
+    thread::scope(|scope| {
+        for thread in [(); 5].map(|()| scope.spawn(digests)) {
+            assert_eq!(thread.join().expect("it plays"), DIGESTS);
+        }
+    });
+}
+
+/// All plans in one world, which keeps its memory from one to the next.
+fn digests() -> Vec<(&'static str, u64, u64)> {
     let mut world = World::new();
-    let found = plans::all().into_iter().map(|(name, plan)| {
+    let all = plans::all().into_iter().map(|(name, plan)| {
         let played = world.play(&plan, 42);
         (name, played.events, played.digest)
     });
-    let found: Vec<_> = found.collect();
-    assert_eq!(found, DIGESTS, "{found:#018x?}");
+    all.collect()
 }

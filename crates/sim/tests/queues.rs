@@ -2,9 +2,14 @@
 
 mod plans;
 
+use std::num::NonZeroUsize;
+
 use plans::at;
 use stagger_core::Span;
-use stagger_sim::{Arrivals, Backend, Fault, Heap, Law, Plan, Schedule, Trouble, World};
+use stagger_sim::{
+    Arrivals, Backend, Crew, Fault, Heap, Law, Named, Options, Plan, Scenario, Schedule, Trouble,
+    World,
+};
 
 fn plan(law: Law, arrivals: Arrivals, service: Span) -> Plan {
     let caller = law.caller(&Schedule::default()).expect("a valid schedule");
@@ -49,4 +54,27 @@ fn another_seed_is_another_run() {
     let digest = |seed| World::new().play(&plan, seed).digest;
     assert_eq!(digest(1), digest(1));
     assert_ne!(digest(1), digest(2));
+}
+
+#[test]
+fn figures_do_not_depend_on_the_number_of_threads() {
+    let storm = lockstep(vec![Law::Full, Law::Equal], 31);
+    let report = |threads| storm.run(&Crew::new(NonZeroUsize::new(threads).expect("some")));
+    assert_eq!(report(1), report(2));
+    assert_eq!(report(1), report(7));
+}
+
+#[test]
+fn a_law_more_moves_nobody_elses_numbers() {
+    let row = |laws: Vec<Law>| {
+        let report = lockstep(laws, 5).run(&Crew::single());
+        let rows = report.cases[0].rows.iter();
+        rows.filter(|row| row.name == "full").cloned().next_back().expect("it was asked for")
+    };
+    assert_eq!(row(vec![Law::Full]), row(vec![Law::Equal, Law::Full]));
+}
+
+fn lockstep(laws: Vec<Law>, runs: u32) -> Scenario {
+    let options = Options { laws, runs: Some(runs), callers: Some(200), ..Options::default() };
+    Named::find("L3").expect("it ships").scenario(&options).expect("a valid schedule")
 }
