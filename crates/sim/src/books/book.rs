@@ -23,6 +23,7 @@ pub(crate) struct Book {
 
 /// The kinds of ledger.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "all of one run are the same, and they are few")]
 pub(crate) enum Kind {
     /// Grants everything: for policies that neither have a budget nor a breaker.
     Free,

@@ -52,7 +52,8 @@ impl Shelf {
     #[inline]
     pub(crate) const fn number(&self, layer: u8, id: u32, shard: u32) -> u32 {
         let shard = if self.shards > 1 { shard } else { 0 };
-        (layer as u32 * self.processes + id % self.processes) * self.shards + shard
+        let process = if self.processes > 1 { id % self.processes } else { 0 };
+        (layer as u32 * self.processes + process) * self.shards + shard
     }
 
     #[inline]
