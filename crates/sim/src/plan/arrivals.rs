@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use stagger_core::{Entropy, Instant, Span};
 
+use super::ramp::Ramp;
 use crate::dist::{exponential, gaussian};
 use crate::streams::{Purpose, Stream};
 
@@ -64,6 +65,8 @@ pub enum Arrivals {
         /// No first attempt at or after this.
         until: Instant,
     },
+    /// A backlog that leaves slowly.
+    Ramped(Ramp),
     /// Instants that were recorded, in order.
     Recorded(Arc<[Instant]>),
 }
@@ -112,6 +115,7 @@ impl Arrivals {
                     .filter(|&at| at < until)
                     .collect(),
             ),
+            Self::Ramped(ramp) => Rule::Ramped { ramp, next: Instant::ORIGIN },
             Self::Recorded(ref times) => Rule::Listed(Arc::clone(times)),
         };
         Times { rule, draws, source, made: 0 }
@@ -139,6 +143,7 @@ pub struct Times {
 enum Rule {
     Even { callers: u32, spacing: Span },
     Poisson { gap: Span, until: Instant, last: Instant },
+    Ramped { ramp: Ramp, next: Instant },
     Listed(Arc<[Instant]>),
 }
 
@@ -156,6 +161,11 @@ impl Iterator for Times {
             Rule::Poisson { gap, until, last } => {
                 *last = *last + exponential(*gap, &mut self.draws.at(id, self.source));
                 (*last < *until).then_some(*last)
+            }
+            Rule::Ramped { ramp, next } => {
+                let at = *next;
+                *next = at + ramp.gap(at);
+                (id < ramp.callers).then_some(at)
             }
             Rule::Listed(times) => times.get(id as usize).copied(),
         }

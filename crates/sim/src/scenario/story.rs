@@ -57,6 +57,13 @@ pub struct Entry {
     pub play: Play,
 }
 
+impl Entry {
+    /// A row of this name.
+    pub(super) fn new(name: impl Into<String>, plan: Plan) -> Self {
+        Self { name: name.into(), play: Play::World(Box::new(plan)) }
+    }
+}
+
 /// What is played in one run.
 #[derive(Clone, Debug)]
 pub enum Play {
@@ -152,6 +159,26 @@ impl Scenario {
             cases,
         }
     }
+}
+
+impl Case {
+    /// A case without trouble, bound or entries.
+    #[must_use]
+    pub const fn new(label: String, value: f64) -> Self {
+        Self { label, value, outages: Vec::new(), capacity: None, entries: Vec::new() }
+    }
+}
+
+/// One entry for each caller.
+pub(super) fn entries(
+    compared: &[(String, Caller)],
+    plan: impl Fn(&Caller) -> Plan,
+) -> Vec<Entry> {
+    let entry = |(name, caller): &(String, Caller)| Entry {
+        name: name.clone(),
+        play: Play::World(Box::new(plan(caller))),
+    };
+    compared.iter().map(entry).collect()
 }
 
 impl Play {
