@@ -3,6 +3,7 @@
 use stagger_core::Policy;
 use stagger_core::breaker::Breaker;
 use stagger_core::budget::BudgetPlan;
+use stagger_core::hedge::HedgePlan;
 use stagger_core::retry::PlainLedger;
 
 use super::book::{Book, Kind};
@@ -31,8 +32,8 @@ impl Shelf {
         let processes = fleet.processes.max(1);
         let shards = if fleet.scope == Scope::Shard { plan.backend.shard_count() } else { 1 };
         let draws = Stream::new(seed, Purpose::Breaker);
-        let books = match of_intervals(plan) {
-            Some(intervals) => vec![Book::new(Kind::Intervals(intervals), None, draws, 0)],
+        let books = match one_for_all(plan) {
+            Some(kind) => vec![Book::new(kind, None, draws, 0)],
             None => one_each(plan, processes * shards, draws),
         };
         let store = match fleet.book {
@@ -83,13 +84,18 @@ fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
     all.map(book).collect()
 }
 
-/// The budgets of all processes in one, where nothing but their grants is remembered.
-fn of_intervals(plan: &Plan) -> Option<Intervals> {
-    let ([caller], plan::Book::Engine) = (plan.callers.as_slice(), plan.fleet.book) else {
-        return None;
-    };
-    match (caller.policy.budget(), caller.policy.breaker(), caller.policy.hedge()) {
-        (&BudgetPlan::Interval(rule), None, None) => Some(Intervals::new(rule)),
+/// One ledger for all processes, where each of theirs would remember nothing, or its own grants
+/// alone.
+fn one_for_all(plan: &Plan) -> Option<Kind> {
+    let [caller] = plan.callers.as_slice() else { return None };
+    let measured = caller.policy.hedge().is_some_and(HedgePlan::is_measured);
+    match (kind(plan.fleet.book, &caller.policy), caller.policy.budget()) {
+        (Kind::Free, _) if !measured => Some(Kind::Free),
+        (Kind::Engine(ledger), &BudgetPlan::Interval(rule))
+            if !measured && ledger.breaker().is_none() =>
+        {
+            Some(Kind::Intervals(Intervals::new(rule)))
+        }
         _ => None,
     }
 }

@@ -102,4 +102,8 @@ pub(super) fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
     }
 }
 
-const LESSON: &str = "LESSON";
+const LESSON: &str = "\
+The bucket of one process protects a server from one process. A thousand of them hold enough \
+retries for all that a stall makes fail, and the fleet never recovers, as if there were no budget. \
+The same bucket shared lets it recover. A store that is away costs retries, not the recovery: a \
+thousandth of 500 tokens is no retry at all, so falling back to the own share refuses here too.";

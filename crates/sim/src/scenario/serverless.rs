@@ -1,6 +1,6 @@
 //! Processes that live for one call, each with a budget that has seen nothing.
 
-use stagger_core::budget::TokenPlan;
+use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::{ConfigError, Instant, Ratio};
 
 use super::fleet::{LOAD, SCHEDULE, STALL, plan, shared};
@@ -21,16 +21,14 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
         }
         rows.push(("no budget".to_owned(), SHORT_LIVED, caller.clone(), Book::Engine));
         let bucket = TokenPlan::aws_2_0();
+        let tenth = BudgetPlan::default();
         for (name, processes, plan, book) in [
-            ("bucket, 20 that stay", 20, bucket, Book::Engine),
-            ("bucket, one a call", SHORT_LIVED, bucket, Book::Engine),
-            ("empty bucket, one a call", SHORT_LIVED, bucket.with_initial(0)?, Book::Engine),
-            (
-                "shared bucket, one a call",
-                SHORT_LIVED,
-                bucket,
-                Book::Shared(shared(bucket.into(), SHORT_LIVED)),
-            ),
+            ("bucket, 20 that stay", 20, bucket.into(), Book::Engine),
+            ("bucket, one a call", SHORT_LIVED, bucket.into(), Book::Engine),
+            ("empty bucket, one a call", SHORT_LIVED, bucket.with_initial(0)?.into(), Book::Engine),
+            ("10 %, 20 that stay", 20, tenth, Book::Engine),
+            ("10 %, one a call", SHORT_LIVED, tenth, Book::Engine),
+            ("10 % shared, one a call", SHORT_LIVED, tenth, Book::Shared(shared(tenth, SHORT_LIVED))),
         ] {
             let policy = caller.policy.to_builder().budget(plan).build()?;
             rows.push((name.to_owned(), processes, Caller { policy, ..caller.clone() }, book));
@@ -70,4 +68,8 @@ fn failing(plan: Plan, trouble: Trouble) -> Plan {
     Plan { faults: vec![Fault::new(trouble, Instant::ORIGIN, Instant::FAR)], ..plan }
 }
 
-const LESSON: &str = "LESSON";
+const LESSON: &str = "\
+A budget remembers, and a process that lives for one call remembers nothing: a full bucket grants \
+every retry, an empty one none, whatever the others see. A shared budget bounds the storm, but \
+permits are leased before anybody knows who will need one, so few of the retries that would help \
+get theirs. What helps both times is a budget in something that stays: a proxy, a pool, a gateway.";

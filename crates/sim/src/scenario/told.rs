@@ -74,4 +74,8 @@ fn plan(callers: u32, caller: &Caller, hint: Span) -> Plan {
     }
 }
 
-const LESSON: &str = "LESSON";
+const LESSON: &str = "\
+A hint without spread is an appointment: all come back in the same instant, a hundred of them fit \
+in, and what follows is the storm that the hint was to prevent. Spread upward by half, the same \
+clients need two attempts each and nobody is refused. Who ignores the hint makes all attempts \
+before the backend is up.";
