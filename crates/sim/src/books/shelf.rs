@@ -77,7 +77,7 @@ fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
         };
         (0..places).map(move |_| (kind.clone(), breaker.clone(), policy))
     };
-    let all = (0..).zip(plan.callers.iter().flat_map(of_layer));
+    let all = (0..).zip(plan.everybody().flat_map(of_layer));
     let book = |(number, (kind, breaker, policy))| {
         Book::new(kind, breaker, draws, number).measuring(&policy)
     };
@@ -87,7 +87,8 @@ fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
 /// One ledger for all processes, where each of theirs would remember nothing, or its own grants
 /// alone.
 fn one_for_all(plan: &Plan) -> Option<Kind> {
-    let [caller] = plan.callers.as_slice() else { return None };
+    let mut everybody = plan.everybody();
+    let (Some(caller), None) = (everybody.next(), everybody.next()) else { return None };
     let measured = caller.policy.hedge().is_some_and(HedgePlan::is_measured);
     match (kind(plan.fleet.book, &caller.policy), caller.policy.budget()) {
         (Kind::Free, _) if !measured => Some(Kind::Free),

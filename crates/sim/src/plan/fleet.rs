@@ -50,8 +50,10 @@ pub struct Deposit {
     pub paying: Paying,
     /// What is paid, in retries.
     pub amount: Ratio,
-    /// The most that it holds, in retries, and what is in it at first.
+    /// The most that it holds, in retries.
     pub bucket: u32,
+    /// What is in it at first, in retries.
+    pub start: u32,
 }
 
 /// Who pays into a bucket.

@@ -29,6 +29,9 @@ pub(super) struct Callers<'a, Q> {
     /// Ids of outermost calls, and of the calls of inner layers.
     calls: u32,
     inner: u32,
+    /// Calls that are in no figure, and their attempts.
+    bystanders: u32,
+    bystanding: u64,
     attempts: Meter,
     retries: Meter,
     served: Meter,
@@ -68,6 +71,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             seed,
             calls: 0,
             inner: INNER,
+            bystanders: 0,
+            bystanding: 0,
             attempts: meter(watch.attempts_in),
             retries: meter(watch.retries_in),
             served: meter(Stretch::ALWAYS),
@@ -86,7 +91,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     #[inline]
     pub(super) fn policy(&self, layer: u8) -> &'a Policy {
-        &self.plan.callers[usize::from(layer)].policy
+        &self.plan.caller(layer).policy
     }
 
     /// The caller of this attempt, if it is still kept.
@@ -94,14 +99,16 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn kept(&mut self, ticket: Ticket) -> Option<(Who, Session<'a>)> {
         let plan = self.plan;
         let kept = self.slab.get(ticket.slot, ticket.id)?;
-        let policy = &plan.callers[usize::from(kept.who.layer)].policy;
+        let policy = &plan.caller(kept.who.layer).policy;
         Some((kept.who, kept.call.attach(policy)))
     }
 
     /// The event of the next call's first attempt.
     #[inline]
-    pub(super) const fn arrival(&self, at: Instant) -> Event {
-        Event::new(at, Class::Arrival, self.calls)
+    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> Event {
+        let client = client.unwrap_or(self.calls);
+        let event = Event::new(at, Class::Arrival, self.calls);
+        event.with(u32::from(source), [u64::from(client), 0])
     }
 
     #[inline]
@@ -115,15 +122,24 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// A new outermost call.
     #[inline]
-    pub(super) fn arrive(&mut self, event: Event, source: u8) {
-        self.note(event);
-        let id = event.id();
+    #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
+    pub(super) fn arrive(&mut self, event: Event) {
+        // OK because the tag is the number of a source, and the word that of a client.
+        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
         self.calls = self.calls.max(id + 1);
-        self.first_tries.arrived(self.now);
+        // The sources of bystanders come after the callers' own, and so do their numbers.
+        let other = usize::from(source).checked_sub(self.plan.arrivals.len());
+        match other {
+            None => self.first_tries.arrived(self.now),
+            Some(_) => self.bystanders += 1,
+        }
+        let layer = other.map_or(0, |other| self.plan.callers.len() + other);
+        // OK because a plan has fewer callers than a byte counts.
+        let layer = u8::try_from(layer).unwrap_or(u8::MAX);
         let shard = self.traffic.shop.shard_of(id);
-        let book = self.shelf.number(0, id, shard);
-        let (layer, parent) = (0, None);
-        self.begin_call(Who { id, slot: NOWHERE, layer, source, shard, book, parent });
+        let book = self.shelf.number(layer, client, shard);
+        let parent = None;
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
     #[inline]
@@ -154,7 +170,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         };
         let shard = self.traffic.shop.shard_of(id);
         let book = self.shelf.number(0, id, shard);
-        let who = Who { id, slot: NOWHERE, layer: 0, source: 0, shard, book, parent: None };
+        let (client, parent) = (id, None);
+        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, book, parent };
         let mut session = parked.unpark(self.policy(0));
         let act = session.on_wake(self.shelf.book(book), now);
         self.follow(now, who, session, act);
@@ -225,7 +242,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     ) -> Sent {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
-        let last = usize::from(who.layer) + 1 == self.plan.callers.len();
+        let last = self.plan.calls_backend(who.layer);
         let at_once =
             last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
         if at_once {
@@ -246,7 +263,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             }
             return Sent::UnderWay;
         }
-        let process = who.id % self.plan.fleet.processes.max(1);
+        let process = who.client % self.plan.fleet.processes.max(1);
         let connected = last && self.connections.take(process);
         let ticket = self.take_off(who, session, launched, connected);
         self.expect_timeout(ticket, give_up);
@@ -310,12 +327,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn reach_inner(&mut self, now: Instant, ticket: Ticket) {
         debug_assert_eq!(now, self.now, "inner layers are reached at once");
         let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
-        let Who { layer, source, shard, .. } = kept.who;
+        let Who { layer, source, shard, client, .. } = kept.who;
         let (id, layer) = (self.inner, layer + 1);
         self.inner += 1;
         let book = self.shelf.number(layer, id, shard);
         let parent = Some(ticket);
-        self.begin_call(Who { id, slot: NOWHERE, layer, source, shard, book, parent });
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
     /// An attempt is where it was sent to, whether or not its caller still waits.
@@ -429,9 +446,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         launched: Launched,
         outcome: &Outcome,
     ) {
-        if who.layer == 0 && outcome.verdict == Verdict::Ok {
+        let outermost = who.layer == 0 || self.is_bystander(who.layer);
+        if outermost && outcome.verdict == Verdict::Ok {
             self.served.count(now);
-            if launched.attempt.number == 1 {
+            if launched.attempt.number == 1 && who.layer == 0 {
                 self.first_tries.succeeded(session.retry().started());
             }
         }
@@ -441,11 +459,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
         self.track.retrying += 1;
-        let at = match self.plan.callers[usize::from(who.layer)].foreign {
+        let at = match self.plan.caller(who.layer).foreign {
             Some(law) => at + law.delay(&self.delays, who.id, session.retry().attempts()),
             None => at,
         };
-        let parked = if who.slot == NOWHERE && who.layer == 0 && who.source == 0 {
+        let parked = if who.slot == NOWHERE && who.layer == 0 && who.source == 0 && who.client == who.id
+        {
             session.park().filter(|call| {
                 (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES
             })
@@ -482,16 +501,18 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some(parent) = who.parent {
             return self.queue.push(Traffic::inner_reply(now, parent, succeeded));
         }
-        if succeeded {
+        if self.is_bystander(who.layer) {
+            self.bystanding += u64::from(done.attempts);
+        } else if succeeded {
             self.succeeded += 1;
             self.latency.add(done.elapsed);
             self.last_served = Some(now);
         }
         let source = self.plan.arrivals.get(usize::from(who.source));
         if let Some(at) = source.and_then(|rule| rule.next_call(self.seed, who.id, now)) {
-            let next = Event::new(at, Class::Arrival, self.calls);
+            let next = self.arrival(at, who.source, Some(who.client));
             self.calls += 1;
-            self.queue.push(next.with(u32::from(who.source), [0; 2]));
+            self.queue.push(next);
         }
     }
 
@@ -502,6 +523,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if !wanted {
             self.wasted.count(now);
         }
+    }
+
+    #[inline]
+    const fn is_bystander(&self, layer: u8) -> bool {
+        layer as usize >= self.plan.callers.len()
     }
 
     #[inline]
@@ -521,7 +547,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         };
         let queued_most = self.track.queued_most;
         Played {
-            calls: u64::from(self.calls),
+            calls: u64::from(self.calls - self.bystanders),
+            bystanding: self.bystanding,
             succeeded: self.succeeded,
             attempts: self.attempts.finish(),
             retries: self.retries.finish(),

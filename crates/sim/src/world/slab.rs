@@ -7,6 +7,8 @@ use stagger_core::retry::{Detached, Launched};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Who {
     pub(super) id: u32,
+    /// Who it is that makes calls, which decides its process; the id where each call has its own.
+    pub(super) client: u32,
     /// Where it is kept; [`NOWHERE`] while it is not.
     pub(super) slot: u32,
     pub(super) layer: u8,
