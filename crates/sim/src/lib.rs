@@ -54,8 +54,8 @@ pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
 pub use plan::{
     Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
-    Fault, Fleet,
-    Foreign, Full, Hop, Limit, Order, Paying, Plan, Recovery, Scope, Service, Shared, Times,
+    Fault, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery, Scope, Service,
+    Shared, Times,
     Trouble, Watch, Workers,
 };
 pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};

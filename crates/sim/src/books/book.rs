@@ -2,10 +2,12 @@
 
 use stagger_core::breaker::{Admission, Breaker, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled};
+use stagger_core::hedge::{HedgePlan, Latencies};
 use stagger_core::retry::{Ledger, PlainLedger};
-use stagger_core::{Entropy, Instant};
+use stagger_core::{Entropy, Instant, Policy, Span};
 
 use super::deposit::Bucket;
+use super::intervals::Intervals;
 use super::leased::Leased;
 use super::lifetime::Lifetime;
 use crate::streams::Stream;
@@ -16,10 +18,15 @@ pub(crate) struct Book {
     kind: Kind,
     /// The policy's, where the ledger is not the engine's, which has it inside.
     breaker: Option<Box<Breaker>>,
+    /// Of answers, where hedging goes by them.
+    latencies: Option<Box<Latencies>>,
     draws: Stream,
     number: u32,
     drawn: u32,
 }
+
+/// Half-life of the latencies behind a measured hedge delay: the executors' own.
+const HALF_LIFE: Span = Span::from_secs(30);
 
 /// The kinds of ledger.
 #[derive(Clone, Debug)]
@@ -31,6 +38,8 @@ pub(crate) enum Kind {
     Deposit(Bucket),
     Lifetime(Lifetime),
     Leased(Box<Leased>),
+    /// One for all processes.
+    Intervals(Intervals),
 }
 
 impl Book {
@@ -40,7 +49,37 @@ impl Book {
         draws: Stream,
         number: u32,
     ) -> Self {
-        Self { kind, breaker, draws, number, drawn: 0 }
+        Self { kind, breaker, latencies: None, draws, number, drawn: 0 }
+    }
+
+    /// The same ledger, which measures latencies for `policy` if that hedges by them.
+    pub(super) fn measuring(mut self, policy: &Policy) -> Self {
+        let measured = policy.hedge().is_some_and(HedgePlan::is_measured);
+        self.latencies = measured.then(|| Box::new(Latencies::new(HALF_LIFE)));
+        self
+    }
+
+    /// How long to wait before a second copy, where that is measured.
+    #[inline]
+    pub(crate) fn hedge_delay(&self, policy: &Policy) -> Option<Span> {
+        let seen = self.latencies.as_deref()?;
+        policy.hedge().map(|plan| plan.delay(Some(seen)))
+    }
+
+    /// An attempt was answered well after so long.
+    #[inline]
+    pub(crate) fn record_latency(&mut self, now: Instant, latency: Span) {
+        if let Some(seen) = &mut self.latencies {
+            seen.record(now, latency);
+        }
+    }
+
+    /// Whose ledger is meant next, where one is for all processes.
+    #[inline]
+    pub(super) const fn turn_to(&mut self, process: u32) {
+        if let Kind::Intervals(intervals) = &mut self.kind {
+            intervals.turn_to(process);
+        }
     }
 
     /// The lease of this process, if its permits come from a store.
@@ -59,7 +98,7 @@ impl Ledger for Book {
             Kind::Free => {}
             Kind::Engine(ledger) => ledger.on_first(now),
             Kind::Deposit(bucket) => bucket.on_first(),
-            Kind::Lifetime(_) => {}
+            Kind::Lifetime(_) | Kind::Intervals(_) => {}
             Kind::Leased(leased) => leased.on_first(now),
         }
     }
@@ -71,6 +110,7 @@ impl Ledger for Book {
             Kind::Deposit(bucket) => bucket.ask(),
             Kind::Lifetime(lifetime) => lifetime.ask(),
             Kind::Leased(leased) => leased.ask(now, charge),
+            Kind::Intervals(intervals) => intervals.ask(now),
         }
     }
 
@@ -80,13 +120,14 @@ impl Ledger for Book {
             Kind::Engine(ledger) => ledger.refund(now, paid),
             Kind::Deposit(bucket) => bucket.refund(paid),
             Kind::Leased(leased) => leased.refund(now, paid),
+            Kind::Intervals(intervals) => intervals.refund(paid),
         }
     }
 
     #[inline]
     fn on_settled(&mut self, now: Instant, settled: Settled) {
         match &mut self.kind {
-            Kind::Free => {}
+            Kind::Free | Kind::Intervals(_) => {}
             Kind::Engine(ledger) => ledger.on_settled(now, settled),
             Kind::Deposit(bucket) => bucket.on_settled(settled),
             Kind::Lifetime(lifetime) => lifetime.on_settled(settled),

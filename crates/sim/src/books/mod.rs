@@ -2,6 +2,7 @@
 
 mod book;
 mod deposit;
+mod intervals;
 mod leased;
 mod lifetime;
 mod share;

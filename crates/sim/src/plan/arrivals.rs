@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use stagger_core::{Entropy, Instant, Span};
 
+use super::ramp::Ramp;
 use crate::dist::{exponential, gaussian};
 use crate::streams::{Purpose, Stream};
 
@@ -76,6 +77,8 @@ pub enum Arrivals {
         /// No first attempt at or after this.
         until: Instant,
     },
+    /// A backlog that leaves slowly.
+    Ramped(Ramp),
     /// Instants that were recorded, in order.
     Recorded(Arc<[Instant]>),
 }
@@ -130,6 +133,7 @@ impl Arrivals {
                     .filter(|&at| at < until)
                     .collect(),
             ),
+            Self::Ramped(ramp) => Rule::Ramped { ramp, next: Instant::ORIGIN },
             Self::Recorded(ref times) => Rule::Listed(Arc::clone(times)),
         };
         Times { rule, draws, source, made: 0 }
@@ -157,6 +161,7 @@ pub struct Times {
 enum Rule {
     Even { callers: u32, spacing: Span },
     Poisson { gap: Span, until: Instant, last: Instant },
+    Ramped { ramp: Ramp, next: Instant },
     Listed(Arc<[Instant]>),
     /// Instants with the client that makes the call.
     Clients(Arc<[(Instant, u32)]>),
@@ -212,6 +217,11 @@ impl Iterator for Times {
             Rule::Poisson { gap, until, last } => {
                 *last = *last + exponential(*gap, &mut self.draws.at(id, self.source));
                 (*last < *until).then_some(*last)
+            }
+            Rule::Ramped { ramp, next } => {
+                let at = *next;
+                *next = at + ramp.gap(at);
+                (id < ramp.callers).then_some(at)
             }
             Rule::Listed(times) => times.get(id as usize).copied(),
             Rule::Clients(calls) => calls.get(id as usize).map(|call| call.0),

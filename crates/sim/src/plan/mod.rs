@@ -6,6 +6,7 @@ mod caller;
 mod fault;
 mod fleet;
 mod network;
+mod ramp;
 mod watch;
 
 pub use arrivals::{Arrivals, Times};
@@ -14,6 +15,7 @@ pub use caller::{Caller, Foreign};
 pub use fault::{Fault, Trouble};
 pub use fleet::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
 pub use network::Hop;
+pub use ramp::Ramp;
 pub use watch::{Recovery, Watch};
 
 /// Everything that a run is made of, except its seed.

@@ -134,7 +134,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     fn begin_call(&mut self, who: Who) {
         let (now, book) = (self.score.now(), who.book);
         let policy = self.policy(who.layer);
-        let (session, act) = Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
+        let ledger = self.shelf.book(book);
+        let call = match ledger.hedge_delay(policy) {
+            Some(delay) => Call::idempotent().with_hedge_delay(delay),
+            None => Call::idempotent(),
+        };
+        let (session, act) = Session::start(policy, ledger, call, now);
         self.follow(now, who, session, act);
     }
 
@@ -261,7 +266,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.slab.keep(who, session.detach());
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
-            kept.flights.push(Flight { launched, connected });
+            kept.flights.push(Flight { launched, since: self.now, connected });
         }
         ticket
     }
@@ -359,27 +364,27 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// An answer, the backend's or an inner layer's, is where its caller was.
     pub(super) fn hear_inner(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
-        if let Some(launched) = self.land(now, ticket) {
-            self.settle(now, ticket, launched, &outcome);
+        if let Some(flight) = self.land(now, ticket) {
+            self.settle(now, ticket, &flight, &outcome);
         }
     }
 
     /// A caller gives up on an attempt, if it still waits for it.
     pub(super) fn time_out(&mut self, now: Instant, ticket: Ticket) {
-        if let Some(launched) = self.land(now, ticket) {
+        if let Some(flight) = self.land(now, ticket) {
             let outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
-            self.settle(now, ticket, launched, &outcome);
+            self.settle(now, ticket, &flight, &outcome);
         }
     }
 
     /// The attempt is no longer under way, if it still was.
-    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Launched> {
+    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Flight> {
         let kept = self.slab.get(ticket.slot, ticket.id)?;
         let mut flights = kept.flights.iter();
         let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
         let flight = kept.flights.swap_remove(index);
         self.let_go(now, ticket.id, &flight);
-        Some(flight.launched)
+        Some(flight)
     }
 
     /// The connection of an attempt goes to whoever waits for it.
@@ -397,8 +402,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
-    fn settle(&mut self, now: Instant, ticket: Ticket, launched: Launched, outcome: &Outcome) {
+    fn settle(&mut self, now: Instant, ticket: Ticket, flight: &Flight, outcome: &Outcome) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
+        let launched = flight.launched;
+        if outcome.verdict == Verdict::Ok {
+            self.shelf.book(who.book).record_latency(now, now - flight.since);
+        }
         self.settled(&who, &session, launched, outcome);
         let act = self.tell(now, &who, &mut session, launched, outcome);
         self.follow(now, who, session, act);

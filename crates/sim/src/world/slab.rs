@@ -46,6 +46,7 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub(super) launched: Launched,
+    pub(super) since: Instant,
     /// Whether it holds a connection of its process: not while it waits for one, nor on its way to
     /// an inner layer.
     pub(super) connected: bool,
