@@ -1,6 +1,6 @@
 //! One process's ledger, whichever kind it is.
 
-use stagger_core::breaker::{Admission, Report, Ticket};
+use stagger_core::breaker::{Admission, Breaker, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled};
 use stagger_core::retry::{Ledger, PlainLedger};
 use stagger_core::{Entropy, Instant};
@@ -14,6 +14,8 @@ use crate::streams::Stream;
 #[derive(Clone, Debug)]
 pub(crate) struct Book {
     kind: Kind,
+    /// The policy's, where the ledger is not the engine's, which has it inside.
+    breaker: Option<Box<Breaker>>,
     draws: Stream,
     number: u32,
     drawn: u32,
@@ -27,16 +29,21 @@ pub(crate) enum Kind {
     Engine(PlainLedger),
     Deposit(Bucket),
     Lifetime(Lifetime),
-    Leased(Leased),
+    Leased(Box<Leased>),
 }
 
 impl Book {
-    pub(super) const fn new(kind: Kind, draws: Stream, number: u32) -> Self {
-        Self { kind, draws, number, drawn: 0 }
+    pub(super) const fn new(
+        kind: Kind,
+        breaker: Option<Box<Breaker>>,
+        draws: Stream,
+        number: u32,
+    ) -> Self {
+        Self { kind, breaker, draws, number, drawn: 0 }
     }
 
     /// The lease of this process, if its permits come from a store.
-    pub(crate) const fn leased(&mut self) -> Option<&mut Leased> {
+    pub(crate) fn leased(&mut self) -> Option<&mut Leased> {
         match &mut self.kind {
             Kind::Leased(leased) => Some(leased),
             _ => None,
@@ -52,7 +59,7 @@ impl Ledger for Book {
             Kind::Engine(ledger) => ledger.on_first(now),
             Kind::Deposit(bucket) => bucket.on_first(),
             Kind::Lifetime(_) => {}
-            Kind::Leased(leased) => leased.on_first(),
+            Kind::Leased(leased) => leased.on_first(now),
         }
     }
 
@@ -62,7 +69,7 @@ impl Ledger for Book {
             Kind::Engine(ledger) => ledger.ask(now, charge),
             Kind::Deposit(bucket) => bucket.ask(),
             Kind::Lifetime(lifetime) => lifetime.ask(),
-            Kind::Leased(leased) => leased.ask(),
+            Kind::Leased(leased) => leased.ask(now, charge),
         }
     }
 
@@ -71,7 +78,7 @@ impl Ledger for Book {
             Kind::Free | Kind::Lifetime(_) => {}
             Kind::Engine(ledger) => ledger.refund(now, paid),
             Kind::Deposit(bucket) => bucket.refund(paid),
-            Kind::Leased(leased) => leased.refund(paid),
+            Kind::Leased(leased) => leased.refund(now, paid),
         }
     }
 
@@ -82,23 +89,29 @@ impl Ledger for Book {
             Kind::Engine(ledger) => ledger.on_settled(now, settled),
             Kind::Deposit(bucket) => bucket.on_settled(settled),
             Kind::Lifetime(lifetime) => lifetime.on_settled(settled),
-            Kind::Leased(leased) => leased.on_settled(settled),
+            Kind::Leased(leased) => leased.on_settled(now, settled),
         }
     }
 
     fn admit(&mut self, now: Instant) -> Admission {
-        match &mut self.kind {
-            Kind::Engine(ledger) => ledger.admit(now),
-            // Only the engine's ledger has a breaker, and a plan with another has none to ask.
-            _ => Admission::Refused { until: now },
+        match (&mut self.kind, &mut self.breaker) {
+            (Kind::Engine(ledger), _) => ledger.admit(now),
+            (_, Some(breaker)) => breaker.admit(now),
+            // A policy without a breaker never asks.
+            (_, None) => Admission::Refused { until: now },
         }
     }
 
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, _: &mut dyn Entropy) {
-        if let Kind::Engine(ledger) = &mut self.kind {
-            self.drawn += 1;
-            let mut draw = self.draws.at(self.number, self.drawn);
-            ledger.report(now, ticket, report, &mut draw);
+        self.drawn += 1;
+        let mut draw = self.draws.at(self.number, self.drawn);
+        match (&mut self.kind, &mut self.breaker) {
+            (Kind::Engine(ledger), _) => ledger.report(now, ticket, report, &mut draw),
+            (_, Some(breaker)) => {
+                // The state is read from the breaker itself; the transition is news for metrics.
+                let _ = breaker.report(now, ticket, report, &mut draw);
+            }
+            (_, None) => {}
         }
     }
 }

@@ -4,7 +4,9 @@ mod book;
 mod deposit;
 mod leased;
 mod lifetime;
+mod share;
 mod shelf;
+mod store;
 
 pub(crate) use leased::Request;
 pub(crate) use shelf::Shelf;

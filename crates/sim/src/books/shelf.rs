@@ -1,13 +1,15 @@
 //! The ledgers of all processes.
 
 use stagger_core::Policy;
+use stagger_core::breaker::Breaker;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::retry::PlainLedger;
 
 use super::book::{Book, Kind};
 use super::deposit::Bucket;
-use super::leased::{Leased, Store};
+use super::leased::Leased;
 use super::lifetime::Lifetime;
+use super::store::Store;
 use crate::plan::{self, Plan, Scope};
 use crate::streams::{Purpose, Stream};
 
@@ -24,14 +26,21 @@ impl Shelf {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
         let fleet = &plan.fleet;
         let processes = fleet.processes.max(1);
-        let shards = if fleet.scope == Scope::Shard { plan.backend.shards.max(1) } else { 1 };
+        let shards = if fleet.scope == Scope::Shard { plan.backend.shard_count() } else { 1 };
         let draws = Stream::new(seed, Purpose::Breaker);
-        let layers = plan.callers.iter();
+        let layers = plan.everybody();
         let kinds = layers.flat_map(|caller| {
             let kind = kind(fleet.book, &caller.policy);
-            (0..processes * shards).map(move |_| kind.clone())
+            let breaker = match kind {
+                Kind::Engine(_) => None,
+                _ => caller.policy.breaker().copied().map(Breaker::new).map(Box::new),
+            };
+            (0..processes * shards).map(move |_| (kind.clone(), breaker.clone()))
         });
-        let books = (0..).zip(kinds).map(|(number, kind)| Book::new(kind, draws, number)).collect();
+        let books = (0..)
+            .zip(kinds)
+            .map(|(number, (kind, breaker))| Book::new(kind, breaker, draws, number))
+            .collect();
         let store = match fleet.book {
             plan::Book::Shared(rule) => Some(Store::new(rule, seed)),
             _ => None,
@@ -63,7 +72,7 @@ fn kind(book: plan::Book, policy: &Policy) -> Kind {
         plan::Book::Engine => Kind::Engine(PlainLedger::new(policy)),
         plan::Book::Deposit(rule) => Kind::Deposit(Bucket::new(rule)),
         plan::Book::Lifetime(most) => Kind::Lifetime(Lifetime::new(most)),
-        plan::Book::Shared(rule) => Kind::Leased(Leased::new(&rule)),
+        plan::Book::Shared(rule) => Kind::Leased(Box::new(Leased::new(&rule))),
     }
 }
 

@@ -3,7 +3,9 @@
 use stagger_core::ConfigError;
 
 use super::story::{Options, Scenario};
-use super::{contended, lockstep};
+use super::{
+    contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, steady, tutorial,
+};
 
 /// A scenario that ships.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +29,64 @@ pub const CATALOGUE: &[Named] = &[
         build: contended::scenario,
     },
     Named {
+        name: "tutorial",
+        table: Some("L2"),
+        about: "One caller every 2 ms or so, and an outage of 0.2 s: what a popular tutorial claims",
+        build: tutorial::scenario,
+    },
+    Named {
         name: "lockstep",
         table: Some("L3"),
         about: "All callers fail at once, and the backend is up a little later",
         build: lockstep::scenario,
+    },
+    Named {
+        name: "noticed",
+        table: Some("L4"),
+        about: "1000 clients notice one failure, more or less at once",
+        build: noticed::scenario,
+    },
+    Named {
+        name: "poisson",
+        table: Some("L5"),
+        about: "500 callers a second in a Poisson process, and outages from 0.2 to 30 s",
+        build: steady::scenario,
+    },
+    Named {
+        name: "herd",
+        table: Some("L6"),
+        about: "Up to 10 000 clients fail at once and meet a backend that serves 1000 a second",
+        build: herd::scenario,
+    },
+    Named {
+        name: "wave",
+        table: Some("L7"),
+        about: "503 for 5 s before a backend of 1000 a second: does the retry wave tip it?",
+        build: metastable::refused,
+    },
+    Named {
+        name: "stall",
+        table: Some("L8"),
+        about: "Nothing is served for 5 s, and the queue has no bound: who recovers?",
+        build: metastable::stalled,
+    },
+    Named {
+        name: "osdi22",
+        table: Some("L9a"),
+        about: "Most of the capacity is gone for a while, as in OSDI'22: who comes back?",
+        build: osdi22::scenario,
+    },
+    Named {
+        name: "hotos25",
+        table: Some("L9b"),
+        about: "Queues bounded below and above capacity times timeout, as in HotOS'25",
+        build: hotos25::scenario,
+    },
+    Named {
+        name: "failing",
+        table: Some("L10"),
+        about: "A share of all attempts fails: what retries, buckets and breakers gain and cost",
+        build: failing::scenario,
     },
 ];
 

@@ -154,6 +154,26 @@ impl Scenario {
     }
 }
 
+impl Case {
+    /// A case without trouble, bound or entries.
+    #[must_use]
+    pub const fn new(label: String, value: f64) -> Self {
+        Self { label, value, outages: Vec::new(), capacity: None, entries: Vec::new() }
+    }
+}
+
+/// One entry for each caller.
+pub(super) fn entries(
+    compared: &[(String, Caller)],
+    plan: impl Fn(&Caller) -> Plan,
+) -> Vec<Entry> {
+    let entry = |(name, caller): &(String, Caller)| Entry {
+        name: name.clone(),
+        play: Play::World(Box::new(plan(caller))),
+    };
+    compared.iter().map(entry).collect()
+}
+
 impl Play {
     /// Plays one run.
     pub fn run(&self, world: &mut World, seed: u64) -> Played {

@@ -47,14 +47,20 @@ pub(crate) struct Shop<'p> {
 
 /// The 503 of an outage.
 pub(crate) const REFUSED: Outcome = Outcome::new(Verdict::Transient);
+/// A 429, and a 503 that says when to come back.
+const THROTTLED: Outcome = Outcome::new(Verdict::Throttled);
 
 impl<'p> Shop<'p> {
     pub(crate) fn new(backend: &'p Backend, faults: &'p [Fault], seed: u64) -> Self {
-        let shards = backend.shards.max(1) as usize;
+        let shards = backend.shard_count() as usize;
         Self {
             backend,
             faults: Faults::new(faults, backend),
-            limiters: backend.limit.iter().flat_map(|&rule| vec![Limiter::new(rule); shards]).collect(),
+            limiters: backend
+                .limit
+                .iter()
+                .flat_map(|&rule| vec![Limiter::new(rule); shards])
+                .collect(),
             stations: vec![Station::default(); shards],
             services: Stream::new(seed, Purpose::Service),
             failures: Stream::new(seed, Purpose::Failure),
@@ -65,12 +71,13 @@ impl<'p> Shop<'p> {
     /// The shard of a call.
     #[inline]
     pub(crate) fn shard_of(&self, id: u32) -> u32 {
-        if self.backend.shards <= 1 {
+        let shards = self.backend.shard_count();
+        if shards == 1 {
             return 0;
         }
         let word = u128::from(self.shards.at(id, 0).next_u64());
         // OK because the high half of the product is below `shards`.
-        u32::try_from((word * u128::from(self.backend.shards)) >> 64).unwrap_or(0)
+        u32::try_from((word * u128::from(shards)) >> 64).unwrap_or(0)
     }
 
     /// An attempt reaches the door.
@@ -81,15 +88,15 @@ impl<'p> Shop<'p> {
         }
         if let Some(limiter) = self.limiters.get_mut(shard as usize) {
             if let Err(wait) = limiter.admit(now) {
-                let throttled = Outcome::new(Verdict::Throttled);
-                return Receipt::Answer(now, throttled.with_hint(Hint::AtLeast(wait)));
+                return Receipt::Answer(now, THROTTLED.with_hint(Hint::AtLeast(wait)));
             }
         }
         if self.backend.workers.is_some() {
             return Receipt::Enter;
         }
-        let done = now + self.work(now, shard, id, number);
-        Receipt::Answer(done, self.result(now, shard, id, number))
+        let Some(start) = self.faults.end_of_stall(shard, now) else { return Receipt::Silence };
+        let done = start + self.work(start, shard, id, number);
+        Receipt::Answer(done, self.result(done, shard, id, number))
     }
 
     /// An attempt that [`receive`](Self::receive) let in asks for a worker.
@@ -138,7 +145,7 @@ impl<'p> Shop<'p> {
         }
     }
 
-    /// What the work on an attempt comes to.
+    /// What the work on an attempt comes to when it is done at `now`.
     #[inline]
     pub(crate) fn result(&self, now: Instant, shard: u32, id: u32, number: u32) -> Outcome {
         let share = self.faults.failing(shard, now);
@@ -152,7 +159,7 @@ impl<'p> Shop<'p> {
 
     /// When shards start work again after stalls.
     pub(crate) fn resumptions(&self) -> impl Iterator<Item = (u32, Instant)> + 'p {
-        let shards = self.backend.shards.max(1);
+        let shards = self.backend.shard_count();
         let workers = self.backend.workers.is_some();
         let ends = self.faults.ends_of_stalls().filter(move |_| workers);
         ends.flat_map(move |at| (0..shards).map(move |shard| (shard, at)))
@@ -180,9 +187,7 @@ impl<'p> Shop<'p> {
 
 fn turned_away(fault: &Fault, now: Instant) -> Receipt {
     match fault.trouble {
-        Trouble::RefuseFor(wait) => {
-            Receipt::Answer(now, REFUSED.with_hint(Hint::AtLeast(wait)))
-        }
+        Trouble::RefuseFor(wait) => Receipt::Answer(now, THROTTLED.with_hint(Hint::AtLeast(wait))),
         Trouble::Hang if fault.until == Instant::FAR => Receipt::Silence,
         Trouble::Hang => Receipt::Answer(fault.until, REFUSED),
         Trouble::Silence => Receipt::Silence,

@@ -9,7 +9,7 @@ use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
 use super::traffic::Traffic;
 use crate::books::Shelf;
 use crate::plan::{Plan, Recovery};
-use crate::probe::{FirstTries, Latency, Meter, Strip, Stretch, Track};
+use crate::probe::{FirstTries, Latency, Meter, Stretch, Strip, Track};
 use crate::queue::{Class, Event, Queue};
 use crate::server::{Handed, Job, REFUSED, Receipt};
 use crate::streams::{Purpose, Stream, mix};
@@ -29,6 +29,9 @@ pub(super) struct Callers<'a, Q> {
     /// Ids of outermost calls, and of the calls of inner layers.
     calls: u32,
     inner: u32,
+    /// Calls that are in no figure, and their attempts.
+    bystanders: u32,
+    bystanding: u64,
     attempts: Meter,
     retries: Meter,
     served: Meter,
@@ -68,6 +71,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             seed,
             calls: 0,
             inner: INNER,
+            bystanders: 0,
+            bystanding: 0,
             attempts: meter(watch.attempts_in),
             retries: meter(watch.retries_in),
             served: meter(Stretch::ALWAYS),
@@ -86,7 +91,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     #[inline]
     pub(super) fn policy(&self, layer: u8) -> &'a Policy {
-        &self.plan.callers[usize::from(layer)].policy
+        &self.plan.caller(layer).policy
     }
 
     /// The caller of this attempt, if it is still kept.
@@ -94,14 +99,16 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn kept(&mut self, ticket: Ticket) -> Option<(Who, Session<'a>)> {
         let plan = self.plan;
         let kept = self.slab.get(ticket.slot, ticket.id)?;
-        let policy = &plan.callers[usize::from(kept.who.layer)].policy;
+        let policy = &plan.caller(kept.who.layer).policy;
         Some((kept.who, kept.call.attach(policy)))
     }
 
     /// The event of the next call's first attempt.
     #[inline]
-    pub(super) const fn arrival(&self, at: Instant) -> Event {
-        Event::new(at, Class::Arrival, self.calls)
+    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> Event {
+        let client = client.unwrap_or(self.calls);
+        let event = Event::new(at, Class::Arrival, self.calls);
+        event.with(u32::from(source), [u64::from(client), 0])
     }
 
     #[inline]
@@ -115,22 +122,31 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// A new outermost call.
     #[inline]
-    pub(super) fn arrive(&mut self, event: Event, source: u8) {
-        self.note(event);
-        let id = event.id();
+    #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
+    pub(super) fn arrive(&mut self, event: Event) {
+        // OK because the tag is the number of a source, and the word that of a client.
+        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
         self.calls = self.calls.max(id + 1);
-        self.first_tries.arrived(self.now);
-        self.begin_call(id, 0, source, None);
+        // The sources of bystanders come after the callers' own, and so do their numbers.
+        let other = usize::from(source).checked_sub(self.plan.arrivals.len());
+        match other {
+            None => self.first_tries.arrived(self.now),
+            Some(_) => self.bystanders += 1,
+        }
+        let layer = other.map_or(0, |other| self.plan.callers.len() + other);
+        // OK because a plan has fewer callers than a byte counts.
+        let layer = u8::try_from(layer).unwrap_or(u8::MAX);
+        let shard = self.traffic.shop.shard_of(id);
+        let book = self.shelf.number(layer, client, shard);
+        let parent = None;
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn begin_call(&mut self, id: u32, layer: u8, source: u8, parent: Option<Ticket>) {
-        let now = self.now;
-        let shard = self.traffic.shop.shard_of(parent.map_or(id, |parent| parent.id));
-        let book = self.shelf.number(layer, id, shard);
-        let who = Who { id, slot: NOWHERE, layer, source, shard, book, parent };
-        let policy = self.policy(layer);
-        let (session, act) =
-            Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
+    #[inline]
+    fn begin_call(&mut self, who: Who) {
+        let (now, book) = (self.now, who.book);
+        let policy = self.policy(who.layer);
+        let (session, act) = Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
         self.follow(now, who, session, act);
     }
 
@@ -149,7 +165,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         };
         let shard = self.traffic.shop.shard_of(id);
         let book = self.shelf.number(0, id, shard);
-        let who = Who { id, slot: NOWHERE, layer: 0, source: 0, shard, book, parent: None };
+        let (client, parent) = (id, None);
+        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, book, parent };
         let mut session = parked.unpark(self.policy(0));
         let act = session.on_wake(self.shelf.book(book), now);
         self.follow(now, who, session, act);
@@ -168,7 +185,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             match act {
                 Act::Call(launched) | Act::Hedge(launched) => {
                     match self.launch(now, &mut who, &session, launched) {
-                        Sent::UnderWay => break launched.attempt.hedge_at,
+                        Sent::UnderWay => break self.next_hedge(&who, &launched),
                         Sent::Answered(outcome) => {
                             self.settled(now, &who, &session, launched, &outcome);
                             act = self.tell(now, &who, &mut session, launched, &outcome);
@@ -220,29 +237,35 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     ) -> Sent {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
-        let last = usize::from(who.layer) + 1 == self.plan.callers.len();
-        let at_once = last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
+        let last = self.plan.calls_backend(who.layer);
+        let at_once =
+            last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
         if at_once {
             self.count_attempt(now, who.id, number);
             match self.traffic.shop.receive(now, who.shard, who.id, number) {
                 Receipt::Answer(at, outcome) if at <= now => {
-                    self.finished += u64::from(outcome.verdict == Verdict::Ok);
+                    if outcome.verdict == Verdict::Ok {
+                        let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
+                        self.count_finished(now, wanted);
+                    }
                     return Sent::Answered(outcome);
                 }
                 receipt => {
-                    let ticket = self.take_off(who, session, launched, true);
+                    let ticket = self.take_off(who, session, launched, false);
                     self.expect_timeout(ticket, give_up);
                     self.received(now, who.shard, ticket, give_up, receipt);
                 }
             }
             return Sent::UnderWay;
         }
-        let process = who.id % self.plan.fleet.processes.max(1);
-        let connected = !last || self.connections.take(process);
+        let process = who.client % self.plan.fleet.processes.max(1);
+        let connected = last && self.connections.take(process);
         let ticket = self.take_off(who, session, launched, connected);
         self.expect_timeout(ticket, give_up);
-        if connected {
-            self.set_out(now, ticket, give_up, last);
+        if !last {
+            self.queue.push(Traffic::reach(now, ticket, None, give_up));
+        } else if connected {
+            self.set_out(now, ticket, who.shard, give_up);
         } else {
             self.connections.wait(process, ticket, give_up);
         }
@@ -265,16 +288,24 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         ticket
     }
 
-    fn set_out(&mut self, now: Instant, ticket: Ticket, give_up: Instant, to_backend: bool) {
-        let under_way =
-            if to_backend { self.traffic.there(ticket.id, ticket.number) } else { Span::ZERO };
-        self.queue.push(Traffic::reach(now + under_way, ticket, give_up));
+    /// An attempt is on its way to the backend.
+    fn set_out(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: Instant) {
+        let at = now + self.traffic.there(ticket.id, ticket.number);
+        self.queue.push(Traffic::reach(at, ticket, Some(shard), give_up));
     }
 
     fn expect_timeout(&mut self, ticket: Ticket, give_up: Instant) {
         if give_up != Instant::FAR {
             self.queue.push(Traffic::timeout(give_up, ticket));
         }
+    }
+
+    /// When a copy of this attempt is due; never when the attempt was refused at once.
+    #[inline]
+    fn next_hedge(&self, who: &Who, launched: &Launched) -> Option<Instant> {
+        let at = launched.attempt.hedge_at?;
+        let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
+        self.slab.waits_for(ticket).then_some(at)
     }
 
     fn expect_hedge(&mut self, who: &Who, at: Instant) {
@@ -286,26 +317,22 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
-    /// An attempt is where it was sent to: an inner caller, or the backend.
-    pub(super) fn reach(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
-        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else {
-            // Its caller has gone, but the backend does not know that.
-            return self.reach_backend(now, ticket, give_up);
-        };
-        let inner = kept.who.layer + 1;
-        if usize::from(inner) < self.plan.callers.len() {
-            let (id, source) = (self.inner, kept.who.source);
-            self.inner += 1;
-            self.begin_call(id, inner, source, Some(ticket));
-        } else {
-            self.reach_backend(now, ticket, give_up);
-        }
+    /// An attempt is where it was sent to, one layer further in; nothing is there for a caller who
+    /// has gone in the same instant.
+    pub(super) fn reach_inner(&mut self, now: Instant, ticket: Ticket) {
+        debug_assert_eq!(now, self.now, "inner layers are reached at once");
+        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
+        let Who { layer, source, shard, client, .. } = kept.who;
+        let (id, layer) = (self.inner, layer + 1);
+        self.inner += 1;
+        let book = self.shelf.number(layer, id, shard);
+        let parent = Some(ticket);
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn reach_backend(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
+    /// An attempt is where it was sent to, whether or not its caller still waits.
+    pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: u64) {
         self.count_attempt(now, ticket.id, ticket.number);
-        let outermost = self.slab.get(ticket.slot, ticket.id).map(|kept| kept.who.shard);
-        let shard = outermost.unwrap_or_else(|| self.traffic.shop.shard_of(ticket.id));
         let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
         self.received(now, shard, ticket, Instant::from_nanos(give_up), receipt);
     }
@@ -344,14 +371,19 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.queue.push(Traffic::reply(arrives, ticket, &outcome));
     }
 
-    /// An answer is where its caller was.
+    /// An answer of the backend is where its caller was.
     pub(super) fn hear(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
-        let done = outcome.verdict == Verdict::Ok && ticket.id < INNER;
-        self.finished += u64::from(done);
-        match self.land(now, ticket) {
-            Some(launched) => self.settle(now, ticket, launched, &outcome),
-            None if done => self.wasted.count(now),
-            None => {}
+        if outcome.verdict == Verdict::Ok {
+            let wanted = self.slab.is_wanted(ticket);
+            self.count_finished(now, wanted);
+        }
+        self.hear_inner(now, ticket, outcome);
+    }
+
+    /// An answer, the backend's or an inner layer's, is where its caller was.
+    pub(super) fn hear_inner(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
+        if let Some(launched) = self.land(now, ticket) {
+            self.settle(now, ticket, launched, &outcome);
         }
     }
 
@@ -383,7 +415,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some((next, give_up)) =
             self.connections.release(process, |ticket| slab.connect(ticket))
         {
-            self.set_out(now, next, give_up, true);
+            let shard = slab.get(next.slot, next.id).map_or(0, |kept| kept.who.shard);
+            self.set_out(now, next, shard, give_up);
         }
     }
 
@@ -404,9 +437,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         launched: Launched,
         outcome: &Outcome,
     ) {
-        if who.layer == 0 && outcome.verdict == Verdict::Ok {
+        let outermost = who.layer == 0 || self.is_bystander(who.layer);
+        if outermost && outcome.verdict == Verdict::Ok {
             self.served.count(now);
-            if launched.attempt.number == 1 {
+            if launched.attempt.number == 1 && who.layer == 0 {
                 self.first_tries.succeeded(session.retry().started());
             }
         }
@@ -416,11 +450,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
         self.track.retrying += 1;
-        let at = match self.plan.callers[usize::from(who.layer)].foreign {
+        let at = match self.plan.caller(who.layer).foreign {
             Some(law) => at + law.delay(&self.delays, who.id, session.retry().attempts()),
             None => at,
         };
-        let parked = if who.slot == NOWHERE && who.layer == 0 && who.source == 0 {
+        let parked = if who.slot == NOWHERE && who.layer == 0 && who.source == 0 && who.client == who.id
+        {
             session.park().filter(|call| {
                 (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES
             })
@@ -455,20 +490,35 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
         let succeeded = done.stop == Stop::Succeeded;
         if let Some(parent) = who.parent {
-            let outcome = if succeeded { Outcome::OK } else { REFUSED };
-            return self.queue.push(Traffic::reply(now, parent, &outcome));
+            return self.queue.push(Traffic::inner_reply(now, parent, succeeded));
         }
-        if succeeded {
+        if self.is_bystander(who.layer) {
+            self.bystanding += u64::from(done.attempts);
+        } else if succeeded {
             self.succeeded += 1;
             self.latency.add(done.elapsed);
             self.last_served = Some(now);
         }
         let source = self.plan.arrivals.get(usize::from(who.source));
         if let Some(at) = source.and_then(|rule| rule.next_call(self.seed, who.id, now)) {
-            let next = Event::new(at, Class::Arrival, self.calls);
+            let next = self.arrival(at, who.source, Some(who.client));
             self.calls += 1;
-            self.queue.push(next.with(u32::from(who.source), [0; 2]));
+            self.queue.push(next);
         }
+    }
+
+    /// The backend has done the work on an attempt, for somebody or for nobody.
+    #[inline]
+    fn count_finished(&mut self, now: Instant, wanted: bool) {
+        self.finished += 1;
+        if !wanted {
+            self.wasted.count(now);
+        }
+    }
+
+    #[inline]
+    const fn is_bystander(&self, layer: u8) -> bool {
+        layer as usize >= self.plan.callers.len()
     }
 
     #[inline]
@@ -488,7 +538,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         };
         let queued_most = self.track.queued_most;
         Played {
-            calls: u64::from(self.calls),
+            calls: u64::from(self.calls - self.bystanders),
+            bystanding: self.bystanding,
             succeeded: self.succeeded,
             attempts: self.attempts.finish(),
             retries: self.retries.finish(),
