@@ -27,6 +27,10 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) up_at: Option<Span>,
 
+    /// Calls a second beside those of the herd, by callers who never retry
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_CALLERS))]
+    pub(crate) beside: Option<u32>,
+
     /// How many callers; for shapes, retries in one wave
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_CALLERS))]
     pub(crate) callers: Option<u32>,

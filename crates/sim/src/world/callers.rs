@@ -266,7 +266,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.slab.keep(who, session.detach());
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
-            kept.flights.push(Flight { launched, since: self.now, connected });
+            kept.flights.push(Flight { launched, since: self.score.now(), connected });
         }
         ticket
     }

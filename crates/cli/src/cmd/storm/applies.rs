@@ -65,13 +65,21 @@ struct Knob {
     tried: [fn() -> Options; 2],
 }
 
-const KNOBS: [Knob; 6] = [
+const KNOBS: [Knob; 7] = [
     Knob {
         flag: "--up-at",
         given: |flags| flags.up_at.is_some(),
         tried: [
             || Options { up_at: Some(Span::from_secs(1)), ..Options::default() },
             || Options { up_at: Some(Span::from_secs(2)), ..Options::default() },
+        ],
+    },
+    Knob {
+        flag: "--beside",
+        given: |flags| flags.beside.is_some(),
+        tried: [
+            || Options { beside: Some(100), ..Options::default() },
+            || Options { beside: Some(200), ..Options::default() },
         ],
     },
     Knob {

@@ -70,6 +70,7 @@ fn options(flags: &StormFlags) -> Options {
         runs: flags.runs,
         callers: flags.callers,
         up_at: flags.up_at,
+        beside: flags.beside,
         base: flags.base,
         cap: flags.cap,
         attempts: flags.attempts,
