@@ -80,7 +80,8 @@ fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
     };
     let all = (0..).zip(plan.everybody().flat_map(of_layer));
     let book = |(number, (kind, breaker, policy))| {
-        Book::new(kind, breaker, draws, number).measuring(&policy)
+        let steady = plan.fleet.steady_breakers;
+        Book::new(kind, breaker, draws, number).measuring(&policy).steady(steady)
     };
     all.map(book).collect()
 }
