@@ -23,6 +23,8 @@ pub(crate) struct Book {
     draws: Stream,
     number: u32,
     drawn: u32,
+    /// Whether the breaker is given no chance, so that it opens for the shortest time.
+    steady: bool,
 }
 
 /// Half-life of the latencies behind a measured hedge delay: the executors' own.
@@ -30,6 +32,7 @@ const HALF_LIFE: Span = Span::from_secs(30);
 
 /// The kinds of ledger.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "all of one run are the same, and they are few")]
 pub(crate) enum Kind {
     /// Grants everything: for policies that neither have a budget nor a breaker.
     Free,
@@ -48,13 +51,19 @@ impl Book {
         draws: Stream,
         number: u32,
     ) -> Self {
-        Self { kind, breaker, latencies: None, draws, number, drawn: 0 }
+        Self { kind, breaker, latencies: None, draws, number, drawn: 0, steady: false }
     }
 
     /// The same ledger, which measures latencies for `policy` if that hedges by them.
     pub(super) fn measuring(mut self, policy: &Policy) -> Self {
         let measured = policy.hedge().is_some_and(HedgePlan::is_measured);
         self.latencies = measured.then(|| Box::new(Latencies::new(HALF_LIFE)));
+        self
+    }
+
+    /// The same ledger, whose breaker always opens for the shortest time, or not.
+    pub(super) const fn steady(mut self, yes: bool) -> Self {
+        self.steady = yes;
         self
     }
 
@@ -145,7 +154,9 @@ impl Ledger for Book {
 
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, _: &mut dyn Entropy) {
         self.drawn += 1;
-        let mut draw = self.draws.at(self.number, self.drawn);
+        let mut drawn = self.draws.at(self.number, self.drawn);
+        let steady = self.steady;
+        let mut draw = || if steady { 0 } else { drawn.next_u64() };
         match (&mut self.kind, &mut self.breaker) {
             (Kind::Engine(ledger), _) => ledger.report(now, ticket, report, &mut draw),
             (_, Some(breaker)) => {

@@ -5,7 +5,7 @@ use stagger_core::budget::{Paid, Settled};
 
 use crate::plan::{Deposit, Paying};
 
-/// The bucket of one process, in millionths of a retry.
+/// The bucket of one process, in millionths of a retry. It is full at first.
 ///
 /// Brooker, "Fixing retries with token buckets and circuit breakers" (2022), pays by calls;
 /// Finagle's and the SRE book's budgets pay by requests as well, gRPC's throttle by successes.
@@ -17,7 +17,7 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(super) fn new(rule: Deposit) -> Self {
-        Self { rule, level: u64::from(rule.start.min(rule.bucket)) * RETRY }
+        Self { rule, level: capacity(rule) }
     }
 
     pub(super) fn on_first(&mut self) {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn ten_successes_pay_for_a_retry_and_the_bucket_never_overflows() {
         let amount = Ratio::from_percent(10);
-        let mut bucket = Bucket::new(Deposit { paying: Paying::Successes, amount, bucket: 2, start: 2 });
+        let mut bucket = Bucket::new(Deposit { paying: Paying::Successes, amount, bucket: 2 });
         assert_eq!([(); 3].map(|()| bucket.ask().is_some()), [true, true, false]);
         for _ in 0..9 {
             bucket.on_settled(Settled::FirstTry);

@@ -48,7 +48,8 @@ impl Shelf {
     #[inline]
     pub(crate) const fn number(&self, layer: u8, id: u32, shard: u32) -> u32 {
         let shard = if self.shards > 1 { shard } else { 0 };
-        (layer as u32 * self.processes + id % self.processes) * self.shards + shard
+        let process = if self.processes > 1 { id % self.processes } else { 0 };
+        (layer as u32 * self.processes + process) * self.shards + shard
     }
 
     #[inline]
@@ -79,7 +80,8 @@ fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
     };
     let all = (0..).zip(plan.everybody().flat_map(of_layer));
     let book = |(number, (kind, breaker, policy))| {
-        Book::new(kind, breaker, draws, number).measuring(&policy)
+        let steady = plan.fleet.steady_breakers;
+        Book::new(kind, breaker, draws, number).measuring(&policy).steady(steady)
     };
     all.map(book).collect()
 }

@@ -59,7 +59,7 @@ pub enum Arrivals {
         /// How long it is.
         over: Span,
     },
-    /// Clients of many calls: each is a Poisson process of its own.
+    /// Clients of many calls: each is a Poisson process of its own, with a first call at the origin.
     Clients {
         /// How many; at least 1. A client belongs to one process.
         clients: u32,
@@ -181,11 +181,11 @@ fn calls_of<E: Entropy>(
     for client in 0..clients {
         let mut at = Instant::ORIGIN;
         for call in 1.. {
-            at = at + exponential(gap.max(Span::from_nanos(1)), &mut draw(client, call));
             if at >= until {
                 break;
             }
             calls.push((at, client));
+            at = at + exponential(gap.max(Span::from_nanos(1)), &mut draw(client, call));
         }
     }
     calls.sort_unstable();

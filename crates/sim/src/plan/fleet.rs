@@ -16,6 +16,8 @@ pub struct Fleet {
     pub book: Book,
     /// The connections of each process; without limit when `None`.
     pub connections: Option<Connections>,
+    /// Whether open breakers wait the shortest time that their plan allows, to show what jitter does.
+    pub steady_breakers: bool,
 }
 
 /// What a process keeps apart.
@@ -50,10 +52,8 @@ pub struct Deposit {
     pub paying: Paying,
     /// What is paid, in retries.
     pub amount: Ratio,
-    /// The most that it holds, in retries.
+    /// The most that it holds, in retries, and what is in it at first.
     pub bucket: u32,
-    /// What is in it at first, in retries.
-    pub start: u32,
 }
 
 /// Who pays into a bucket.
@@ -108,6 +108,6 @@ pub struct Connections {
 
 impl Default for Fleet {
     fn default() -> Self {
-        Self { processes: 1, scope: Scope::Host, book: Book::Engine, connections: None }
+        Self { processes: 1, scope: Scope::Host, book: Book::Engine, connections: None, steady_breakers: false }
     }
 }

@@ -154,6 +154,21 @@ impl Named {
         CATALOGUE.iter().find(|named| is(named.name) || named.table.is_some_and(is))
     }
 
+    /// Whether this scenario plays something else when an option does: `one` and `other` are two
+    /// values of that option.
+    ///
+    /// It is tried, and not declared, so that no list can be wrong. Options that the scenario
+    /// refuses are options that it reads.
+    #[must_use]
+    pub fn heeds(&self, one: &Options, other: &Options) -> bool {
+        let cases =
+            |options| self.scenario(options).map(|scenario| format!("{:?}", scenario.cases));
+        match (cases(one), cases(other)) {
+            (Ok(one), Ok(other)) => one != other,
+            _ => true,
+        }
+    }
+
     /// The scenario, with what the user changed.
     ///
     /// # Errors
@@ -165,5 +180,26 @@ impl Named {
         scenario.seed = options.seed.unwrap_or(scenario.seed);
         scenario.runs = options.runs.unwrap_or(scenario.runs);
         Ok(scenario)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_core::Span;
+
+    use super::*;
+    use crate::law::Law;
+
+    #[test]
+    fn an_option_that_changes_nothing_is_found_out() {
+        let up_at = |ms| Options { up_at: Some(Span::from_millis(ms)), ..Options::default() };
+        let heeds = |name, one: &Options, other: &Options| {
+            Named::find(name).expect("it ships").heeds(one, other)
+        };
+        assert!(heeds("lockstep", &up_at(1), &up_at(2)));
+        assert!(!heeds("contention", &up_at(1), &up_at(2)));
+        let law = |law| Options { laws: vec![law], ..Options::default() };
+        assert!(heeds("contention", &law(Law::Full), &law(Law::NoRetry)));
+        assert!(!heeds("contention", &law(Law::Octave), &law(Law::NoRetry)));
     }
 }

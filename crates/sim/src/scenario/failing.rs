@@ -18,14 +18,14 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let asking = asking(Law::Fixed, &schedule)?;
     let few = Crowd { processes: 100, rate: 1_000 };
     let many = Crowd { processes: 1_000, rate: 100 };
-    let bucket = |paying| Book::Deposit(Deposit { paying, amount: TENTH, bucket: 5, start: 4 });
+    let bucket = |paying| Book::Deposit(Deposit { paying, amount: TENTH, bucket: 5 });
     let compared: Vec<(&str, Crowd, Caller, Book)> = vec![
         ("no-retry", few, Law::NoRetry.caller(&schedule)?, Book::Engine),
         ("3 retries", few, retrying, Book::Engine),
         ("bucket by calls", few, asking.clone(), bucket(Paying::Calls)),
         ("bucket by successes", few, asking.clone(), bucket(Paying::Successes)),
         ("breaker for life", few, asking.clone(), Book::Lifetime(TENTH)),
-        ("1000 clients, bucket", many, asking.clone(), bucket(Paying::Calls)),
+        ("1000 clients, bucket", many, asking.clone(), bucket(Paying::Successes)),
         ("1000 clients, breaker", many, asking, Book::Lifetime(TENTH)),
     ];
     let case = |percent: u32| {

@@ -93,6 +93,8 @@ pub struct Options {
     pub callers: Option<u32>,
     /// When the backend is up again.
     pub up_at: Option<Span>,
+    /// Callers a second who never retry, beside those who are looked at.
+    pub beside: Option<u32>,
     /// The first ceiling.
     pub base: Option<Span>,
     /// The bound of every ceiling.

@@ -1,18 +1,20 @@
 //! Callers: the engine's machine, told the virtual time.
 
-use stagger_core::retry::{Act, Call, Done, Launched, Parked, Session, Stop, Wait};
-use stagger_core::{Cause, Instant, Outcome, Policy, Span, Verdict};
+use stagger_core::retry::{Act, Call, Done, Launched, Session, Stop, Wait};
+use stagger_core::{Cause, Instant, Outcome, Policy, Verdict};
 
 use super::connections::Connections;
-use super::played::{Played, Series};
+use super::parking;
+use super::plain::are_plain;
+use super::played::Played;
+use super::score::Score;
 use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
 use super::traffic::Traffic;
 use crate::books::Shelf;
-use crate::plan::{Plan, Recovery};
-use crate::probe::{FirstTries, Latency, Meter, Stretch, Strip, Track};
+use crate::plan::{Caller, Hop, Plan};
 use crate::queue::{Class, Event, Queue};
 use crate::server::{Handed, Job, REFUSED, Receipt};
-use crate::streams::{Purpose, Stream, mix};
+use crate::streams::{Purpose, Stream};
 
 /// The state of one run.
 #[derive(Debug)]
@@ -22,9 +24,13 @@ pub(super) struct Callers<'a, Q> {
     pub(super) slab: &'a mut Slab,
     pub(super) shelf: Shelf,
     pub(super) traffic: Traffic<'a>,
-    pub(super) track: Track,
+    pub(super) score: Score,
+    pub(super) delays: Stream,
     connections: Connections,
-    delays: Stream,
+    /// Whether nobody need be kept, see [`plain`](super::plain).
+    pub(super) plain: bool,
+    /// Whether an attempt is at the backend as soon as it is made.
+    at_once: bool,
     seed: u64,
     /// Ids of outermost calls, and of the calls of inner layers.
     calls: u32,
@@ -32,19 +38,6 @@ pub(super) struct Callers<'a, Q> {
     /// Calls that are in no figure, and their attempts.
     bystanders: u32,
     bystanding: u64,
-    attempts: Meter,
-    retries: Meter,
-    served: Meter,
-    wasted: Meter,
-    finished: u64,
-    succeeded: u64,
-    first_tries: FirstTries,
-    latency: Latency,
-    last_served: Option<Instant>,
-    strip: Strip,
-    events: u64,
-    now: Instant,
-    digest: u64,
 }
 
 /// Ids from here on are calls of inner layers.
@@ -57,36 +50,29 @@ enum Sent {
 
 impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn new(queue: &'a mut Q, slab: &'a mut Slab, plan: &'a Plan, seed: u64) -> Self {
-        let watch = &plan.watch;
-        let meter = |peak_in| Meter::new(watch.edge, peak_in);
         Self {
             plan,
             queue,
             slab,
             shelf: Shelf::new(plan, seed),
             traffic: Traffic::new(plan, seed),
-            track: Track::new(),
-            connections: Connections::new(&plan.fleet),
+            score: Score::new(&plan.watch),
             delays: Stream::new(seed, Purpose::Delay),
+            connections: Connections::new(&plan.fleet),
+            plain: are_plain(plan),
+            at_once: plan.fleet.connections.is_none() && plan.hop == Hop::None,
             seed,
             calls: 0,
             inner: INNER,
             bystanders: 0,
             bystanding: 0,
-            attempts: meter(watch.attempts_in),
-            retries: meter(watch.retries_in),
-            served: meter(Stretch::ALWAYS),
-            wasted: meter(Stretch::ALWAYS),
-            finished: 0,
-            succeeded: 0,
-            first_tries: FirstTries::new(watch.edge, watch.recovery),
-            latency: Latency::default(),
-            last_served: None,
-            strip: Strip::default(),
-            events: 0,
-            now: Instant::ORIGIN,
-            digest: 0,
         }
+    }
+
+    /// The outermost callers.
+    #[inline]
+    pub(super) fn front(&self) -> &'a Caller {
+        &self.plan.callers[0]
     }
 
     #[inline]
@@ -111,13 +97,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         event.with(u32::from(source), [u64::from(client), 0])
     }
 
+    /// An event happens, and with it its time.
     #[inline]
     pub(super) fn note(&mut self, event: Event) {
-        self.now = event.at();
-        self.track.advance(self.now);
-        self.events += 1;
-        let folded = self.digest.rotate_left(1) ^ self.now.as_nanos();
-        self.digest = mix(folded) ^ event.key();
+        self.score.event(event);
+        self.traffic.shop.now_is(event.at());
     }
 
     /// A new outermost call.
@@ -127,10 +111,14 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         // OK because the tag is the number of a source, and the word that of a client.
         let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
         self.calls = self.calls.max(id + 1);
+        if self.plain {
+            self.score.arrival();
+            return self.begin_plain(id);
+        }
         // The sources of bystanders come after the callers' own, and so do their numbers.
         let other = usize::from(source).checked_sub(self.plan.arrivals.len());
         match other {
-            None => self.first_tries.arrived(self.now),
+            None => self.score.arrival(),
             Some(_) => self.bystanders += 1,
         }
         let layer = other.map_or(0, |other| self.plan.callers.len() + other);
@@ -144,7 +132,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     #[inline]
     fn begin_call(&mut self, who: Who) {
-        let (now, book) = (self.now, who.book);
+        let (now, book) = (self.score.now(), who.book);
         let policy = self.policy(who.layer);
         let ledger = self.shelf.book(book);
         let call = match ledger.hedge_delay(policy) {
@@ -159,20 +147,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     pub(super) fn wake_parked(&mut self, event: Event) {
         let (now, id) = (event.at(), event.id());
-        self.track.retrying -= 1;
-        let [started, prev] = event.words();
-        let parked = Parked {
-            started: Instant::from_nanos(started),
-            wake: now,
-            prev: Span::from_nanos(prev),
-            attempts: event.tag() >> RETRY_BITS,
-            retries: event.tag() & MAX_RETRIES,
-        };
+        self.score.track.retrying -= 1;
         let shard = self.traffic.shop.shard_of(id);
         let book = self.shelf.number(0, id, shard);
         let (client, parent) = (id, None);
         let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, book, parent };
-        let mut session = parked.unpark(self.policy(0));
+        let mut session = parking::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.shelf.book(book), now);
         self.follow(now, who, session, act);
     }
@@ -192,7 +172,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                     match self.launch(now, &mut who, &session, launched) {
                         Sent::UnderWay => break self.next_hedge(&who, &launched),
                         Sent::Answered(outcome) => {
-                            self.settled(now, &who, &session, launched, &outcome);
+                            self.settled(&who, &session, launched, &outcome);
                             act = self.tell(now, &who, &mut session, launched, &outcome);
                         }
                     }
@@ -243,15 +223,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
         let last = self.plan.calls_backend(who.layer);
-        let at_once =
-            last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
-        if at_once {
-            self.count_attempt(now, who.id, number);
+        if last && self.at_once {
+            self.score.attempt(who.id, number);
             match self.traffic.shop.receive(now, who.shard, who.id, number) {
                 Receipt::Answer(at, outcome) if at <= now => {
                     if outcome.verdict == Verdict::Ok {
                         let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
-                        self.count_finished(now, wanted);
+                        self.score.finished(wanted);
                     }
                     return Sent::Answered(outcome);
                 }
@@ -288,7 +266,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.slab.keep(who, session.detach());
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
-            kept.flights.push(Flight { launched, since: self.now, connected });
+            kept.flights.push(Flight { launched, since: self.score.now(), connected });
         }
         ticket
     }
@@ -314,18 +292,17 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     fn expect_hedge(&mut self, who: &Who, at: Instant) {
-        if let Some(kept) = self.slab.get(who.slot, who.id) {
-            if kept.hedge_at != Some(at) {
-                kept.hedge_at = Some(at);
-                self.queue.push(Traffic::hedge(at, who.id, who.slot));
-            }
+        let Some(kept) = self.slab.get(who.slot, who.id) else { return };
+        if kept.hedge_at != Some(at) {
+            kept.hedge_at = Some(at);
+            self.queue.push(Traffic::hedge(at, who.id, who.slot));
         }
     }
 
     /// An attempt is where it was sent to, one layer further in; nothing is there for a caller who
     /// has gone in the same instant.
     pub(super) fn reach_inner(&mut self, now: Instant, ticket: Ticket) {
-        debug_assert_eq!(now, self.now, "inner layers are reached at once");
+        debug_assert_eq!(now, self.score.now(), "inner layers are reached at once");
         let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
         let Who { layer, source, shard, client, .. } = kept.who;
         let (id, layer) = (self.inner, layer + 1);
@@ -337,7 +314,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// An attempt is where it was sent to, whether or not its caller still waits.
     pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: u64) {
-        self.count_attempt(now, ticket.id, ticket.number);
+        self.score.attempt(ticket.id, ticket.number);
         let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
         self.received(now, shard, ticket, Instant::from_nanos(give_up), receipt);
     }
@@ -359,7 +336,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                 let job = Job { id, slot, number, give_up };
                 match self.traffic.shop.enter(now, shard, job) {
                     Handed::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
-                    Handed::Queued => self.track.enqueue(),
+                    Handed::Queued => self.score.track.enqueue(),
                     Handed::Refused => self.answer(now, ticket, now, REFUSED),
                     Handed::Dropped => {}
                 }
@@ -380,7 +357,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn hear(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
         if outcome.verdict == Verdict::Ok {
             let wanted = self.slab.is_wanted(ticket);
-            self.count_finished(now, wanted);
+            self.score.finished(wanted);
         }
         self.hear_inner(now, ticket, outcome);
     }
@@ -431,57 +408,43 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if outcome.verdict == Verdict::Ok {
             self.shelf.book(who.book).record_latency(now, now - flight.since);
         }
-        self.settled(now, &who, &session, launched, outcome);
+        self.settled(&who, &session, launched, outcome);
         let act = self.tell(now, &who, &mut session, launched, outcome);
         self.follow(now, who, session, act);
     }
 
     /// Notes what is to be noted of an outcome.
     #[inline]
-    fn settled(
-        &mut self,
-        now: Instant,
-        who: &Who,
-        session: &Session<'a>,
-        launched: Launched,
-        outcome: &Outcome,
-    ) {
-        let outermost = who.layer == 0 || self.is_bystander(who.layer);
-        if outermost && outcome.verdict == Verdict::Ok {
-            self.served.count(now);
-            if launched.attempt.number == 1 && who.layer == 0 {
-                self.first_tries.succeeded(session.retry().started());
-            }
+    fn settled(&mut self, who: &Who, session: &Session<'a>, launched: Launched, outcome: &Outcome) {
+        if outcome.verdict != Verdict::Ok {
+            return;
+        }
+        if who.layer == 0 {
+            self.score.served(launched.attempt.number, session.retry().started());
+        } else if self.is_bystander(who.layer) {
+            self.score.served_others();
         }
     }
 
     /// A caller waits until `at`, and after that for the delay of a law that is not the engine's.
     #[inline]
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
-        self.track.retrying += 1;
-        let at = match self.plan.caller(who.layer).foreign {
-            Some(law) => at + law.delay(&self.delays, who.id, session.retry().attempts()),
-            None => at,
-        };
-        let parked = if who.slot == NOWHERE && who.layer == 0 && who.source == 0 && who.client == who.id
-        {
-            session.park().filter(|call| {
-                (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES
-            })
-        } else {
-            None
-        };
-        self.queue.push(match parked {
-            Some(call) => {
-                let tag = (call.attempts << RETRY_BITS) | call.retries;
-                let words = [call.started.as_nanos(), call.prev.as_nanos()];
-                Event::new(at, Class::Wake, who.id).with(tag, words)
-            }
-            None => {
-                self.slab.keep(who, session.detach());
-                Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
-            }
-        });
+        self.score.track.retrying += 1;
+        let caller = self.plan.caller(who.layer);
+        let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
+        let may_park = who.slot == NOWHERE && who.layer == 0 && who.source == 0;
+        let call = if may_park && who.client == who.id { session.park() } else { None };
+        let parked = call.and_then(|call| parking::wake(at, who.id, &call));
+        self.queue.push(parked.unwrap_or_else(|| {
+            self.slab.keep(who, session.detach());
+            Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
+        }));
+    }
+
+    /// When a wait is over that the engine ends at `at`.
+    #[inline]
+    pub(super) fn wakes_at(&self, caller: &Caller, id: u32, attempts: u32, at: Instant) -> Instant {
+        caller.foreign.map_or(at, |law| at + law.delay(&self.delays, id, attempts))
     }
 
     /// A call is over.
@@ -497,31 +460,26 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             }
             self.slab.recycle(flights);
         }
-        let succeeded = done.stop == Stop::Succeeded;
         if let Some(parent) = who.parent {
+            let succeeded = done.stop == Stop::Succeeded;
             return self.queue.push(Traffic::inner_reply(now, parent, succeeded));
         }
         if self.is_bystander(who.layer) {
             self.bystanding += u64::from(done.attempts);
-        } else if succeeded {
-            self.succeeded += 1;
-            self.latency.add(done.elapsed);
-            self.last_served = Some(now);
+            return;
         }
-        let source = self.plan.arrivals.get(usize::from(who.source));
-        if let Some(at) = source.and_then(|rule| rule.next_call(self.seed, who.id, now)) {
-            let next = self.arrival(at, who.source, Some(who.client));
-            self.calls += 1;
-            self.queue.push(next);
-        }
+        self.over(now, who.id, who.client, who.source, &done);
     }
 
-    /// The backend has done the work on an attempt, for somebody or for nobody.
+    /// An outermost call is over, and a closed client thinks about its next one.
     #[inline]
-    fn count_finished(&mut self, now: Instant, wanted: bool) {
-        self.finished += 1;
-        if !wanted {
-            self.wasted.count(now);
+    pub(super) fn over(&mut self, now: Instant, id: u32, client: u32, source: u8, done: &Done) {
+        self.score.over(done);
+        let rule = self.plan.arrivals.get(usize::from(source));
+        if let Some(at) = rule.and_then(|rule| rule.next_call(self.seed, id, now)) {
+            let next = self.arrival(at, source, Some(client));
+            self.calls += 1;
+            self.queue.push(next);
         }
     }
 
@@ -530,44 +488,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         layer as usize >= self.plan.callers.len()
     }
 
-    #[inline]
-    fn count_attempt(&mut self, now: Instant, id: u32, number: u32) {
-        self.attempts.count(now);
-        self.strip.note(id, now);
-        if number > 1 {
-            self.retries.count(now);
-        }
-    }
-
     pub(super) fn finish(self) -> Played {
-        let edge = self.plan.watch.edge;
-        let recovered = match self.plan.watch.recovery {
-            Recovery::Drained => self.last_served.map(|at| at - edge),
-            Recovery::FirstTries { .. } => self.first_tries.recovered(),
-        };
-        let queued_most = self.track.queued_most;
-        Played {
-            calls: u64::from(self.calls - self.bystanders),
-            bystanding: self.bystanding,
-            succeeded: self.succeeded,
-            attempts: self.attempts.finish(),
-            retries: self.retries.finish(),
-            served: self.served.finish(),
-            wasted: self.wasted.finish(),
-            finished: self.finished,
-            series: Series { levels: self.track.finish(), queued_most },
-            latency: self.latency,
-            recovered,
-            strip: self.strip,
-            length: self.now - Instant::ORIGIN,
-            events: self.events,
-            digest: self.digest,
-        }
+        self.score.finish(self.calls - self.bystanders, self.bystanding)
     }
 }
-
-/// Retry numbers have the lower half of a tag, attempts the upper one.
-const RETRY_BITS: u32 = 12;
-/// A parked call with more of either is kept instead.
-const MAX_RETRIES: u32 = (1 << RETRY_BITS) - 1;
-const MAX_ATTEMPTS: u32 = Event::MAX_TAG >> RETRY_BITS;

@@ -3,6 +3,7 @@
 use stagger_core::Instant;
 
 use super::callers::Callers;
+use super::parking;
 use super::played::Played;
 use super::slab::{Slab, Ticket};
 use super::traffic::Traffic;
@@ -135,7 +136,8 @@ impl<Q: Queue> Callers<'_, Q> {
         let (now, [place, word]) = (event.at(), event.words());
         let ticket = Traffic::ticket(event.id(), place);
         match event.class() {
-            Class::Wake if event.tag() > 0 => self.wake_parked(event),
+            Class::Wake if self.plain => self.wake_plain(event),
+            Class::Wake if parking::carries_call(event) => self.wake_parked(event),
             Class::Wake => self.wake_kept(now, ticket),
             Class::Arrival => self.arrive(event),
             Class::Failed | Class::Served if Traffic::is_of_backend(event) => {
@@ -157,14 +159,15 @@ impl<Q: Queue> Callers<'_, Q> {
     /// A worker is done with an attempt, and takes the next.
     fn finish_work(&mut self, now: Instant, ticket: Ticket, shard: u32) {
         self.traffic.shop.leave(shard);
-        let outcome = self.traffic.shop.result(now, shard, ticket.id, ticket.number);
+        let outcome = self.traffic.shop.result(shard, ticket.id, ticket.number);
         self.answer(now, ticket, now, outcome);
         self.start_work(now, shard);
     }
 
     /// Free workers of this shard take what waits.
     fn start_work(&mut self, now: Instant, shard: u32) {
-        let Self { traffic, slab, track, queue, .. } = self;
+        let Self { traffic, slab, score, queue, .. } = self;
+        let track = &mut score.track;
         let waited_for = |job: &Job| slab.waits_for(Traffic::ticket_of(job));
         let mut dropped = 0;
         while let Some((job, end)) =
@@ -190,7 +193,7 @@ impl<Q: Queue> Callers<'_, Q> {
     /// A caller that is kept has waited long enough.
     fn wake_kept(&mut self, now: Instant, ticket: Ticket) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
-        self.track.retrying -= 1;
+        self.score.track.retrying -= 1;
         let act = session.on_wake(self.shelf.book(who.book), now);
         self.follow(now, who, session, act);
     }
