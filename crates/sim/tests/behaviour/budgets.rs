@@ -62,7 +62,7 @@ fn naive_bucket(calls: u32, paying: Paying, up_from: u32) -> u64 {
 #[test]
 fn a_bucket_is_paid_by_calls_or_by_successes() {
     for paying in [Paying::Calls, Paying::Successes] {
-        let book = Book::Deposit(Deposit { paying, amount: Ratio::from_ppm(70_000), bucket: 3, start: 3 });
+        let book = Book::Deposit(Deposit { paying, amount: Ratio::from_ppm(70_000), bucket: 3 });
         let found = dead(500, 1, BudgetPlan::None, book);
         assert_eq!(found, naive_bucket(500, paying, u32::MAX), "{paying:?}");
         // 100 calls that fail and 400 that do not.
@@ -80,7 +80,6 @@ fn a_bucket_of_successes_fills_up_while_all_is_well() {
         paying: Paying::Successes,
         amount: Ratio::from_ppm(70_000),
         bucket: 3,
-        start: 3,
     });
     let policy = policy(1, 2).to_builder().budget(BudgetPlan::None).build().expect("valid");
     let down = |from, until| Fault::new(Trouble::Refuse, at(from), at(until));

@@ -5,7 +5,8 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{Instant, Span};
 use stagger_sim::{
-    Backend, Caller, Connections, Fault, Fleet, Hop, Limit, Plan, Played, Trouble, Workers,
+    Arrivals, Backend, Caller, Connections, Fault, Fleet, Hop, Limit, Plan, Played, Trouble,
+    Workers,
 };
 
 use crate::stage::{assert_longest, at, every, fixed, ms, once, play, policy, together};
@@ -37,6 +38,15 @@ fn an_attempt_that_failed_gives_its_connection_to_the_next() {
     let played = play(&plan);
     assert_eq!((played.succeeded, played.attempts.total), (20, 40));
     assert_eq!(played.length, ms(10 + 20 * 100));
+}
+
+#[test]
+fn a_closed_client_gives_its_connection_back_to_its_own_process() {
+    let clients = Arrivals::Closed { clients: 3, think: ms(10), until: at(20_000) };
+    let played = play(&pooled(3, 1, Plan::new(clients, once())));
+    // A cycle of 110 ms, as if each had the backend for itself.
+    assert!(played.calls.abs_diff(545) < 20, "{}", played.calls);
+    assert_longest(&played, 100);
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Storm {
         let (policy, book) = match self.budget {
             None => (law.build().expect("valid"), Book::Engine),
             Some(bucket) => {
-                let rule = Deposit { paying: Paying::Successes, amount: Ratio::ZERO, bucket, start: bucket };
+                let rule = Deposit { paying: Paying::Successes, amount: Ratio::ZERO, bucket };
                 (law.budget(BudgetPlan::None).build().expect("valid"), Book::Deposit(rule))
             }
         };
@@ -65,12 +65,17 @@ fn rule() -> Recovery {
 }
 
 /// So many draws of parameters, each from its own source.
-fn draws(purpose: Purpose, cases: u32, mut check: impl FnMut(u64, &mut dyn FnMut(u64, u64) -> u64)) {
+fn draws(
+    purpose: Purpose,
+    cases: u32,
+    mut check: impl FnMut(u64, &mut dyn FnMut(u64, u64) -> u64),
+) {
     let stream = Stream::new(11, purpose);
     for case in 0..cases {
         let mut draw = stream.at(case, 0);
-        let mut between =
-            |low: u64, high: u64| draw.draw(Span::from_nanos(low), Span::from_nanos(high)).as_nanos();
+        let mut between = |low: u64, high: u64| {
+            draw.draw(Span::from_nanos(low), Span::from_nanos(high)).as_nanos()
+        };
         check(u64::from(case), &mut between);
     }
 }

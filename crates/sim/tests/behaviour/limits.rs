@@ -38,10 +38,7 @@ fn every_shard_has_a_limit_of_its_own() {
 #[test]
 fn a_cold_backend_warms_up_after_the_start_and_after_an_outage() {
     let backend = Backend {
-        cold_start: Some(ColdStart {
-            factor: Ratio::from_percent(300),
-            over: Span::from_secs(1),
-        }),
+        cold_start: Some(ColdStart { factor: Ratio::from_percent(300), over: Span::from_secs(1) }),
         ..Backend::UNLIMITED.serving_in(ms(100))
     };
     // At 0, 500 and 1000 ms: done after 300, 200 and 100.

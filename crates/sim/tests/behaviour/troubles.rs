@@ -91,11 +91,13 @@ fn a_stall_holds_a_backend_without_workers_too() {
 #[test]
 fn so_many_attempts_fail_as_the_plan_says() {
     let calls = 100_000;
-    let played = play(&with(together(calls, once()), Trouble::Failing(Ratio::from_percent(30)), 0, 1));
+    let played =
+        play(&with(together(calls, once()), Trouble::Failing(Ratio::from_percent(30)), 0, 1));
     // 70 000, give or take six standard deviations of 145.
     assert!(played.succeeded.abs_diff(70_000) < 870, "{}", played.succeeded);
     // Three attempts fail independently: 97.3 %.
-    let thrice = with(together(calls, fixed(1, 3)), Trouble::Failing(Ratio::from_percent(30)), 0, 9);
+    let thrice =
+        with(together(calls, fixed(1, 3)), Trouble::Failing(Ratio::from_percent(30)), 0, 9);
     let succeeded = play(&thrice).succeeded;
     assert!(succeeded.abs_diff(97_300) < 310, "{succeeded}");
 }

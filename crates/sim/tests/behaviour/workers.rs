@@ -52,7 +52,8 @@ fn the_newest_waits_least_when_it_is_served_first() {
 fn work_for_nobody_is_done_or_dropped_as_the_server_knows() {
     let finished = |cancel| {
         let workers = Workers { cancel, ..Workers::new(1, None) };
-        let played = play(&Plan { backend: one(workers), ..together(3, once().with_timeout(ms(150))) });
+        let played =
+            play(&Plan { backend: one(workers), ..together(3, once().with_timeout(ms(150))) });
         assert_eq!((played.succeeded, played.attempts.total), (1, 3));
         (played.finished, played.wasted.total)
     };
