@@ -434,7 +434,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
         let may_park = who.slot == NOWHERE && who.layer == 0 && who.source == 0;
         let call = if may_park && who.client == who.id { session.park() } else { None };
-        let parked = call.and_then(|call| parking::wake(at, who.id, &call));
+        let parked = call.and_then(|call| parking::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
             self.slab.keep(who, session.detach());
             Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
