@@ -7,12 +7,15 @@ use clap::error::ErrorKind;
 use stagger_core::ConfigError;
 
 use crate::flags::Flags;
+use crate::stderr;
 
-/// A flag that is wrong.
+/// A flag or a file that is wrong.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// With the usage of the command.
     Flag(Box<clap::Error>),
+    /// A file that is wrong, with its place.
+    File(String),
 }
 
 impl Refusal {
@@ -41,6 +44,7 @@ impl Refusal {
     pub(crate) fn tell(self) -> ExitCode {
         match self {
             Self::Flag(error) => error.exit(),
+            Self::File(shown) => stderr::refused(&shown),
         }
     }
 }

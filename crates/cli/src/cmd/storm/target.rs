@@ -74,6 +74,7 @@ fn options(flags: &StormFlags) -> Options {
         cap: flags.cap,
         attempts: flags.attempts,
         laws: flags.law.clone(),
+        equal: flags.equal.unwrap_or_default(),
         policies: Vec::new(),
     }
 }
