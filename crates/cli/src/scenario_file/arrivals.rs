@@ -109,10 +109,7 @@ fn callers(source: &Reader<'_, '_>, key: &'static str) -> Result<u32, Flaw> {
 }
 
 /// A time, counted from the origin.
-pub(super) fn instant(
-    reader: &Reader<'_, '_>,
-    key: &'static str,
-) -> Result<Option<Instant>, Flaw> {
+pub(super) fn instant(reader: &Reader<'_, '_>, key: &'static str) -> Result<Option<Instant>, Flaw> {
     Ok(reader.span(key)?.map(|span| Instant::ORIGIN + span))
 }
 

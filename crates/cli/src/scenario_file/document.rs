@@ -27,6 +27,17 @@ impl<'t> Document<'t> {
         Ok(Self { root })
     }
 
+    /// The same with a value that is written on the command line: a number, or else text.
+    ///
+    /// # Errors
+    /// As of [`with`](Self::with).
+    pub(crate) fn with_text(&self, key: &str, text: &'t str) -> Result<Self, String> {
+        let number = text.parse::<f64>().ok().and_then(|_| DeValue::parse(text).ok());
+        let value =
+            number.map_or_else(|| DeValue::String(Cow::Borrowed(text)), Spanned::into_inner);
+        self.with(key, Spanned::new(0..0, value))
+    }
+
     /// A reader of the whole.
     pub(super) fn reader(&self) -> Reader<'_, 't> {
         Reader::new(String::new(), self.root.span(), self.root.get_ref())

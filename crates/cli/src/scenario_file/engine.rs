@@ -15,7 +15,9 @@ pub(super) fn read<'t, T: Deserialize<'t>>(path: &str, value: &Value<'t>) -> Res
     let read = T::deserialize(ValueDeserializer::from(value.clone()));
     read.map_err(|error| {
         let message = error.message().trim_end();
-        let within = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
+        let within = |field: &str| {
+            if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+        };
         match field(message).and_then(|field| Some((field, place(field, value)?))) {
             Some((_, at)) => Flaw::new(at, within(message)),
             None => {

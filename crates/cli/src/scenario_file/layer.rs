@@ -38,7 +38,9 @@ pub(super) fn read(
         layers.push(one(table, policies, defaults, &mut used)?);
     }
     if !layers.iter().any(|layer| matches!(layer, Layer::Compared)) {
-        return Err(reader.wrong("layer", "a list in which one has neither law nor policy: it is compared"));
+        return Err(
+            reader.wrong("layer", "a list in which one has neither law nor policy: it is compared")
+        );
     }
     Ok((layers, used))
 }

@@ -57,11 +57,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn count(
-        &self,
-        key: &'static str,
-        bounds: (u32, u32),
-    ) -> Result<Option<u32>, Flaw> {
+    pub(super) fn count(&self, key: &'static str, bounds: (u32, u32)) -> Result<Option<u32>, Flaw> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let number = match value.get_ref() {
             DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix()).ok(),
@@ -70,12 +66,18 @@ impl<'r, 't> Reader<'r, 't> {
         let number = number.and_then(|number| u32::try_from(number).ok());
         match number.filter(|number| (bounds.0..=bounds.1).contains(number)) {
             Some(number) => Ok(Some(number)),
-            None => Err(self.wrong(key, &format!("a whole number from {} to {}", bounds.0, bounds.1))),
+            None => {
+                Err(self.wrong(key, &format!("a whole number from {} to {}", bounds.0, bounds.1)))
+            }
         }
     }
 
     /// A number within bounds, whole or not.
-    pub(super) fn number(&self, key: &'static str, bounds: (f64, f64)) -> Result<Option<f64>, Flaw> {
+    pub(super) fn number(
+        &self,
+        key: &'static str,
+        bounds: (f64, f64),
+    ) -> Result<Option<f64>, Flaw> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let number: Option<f64> = match value.get_ref() {
             DeValue::Integer(digits) => digits.as_str().parse().ok(),
@@ -89,9 +91,15 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A share or a factor, kept to the millionth.
-    pub(super) fn ratio(&self, key: &'static str, bounds: (f64, f64)) -> Result<Option<Ratio>, Flaw> {
+    pub(super) fn ratio(
+        &self,
+        key: &'static str,
+        bounds: (f64, f64),
+    ) -> Result<Option<Ratio>, Flaw> {
         let number = self.number(key, bounds)?;
-        number.map(|number| Ratio::try_from(number).map_err(|e| self.wrong(key, e.bound()))).transpose()
+        number
+            .map(|number| Ratio::try_from(number).map_err(|e| self.wrong(key, e.bound())))
+            .transpose()
     }
 
     /// Any text.

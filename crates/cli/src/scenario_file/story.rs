@@ -8,8 +8,8 @@ use stagger_sim::{
 
 use super::document::Document;
 use super::flaw::Flaw;
-use super::layer::{self, Layer};
 use super::laws::{self, Laws};
+use super::layer::{self, Layer};
 use super::reader::Reader;
 use super::{arrivals, fault, fleet, network, policies, server, vary, watch};
 
@@ -138,7 +138,12 @@ fn compared(
     own: Vec<(String, Policy)>,
 ) -> Result<Vec<(String, Caller)>, stagger_core::ConfigError> {
     let policies = own.into_iter().chain(given.options.policies.iter().cloned()).collect();
-    let options = Options { laws: Vec::new(), policies: Vec::new(), equal: laws.equal, ..given.options.clone() };
+    let options = Options {
+        laws: Vec::new(),
+        policies: Vec::new(),
+        equal: laws.equal,
+        ..given.options.clone()
+    };
     let mut all = options.callers(&laws.laws, &laws.schedule)?;
     if let Some(timeout) = laws.timeout {
         for (_, caller) in &mut all {

@@ -14,7 +14,9 @@ const MAX_ROW: u32 = 10_000;
 pub(super) fn read(reader: &Reader<'_, '_>, faults: &[Fault]) -> Result<Watch, Flaw> {
     let ends = faults.iter().map(|fault| fault.until).filter(|&until| until < Instant::FAR);
     let last = ends.max().unwrap_or(Instant::ORIGIN);
-    let Some(table) = reader.table("watch")? else { return Ok(watch(last, None, Recovery::Drained)) };
+    let Some(table) = reader.table("watch")? else {
+        return Ok(watch(last, None, Recovery::Drained));
+    };
     let edge = instant(&table, "edge")?.unwrap_or(last);
     let from = instant(&table, "peak_from")?;
     let recovery = recovery(&table)?;

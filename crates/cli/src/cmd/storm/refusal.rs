@@ -29,6 +29,11 @@ impl Refusal {
         }))
     }
 
+    /// A value that is refused.
+    pub(super) fn bad_value(message: &str) -> Self {
+        Self::flag(ErrorKind::ValueValidation, message)
+    }
+
     /// The engine's refusal, with its fields called by their flags.
     pub(super) fn of_option(error: &ConfigError) -> Self {
         let named = |text: &str| {
