@@ -162,7 +162,7 @@ impl<'l> Scene<'l> {
 
     fn plan(&self, caller: Caller) -> Plan {
         let times = self.firsts().iter().map(|&at| self.shifted(at)).collect();
-        let own = caller.policy.limits().attempt_timeout;
+        let own = caller.policy.limits().attempt_timeout();
         let caller = match self.patience() {
             Some(limit) if own.is_none() && !limit.is_zero() => caller.with_timeout(limit),
             _ => caller,
