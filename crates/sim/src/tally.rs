@@ -70,7 +70,7 @@ impl Tally {
         self.succeeded += played.succeeded;
         self.finished += played.finished;
         self.wasted += played.wasted.total;
-        self.attempts.add(played.attempts.total);
+        self.attempts.add(played.attempts.total - played.bystanding);
         self.peak_attempts.add(played.attempts.peak);
         self.peak_retries.add(played.retries.peak);
         self.peak_served.add(played.served.peak);

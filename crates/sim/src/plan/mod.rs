@@ -6,14 +6,16 @@ mod caller;
 mod fault;
 mod fleet;
 mod network;
+mod ramp;
 mod watch;
 
 pub use arrivals::{Arrivals, Times};
 pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
 pub use caller::{Caller, Foreign};
 pub use fault::{Fault, Trouble};
-pub use fleet::{Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
+pub use fleet::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
 pub use network::Hop;
+pub use ramp::Ramp;
 pub use watch::{Recovery, Watch};
 
 /// Everything that a run is made of, except its seed.
@@ -32,12 +34,49 @@ pub struct Plan {
     pub backend: Backend,
     /// What goes wrong with it, and when.
     pub faults: Vec<Fault>,
+    /// Others who call the backend meanwhile; they are in no figure but the counts in buckets.
+    pub bystanders: Vec<Bystanders>,
     /// What is looked at.
     pub watch: Watch,
 }
 
+/// Others who call the backend meanwhile.
+#[derive(Clone, Debug)]
+pub struct Bystanders {
+    /// When they make their first attempt.
+    pub arrivals: Arrivals,
+    /// How they retry.
+    pub caller: Caller,
+}
+
 impl Plan {
-    /// One layer of callers who never retry, and a backend that serves everybody at once.
+    /// Where calls come from: the callers' own sources, then those of bystanders.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Arrivals> {
+        self.arrivals.iter().chain(self.bystanders.iter().map(|others| &others.arrivals))
+    }
+
+    /// All who retry: the layers from the outermost on, then the bystanders.
+    pub(crate) fn everybody(&self) -> impl Iterator<Item = &Caller> {
+        self.callers.iter().chain(self.bystanders.iter().map(|others| &others.caller))
+    }
+
+    /// The caller of this number among [`everybody`](Self::everybody).
+    #[inline]
+    pub(crate) fn caller(&self, layer: u8) -> &Caller {
+        let layer = usize::from(layer);
+        match layer.checked_sub(self.callers.len()) {
+            None => &self.callers[layer],
+            Some(other) => &self.bystanders[other].caller,
+        }
+    }
+
+    /// Whether this caller's attempts go to the backend, and not to a caller further in.
+    #[inline]
+    pub(crate) const fn calls_backend(&self, layer: u8) -> bool {
+        layer as usize + 1 >= self.callers.len()
+    }
+
+    /// Callers of this kind, and a backend that serves everybody at once.
     #[must_use]
     pub fn new(arrivals: Arrivals, caller: Caller) -> Self {
         Self {
@@ -47,6 +86,7 @@ impl Plan {
             fleet: Fleet::default(),
             backend: Backend::default(),
             faults: Vec::new(),
+            bystanders: Vec::new(),
             watch: Watch::default(),
         }
     }

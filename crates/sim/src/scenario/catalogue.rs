@@ -3,7 +3,10 @@
 use stagger_core::ConfigError;
 
 use super::story::{Options, Scenario};
-use super::{contended, lockstep};
+use super::{backlog, fleet, hedged, layers, restart, serverless, sharded, told, viewers};
+use super::{
+    contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, steady, tutorial,
+};
 
 /// A scenario that ships.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +30,119 @@ pub const CATALOGUE: &[Named] = &[
         build: contended::scenario,
     },
     Named {
+        name: "tutorial",
+        table: Some("L2"),
+        about: "One caller every 2 ms or so, and an outage of 0.2 s: what a popular tutorial claims",
+        build: tutorial::scenario,
+    },
+    Named {
         name: "lockstep",
         table: Some("L3"),
         about: "All callers fail at once, and the backend is up a little later",
         build: lockstep::scenario,
+    },
+    Named {
+        name: "noticed",
+        table: Some("L4"),
+        about: "1000 clients notice one failure, more or less at once",
+        build: noticed::scenario,
+    },
+    Named {
+        name: "poisson",
+        table: Some("L5"),
+        about: "500 callers a second in a Poisson process, and outages from 0.2 to 30 s",
+        build: steady::scenario,
+    },
+    Named {
+        name: "herd",
+        table: Some("L6"),
+        about: "Up to 10 000 clients fail at once and meet a backend that serves 1000 a second",
+        build: herd::scenario,
+    },
+    Named {
+        name: "wave",
+        table: Some("L7"),
+        about: "503 for 5 s before a backend of 1000 a second: does the retry wave tip it?",
+        build: metastable::refused,
+    },
+    Named {
+        name: "stall",
+        table: Some("L8"),
+        about: "Nothing is served for 5 s, and the queue has no bound: who recovers?",
+        build: metastable::stalled,
+    },
+    Named {
+        name: "osdi22",
+        table: Some("L9a"),
+        about: "Most of the capacity is gone for a while, as in OSDI'22: who comes back?",
+        build: osdi22::scenario,
+    },
+    Named {
+        name: "hotos25",
+        table: Some("L9b"),
+        about: "Queues bounded below and above capacity times timeout, as in HotOS'25",
+        build: hotos25::scenario,
+    },
+    Named {
+        name: "failing",
+        table: Some("L10"),
+        about: "A share of all attempts fails: what retries, buckets and breakers gain and cost",
+        build: failing::scenario,
+    },
+    // Beyond the reference tables.
+    Named {
+        name: "layers",
+        table: None,
+        about: "Three services in a row that all retry: 27 attempts for a call, or 3 with the nested guard",
+        build: layers::scenario,
+    },
+    Named {
+        name: "retry-after",
+        table: None,
+        about: "10 000 clients are told to come back in 60 s, and the hint is true",
+        build: told::scenario,
+    },
+    Named {
+        name: "viewers",
+        table: None,
+        about: "25 million players, and an origin that is away for 100 ms",
+        build: viewers::scenario,
+    },
+    Named {
+        name: "webhooks",
+        table: None,
+        about: "300 000 deliveries have waited for an endpoint that is back",
+        build: backlog::scenario,
+    },
+    Named {
+        name: "shard",
+        table: None,
+        about: "One bad shard of 16: breakers by host refuse calls to the healthy ones",
+        build: sharded::scenario,
+    },
+    Named {
+        name: "hedge",
+        table: None,
+        about: "Second copies of slow calls, when the tail is slow and when everything is",
+        build: hedged::scenario,
+    },
+    Named {
+        name: "fleet",
+        table: None,
+        about: "1000 processes with 500 tokens each, or all with the same 500, in a stall",
+        build: fleet::scenario,
+    },
+    Named {
+        name: "restart",
+        table: None,
+        about: "10 000 clients wait for a service that starts cold",
+        build: restart::scenario,
+    },
+    Named {
+        name: "serverless",
+        table: None,
+        about: "A process for every call, so that no budget ever remembers anything",
+        build: serverless::scenario,
     },
 ];
 
@@ -40,6 +152,21 @@ impl Named {
     pub fn find(name: &str) -> Option<&'static Self> {
         let is = |own: &str| own.eq_ignore_ascii_case(name);
         CATALOGUE.iter().find(|named| is(named.name) || named.table.is_some_and(is))
+    }
+
+    /// Whether this scenario plays something else when an option does: `one` and `other` are two
+    /// values of that option.
+    ///
+    /// It is tried, and not declared, so that no list can be wrong. Options that the scenario
+    /// refuses are options that it reads.
+    #[must_use]
+    pub fn heeds(&self, one: &Options, other: &Options) -> bool {
+        let cases =
+            |options| self.scenario(options).map(|scenario| format!("{:?}", scenario.cases));
+        match (cases(one), cases(other)) {
+            (Ok(one), Ok(other)) => one != other,
+            _ => true,
+        }
     }
 
     /// The scenario, with what the user changed.
@@ -53,5 +180,26 @@ impl Named {
         scenario.seed = options.seed.unwrap_or(scenario.seed);
         scenario.runs = options.runs.unwrap_or(scenario.runs);
         Ok(scenario)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_core::Span;
+
+    use super::*;
+    use crate::law::Law;
+
+    #[test]
+    fn an_option_that_changes_nothing_is_found_out() {
+        let up_at = |ms| Options { up_at: Some(Span::from_millis(ms)), ..Options::default() };
+        let heeds = |name, one: &Options, other: &Options| {
+            Named::find(name).expect("it ships").heeds(one, other)
+        };
+        assert!(heeds("lockstep", &up_at(1), &up_at(2)));
+        assert!(!heeds("contention", &up_at(1), &up_at(2)));
+        let law = |law| Options { laws: vec![law], ..Options::default() };
+        assert!(heeds("contention", &law(Law::Full), &law(Law::NoRetry)));
+        assert!(!heeds("contention", &law(Law::Octave), &law(Law::NoRetry)));
     }
 }

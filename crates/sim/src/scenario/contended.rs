@@ -49,13 +49,8 @@ fn case(clients: u32, compared: &[(String, Caller)]) -> Case {
         name: name.clone(),
         play: Play::Contention(Contention { clients, caller: caller.clone() }),
     };
-    Case {
-        label: format!("{clients} clients"),
-        value: f64::from(clients),
-        outages: Vec::new(),
-        capacity: None,
-        entries: compared.iter().map(entry).collect(),
-    }
+    let case = Case::new(format!("{clients} clients"), f64::from(clients));
+    Case { entries: compared.iter().map(entry).collect(), ..case }
 }
 
 const LESSON: &str = "\

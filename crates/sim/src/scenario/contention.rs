@@ -172,6 +172,7 @@ impl<'a> Race<'a> {
         let served = self.served.finish();
         Played {
             calls: u64::from(self.contention.clients),
+            bystanding: 0,
             succeeded: served.total,
             attempts: self.attempts.finish(),
             retries: self.retries.finish(),

@@ -2,7 +2,7 @@
 
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use super::story::{Case, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble, Watch};
 use crate::probe::Stretch;
@@ -17,17 +17,9 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let up_at = options.up_at.map_or_else(|| UP_AT.to_vec(), |at| vec![at]);
     let compared = options.callers(&Law::ALL, &schedule)?;
     let case = |up_at: Span| Case {
-        label: format!("up at {up_at}"),
-        value: up_at.as_secs_f64(),
         outages: vec![(Instant::ORIGIN, Instant::ORIGIN + up_at)],
-        capacity: None,
-        entries: compared
-            .iter()
-            .map(|(name, caller)| Entry {
-                name: name.clone(),
-                play: Play::World(Box::new(plan(callers, caller, up_at))),
-            })
-            .collect(),
+        entries: entries(&compared, |caller| plan(callers, caller, up_at)),
+        ..Case::new(format!("up at {up_at}"), up_at.as_secs_f64())
     };
     Ok(Scenario {
         lesson: LESSON.to_owned(),

@@ -9,6 +9,8 @@ use crate::probe::{Counts, Latency, Strip};
 pub struct Played {
     /// Calls made by the outermost callers.
     pub calls: u64,
+    /// Attempts of bystanders, who are in no other figure but the counts.
+    pub bystanding: u64,
     /// Calls that ended in success.
     pub succeeded: u64,
     /// Attempts that reached the backend, first ones included.

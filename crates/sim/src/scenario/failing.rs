@@ -1,0 +1,87 @@
+//! A backend that fails a share of all attempts: what retries gain, and what they cost.
+
+use stagger_core::{ConfigError, Instant, Ratio, Span};
+
+use super::metastable::asking;
+use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use crate::law::{Law, Schedule};
+use crate::plan::{Arrivals, Book, Caller, Deposit, Fault, Fleet, Hop, Paying, Plan, Trouble};
+
+/// Poisson clients, exponential hops of 10 ms, and a backend that fails each attempt with a
+/// probability that the cases vary, for 100 s.
+///
+/// Source: Brooker, "Fixing retries with token buckets and circuit breakers" (2022).
+pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+    let schedule =
+        options.schedule(Schedule { base: Span::ZERO, cap: Span::ZERO, attempts: 4 });
+    let retrying = Law::Fixed.caller(&schedule)?;
+    let asking = asking(Law::Fixed, &schedule)?;
+    let few = Crowd { processes: 100, rate: 1_000 };
+    let many = Crowd { processes: 1_000, rate: 100 };
+    let bucket = |paying| Book::Deposit(Deposit { paying, amount: TENTH, bucket: 5 });
+    let compared: Vec<(&str, Crowd, Caller, Book)> = vec![
+        ("no-retry", few, Law::NoRetry.caller(&schedule)?, Book::Engine),
+        ("3 retries", few, retrying, Book::Engine),
+        ("bucket by calls", few, asking.clone(), bucket(Paying::Calls)),
+        ("bucket by successes", few, asking.clone(), bucket(Paying::Successes)),
+        ("breaker for life", few, asking.clone(), Book::Lifetime(TENTH)),
+        ("1000 clients, bucket", many, asking.clone(), bucket(Paying::Successes)),
+        ("1000 clients, breaker", many, asking, Book::Lifetime(TENTH)),
+    ];
+    let case = |percent: u32| {
+        let entry = |(name, crowd, caller, book): &(&str, Crowd, Caller, Book)| Entry {
+            name: (*name).to_owned(),
+            play: Play::World(Box::new(crowd.plan(percent, caller, *book))),
+        };
+        Case {
+            entries: compared.iter().map(entry).collect(),
+            ..Case::new(format!("{percent} % fail"), f64::from(percent))
+        }
+    };
+    Ok(Scenario {
+        lesson: LESSON.to_owned(),
+        runs: 10,
+        varied: Some("failing [%]".to_owned()),
+        peak: Peak::Attempts,
+        parameters: schedule.parameters(),
+        cases: FAILING.map(case).into(),
+        ..Scenario::default()
+    })
+}
+
+const FAILING: [u32; 5] = [5, 10, 20, 50, 100];
+const TENTH: Ratio = Ratio::from_percent(10);
+const LENGTH: Span = Span::from_secs(100);
+const HOP: Span = Span::from_millis(10);
+
+/// Clients, and calls of all of them a second.
+#[derive(Clone, Copy, Debug)]
+struct Crowd {
+    processes: u32,
+    rate: u32,
+}
+
+impl Crowd {
+    fn arrivals(self) -> Arrivals {
+        let gap = Span::from_secs(u64::from(self.processes)).as_nanos() / u64::from(self.rate);
+        let (clients, gap) = (self.processes, Span::from_nanos(gap));
+        Arrivals::Clients { clients, gap, until: Instant::ORIGIN + LENGTH }
+    }
+
+    fn plan(self, percent: u32, caller: &Caller, book: Book) -> Plan {
+        let failing = Trouble::Failing(Ratio::from_percent(percent));
+        Plan {
+            hop: Hop::Exponential(HOP),
+            faults: vec![Fault::new(failing, Instant::ORIGIN, Instant::FAR)],
+            fleet: Fleet { processes: self.processes, book, ..Fleet::default() },
+            ..Plan::new(self.arrivals(), caller.clone())
+        }
+    }
+}
+
+const LESSON: &str = "\
+Retries turn a few failures into none and many failures into several times the load. A bucket that \
+holds little against the calls of the fleet bounds the load at 1.1 times whatever happens; one that \
+is paid by successes pays nothing when nothing succeeds. With many clients that call seldom the \
+bucket of each is never empty, and the bound is gone. A breaker over the whole life of a process \
+gives up helping as soon as more than its share fails.";

@@ -1,0 +1,205 @@
+//! An outage that is over and does not end: retries against a queue that nobody empties.
+
+use stagger_core::breaker::{BreakerPlan, WindowKind};
+use stagger_core::budget::BudgetPlan;
+use stagger_core::{ConfigError, Instant, Ratio, Span};
+
+use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use crate::law::{Law, Schedule};
+use crate::plan::{
+    Arrivals, Backend, Book, Caller, Cancel, Deposit, Fault, Fleet, Order, Paying, Plan, Recovery,
+    Trouble, Watch, Workers,
+};
+
+/// How long callers come.
+const LENGTH: Span = Span::from_secs(90);
+/// The trouble.
+pub(super) const OUTAGE: (Instant, Instant) =
+    (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
+/// How long a caller waits for an answer.
+const TIMEOUT: Span = Span::from_millis(500);
+/// What ten workers of 10 ms serve in a second.
+pub(super) const CAPACITY: f64 = 1_000.0;
+/// Attempts of the reference.
+pub(super) const SCHEDULE: Schedule =
+    Schedule { base: Span::from_millis(100), cap: Span::from_secs(10), attempts: 4 };
+
+/// Ten workers of 10 ms behind a queue without bound, who never learn that a caller has gone.
+pub(super) fn plan(trouble: Trouble, load: u32, caller: Caller) -> Plan {
+    plan_between(trouble, OUTAGE, load, caller)
+}
+
+/// The same with the trouble at another time.
+pub(super) fn plan_between(
+    trouble: Trouble,
+    (from, until): (Instant, Instant),
+    load: u32,
+    caller: Caller,
+) -> Plan {
+    Plan {
+        backend: Backend::of_workers(10, Span::from_millis(10), None),
+        faults: vec![Fault::new(trouble, from, until)],
+        watch: Watch { edge: until, recovery: Recovery::first_tries(), ..Watch::default() },
+        ..Plan::new(
+            Arrivals::poisson(load, Instant::ORIGIN + LENGTH),
+            caller.with_timeout(TIMEOUT),
+        )
+    }
+}
+
+/// A caller of `law` whose retries are asked for, so that a foreign budget can answer.
+pub(super) fn asking(law: Law, schedule: &Schedule) -> Result<Caller, ConfigError> {
+    let caller = law.caller(schedule)?;
+    let policy = caller.policy.to_builder().budget(BudgetPlan::None).build()?;
+    Ok(Caller { policy, ..caller })
+}
+
+/// The bucket of the reference: a tenth of a retry for each success.
+pub(super) fn tenth(bucket: u32) -> Book {
+    Book::Deposit(Deposit {
+        paying: Paying::Successes,
+        amount: Ratio::from_percent(10),
+        bucket,
+    })
+}
+
+/// The breaker of the reference, one in each process: the last 100 calls, 50 % of at least 20, open
+/// for a second, five probes.
+pub(super) fn broken(caller: &Caller) -> Result<Caller, ConfigError> {
+    let breaker = BreakerPlan::builder()
+        .window(WindowKind::Calls(100))
+        .ratio(Ratio::from_percent(50))
+        .minimum_calls(20)
+        .open_time(Span::from_secs(1))
+        .open_factor(Ratio::ONE)
+        .open_cap(Span::from_secs(1))
+        .probes(5)
+        .build()?;
+    let policy = caller.policy.to_builder().breaker(breaker).build()?;
+    Ok(Caller { policy, ..caller.clone() })
+}
+
+/// Refusals: does the retry wave tip a backend that was never broken itself?
+pub(super) fn refused(options: &Options) -> Result<Scenario, ConfigError> {
+    let schedule = options.schedule(SCHEDULE);
+    let laws =
+        [Law::NoRetry, Law::None, Law::DecorrelatedClamped, Law::Octave, Law::Equal, Law::Full];
+    let mut compared = options.callers(&laws, &schedule)?;
+    if options.base.is_none() {
+        for (law, base) in EQUAL_WAIT {
+            let equal = Schedule { base: Span::from_micros(base), ..schedule };
+            compared.push((format!("{law}, equal wait"), law.caller(&equal)?));
+        }
+    }
+    let loads = options.callers.map_or_else(|| REFUSED_LOADS.to_vec(), |load| vec![load]);
+    let cases = loads.into_iter().map(|load| {
+        let entries = compared.iter().map(|(name, caller)| Entry {
+            name: name.clone(),
+            play: Play::World(Box::new(plan(Trouble::Refuse, load, caller.clone()))),
+        });
+        load_case(load, entries.collect())
+    });
+    Ok(Scenario {
+        lesson: REFUSED_LESSON.to_owned(),
+        runs: 20,
+        varied: Some("load [1/s]".to_owned()),
+        peak: Peak::Attempts,
+        parameters: schedule.parameters(),
+        cases: cases.collect(),
+        ..Scenario::default()
+    })
+}
+
+const REFUSED_LOADS: [u32; 6] = [700, 750, 800, 850, 900, 950];
+/// The bases, in microseconds, that give every law the mean total wait of un-jittered backoff.
+const EQUAL_WAIT: [(Law, u64); 3] =
+    [(Law::DecorrelatedClamped, 62_200), (Law::Equal, 133_000), (Law::Full, 200_000)];
+
+/// A stall: attempts are accepted and nothing is served.
+pub(super) fn stalled(options: &Options) -> Result<Scenario, ConfigError> {
+    let schedule = options.schedule(SCHEDULE);
+    let loads = options.callers.map_or_else(|| STALLED_LOADS.to_vec(), |load| vec![load]);
+    let cases = loads.into_iter().map(|load| {
+        let entries = remedies(options, &schedule, load)?;
+        Ok(load_case(load, entries))
+    });
+    Ok(Scenario {
+        lesson: STALLED_LESSON.to_owned(),
+        runs: 20,
+        varied: Some("load [1/s]".to_owned()),
+        peak: Peak::Attempts,
+        parameters: schedule.parameters(),
+        cases: cases.collect::<Result<_, ConfigError>>()?,
+        ..Scenario::default()
+    })
+}
+
+const STALLED_LOADS: [u32; 4] = [300, 500, 700, 900];
+
+/// The laws, and then everything that helps or does not.
+fn remedies(
+    options: &Options,
+    schedule: &Schedule,
+    load: u32,
+) -> Result<Vec<Entry>, ConfigError> {
+    let stalled = |caller: &Caller| plan(Trouble::Stall, load, caller.clone());
+    let laws = [Law::NoRetry, Law::Fixed, Law::None, Law::Equal, Law::Full, Law::DecorrelatedClamped];
+    let immediate = Schedule { base: Span::ZERO, cap: Span::ZERO, ..*schedule };
+    let mut plans: Vec<(String, Plan)> = Vec::new();
+    for (name, caller) in options.callers(&laws, schedule)? {
+        plans.push((name, stalled(&caller)));
+    }
+    let full = Law::Full.caller(schedule)?;
+    plans.insert(1, ("immediate".to_owned(), stalled(&Law::Fixed.caller(&immediate)?)));
+    let processes = |plan: Plan, book| {
+        let fleet = Fleet { processes: 20, book, ..Fleet::default() };
+        Plan { fleet, ..plan }
+    };
+    let budget = || -> Result<Plan, ConfigError> {
+        Ok(processes(stalled(&asking(Law::Full, schedule)?), tenth(10)))
+    };
+    let short = |plan: Plan| with_workers(plan, |workers| workers.queue = Some(200));
+    plans.push(("full + budget".to_owned(), budget()?));
+    let mut breaking = processes(stalled(&broken(&full)?), Book::Engine);
+    plans.push(("full + breaker".to_owned(), breaking.clone()));
+    breaking.fleet.steady_breakers = true;
+    plans.push(("full + breaker, no jitter".to_owned(), breaking));
+    plans.push(("full + queue 200".to_owned(), short(stalled(&full))));
+    plans.push(("full + budget + queue 200".to_owned(), short(budget()?)));
+    let cancel = |cancel| with_workers(stalled(&full), |workers| workers.cancel = cancel);
+    plans.push(("full, drop expired".to_owned(), cancel(Cancel::Expired)));
+    plans.push(("full, drop hopeless".to_owned(), cancel(Cancel::Hopeless)));
+    let newest = with_workers(stalled(&full), |workers| workers.order = Order::NewestFirst);
+    plans.push(("full, newest first".to_owned(), newest));
+    let entry = |(name, plan)| Entry { name, play: Play::World(Box::new(plan)) };
+    Ok(plans.into_iter().map(entry).collect())
+}
+
+/// The plan with other rules for its workers.
+pub(super) fn with_workers(mut plan: Plan, change: impl FnOnce(&mut Workers)) -> Plan {
+    if let Some(workers) = &mut plan.backend.workers {
+        change(workers);
+    }
+    plan
+}
+
+pub(super) fn load_case(load: u32, entries: Vec<Entry>) -> Case {
+    Case {
+        outages: vec![OUTAGE],
+        capacity: Some(CAPACITY),
+        entries,
+        ..Case::new(format!("load {load}/s"), f64::from(load))
+    }
+}
+
+const REFUSED_LESSON: &str = "\
+The backend is up again and has all its capacity, and yet it may never recover: a retry wave that \
+queues more work than is served within one timeout makes every attempt too late, and all of them \
+come again. The bound is capacity times timeout, 500 attempts here. At equal numbers of attempts \
+the laws differ; at equal mean total wait they hardly do.";
+
+const STALLED_LESSON: &str = "\
+A queue that filled while nothing was served stays full of attempts that nobody waits for. No law \
+and no base helps: jitter spreads the retries and does not make them fewer. What helps is to send \
+fewer (a budget, a breaker), to queue less than capacity times timeout, or to drop what cannot be \
+finished in time.";
