@@ -3,6 +3,7 @@
 //! `cargo run --example page -- lockstep 50 storm.html`
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::Path;
 use std::{env, fs};
 
@@ -23,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for picture in pictures(&report) {
         fs::write(folder.join(format!("{}.svg", picture.name)), picture.to_svg())?;
         fs::write(folder.join(format!("{}.png", picture.name)), picture.to_png()?)?;
-        println!("{}", picture.to_terminal(100));
+        io::stdout().write_all(picture.to_terminal(100).as_bytes())?;
     }
     Ok(())
 }

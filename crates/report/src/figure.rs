@@ -25,7 +25,7 @@ pub(crate) fn grouped(value: f64) -> String {
 /// A number with as many digits as say something: `0.35`, `12.9`, `1 550`.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
-        size if size == 0.0 => "0".into(),
+        0.0 => "0".into(),
         size if size < 0.1 => trimmed(format!("{value:.4}")),
         size if size < 10.0 => trimmed(format!("{value:.2}")),
         size if size < 100.0 => trimmed(format!("{value:.1}")),

@@ -171,6 +171,6 @@ fn names_width(chart: &Chart) -> f64 {
 
 /// Room for the numbers of y.
 fn numbers_width(chart: &Chart) -> f64 {
-    let widths = chart.panels.iter().map(|panel| axes::numbers_width(panel));
+    let widths = chart.panels.iter().map(axes::numbers_width);
     widths.fold(0.0, f64::max).max(10.0)
 }

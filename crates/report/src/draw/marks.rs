@@ -57,7 +57,7 @@ fn draw_band(sheet: &mut Sheet, band: &Band, x: Scale, y: Scale) {
 fn line(sheet: &mut Sheet, series: &Series, x: Scale, y: Scale, shift: f64) {
     let never = |value: f64| if value.is_finite() { 0.0 } else { shift };
     let kept = series.points.iter().filter(|(at, _)| x.holds(*at));
-    let all: Vec<_> = kept.map(|&(at, to)| (x.at(at) + never(to), y.at(to))).collect();
+    let all: Vec<_> = kept.map(|&(at, to)| (x.within(x.at(at) + never(to)), y.at(to))).collect();
     let points = if series.shape == Shape::Steps { stepped(&all) } else { all.clone() };
     let Look { ink, dash, dot } = series.look;
     let width = if series.shape == Shape::Steps { 1.25 } else { 1.75 };

@@ -36,6 +36,11 @@ impl Scale {
         self.start + share.clamp(0.0, 1.0) * (self.end - self.start)
     }
 
+    /// The place, or the nearer end if it lies beyond.
+    pub(super) fn within(&self, place: f64) -> f64 {
+        place.clamp(self.start.min(self.end), self.start.max(self.end))
+    }
+
     /// Whether a value lies between the ends.
     pub(crate) fn holds(&self, value: f64) -> bool {
         !value.is_finite() || (self.from..=self.to).contains(&bent(value, self.log))

@@ -3,7 +3,7 @@
 
 use stagger_sim::{CaseReport, Peak, Report, Row, Stat};
 
-use super::words::{capital, listed};
+use super::words::{capital, listed, name};
 use crate::figure::{grouped, number, percent, seconds};
 use crate::look::NO_RETRY;
 use crate::pictures::Varied;
@@ -36,8 +36,9 @@ pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
 
 /// Who has the lowest peak, and how many times less that is than without jitter.
 fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String> {
-    let lowest = lowest(retrying, |row| row.peak.mean)?;
-    if lowest.peak.mean <= 0.0 || retrying.len() < 2 {
+    let retrying: Vec<&Row> = retrying.iter().copied().filter(|row| counts(row)).collect();
+    let lowest = lowest(&retrying, |row| row.peak.mean)?;
+    if retrying.len() < 2 {
         return None;
     }
     let events = match report.peak {
@@ -65,12 +66,12 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
         Some(times) if times > 0.0 => format!(
             "Of those who retry, {} has the lowest peak: {height} {events} a second, {} times less \
              than un-jittered back-off",
-            lowest.name,
+            name(&lowest.name),
             number(1.0 / times)
         ),
         _ => format!(
             "Of those who retry, {} has the lowest peak: {height} {events} a second",
-            lowest.name
+            name(&lowest.name)
         ),
     };
     if !near.is_empty() {
@@ -78,6 +79,11 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
         text += &format!("; within the spread of the runs {} {are} as low", listed(&near));
     }
     Some(text + ".")
+}
+
+/// Whether an entry has a peak at all and serves anybody: to give up at once is no low peak.
+fn counts(row: &Row) -> bool {
+    row.peak.mean > 0.0 && row.success > 0.0
 }
 
 /// Whether two means differ by less than the runs behind them do.
@@ -89,7 +95,8 @@ fn alike(a: Stat, b: Stat) -> bool {
 fn success(retrying: &[&Row]) -> Option<String> {
     let best = highest(retrying, |row| row.success)?.success;
     let worst = lowest(retrying, |row| row.success)?;
-    let lowest_peak = lowest(retrying, |row| row.peak.mean)?;
+    let counted: Vec<&Row> = retrying.iter().copied().filter(|row| counts(row)).collect();
+    let lowest_peak = lowest(&counted, |row| row.peak.mean);
     if best <= 0.0 {
         return Some("No call succeeds, whoever retries: all run out of attempts first.".into());
     }
@@ -102,18 +109,16 @@ fn success(retrying: &[&Row]) -> Option<String> {
     let winners: Vec<&str> = retrying.iter().filter(same).map(|row| row.name.as_str()).collect();
     let serve = if winners.len() == 1 { "serves" } else { "serve" };
     let share = percent(best);
-    let (loser, least) = (&worst.name, percent(worst.success));
+    let (loser, least) = (name(&worst.name), percent(worst.success));
     let text = format!("{} {serve} most calls, {share}; {loser} serves {least}.", listed(&winners));
-    if best - lowest_peak.success < SAME_SHARE || lowest_peak.name == worst.name {
-        return Some(capital_unless_name(&text));
+    match lowest_peak {
+        Some(row) if best - row.success >= SAME_SHARE && row.name != worst.name => {
+            let own = percent(row.success);
+            let name = name(&row.name);
+            Some(format!("{text} The lowest peak has its price: {name} serves {own}."))
+        }
+        _ => Some(text),
     }
-    let (name, own) = (&lowest_peak.name, percent(lowest_peak.success));
-    Some(format!("{text} The lowest peak has its price: {name} serves {own}."))
-}
-
-/// Names of entries are written as they are.
-fn capital_unless_name(text: &str) -> String {
-    text.to_owned()
 }
 
 /// Who is back first and who is last.
@@ -129,10 +134,10 @@ fn quickest(retrying: &[&Row]) -> Option<String> {
         false => String::new(),
     };
     Some(format!(
-        "{} is done first, after {}; {} takes {}{times}.",
-        first.name,
-        seconds(soon),
-        last.name,
+        "{} is done first, {}; {} takes {}{times}.",
+        name(&first.name),
+        if soon > 0.0 { format!("after {}", seconds(soon)) } else { "at once".into() },
+        name(&last.name),
         seconds(late)
     ))
 }
@@ -173,13 +178,13 @@ fn waste(retrying: &[&Row]) -> Option<String> {
     if most.wasted < WASTE {
         return None;
     }
-    let (name, share) = (&most.name, percent(most.wasted));
+    let (name_of_most, share) = (name(&most.name), percent(most.wasted));
     let best = match most.wasted - least.wasted > SAME_SHARE {
-        true => format!("; with {} it is {}", least.name, percent(least.wasted)),
+        true => format!("; with {} it is {}", name(&least.name), percent(least.wasted)),
         false => String::new(),
     };
     Some(format!(
-        "With {name}, {share} of what the backend finishes is for callers who no longer wait{best}."
+        "With {name_of_most}, {share} of what the backend finishes is for callers who no longer wait{best}."
     ))
 }
 
@@ -193,9 +198,9 @@ fn work(retrying: &[&Row]) -> Option<String> {
     Some(format!(
         "A call costs the backend {} attempts with {} and {} with {}.",
         number(least.amplification),
-        least.name,
+        name(&least.name),
         number(most.amplification),
-        most.name
+        name(&most.name)
     ))
 }
 
@@ -207,7 +212,7 @@ fn gain(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let from = none.map(|row| format!(", from {} without retries", percent(row.success)));
     Some(format!(
         "{} gets the most calls through, {success}{}, for {load} attempts a call.",
-        best.name,
+        name(&best.name),
         from.unwrap_or_default()
     ))
 }
@@ -230,7 +235,7 @@ fn frugal(retrying: &[&Row]) -> Option<String> {
         "{} {keep} the load within about a tenth more; the best of it is {} of calls, with {}.",
         listed(&names),
         percent(best.success),
-        best.name
+        name(&best.name)
     ))
 }
 

@@ -32,7 +32,7 @@ pub fn recovery(report: &Report) -> Option<Chart> {
     };
     Some(Chart {
         kind: Kind::Lines,
-        title: format!("How long until all is well again, over {}", varied.name),
+        title: "How long until all is well again".into(),
         caption: caption(report, None, WHAT),
         alt: alt(&series),
         reading: READING,

@@ -6,6 +6,7 @@ use super::answer::{answer, head};
 use super::figures::figure;
 use super::style::{policy, style};
 use super::table::table;
+use super::words::with_names;
 use crate::grid::Grid;
 use crate::look::Looks;
 use crate::picture::{main_case, of_case};
@@ -90,7 +91,7 @@ fn told(report: &Report, case: &CaseReport, class: &str) -> String {
         1 => String::new(),
         _ => format!("<span class=\"case\">{}.</span> ", escaped(&head(case))),
     };
-    let text = escaped(&sentences.join(" "));
+    let text = with_names(&escaped(&sentences.join(" ")));
     match class {
         "" => format!("<p>{name}{text}</p>\n"),
         class => format!("<p class=\"{class}\">{name}{text}</p>\n"),
@@ -129,7 +130,7 @@ fn pictures(report: &Report, options: &Options) -> String {
 fn figures(report: &Report) -> String {
     let looks = Looks::from(report);
     let mut html = "<h2 id=\"figures\">All figures</h2>\n".to_owned();
-    html += &format!("<p class=\"soft\">{}</p>\n", counted());
+    html += &format!("<p class=\"note\">{}</p>\n", counted());
     for case in &report.cases {
         html += &table(case, &looks);
     }
@@ -150,7 +151,7 @@ fn again(report: &Report, options: &Options) -> String {
     let command = options.command.clone().unwrap_or(default);
     let mut html = "<h2 id=\"again\">How to get them again</h2>\n".to_owned();
     html += &format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escaped(&command));
-    html += "<p class=\"soft\">One seed gives the same bytes on every machine and with any number of threads.</p>\n<dl>\n";
+    html += "<p class=\"note\">One seed gives the same bytes on every machine and with any number of threads.</p>\n<dl>\n";
     let all = [
         ("seed".to_owned(), report.seed.to_string()),
         ("runs".to_owned(), report.runs.to_string()),
