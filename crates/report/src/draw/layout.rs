@@ -7,6 +7,8 @@ use super::{legend, marks, measure};
 use crate::chart::{Chart, Kind, Panel};
 use crate::look::Ink;
 
+/// Bold letters are so much wider.
+const BOLD: f64 = 1.12;
 /// Room above a panel for its name.
 const NAME: f64 = 18.0;
 /// Room below a panel for the numbers of its axis, and below the last one for its label too.
@@ -94,7 +96,8 @@ fn name(sheet: &mut Sheet, panel: &Panel, plane: &Plane, grid: &Grid) {
     axes::swatch(sheet, panel, (plane.left + 5.0, y - 4.0));
     let paint = Paint::Ink(Ink::Text);
     let room = plane.width - 14.0;
-    let fits = measure::width(&panel.title, NORMAL) + measure::width(&panel.note, SMALL) < room;
+    let fits =
+        measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) < room;
     sheet.text((plane.left + 14.0, y), &panel.title, NORMAL, Anchor::Start, paint, true);
     if fits {
         sheet.soft((plane.left + plane.width, y), &panel.note, SMALL, Anchor::End);

@@ -116,18 +116,23 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 0.05
 }
 
-/// Dots at heights that fill the plane evenly in any number: multiples of the golden section.
+/// Dots at heights of their own, scattered so that no pattern is seen where there is none.
 fn dust(sheet: &mut Sheet, series: &Series, x: Scale, plane: &Plane) {
-    const GOLDEN: f64 = 0.618_033_988_749_895;
-    let mut height = 0.0;
-    let mut points = Vec::new();
-    for &(at, _) in series.points.iter().filter(|(at, _)| x.holds(*at)) {
-        height = (height + GOLDEN) % 1.0;
-        points.push((x.at(at), plane.top + 1.5 + height * (plane.height - 3.0)));
-    }
+    let kept = series.points.iter().filter(|(at, _)| x.holds(*at));
+    let points: Vec<_> = kept
+        .zip(0_u32..)
+        .map(|(&(at, _), nth)| (x.at(at), plane.top + 1.5 + scattered(nth) * (plane.height - 3.0)))
+        .collect();
     if !points.is_empty() {
         sheet.items.push(Item::Dust { points, ink: series.look.ink });
     }
+}
+
+/// A number from 0 to 1 that looks like chance and is the same every time.
+fn scattered(nth: u32) -> f64 {
+    let mixed = (nth ^ 0x9e37_79b9).wrapping_mul(0x85eb_ca6b);
+    let mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xc2b2_ae35);
+    f64::from(mixed ^ (mixed >> 16)) / f64::from(u32::MAX)
 }
 
 fn draw_reference(sheet: &mut Sheet, reference: &Reference, panel: &Panel, plane: &Plane) {

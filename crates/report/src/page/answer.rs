@@ -36,7 +36,7 @@ pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
 
 /// Who has the lowest peak, and how many times less that is than without jitter.
 fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String> {
-    let retrying: Vec<&Row> = retrying.iter().copied().filter(|row| counts(row)).collect();
+    let retrying = counted(retrying);
     let lowest = lowest(&retrying, |row| row.peak.mean)?;
     if retrying.len() < 2 {
         return None;
@@ -58,6 +58,13 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
         .filter(|row| row.name != lowest.name && alike(lowest.peak, row.peak))
         .map(|row| row.name.as_str())
         .collect();
+    if lowest.name == "none" && !near.is_empty() {
+        let near = listed(&near);
+        return Some(format!(
+            "Jitter makes no difference to the peak here: un-jittered back-off has {height} {events} \
+             a second, and {near} about as many."
+        ));
+    }
     let mut text = match case.times_unjittered(lowest) {
         Some(_) if lowest.name == "none" => format!(
             "Jitter does not lower the peak here: un-jittered back-off itself has the lowest peak, \
@@ -81,9 +88,11 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
     Some(text + ".")
 }
 
-/// Whether an entry has a peak at all and serves anybody: to give up at once is no low peak.
-fn counts(row: &Row) -> bool {
-    row.peak.mean > 0.0 && row.success > 0.0
+/// Those whose peak counts: who gives up at once, or serves half as many as another, has no low peak.
+fn counted<'a>(retrying: &[&'a Row]) -> Vec<&'a Row> {
+    let best = retrying.iter().map(|row| row.success).fold(0.0, f64::max);
+    let counts = |row: &&Row| row.peak.mean > 0.0 && row.success > 0.0 && row.success * 2.0 >= best;
+    retrying.iter().copied().filter(counts).collect()
 }
 
 /// Whether two means differ by less than the runs behind them do.
@@ -95,8 +104,7 @@ fn alike(a: Stat, b: Stat) -> bool {
 fn success(retrying: &[&Row]) -> Option<String> {
     let best = highest(retrying, |row| row.success)?.success;
     let worst = lowest(retrying, |row| row.success)?;
-    let counted: Vec<&Row> = retrying.iter().copied().filter(|row| counts(row)).collect();
-    let lowest_peak = lowest(&counted, |row| row.peak.mean);
+    let lowest_peak = lowest(&counted(retrying), |row| row.peak.mean);
     if best <= 0.0 {
         return Some("No call succeeds, whoever retries: all run out of attempts first.".into());
     }
@@ -107,10 +115,12 @@ fn success(retrying: &[&Row]) -> Option<String> {
     }
     let same = |row: &&&Row| best - row.success < SAME_SHARE;
     let winners: Vec<&str> = retrying.iter().filter(same).map(|row| row.name.as_str()).collect();
-    let serve = if winners.len() == 1 { "serves" } else { "serve" };
     let share = percent(best);
     let (loser, least) = (name(&worst.name), percent(worst.success));
-    let text = format!("{} {serve} most calls, {share}; {loser} serves {least}.", listed(&winners));
+    let text = format!(
+        "Most calls succeed with {}: {share}; fewest with {loser}: {least}.",
+        listed(&winners)
+    );
     match lowest_peak {
         Some(row) if best - row.success >= SAME_SHARE && row.name != worst.name => {
             let own = percent(row.success);
@@ -207,11 +217,14 @@ fn work(retrying: &[&Row]) -> Option<String> {
 /// What retries win when attempts fail at random.
 fn gain(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let best = highest(retrying, |row| row.success)?;
+    if best.success <= 0.0 {
+        return Some("No call succeeds, however often it is tried.".into());
+    }
     let (success, load) = (percent(best.success), number(best.amplification));
     let none = case.rows.iter().find(|row| row.name == NO_RETRY);
     let from = none.map(|row| format!(", from {} without retries", percent(row.success)));
     Some(format!(
-        "{} gets the most calls through, {success}{}, for {load} attempts a call.",
+        "Most calls get through with {}: {success}{}, for {load} attempts a call.",
         name(&best.name),
         from.unwrap_or_default()
     ))
@@ -223,7 +236,9 @@ fn frugal(retrying: &[&Row]) -> Option<String> {
     let within: Vec<&Row> =
         retrying.iter().copied().filter(|row| row.amplification <= TENTH).collect();
     if within.is_empty() {
-        return Some("Nobody keeps the load within a tenth of what the calls alone make.".into());
+        return Some(
+            "No entry keeps the load within a tenth more than what the calls alone make.".into(),
+        );
     }
     if within.len() == retrying.len() {
         return None;
@@ -232,10 +247,10 @@ fn frugal(retrying: &[&Row]) -> Option<String> {
     let best = highest(&within, |row| row.success)?;
     let keep = if names.len() == 1 { "keeps" } else { "keep" };
     Some(format!(
-        "{} {keep} the load within about a tenth more; the best of it is {} of calls, with {}.",
+        "{} {keep} the load within about a tenth more; of these, {} gets the most through: {}.",
         listed(&names),
-        percent(best.success),
-        name(&best.name)
+        name(&best.name),
+        percent(best.success)
     ))
 }
 

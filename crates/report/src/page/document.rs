@@ -84,9 +84,16 @@ const CONTENTS: &str = "\
 <nav aria-label=\"On this page\"><ul><li><a href=\"#pictures\">Pictures</a></li><li><a href=\"#figures\">All figures</a></li>\
 <li><a href=\"#again\">How to get them again</a></li></ul></nav>\n";
 
+/// Sentences about a case that is not the main one.
+const SHORT: usize = 3;
+
 /// The sentences about one case behind its name.
 fn told(report: &Report, case: &CaseReport, class: &str) -> String {
-    let sentences = answer(report, case);
+    let mut sentences = answer(report, case);
+    if class.is_empty() {
+        // The tables have the rest.
+        sentences.truncate(SHORT);
+    }
     let name = match report.cases.len() {
         1 => String::new(),
         _ => format!("<span class=\"case\">{}.</span> ", escaped(&head(case))),

@@ -8,8 +8,9 @@ use crate::chart::{Axis, Chart, Key, Kind, Panel, Series, Shape, Swatch};
 use crate::figure::{grouped, secs};
 use crate::look::{Ink, Look, Looks, Weight};
 
-/// More dots than this in a strip are one bar.
+/// More dots than this in a strip are one bar, and more than this in all make the file large.
 const DOTS: f64 = 1_400.0;
+const DOTS_IN_ALL: f64 = 9_000.0;
 
 /// One strip an entry with a dot for every attempt that reached the backend in the first run, or
 /// for one in so many.
@@ -17,7 +18,10 @@ const DOTS: f64 = 1_400.0;
 pub fn strips(report: &Report, case: &CaseReport) -> Option<Chart> {
     let window = Window::of(case);
     let (from, to) = window.ends();
-    let per_dot = case.rows.iter().map(|row| inside(row, from, to) / DOTS).fold(1.0, f64::max);
+    // OK because a case has a handful of rows.
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    let dots = DOTS.min(DOTS_IN_ALL / case.rows.len().max(1) as f64);
+    let per_dot = case.rows.iter().map(|row| inside(row, from, to) / dots).fold(1.0, f64::max);
     let looks = Looks::from(report);
     let panels: Vec<_> = case
         .rows
