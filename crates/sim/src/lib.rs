@@ -56,8 +56,7 @@ pub use law::{Law, Schedule};
 pub use plan::{
     Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
     Fault, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery, Scope, Service,
-    Shared, Times,
-    Trouble, Watch, Workers,
+    Shared, Times, Trouble, Watch, Workers,
 };
 pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
