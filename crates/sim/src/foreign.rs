@@ -1,6 +1,5 @@
 //! Delay laws of others, to be measured beside the engine's.
 
-
 use stagger_core::{Entropy, Span};
 
 use crate::dist::{gaussian, open_unit};
@@ -9,8 +8,11 @@ use crate::plan::Foreign;
 use crate::streams::Stream;
 
 impl Foreign {
-    /// The delay of retry `k` of this caller, `k` from 1.
+    /// The delay of retry `k` of this caller, `k` from 1; none for a wait before the first attempt.
     pub(crate) fn delay(&self, delays: &Stream, id: u32, k: u32) -> Span {
+        if k == 0 {
+            return Span::ZERO;
+        }
         match self {
             Self::Gaussian(schedule) => {
                 let ceiling = ceiling(schedule, k).as_nanos();

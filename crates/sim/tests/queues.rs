@@ -1,36 +1,36 @@
 //! The wheel against the heap, in whole runs: equal events in equal order.
 
-use stagger_core::{Instant, Span};
-use stagger_sim::{Arrivals, Crew, Heap, Law, Lockstep, Plan, Schedule, Server, Stretch, World};
+mod plans;
+
 use std::num::NonZeroUsize;
 
+use plans::at;
+use stagger_core::Span;
+use stagger_sim::{
+    Arrivals, Backend, Crew, Fault, Heap, Law, Named, Options, Plan, Scenario, Schedule, Trouble,
+    World,
+};
+
 fn plan(law: Law, arrivals: Arrivals, service: Span) -> Plan {
-    let (down, up) = (Instant::from_nanos(100_000_000), Instant::from_nanos(1_500_000_000));
-    Plan {
-        arrivals,
-        server: Server::down(down, up).serving_in(service),
-        policy: law.policy(&Schedule::default()).expect("a valid schedule"),
-        edge: up,
-        attempts_in: Stretch::ALWAYS,
-        retries_in: Stretch::ALWAYS,
-    }
+    let caller = law.caller(&Schedule::default()).expect("a valid schedule");
+    let mut plan = Plan::new(arrivals, caller);
+    plan.backend = Backend::UNLIMITED.serving_in(service);
+    plan.faults.push(Fault::new(Trouble::Refuse, at(100), at(1_500)));
+    plan
 }
 
 #[test]
-fn the_wheel_plays_every_run_as_the_heap_does() {
+fn the_wheel_plays_every_law_as_the_heap_does() {
     let all_arrivals = [
         Arrivals::Together { callers: 3_000 },
         Arrivals::Even { callers: 3_000, spacing: Span::from_micros(700) },
-        Arrivals::Poisson {
-            gap: Span::from_micros(900),
-            until: Instant::from_nanos(4_000_000_000),
-        },
+        Arrivals::poisson(1_100, at(4_000)),
     ];
     let mut wheel = World::new();
     for arrivals in all_arrivals {
         for law in Law::ALL {
             for service in [Span::ZERO, Span::from_millis(5)] {
-                let plan = plan(law, arrivals, service);
+                let plan = plan(law, arrivals.clone(), service);
                 let heap = World::on(Heap::default()).play(&plan, 7);
                 assert_eq!(wheel.play(&plan, 7), heap, "{law} {arrivals:?} {service}");
                 assert!(heap.calls >= 3_000);
@@ -40,9 +40,17 @@ fn the_wheel_plays_every_run_as_the_heap_does() {
 }
 
 #[test]
+fn the_wheel_plays_every_part_of_a_world_as_the_heap_does() {
+    let mut wheel = World::new();
+    for (name, plan) in plans::all() {
+        let heap = World::on(Heap::default()).play(&plan, 11);
+        assert_eq!(wheel.play(&plan, 11), heap, "{name}");
+    }
+}
+
+#[test]
 fn another_seed_is_another_run() {
-    let plan =
-        plan(Law::Full, Arrivals::Even { callers: 500, spacing: Span::from_millis(1) }, Span::ZERO);
+    let plan = plans::stall();
     let digest = |seed| World::new().play(&plan, seed).digest;
     assert_eq!(digest(1), digest(1));
     assert_ne!(digest(1), digest(2));
@@ -50,20 +58,23 @@ fn another_seed_is_another_run() {
 
 #[test]
 fn figures_do_not_depend_on_the_number_of_threads() {
-    let storm = Lockstep { runs: 31, callers: 200, ..Lockstep::default() };
-    let report = |threads| {
-        let threads = NonZeroUsize::new(threads).expect("at least one");
-        storm.run(&Crew::new(threads)).expect("a valid schedule")
-    };
+    let storm = lockstep(vec![Law::Full, Law::Equal], 31);
+    let report = |threads| storm.run(&Crew::new(NonZeroUsize::new(threads).expect("some")));
     assert_eq!(report(1), report(2));
     assert_eq!(report(1), report(7));
 }
 
 #[test]
 fn a_law_more_moves_nobody_elses_numbers() {
-    let run = |laws: &[Law]| {
-        let storm = Lockstep { runs: 5, laws: laws.to_vec(), ..Lockstep::default() };
-        storm.run(&Crew::single()).expect("a valid schedule").rows
+    let row = |laws: Vec<Law>| {
+        let report = lockstep(laws, 5).run(&Crew::single());
+        let rows = report.cases[0].rows.iter();
+        rows.filter(|row| row.name == "full").cloned().next_back().expect("it was asked for")
     };
-    assert_eq!(run(&[Law::Full])[0], run(&[Law::Equal, Law::Full])[1]);
+    assert_eq!(row(vec![Law::Full]), row(vec![Law::Equal, Law::Full]));
+}
+
+fn lockstep(laws: Vec<Law>, runs: u32) -> Scenario {
+    let options = Options { laws, runs: Some(runs), callers: Some(200), ..Options::default() };
+    Named::find("L3").expect("it ships").scenario(&options).expect("a valid schedule")
 }

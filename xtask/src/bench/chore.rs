@@ -4,7 +4,7 @@ use std::error::Error;
 
 use clap::{Args, ValueEnum};
 
-use super::{core, dispatch, neighbours, peers};
+use super::{core, dispatch, neighbours, peers, sim};
 use crate::format::Format;
 use crate::rig::run_optimised;
 
@@ -18,7 +18,7 @@ pub(crate) struct Bench {
     what: What,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Fewer operations, only to see that it runs (peers, dispatch).
+    /// Fewer operations, only to see that it runs (peers, sim, dispatch).
     #[arg(long)]
     quick: bool,
     /// Show what peers do on an input beside what we do, instead of what it costs (peers).
@@ -35,6 +35,8 @@ enum What {
     Core,
     /// The library beside its peers, in one run.
     Peers,
+    /// The lab's world beside other simulators, on one model.
+    Sim,
     /// The dispatcher under load.
     Dispatch,
     /// What one hung or dripping endpoint costs the others.
@@ -43,14 +45,16 @@ enum What {
 
 /// Measures and shows; false when nothing was measured, or it found something wrong.
 pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
-    use What::{Core, Dispatch, Neighbours, Peers};
-    refuse("--quick", bench.quick && !matches!(bench.what, Peers | Dispatch), "peers, dispatch")?;
+    use What::{Core, Dispatch, Neighbours, Peers, Sim};
+    let can_be_quick = matches!(bench.what, Peers | Sim | Dispatch);
+    refuse("--quick", bench.quick && !can_be_quick, "peers, sim, dispatch")?;
     refuse("--facts", bench.facts && bench.what != Peers, "peers")?;
     refuse("--seconds", bench.seconds.is_some() && bench.what != Neighbours, "neighbours")?;
     match bench.what {
         Core => core::run(bench.format),
         Peers if bench.facts => peers::facts(),
         Peers => peers::run(bench.format, bench.quick),
+        Sim => sim::run(bench.format, bench.quick),
         Dispatch | Neighbours => run_optimised().unwrap_or_else(|| dispatcher(bench)),
     }
 }

@@ -1,5 +1,5 @@
 //! What things cost, measured on this machine: the engine, the library beside its peers, the
-//! dispatcher under load, and what one bad endpoint costs the others.
+//! lab beside other simulators, the dispatcher under load, and what one bad endpoint costs the others.
 
 mod chore;
 mod core;
@@ -8,6 +8,7 @@ mod load;
 mod log;
 mod neighbours;
 mod peers;
+mod sim;
 mod stage;
 
 pub(crate) use chore::{Bench, run};

@@ -50,7 +50,7 @@ fn bars(header: &[String], rows: &[Vec<String>]) -> usize {
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0) + AROUND
     };
     let figures: usize = (0..header.len()).map(width).sum();
-    WIDTH.saturating_sub(figures).clamp(BARS.0, BARS.1)
+    WIDTH.saturating_sub(figures + 1).clamp(BARS.0, BARS.1)
 }
 
 /// The rows of each case under its own heading; all blocks have the same columns.

@@ -2,7 +2,7 @@
 
 use super::settle::Settling;
 use super::start::Start;
-use super::{Ask, Attempt, Done, Parked, Permit, Saved, Step, Stop, Wait};
+use super::{Ask, Attempt, Done, Permit, Saved, Step, Stop, Wait};
 use crate::budget::{BudgetPlan, Charge};
 use crate::entropy::Entropy;
 use crate::hedge::Hedging;
@@ -48,27 +48,27 @@ impl Call {
 /// does not fit (a wake too early, an outcome after the end) changes nothing and repeats the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    started: Start,
+    pub(super) started: Start,
     /// When the wait ends. While copies are under way, the end of the longest hint that one of them
     /// was given.
-    wake: Instant,
+    pub(super) wake: Instant,
     /// The last delay that was drawn; the base before the first.
     pub(super) prev: Span,
-    hedging: Hedging,
+    pub(super) hedging: Hedging,
     /// Calls made since the start, or since an attempt made progress.
     pub(super) attempts: u32,
     /// Delays drawn since the start, since an attempt made progress, or since a pushback restarted
     /// the exponent.
     pub(super) retries: u32,
-    phase: Phase,
-    spent: Spent,
-    remedy: Option<Remedy>,
+    pub(super) phase: Phase,
+    pub(super) spent: Spent,
+    pub(super) remedy: Option<Remedy>,
     pub(super) idempotent: bool,
 }
 
 /// What the call is doing, or waiting to hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     AskingBudget(Charge),
     Waiting,
     AskingBreaker,
@@ -80,7 +80,7 @@ enum Phase {
 
 /// What a call may use up once: remedies, one free retry, and the server's welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Spent(u8);
+pub(super) struct Spent(u8);
 
 impl Spent {
     const FREE_RETRY: u8 = 128;
@@ -134,6 +134,29 @@ impl Retry {
         self.on_other_outcome(policy, now, outcome, entropy)
     }
 
+    /// An attempt settled, for a driver that meets failures as often as successes, such as a
+    /// simulator: the same as [`on_outcome`](Self::on_outcome), which puts them out of the way.
+    #[inline(always)]
+    pub fn on_any_outcome(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Step {
+        let alone = self.hedging.launched() == 1 && self.hedging.in_flight() == 1;
+        let plain = alone && self.phase == Phase::Running && !self.spent.is_used(Spent::WELCOME);
+        if plain && outcome.verdict.is_retryable() {
+            self.hedging.settle(now, outcome);
+            return self.settle(policy, now, outcome, entropy);
+        }
+        // In a copy, so that the state of a call that never comes here need not be in memory.
+        let mut copy = *self;
+        let step = copy.on_outcome(policy, now, outcome, entropy);
+        *self = copy;
+        step
+    }
+
     /// The answer to [`Step::Ask`].
     pub fn on_permit(&mut self, policy: &Policy, now: Instant, permit: Permit) -> Step {
         match (self.phase, permit) {
@@ -153,6 +176,7 @@ impl Retry {
     }
 
     /// The wait is over, or a further copy is due.
+    #[inline(always)]
     pub fn on_wake(&mut self, policy: &Policy, now: Instant) -> Step {
         match self.phase {
             Phase::Waiting if now >= self.wake => {
@@ -221,37 +245,8 @@ impl Retry {
         }
     }
 
-    /// The call in its shortest form, if that loses nothing.
-    #[inline]
-    pub(super) fn park(&self, policy: &Policy) -> Option<Parked> {
-        let started = self.started.instant();
-        let plain = matches!(self.phase, Phase::Waiting)
-            && policy.hedge().is_none()
-            && self.spent == Spent::default()
-            && self.remedy.is_none()
-            && self.idempotent
-            && self.started == Start::at(started);
-        let Self { wake, prev, attempts, retries, .. } = *self;
-        plain.then_some(Parked { started, wake, prev, attempts, retries })
-    }
-
-    #[inline]
-    pub(super) fn parked(parked: &Parked) -> Self {
-        Self {
-            started: Start::at(parked.started),
-            wake: parked.wake,
-            prev: parked.prev,
-            hedging: Hedging::ALONE_AND_BACK,
-            attempts: parked.attempts,
-            retries: parked.retries,
-            phase: Phase::Waiting,
-            spent: Spent::default(),
-            remedy: None,
-            idempotent: true,
-        }
-    }
-
     #[cold]
+    #[inline(never)]
     fn on_other_outcome(
         &mut self,
         policy: &Policy,
@@ -294,6 +289,7 @@ impl Retry {
         *outcome
     }
 
+    #[inline(always)]
     fn settle(
         &mut self,
         policy: &Policy,
@@ -319,6 +315,7 @@ impl Retry {
     }
 
     /// Notes the delay, and asks the budget for it unless it is free.
+    #[inline(always)]
     fn back_off(
         &mut self,
         policy: &Policy,
@@ -343,6 +340,7 @@ impl Retry {
         Step::Ask(Ask::Budget(charge))
     }
 
+    #[inline]
     fn wait(&mut self) -> Step {
         self.phase = Phase::Waiting;
         Step::Wait(Wait::Until(self.wake))

@@ -1,6 +1,9 @@
 //! A waiting call in the fewest words, for whoever holds millions of them.
 
+use super::machine::{Phase, Spent};
+use super::start::Start;
 use super::{Retry, Session};
+use crate::hedge::Hedging;
 use crate::policy::Policy;
 use crate::time::{Instant, Span};
 
@@ -46,6 +49,41 @@ impl Parked {
     #[must_use]
     #[inline]
     pub fn unpark(self, policy: &Policy) -> Session<'_> {
-        Session::waiting(policy, Retry::parked(&self))
+        Session::waiting(policy, self.machine())
+    }
+
+    /// The machine of the call alone, for a driver without a ledger.
+    #[must_use]
+    #[inline]
+    pub fn machine(self) -> Retry {
+        Retry {
+            started: Start::at(self.started),
+            wake: self.wake,
+            prev: self.prev,
+            hedging: Hedging::ALONE_AND_BACK,
+            attempts: self.attempts,
+            retries: self.retries,
+            phase: Phase::Waiting,
+            spent: Spent::default(),
+            remedy: None,
+            idempotent: true,
+        }
+    }
+}
+
+impl Retry {
+    /// The call in its shortest form, if it waits and that loses nothing.
+    #[must_use]
+    #[inline]
+    pub fn park(&self, policy: &Policy) -> Option<Parked> {
+        let started = self.started.instant();
+        let plain = matches!(self.phase, Phase::Waiting)
+            && policy.hedge().is_none()
+            && self.spent == Spent::default()
+            && self.remedy.is_none()
+            && self.idempotent
+            && self.started == Start::at(started);
+        let Self { wake, prev, attempts, retries, .. } = *self;
+        plain.then_some(Parked { started, wake, prev, attempts, retries })
     }
 }

@@ -56,6 +56,7 @@ pub struct Detached {
 impl Detached {
     /// The same call again, under the policy that it was started with.
     #[must_use]
+    #[inline]
     pub const fn attach(self, policy: &Policy) -> Session<'_> {
         let Self { retry, granted, hint, begun } = self;
         Session { policy, retry, granted, hint, begun }
@@ -117,6 +118,7 @@ impl<'p> Session<'p> {
     }
 
     /// The wait is over, or a further copy is due.
+    #[inline]
     pub fn on_wake(&mut self, ledger: &mut impl Ledger, now: Instant) -> Act {
         let step = self.retry.on_wake(self.policy, now);
         self.answer(ledger, now, step)
@@ -165,6 +167,7 @@ impl<'p> Session<'p> {
     }
 
     /// The call without its policy.
+    #[inline]
     pub const fn detach(self) -> Detached {
         let Self { policy: _, retry, granted, hint, begun } = self;
         Detached { retry, granted, hint, begun }

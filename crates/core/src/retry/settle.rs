@@ -26,6 +26,7 @@ impl Settling<'_> {
     }
 
     /// The remedy to try, if it may follow at once. Whether it was tried before is the call's to know.
+    #[inline(always)]
     pub(super) fn remedy(&self) -> Option<Remedy> {
         let remedy = self.outcome.remedy?;
         let counted = remedy != Remedy::Transparent;
@@ -37,6 +38,7 @@ impl Settling<'_> {
     }
 
     /// The drawn delay and the delay to wait, or the first reason against a retry.
+    #[inline(always)]
     pub(super) fn delay(&self, entropy: &mut impl Entropy) -> Result<(Span, Span), Stop> {
         self.check_outcome()?;
         self.check_hint()?;
@@ -47,6 +49,7 @@ impl Settling<'_> {
         if self.fits(delay) { Ok((own, delay)) } else { Err(Stop::DeadlineExceeded) }
     }
 
+    #[inline]
     fn check_outcome(&self) -> Result<(), Stop> {
         let verdict = self.outcome.verdict;
         if !verdict.is_retryable() {
@@ -58,6 +61,7 @@ impl Settling<'_> {
         if self.outcome.replayable { Ok(()) } else { Err(Stop::NotReplayable) }
     }
 
+    #[inline]
     fn check_hint(&self) -> Result<(), Stop> {
         let rule = self.policy.hints();
         match self.outcome.hint {
@@ -74,6 +78,7 @@ impl Settling<'_> {
     }
 
     /// The own delay, and what becomes of it under the hint.
+    #[inline]
     fn draw(&self, entropy: &mut impl Entropy) -> (Span, Span) {
         let backoff = match self.outcome.verdict {
             Verdict::Throttled => self.policy.throttled_backoff(),
@@ -92,10 +97,12 @@ impl Settling<'_> {
     }
 
     /// Whether an attempt after `delay` has time before the deadline.
+    #[inline]
     fn fits(&self, delay: Span) -> bool {
         self.policy.limits().fits(self.elapsed() + delay)
     }
 
+    #[inline]
     fn elapsed(&self) -> Span {
         self.call.elapsed(self.now)
     }

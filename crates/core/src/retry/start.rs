@@ -12,6 +12,7 @@ use crate::time::{Instant, Span};
 pub(super) struct Start(i64);
 
 impl Start {
+    #[inline]
     pub(super) fn at(now: Instant) -> Self {
         Self(i64::try_from(now.as_nanos()).unwrap_or(i64::MAX))
     }
@@ -34,6 +35,7 @@ impl Start {
     }
 
     /// The start as an instant; the origin when it lies before it.
+    #[inline]
     pub(super) fn instant(self) -> Instant {
         Instant::from_nanos(u64::try_from(self.0).unwrap_or(0))
     }

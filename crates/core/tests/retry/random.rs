@@ -210,13 +210,22 @@ struct Watched<'p> {
     under_way: Vec<Launched>,
     done: Option<Done>,
     wait: Option<Instant>,
+    /// Whether the last outcome named a time to come back.
+    hinted: bool,
 }
 
 impl<'p> Watched<'p> {
     fn start(policy: &'p Policy, call: Call, seed: u64, now: Instant) -> (Self, Session<'p>) {
         let ledger = Recording { chance: Mix::new(seed), held: 0, cancelling: false, first: 0 };
-        let mut watched =
-            Self { policy, call, ledger, under_way: Vec::new(), done: None, wait: None };
+        let mut watched = Self {
+            policy,
+            call,
+            ledger,
+            under_way: Vec::new(),
+            done: None,
+            wait: None,
+            hinted: false,
+        };
         let (session, act) = Session::start(policy, &mut watched.ledger, call, now);
         watched.check(&session, now, act, true);
         (watched, session)
@@ -229,6 +238,7 @@ impl<'p> Watched<'p> {
                 let Some(launched) = self.under_way.pop() else { return };
                 self.ledger.cancelling = outcome.verdict == Verdict::Cancelled;
                 decides = true;
+                self.hinted = outcome.hint.and_then(Hint::span).is_some();
                 session.on_outcome(&mut self.ledger, now, launched, outcome, chance)
             }
             Event::Abandon if self.done.is_some() => {
@@ -279,6 +289,25 @@ impl<'p> Watched<'p> {
         let attempts = session.retry().attempts();
         assert!(self.policy.limits().max_attempts().is_none_or(|max| attempts <= max));
         assert!(self.ledger.first <= 1);
+        self.check_parked(session, now);
+    }
+
+    /// A call parks exactly when it waits and has nothing else to remember, and nothing is lost.
+    fn check_parked(&self, session: &Session<'p>, now: Instant) {
+        let has_more = self.policy.hedge().is_some()
+            || !self.call.idempotent
+            || self.ledger.held > 0
+            || self.ledger.first == 0
+            || self.hinted
+            || session.retry().save(now).spent != 0;
+        let parked = session.park();
+        assert_eq!(parked.is_some(), self.wait.is_some() && !has_more, "{session:?}");
+        if let Some(parked) = parked {
+            let again = parked.unpark(self.policy);
+            assert_eq!(format!("{again:?}"), format!("{session:?}"));
+            assert_eq!(session.retry().park(self.policy), Some(parked));
+            assert_eq!(parked.machine(), *session.retry());
+        }
     }
 
     fn launched(&mut self, launched: Launched) {
@@ -309,6 +338,38 @@ proptest! {
             }
             watched.happen(&mut session, now, event, &mut chance);
         }
+    }
+
+    #[test]
+    fn an_outcome_meant_another_thing_where_failures_are_common(
+        policy in any_policy(), idempotent: bool, begun in any_span(), seed: u64,
+        events in proptest::collection::vec(any_event(), 1..80),
+    ) {
+        let call = if idempotent { Call::idempotent() } else { Call::once() };
+        let mut now = Instant::ORIGIN + begun;
+        let (mut rare, _) = Retry::start(&policy, call, now);
+        let mut common = rare;
+        let (mut first, mut second) = (Mix::new(seed), Mix::new(seed));
+        for event in &events {
+            let steps = match event {
+                Event::Settle(outcome) => (
+                    rare.on_outcome(&policy, now, outcome, &mut first),
+                    common.on_any_outcome(&policy, now, outcome, &mut second),
+                ),
+                Event::Permit(permit) => (
+                    rare.on_permit(&policy, now, *permit),
+                    common.on_permit(&policy, now, *permit),
+                ),
+                Event::Time(nanos) => {
+                    now = step(now, *nanos);
+                    continue;
+                }
+                _ => (rare.on_wake(&policy, now), common.on_wake(&policy, now)),
+            };
+            prop_assert_eq!(steps.0, steps.1);
+            prop_assert_eq!(rare, common);
+        }
+        prop_assert_eq!(first.next_u64(), second.next_u64());
     }
 
     #[test]

@@ -26,7 +26,6 @@ impl Strip {
     }
 
     /// The instants in order, and one caller in how many they are of.
-    #[must_use]
     pub fn instants(&self) -> (impl Iterator<Item = Instant> + '_, u32) {
         (self.instants.iter().map(|&(_, at)| at), self.mask + 1)
     }

@@ -1,5 +1,7 @@
 //! One event in 32 bytes, ordered as the simulation is.
 
+use std::cmp::Ordering;
+
 use stagger_core::Instant;
 
 /// The kind of an event; at one instant the kinds happen in this order.
@@ -42,7 +44,7 @@ pub enum Class {
 /// assert_eq!((wake.tag(), wake.words()), (3, [7, 8]));
 /// assert!(Event::new(at, Class::Served, 10) < wake);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     at: Instant,
     /// Class, id and tag from the top down, so that comparing two words compares the whole order.
@@ -128,6 +130,34 @@ impl Event {
     #[inline]
     pub(crate) const fn key(self) -> u64 {
         self.key
+    }
+}
+
+impl Event {
+    /// Time and key as one number, so that nearly all events compare in one step.
+    #[inline]
+    const fn rank(&self) -> u128 {
+        ((self.at.as_nanos() as u128) << 64) | self.key as u128
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank()).then_with(|| self.words.cmp(&other.words))
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        let (own, others) = (self.rank(), other.rank());
+        own < others || (own == others && self.words < other.words)
     }
 }
 

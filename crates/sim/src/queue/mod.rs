@@ -1,7 +1,10 @@
 //! Pending events in one total order: (time, class, id).
 
+mod chunks;
+mod due;
 mod event;
 mod heap;
+mod occupied;
 mod pending;
 mod wheel;
 

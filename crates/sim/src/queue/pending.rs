@@ -12,11 +12,4 @@ pub trait Queue {
 
     /// Takes the first event if it comes before `limit`.
     fn pop_before(&mut self, limit: Event) -> Option<Event>;
-
-    /// Some events that will be taken soon, as far as the queue knows without work.
-    ///
-    /// A hint for whoever wants their data at hand in time; it decides nothing.
-    fn upcoming(&self) -> &[Event] {
-        &[]
-    }
 }

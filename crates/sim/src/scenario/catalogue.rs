@@ -3,6 +3,7 @@
 use stagger_core::ConfigError;
 
 use super::story::{Options, Scenario};
+use super::{backlog, fleet, hedged, layers, restart, serverless, sharded, told, viewers};
 use super::{
     contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, steady, tutorial,
 };
@@ -87,6 +88,61 @@ pub const CATALOGUE: &[Named] = &[
         table: Some("L10"),
         about: "A share of all attempts fails: what retries, buckets and breakers gain and cost",
         build: failing::scenario,
+    },
+    // Beyond the reference tables.
+    Named {
+        name: "layers",
+        table: None,
+        about: "Three services in a row that all retry: 27 attempts for a call, or 3 with the nested guard",
+        build: layers::scenario,
+    },
+    Named {
+        name: "retry-after",
+        table: None,
+        about: "10 000 clients are told to come back in 60 s, and the hint is true",
+        build: told::scenario,
+    },
+    Named {
+        name: "viewers",
+        table: None,
+        about: "25 million players, and an origin that is away for 100 ms",
+        build: viewers::scenario,
+    },
+    Named {
+        name: "webhooks",
+        table: None,
+        about: "300 000 deliveries have waited for an endpoint that is back",
+        build: backlog::scenario,
+    },
+    Named {
+        name: "shard",
+        table: None,
+        about: "One bad shard of 16: breakers by host refuse calls to the healthy ones",
+        build: sharded::scenario,
+    },
+    Named {
+        name: "hedge",
+        table: None,
+        about: "Second copies of slow calls, when the tail is slow and when everything is",
+        build: hedged::scenario,
+    },
+    Named {
+        name: "fleet",
+        table: None,
+        about: "1000 processes with 500 tokens each, or all with the same 500, in a stall",
+        build: fleet::scenario,
+    },
+    Named {
+        name: "restart",
+        table: None,
+        about: "10 000 clients wait for a service that starts cold",
+        build: restart::scenario,
+    },
+    Named {
+        name: "serverless",
+        table: None,
+        about: "A process for every call, so that no budget ever remembers anything",
+        build: serverless::scenario,
     },
 ];
 

@@ -57,6 +57,13 @@ pub struct Entry {
     pub play: Play,
 }
 
+impl Entry {
+    /// A row of this name.
+    pub(super) fn new(name: impl Into<String>, plan: Plan) -> Self {
+        Self { name: name.into(), play: Play::World(Box::new(plan)) }
+    }
+}
+
 /// What is played in one run.
 #[derive(Clone, Debug)]
 pub enum Play {

@@ -4,55 +4,81 @@ use stagger_core::{Instant, Ratio, Span};
 
 use crate::plan::{Backend, ColdStart, Fault, Trouble};
 
-/// Whoever asks for the trouble at `now`.
+/// The troubles of now, kept by kind until one begins or ends, so that asking is a look at a list
+/// that is nearly always empty.
 #[derive(Clone, Debug)]
 pub(super) struct Faults<'p> {
     all: &'p [Fault],
     cold_start: Option<ColdStart>,
+    at_the_door: Vec<&'p Fault>,
+    stalls: Vec<&'p Fault>,
+    failing: Vec<&'p Fault>,
+    slow: Vec<&'p Fault>,
+    /// When one of them ends or another begins.
+    until: Instant,
 }
 
 impl<'p> Faults<'p> {
     pub(super) const fn new(all: &'p [Fault], backend: &Backend) -> Self {
-        Self { all, cold_start: backend.cold_start }
+        Self {
+            all,
+            cold_start: backend.cold_start,
+            at_the_door: Vec::new(),
+            stalls: Vec::new(),
+            failing: Vec::new(),
+            slow: Vec::new(),
+            until: Instant::ORIGIN,
+        }
+    }
+
+    /// Time goes on; to be told before anything is asked.
+    #[inline]
+    pub(super) fn now_is(&mut self, now: Instant) {
+        if now >= self.until {
+            self.look(now);
+        }
     }
 
     /// The first trouble that turns an arriving attempt away, or swallows it.
     #[inline]
-    pub(super) fn at_the_door(&self, shard: u32, now: Instant) -> Option<&'p Fault> {
-        let turns_away = |fault: &&Fault| {
-            matches!(
-                fault.trouble,
-                Trouble::Refuse | Trouble::RefuseFor(_) | Trouble::Hang | Trouble::Silence
-            )
-        };
-        self.all.iter().filter(turns_away).find(|fault| fault.holds(shard, now))
+    pub(super) fn at_the_door(&self, shard: u32) -> Option<&'p Fault> {
+        first(&self.at_the_door, shard)
     }
 
     /// Whether no attempt is started.
     #[inline]
-    pub(super) fn stalled(&self, shard: u32, now: Instant) -> bool {
-        let stalls = |fault: &Fault| fault.trouble == Trouble::Stall && fault.holds(shard, now);
-        self.all.iter().any(stalls)
+    pub(super) fn stalled(&self, shard: u32) -> bool {
+        first(&self.stalls, shard).is_some()
+    }
+
+    /// When an attempt that arrives at `now` could be started at last; `None` for never.
+    #[inline]
+    pub(super) fn end_of_stall(&self, shard: u32, now: Instant) -> Option<Instant> {
+        let mut start = now;
+        let stalls = |fault: &&Fault, at| fault.trouble == Trouble::Stall && fault.holds(shard, at);
+        // Each turn ends one stall, and a stall that has ended holds no more.
+        while let Some(fault) = self.all.iter().find(|fault| stalls(fault, start)) {
+            start = fault.until;
+        }
+        (start != Instant::FAR).then_some(start)
     }
 
     /// The probability that an attempt fails.
     #[inline]
-    pub(super) fn failing(&self, shard: u32, now: Instant) -> Ratio {
-        let share = |fault: &Fault| match fault.trouble {
-            Trouble::Failing(share) if fault.holds(shard, now) => Some(share),
-            _ => None,
-        };
-        self.all.iter().find_map(share).unwrap_or(Ratio::ZERO)
+    pub(super) fn failing(&self, shard: u32) -> Ratio {
+        match first(&self.failing, shard).map(|fault| fault.trouble) {
+            Some(Trouble::Failing(share)) => share,
+            _ => Ratio::ZERO,
+        }
     }
 
     /// How long work of this usual length takes when it starts now.
     #[inline]
     pub(super) fn stretched(&self, usual: Span, shard: u32, now: Instant) -> Span {
-        let slow = |fault: &Fault| match fault.trouble {
-            Trouble::Slow(factor) if fault.holds(shard, now) => Some(factor),
-            _ => None,
+        let slowed = match first(&self.slow, shard).map(|fault| fault.trouble) {
+            Some(Trouble::Slow(factor)) => factor.of_span(usual),
+            _ => usual,
         };
-        let slowed = self.all.iter().find_map(slow).map_or(usual, |factor| factor.of_span(usual));
         match self.cold_start {
             Some(cold) => warming(slowed, cold, now - self.came_up(shard, now)),
             None => slowed,
@@ -65,6 +91,26 @@ impl<'p> Faults<'p> {
         stalls.map(|fault| fault.until).filter(|&until| until != Instant::FAR)
     }
 
+    #[cold]
+    fn look(&mut self, now: Instant) {
+        let Self { all, at_the_door, stalls, failing, slow, .. } = self;
+        for list in [&mut *at_the_door, &mut *stalls, &mut *failing, &mut *slow] {
+            list.clear();
+        }
+        for fault in all.iter().filter(|fault| fault.from <= now && now < fault.until) {
+            match fault.trouble {
+                Trouble::Stall => stalls.push(fault),
+                Trouble::Failing(_) => failing.push(fault),
+                Trouble::Slow(_) => slow.push(fault),
+                Trouble::Refuse | Trouble::RefuseFor(_) | Trouble::Hang | Trouble::Silence => {
+                    at_the_door.push(fault);
+                }
+            }
+        }
+        let edges = all.iter().flat_map(|fault| [fault.from, fault.until]);
+        self.until = edges.filter(|&edge| edge > now).min().unwrap_or(Instant::FAR);
+    }
+
     fn came_up(&self, shard: u32, now: Instant) -> Instant {
         let outages = self.all.iter().filter(|fault| {
             !matches!(fault.trouble, Trouble::Failing(_) | Trouble::Slow(_))
@@ -73,6 +119,12 @@ impl<'p> Faults<'p> {
         });
         outages.map(|fault| fault.until).max().unwrap_or(Instant::ORIGIN)
     }
+}
+
+/// The first of these troubles that the shard has.
+#[inline]
+fn first<'p>(faults: &[&'p Fault], shard: u32) -> Option<&'p Fault> {
+    faults.iter().copied().find(|fault| fault.shard.is_none_or(|own| own == shard))
 }
 
 /// The extra time shrinks evenly from `factor - 1` to nothing.

@@ -64,8 +64,7 @@ mod tests {
 
     #[test]
     fn a_window_says_when_the_next_one_begins() {
-        let mut limit =
-            Limiter::new(Limit::Window { attempts: 2, window: Span::from_millis(100) });
+        let mut limit = Limiter::new(Limit::Window { attempts: 2, window: Span::from_millis(100) });
         assert_eq!([limit.admit(at(10)), limit.admit(at(20))], [Ok(()), Ok(())]);
         assert_eq!(limit.admit(at(30)), Err(Span::from_millis(70)));
         assert_eq!(limit.admit(at(100)), Ok(()));

@@ -5,5 +5,5 @@ mod limiter;
 mod shop;
 mod station;
 
-pub(crate) use shop::{Handed, REFUSED, Receipt, Shop};
+pub(crate) use shop::{Handed, REFUSED, Receipt, Shop, answers_at_once};
 pub(crate) use station::Job;

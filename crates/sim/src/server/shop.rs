@@ -47,14 +47,20 @@ pub(crate) struct Shop<'p> {
 
 /// The 503 of an outage.
 pub(crate) const REFUSED: Outcome = Outcome::new(Verdict::Transient);
+/// A 429, and a 503 that says when to come back.
+const THROTTLED: Outcome = Outcome::new(Verdict::Throttled);
 
 impl<'p> Shop<'p> {
     pub(crate) fn new(backend: &'p Backend, faults: &'p [Fault], seed: u64) -> Self {
-        let shards = backend.shards.max(1) as usize;
+        let shards = backend.shard_count() as usize;
         Self {
             backend,
             faults: Faults::new(faults, backend),
-            limiters: backend.limit.iter().flat_map(|&rule| vec![Limiter::new(rule); shards]).collect(),
+            limiters: backend
+                .limit
+                .iter()
+                .flat_map(|&rule| vec![Limiter::new(rule); shards])
+                .collect(),
             stations: vec![Station::default(); shards],
             services: Stream::new(seed, Purpose::Service),
             failures: Stream::new(seed, Purpose::Failure),
@@ -65,37 +71,52 @@ impl<'p> Shop<'p> {
     /// The shard of a call.
     #[inline]
     pub(crate) fn shard_of(&self, id: u32) -> u32 {
-        if self.backend.shards <= 1 {
+        let shards = self.backend.shard_count();
+        if shards == 1 {
             return 0;
         }
         let word = u128::from(self.shards.at(id, 0).next_u64());
         // OK because the high half of the product is below `shards`.
-        u32::try_from((word * u128::from(self.backend.shards)) >> 64).unwrap_or(0)
+        u32::try_from((word * u128::from(shards)) >> 64).unwrap_or(0)
+    }
+
+    /// Time goes on.
+    #[inline]
+    pub(crate) fn now_is(&mut self, now: Instant) {
+        self.faults.now_is(now);
     }
 
     /// An attempt reaches the door.
     #[inline]
     pub(crate) fn receive(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Receipt {
-        if let Some(fault) = self.faults.at_the_door(shard, now) {
+        if let Some(fault) = self.faults.at_the_door(shard) {
             return turned_away(fault, now);
         }
-        if let Some(limiter) = self.limiters.get_mut(shard as usize) {
-            if let Err(wait) = limiter.admit(now) {
-                let throttled = Outcome::new(Verdict::Throttled);
-                return Receipt::Answer(now, throttled.with_hint(Hint::AtLeast(wait)));
-            }
+        if let Some(throttled) = self.throttle(now, shard) {
+            return Receipt::Answer(now, throttled);
         }
         if self.backend.workers.is_some() {
             return Receipt::Enter;
         }
-        let done = now + self.work(now, shard, id, number);
-        Receipt::Answer(done, self.result(now, shard, id, number))
+        let Some(start) = self.faults.end_of_stall(shard, now) else { return Receipt::Silence };
+        let done = start + self.work(start, shard, id, number);
+        Receipt::Answer(done, self.result(shard, id, number))
+    }
+
+    /// The answer to an attempt, in a backend that [`answers_at_once`].
+    #[inline]
+    pub(crate) fn answer(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Outcome {
+        if let Some(fault) = self.faults.at_the_door(shard) {
+            return refusal(fault);
+        }
+        let throttled = self.throttle(now, shard);
+        throttled.unwrap_or_else(|| self.result(shard, id, number))
     }
 
     /// An attempt that [`receive`](Self::receive) let in asks for a worker.
     pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: Job) -> Handed {
         let Some(rules) = &self.backend.workers else { return Handed::Refused };
-        let stalled = self.faults.stalled(shard, now);
+        let stalled = self.faults.stalled(shard);
         match self.stations[shard as usize].enter(rules, job, stalled) {
             Entry::Start => Handed::Started(now + self.work(now, shard, job.id, job.number)),
             Entry::Wait => Handed::Queued,
@@ -119,7 +140,7 @@ impl<'p> Shop<'p> {
         mut drop: impl FnMut(Job),
     ) -> Option<(Job, Instant)> {
         let rules = self.backend.workers.as_ref()?;
-        if self.faults.stalled(shard, now) {
+        if self.faults.stalled(shard) {
             return None;
         }
         loop {
@@ -138,10 +159,10 @@ impl<'p> Shop<'p> {
         }
     }
 
-    /// What the work on an attempt comes to.
+    /// What the work on an attempt comes to when it is done at `now`.
     #[inline]
-    pub(crate) fn result(&self, now: Instant, shard: u32, id: u32, number: u32) -> Outcome {
-        let share = self.faults.failing(shard, now);
+    pub(crate) fn result(&self, shard: u32, id: u32, number: u32) -> Outcome {
+        let share = self.faults.failing(shard);
         if share == Ratio::ZERO {
             return Outcome::OK;
         }
@@ -152,10 +173,17 @@ impl<'p> Shop<'p> {
 
     /// When shards start work again after stalls.
     pub(crate) fn resumptions(&self) -> impl Iterator<Item = (u32, Instant)> + 'p {
-        let shards = self.backend.shards.max(1);
+        let shards = self.backend.shard_count();
         let workers = self.backend.workers.is_some();
         let ends = self.faults.ends_of_stalls().filter(move |_| workers);
         ends.flat_map(move |at| (0..shards).map(move |shard| (shard, at)))
+    }
+
+    /// The 429 of an attempt that is one too many.
+    #[inline]
+    fn throttle(&mut self, now: Instant, shard: u32) -> Option<Outcome> {
+        let wait = self.limiters.get_mut(shard as usize)?.admit(now).err()?;
+        Some(Outcome::new(Verdict::Throttled).with_hint(Hint::AtLeast(wait)))
     }
 
     #[inline]
@@ -178,14 +206,27 @@ impl<'p> Shop<'p> {
     }
 }
 
+/// Whether every attempt is answered as soon as it is made.
+pub(crate) fn answers_at_once(backend: &Backend, faults: &[Fault]) -> bool {
+    let keeps_waiting = |fault: &Fault| matches!(fault.trouble, Trouble::Hang | Trouble::Silence);
+    backend.workers.is_none()
+        && backend.service == Service::Fixed(Span::ZERO)
+        && !faults.iter().any(keeps_waiting)
+}
+
 fn turned_away(fault: &Fault, now: Instant) -> Receipt {
     match fault.trouble {
-        Trouble::RefuseFor(wait) => {
-            Receipt::Answer(now, REFUSED.with_hint(Hint::AtLeast(wait)))
-        }
         Trouble::Hang if fault.until == Instant::FAR => Receipt::Silence,
         Trouble::Hang => Receipt::Answer(fault.until, REFUSED),
         Trouble::Silence => Receipt::Silence,
-        _ => Receipt::Answer(now, REFUSED),
+        _ => Receipt::Answer(now, refusal(fault)),
+    }
+}
+
+#[inline]
+const fn refusal(fault: &Fault) -> Outcome {
+    match fault.trouble {
+        Trouble::RefuseFor(wait) => THROTTLED.with_hint(Hint::AtLeast(wait)),
+        _ => REFUSED,
     }
 }

@@ -40,7 +40,6 @@ pub(super) struct Station {
 }
 
 impl Station {
-
     pub(super) fn enter(&mut self, rules: &Workers, job: Job, stalled: bool) -> Entry {
         if !stalled && self.busy < rules.count {
             self.busy += 1;

@@ -1,18 +1,20 @@
 //! Callers: the engine's machine, told the virtual time.
 
-use stagger_core::retry::{Act, Call, Done, Launched, Parked, Session, Stop, Wait};
-use stagger_core::{Cause, Instant, Outcome, Policy, Span, Verdict};
+use stagger_core::retry::{Act, Call, Done, Launched, Session, Stop, Wait};
+use stagger_core::{Cause, Instant, Outcome, Policy, Verdict};
 
 use super::connections::Connections;
-use super::played::{Played, Series};
+use super::parking;
+use super::plain::are_plain;
+use super::played::Played;
+use super::score::Score;
 use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
 use super::traffic::Traffic;
 use crate::books::Shelf;
-use crate::plan::{Plan, Recovery};
-use crate::probe::{FirstTries, Latency, Meter, Strip, Stretch, Track};
+use crate::plan::{Caller, Hop, Plan};
 use crate::queue::{Class, Event, Queue};
 use crate::server::{Handed, Job, REFUSED, Receipt};
-use crate::streams::{Purpose, Stream, mix};
+use crate::streams::{Purpose, Stream};
 
 /// The state of one run.
 #[derive(Debug)]
@@ -22,9 +24,13 @@ pub(super) struct Callers<'a, Q> {
     pub(super) slab: &'a mut Slab,
     pub(super) shelf: Shelf,
     pub(super) traffic: Traffic<'a>,
-    pub(super) track: Track,
+    pub(super) score: Score,
+    pub(super) delays: Stream,
     connections: Connections,
-    delays: Stream,
+    /// Whether nobody need be kept, see [`plain`](super::plain).
+    pub(super) plain: bool,
+    /// Whether an attempt is at the backend as soon as it is made.
+    at_once: bool,
     seed: u64,
     /// Ids of outermost calls, and of the calls of inner layers.
     calls: u32,
@@ -32,19 +38,6 @@ pub(super) struct Callers<'a, Q> {
     /// Calls that are in no figure, and their attempts.
     bystanders: u32,
     bystanding: u64,
-    attempts: Meter,
-    retries: Meter,
-    served: Meter,
-    wasted: Meter,
-    finished: u64,
-    succeeded: u64,
-    first_tries: FirstTries,
-    latency: Latency,
-    last_served: Option<Instant>,
-    strip: Strip,
-    events: u64,
-    now: Instant,
-    digest: u64,
 }
 
 /// Ids from here on are calls of inner layers.
@@ -57,36 +50,29 @@ enum Sent {
 
 impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn new(queue: &'a mut Q, slab: &'a mut Slab, plan: &'a Plan, seed: u64) -> Self {
-        let watch = &plan.watch;
-        let meter = |peak_in| Meter::new(watch.edge, peak_in);
         Self {
             plan,
             queue,
             slab,
             shelf: Shelf::new(plan, seed),
             traffic: Traffic::new(plan, seed),
-            track: Track::new(),
-            connections: Connections::new(&plan.fleet),
+            score: Score::new(&plan.watch),
             delays: Stream::new(seed, Purpose::Delay),
+            connections: Connections::new(&plan.fleet),
+            plain: are_plain(plan),
+            at_once: plan.fleet.connections.is_none() && plan.hop == Hop::None,
             seed,
             calls: 0,
             inner: INNER,
             bystanders: 0,
             bystanding: 0,
-            attempts: meter(watch.attempts_in),
-            retries: meter(watch.retries_in),
-            served: meter(Stretch::ALWAYS),
-            wasted: meter(Stretch::ALWAYS),
-            finished: 0,
-            succeeded: 0,
-            first_tries: FirstTries::new(watch.edge, watch.recovery),
-            latency: Latency::default(),
-            last_served: None,
-            strip: Strip::default(),
-            events: 0,
-            now: Instant::ORIGIN,
-            digest: 0,
         }
+    }
+
+    /// The outermost callers.
+    #[inline]
+    pub(super) fn front(&self) -> &'a Caller {
+        &self.plan.callers[0]
     }
 
     #[inline]
@@ -105,49 +91,55 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// The event of the next call's first attempt.
     #[inline]
-    pub(super) const fn arrival(&self, at: Instant) -> Event {
-        Event::new(at, Class::Arrival, self.calls)
+    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> Event {
+        let client = client.unwrap_or(self.calls);
+        let event = Event::new(at, Class::Arrival, self.calls);
+        event.with(u32::from(source), [u64::from(client), 0])
     }
 
+    /// An event happens, and with it its time.
     #[inline]
     pub(super) fn note(&mut self, event: Event) {
-        self.now = event.at();
-        self.track.advance(self.now);
-        self.events += 1;
-        let folded = self.digest.rotate_left(1) ^ self.now.as_nanos();
-        self.digest = mix(folded) ^ event.key();
+        self.score.event(event);
+        self.traffic.shop.now_is(event.at());
     }
 
     /// A new outermost call.
     #[inline]
-    pub(super) fn arrive(&mut self, event: Event, source: u8) {
-        self.note(event);
-        let id = event.id();
+    #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
+    pub(super) fn arrive(&mut self, event: Event) {
+        // OK because the tag is the number of a source, and the word that of a client.
+        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
         self.calls = self.calls.max(id + 1);
-        // The sources of bystanders come after the callers' own, and so do their numbers.
-        match usize::from(source).checked_sub(self.plan.arrivals.len()) {
-            None => {
-                self.first_tries.arrived(self.now);
-                self.begin_call(id, 0, source, None);
-            }
-            Some(other) => {
-                self.bystanders += 1;
-                let layer = self.plan.callers.len() + other;
-                // OK because a plan has fewer callers than a byte counts.
-                let layer = u8::try_from(layer).unwrap_or(u8::MAX);
-                self.begin_call(id, layer, source, None);
-            }
+        if self.plain {
+            self.score.arrival();
+            return self.begin_plain(id);
         }
+        // The sources of bystanders come after the callers' own, and so do their numbers.
+        let other = usize::from(source).checked_sub(self.plan.arrivals.len());
+        match other {
+            None => self.score.arrival(),
+            Some(_) => self.bystanders += 1,
+        }
+        let layer = other.map_or(0, |other| self.plan.callers.len() + other);
+        // OK because a plan has fewer callers than a byte counts.
+        let layer = u8::try_from(layer).unwrap_or(u8::MAX);
+        let shard = self.traffic.shop.shard_of(id);
+        let book = self.shelf.number(layer, client, shard);
+        let parent = None;
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn begin_call(&mut self, id: u32, layer: u8, source: u8, parent: Option<Ticket>) {
-        let now = self.now;
-        let shard = self.traffic.shop.shard_of(parent.map_or(id, |parent| parent.id));
-        let book = self.shelf.number(layer, id, shard);
-        let who = Who { id, slot: NOWHERE, layer, source, shard, book, parent };
-        let policy = self.policy(layer);
-        let (session, act) =
-            Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
+    #[inline]
+    fn begin_call(&mut self, who: Who) {
+        let (now, book) = (self.score.now(), who.book);
+        let policy = self.policy(who.layer);
+        let ledger = self.shelf.book(book);
+        let call = match ledger.hedge_delay(policy) {
+            Some(delay) => Call::idempotent().with_hedge_delay(delay),
+            None => Call::idempotent(),
+        };
+        let (session, act) = Session::start(policy, ledger, call, now);
         self.follow(now, who, session, act);
     }
 
@@ -155,19 +147,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     pub(super) fn wake_parked(&mut self, event: Event) {
         let (now, id) = (event.at(), event.id());
-        self.track.retrying -= 1;
-        let [started, prev] = event.words();
-        let parked = Parked {
-            started: Instant::from_nanos(started),
-            wake: now,
-            prev: Span::from_nanos(prev),
-            attempts: event.tag() >> RETRY_BITS,
-            retries: event.tag() & MAX_RETRIES,
-        };
+        self.score.track.retrying -= 1;
         let shard = self.traffic.shop.shard_of(id);
         let book = self.shelf.number(0, id, shard);
-        let who = Who { id, slot: NOWHERE, layer: 0, source: 0, shard, book, parent: None };
-        let mut session = parked.unpark(self.policy(0));
+        let (client, parent) = (id, None);
+        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, book, parent };
+        let mut session = parking::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.shelf.book(book), now);
         self.follow(now, who, session, act);
     }
@@ -185,9 +170,9 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             match act {
                 Act::Call(launched) | Act::Hedge(launched) => {
                     match self.launch(now, &mut who, &session, launched) {
-                        Sent::UnderWay => break launched.attempt.hedge_at,
+                        Sent::UnderWay => break self.next_hedge(&who, &launched),
                         Sent::Answered(outcome) => {
-                            self.settled(now, &who, &session, launched, &outcome);
+                            self.settled(&who, &session, launched, &outcome);
                             act = self.tell(now, &who, &mut session, launched, &outcome);
                         }
                     }
@@ -238,28 +223,32 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
         let last = self.plan.calls_backend(who.layer);
-        let at_once = last && self.connections.are_free() && self.plan.hop == crate::plan::Hop::None;
-        if at_once {
-            self.count_attempt(now, who.id, number);
+        if last && self.at_once {
+            self.score.attempt(who.id, number);
             match self.traffic.shop.receive(now, who.shard, who.id, number) {
                 Receipt::Answer(at, outcome) if at <= now => {
-                    self.finished += u64::from(outcome.verdict == Verdict::Ok);
+                    if outcome.verdict == Verdict::Ok {
+                        let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
+                        self.score.finished(wanted);
+                    }
                     return Sent::Answered(outcome);
                 }
                 receipt => {
-                    let ticket = self.take_off(who, session, launched, true);
+                    let ticket = self.take_off(who, session, launched, false);
                     self.expect_timeout(ticket, give_up);
                     self.received(now, who.shard, ticket, give_up, receipt);
                 }
             }
             return Sent::UnderWay;
         }
-        let process = who.id % self.plan.fleet.processes.max(1);
-        let connected = !last || self.connections.take(process);
+        let process = who.client % self.plan.fleet.processes.max(1);
+        let connected = last && self.connections.take(process);
         let ticket = self.take_off(who, session, launched, connected);
         self.expect_timeout(ticket, give_up);
-        if connected {
-            self.set_out(now, ticket, give_up, last);
+        if !last {
+            self.queue.push(Traffic::reach(now, ticket, None, give_up));
+        } else if connected {
+            self.set_out(now, ticket, who.shard, give_up);
         } else {
             self.connections.wait(process, ticket, give_up);
         }
@@ -277,15 +266,15 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.slab.keep(who, session.detach());
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
-            kept.flights.push(Flight { launched, connected });
+            kept.flights.push(Flight { launched, since: self.score.now(), connected });
         }
         ticket
     }
 
-    fn set_out(&mut self, now: Instant, ticket: Ticket, give_up: Instant, to_backend: bool) {
-        let under_way =
-            if to_backend { self.traffic.there(ticket.id, ticket.number) } else { Span::ZERO };
-        self.queue.push(Traffic::reach(now + under_way, ticket, give_up));
+    /// An attempt is on its way to the backend.
+    fn set_out(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: Instant) {
+        let at = now + self.traffic.there(ticket.id, ticket.number);
+        self.queue.push(Traffic::reach(at, ticket, Some(shard), give_up));
     }
 
     fn expect_timeout(&mut self, ticket: Ticket, give_up: Instant) {
@@ -294,33 +283,38 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
+    /// When a copy of this attempt is due; never when the attempt was refused at once.
+    #[inline]
+    fn next_hedge(&self, who: &Who, launched: &Launched) -> Option<Instant> {
+        let at = launched.attempt.hedge_at?;
+        let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
+        self.slab.waits_for(ticket).then_some(at)
+    }
+
     fn expect_hedge(&mut self, who: &Who, at: Instant) {
-        if let Some(kept) = self.slab.get(who.slot, who.id) {
-            if kept.hedge_at != Some(at) {
-                kept.hedge_at = Some(at);
-                self.queue.push(Traffic::hedge(at, who.id, who.slot));
-            }
+        let Some(kept) = self.slab.get(who.slot, who.id) else { return };
+        if kept.hedge_at != Some(at) {
+            kept.hedge_at = Some(at);
+            self.queue.push(Traffic::hedge(at, who.id, who.slot));
         }
     }
 
-    /// An attempt is where it was sent to: an inner caller, or the backend.
-    pub(super) fn reach(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
-        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else {
-            // Its caller has gone, but the backend does not know that.
-            return self.reach_backend(now, ticket, give_up);
-        };
-        if self.plan.calls_backend(kept.who.layer) {
-            return self.reach_backend(now, ticket, give_up);
-        }
-        let (id, inner, source) = (self.inner, kept.who.layer + 1, kept.who.source);
+    /// An attempt is where it was sent to, one layer further in; nothing is there for a caller who
+    /// has gone in the same instant.
+    pub(super) fn reach_inner(&mut self, now: Instant, ticket: Ticket) {
+        debug_assert_eq!(now, self.score.now(), "inner layers are reached at once");
+        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
+        let Who { layer, source, shard, client, .. } = kept.who;
+        let (id, layer) = (self.inner, layer + 1);
         self.inner += 1;
-        self.begin_call(id, inner, source, Some(ticket));
+        let book = self.shelf.number(layer, id, shard);
+        let parent = Some(ticket);
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn reach_backend(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
-        self.count_attempt(now, ticket.id, ticket.number);
-        let outermost = self.slab.get(ticket.slot, ticket.id).map(|kept| kept.who.shard);
-        let shard = outermost.unwrap_or_else(|| self.traffic.shop.shard_of(ticket.id));
+    /// An attempt is where it was sent to, whether or not its caller still waits.
+    pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: u64) {
+        self.score.attempt(ticket.id, ticket.number);
         let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
         self.received(now, shard, ticket, Instant::from_nanos(give_up), receipt);
     }
@@ -342,7 +336,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                 let job = Job { id, slot, number, give_up };
                 match self.traffic.shop.enter(now, shard, job) {
                     Handed::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
-                    Handed::Queued => self.track.enqueue(),
+                    Handed::Queued => self.score.track.enqueue(),
                     Handed::Refused => self.answer(now, ticket, now, REFUSED),
                     Handed::Dropped => {}
                 }
@@ -359,33 +353,38 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.queue.push(Traffic::reply(arrives, ticket, &outcome));
     }
 
-    /// An answer is where its caller was.
+    /// An answer of the backend is where its caller was.
     pub(super) fn hear(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
-        let done = outcome.verdict == Verdict::Ok && ticket.id < INNER;
-        self.finished += u64::from(done);
-        match self.land(now, ticket) {
-            Some(launched) => self.settle(now, ticket, launched, &outcome),
-            None if done => self.wasted.count(now),
-            None => {}
+        if outcome.verdict == Verdict::Ok {
+            let wanted = self.slab.is_wanted(ticket);
+            self.score.finished(wanted);
+        }
+        self.hear_inner(now, ticket, outcome);
+    }
+
+    /// An answer, the backend's or an inner layer's, is where its caller was.
+    pub(super) fn hear_inner(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
+        if let Some(flight) = self.land(now, ticket) {
+            self.settle(now, ticket, &flight, &outcome);
         }
     }
 
     /// A caller gives up on an attempt, if it still waits for it.
     pub(super) fn time_out(&mut self, now: Instant, ticket: Ticket) {
-        if let Some(launched) = self.land(now, ticket) {
+        if let Some(flight) = self.land(now, ticket) {
             let outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
-            self.settle(now, ticket, launched, &outcome);
+            self.settle(now, ticket, &flight, &outcome);
         }
     }
 
     /// The attempt is no longer under way, if it still was.
-    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Launched> {
+    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Flight> {
         let kept = self.slab.get(ticket.slot, ticket.id)?;
         let mut flights = kept.flights.iter();
         let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
         let flight = kept.flights.swap_remove(index);
         self.let_go(now, ticket.id, &flight);
-        Some(flight.launched)
+        Some(flight)
     }
 
     /// The connection of an attempt goes to whoever waits for it.
@@ -398,62 +397,54 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some((next, give_up)) =
             self.connections.release(process, |ticket| slab.connect(ticket))
         {
-            self.set_out(now, next, give_up, true);
+            let shard = slab.get(next.slot, next.id).map_or(0, |kept| kept.who.shard);
+            self.set_out(now, next, shard, give_up);
         }
     }
 
-    fn settle(&mut self, now: Instant, ticket: Ticket, launched: Launched, outcome: &Outcome) {
+    fn settle(&mut self, now: Instant, ticket: Ticket, flight: &Flight, outcome: &Outcome) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
-        self.settled(now, &who, &session, launched, outcome);
+        let launched = flight.launched;
+        if outcome.verdict == Verdict::Ok {
+            self.shelf.book(who.book).record_latency(now, now - flight.since);
+        }
+        self.settled(&who, &session, launched, outcome);
         let act = self.tell(now, &who, &mut session, launched, outcome);
         self.follow(now, who, session, act);
     }
 
     /// Notes what is to be noted of an outcome.
     #[inline]
-    fn settled(
-        &mut self,
-        now: Instant,
-        who: &Who,
-        session: &Session<'a>,
-        launched: Launched,
-        outcome: &Outcome,
-    ) {
-        let outermost = who.layer == 0 || self.is_bystander(who.layer);
-        if outermost && outcome.verdict == Verdict::Ok {
-            self.served.count(now);
-            if launched.attempt.number == 1 && who.layer == 0 {
-                self.first_tries.succeeded(session.retry().started());
-            }
+    fn settled(&mut self, who: &Who, session: &Session<'a>, launched: Launched, outcome: &Outcome) {
+        if outcome.verdict != Verdict::Ok {
+            return;
+        }
+        if who.layer == 0 {
+            self.score.served(launched.attempt.number, session.retry().started());
+        } else if self.is_bystander(who.layer) {
+            self.score.served_others();
         }
     }
 
     /// A caller waits until `at`, and after that for the delay of a law that is not the engine's.
     #[inline]
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
-        self.track.retrying += 1;
-        let at = match self.plan.caller(who.layer).foreign {
-            Some(law) => at + law.delay(&self.delays, who.id, session.retry().attempts()),
-            None => at,
-        };
-        let parked = if who.slot == NOWHERE && who.layer == 0 && who.source == 0 {
-            session.park().filter(|call| {
-                (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES
-            })
-        } else {
-            None
-        };
-        self.queue.push(match parked {
-            Some(call) => {
-                let tag = (call.attempts << RETRY_BITS) | call.retries;
-                let words = [call.started.as_nanos(), call.prev.as_nanos()];
-                Event::new(at, Class::Wake, who.id).with(tag, words)
-            }
-            None => {
-                self.slab.keep(who, session.detach());
-                Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
-            }
-        });
+        self.score.track.retrying += 1;
+        let caller = self.plan.caller(who.layer);
+        let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
+        let may_park = who.slot == NOWHERE && who.layer == 0 && who.source == 0;
+        let call = if may_park && who.client == who.id { session.park() } else { None };
+        let parked = call.and_then(|call| parking::wake(at, who.id, &call));
+        self.queue.push(parked.unwrap_or_else(|| {
+            self.slab.keep(who, session.detach());
+            Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
+        }));
+    }
+
+    /// When a wait is over that the engine ends at `at`.
+    #[inline]
+    pub(super) fn wakes_at(&self, caller: &Caller, id: u32, attempts: u32, at: Instant) -> Instant {
+        caller.foreign.map_or(at, |law| at + law.delay(&self.delays, id, attempts))
     }
 
     /// A call is over.
@@ -469,23 +460,26 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             }
             self.slab.recycle(flights);
         }
-        let succeeded = done.stop == Stop::Succeeded;
         if let Some(parent) = who.parent {
-            let outcome = if succeeded { Outcome::OK } else { REFUSED };
-            return self.queue.push(Traffic::reply(now, parent, &outcome));
+            let succeeded = done.stop == Stop::Succeeded;
+            return self.queue.push(Traffic::inner_reply(now, parent, succeeded));
         }
         if self.is_bystander(who.layer) {
             self.bystanding += u64::from(done.attempts);
-        } else if succeeded {
-            self.succeeded += 1;
-            self.latency.add(done.elapsed);
-            self.last_served = Some(now);
+            return;
         }
-        let source = self.plan.arrivals.get(usize::from(who.source));
-        if let Some(at) = source.and_then(|rule| rule.next_call(self.seed, who.id, now)) {
-            let next = Event::new(at, Class::Arrival, self.calls);
+        self.over(now, who.id, who.client, who.source, &done);
+    }
+
+    /// An outermost call is over, and a closed client thinks about its next one.
+    #[inline]
+    pub(super) fn over(&mut self, now: Instant, id: u32, client: u32, source: u8, done: &Done) {
+        self.score.over(done);
+        let rule = self.plan.arrivals.get(usize::from(source));
+        if let Some(at) = rule.and_then(|rule| rule.next_call(self.seed, id, now)) {
+            let next = self.arrival(at, source, Some(client));
             self.calls += 1;
-            self.queue.push(next.with(u32::from(who.source), [0; 2]));
+            self.queue.push(next);
         }
     }
 
@@ -494,44 +488,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         layer as usize >= self.plan.callers.len()
     }
 
-    #[inline]
-    fn count_attempt(&mut self, now: Instant, id: u32, number: u32) {
-        self.attempts.count(now);
-        self.strip.note(id, now);
-        if number > 1 {
-            self.retries.count(now);
-        }
-    }
-
     pub(super) fn finish(self) -> Played {
-        let edge = self.plan.watch.edge;
-        let recovered = match self.plan.watch.recovery {
-            Recovery::Drained => self.last_served.map(|at| at - edge),
-            Recovery::FirstTries { .. } => self.first_tries.recovered(),
-        };
-        let queued_most = self.track.queued_most;
-        Played {
-            calls: u64::from(self.calls - self.bystanders),
-            bystanding: self.bystanding,
-            succeeded: self.succeeded,
-            attempts: self.attempts.finish(),
-            retries: self.retries.finish(),
-            served: self.served.finish(),
-            wasted: self.wasted.finish(),
-            finished: self.finished,
-            series: Series { levels: self.track.finish(), queued_most },
-            latency: self.latency,
-            recovered,
-            strip: self.strip,
-            length: self.now - Instant::ORIGIN,
-            events: self.events,
-            digest: self.digest,
-        }
+        self.score.finish(self.calls - self.bystanders, self.bystanding)
     }
 }
-
-/// Retry numbers have the lower half of a tag, attempts the upper one.
-const RETRY_BITS: u32 = 12;
-/// A parked call with more of either is kept instead.
-const MAX_RETRIES: u32 = (1 << RETRY_BITS) - 1;
-const MAX_ATTEMPTS: u32 = Event::MAX_TAG >> RETRY_BITS;

@@ -2,8 +2,11 @@
 
 mod callers;
 mod connections;
+mod parking;
+mod plain;
 mod played;
 mod run;
+mod score;
 mod slab;
 mod store;
 mod traffic;

@@ -3,6 +3,7 @@
 use stagger_core::Instant;
 
 use super::callers::Callers;
+use super::parking;
 use super::played::Played;
 use super::slab::{Slab, Ticket};
 use super::traffic::Traffic;
@@ -54,11 +55,13 @@ impl<Q: Queue> World<Q> {
         run.begin();
         loop {
             let first = arrivals.first();
-            let arrival = first.map_or(Event::LAST, |(at, _)| run.arrival(at));
+            let client = first.and_then(|(_, source)| arrivals.client(source));
+            let arrival = first.map_or(Event::LAST, |(at, source)| run.arrival(at, source, client));
             if let Some(event) = run.queue.pop_before(arrival) {
                 run.happen(event);
             } else if let Some((_, source)) = first {
-                run.arrive(arrival, source);
+                run.note(arrival);
+                run.arrive(arrival);
                 arrivals.advance(source);
             } else {
                 return run.finish();
@@ -97,6 +100,12 @@ impl Upcoming {
         self.first
     }
 
+    /// Who makes the next first attempt of this source, if that is a client of many calls.
+    #[inline]
+    fn client(&self, source: u8) -> Option<u32> {
+        self.sources[usize::from(source)].0.client()
+    }
+
     #[inline]
     fn advance(&mut self, source: u8) {
         let (times, next) = &mut self.sources[usize::from(source)];
@@ -127,13 +136,20 @@ impl<Q: Queue> Callers<'_, Q> {
         let (now, [place, word]) = (event.at(), event.words());
         let ticket = Traffic::ticket(event.id(), place);
         match event.class() {
-            Class::Wake if event.tag() > 0 => self.wake_parked(event),
+            Class::Wake if self.plain => self.wake_plain(event),
+            Class::Wake if parking::carries_call(event) => self.wake_parked(event),
             Class::Wake => self.wake_kept(now, ticket),
-            Class::Arrival => self.arrive(event, event.tag() as u8),
-            Class::Failed | Class::Served => self.hear(now, ticket, Traffic::outcome(event)),
+            Class::Arrival => self.arrive(event),
+            Class::Failed | Class::Served if Traffic::is_of_backend(event) => {
+                self.hear(now, ticket, Traffic::outcome(event));
+            }
+            Class::Failed | Class::Served => self.hear_inner(now, ticket, Traffic::outcome(event)),
             Class::Timeout => self.time_out(now, ticket),
             Class::Hedge => self.hedge(now, ticket),
-            Class::Reach => self.reach(now, ticket, word),
+            Class::Reach => match Traffic::shard(event) {
+                Some(shard) => self.reach_backend(now, ticket, shard, word),
+                None => self.reach_inner(now, ticket),
+            },
             Class::Finish => self.finish_work(now, ticket, event.tag()),
             Class::Resume => self.start_work(now, event.id()),
             Class::Lease => self.lease(now, event),
@@ -143,14 +159,15 @@ impl<Q: Queue> Callers<'_, Q> {
     /// A worker is done with an attempt, and takes the next.
     fn finish_work(&mut self, now: Instant, ticket: Ticket, shard: u32) {
         self.traffic.shop.leave(shard);
-        let outcome = self.traffic.shop.result(now, shard, ticket.id, ticket.number);
+        let outcome = self.traffic.shop.result(shard, ticket.id, ticket.number);
         self.answer(now, ticket, now, outcome);
         self.start_work(now, shard);
     }
 
     /// Free workers of this shard take what waits.
     fn start_work(&mut self, now: Instant, shard: u32) {
-        let Self { traffic, slab, track, queue, .. } = self;
+        let Self { traffic, slab, score, queue, .. } = self;
+        let track = &mut score.track;
         let waited_for = |job: &Job| slab.waits_for(Traffic::ticket_of(job));
         let mut dropped = 0;
         while let Some((job, end)) =
@@ -165,7 +182,7 @@ impl<Q: Queue> Callers<'_, Q> {
     /// The wait for another copy is over.
     fn hedge(&mut self, now: Instant, ticket: Ticket) {
         let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
-        if kept.hedge_at.take_if(|at| *at == now).is_none() {
+        if kept.flights.is_empty() || kept.hedge_at.take_if(|at| *at == now).is_none() {
             return;
         }
         let Some((who, mut session)) = self.kept(ticket) else { return };
@@ -176,9 +193,8 @@ impl<Q: Queue> Callers<'_, Q> {
     /// A caller that is kept has waited long enough.
     fn wake_kept(&mut self, now: Instant, ticket: Ticket) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
-        self.track.retrying -= 1;
+        self.score.track.retrying -= 1;
         let act = session.on_wake(self.shelf.book(who.book), now);
         self.follow(now, who, session, act);
     }
 }
-

@@ -1,0 +1,32 @@
+//! Model P by one engine, in a process of its own: `sim-peers ENGINE CLIENTS` prints what it took.
+//!
+//! N clients fail at t = 0 and come back with full jitter from base 0.5 s, four attempts in all; the
+//! server is up at 1 s. Every engine draws the same delays, so all make the same attempts.
+
+mod measured;
+mod model;
+mod nexosim_peer;
+mod ours;
+mod tokio_peer;
+
+use std::error::Error;
+
+use measured::Measured;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [engine, clients] = arguments.as_slice() else {
+        return Err("usage: sim-peers ENGINE CLIENTS".into());
+    };
+    let clients = clients.parse()?;
+    let measured = match engine.as_str() {
+        "stagger" => Measured::of(engine, clients, ours::on_the_wheel),
+        "heap" => Measured::of(engine, clients, ours::on_the_heap),
+        "stall" => Measured::of(engine, clients, ours::stall),
+        "nexosim" => Measured::of(engine, clients, nexosim_peer::run),
+        "tokio" => Measured::of(engine, clients, tokio_peer::run),
+        other => return Err(format!("no such engine: {other}").into()),
+    };
+    println!("{}", serde_json::to_string(&measured?)?);
+    Ok(())
+}

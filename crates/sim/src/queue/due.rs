@@ -1,0 +1,116 @@
+//! The opened bucket of a wheel, in order.
+
+use super::Event;
+
+/// The events of one bucket, sorted, and how many of them were taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Due {
+    /// Its length only grows: what lies after `end` is left over from fuller buckets.
+    events: Vec<Event>,
+    next: usize,
+    end: usize,
+    /// Where each strip of the bucket begins, and then where it ends.
+    places: Vec<u32>,
+}
+
+impl Due {
+    pub(super) const fn clear(&mut self) {
+        (self.next, self.end) = (0, 0);
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.next == self.end
+    }
+
+    /// The first event that was not taken.
+    #[inline]
+    pub(super) fn first(&self) -> Option<Event> {
+        self.events[..self.end].get(self.next).copied()
+    }
+
+    /// Takes it.
+    #[inline]
+    pub(super) const fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    /// Sorts the events of these chunks, which lie in one stretch of `2^width` nanoseconds.
+    ///
+    /// Times within a bucket are nearly uniform when a crowd is large, so events are counted into
+    /// strips of the bucket, moved to the place of their strip, and sorted within it: two passes
+    /// that read in sequence, and then sorts of a few events each. A crowd at one instant falls into
+    /// one strip, in the order in which it came, which is nearly always sorted already.
+    pub(super) fn fill<'e>(
+        &mut self,
+        width: u32,
+        chunks: impl Iterator<Item = &'e [Event]> + Clone,
+    ) {
+        let count = chunks.clone().map(<[Event]>::len).sum();
+        self.make_room(count);
+        if count <= FEW {
+            return self.copy_and_sort(chunks);
+        }
+        let bits = (count / IN_STRIP).ilog2().min(MAX_STRIP_BITS);
+        let (shift, mask) = (width - bits, (1 << bits) - 1);
+        self.count(chunks.clone(), shift, mask);
+        for event in chunks.flatten() {
+            let place = &mut self.places[strip(event, shift, mask)];
+            self.events[*place as usize] = *event;
+            *place += 1;
+        }
+        self.sort_strips();
+    }
+
+    fn make_room(&mut self, count: usize) {
+        (self.next, self.end) = (0, count);
+        if self.events.len() < count {
+            self.events.resize(count, Event::LAST);
+        }
+    }
+
+    fn copy_and_sort<'e>(&mut self, chunks: impl Iterator<Item = &'e [Event]>) {
+        let events = &mut self.events[..self.end];
+        events.iter_mut().zip(chunks.flatten()).for_each(|(place, event)| *place = *event);
+        events.sort_unstable();
+    }
+
+    /// Makes `places` the beginnings of all strips.
+    fn count<'e>(&mut self, chunks: impl Iterator<Item = &'e [Event]>, shift: u32, mask: usize) {
+        self.places.clear();
+        self.places.resize(mask + 1, 0);
+        for event in chunks.flatten() {
+            self.places[strip(event, shift, mask)] += 1;
+        }
+        let mut begin = 0;
+        for place in &mut self.places {
+            begin += std::mem::replace(place, begin);
+        }
+    }
+
+    /// Now `places` are the ends of all strips.
+    fn sort_strips(&mut self) {
+        let mut begin = 0;
+        for &end in &self.places {
+            let end = end as usize;
+            if end - begin > 1 {
+                self.events[begin..end].sort_unstable();
+            }
+            begin = end;
+        }
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "masked")]
+fn strip(event: &Event, shift: u32, mask: usize) -> usize {
+    // OK because the mask has far fewer bits than any word.
+    (event.at().as_nanos() >> shift) as usize & mask
+}
+
+/// So many events are sorted as they are.
+const FEW: usize = 20;
+/// Events in a strip, about: so few that a sort of them is a handful of comparisons.
+const IN_STRIP: usize = 4;
+/// More strips than 2^14 would leave the first cache with their places alone.
+const MAX_STRIP_BITS: u32 = 14;

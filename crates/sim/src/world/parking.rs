@@ -1,0 +1,40 @@
+//! A waiting call inside the event that wakes it, so that nothing is kept for it elsewhere.
+
+use stagger_core::retry::Parked;
+use stagger_core::{Instant, Span};
+
+use crate::queue::{Class, Event};
+
+/// The event that wakes this call at `at`; `None` when it has made too many attempts for one.
+#[inline]
+pub(super) fn wake(at: Instant, id: u32, call: &Parked) -> Option<Event> {
+    let fits = (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES;
+    let tag = (call.attempts << RETRY_BITS) | call.retries;
+    let words = [call.started.as_nanos(), call.prev.as_nanos()];
+    fits.then(|| Event::new(at, Class::Wake, id).with(tag, words))
+}
+
+/// Whether a call came along with this event.
+#[inline]
+pub(super) const fn carries_call(event: Event) -> bool {
+    event.tag() > 0
+}
+
+/// The call that came along.
+#[inline]
+pub(super) const fn call(event: Event) -> Parked {
+    let [started, prev] = event.words();
+    Parked {
+        started: Instant::from_nanos(started),
+        wake: event.at(),
+        prev: Span::from_nanos(prev),
+        attempts: event.tag() >> RETRY_BITS,
+        retries: event.tag() & MAX_RETRIES,
+    }
+}
+
+/// Retry numbers have the lower half of a tag, attempts the upper one.
+const RETRY_BITS: u32 = 12;
+const MAX_RETRIES: u32 = (1 << RETRY_BITS) - 1;
+/// The most attempts that a call in an event can have made.
+pub(super) const MAX_ATTEMPTS: u32 = Event::MAX_TAG >> RETRY_BITS;
