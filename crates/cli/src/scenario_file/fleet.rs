@@ -26,6 +26,7 @@ pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Fleet, Flaw> {
         scope: scope.unwrap_or_default(),
         book,
         connections: connections.map(|count| Connections { count }),
+        ..Fleet::default()
     })
 }
 
@@ -50,9 +51,8 @@ fn bucket(table: &Reader<'_, '_>) -> Result<Deposit, Flaw> {
     let paying = table.need("by", table.word("by", &words)?)?;
     let amount = table.ratio("amount", (0.0, 100.0))?.unwrap_or(Ratio::from_percent(10));
     let bucket = table.need("bucket", table.count("bucket", (1, MAX_BUCKET))?)?;
-    let start = table.count("start", (0, bucket))?.unwrap_or(bucket);
     table.done()?;
-    Ok(Deposit { paying, amount, bucket, start })
+    Ok(Deposit { paying, amount, bucket })
 }
 
 fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<Shared, Flaw> {

@@ -87,7 +87,7 @@ struct Knob {
     tried: [fn() -> Options; 2],
 }
 
-const KNOBS: [Knob; 9] = [
+const KNOBS: [Knob; 10] = [
     Knob {
         flag: "--up-at",
         given: |flags| flags.up_at.is_some(),

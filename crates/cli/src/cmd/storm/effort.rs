@@ -27,6 +27,7 @@ fn of_arrivals(arrivals: &Arrivals) -> u64 {
         | Arrivals::Closed { clients, think, until } => {
             u64::from(*clients).saturating_mul(times(*until, *think))
         }
+        Arrivals::Ramped(ramp) => u64::from(ramp.callers),
         Arrivals::Recorded(times) => times.len() as u64,
     }
 }
