@@ -105,7 +105,7 @@ fn recovery_takes_the_backlog_over_the_spare_capacity() {
             attempts: 4,
             queue: None,
             budget: Some(budget),
-            length: Span::from_nanos((predicted * 1.5e9) as u64 + 30_000_000_000),
+            length: Span::from_secs(110),
         };
         let found = storm.recovery(seed).unwrap_or(f64::INFINITY);
         // Four standard deviations of the arrivals until then, a bucket of half a second, and the
