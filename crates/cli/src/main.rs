@@ -3,8 +3,11 @@
 
 mod cmd;
 mod flags;
+mod interrupt;
+mod memory;
 mod progress;
 mod render;
+mod spelling;
 mod stderr;
 mod stdout;
 
@@ -18,7 +21,7 @@ fn main() -> ExitCode {
     match Flags::parse().command {
         Command::Storm(flags) => match cmd::storm(&flags) {
             Ok(page) => stdout::write(&page),
-            Err(error) => error.exit(),
+            Err(refusal) => refusal.tell(),
         },
         Command::Demo(flags) => cmd::demo(&flags),
         Command::Serve(flags) => cmd::serve(&flags),

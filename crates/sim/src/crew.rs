@@ -1,21 +1,32 @@
 //! Many runs over several threads, with figures that do not depend on how many.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// The threads that play runs, and whom they tell.
+/// The threads that play runs, whom they tell, and who may stop them.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use stagger_sim::{Crew, Named, Options};
+/// let stop = AtomicBool::new(true);
+/// let lockstep = Named::find("lockstep").expect("it ships").scenario(&Options::default())?;
+/// let report = lockstep.run(&Crew::single().until(&stop));
+/// assert_eq!(report.cases[0].rows[0].runs, 0);
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Crew<'a> {
     threads: NonZeroUsize,
     progress: &'a (dyn Fn() + Sync),
+    stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Crew<'a> {
     /// So many threads, which tell nobody.
     #[must_use]
     pub const fn new(threads: NonZeroUsize) -> Self {
-        Self { threads, progress: &|| {} }
+        Self { threads, progress: &|| {}, stop: None }
     }
 
     /// One thread.
@@ -31,7 +42,18 @@ impl<'a> Crew<'a> {
         self
     }
 
-    /// Does jobs `0..jobs`, each exactly once, and gives what every thread has gathered.
+    /// The same crew, handing out no more jobs once `stop` is set; those under way are finished.
+    ///
+    /// The runs of a report are handed out one after the other, each to all its entries, so all rows
+    /// of a report that was stopped have the same number of runs, give or take a few.
+    #[must_use]
+    pub const fn until(mut self, stop: &'a AtomicBool) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Does jobs `0..jobs`, each at most once, and gives what every thread has gathered: all of
+    /// them, unless the crew is stopped.
     ///
     /// Which thread did which job is chance, so the caller must merge by sums that do not care.
     pub(crate) fn share<T: Send>(
@@ -45,7 +67,7 @@ impl<'a> Crew<'a> {
             let mut gathered = start();
             loop {
                 let job = next.fetch_add(1, Ordering::Relaxed);
-                if job >= jobs {
+                if job >= jobs || self.is_stopped() {
                     return gathered;
                 }
                 work(&mut gathered, job);
@@ -60,6 +82,10 @@ impl<'a> Crew<'a> {
             }
             all
         })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 }
 
@@ -80,5 +106,14 @@ mod tests {
             let sums = Crew::new(threads).share(1_000, || 0, |sum, job| *sum += job);
             assert_eq!(sums.into_iter().sum::<u64>(), 499_500);
         }
+    }
+    #[test]
+    fn a_crew_that_is_stopped_finishes_what_is_under_way_and_no_more() {
+        let stop = AtomicBool::new(false);
+        let done = Crew::single().until(&stop).share(1_000, Vec::new, |jobs, job| {
+            jobs.push(job);
+            stop.store(job == 9, Ordering::Relaxed);
+        });
+        assert_eq!(done, [(0..10).collect::<Vec<u64>>()]);
     }
 }

@@ -8,8 +8,11 @@ use crate::plan::Foreign;
 use crate::streams::Stream;
 
 impl Foreign {
-    /// The delay of retry `k` of this caller, `k` from 1.
+    /// The delay of retry `k` of this caller, `k` from 1; none for a wait before the first attempt.
     pub(crate) fn delay(&self, delays: &Stream, id: u32, k: u32) -> Span {
+        if k == 0 {
+            return Span::ZERO;
+        }
         match self {
             Self::Gaussian(schedule) => {
                 let ceiling = ceiling(schedule, k).as_nanos();

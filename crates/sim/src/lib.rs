@@ -53,8 +53,9 @@ pub use crew::Crew;
 pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
 pub use plan::{
-    Arrivals, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit, Fault, Fleet,
-    Foreign, Full, Hop, Limit, Order, Paying, Plan, Recovery, Scope, Service, Shared, Times,
+    Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
+    Fault, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery, Scope, Service,
+    Shared, Times,
     Trouble, Watch, Workers,
 };
 pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};

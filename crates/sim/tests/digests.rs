@@ -15,12 +15,12 @@ const DIGESTS: [(&str, u64, u64); 11] = [
     ("stall", 43_066, 0xc7f1_b61b_d714_cef5),
     ("hopeless dropped", 14_088, 0xc22c_593c_0869_7f77),
     ("newest first", 15_594, 0xe890_519b_b9da_7169),
-    ("far away", 72_781, 0xaf07_3f77_0e5d_9764),
-    ("hedged", 6_609, 0x53da_97a6_e3de_0b9f),
-    ("layers", 37_234, 0x2490_5cb9_0f70_a9ef),
-    ("throttled", 9_473, 0x0e0a_6299_e10a_e548),
+    ("far away", 72_781, 0x64e5_a7a4_e91f_d334),
+    ("hedged", 6_573, 0x6856_fc68_ac41_c5ea),
+    ("layers", 37_234, 0x61bf_bb93_5714_5b2b),
+    ("throttled", 9_473, 0xa166_6876_c93d_4528),
     ("processes", 4_523, 0xb901_5b3e_7961_a334),
-    ("closed", 5_267, 0x4c19_5ea1_2e91_f5d6),
+    ("closed", 3_146, 0x1a7b_cc48_4d64_96b9),
     ("hang", 3_944, 0xedd2_797a_9c84_5e08),
 ];
 

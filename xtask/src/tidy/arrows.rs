@@ -4,12 +4,25 @@ use super::finding::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// Who may see whom in what ships.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("stagger-core", &[]),
     ("stagger", &["stagger-core"]),
     ("stagger-sim", &["stagger-core"]),
+    ("stagger-replay", &["stagger-core", "stagger-sim"]),
     ("stagger-dispatch", &["stagger-core", "stagger"]),
-    ("stagger-cli", &["stagger-core", "stagger", "stagger-sim", "stagger-dispatch"]),
+    (
+        "stagger-cli",
+        &[
+            "stagger-core",
+            "stagger",
+            "stagger-sim",
+            "stagger-report",
+            "stagger-replay",
+            "stagger-dispatch",
+        ],
+    ),
+    ("stagger-playground", &["stagger-core", "stagger-sim"]),
+    ("stagger-report", &["stagger-core", "stagger-sim"]),
     ("stagger-testkit", &["stagger-core"]),
     // Never shipped, so the testkit is an ordinary part of it.
     ("stagger-contracts", &["stagger-core", "stagger", "stagger-testkit"]),

@@ -8,8 +8,8 @@ const STORM_EXAMPLES: &str = "\
 Examples:
   stagger storm                                 1000 callers fail together: who comes back when?
   stagger storm --up-at 1s --law none,full      a longer outage, two laws
-  stagger storm tutorial                        a much-copied experiment, and why it cannot be so
-  stagger storm poisson --format csv            steady traffic, as figures for a spreadsheet
+  stagger storm list                            every scenario that ships
+  stagger storm L1 --format csv                 one of them by its table, for a spreadsheet
   stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
 
 const SERVE_EXAMPLES: &str = "\

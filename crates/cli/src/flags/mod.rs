@@ -10,4 +10,4 @@ pub(crate) use command::{Command, Flags};
 pub(crate) use demo::DemoFlags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use store::{StoreCommand, StoreFlags};
-pub(crate) use storm::{Format, Scenario, StormFlags};
+pub(crate) use storm::{Format, StormFlags};

@@ -20,73 +20,52 @@ const MAX_THREADS: i64 = 1_024;
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
 pub(crate) struct StormFlags {
-    /// What happens
-    #[arg(value_enum, default_value_t = Scenario::Lockstep)]
-    pub(crate) scenario: Scenario,
+    /// A scenario by its name or its table, or `list` [lockstep with --up-at 200ms]
+    pub(crate) scenario: Option<String>,
 
-    /// When the server is up, counted from the common failure [lockstep: 200ms]
+    /// When the server is up again [as the scenario has it]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) up_at: Option<Span>,
 
-    /// How many callers; for shapes, retries in one wave [1000; shapes: 100000]
+    /// Calls a second beside those of the herd, by callers who never retry
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_CALLERS))]
+    pub(crate) beside: Option<u32>,
+
+    /// How many callers; for shapes, retries in one wave
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_CALLERS))]
     pub(crate) callers: Option<u32>,
 
-    /// Attempts of one call in all, the first included [6]
+    /// Attempts of one call in all, the first included
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_ATTEMPTS))]
     pub(crate) attempts: Option<u32>,
 
-    /// The ceiling of the first delay [100ms; shapes: 1s]
+    /// The ceiling of the first delay
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) base: Option<Span>,
 
-    /// The bound of every ceiling, at least the base [10s; shapes: 60s]
+    /// The bound of every ceiling, at least the base
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) cap: Option<Span>,
 
-    /// The laws to compare, with commas between them [all]
+    /// The laws to compare, with commas between them [all that the scenario has]
     #[arg(long, value_name = "LAW", value_delimiter = ',', value_parser = law())]
     pub(crate) law: Vec<Law>,
 
-    /// Runs behind every mean, each under a seed of its own [200; poisson, shapes: 20]
+    /// Runs behind every mean, each under a seed of its own [as the scenario has it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_RUNS))]
     pub(crate) runs: Option<u32>,
 
-    /// The seed of all runs: the same one prints the same bytes on every machine
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// The seed of all runs: the same one prints the same bytes on every machine [1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 
     /// Threads to play runs on; figures do not depend on it [one a core]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// How to print it; in JSON and CSV, success is a share from 0 to 1
+    /// How to print it; in JSON and CSV, shares are from 0 to 1
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
-}
-
-/// The scenarios that ship.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scenario {
-    /// All callers fail at once, and the server is up a little later
-    Lockstep,
-    /// One caller every 2.0, 2.2 or 2.3 ms, and an outage of 0.2 s
-    Tutorial,
-    /// 500 callers a second in a Poisson process, and outages from 0.2 to 30 s
-    Poisson,
-    /// The laws alone: means, the weight on the cap, uniform against Gaussian
-    Shapes,
-}
-
-impl Scenario {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Lockstep => "lockstep",
-            Self::Tutorial => "tutorial",
-            Self::Poisson => "poisson",
-            Self::Shapes => "shapes",
-        }
-    }
 }
 
 /// The forms of output.

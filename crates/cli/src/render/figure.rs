@@ -1,5 +1,7 @@
 //! Numbers as people read them and as programs take them.
 
+use stagger_core::Span;
+
 /// A whole number in groups of three: `20 000`.
 pub(super) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
@@ -22,6 +24,30 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
+/// A span with three digits and one unit: `1.23 s`.
+pub(super) fn brief(span: Span) -> String {
+    let nanos = span.as_nanos();
+    let units: [(u64, &str); 6] = [
+        (86_400_000_000_000, "d"),
+        (3_600_000_000_000, "h"),
+        (1_000_000_000, "s"),
+        (1_000_000, "ms"),
+        (1_000, "us"),
+        (1, "ns"),
+    ];
+    let Some(&(unit, name)) = units.iter().find(|&&(unit, _)| nanos >= unit) else {
+        return "0 s".to_owned();
+    };
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    // OK because 53 bits are more digits than are shown.
+    let value = nanos as f64 / unit as f64;
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    let digits = format!("{value:.decimals$}");
+    let digits =
+        if decimals > 0 { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    format!("{digits} {name}")
+}
+
 /// The figure with six decimals, so that no digits are printed that mean nothing.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
@@ -35,6 +61,15 @@ mod tests {
     fn thousands_are_parted() {
         let shown = [0.0, 999.4, 1000.0, 20_000.0, 1_234_567.0].map(grouped);
         assert_eq!(shown, ["0", "999", "1 000", "20 000", "1 234 567"]);
+    }
+
+    #[test]
+    fn spans_have_three_digits_and_no_zeros_behind() {
+        let spans = ["0", "1ns", "999us", "1.2345s", "12.35s", "100ms", "3599s", "90m", "213503d"];
+        let shown = spans.map(|span| brief(span.parse().unwrap()));
+        let expected =
+            ["0 s", "1 ns", "999 us", "1.23 s", "12.3 s", "100 ms", "3599 s", "1.5 h", "213503 d"];
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -1,48 +1,55 @@
 //! A report as one JSON object.
 
 use serde::Serialize;
-use stagger_sim::{Row, Stat};
+use serde_json::{Map, Value};
+use stagger_core::Span;
+use stagger_sim::{CaseReport, Row, Stat};
 
 use super::figure::rounded;
 use super::storm::Storm;
 
-/// Shares are from 0 to 1, peaks are in events a second, spans in milliseconds.
+/// Shares are from 0 to 1, peaks are in events a second, the rest has its unit in its name.
 #[derive(Debug, Serialize)]
 struct Page<'a> {
     scenario: &'a str,
+    about: &'a str,
     seed: u64,
     runs: u32,
-    rows: Vec<Line>,
-    options: Options,
+    /// Calls of the largest run.
+    clients: u64,
+    /// What the cases vary; null for one case.
+    varied: Option<&'a str>,
+    rows: Vec<Line<'a>>,
+    options: Map<String, Value>,
 }
 
+/// Figures are null in a row without runs.
 #[derive(Debug, Serialize)]
-struct Line {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    spacing_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outage_ms: Option<f64>,
-    law: &'static str,
-    peak_rps: Figure,
-    amplification: f64,
-    success: f64,
+struct Line<'a> {
+    case: &'a str,
+    value: f64,
+    law: &'a str,
+    runs: u64,
+    calls: Option<f64>,
+    peak_rps: Option<Figure>,
+    amplification: Option<f64>,
+    success: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     times_none: Option<f64>,
     /// Peak of retries before the server is up.
     #[serde(skip_serializing_if = "Option::is_none")]
     peak_rps_before: Option<Figure>,
-}
-
-#[derive(Debug, Serialize)]
-struct Options {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    callers: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    up_at_ms: Option<f64>,
-    attempts: u32,
-    base_ms: f64,
-    cap_ms: f64,
-    bucket_ms: f64,
+    /// The mean of the runs that recovered; null when none did.
+    time_to_recover_s: Option<f64>,
+    /// How many did.
+    healed: u64,
+    wasted: Option<f64>,
+    p50_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    events: u64,
+    /// A checksum over all events of all runs.
+    digest: String,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -59,39 +66,70 @@ impl From<Stat> for Figure {
 
 /// One object on several lines.
 pub(crate) fn json(storm: &Storm<'_>) -> String {
-    let report = storm.report();
+    let report = storm.report;
     page(&Page {
-        scenario: storm.name(),
+        scenario: &report.name,
+        about: &report.about,
         seed: report.seed,
         runs: report.runs,
-        rows: report.rows.iter().map(|row| line(storm, row)).collect(),
-        options: Options {
-            callers: storm.callers(),
-            up_at_ms: match storm {
-                Storm::Lockstep(scenario, _) => Some(millis(scenario.up_at)),
-                _ => None,
-            },
-            attempts: report.schedule.attempts,
-            base_ms: millis(report.schedule.base),
-            cap_ms: millis(report.schedule.cap),
-            bucket_ms: millis(stagger_sim::BUCKET),
-        },
+        clients: storm.clients(),
+        varied: report.varied.as_deref(),
+        rows: storm.rows().map(|(case, row)| line(*storm, case, row)).collect(),
+        options: options(*storm),
     })
 }
 
-fn line(storm: &Storm<'_>, row: &Row) -> Line {
-    let case = |name| (storm.case() == Some(name)).then(|| millis(row.case));
-    let lockstep = matches!(storm, Storm::Lockstep(..));
+fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a Row) -> Line<'a> {
+    let played = row.runs > 0;
+    let figure = |value: f64| played.then(|| rounded(value));
+    let [p50_ms, p95_ms, p99_ms] = row.latency.map(|latency| latency.map(millis));
     Line {
-        spacing_ms: case("spacing"),
-        outage_ms: case("outage"),
-        law: row.law.name(),
-        peak_rps: row.peak.into(),
-        amplification: rounded(row.amplification),
-        success: rounded(row.success),
-        times_none: storm.report().times_unjittered(row).map(rounded),
-        peak_rps_before: lockstep.then(|| row.peak_before.into()),
+        case: &case.label,
+        value: rounded(case.value),
+        law: &row.name,
+        runs: row.runs,
+        calls: figure(row.calls),
+        peak_rps: played.then(|| row.peak.into()),
+        amplification: figure(row.amplification),
+        success: figure(row.success),
+        times_none: case.times_unjittered(row).filter(|_| played).map(rounded),
+        peak_rps_before: (played && storm.looks_before()).then(|| row.peak_retries.into()),
+        time_to_recover_s: time_to_recover(row),
+        healed: row.recovery.healed,
+        wasted: figure(row.wasted),
+        p50_ms,
+        p95_ms,
+        p99_ms,
+        events: row.events,
+        digest: digest(row),
     }
+}
+
+/// The mean of the runs that recovered, in seconds.
+pub(super) fn time_to_recover(row: &Row) -> Option<f64> {
+    (row.recovery.healed > 0).then(|| rounded(row.recovery.seconds.mean))
+}
+
+/// The checksum as it is written in reports.
+pub(super) fn digest(row: &Row) -> String {
+    format!("{:016x}", row.digest)
+}
+
+/// What all rows share: spans in milliseconds, numbers as numbers, the rest as words.
+fn options(storm: Storm<'_>) -> Map<String, Value> {
+    let named = |(name, value): &(String, String)| {
+        let name = name.replace([' ', '-'], "_");
+        if let Ok(number) = value.parse::<u64>() {
+            (name, number.into())
+        } else if let Ok(span) = value.parse() {
+            (name + "_ms", millis(span).into())
+        } else {
+            (name, value.as_str().into())
+        }
+    };
+    let mut options: Map<String, Value> = storm.report.parameters.iter().map(named).collect();
+    options.insert("bucket_ms".to_owned(), millis(stagger_sim::BUCKET).into());
+    options
 }
 
 /// Any page as JSON text with a newline at its end.
@@ -100,6 +138,6 @@ pub(super) fn page(page: &impl Serialize) -> String {
     text.expect("plain structs with string keys have a JSON form") + "\n"
 }
 
-pub(super) fn millis(span: stagger_core::Span) -> f64 {
+pub(super) fn millis(span: Span) -> f64 {
     rounded(span.as_secs_f64() * 1e3)
 }

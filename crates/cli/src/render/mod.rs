@@ -3,6 +3,8 @@
 mod csv;
 mod figure;
 mod json;
+mod list;
+mod measures;
 mod notes;
 mod shapes;
 mod sparkline;
@@ -11,6 +13,7 @@ mod table;
 
 pub(crate) use csv::csv;
 pub(crate) use json::json;
+pub(crate) use list::{Listed, list_csv, list_json, list_table};
 pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};
 pub(crate) use sparkline::{merged, sparkline};
 pub(crate) use storm::Storm;

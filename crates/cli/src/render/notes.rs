@@ -1,40 +1,28 @@
 //! The words around a table: what was played, and how to read it.
 
-use stagger_sim::{Poisson, Tutorial};
+use stagger_sim::{CaseReport, Peak};
 
+use super::figure::brief;
+use super::measures::Measure;
 use super::storm::Storm;
 use super::table::Window;
 
-/// Scenario, seed and options.
-pub(super) fn heading(storm: &Storm<'_>) -> String {
-    let report = storm.report();
-    let schedule = &report.schedule;
-    let what = match storm {
-        Storm::Lockstep(scenario, _) => format!(
-            "{} callers fail together at 0s; the server is up at {}",
-            scenario.callers, scenario.up_at
-        ),
-        Storm::Tutorial(scenario, _) => format!(
-            "{} callers, one every spacing; 503 from {} to {}",
-            scenario.callers,
-            Tutorial::DOWN_FROM,
-            Tutorial::DOWN_UNTIL
-        ),
-        Storm::Poisson(..) => format!(
-            "{} callers a second for {}, in a Poisson process; 503 from {} on",
-            Poisson::RATE,
-            Poisson::LENGTH,
-            Poisson::DOWN_FROM
-        ),
-    };
+/// Columns that running text is broken at.
+const WIDTH: usize = 96;
+/// Columns of the names in the legend.
+const NAMES: usize = 10;
+
+/// Scenario, seed and parameters.
+pub(super) fn heading(storm: Storm<'_>) -> String {
+    let report = storm.report;
+    let parameters = report.parameters.iter().map(|(name, value)| format!(", {name} {value}"));
+    let parameters: String = parameters.collect();
     format!(
-        "storm {}: {what}\nseed {}, {}, {} attempts, base {}, cap {}",
-        storm.name(),
+        "storm {}: {}\nseed {}, {}{parameters}",
+        report.name,
+        report.about,
         report.seed,
         runs(report.runs),
-        schedule.attempts,
-        schedule.base,
-        schedule.cap
     )
 }
 
@@ -43,58 +31,70 @@ pub(super) fn runs(n: u32) -> String {
 }
 
 /// How to read the columns, and what the scenario shows.
-pub(super) fn reading(storm: &Storm<'_>) -> String {
-    let peak = match storm {
-        Storm::Lockstep(scenario, _) => format!(
-            "peak/s    attempts a second in the fullest 50 ms from {} on; mean and sd of one run",
-            scenario.up_at
-        ),
-        _ => "peak/s    calls served a second in the fullest 50 ms; mean and sd of one run"
-            .to_owned(),
-    };
-    let columns = "× none    that peak over the peak of un-jittered exponential backoff\n\
-                   attempts  attempts a call, the first included";
-    format!("{peak}\n{columns}\n{}\n\n{}", arrivals(storm), lesson(storm))
+pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut say = |name: &str, means: &str| lines.push(format!("{name:<NAMES$}{means}"));
+    for measure in measures {
+        let means = if measure.means.is_empty() { peak(storm) } else { measure.means };
+        say(measure.name, means);
+    }
+    say("arrivals", &arrivals(storm, bars));
+    lines.extend(stopped(storm));
+    let lesson = folded(&storm.report.lesson);
+    if !lesson.is_empty() {
+        lines.extend([String::new(), lesson]);
+    }
+    lines.join("\n")
 }
 
-fn arrivals(storm: &Storm<'_>) -> String {
-    let mut cases: Vec<_> = storm.report().rows.iter().map(|row| row.case).collect();
-    cases.dedup();
-    let windows = cases.iter().map(|&case| (case, Window::of(storm, case)));
-    let bars: Vec<_> = windows.map(|(_, window)| window.bar()).collect();
-    let bar = match (bars.iter().min(), bars.iter().max()) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
-        (Some(bar), _) => bar.to_string(),
-        _ => String::new(),
-    };
-    let start = cases
-        .first()
-        .map_or_else(String::new, |&case| format!(" from {} on", Window::of(storm, case).start()));
-    let scale = if storm.case().is_some() { "one scale for a case" } else { "one scale for all" };
-    format!("arrivals  attempts over time{start}, {scale}; one bar is {bar}")
+const fn peak(storm: Storm<'_>) -> &'static str {
+    match storm.report.peak {
+        Peak::Attempts => "attempts a second in the fullest 50 ms; mean and sd of one run",
+        Peak::Served => "calls served a second in the fullest 50 ms; mean and sd of one run",
+    }
 }
 
-const fn lesson(storm: &Storm<'_>) -> &'static str {
-    match storm {
-        Storm::Lockstep(..) => {
-            "Callers that failed together and wait without jitter come back together. Jitter spreads\n\
-             them. Full and equal jitter also shorten the waiting in all, so in a longer outage (try\n\
-             --up-at 1s) they run out of attempts first: give them one more."
+fn arrivals(storm: Storm<'_>, bars: usize) -> String {
+    let cases = &storm.report.cases;
+    let windows: Vec<Window> = cases.iter().map(|case| Window::of(storm, case, bars)).collect();
+    let range = |of: fn(&Window) -> stagger_core::Span| {
+        let (least, most) = (windows.iter().map(of).min(), windows.iter().map(of).max());
+        match (least, most) {
+            (Some(least), Some(most)) if least != most => {
+                format!("{} to {}", brief(least), brief(most))
+            }
+            (Some(only), _) => brief(only),
+            _ => String::new(),
         }
-        // Four sentences, each a reason that can be checked by hand.
-        Storm::Tutorial(..) => {
-            "A popular tutorial prints 540 (no retry), 4380 (no jitter), 1820 (equal) and 720 (full) here.\n\
-             At exactly 2 ms its last caller is gone before the outage begins, so nobody fails at all;\n\
-             only a loop that sleeps too long meets the outage. 0.2 s of 500 callers a second are 100\n\
-             failures, and 25 more callers come in 50 ms, so no law can ever serve more than 125 in a\n\
-             bucket: 2500 a second. Callers that fail one after the other are not in step: waiting\n\
-             without jitter only moves them, and jitter folds them together, so its peak is the higher."
-        }
-        Storm::Poisson(..) => {
-            "The no-retry row is the noise of the arrivals alone: read the others against it. Callers\n\
-             that were never in step do not come back in step, so the laws differ little. In a long\n\
-             outage the load is 500 callers a second times the attempts of each, whatever the law, and\n\
-             that is what the server meets when it is up again."
+    };
+    let (start, bar) = (range(Window::start), range(Window::bar));
+    let scale = if cases.len() > 1 { "one scale for a block" } else { "one scale for all" };
+    format!("attempts over time from {start} on, {scale}; one bar is {bar}")
+}
+
+/// What a report says that was stopped before its end.
+fn stopped(storm: Storm<'_>) -> Option<String> {
+    let all = u64::from(storm.report.runs);
+    let rows = |case: &CaseReport| case.rows.iter().map(|row| row.runs).collect::<Vec<_>>();
+    let runs: Vec<u64> = storm.report.cases.iter().flat_map(rows).collect();
+    let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
+    let told = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    (least < all).then(|| format!("\nStopped early: every row has {told} of {all} runs."))
+}
+
+/// Running text in lines.
+fn folded(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is one from the start on");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= WIDTH {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
         }
     }
+    lines.join("\n")
 }

@@ -1,69 +1,72 @@
-//! A report as a table: seed and options first, then one row a law, then how to read it.
+//! A report as a table: seed and options first, then one block a case, then how to read it.
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use stagger_core::Span;
-use stagger_sim::{BUCKET, Report, Row};
+use stagger_sim::{BUCKET, CaseReport, Row};
 
-use super::figure::{grouped, percent};
+use super::measures::{self, Measure};
 use super::notes;
 use super::sparkline::{merged, sparkline};
 use super::storm::Storm;
 
-/// Columns of the picture: with the figures beside it, a line stays within 100.
-const BARS: usize = 20;
-/// The share of a law's attempts that the picture must hold; single stragglers are left out.
-const SHOWN: f64 = 0.995;
+/// Columns that a line should stay within.
+const WIDTH: usize = 100;
+/// Columns of the picture: as many as the figures leave, within these bounds.
+const BARS: (usize, usize) = (8, 20);
+/// Blanks that the table puts around a cell.
+const AROUND: usize = 2;
 
 /// The page for people.
 pub(crate) fn table(storm: &Storm<'_>) -> String {
-    let report = storm.report();
-    let mut table = plain(&header(storm));
-    for (index, row) in report.rows.iter().enumerate() {
-        let first = index == 0 || report.rows[index - 1].case != row.case;
-        table.add_row(cells(storm, row, first));
+    let measures = measures::measures(*storm);
+    let names = measures.iter().map(|measure| measure.name.to_owned());
+    let header: Vec<String> = std::iter::once("entry".to_owned()).chain(names).collect();
+    let rows: Vec<Vec<String>> =
+        storm.rows().map(|(case, row)| cells(&measures, case, row)).collect();
+    let bars = bars(&header, &rows);
+    let mut table = plain(&[&header[..], &["arrivals".to_owned()]].concat());
+    for (cells, (case, row)) in rows.into_iter().zip(storm.rows()) {
+        let picture = Window::of(*storm, case, bars).picture(case, row);
+        table.add_row(cells.into_iter().chain([picture]));
     }
-    let numbers = usize::from(storm.case().is_some()) + 1;
-    align(&mut table, numbers..numbers + 5);
+    align(&mut table, 1..measures.len() + 1);
     format!(
-        "{}\n\n{table_text}\n\n{}\n",
-        notes::heading(storm),
-        notes::reading(storm),
-        table_text = text(&table)
+        "{}\n\n{}\n\n{}\n",
+        notes::heading(*storm),
+        blocks(*storm, &text(&table)),
+        notes::reading(*storm, &measures, bars),
     )
 }
 
-fn header(storm: &Storm<'_>) -> Vec<String> {
-    let case = storm.case().map(str::to_owned);
-    let names = ["law", "peak/s", "sd", "× none", "attempts", "success", "arrivals"];
-    case.into_iter().chain(names.map(str::to_owned)).collect()
+fn cells(measures: &[&Measure], case: &CaseReport, row: &Row) -> Vec<String> {
+    let figures = measures.iter().map(|measure| measures::cell(measure, case, row));
+    std::iter::once(row.name.clone()).chain(figures).collect()
 }
 
-fn cells(storm: &Storm<'_>, row: &Row, first: bool) -> Vec<String> {
-    let case = if first { row.case.to_string() } else { String::new() };
-    let times = storm.report().times_unjittered(row);
-    let cells = [
-        row.law.to_string(),
-        grouped(row.peak.mean),
-        grouped(row.peak.sd),
-        times.map_or_else(|| "-".to_owned(), |times| format!("{times:.2}")),
-        format!("{:.2}", row.amplification),
-        percent(row.success),
-        picture(storm, row),
-    ];
-    storm.case().map(|_| case).into_iter().chain(cells).collect()
+/// What the figures leave for the picture.
+fn bars(header: &[String], rows: &[Vec<String>]) -> usize {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).chain(header.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0) + AROUND
+    };
+    let figures: usize = (0..header.len()).map(width).sum();
+    WIDTH.saturating_sub(figures + 1).clamp(BARS.0, BARS.1)
 }
 
-/// Arrivals of one row; all rows of one case share one scale and one axis.
-///
-/// The first bar of `lockstep` holds everybody's first attempt under every law. It is cut off at the
-/// height of the fullest later bar, because the later ones are what the laws differ in.
-fn picture(storm: &Storm<'_>, row: &Row) -> String {
-    let window = Window::of(storm, row.case);
-    let case = storm.report().rows.iter().filter(|other| other.case == row.case);
-    let cut = usize::from(matches!(storm, Storm::Lockstep(..)));
-    let bars = case.flat_map(|row| window.bars(row).into_iter().skip(cut));
-    let full = bars.fold(0.0, f64::max);
-    sparkline(&window.bars(row), full)
+/// The rows of each case under its own heading; all blocks have the same columns.
+fn blocks(storm: Storm<'_>, table: &str) -> String {
+    let mut lines = table.lines();
+    let header: Vec<&str> = lines.by_ref().take(2).collect();
+    let header = header.join("\n");
+    let case = |case: &CaseReport| {
+        let rows: Vec<&str> = lines.by_ref().take(case.rows.len()).collect();
+        let heading = match storm.report.cases.len() {
+            1 => String::new(),
+            _ => format!("{}\n", case.label),
+        };
+        format!("{heading}{header}\n{}", rows.join("\n"))
+    };
+    storm.report.cases.iter().map(case).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The buckets that the picture of one case shows.
@@ -75,14 +78,9 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn of(storm: &Storm<'_>, case: Span) -> Self {
+    pub(super) fn of(storm: Storm<'_>, case: &CaseReport, bars: usize) -> Self {
         let (from, until) = storm.picture(case);
-        let bucket = |at: stagger_core::Instant| {
-            usize::try_from(at.as_nanos() / BUCKET.as_nanos()).unwrap_or(usize::MAX)
-        };
-        let from = bucket(from);
-        let until = bucket(until).min(busy_until(storm.report(), case)).max(from + 1);
-        Self { from, until, per_bar: (until - from).div_ceil(BARS) }
+        Self { from, until, per_bar: (until - from).div_ceil(bars) }
     }
 
     /// When the first bar begins.
@@ -95,24 +93,30 @@ impl Window {
         BUCKET.saturating_mul(self.per_bar as u64)
     }
 
+    /// Arrivals of one row; all rows of one case share one scale and one axis.
+    ///
+    /// Where all begin alike, with everybody's first attempt, the first bar is cut off at the height
+    /// of the fullest later one, because the later ones are what the rows differ in.
+    fn picture(&self, case: &CaseReport, row: &Row) -> String {
+        let cut = usize::from(self.from == 0 && begins_alike(case));
+        let bars = case.rows.iter().flat_map(|row| self.bars(row).into_iter().skip(cut));
+        let full = bars.fold(0.0, f64::max);
+        sparkline(&self.bars(row), full)
+    }
+
     fn bars(&self, row: &Row) -> Vec<f64> {
-        let until = self.until.min(row.arrivals.len());
-        merged(row.arrivals.get(self.from..until).unwrap_or(&[]), self.per_bar)
+        let arrivals = &row.series.offered;
+        let until = self.until.min(arrivals.len());
+        merged(arrivals.get(self.from..until).unwrap_or(&[]), self.per_bar)
     }
 }
 
-/// The bucket by which every law of this case has made nearly all its attempts.
-fn busy_until(report: &Report, case: Span) -> usize {
-    let by = |row: &Row| {
-        let all: f64 = row.arrivals.iter().sum();
-        let mut sum = 0.0;
-        let done = row.arrivals.iter().position(|count| {
-            sum += count;
-            sum >= SHOWN * all
-        });
-        done.map_or(0, |bucket| bucket + 1)
-    };
-    report.rows.iter().filter(|row| row.case == case).map(by).max().unwrap_or(0)
+/// Whether the first bucket is the same for all.
+fn begins_alike(case: &CaseReport) -> bool {
+    let firsts = |row: &Row| row.series.offered.first().map(|count| count.to_bits());
+    let mut firsts = case.rows.iter().map(firsts);
+    let first = firsts.next();
+    firsts.all(|other| Some(other) == first)
 }
 
 /// A table with a line under its header and no other lines.
@@ -121,6 +125,9 @@ pub(super) fn plain(header: &[String]) -> Table {
     let rule = LineStyle::none().fill('─').junction('─');
     table.load_style(TableStyle::new().header_separator(rule));
     table.set_header(header.to_vec());
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1)); // and one for the border that is not drawn
+    }
     table
 }
 

@@ -1,11 +1,13 @@
 //! One process's ledger, whichever kind it is.
 
-use stagger_core::breaker::{Admission, Report, Ticket};
+use stagger_core::breaker::{Admission, Breaker, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled};
+use stagger_core::hedge::{HedgePlan, Latencies};
 use stagger_core::retry::{Ledger, PlainLedger};
-use stagger_core::{Entropy, Instant};
+use stagger_core::{Entropy, Instant, Policy, Span};
 
 use super::deposit::Bucket;
+use super::intervals::Intervals;
 use super::leased::Leased;
 use super::lifetime::Lifetime;
 use crate::streams::Stream;
@@ -14,10 +16,19 @@ use crate::streams::Stream;
 #[derive(Clone, Debug)]
 pub(crate) struct Book {
     kind: Kind,
+    /// The policy's, where the ledger is not the engine's, which has it inside.
+    breaker: Option<Box<Breaker>>,
+    /// Of answers, where hedging goes by them.
+    latencies: Option<Box<Latencies>>,
     draws: Stream,
     number: u32,
     drawn: u32,
+    /// Whether the breaker is given no chance, so that it opens for the shortest time.
+    steady: bool,
 }
+
+/// Half-life of the latencies behind a measured hedge delay: the executors' own.
+const HALF_LIFE: Span = Span::from_secs(30);
 
 /// The kinds of ledger.
 #[derive(Clone, Debug)]
@@ -28,16 +39,59 @@ pub(crate) enum Kind {
     Engine(PlainLedger),
     Deposit(Bucket),
     Lifetime(Lifetime),
-    Leased(Leased),
+    Leased(Box<Leased>),
+    /// One for all processes.
+    Intervals(Intervals),
 }
 
 impl Book {
-    pub(super) const fn new(kind: Kind, draws: Stream, number: u32) -> Self {
-        Self { kind, draws, number, drawn: 0 }
+    pub(super) const fn new(
+        kind: Kind,
+        breaker: Option<Box<Breaker>>,
+        draws: Stream,
+        number: u32,
+    ) -> Self {
+        Self { kind, breaker, latencies: None, draws, number, drawn: 0, steady: false }
+    }
+
+    /// The same ledger, which measures latencies for `policy` if that hedges by them.
+    pub(super) fn measuring(mut self, policy: &Policy) -> Self {
+        let measured = policy.hedge().is_some_and(HedgePlan::is_measured);
+        self.latencies = measured.then(|| Box::new(Latencies::new(HALF_LIFE)));
+        self
+    }
+
+    /// The same ledger, whose breaker always opens for the shortest time, or not.
+    pub(super) const fn steady(mut self, yes: bool) -> Self {
+        self.steady = yes;
+        self
+    }
+
+    /// How long to wait before a second copy, where that is measured.
+    #[inline]
+    pub(crate) fn hedge_delay(&self, policy: &Policy) -> Option<Span> {
+        let seen = self.latencies.as_deref()?;
+        policy.hedge().map(|plan| plan.delay(Some(seen)))
+    }
+
+    /// An attempt was answered well after so long.
+    #[inline]
+    pub(crate) fn record_latency(&mut self, now: Instant, latency: Span) {
+        if let Some(seen) = &mut self.latencies {
+            seen.record(now, latency);
+        }
+    }
+
+    /// Whose ledger is meant next, where one is for all processes.
+    #[inline]
+    pub(super) const fn turn_to(&mut self, process: u32) {
+        if let Kind::Intervals(intervals) = &mut self.kind {
+            intervals.turn_to(process);
+        }
     }
 
     /// The lease of this process, if its permits come from a store.
-    pub(crate) const fn leased(&mut self) -> Option<&mut Leased> {
+    pub(crate) fn leased(&mut self) -> Option<&mut Leased> {
         match &mut self.kind {
             Kind::Leased(leased) => Some(leased),
             _ => None,
@@ -52,8 +106,8 @@ impl Ledger for Book {
             Kind::Free => {}
             Kind::Engine(ledger) => ledger.on_first(now),
             Kind::Deposit(bucket) => bucket.on_first(),
-            Kind::Lifetime(_) => {}
-            Kind::Leased(leased) => leased.on_first(),
+            Kind::Lifetime(_) | Kind::Intervals(_) => {}
+            Kind::Leased(leased) => leased.on_first(now),
         }
     }
 
@@ -63,7 +117,8 @@ impl Ledger for Book {
             Kind::Engine(ledger) => ledger.ask(now, charge),
             Kind::Deposit(bucket) => bucket.ask(),
             Kind::Lifetime(lifetime) => lifetime.ask(),
-            Kind::Leased(leased) => leased.ask(),
+            Kind::Leased(leased) => leased.ask(now, charge),
+            Kind::Intervals(intervals) => intervals.ask(now),
         }
     }
 
@@ -72,34 +127,43 @@ impl Ledger for Book {
             Kind::Free | Kind::Lifetime(_) => {}
             Kind::Engine(ledger) => ledger.refund(now, paid),
             Kind::Deposit(bucket) => bucket.refund(paid),
-            Kind::Leased(leased) => leased.refund(paid),
+            Kind::Leased(leased) => leased.refund(now, paid),
+            Kind::Intervals(intervals) => intervals.refund(paid),
         }
     }
 
     #[inline]
     fn on_settled(&mut self, now: Instant, settled: Settled) {
         match &mut self.kind {
-            Kind::Free => {}
+            Kind::Free | Kind::Intervals(_) => {}
             Kind::Engine(ledger) => ledger.on_settled(now, settled),
             Kind::Deposit(bucket) => bucket.on_settled(settled),
             Kind::Lifetime(lifetime) => lifetime.on_settled(settled),
-            Kind::Leased(leased) => leased.on_settled(settled),
+            Kind::Leased(leased) => leased.on_settled(now, settled),
         }
     }
 
     fn admit(&mut self, now: Instant) -> Admission {
-        match &mut self.kind {
-            Kind::Engine(ledger) => ledger.admit(now),
-            // Only the engine's ledger has a breaker, and a plan with another has none to ask.
-            _ => Admission::Refused { until: now },
+        match (&mut self.kind, &mut self.breaker) {
+            (Kind::Engine(ledger), _) => ledger.admit(now),
+            (_, Some(breaker)) => breaker.admit(now),
+            // A policy without a breaker never asks.
+            (_, None) => Admission::Refused { until: now },
         }
     }
 
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, _: &mut dyn Entropy) {
-        if let Kind::Engine(ledger) = &mut self.kind {
-            self.drawn += 1;
-            let mut draw = self.draws.at(self.number, self.drawn);
-            ledger.report(now, ticket, report, &mut draw);
+        self.drawn += 1;
+        let mut drawn = self.draws.at(self.number, self.drawn);
+        let steady = self.steady;
+        let mut draw = || if steady { 0 } else { drawn.next_u64() };
+        match (&mut self.kind, &mut self.breaker) {
+            (Kind::Engine(ledger), _) => ledger.report(now, ticket, report, &mut draw),
+            (_, Some(breaker)) => {
+                // The state is read from the breaker itself; the transition is news for metrics.
+                let _ = breaker.report(now, ticket, report, &mut draw);
+            }
+            (_, None) => {}
         }
     }
 }

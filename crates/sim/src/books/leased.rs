@@ -1,23 +1,31 @@
 //! Permits that a process has leased from a store which the whole fleet shares.
 
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
-use stagger_core::{Entropy, Instant, Ratio};
+use stagger_core::{Instant, Span};
 
-use crate::plan::Shared;
-use crate::streams::{Purpose, Stream};
+use super::share::share_of;
+use crate::plan::{Away, Shared};
 
 /// A process's share of the store, and what it has not told the store yet.
 ///
 /// A retry takes a leased permit or is refused: it never waits for the store. The first call asks
 /// for the first lease, and whenever half a lease is used up, another one is asked for; news of
-/// first attempts and outcomes goes along with the request.
-#[derive(Clone, Copy, Debug, Default)]
+/// first attempts and outcomes goes along with the request, and again with the next one when no
+/// answer came. Then the store counts as away, until it answers.
+#[derive(Clone, Debug)]
 pub(crate) struct Leased {
     permits: u32,
-    half: u32,
+    lease: u32,
+    again: Span,
     asked_at: Option<Instant>,
     refused_until: Option<Instant>,
+    /// A request has had no answer in time.
+    unanswered: bool,
     news: Request,
+    /// Of the request that is under way.
+    sent: Request,
+    /// For when the store is away.
+    own: Option<Budget>,
 }
 
 /// What a process tells the store when it asks for permits.
@@ -25,9 +33,13 @@ pub(crate) struct Leased {
 pub(crate) struct Request {
     pub(crate) firsts: u32,
     pub(crate) first_tries: u32,
+    /// Successes after a leased permit.
     pub(crate) after_retry: u32,
     pub(crate) failed: u32,
 }
+
+/// A leased permit: no budget of the engine's marks a grant for which it took nothing.
+const LEASED: Paid = Paid::new(0, u32::MAX);
 
 impl Request {
     /// The request as the two words of an event.
@@ -47,94 +59,219 @@ impl Request {
             failed: b as u32,
         }
     }
+
+    const fn and(self, other: Self) -> Self {
+        Self {
+            firsts: self.firsts + other.firsts,
+            first_tries: self.first_tries + other.first_tries,
+            after_retry: self.after_retry + other.after_retry,
+            failed: self.failed + other.failed,
+        }
+    }
 }
 
 impl Leased {
-    pub(super) const fn new(rule: &Shared) -> Self {
-        let news = Request { firsts: 0, first_tries: 0, after_retry: 0, failed: 0 };
-        Self { permits: 0, half: rule.lease / 2, asked_at: None, refused_until: None, news }
-    }
-
-    pub(super) const fn on_first(&mut self) {
-        self.news.firsts += 1;
-    }
-
-    pub(super) const fn on_settled(&mut self, settled: Settled) {
-        match settled {
-            Settled::FirstTry => self.news.first_tries += 1,
-            Settled::AfterRetry(_) => self.news.after_retry += 1,
-            Settled::Failed => self.news.failed += 1,
+    pub(super) fn new(rule: &Shared) -> Self {
+        let own = match rule.away {
+            Away::Local { nodes } => Some(Budget::new(share_of(rule.budget, nodes))),
+            Away::Refuse => None,
+        };
+        Self {
+            permits: 0,
+            lease: rule.lease.max(1),
+            again: rule.again,
+            asked_at: None,
+            refused_until: None,
+            unanswered: false,
+            news: Request::default(),
+            sent: Request::default(),
+            own,
         }
     }
 
-    pub(super) fn ask(&mut self) -> Option<Paid> {
-        self.permits = self.permits.checked_sub(1)?;
-        Some(Paid::new(1, 0))
+    pub(super) fn on_first(&mut self, now: Instant) {
+        self.news.firsts += 1;
+        if let Some(own) = &mut self.own {
+            own.on_first(now);
+        }
     }
 
-    pub(super) fn refund(&mut self, paid: Paid) {
-        self.permits += paid.amount();
+    pub(super) fn on_settled(&mut self, now: Instant, settled: Settled) {
+        let own = match settled {
+            Settled::FirstTry => {
+                self.news.first_tries += 1;
+                settled
+            }
+            Settled::AfterRetry(LEASED) => {
+                self.news.after_retry += 1;
+                Settled::AfterRetry(Paid::FREE)
+            }
+            // A permit of the process's own, of which the store knows nothing.
+            Settled::AfterRetry(_) => settled,
+            Settled::Failed => {
+                self.news.failed += 1;
+                settled
+            }
+        };
+        if let Some(budget) = &mut self.own {
+            budget.on_settled(now, own);
+        }
+    }
+
+    pub(super) fn ask(&mut self, now: Instant, charge: Charge) -> Option<Paid> {
+        if let Some(left) = self.permits.checked_sub(1) {
+            self.permits = left;
+            return Some(LEASED);
+        }
+        if !self.is_away(now) {
+            return None;
+        }
+        self.own.as_mut()?.ask(now, charge)
+    }
+
+    pub(super) fn refund(&mut self, now: Instant, paid: Paid) {
+        if paid == LEASED {
+            self.permits += 1;
+        } else if let Some(own) = &mut self.own {
+            own.refund(now, paid);
+        }
     }
 
     /// The request to send now, if one is due.
-    pub(crate) fn request(&mut self, now: Instant, rule: &Shared) -> Option<Request> {
-        let enough = self.permits > self.half;
-        let under_way = self.asked_at.is_some_and(|asked| now < asked + rule.again);
+    pub(crate) fn request(&mut self, now: Instant) -> Option<Request> {
+        let enough = self.permits > self.lease / 2;
         let refused = self.refused_until.is_some_and(|until| now < until);
-        if enough || under_way || refused {
+        if enough || refused || self.asked_at.is_some() && !self.is_late(now) {
             return None;
         }
+        self.unanswered |= self.is_late(now);
         self.asked_at = Some(now);
-        Some(std::mem::take(&mut self.news))
+        self.sent = self.sent.and(std::mem::take(&mut self.news));
+        Some(self.sent)
     }
 
     /// The store granted so many of those asked for.
-    pub(crate) fn granted(&mut self, now: Instant, permits: u32, rule: &Shared) {
+    pub(crate) fn granted(&mut self, now: Instant, permits: u32) {
         self.asked_at = None;
+        self.unanswered = false;
+        self.sent = Request::default();
         self.permits += permits;
-        self.refused_until = (permits < rule.lease).then_some(now + rule.again);
+        self.refused_until = (permits < self.lease).then_some(now + self.again);
+    }
+
+    fn is_away(&self, now: Instant) -> bool {
+        self.unanswered || self.is_late(now)
+    }
+
+    fn is_late(&self, now: Instant) -> bool {
+        self.asked_at.is_some_and(|asked| now >= asked + self.again)
     }
 }
 
-/// The store: one budget of the engine's, for everybody.
-#[derive(Clone, Debug)]
-pub(crate) struct Store {
-    rule: Shared,
-    budget: Budget,
-    losses: Stream,
-    requests: u32,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stagger_core::Ratio;
+    use stagger_core::budget::{BudgetPlan, TokenPlan};
 
-impl Store {
-    pub(super) fn new(rule: Shared, seed: u64) -> Self {
-        let losses = Stream::new(seed, Purpose::Store);
-        Self { rule, budget: Budget::new(rule.budget), losses, requests: 0 }
+    fn rule(away: Away) -> Shared {
+        Shared {
+            budget: TokenPlan::new(100, 1).expect("a valid bucket").into(),
+            lease: 4,
+            latency: Span::from_millis(1),
+            loss: Ratio::ZERO,
+            again: Span::from_millis(100),
+            down: None,
+            away,
+        }
     }
 
-    pub(crate) const fn rule(&self) -> &Shared {
-        &self.rule
+    fn at(ms: u64) -> Instant {
+        Instant::ORIGIN + Span::from_millis(ms)
     }
 
-    /// The number of permits that are leased out; `None` when the request or its answer is lost.
-    pub(crate) fn serve(&mut self, now: Instant, process: u32, request: Request) -> Option<u32> {
-        self.requests += 1;
-        let word = u128::from(self.losses.at(process, self.requests).next_u64());
-        if (word * u128::from(Ratio::SCALE)) >> 64 < u128::from(self.rule.loss.ppm()) {
-            return None;
-        }
-        for _ in 0..request.firsts {
-            self.budget.on_first(now);
-        }
-        for _ in 0..request.first_tries {
-            self.budget.on_settled(now, Settled::FirstTry);
-        }
-        for _ in 0..request.after_retry {
-            self.budget.on_settled(now, Settled::AfterRetry(Paid::new(1, 0)));
-        }
-        for _ in 0..request.failed {
-            self.budget.on_settled(now, Settled::Failed);
-        }
-        let granted = |_: &u32| self.budget.ask(now, Charge::Retry).is_some();
-        u32::try_from((0..self.rule.lease).take_while(granted).count()).ok()
+    fn asks(leased: &mut Leased, now: Instant) -> usize {
+        (0..1_000).take_while(|_| leased.ask(now, Charge::Retry).is_some()).count()
+    }
+
+    #[test]
+    fn another_lease_is_asked_for_when_half_is_used_and_none_while_one_is_under_way() {
+        let mut leased = Leased::new(&rule(Away::Refuse));
+        assert!(leased.request(at(0)).is_some());
+        assert_eq!(leased.request(at(50)), None, "one is under way");
+        leased.granted(at(60), 4);
+        assert_eq!(leased.request(at(60)), None, "there is enough");
+        assert!(leased.ask(at(60), Charge::Retry).is_some());
+        assert_eq!(leased.request(at(60)), None, "three of four are more than half");
+        assert!(leased.ask(at(60), Charge::Retry).is_some());
+        assert!(leased.request(at(60)).is_some());
+    }
+
+    #[test]
+    fn a_store_that_refused_is_not_asked_at_once() {
+        let mut leased = Leased::new(&rule(Away::Refuse));
+        assert!(leased.request(at(0)).is_some());
+        leased.granted(at(2), 1);
+        assert_eq!(leased.request(at(101)), None);
+        assert!(leased.request(at(102)).is_some());
+    }
+
+    #[test]
+    fn news_of_an_unanswered_request_goes_along_with_the_next() {
+        let mut leased = Leased::new(&rule(Away::Refuse));
+        leased.on_first(at(0));
+        assert_eq!(leased.request(at(0)).map(|news| news.firsts), Some(1));
+        leased.on_first(at(10));
+        assert_eq!(leased.request(at(100)).map(|news| news.firsts), Some(2));
+        leased.granted(at(101), 0);
+        leased.on_first(at(150));
+        assert_eq!(leased.request(at(201)).map(|news| news.firsts), Some(1));
+    }
+
+    #[test]
+    fn a_process_without_its_store_has_its_share_and_not_the_whole() {
+        let mut leased = Leased::new(&rule(Away::Local { nodes: 10 }));
+        assert!(leased.request(at(0)).is_some());
+        assert_eq!(asks(&mut leased, at(50)), 0, "the answer may still come");
+        assert_eq!(asks(&mut leased, at(100)), 10, "a tenth of a hundred");
+        assert!(leased.request(at(100)).is_some());
+        assert_eq!(asks(&mut leased, at(120)), 0, "still away, and the share is used up");
+        leased.granted(at(130), 4);
+        assert_eq!(asks(&mut leased, at(130)), 4);
+        assert_eq!(asks(&mut leased, at(1_000)), 0, "not away: nobody has asked");
+    }
+
+    #[test]
+    fn a_process_that_is_told_to_refuse_does_so_without_its_store() {
+        let mut leased = Leased::new(&rule(Away::Refuse));
+        assert!(leased.request(at(0)).is_some());
+        assert_eq!(asks(&mut leased, at(1_000)), 0);
+    }
+
+    #[test]
+    fn a_refund_goes_where_the_permit_came_from() {
+        let mut leased = Leased::new(&rule(Away::Local { nodes: 100 }));
+        assert!(leased.request(at(0)).is_some());
+        let own = leased.ask(at(100), Charge::Retry).expect("one of a hundred");
+        leased.granted(at(100), 1);
+        let paid = leased.ask(at(100), Charge::Retry).expect("the leased one");
+        assert_eq!((paid == LEASED, own == LEASED), (true, false));
+        leased.refund(at(100), own);
+        assert_eq!(leased.permits, 0);
+        leased.refund(at(100), paid);
+        assert_eq!(leased.permits, 1);
+        assert!(leased.request(at(300)).is_some());
+        assert_eq!(asks(&mut leased, at(400)), 2, "the leased one and the own one again");
+    }
+
+    #[test]
+    fn an_unlimited_share_stays_unlimited() {
+        assert_eq!(share_of(BudgetPlan::Unlimited, 7), BudgetPlan::Unlimited);
+    }
+
+    #[test]
+    fn a_request_survives_its_way_as_two_words() {
+        let request = Request { firsts: u32::MAX, first_tries: 1, after_retry: 2, failed: 3 };
+        assert_eq!(Request::from_words(request.to_words()), request);
     }
 }

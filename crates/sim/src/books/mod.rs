@@ -2,9 +2,12 @@
 
 mod book;
 mod deposit;
+mod intervals;
 mod leased;
 mod lifetime;
+mod share;
 mod shelf;
+mod store;
 
 pub(crate) use leased::Request;
 pub(crate) use shelf::Shelf;

@@ -1,20 +1,26 @@
 //! The ledgers of all processes.
 
 use stagger_core::Policy;
+use stagger_core::breaker::Breaker;
 use stagger_core::budget::BudgetPlan;
+use stagger_core::hedge::HedgePlan;
 use stagger_core::retry::PlainLedger;
 
 use super::book::{Book, Kind};
 use super::deposit::Bucket;
-use super::leased::{Leased, Store};
+use super::intervals::Intervals;
+use super::leased::Leased;
 use super::lifetime::Lifetime;
-use crate::plan::{self, Plan, Scope};
+use super::store::Store;
+use crate::plan::{self, Caller, Plan, Scope};
 use crate::streams::{Purpose, Stream};
 
 /// One ledger for each layer, process and, where they are kept apart, shard.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     books: Vec<Book>,
+    /// The only ledger is told whose it is.
+    one_for_all: bool,
     processes: u32,
     shards: u32,
     store: Option<Store>,
@@ -24,19 +30,18 @@ impl Shelf {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
         let fleet = &plan.fleet;
         let processes = fleet.processes.max(1);
-        let shards = if fleet.scope == Scope::Shard { plan.backend.shards.max(1) } else { 1 };
+        let shards = if fleet.scope == Scope::Shard { plan.backend.shard_count() } else { 1 };
         let draws = Stream::new(seed, Purpose::Breaker);
-        let layers = plan.everybody();
-        let kinds = layers.flat_map(|caller| {
-            let kind = kind(fleet.book, &caller.policy);
-            (0..processes * shards).map(move |_| kind.clone())
-        });
-        let books = (0..).zip(kinds).map(|(number, kind)| Book::new(kind, draws, number)).collect();
+        let books = match one_for_all(plan) {
+            Some(kind) => vec![Book::new(kind, None, draws, 0)],
+            None => one_each(plan, processes * shards, draws),
+        };
         let store = match fleet.book {
             plan::Book::Shared(rule) => Some(Store::new(rule, seed)),
             _ => None,
         };
-        Self { books, processes, shards, store }
+        let one_for_all = books.len() == 1;
+        Self { books, one_for_all, processes, shards, store }
     }
 
     /// The number of the ledger for this call.
@@ -49,6 +54,11 @@ impl Shelf {
 
     #[inline]
     pub(crate) fn book(&mut self, number: u32) -> &mut Book {
+        if self.one_for_all {
+            let book = &mut self.books[0];
+            book.turn_to(number);
+            return book;
+        }
         &mut self.books[number as usize]
     }
 
@@ -58,13 +68,48 @@ impl Shelf {
     }
 }
 
+/// A ledger for each layer and each place in it.
+fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
+    let of_layer = |caller: &Caller| {
+        let (kind, policy) = (kind(plan.fleet.book, &caller.policy), caller.policy);
+        let breaker = match kind {
+            Kind::Engine(_) => None,
+            _ => policy.breaker().copied().map(Breaker::new).map(Box::new),
+        };
+        (0..places).map(move |_| (kind.clone(), breaker.clone(), policy))
+    };
+    let all = (0..).zip(plan.everybody().flat_map(of_layer));
+    let book = |(number, (kind, breaker, policy))| {
+        let steady = plan.fleet.steady_breakers;
+        Book::new(kind, breaker, draws, number).measuring(&policy).steady(steady)
+    };
+    all.map(book).collect()
+}
+
+/// One ledger for all processes, where each of theirs would remember nothing, or its own grants
+/// alone.
+fn one_for_all(plan: &Plan) -> Option<Kind> {
+    let mut everybody = plan.everybody();
+    let (Some(caller), None) = (everybody.next(), everybody.next()) else { return None };
+    let measured = caller.policy.hedge().is_some_and(HedgePlan::is_measured);
+    match (kind(plan.fleet.book, &caller.policy), caller.policy.budget()) {
+        (Kind::Free, _) if !measured => Some(Kind::Free),
+        (Kind::Engine(ledger), &BudgetPlan::Interval(rule))
+            if !measured && ledger.breaker().is_none() =>
+        {
+            Some(Kind::Intervals(Intervals::new(rule)))
+        }
+        _ => None,
+    }
+}
+
 fn kind(book: plan::Book, policy: &Policy) -> Kind {
     match book {
         plan::Book::Engine if policy.breaker().is_none() && is_free(policy) => Kind::Free,
         plan::Book::Engine => Kind::Engine(PlainLedger::new(policy)),
         plan::Book::Deposit(rule) => Kind::Deposit(Bucket::new(rule)),
         plan::Book::Lifetime(most) => Kind::Lifetime(Lifetime::new(most)),
-        plan::Book::Shared(rule) => Kind::Leased(Leased::new(&rule)),
+        plan::Book::Shared(rule) => Kind::Leased(Box::new(Leased::new(&rule))),
     }
 }
 

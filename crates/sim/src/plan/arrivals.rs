@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use stagger_core::{Entropy, Instant, Span};
 
+use super::ramp::Ramp;
 use crate::dist::{exponential, gaussian};
 use crate::streams::{Purpose, Stream};
 
@@ -58,6 +59,15 @@ pub enum Arrivals {
         /// How long it is.
         over: Span,
     },
+    /// Clients of many calls: each is a Poisson process of its own, with a first call at the origin.
+    Clients {
+        /// How many; at least 1. A client belongs to one process.
+        clients: u32,
+        /// The mean time between two calls of one of them.
+        gap: Span,
+        /// No first attempt at or after this.
+        until: Instant,
+    },
     /// Serial clients: each makes a call, waits for its end and then thinks before the next one.
     Closed {
         /// How many; all think once before their first call.
@@ -67,6 +77,8 @@ pub enum Arrivals {
         /// No first attempt at or after this.
         until: Instant,
     },
+    /// A backlog that leaves slowly.
+    Ramped(Ramp),
     /// Instants that were recorded, in order.
     Recorded(Arc<[Instant]>),
 }
@@ -110,12 +122,18 @@ impl Arrivals {
                     .map(|id| from + draws.at(id, source).draw(Span::ZERO, over))
                     .collect(),
             ),
+            Self::Clients { clients, gap, until } => {
+                Rule::Clients(calls_of(clients, gap, until, |client, call| {
+                    draws.at(client, call.wrapping_mul(MAX_SOURCES).wrapping_add(source))
+                }))
+            }
             Self::Closed { clients, think, until } => sorted(
                 (0..clients)
                     .map(|id| Instant::ORIGIN + exponential(think, &mut draws.at(id, source)))
                     .filter(|&at| at < until)
                     .collect(),
             ),
+            Self::Ramped(ramp) => Rule::Ramped { ramp, next: Instant::ORIGIN },
             Self::Recorded(ref times) => Rule::Listed(Arc::clone(times)),
         };
         Times { rule, draws, source, made: 0 }
@@ -143,7 +161,46 @@ pub struct Times {
 enum Rule {
     Even { callers: u32, spacing: Span },
     Poisson { gap: Span, until: Instant, last: Instant },
+    Ramped { ramp: Ramp, next: Instant },
     Listed(Arc<[Instant]>),
+    /// Instants with the client that makes the call.
+    Clients(Arc<[(Instant, u32)]>),
+}
+
+/// Sources of a plan are numbered by a byte.
+const MAX_SOURCES: u32 = 256;
+
+/// All calls of many clients, in order of time.
+fn calls_of<E: Entropy>(
+    clients: u32,
+    gap: Span,
+    until: Instant,
+    draw: impl Fn(u32, u32) -> E,
+) -> Arc<[(Instant, u32)]> {
+    let mut calls = Vec::new();
+    for client in 0..clients {
+        let mut at = Instant::ORIGIN;
+        for call in 1.. {
+            if at >= until {
+                break;
+            }
+            calls.push((at, client));
+            at = at + exponential(gap.max(Span::from_nanos(1)), &mut draw(client, call));
+        }
+    }
+    calls.sort_unstable();
+    calls.into()
+}
+
+impl Times {
+    /// Who makes the call whose time came last, where a client makes many.
+    pub(crate) fn client(&self) -> Option<u32> {
+        let last = self.made.checked_sub(1)? as usize;
+        match &self.rule {
+            Rule::Clients(calls) => calls.get(last).map(|call| call.1),
+            _ => None,
+        }
+    }
 }
 
 impl Iterator for Times {
@@ -161,7 +218,13 @@ impl Iterator for Times {
                 *last = *last + exponential(*gap, &mut self.draws.at(id, self.source));
                 (*last < *until).then_some(*last)
             }
+            Rule::Ramped { ramp, next } => {
+                let at = *next;
+                *next = at + ramp.gap(at);
+                (id < ramp.callers).then_some(at)
+            }
             Rule::Listed(times) => times.get(id as usize).copied(),
+            Rule::Clients(calls) => calls.get(id as usize).map(|call| call.0),
         }
     }
 }

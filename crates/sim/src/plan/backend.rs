@@ -13,7 +13,8 @@ pub struct Backend {
     pub limit: Option<Limit>,
     /// What it is like when it has just come up.
     pub cold_start: Option<ColdStart>,
-    /// How many shards; an attempt goes to the shard of its call. At least 1.
+    /// How many shards; an attempt goes to the shard of its call. From 1 to [`Backend::MAX_SHARDS`],
+    /// and numbers beyond are read as the nearest of these.
     pub shards: u32,
 }
 
@@ -115,6 +116,9 @@ pub struct ColdStart {
 }
 
 impl Backend {
+    /// The most shards: more than any fleet tells apart, and few enough to be kept one by one.
+    pub const MAX_SHARDS: u32 = 1 << 16;
+
     /// Serves everybody at once, in no time.
     pub const UNLIMITED: Self = Self {
         service: Service::Fixed(Span::ZERO),
@@ -131,6 +135,15 @@ impl Backend {
             service: Service::Fixed(service),
             workers: Some(Workers::new(count, queue)),
             ..Self::UNLIMITED
+        }
+    }
+
+    /// The shards within their bounds.
+    pub(crate) const fn shard_count(&self) -> u32 {
+        match self.shards {
+            0 => 1,
+            shards if shards > Self::MAX_SHARDS => Self::MAX_SHARDS,
+            shards => shards,
         }
     }
 

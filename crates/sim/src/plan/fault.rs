@@ -20,15 +20,17 @@ pub struct Fault {
 pub enum Trouble {
     /// An attempt that arrives is answered 503 at once; work already started is finished.
     Refuse,
-    /// The same with a Retry-After of this span, a hint that callers are not to come back before.
+    /// The same with a Retry-After of this span, a hint that callers are not to come back before;
+    /// to them that is a throttle, not a failure.
     RefuseFor(Span),
     /// An attempt that arrives is accepted and heard of again when the trouble is over: it fails.
     Hang,
-    /// An attempt that arrives is never answered.
+    /// An attempt that arrives is never answered: a caller without a timeout waits for ever, and its
+    /// call counts as one that failed.
     Silence,
     /// Attempts are accepted and none is started; work already started is finished.
     Stall,
-    /// Each attempt fails with this probability, with a 503 after the usual time.
+    /// Each attempt whose work ends now fails with this probability, with a 503.
     Failing(Ratio),
     /// Work that starts takes this many times as long.
     Slow(Ratio),

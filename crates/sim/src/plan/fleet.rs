@@ -3,6 +3,8 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Ratio, Span};
 
+use crate::probe::Stretch;
+
 /// Processes, each with its own ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fleet {
@@ -14,6 +16,8 @@ pub struct Fleet {
     pub book: Book,
     /// The connections of each process; without limit when `None`.
     pub connections: Option<Connections>,
+    /// Whether open breakers wait the shortest time that their plan allows, to show what jitter does.
+    pub steady_breakers: bool,
 }
 
 /// What a process keeps apart.
@@ -73,8 +77,25 @@ pub struct Shared {
     pub latency: Span,
     /// The share of requests that get no answer.
     pub loss: Ratio,
-    /// When a node asks again that got no answer, or not all it asked for.
+    /// When a node asks again that got no answer, or not all it asked for. Longer than the way to
+    /// the store and back: a node takes a store that has not answered by then for away.
     pub again: Span,
+    /// When the store is down and hears nothing.
+    pub down: Option<Stretch>,
+    /// What a node does without it.
+    pub away: Away,
+}
+
+/// What a node does that has no permit left and gets no answer from the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// It falls back to a budget of its own, the fleet's divided by so many nodes. At least 1.
+    Local {
+        /// The nodes that are expected.
+        nodes: u32,
+    },
+    /// It refuses.
+    Refuse,
 }
 
 /// A pool of connections, per process.
@@ -87,6 +108,6 @@ pub struct Connections {
 
 impl Default for Fleet {
     fn default() -> Self {
-        Self { processes: 1, scope: Scope::Host, book: Book::Engine, connections: None }
+        Self { processes: 1, scope: Scope::Host, book: Book::Engine, connections: None, steady_breakers: false }
     }
 }

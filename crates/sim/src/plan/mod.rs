@@ -6,14 +6,16 @@ mod caller;
 mod fault;
 mod fleet;
 mod network;
+mod ramp;
 mod watch;
 
 pub use arrivals::{Arrivals, Times};
 pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
 pub use caller::{Caller, Foreign};
 pub use fault::{Fault, Trouble};
-pub use fleet::{Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
+pub use fleet::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
 pub use network::Hop;
+pub use ramp::Ramp;
 pub use watch::{Recovery, Watch};
 
 /// Everything that a run is made of, except its seed.

@@ -3,6 +3,7 @@
 use stagger_core::ConfigError;
 
 use super::story::{Options, Scenario};
+use super::{backlog, fleet, hedged, layers, restart, serverless, sharded, told, viewers};
 use super::{
     contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, steady, tutorial,
 };
@@ -88,6 +89,61 @@ pub const CATALOGUE: &[Named] = &[
         about: "A share of all attempts fails: what retries, buckets and breakers gain and cost",
         build: failing::scenario,
     },
+    // Beyond the reference tables.
+    Named {
+        name: "layers",
+        table: None,
+        about: "Three services in a row that all retry: 27 attempts for a call, or 3 with the nested guard",
+        build: layers::scenario,
+    },
+    Named {
+        name: "retry-after",
+        table: None,
+        about: "10 000 clients are told to come back in 60 s, and the hint is true",
+        build: told::scenario,
+    },
+    Named {
+        name: "viewers",
+        table: None,
+        about: "25 million players, and an origin that is away for 100 ms",
+        build: viewers::scenario,
+    },
+    Named {
+        name: "webhooks",
+        table: None,
+        about: "300 000 deliveries have waited for an endpoint that is back",
+        build: backlog::scenario,
+    },
+    Named {
+        name: "shard",
+        table: None,
+        about: "One bad shard of 16: breakers by host refuse calls to the healthy ones",
+        build: sharded::scenario,
+    },
+    Named {
+        name: "hedge",
+        table: None,
+        about: "Second copies of slow calls, when the tail is slow and when everything is",
+        build: hedged::scenario,
+    },
+    Named {
+        name: "fleet",
+        table: None,
+        about: "1000 processes with 500 tokens each, or all with the same 500, in a stall",
+        build: fleet::scenario,
+    },
+    Named {
+        name: "restart",
+        table: None,
+        about: "10 000 clients wait for a service that starts cold",
+        build: restart::scenario,
+    },
+    Named {
+        name: "serverless",
+        table: None,
+        about: "A process for every call, so that no budget ever remembers anything",
+        build: serverless::scenario,
+    },
 ];
 
 impl Named {
@@ -96,6 +152,21 @@ impl Named {
     pub fn find(name: &str) -> Option<&'static Self> {
         let is = |own: &str| own.eq_ignore_ascii_case(name);
         CATALOGUE.iter().find(|named| is(named.name) || named.table.is_some_and(is))
+    }
+
+    /// Whether this scenario plays something else when an option does: `one` and `other` are two
+    /// values of that option.
+    ///
+    /// It is tried, and not declared, so that no list can be wrong. Options that the scenario
+    /// refuses are options that it reads.
+    #[must_use]
+    pub fn heeds(&self, one: &Options, other: &Options) -> bool {
+        let cases =
+            |options| self.scenario(options).map(|scenario| format!("{:?}", scenario.cases));
+        match (cases(one), cases(other)) {
+            (Ok(one), Ok(other)) => one != other,
+            _ => true,
+        }
     }
 
     /// The scenario, with what the user changed.
@@ -109,5 +180,26 @@ impl Named {
         scenario.seed = options.seed.unwrap_or(scenario.seed);
         scenario.runs = options.runs.unwrap_or(scenario.runs);
         Ok(scenario)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_core::Span;
+
+    use super::*;
+    use crate::law::Law;
+
+    #[test]
+    fn an_option_that_changes_nothing_is_found_out() {
+        let up_at = |ms| Options { up_at: Some(Span::from_millis(ms)), ..Options::default() };
+        let heeds = |name, one: &Options, other: &Options| {
+            Named::find(name).expect("it ships").heeds(one, other)
+        };
+        assert!(heeds("lockstep", &up_at(1), &up_at(2)));
+        assert!(!heeds("contention", &up_at(1), &up_at(2)));
+        let law = |law| Options { laws: vec![law], ..Options::default() };
+        assert!(heeds("contention", &law(Law::Full), &law(Law::NoRetry)));
+        assert!(!heeds("contention", &law(Law::Octave), &law(Law::NoRetry)));
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
         ("bucket by calls", few, asking.clone(), bucket(Paying::Calls)),
         ("bucket by successes", few, asking.clone(), bucket(Paying::Successes)),
         ("breaker for life", few, asking.clone(), Book::Lifetime(TENTH)),
-        ("1000 clients, bucket", many, asking.clone(), bucket(Paying::Calls)),
+        ("1000 clients, bucket", many, asking.clone(), bucket(Paying::Successes)),
         ("1000 clients, breaker", many, asking, Book::Lifetime(TENTH)),
     ];
     let case = |percent: u32| {
@@ -62,13 +62,19 @@ struct Crowd {
 }
 
 impl Crowd {
+    fn arrivals(self) -> Arrivals {
+        let gap = Span::from_secs(u64::from(self.processes)).as_nanos() / u64::from(self.rate);
+        let (clients, gap) = (self.processes, Span::from_nanos(gap));
+        Arrivals::Clients { clients, gap, until: Instant::ORIGIN + LENGTH }
+    }
+
     fn plan(self, percent: u32, caller: &Caller, book: Book) -> Plan {
         let failing = Trouble::Failing(Ratio::from_percent(percent));
         Plan {
             hop: Hop::Exponential(HOP),
             faults: vec![Fault::new(failing, Instant::ORIGIN, Instant::FAR)],
             fleet: Fleet { processes: self.processes, book, ..Fleet::default() },
-            ..Plan::new(Arrivals::poisson(self.rate, Instant::ORIGIN + LENGTH), caller.clone())
+            ..Plan::new(self.arrivals(), caller.clone())
         }
     }
 }

@@ -34,10 +34,12 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
             ..Case::new(herd.label(), f64::from(herd.callers))
         }
     };
-    let (callers, up_at) = (options.callers, options.up_at);
-    let herds = if callers.is_some() || up_at.is_some() {
+    let (callers, up_at, beside) = (options.callers, options.up_at, options.beside);
+    let herds = if callers.is_some() || up_at.is_some() || beside.is_some() {
         let callers = callers.unwrap_or(HERDS[0].callers);
-        vec![Herd { callers, up_at: up_at.unwrap_or(HERDS[0].up_at), background: None }]
+        let up_at = up_at.unwrap_or(HERDS[0].up_at);
+        let background = beside.filter(|&rate| rate > 0).map(|rate| (rate, up_at + BESIDE_FOR));
+        vec![Herd { callers, up_at, background }]
     } else {
         HERDS.to_vec()
     };
@@ -60,6 +62,10 @@ struct Herd {
     /// Callers a second who never retry, and until when they come.
     background: Option<(u32, Span)>,
 }
+
+/// How long others go on calling after the outage when the user says how many: longer than a herd
+/// of a thousand needs under any law, and short enough to be played while somebody watches.
+const BESIDE_FOR: Span = Span::from_secs(60);
 
 /// The herds of the reference table.
 const HERDS: [Herd; 3] = [

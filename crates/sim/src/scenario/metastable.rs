@@ -160,7 +160,10 @@ fn remedies(
     };
     let short = |plan: Plan| with_workers(plan, |workers| workers.queue = Some(200));
     plans.push(("full + budget".to_owned(), budget()?));
-    plans.push(("full + breaker".to_owned(), processes(stalled(&broken(&full)?), Book::Engine)));
+    let mut breaking = processes(stalled(&broken(&full)?), Book::Engine);
+    plans.push(("full + breaker".to_owned(), breaking.clone()));
+    breaking.fleet.steady_breakers = true;
+    plans.push(("full + breaker, no jitter".to_owned(), breaking));
     plans.push(("full + queue 200".to_owned(), short(stalled(&full))));
     plans.push(("full + budget + queue 200".to_owned(), short(budget()?)));
     let cancel = |cancel| with_workers(stalled(&full), |workers| workers.cancel = cancel);

@@ -1,19 +1,28 @@
 //! The scenarios that ship.
 
+mod backlog;
 mod catalogue;
 mod contended;
 mod contention;
 mod failing;
+mod fleet;
+mod hedged;
 mod herd;
 mod hotos25;
+mod layers;
 mod lockstep;
 mod metastable;
 mod noticed;
 mod osdi22;
+mod restart;
+mod serverless;
 mod shapes;
+mod sharded;
 mod steady;
 mod story;
+mod told;
 mod tutorial;
+mod viewers;
 
 pub use catalogue::{CATALOGUE, Named};
 pub use contention::Contention;

@@ -57,6 +57,13 @@ pub struct Entry {
     pub play: Play,
 }
 
+impl Entry {
+    /// A row of this name.
+    pub(super) fn new(name: impl Into<String>, plan: Plan) -> Self {
+        Self { name: name.into(), play: Play::World(Box::new(plan)) }
+    }
+}
+
 /// What is played in one run.
 #[derive(Clone, Debug)]
 pub enum Play {
@@ -86,6 +93,8 @@ pub struct Options {
     pub callers: Option<u32>,
     /// When the backend is up again.
     pub up_at: Option<Span>,
+    /// Callers a second who never retry, beside those who are looked at.
+    pub beside: Option<u32>,
     /// The first ceiling.
     pub base: Option<Span>,
     /// The bound of every ceiling.

@@ -51,6 +51,18 @@ impl<'p> Faults<'p> {
         first(&self.stalls, shard).is_some()
     }
 
+    /// When an attempt that arrives at `now` could be started at last; `None` for never.
+    #[inline]
+    pub(super) fn end_of_stall(&self, shard: u32, now: Instant) -> Option<Instant> {
+        let mut start = now;
+        let stalls = |fault: &&Fault, at| fault.trouble == Trouble::Stall && fault.holds(shard, at);
+        // Each turn ends one stall, and a stall that has ended holds no more.
+        while let Some(fault) = self.all.iter().find(|fault| stalls(fault, start)) {
+            start = fault.until;
+        }
+        (start != Instant::FAR).then_some(start)
+    }
+
     /// The probability that an attempt fails.
     #[inline]
     pub(super) fn failing(&self, shard: u32) -> Ratio {

@@ -47,10 +47,12 @@ pub(crate) struct Shop<'p> {
 
 /// The 503 of an outage.
 pub(crate) const REFUSED: Outcome = Outcome::new(Verdict::Transient);
+/// A 429, and a 503 that says when to come back.
+const THROTTLED: Outcome = Outcome::new(Verdict::Throttled);
 
 impl<'p> Shop<'p> {
     pub(crate) fn new(backend: &'p Backend, faults: &'p [Fault], seed: u64) -> Self {
-        let shards = backend.shards.max(1) as usize;
+        let shards = backend.shard_count() as usize;
         Self {
             backend,
             faults: Faults::new(faults, backend),
@@ -69,12 +71,13 @@ impl<'p> Shop<'p> {
     /// The shard of a call.
     #[inline]
     pub(crate) fn shard_of(&self, id: u32) -> u32 {
-        if self.backend.shards <= 1 {
+        let shards = self.backend.shard_count();
+        if shards == 1 {
             return 0;
         }
         let word = u128::from(self.shards.at(id, 0).next_u64());
         // OK because the high half of the product is below `shards`.
-        u32::try_from((word * u128::from(self.backend.shards)) >> 64).unwrap_or(0)
+        u32::try_from((word * u128::from(shards)) >> 64).unwrap_or(0)
     }
 
     /// Time goes on.
@@ -95,7 +98,8 @@ impl<'p> Shop<'p> {
         if self.backend.workers.is_some() {
             return Receipt::Enter;
         }
-        let done = now + self.work(now, shard, id, number);
+        let Some(start) = self.faults.end_of_stall(shard, now) else { return Receipt::Silence };
+        let done = start + self.work(start, shard, id, number);
         Receipt::Answer(done, self.result(shard, id, number))
     }
 
@@ -155,7 +159,7 @@ impl<'p> Shop<'p> {
         }
     }
 
-    /// What the work on an attempt comes to.
+    /// What the work on an attempt comes to when it is done at `now`.
     #[inline]
     pub(crate) fn result(&self, shard: u32, id: u32, number: u32) -> Outcome {
         let share = self.faults.failing(shard);
@@ -169,7 +173,7 @@ impl<'p> Shop<'p> {
 
     /// When shards start work again after stalls.
     pub(crate) fn resumptions(&self) -> impl Iterator<Item = (u32, Instant)> + 'p {
-        let shards = self.backend.shards.max(1);
+        let shards = self.backend.shard_count();
         let workers = self.backend.workers.is_some();
         let ends = self.faults.ends_of_stalls().filter(move |_| workers);
         ends.flat_map(move |at| (0..shards).map(move |shard| (shard, at)))
@@ -222,7 +226,7 @@ fn turned_away(fault: &Fault, now: Instant) -> Receipt {
 #[inline]
 const fn refusal(fault: &Fault) -> Outcome {
     match fault.trouble {
-        Trouble::RefuseFor(wait) => REFUSED.with_hint(Hint::AtLeast(wait)),
+        Trouble::RefuseFor(wait) => THROTTLED.with_hint(Hint::AtLeast(wait)),
         _ => REFUSED,
     }
 }

@@ -1,7 +1,7 @@
 //! Callers: the engine's machine, told the virtual time.
 
 use stagger_core::retry::{Act, Call, Done, Launched, Session, Stop, Wait};
-use stagger_core::{Cause, Instant, Outcome, Policy, Span, Verdict};
+use stagger_core::{Cause, Instant, Outcome, Policy, Verdict};
 
 use super::connections::Connections;
 use super::parking;
@@ -91,8 +91,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// The event of the next call's first attempt.
     #[inline]
-    pub(super) const fn arrival(&self, at: Instant) -> Event {
-        Event::new(at, Class::Arrival, self.calls)
+    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> Event {
+        let client = client.unwrap_or(self.calls);
+        let event = Event::new(at, Class::Arrival, self.calls);
+        event.with(u32::from(source), [u64::from(client), 0])
     }
 
     /// An event happens, and with it its time.
@@ -104,37 +106,40 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// A new outermost call.
     #[inline]
-    pub(super) fn arrive(&mut self, event: Event, source: u8) {
-        self.note(event);
-        let id = event.id();
+    #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
+    pub(super) fn arrive(&mut self, event: Event) {
+        // OK because the tag is the number of a source, and the word that of a client.
+        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
         self.calls = self.calls.max(id + 1);
         if self.plain {
             self.score.arrival();
             return self.begin_plain(id);
         }
         // The sources of bystanders come after the callers' own, and so do their numbers.
-        match usize::from(source).checked_sub(self.plan.arrivals.len()) {
-            None => {
-                self.score.arrival();
-                self.begin_call(id, 0, source, None);
-            }
-            Some(other) => {
-                self.bystanders += 1;
-                let layer = self.plan.callers.len() + other;
-                // OK because a plan has fewer callers than a byte counts.
-                let layer = u8::try_from(layer).unwrap_or(u8::MAX);
-                self.begin_call(id, layer, source, None);
-            }
+        let other = usize::from(source).checked_sub(self.plan.arrivals.len());
+        match other {
+            None => self.score.arrival(),
+            Some(_) => self.bystanders += 1,
         }
+        let layer = other.map_or(0, |other| self.plan.callers.len() + other);
+        // OK because a plan has fewer callers than a byte counts.
+        let layer = u8::try_from(layer).unwrap_or(u8::MAX);
+        let shard = self.traffic.shop.shard_of(id);
+        let book = self.shelf.number(layer, client, shard);
+        let parent = None;
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn begin_call(&mut self, id: u32, layer: u8, source: u8, parent: Option<Ticket>) {
-        let now = self.score.now();
-        let shard = self.traffic.shop.shard_of(parent.map_or(id, |parent| parent.id));
-        let book = self.shelf.number(layer, id, shard);
-        let who = Who { id, slot: NOWHERE, layer, source, shard, book, parent };
-        let policy = self.policy(layer);
-        let (session, act) = Session::start(policy, self.shelf.book(book), Call::idempotent(), now);
+    #[inline]
+    fn begin_call(&mut self, who: Who) {
+        let (now, book) = (self.score.now(), who.book);
+        let policy = self.policy(who.layer);
+        let ledger = self.shelf.book(book);
+        let call = match ledger.hedge_delay(policy) {
+            Some(delay) => Call::idempotent().with_hedge_delay(delay),
+            None => Call::idempotent(),
+        };
+        let (session, act) = Session::start(policy, ledger, call, now);
         self.follow(now, who, session, act);
     }
 
@@ -145,7 +150,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.score.track.retrying -= 1;
         let shard = self.traffic.shop.shard_of(id);
         let book = self.shelf.number(0, id, shard);
-        let who = Who { id, slot: NOWHERE, layer: 0, source: 0, shard, book, parent: None };
+        let (client, parent) = (id, None);
+        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, book, parent };
         let mut session = parking::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.shelf.book(book), now);
         self.follow(now, who, session, act);
@@ -164,7 +170,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             match act {
                 Act::Call(launched) | Act::Hedge(launched) => {
                     match self.launch(now, &mut who, &session, launched) {
-                        Sent::UnderWay => break launched.attempt.hedge_at,
+                        Sent::UnderWay => break self.next_hedge(&who, &launched),
                         Sent::Answered(outcome) => {
                             self.settled(&who, &session, launched, &outcome);
                             act = self.tell(now, &who, &mut session, launched, &outcome);
@@ -221,23 +227,28 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             self.score.attempt(who.id, number);
             match self.traffic.shop.receive(now, who.shard, who.id, number) {
                 Receipt::Answer(at, outcome) if at <= now => {
-                    self.score.finished(&outcome);
+                    if outcome.verdict == Verdict::Ok {
+                        let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
+                        self.score.finished(wanted);
+                    }
                     return Sent::Answered(outcome);
                 }
                 receipt => {
-                    let ticket = self.take_off(who, session, launched, true);
+                    let ticket = self.take_off(who, session, launched, false);
                     self.expect_timeout(ticket, give_up);
                     self.received(now, who.shard, ticket, give_up, receipt);
                 }
             }
             return Sent::UnderWay;
         }
-        let process = who.id % self.plan.fleet.processes.max(1);
-        let connected = !last || self.connections.take(process);
+        let process = who.client % self.plan.fleet.processes.max(1);
+        let connected = last && self.connections.take(process);
         let ticket = self.take_off(who, session, launched, connected);
         self.expect_timeout(ticket, give_up);
-        if connected {
-            self.set_out(now, ticket, give_up, last);
+        if !last {
+            self.queue.push(Traffic::reach(now, ticket, None, give_up));
+        } else if connected {
+            self.set_out(now, ticket, who.shard, give_up);
         } else {
             self.connections.wait(process, ticket, give_up);
         }
@@ -255,21 +266,29 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.slab.keep(who, session.detach());
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
-            kept.flights.push(Flight { launched, connected });
+            kept.flights.push(Flight { launched, since: self.score.now(), connected });
         }
         ticket
     }
 
-    fn set_out(&mut self, now: Instant, ticket: Ticket, give_up: Instant, to_backend: bool) {
-        let under_way =
-            if to_backend { self.traffic.there(ticket.id, ticket.number) } else { Span::ZERO };
-        self.queue.push(Traffic::reach(now + under_way, ticket, give_up));
+    /// An attempt is on its way to the backend.
+    fn set_out(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: Instant) {
+        let at = now + self.traffic.there(ticket.id, ticket.number);
+        self.queue.push(Traffic::reach(at, ticket, Some(shard), give_up));
     }
 
     fn expect_timeout(&mut self, ticket: Ticket, give_up: Instant) {
         if give_up != Instant::FAR {
             self.queue.push(Traffic::timeout(give_up, ticket));
         }
+    }
+
+    /// When a copy of this attempt is due; never when the attempt was refused at once.
+    #[inline]
+    fn next_hedge(&self, who: &Who, launched: &Launched) -> Option<Instant> {
+        let at = launched.attempt.hedge_at?;
+        let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
+        self.slab.waits_for(ticket).then_some(at)
     }
 
     fn expect_hedge(&mut self, who: &Who, at: Instant) {
@@ -280,24 +299,22 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
-    /// An attempt is where it was sent to: an inner caller, or the backend.
-    pub(super) fn reach(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
-        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else {
-            // Its caller has gone, but the backend does not know that.
-            return self.reach_backend(now, ticket, give_up);
-        };
-        if self.plan.calls_backend(kept.who.layer) {
-            return self.reach_backend(now, ticket, give_up);
-        }
-        let (id, inner, source) = (self.inner, kept.who.layer + 1, kept.who.source);
+    /// An attempt is where it was sent to, one layer further in; nothing is there for a caller who
+    /// has gone in the same instant.
+    pub(super) fn reach_inner(&mut self, now: Instant, ticket: Ticket) {
+        debug_assert_eq!(now, self.score.now(), "inner layers are reached at once");
+        let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
+        let Who { layer, source, shard, client, .. } = kept.who;
+        let (id, layer) = (self.inner, layer + 1);
         self.inner += 1;
-        self.begin_call(id, inner, source, Some(ticket));
+        let book = self.shelf.number(layer, id, shard);
+        let parent = Some(ticket);
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
     }
 
-    fn reach_backend(&mut self, now: Instant, ticket: Ticket, give_up: u64) {
+    /// An attempt is where it was sent to, whether or not its caller still waits.
+    pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: u64) {
         self.score.attempt(ticket.id, ticket.number);
-        let outermost = self.slab.get(ticket.slot, ticket.id).map(|kept| kept.who.shard);
-        let shard = outermost.unwrap_or_else(|| self.traffic.shop.shard_of(ticket.id));
         let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
         self.received(now, shard, ticket, Instant::from_nanos(give_up), receipt);
     }
@@ -336,35 +353,38 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.queue.push(Traffic::reply(arrives, ticket, &outcome));
     }
 
-    /// An answer is where its caller was.
+    /// An answer of the backend is where its caller was.
     pub(super) fn hear(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
-        let done = outcome.verdict == Verdict::Ok && ticket.id < INNER;
-        if done {
-            self.score.finished(&outcome);
+        if outcome.verdict == Verdict::Ok {
+            let wanted = self.slab.is_wanted(ticket);
+            self.score.finished(wanted);
         }
-        match self.land(now, ticket) {
-            Some(launched) => self.settle(now, ticket, launched, &outcome),
-            None if done => self.score.wasted(),
-            None => {}
+        self.hear_inner(now, ticket, outcome);
+    }
+
+    /// An answer, the backend's or an inner layer's, is where its caller was.
+    pub(super) fn hear_inner(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
+        if let Some(flight) = self.land(now, ticket) {
+            self.settle(now, ticket, &flight, &outcome);
         }
     }
 
     /// A caller gives up on an attempt, if it still waits for it.
     pub(super) fn time_out(&mut self, now: Instant, ticket: Ticket) {
-        if let Some(launched) = self.land(now, ticket) {
+        if let Some(flight) = self.land(now, ticket) {
             let outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
-            self.settle(now, ticket, launched, &outcome);
+            self.settle(now, ticket, &flight, &outcome);
         }
     }
 
     /// The attempt is no longer under way, if it still was.
-    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Launched> {
+    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Flight> {
         let kept = self.slab.get(ticket.slot, ticket.id)?;
         let mut flights = kept.flights.iter();
         let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
         let flight = kept.flights.swap_remove(index);
         self.let_go(now, ticket.id, &flight);
-        Some(flight.launched)
+        Some(flight)
     }
 
     /// The connection of an attempt goes to whoever waits for it.
@@ -377,12 +397,17 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some((next, give_up)) =
             self.connections.release(process, |ticket| slab.connect(ticket))
         {
-            self.set_out(now, next, give_up, true);
+            let shard = slab.get(next.slot, next.id).map_or(0, |kept| kept.who.shard);
+            self.set_out(now, next, shard, give_up);
         }
     }
 
-    fn settle(&mut self, now: Instant, ticket: Ticket, launched: Launched, outcome: &Outcome) {
+    fn settle(&mut self, now: Instant, ticket: Ticket, flight: &Flight, outcome: &Outcome) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
+        let launched = flight.launched;
+        if outcome.verdict == Verdict::Ok {
+            self.shelf.book(who.book).record_latency(now, now - flight.since);
+        }
         self.settled(&who, &session, launched, outcome);
         let act = self.tell(now, &who, &mut session, launched, outcome);
         self.follow(now, who, session, act);
@@ -407,7 +432,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.score.track.retrying += 1;
         let caller = self.plan.caller(who.layer);
         let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
-        let may_park = who.slot == NOWHERE && who.layer == 0 && who.source == 0;
+        let at_home = who.slot == NOWHERE && who.client == who.id;
+        let may_park = at_home && who.layer == 0 && who.source == 0;
         let call = if may_park { session.park() } else { None };
         let parked = call.and_then(|call| parking::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
@@ -437,25 +463,24 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
         if let Some(parent) = who.parent {
             let succeeded = done.stop == Stop::Succeeded;
-            let outcome = if succeeded { Outcome::OK } else { REFUSED };
-            return self.queue.push(Traffic::reply(now, parent, &outcome));
+            return self.queue.push(Traffic::inner_reply(now, parent, succeeded));
         }
         if self.is_bystander(who.layer) {
             self.bystanding += u64::from(done.attempts);
             return;
         }
-        self.over(now, who.id, who.source, &done);
+        self.over(now, who.id, who.client, who.source, &done);
     }
 
     /// An outermost call is over, and a closed client thinks about its next one.
     #[inline]
-    pub(super) fn over(&mut self, now: Instant, id: u32, source: u8, done: &Done) {
+    pub(super) fn over(&mut self, now: Instant, id: u32, client: u32, source: u8, done: &Done) {
         self.score.over(done);
         let rule = self.plan.arrivals.get(usize::from(source));
         if let Some(at) = rule.and_then(|rule| rule.next_call(self.seed, id, now)) {
-            let next = Event::new(at, Class::Arrival, self.calls);
+            let next = self.arrival(at, source, Some(client));
             self.calls += 1;
-            self.queue.push(next.with(u32::from(source), [0; 2]));
+            self.queue.push(next);
         }
     }
 

@@ -52,8 +52,8 @@ impl<Q: Queue> Callers<'_, Q> {
             self.score.attempt(id, attempt.number);
             let shop = &mut self.traffic.shop;
             let outcome = shop.answer(now, shop.shard_of(id), id, attempt.number);
-            self.score.finished(&outcome);
             if outcome.verdict == Verdict::Ok {
+                self.score.finished(true);
                 self.score.served(attempt.number, retry.started());
             }
             let mut draw = self.delays.at(id, attempt.number);
@@ -67,7 +67,7 @@ impl<Q: Queue> Callers<'_, Q> {
                 self.score.track.retrying += 1;
                 self.queue.push(wake.expect("no remedies and few attempts: see `are_plain`"));
             }
-            Step::Done(done) => self.over(now, id, 0, &done),
+            Step::Done(done) => self.over(now, id, id, 0, &done),
             // Without a budget, a breaker, copies and remedies, nothing is asked or made again.
             Step::Ask(_) | Step::Call(_) | Step::Hedge(_) | Step::Wait(Wait::Copies { .. }) => {}
         }

@@ -55,11 +55,13 @@ impl<Q: Queue> World<Q> {
         run.begin();
         loop {
             let first = arrivals.first();
-            let arrival = first.map_or(Event::LAST, |(at, _)| run.arrival(at));
+            let client = first.and_then(|(_, source)| arrivals.client(source));
+            let arrival = first.map_or(Event::LAST, |(at, source)| run.arrival(at, source, client));
             if let Some(event) = run.queue.pop_before(arrival) {
                 run.happen(event);
             } else if let Some((_, source)) = first {
-                run.arrive(arrival, source);
+                run.note(arrival);
+                run.arrive(arrival);
                 arrivals.advance(source);
             } else {
                 return run.finish();
@@ -98,6 +100,12 @@ impl Upcoming {
         self.first
     }
 
+    /// Who makes the next first attempt of this source, if that is a client of many calls.
+    #[inline]
+    fn client(&self, source: u8) -> Option<u32> {
+        self.sources[usize::from(source)].0.client()
+    }
+
     #[inline]
     fn advance(&mut self, source: u8) {
         let (times, next) = &mut self.sources[usize::from(source)];
@@ -131,11 +139,17 @@ impl<Q: Queue> Callers<'_, Q> {
             Class::Wake if self.plain => self.wake_plain(event),
             Class::Wake if parking::carries_call(event) => self.wake_parked(event),
             Class::Wake => self.wake_kept(now, ticket),
-            Class::Arrival => self.arrive(event, u8::try_from(event.tag()).unwrap_or(u8::MAX)),
-            Class::Failed | Class::Served => self.hear(now, ticket, Traffic::outcome(event)),
+            Class::Arrival => self.arrive(event),
+            Class::Failed | Class::Served if Traffic::is_of_backend(event) => {
+                self.hear(now, ticket, Traffic::outcome(event));
+            }
+            Class::Failed | Class::Served => self.hear_inner(now, ticket, Traffic::outcome(event)),
             Class::Timeout => self.time_out(now, ticket),
             Class::Hedge => self.hedge(now, ticket),
-            Class::Reach => self.reach(now, ticket, word),
+            Class::Reach => match Traffic::shard(event) {
+                Some(shard) => self.reach_backend(now, ticket, shard, word),
+                None => self.reach_inner(now, ticket),
+            },
             Class::Finish => self.finish_work(now, ticket, event.tag()),
             Class::Resume => self.start_work(now, event.id()),
             Class::Lease => self.lease(now, event),
@@ -168,7 +182,7 @@ impl<Q: Queue> Callers<'_, Q> {
     /// The wait for another copy is over.
     fn hedge(&mut self, now: Instant, ticket: Ticket) {
         let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
-        if kept.hedge_at.take_if(|at| *at == now).is_none() {
+        if kept.flights.is_empty() || kept.hedge_at.take_if(|at| *at == now).is_none() {
             return;
         }
         let Some((who, mut session)) = self.kept(ticket) else { return };

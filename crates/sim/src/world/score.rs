@@ -1,7 +1,7 @@
 //! What is counted while a run is played.
 
 use stagger_core::retry::{Done, Stop};
-use stagger_core::{Instant, Outcome, Verdict};
+use stagger_core::Instant;
 
 use super::played::{Played, Series};
 use crate::plan::{Recovery, Watch};
@@ -85,13 +85,11 @@ impl Score {
 
     /// The backend is done with an attempt.
     #[inline]
-    pub(super) fn finished(&mut self, outcome: &Outcome) {
-        self.finished += u64::from(outcome.verdict == Verdict::Ok);
-    }
-
-    /// A success came to nobody.
-    pub(super) fn wasted(&mut self) {
-        self.wasted.count(self.now);
+    pub(super) fn finished(&mut self, wanted: bool) {
+        self.finished += 1;
+        if !wanted {
+            self.wasted.count(self.now);
+        }
     }
 
     /// An attempt of this number succeeded for an outermost caller who began at `started`.

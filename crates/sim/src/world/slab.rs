@@ -7,6 +7,8 @@ use stagger_core::retry::{Detached, Launched};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Who {
     pub(super) id: u32,
+    /// Who it is that makes calls, which decides its process; the id where each call has its own.
+    pub(super) client: u32,
     /// Where it is kept; [`NOWHERE`] while it is not.
     pub(super) slot: u32,
     pub(super) layer: u8,
@@ -44,7 +46,9 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub(super) launched: Launched,
-    /// Whether it has its connection, or still waits for one.
+    pub(super) since: Instant,
+    /// Whether it holds a connection of its process: not while it waits for one, nor on its way to
+    /// an inner layer.
     pub(super) connected: bool,
 }
 
@@ -97,6 +101,19 @@ impl Slab {
             kept.who.id == ticket.id
                 && kept.flights.iter().any(|flight| flight.launched.attempt.number == ticket.number)
         })
+    }
+
+    /// Whether somebody outermost still waits for what this attempt is made for.
+    pub(super) fn is_wanted(&self, ticket: Ticket) -> bool {
+        let mut next = Some(ticket);
+        while let Some(ticket) = next {
+            if !self.waits_for(ticket) {
+                return false;
+            }
+            let kept = self.kept.get(ticket.slot as usize).and_then(Option::as_ref);
+            next = kept.and_then(|kept| kept.who.parent);
+        }
+        true
     }
 
     /// An attempt that waited for a connection has one; false when nobody waits for it any more.

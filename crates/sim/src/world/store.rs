@@ -12,7 +12,7 @@ impl<Q: Queue> Callers<'_, Q> {
     pub(super) fn ask_for_lease(&mut self, now: Instant, book: u32) {
         let Some(rule) = self.shelf.store().map(|store| *store.rule()) else { return };
         let Some(leased) = self.shelf.book(book).leased() else { return };
-        if let Some(request) = leased.request(now, &rule) {
+        if let Some(request) = leased.request(now) {
             let event = Event::new(now + rule.latency, Class::Lease, book);
             self.queue.push(event.with(REQUEST, request.to_words()));
         }
@@ -31,7 +31,7 @@ impl<Q: Queue> Callers<'_, Q> {
             }
         } else if let Some(leased) = self.shelf.book(book).leased() {
             let granted = u32::try_from(event.words()[0]).unwrap_or(rule.lease);
-            leased.granted(now, granted, &rule);
+            leased.granted(now, granted);
         }
     }
 }

@@ -49,9 +49,22 @@ impl<'p> Traffic<'p> {
         }
     }
 
-    /// The event of an attempt that sets out now and arrives at `at`.
-    pub(super) fn reach(at: Instant, ticket: Ticket, give_up: Instant) -> Event {
-        Event::new(at, Class::Reach, ticket.id).with(0, [pack(ticket), give_up.as_nanos()])
+    /// The event of an attempt that sets out now and arrives at `at`: in this shard of the backend,
+    /// or one layer further in.
+    pub(super) fn reach(
+        at: Instant,
+        ticket: Ticket,
+        shard: Option<u32>,
+        give_up: Instant,
+    ) -> Event {
+        let tag = shard.map_or(INWARD, |shard| shard + 1);
+        Event::new(at, Class::Reach, ticket.id).with(tag, [pack(ticket), give_up.as_nanos()])
+    }
+
+    /// Where an attempt arrives.
+    #[inline]
+    pub(super) const fn shard(event: Event) -> Option<u32> {
+        event.tag().checked_sub(INWARD + 1)
     }
 
     /// The event of an attempt whose patience ends at `at`.
@@ -70,22 +83,34 @@ impl<'p> Traffic<'p> {
         Event::new(at, Class::Finish, job.id).with(shard, [pack(Self::ticket_of(job)), 0])
     }
 
-    /// The event of an answer that reaches its caller at `at`.
+    /// The event of an answer of an inner layer, which takes no time.
+    pub(super) fn inner_reply(at: Instant, ticket: Ticket, succeeded: bool) -> Event {
+        let class = if succeeded { Class::Served } else { Class::Failed };
+        Event::new(at, class, ticket.id).with(OF_INNER, [pack(ticket), 0])
+    }
+
+    /// Whether an answer is the backend's.
+    #[inline]
+    pub(super) const fn is_of_backend(event: Event) -> bool {
+        event.tag() != OF_INNER
+    }
+
+    /// The event of an answer of the backend that reaches its caller at `at`.
     pub(super) fn reply(at: Instant, ticket: Ticket, outcome: &Outcome) -> Event {
         let class = if outcome.verdict == Verdict::Ok { Class::Served } else { Class::Failed };
-        let tag = u32::from(outcome.verdict == Verdict::Throttled);
+        let tag = if outcome.verdict == Verdict::Throttled { OF_LIMIT } else { 0 };
         // A hint of no time at all is still a hint, so zero stands for none.
         let hint = outcome.hint.and_then(Hint::span);
         let hint = hint.map_or(0, |hint| hint.as_nanos().saturating_add(1));
         Event::new(at, class, ticket.id).with(tag, [pack(ticket), hint])
     }
 
-    /// The outcome that a [`reply`](Self::reply) brings.
+    /// The outcome that an answer brings.
     #[inline]
     pub(super) fn outcome(event: Event) -> Outcome {
         let outcome = Outcome::new(match (event.class(), event.tag()) {
             (Class::Served, _) => Verdict::Ok,
-            (_, 1) => Verdict::Throttled,
+            (_, OF_LIMIT) => Verdict::Throttled,
             _ => Verdict::Transient,
         });
         match event.words()[1] {
@@ -106,6 +131,13 @@ impl<'p> Traffic<'p> {
         Ticket { id: job.id, slot: job.slot, number: job.number }
     }
 }
+
+/// The tag of an attempt on its way to an inner layer; one more than the shard for the others.
+const INWARD: u32 = 0;
+/// The tag of an answer that is a throttle.
+const OF_LIMIT: u32 = 1;
+/// The tag of an answer from an inner layer.
+const OF_INNER: u32 = 2;
 
 const fn pack(ticket: Ticket) -> u64 {
     ((ticket.number as u64) << 32) | ticket.slot as u64

@@ -1,0 +1,54 @@
+//! `stagger storm`: flags to a scenario, its report to a page.
+
+use stagger_sim::Shapes;
+
+use super::list;
+use super::refusal::Refusal;
+use super::stage::Stage;
+use super::target::Target;
+use crate::flags::{Format, StormFlags};
+use crate::render::{self, Storm};
+
+/// Plays what the flags ask for, and gives the page.
+///
+/// # Errors
+/// A flag that the scenario does not know, or values that do not go together.
+pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
+    match Target::of(flags)? {
+        Target::List => Ok(list::page(flags.format)),
+        Target::Shapes => shapes(flags),
+        Target::Scenario(scenario) => {
+            let stage = Stage::set(flags.threads, &scenario.name);
+            let report = stage.play(&scenario);
+            stage.clear();
+            Ok(print(flags.format, &Storm::new(&scenario, &report)))
+        }
+    }
+}
+
+fn print(format: Format, storm: &Storm<'_>) -> String {
+    match format {
+        Format::Table => render::table(storm),
+        Format::Json => render::json(storm),
+        Format::Csv => render::csv(storm),
+    }
+}
+
+fn shapes(flags: &StormFlags) -> Result<String, Refusal> {
+    let default = Shapes::default();
+    let shapes = Shapes {
+        seed: flags.seed.unwrap_or(default.seed),
+        runs: flags.runs.unwrap_or(default.runs),
+        chains: flags.callers.unwrap_or(default.chains),
+        base: flags.base.unwrap_or(default.base),
+        cap: flags.cap.unwrap_or(default.cap),
+    };
+    let stage = Stage::set(flags.threads, "shapes");
+    let report = stage.draw(&shapes).map_err(|error| Refusal::of_option(&error))?;
+    stage.clear();
+    Ok(match flags.format {
+        Format::Table => render::shapes_table(&shapes, &report),
+        Format::Json => render::shapes_json(&shapes, &report),
+        Format::Csv => render::shapes_csv(&report),
+    })
+}

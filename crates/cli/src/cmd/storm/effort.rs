@@ -1,0 +1,31 @@
+//! How much work a scenario is, before it is played: for the progress bar to know what is long.
+
+use stagger_core::{Instant, Span};
+use stagger_sim::{Arrivals, Play, Scenario};
+
+/// About how many calls all runs make together.
+pub(super) fn calls(scenario: &Scenario) -> u64 {
+    let entries = scenario.cases.iter().flat_map(|case| &case.entries);
+    let each = entries.map(|entry| match &entry.play {
+        Play::World(plan) => plan.arrivals.iter().map(of_arrivals).sum(),
+        // Each write makes all others of its moment fail.
+        Play::Contention(race) => u64::from(race.clients).saturating_pow(2),
+    });
+    each.fold(0, u64::saturating_add).saturating_mul(u64::from(scenario.runs))
+}
+
+fn of_arrivals(arrivals: &Arrivals) -> u64 {
+    let times =
+        |until: Instant, gap: Span| (until - Instant::ORIGIN).as_nanos() / gap.as_nanos().max(1);
+    match arrivals {
+        Arrivals::Together { callers }
+        | Arrivals::Even { callers, .. }
+        | Arrivals::Noticed { callers, .. }
+        | Arrivals::Spread { callers, .. } => u64::from(*callers),
+        Arrivals::Poisson { gap, until } => times(*until, *gap),
+        Arrivals::Closed { clients, think, until } => {
+            u64::from(*clients).saturating_mul(times(*until, *think))
+        }
+        Arrivals::Recorded(times) => times.len() as u64,
+    }
+}

@@ -1,0 +1,11 @@
+//! `stagger storm`: outages in virtual time, and what retries make of them.
+
+mod applies;
+mod command;
+mod effort;
+mod list;
+mod refusal;
+mod stage;
+mod target;
+
+pub(crate) use command::storm;

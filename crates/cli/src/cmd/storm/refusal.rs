@@ -1,0 +1,46 @@
+//! Why nothing was played.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use stagger_core::ConfigError;
+
+use crate::flags::Flags;
+
+/// A flag that is wrong.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// With the usage of the command.
+    Flag(Box<clap::Error>),
+}
+
+impl Refusal {
+    /// A refusal of flags, with the usage of the command.
+    pub(super) fn flag(kind: ErrorKind, message: &str) -> Self {
+        let mut command = Flags::command();
+        command.build();
+        Self::Flag(Box::new(match command.find_subcommand_mut("storm") {
+            Some(storm) => storm.error(kind, message),
+            None => command.error(kind, message),
+        }))
+    }
+
+    /// The engine's refusal, with its fields called by their flags.
+    pub(super) fn of_option(error: &ConfigError) -> Self {
+        let named = |text: &str| {
+            text.replace("backoff.", "--").replace("limits.max_attempts", "--attempts")
+        };
+        let flag = named(error.field());
+        let (value, bound) = (error.value(), named(error.bound()));
+        let message = format!("invalid value '{value}' for '{flag}': must be {bound}");
+        Self::flag(ErrorKind::ValueValidation, &message)
+    }
+
+    /// Says so on standard error.
+    pub(crate) fn tell(self) -> ExitCode {
+        match self {
+            Self::Flag(error) => error.exit(),
+        }
+    }
+}

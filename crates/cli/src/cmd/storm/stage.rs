@@ -1,0 +1,67 @@
+//! Where runs are played: on threads, with a bar for the patient and an end for the impatient.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use stagger::{Clock, Instant, StdTime};
+use stagger_core::ConfigError;
+use stagger_sim::{Crew, Report, Scenario, Shapes, ShapesReport};
+
+use super::effort;
+use crate::interrupt::Interrupt;
+use crate::memory;
+use crate::progress;
+use crate::stderr;
+
+/// The threads, the clock and the interrupt of one command.
+#[derive(Debug)]
+pub(super) struct Stage {
+    threads: NonZeroUsize,
+    name: String,
+    began: Instant,
+    interrupt: Interrupt,
+}
+
+impl Stage {
+    /// A stage that is timed from now on.
+    pub(super) fn set(threads: Option<NonZeroUsize>, name: &str) -> Self {
+        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self {
+            threads: threads.unwrap_or_else(cores),
+            name: name.to_owned(),
+            began: StdTime.now(),
+            interrupt: Interrupt::watch(),
+        }
+    }
+
+    /// Plays all runs, or as many as there is time for.
+    pub(super) fn play(&self, scenario: &Scenario) -> Report {
+        self.with_crew(scenario.jobs(), effort::calls(scenario), |crew| scenario.run(crew))
+    }
+
+    /// Draws all delays.
+    ///
+    /// # Errors
+    /// A cap below the base.
+    pub(super) fn draw(&self, shapes: &Shapes) -> Result<ShapesReport, ConfigError> {
+        let work = shapes.jobs().saturating_mul(u64::from(shapes.chains));
+        self.with_crew(shapes.jobs(), work, |crew| shapes.run(crew))
+    }
+
+    /// Says what it took. This may differ from machine to machine, so it is no part of the page.
+    pub(super) fn clear(self) {
+        let took = (StdTime.now() - self.began).as_secs_f64();
+        let stopped = if self.interrupt.came() { ", stopped early" } else { "" };
+        let memory = memory::peak().map_or_else(String::new, |mib| format!(", {mib} MiB at most"));
+        stderr::note(&format!("storm {}: {took:.2} s{memory}{stopped}", self.name));
+    }
+
+    fn with_crew<T>(&self, jobs: u64, work: u64, run: impl FnOnce(&Crew<'_>) -> T) -> T {
+        let bar = progress::bar(jobs, work);
+        let tell = || bar.inc(1);
+        let crew = Crew::new(self.threads).telling(&tell).until(self.interrupt.flag());
+        let played = run(&crew);
+        bar.finish_and_clear();
+        played
+    }
+}

@@ -1,0 +1,94 @@
+//! What is to be played: a scenario that ships, the shapes of the laws, or the list of them all.
+
+use clap::error::ErrorKind;
+use stagger_core::Span;
+use stagger_sim::{CATALOGUE, Named, Options, Scenario};
+
+use super::applies;
+use super::refusal::Refusal;
+use crate::flags::StormFlags;
+use crate::spelling::nearest;
+
+/// What the flags ask for.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// The list of what there is.
+    List,
+    /// A report of its own, because it has no callers.
+    Shapes,
+    /// Callers, a backend and what goes wrong with it.
+    Scenario(Box<Scenario>),
+}
+
+/// The report of delays alone, which is no scenario of callers.
+pub(super) const SHAPES: (&str, &str, &str) =
+    ("shapes", "L11", "The laws alone: means, the weight on the cap, uniform against Gaussian");
+/// What is played when nothing is asked for.
+const DEFAULT: (&str, Span) = ("lockstep", Span::from_millis(200));
+
+impl Target {
+    /// The target of these flags.
+    ///
+    /// # Errors
+    /// A name that is not known, or a flag that does not apply.
+    pub(super) fn of(flags: &StormFlags) -> Result<Self, Refusal> {
+        let Some(name) = &flags.scenario else {
+            let up_at = flags.up_at.or(Some(DEFAULT.1));
+            let named = Named::find(DEFAULT.0).ok_or_else(|| unknown(DEFAULT.0))?;
+            return scenario(named, flags, &Options { up_at, ..options(flags) });
+        };
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        if is("list") {
+            return applies::to_list(flags).map(|()| Self::List);
+        }
+        if is(SHAPES.0) || is(SHAPES.1) {
+            return applies::to_shapes(flags).map(|()| Self::Shapes);
+        }
+        let named = Named::find(name).ok_or_else(|| unknown(name))?;
+        scenario(named, flags, &options(flags))
+    }
+}
+
+fn scenario(named: &Named, flags: &StormFlags, options: &Options) -> Result<Target, Refusal> {
+    applies::to_scenario(named, flags, options)?;
+    let mut scenario = named.scenario(options).map_err(|error| Refusal::of_option(&error))?;
+    let given = [
+        ("callers", options.callers.map(|callers| callers.to_string())),
+        ("up at", options.up_at.map(|up_at| up_at.to_string())),
+    ];
+    for (name, value) in given {
+        let told = scenario.parameters.iter().any(|(known, _)| known == name);
+        let parameter = value.filter(|_| !told).map(|value| (name.to_owned(), value));
+        scenario.parameters.extend(parameter);
+    }
+    Ok(Target::Scenario(Box::new(scenario)))
+}
+
+fn options(flags: &StormFlags) -> Options {
+    Options {
+        seed: flags.seed,
+        runs: flags.runs,
+        callers: flags.callers,
+        up_at: flags.up_at,
+        beside: flags.beside,
+        base: flags.base,
+        cap: flags.cap,
+        attempts: flags.attempts,
+        laws: flags.law.clone(),
+        policies: Vec::new(),
+    }
+}
+
+/// Names of all that can be played.
+fn names() -> impl Iterator<Item = &'static str> {
+    CATALOGUE.iter().map(|named| named.name).chain([SHAPES.0, "list"])
+}
+
+fn unknown(name: &str) -> Refusal {
+    let meant = match nearest(&name.to_ascii_lowercase(), names()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => "'stagger storm list' shows them all".to_owned(),
+    };
+    let message = format!("there is no scenario '{name}': {meant}");
+    Refusal::flag(ErrorKind::InvalidValue, &message)
+}

@@ -1,0 +1,225 @@
+//! The page as a browser shows it. Runs where `STAGGER_CHROMIUM` names a folder for pictures and
+//! `scripts/playground` has built the lab.
+
+#[path = "../../dispatch/tests/ui/devtools.rs"]
+mod devtools;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use devtools::Browser;
+use serde_json::{Value, json};
+use stagger_playground::{Knobs, Picture};
+use stagger_sim::Law;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/index.html");
+const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/lab.js");
+
+/// The windows that pictures are taken of.
+const WINDOWS: [(&str, u32, &str); 4] = [
+    ("light", 1280, "light"),
+    ("dark", 1280, "dark"),
+    ("narrow", 360, "light"),
+    ("narrow-dark", 360, "dark"),
+];
+
+/// Settings whose pictures are kept: their name, and the address after `#`.
+const STORMS: [(&str, &str); 4] = [
+    ("first", ""),
+    ("clumps", "law=none&attempts=13&outage=200"),
+    ("loaded", "law=full&load=60&attempts=13&callers=2000"),
+    ("alone", "law=no-retry&outage=3000"),
+];
+
+/// The command of the run that is drawn, once every row is.
+const DRAWN: &str = "new Promise((done) => {
+    const look = () => {
+        const drawn = document.body.dataset.drawn;
+        if (drawn) requestAnimationFrame(() => done(drawn)); else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(() => requestAnimationFrame(look));
+})";
+
+/// Everything that is drawn, as a number that differs when it does.
+const STRIPS: &str = "[...document.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL())
+    .join().split('').reduce((sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) | 0, 7)";
+
+/// A storm in which every slider matters.
+const BUSY: &str = "law=full&base=100&cap=1000&attempts=6&outage=3000&load=20&callers=1000";
+
+/// Texts that are hard to read: less contrast than 4.5 (WCAG 2.2, 1.4.3).
+const PALE: &str = "(() => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const rgba = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => [r, g, b].map((n) => n / 255)
+        .map((n) => n <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, n, i) => sum + n * [0.2126, 0.7152, 0.0722][i], 0);
+    const ground = (element) => {
+        for (let e = element; e; e = e.parentElement) {
+            const colour = rgba(getComputedStyle(e).backgroundColor);
+            if (colour[3] === 255) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    const shown = [...document.body.querySelectorAll(':not(script)')];
+    return shown.filter(own).filter((e) => {
+        const [a, b] = [rgba(getComputedStyle(e).color), ground(e)].map(light);
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+    }).map((e) => e.outerHTML.slice(0, 120));
+})()";
+
+/// Keys, and their codes on Windows, by which the protocol knows them.
+const TAB: (&str, u32) = ("Tab", 9);
+const RIGHT: (&str, u32) = ("ArrowRight", 39);
+const END: (&str, u32) = ("End", 35);
+
+struct Show {
+    browser: Browser,
+    pictures: PathBuf,
+    profile: PathBuf,
+}
+
+impl Show {
+    /// A browser that shows the page, if one is wanted and there is a lab to show.
+    fn begin(name: &str) -> Option<Self> {
+        let pictures = PathBuf::from(std::env::var_os("STAGGER_CHROMIUM")?);
+        if !Path::new(LAB).exists() {
+            eprintln!("skipped: scripts/playground has not built the lab");
+            return None;
+        }
+        let profile = std::env::temp_dir().join(format!("stagger-{name}-{}", std::process::id()));
+        fs::create_dir_all(&pictures).unwrap();
+        let mut show = Self { browser: Browser::start(&profile), pictures, profile };
+        show.visit("");
+        Some(show)
+    }
+
+    fn visit(&mut self, settings: &str) {
+        self.browser.call("Page.navigate", json!({"url": "about:blank"}));
+        self.browser.visit(&format!("file://{PAGE}#{settings}"));
+        self.browser.eval(DRAWN);
+    }
+
+    /// The text that the lab in the page makes of these settings.
+    fn played(&mut self, knobs: &Knobs) -> String {
+        let Knobs { law, base_ms, cap_ms, attempts, outage_ms, callers, beside, seed } = *knobs;
+        let told = self.browser.eval(&format!(
+            "text(lab.stagger_play(knobs.law.stops.indexOf('{law}'), {base_ms}, {cap_ms}, {attempts},
+                {outage_ms}, {callers}, {beside}, {seed}))"
+        ));
+        told.as_str().unwrap().to_owned()
+    }
+
+    fn press(&mut self, (key, code): (&str, u32)) {
+        self.browser.press(key, code);
+    }
+}
+
+impl Drop for Show {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.profile);
+    }
+}
+
+#[test]
+fn a_run_in_the_page_is_the_run_of_the_lab_to_the_last_byte() {
+    let Some(mut show) = Show::begin("same") else { return };
+    let knobs = Knobs {
+        law: Law::Full,
+        base_ms: 100,
+        cap_ms: 10_000,
+        attempts: 6,
+        outage_ms: 200,
+        callers: 1_000,
+        beside: 0,
+        seed: 1,
+    };
+    let storms = [
+        knobs,
+        Knobs { law: Law::None, attempts: 0, ..knobs },
+        // Gaussians, exponentials and the hyperbolic tangent: where platforms would differ.
+        Knobs { law: Law::Octave, beside: 500, seed: 7, ..knobs },
+        Knobs { law: Law::DecorrelatedClamped, callers: 5_000, outage_ms: 3_000, ..knobs },
+        Knobs { cap_ms: 50, ..knobs },
+    ];
+    for knobs in storms {
+        assert_eq!(show.played(&knobs), Picture::json(&knobs), "{knobs:?}");
+    }
+    let shown = show.browser.eval("document.getElementById('proof').textContent");
+    let first = Knobs { attempts: 8, outage_ms: 500, ..knobs };
+    let digest = Picture::of(&first).unwrap().digest;
+    assert!(shown.as_str().unwrap().contains(&digest), "{shown} is not {digest}");
+}
+
+#[test]
+fn every_slider_is_reached_by_key_and_draws_while_it_moves() {
+    let Some(mut show) = Show::begin("sliders") else { return };
+    let sliders = ["law", "base", "cap", "attempts", "outage", "load", "callers"];
+    for (place, slider) in sliders.into_iter().enumerate() {
+        show.visit(BUSY);
+        for _ in 0..=place {
+            show.press(TAB);
+        }
+        let at = show.browser.eval("[document.activeElement.id, document.activeElement.labels.length]");
+        assert_eq!(at, json!([slider, 1]));
+        let outline = show.browser.eval("getComputedStyle(document.activeElement).outlineStyle");
+        assert_ne!(outline, "none", "{slider} shows no focus");
+        let words = "document.activeElement.ariaValueText
+            ?? document.activeElement.getAttribute('aria-valuetext')";
+        for key in [RIGHT, END] {
+            let before = (show.browser.eval(words), show.browser.eval(STRIPS));
+            show.press(key);
+            show.browser.eval(DRAWN);
+            let after = (show.browser.eval(words), show.browser.eval(STRIPS));
+            assert_ne!(before.0, after.0, "{slider} says the same");
+            assert_ne!(before.1, after.1, "{slider} draws the same");
+            let said = show.browser.eval("document.activeElement.parentElement.innerText");
+            assert!(said.as_str().unwrap().contains(after.0.as_str().unwrap()), "{said}");
+        }
+    }
+    assert_eq!(show.browser.problems(), [""; 0]);
+}
+
+#[test]
+fn a_base_above_the_cap_takes_the_cap_along() {
+    let Some(mut show) = Show::begin("agree") else { return };
+    show.visit("base=100&cap=100");
+    let drawn = show.browser.eval(
+        "(() => {
+            const base = document.getElementById('base');
+            base.value = base.max;
+            base.dispatchEvent(new Event('input'));
+        })(), document.body.dataset.drawn = ''",
+    );
+    assert_eq!(drawn, "");
+    let command = show.browser.eval(DRAWN);
+    let command = command.as_str().unwrap();
+    assert!(command.contains("--base 5s --cap 5s"), "{command}");
+}
+
+#[test]
+fn the_page_looks_whole_in_every_window_and_asks_nobody() {
+    let Some(mut show) = Show::begin("look") else { return };
+    for (storm, settings) in STORMS {
+        for (window, width, scheme) in WINDOWS {
+            show.browser.set_window(width, scheme);
+            show.visit(settings);
+            assert_eq!(show.browser.problems(), [""; 0], "{storm} {window}");
+            let room = "document.documentElement.scrollWidth <= innerWidth";
+            assert_eq!(show.browser.eval(room), true, "{storm} {window} is too wide");
+            assert_eq!(show.browser.eval(PALE), json!([]), "{storm} {window}");
+            let asked = "performance.getEntriesByType('resource').map((e) => e.name.split('/').pop())";
+            let asked = show.browser.eval(asked);
+            let ours = |name: &Value| name == "lab.js" || name.as_str().unwrap().contains("svg");
+            assert!(asked.as_array().unwrap().iter().all(ours), "{asked}");
+            let file = show.pictures.join(format!("playground-{storm}-{window}.png"));
+            fs::write(file, show.browser.picture()).unwrap();
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! One parser for all lines of a file.
+
+use super::csv::Csv;
+use super::detect::Format;
+use super::map::LogMap;
+use super::{combined, json};
+use crate::attempt::Attempt;
+
+/// Why a line is no attempt.
+pub(crate) type Malformed = &'static str;
+
+/// Reads the lines of one file.
+#[derive(Clone, Debug)]
+pub(crate) enum Parser {
+    /// The common and the combined format.
+    Combined,
+    /// JSON lines with these columns.
+    Json(LogMap),
+    /// CSV under its header.
+    Csv(Box<Csv>),
+}
+
+impl Parser {
+    /// The parser of this format; `None` if `first` had to be a header and has no time or status.
+    pub(crate) fn new(format: Format, map: Option<&LogMap>, first: &[u8]) -> Option<Self> {
+        let map = || map.map_or_else(|| LogMap::of(format), |map| map.completed(format));
+        match format {
+            Format::Combined => Some(Self::Combined),
+            Format::Envoy | Format::JsonLines => Some(Self::Json(map())),
+            Format::Csv => Csv::new(first, map()).map(|csv| Self::Csv(Box::new(csv))),
+        }
+    }
+
+    /// Whether the first line is a header.
+    pub(crate) const fn has_header(&self) -> bool {
+        matches!(self, Self::Csv(_))
+    }
+
+    /// The attempt of a line.
+    pub(crate) fn parse(&mut self, line: &[u8]) -> Result<Attempt, Malformed> {
+        match self {
+            Self::Combined => combined::parse(line),
+            Self::Json(map) => json::parse(map, line),
+            Self::Csv(csv) => csv.parse(line),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The texts of one line by what they mean, and the attempt that they make.
+
+use std::borrow::Cow;
+
+use stagger_core::Span;
+
+use super::map::{Column, MEANINGS, Meaning};
+use super::upstream::Upstream;
+use super::{Malformed, status};
+use crate::answer::Answer;
+use crate::attempt::{Attempt, Caller, hashed, host};
+use crate::decimal;
+use crate::stamp::Stamp;
+use crate::unit::Unit;
+
+/// Texts of one line; where several columns mean the same, that of the preferred one.
+#[derive(Debug, Default)]
+pub(super) struct Record<'l> {
+    texts: [Option<Text<'l>>; MEANINGS],
+}
+
+#[derive(Debug)]
+struct Text<'l> {
+    text: Cow<'l, str>,
+    unit: Unit,
+    /// The lower, the more it is preferred.
+    rank: usize,
+}
+
+impl<'l> Record<'l> {
+    /// Notes the text of a column; empty ones and `-`, as logs write what is not known, say nothing.
+    pub(super) fn note(&mut self, rank: usize, column: &Column, text: Cow<'l, str>) {
+        let blank = matches!(text.trim(), "" | "-");
+        let slot = &mut self.texts[column.meaning as usize];
+        if !blank && slot.as_ref().is_none_or(|known| rank < known.rank) {
+            *slot = Some(Text { text, unit: column.unit, rank });
+        }
+    }
+
+    /// The attempt, if there are a time and a status.
+    pub(super) fn attempt(&self) -> Result<Attempt, Malformed> {
+        let (stamp, at_end) = self.stamp()?;
+        let status = self.text(Meaning::Status).ok_or("no status")?;
+        let status = status_of(status).ok_or("no such status")?;
+        let took = self.span(Meaning::Duration)?;
+        let work = self.work();
+        Ok(Attempt {
+            stamp,
+            at_end,
+            answer: Answer::of(status, took, self.text(Meaning::Flags).unwrap_or("")),
+            took,
+            worked: work.worked,
+            caller: self.caller(),
+            number: self.number()?,
+            behind: self.count(Meaning::Behind)?.unwrap_or(work.attempts).max(1),
+        })
+    }
+
+    fn stamp(&self) -> Result<(Stamp, bool), Malformed> {
+        let began = self.text(Meaning::Time).map(|text| (text, false));
+        let text = began.or_else(|| self.text(Meaning::End).map(|text| (text, true)));
+        let (text, at_end) = text.ok_or("no time")?;
+        Stamp::read(text).map(|stamp| (stamp, at_end)).ok_or("no such time")
+    }
+
+    fn caller(&self) -> Caller {
+        let path = self.text(Meaning::Path).unwrap_or("").as_bytes();
+        match (self.text(Meaning::Id), self.text(Meaning::Client)) {
+            // One id may stand for a whole trace, with calls to several places.
+            (Some(id), _) => Caller::Id(hashed(&[id.as_bytes(), path])),
+            (None, Some(client)) => Caller::Request(hashed(&[host(client).as_bytes(), path])),
+            (None, None) => Caller::Unknown,
+        }
+    }
+
+    fn number(&self) -> Result<Option<u32>, Malformed> {
+        let retry = self.count(Meaning::Retry)?.map(|retry| retry.saturating_add(1));
+        Ok(self.count(Meaning::Attempt)?.or(retry))
+    }
+
+    fn work(&self) -> Upstream {
+        match &self.texts[Meaning::Work as usize] {
+            Some(work) if work.unit == Unit::Seconds => Upstream::read(work.text.as_bytes()),
+            Some(work) => Upstream { worked: span(&work.text, work.unit), attempts: 1 },
+            None => Upstream::default(),
+        }
+    }
+
+    fn span(&self, meaning: Meaning) -> Result<Option<Span>, Malformed> {
+        let Some(found) = &self.texts[meaning as usize] else { return Ok(None) };
+        span(&found.text, found.unit).map(Some).ok_or("no such duration")
+    }
+
+    fn count(&self, meaning: Meaning) -> Result<Option<u32>, Malformed> {
+        let Some(text) = self.text(meaning) else { return Ok(None) };
+        let count = decimal::digits(text.as_bytes()).and_then(|n| u32::try_from(n).ok());
+        count.map(Some).ok_or("no such number of attempts")
+    }
+
+    fn text(&self, meaning: Meaning) -> Option<&str> {
+        self.texts[meaning as usize].as_ref().map(|found| found.text.trim())
+    }
+}
+
+/// A bare number of this unit, or one with its own: `12ms`.
+fn span(text: &str, unit: Unit) -> Option<Span> {
+    let text = text.trim();
+    let bare = decimal::nanos(text.as_bytes(), unit).map(|(span, _)| span);
+    bare.or_else(|| text.parse().ok())
+}
+
+/// `200`, and `200 OK` of frameworks that write the reason too.
+fn status_of(text: &str) -> Option<u16> {
+    status(text.split(' ').next().unwrap_or(text).as_bytes())
+}

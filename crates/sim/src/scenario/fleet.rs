@@ -1,0 +1,109 @@
+//! What the budget of a process is worth to a fleet, and one that all of them share.
+
+use stagger_core::budget::{BudgetPlan, TokenPlan};
+use stagger_core::{ConfigError, Instant, Ratio, Span};
+
+use super::story::{Case, Entry, Options, Peak, Scenario};
+use crate::law::{Law, Schedule};
+use crate::plan::{
+    Arrivals, Away, Backend, Book, Caller, Fault, Fleet, Plan, Recovery, Shared, Trouble, Watch,
+};
+use crate::probe::Stretch;
+
+/// A thousand processes make 700 calls a second; nothing is served for five seconds. Each has the
+/// bucket of the AWS SDKs, or all share one such bucket.
+pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+    let schedule = options.schedule(SCHEDULE);
+    let processes = options.callers.unwrap_or(PROCESSES);
+    let mut entries = Vec::new();
+    for (name, caller) in options.callers(&[Law::Full], &schedule)? {
+        let own = options.policies.iter().any(|(own, _)| *own == name);
+        if name == Law::NoRetry.name() || own {
+            entries.push(Entry::new(name, plan(processes, caller, Book::Engine)));
+            continue;
+        }
+        entries.push(Entry::new("no budget", plan(processes, caller.clone(), Book::Engine)));
+        let bucket = TokenPlan::aws_2_0();
+        let policy = caller.policy.to_builder().budget(bucket).build()?;
+        let caller = Caller { policy, ..caller };
+        for (name, book) in books(bucket.into(), processes) {
+            entries.push(Entry::new(name, plan(processes, caller.clone(), book)));
+        }
+    }
+    let case = Case {
+        outages: vec![STALL],
+        capacity: Some(1_000.0),
+        entries,
+        ..Case::new(format!("{processes} processes"), f64::from(processes))
+    };
+    let mut parameters = schedule.parameters();
+    parameters.push(("processes".to_owned(), processes.to_string()));
+    parameters.push(("calls a second".to_owned(), LOAD.to_string()));
+    Ok(Scenario {
+        lesson: LESSON.to_owned(),
+        runs: 5,
+        peak: Peak::Attempts,
+        parameters,
+        cases: vec![case],
+        ..Scenario::default()
+    })
+}
+
+pub(super) const SCHEDULE: Schedule =
+    Schedule { base: Span::from_millis(100), cap: Span::from_secs(10), attempts: 4 };
+const PROCESSES: u32 = 1_000;
+pub(super) const LOAD: u32 = 700;
+pub(super) const LENGTH: Span = Span::from_secs(90);
+pub(super) const STALL: (Instant, Instant) =
+    (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
+
+/// Where the bucket is, and what happens to its store.
+fn books(bucket: BudgetPlan, processes: u32) -> Vec<(&'static str, Book)> {
+    let shared = shared(bucket, processes);
+    let down = Some(Stretch { from: STALL.0, until: STALL.1 + Span::from_secs(30) });
+    vec![
+        ("500 tokens a process", Book::Engine),
+        ("500 tokens shared", Book::Shared(shared)),
+        (
+            "shared, 20 % of requests lost",
+            Book::Shared(Shared { loss: Ratio::from_percent(20), ..shared }),
+        ),
+        ("shared, store down: own share", Book::Shared(Shared { down, ..shared })),
+        ("shared, store down: refuse", Book::Shared(Shared { down, away: Away::Refuse, ..shared })),
+    ]
+}
+
+/// One permit at a time: a lease that a thousand processes hold and do not use is a budget of its
+/// own.
+pub(super) const fn shared(budget: BudgetPlan, nodes: u32) -> Shared {
+    Shared {
+        budget,
+        lease: 1,
+        latency: Span::from_millis(1),
+        loss: Ratio::ZERO,
+        again: Span::from_millis(500),
+        down: None,
+        away: Away::Local { nodes },
+    }
+}
+
+/// The stalled backend of the reference: ten workers of 10 ms, a queue without bound, callers who
+/// give up after half a second and are served all the same.
+pub(super) fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
+    Plan {
+        fleet: Fleet { processes, book, ..Fleet::default() },
+        backend: Backend::of_workers(10, Span::from_millis(10), None),
+        faults: vec![Fault::new(Trouble::Stall, STALL.0, STALL.1)],
+        watch: Watch { edge: STALL.1, recovery: Recovery::first_tries(), ..Watch::default() },
+        ..Plan::new(
+            Arrivals::poisson(LOAD, Instant::ORIGIN + LENGTH),
+            caller.with_timeout(Span::from_millis(500)),
+        )
+    }
+}
+
+const LESSON: &str = "\
+The bucket of one process protects a server from one process. A thousand of them hold enough \
+retries for all that a stall makes fail, and the fleet never recovers, as if there were no budget. \
+The same bucket shared lets it recover. A store that is away costs retries, not the recovery: a \
+thousandth of 500 tokens is no retry at all, so falling back to the own share refuses here too.";
