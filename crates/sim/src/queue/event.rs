@@ -143,7 +143,6 @@ impl Event {
 
     /// The event that was stored so, whatever follows it, and how many words it takes.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "two bits")]
     pub(super) const fn from_record(record: &[u64; 4]) -> (Self, u32) {
         let [at, marked, first, second] = *record;
         let more = marked >> MORE_SHIFT;

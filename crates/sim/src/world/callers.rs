@@ -432,8 +432,9 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.score.track.retrying += 1;
         let caller = self.plan.caller(who.layer);
         let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
-        let may_park = who.slot == NOWHERE && who.layer == 0 && who.source == 0;
-        let call = if may_park && who.client == who.id { session.park() } else { None };
+        let at_home = who.slot == NOWHERE && who.client == who.id;
+        let may_park = at_home && who.layer == 0 && who.source == 0;
+        let call = if may_park { session.park() } else { None };
         let parked = call.and_then(|call| parking::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
             self.slab.keep(who, session.detach());
