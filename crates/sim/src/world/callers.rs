@@ -400,17 +400,18 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let kept = self.slab.get(ticket.slot, ticket.id)?;
         let mut flights = kept.flights.iter();
         let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
+        let client = kept.who.client;
         let flight = kept.flights.swap_remove(index);
-        self.let_go(now, ticket.id, &flight);
+        self.let_go(now, client, &flight);
         Some(flight.launched)
     }
 
     /// The connection of an attempt goes to whoever waits for it.
-    fn let_go(&mut self, now: Instant, id: u32, flight: &Flight) {
+    fn let_go(&mut self, now: Instant, client: u32, flight: &Flight) {
         if !flight.connected || self.connections.are_free() {
             return;
         }
-        let process = id % self.plan.fleet.processes.max(1);
+        let process = client % self.plan.fleet.processes.max(1);
         let slab = &mut *self.slab;
         if let Some((next, give_up)) =
             self.connections.release(process, |ticket| slab.connect(ticket))
@@ -484,7 +485,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
                 let book = self.shelf.book(who.book);
                 Session::abandon(book, now, flight.launched, &mut draw);
-                self.let_go(now, who.id, flight);
+                self.let_go(now, who.client, flight);
             }
             self.slab.recycle(flights);
         }
