@@ -228,3 +228,46 @@ fn help_shows_examples() {
     assert!(stdout(&["storm", "--help"]).contains("stagger storm list"));
     assert!(stdout(&["storm", "--help"]).contains("--up-at <TIME>"));
 }
+
+/// Sent by its number, so that no crate is needed for it.
+#[cfg(target_os = "linux")]
+fn interrupt(process: u32) {
+    let sent = Command::new("kill").args(["-INT", &process.to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_prints_what_is_done() {
+    use std::io::{BufRead, BufReader};
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    // More runs than any machine plays while this test waits.
+    command.args(["storm", "--runs", "1000000", "--law", "full", "--format", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    // The handler stands as soon as the kernel says that the signal is caught.
+    let status = format!("/proc/{}/status", child.id());
+    let caught = |text: String| {
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"))?.trim().to_owned();
+        u64::from_str_radix(&mask, 16).ok().filter(|mask| mask & 2 != 0)
+    };
+    while std::fs::read_to_string(&status).ok().and_then(caught).is_none() {
+        std::thread::yield_now();
+    }
+    interrupt(child.id());
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().expect("piped")).read_line(&mut told).expect("readable");
+    assert!(told.contains("Ctrl-C again ends at once"), "{told}");
+    let output = child.wait_with_output().expect("ends");
+    assert!(output.status.success());
+    let page: Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    let runs: Vec<u64> = page["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .filter_map(|row| row["runs"].as_u64())
+        .collect();
+    assert_eq!(page["runs"], 1_000_000);
+    assert!(runs.iter().all(|&runs| runs < 1_000_000), "{runs:?}");
+    assert!(runs[0].abs_diff(runs[1]) <= 64, "rows stop together: {runs:?}");
+}

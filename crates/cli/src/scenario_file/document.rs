@@ -27,6 +27,12 @@ impl<'t> Document<'t> {
         Ok(Self { root })
     }
 
+    /// The same without a table of this name.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.root.get_mut().remove(name);
+        self
+    }
+
     /// The same with a value that is written on the command line: a number, or else text.
     ///
     /// # Errors

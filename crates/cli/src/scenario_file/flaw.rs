@@ -26,7 +26,7 @@ impl Flaw {
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = text[start..].lines().next().unwrap_or_default();
         let column = before[start..].chars().count();
-        let end = self.at.end.clamp(self.at.start, start + line.len());
+        let end = self.at.end.min(start + line.len()).max(self.at.start);
         let marked = text.get(self.at.start..end).map_or(1, |part| part.chars().count().max(1));
         let gutter = " ".repeat(number.to_string().len());
         // Tabs stay tabs, so that the carets stand below what they mark.

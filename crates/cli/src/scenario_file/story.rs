@@ -43,7 +43,8 @@ pub(crate) fn read(name: &str, document: &Document<'_>, given: &Given) -> Result
     for (number, value) in varied.values.iter().enumerate() {
         let changed = document.with(varied.key, (*value).clone());
         let changed = changed.map_err(|why| Flaw::new(value.span(), format!("vary.{why}")))?;
-        let place = vary::place(value.get_ref(), number);
+        let (label, place) = vary::place(value.get_ref(), number);
+        let place = (format!("{} {label}", varied.key), place);
         let reader = changed.reader();
         frame(name, &reader, given)?;
         vary::read(&reader)?;

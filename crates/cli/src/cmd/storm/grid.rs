@@ -30,7 +30,9 @@ impl Grid {
             [across] => (across, &single),
             [across, down] if across.key != down.key => (across, down),
             _ => {
-                return Err(Refusal::bad_value("--sweep may be given twice at most, with two keys"));
+                return Err(Refusal::bad_value(
+                    "--sweep may be given twice at most, with two keys",
+                ));
             }
         };
         if across.values.len() * down.values.len() > MAX_CELLS {

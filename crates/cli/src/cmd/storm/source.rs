@@ -66,6 +66,10 @@ impl Text {
         let mut document = Document::parse(&self.text).map_err(shown)?;
         // A value of the command line has no place in the file, so it is refused in words alone.
         let swept = |why: &str| Refusal::bad_value(&format!("--sweep: {why}"));
+        if !settings.is_empty() {
+            // A sweep asks about its own values.
+            document = document.without("vary");
+        }
         for (key, value) in settings {
             let key = SHORT.iter().find(|(short, _)| short == key).map_or(*key, |(_, long)| long);
             document = document.with_text(key, value).map_err(|why| swept(&why))?;
