@@ -5,6 +5,7 @@ mod command;
 mod effort;
 mod list;
 mod refusal;
+mod replay;
 mod stage;
 mod target;
 

@@ -7,12 +7,15 @@ use clap::error::ErrorKind;
 use stagger_core::ConfigError;
 
 use crate::flags::Flags;
+use crate::stderr;
 
 /// A flag that is wrong.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// With the usage of the command.
     Flag(Box<clap::Error>),
+    /// A file that is no log, with its name.
+    Log(String),
 }
 
 impl Refusal {
@@ -29,6 +32,7 @@ impl Refusal {
     /// The engine's refusal, with its fields called by their flags.
     pub(super) fn of_option(error: &ConfigError) -> Self {
         let named = |text: &str| {
+            let text = if text == "capacity" { "--capacity" } else { text };
             text.replace("backoff.", "--").replace("limits.max_attempts", "--attempts")
         };
         let flag = named(error.field());
@@ -41,6 +45,7 @@ impl Refusal {
     pub(crate) fn tell(self) -> ExitCode {
         match self {
             Self::Flag(error) => error.exit(),
+            Self::Log(why) => stderr::refuse(&why),
         }
     }
 }

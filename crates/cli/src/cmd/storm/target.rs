@@ -64,7 +64,8 @@ fn scenario(named: &Named, flags: &StormFlags, options: &Options) -> Result<Targ
     Ok(Target::Scenario(Box::new(scenario)))
 }
 
-fn options(flags: &StormFlags) -> Options {
+/// What the flags change about a scenario.
+pub(super) fn options(flags: &StormFlags) -> Options {
     Options {
         seed: flags.seed,
         runs: flags.runs,
