@@ -20,7 +20,10 @@ impl Written {
     /// A line of this format, without its end; CSV under [`HEADER`].
     pub(crate) fn line(&self, format: Format) -> String {
         let Self { began, took, status, caller } = self;
-        let at = |ms: u64| Timestamp::from_millisecond(i64::try_from(ms).unwrap()).unwrap();
+        let at = |ms: u64| {
+            let ms = i64::try_from(ms).expect("a date of this century");
+            Timestamp::from_millisecond(ms).expect("a date of this century")
+        };
         match format {
             Format::Combined => {
                 let local = at(began + took).strftime("%d/%b/%Y:%H:%M:%S +0000").to_string();

@@ -45,6 +45,8 @@ fn tell(log: &Log) {
     log.bad_lines.iter().for_each(|bad| stderr::note(&format!("  {bad}")));
     if log.outside > 0 {
         let outside = log.outside;
-        stderr::note(&format!("{outside} attempts lie too far from the first line and were left out"));
+        stderr::note(&format!(
+            "{outside} attempts lie too far from the first line and were left out"
+        ));
     }
 }
