@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn one_bad_server_of_three_is_a_share() {
-        let third = |ms| {
+        let third = |ms: u64| {
             let fails = (20_000..40_000).contains(&ms) && (ms / 2).is_multiple_of(3);
             if fails { Answer::Failed } else { Answer::Served }
         };
@@ -241,7 +241,8 @@ mod tests {
 
     #[test]
     fn failures_that_are_always_there_are_no_outage() {
-        let twentieth = |ms| if ms.is_multiple_of(20) { Answer::Failed } else { Answer::Served };
+        let twentieth =
+            |ms: u64| if ms.is_multiple_of(20) { Answer::Failed } else { Answer::Served };
         assert_eq!(found(&cells(1, 60, twentieth)), []);
         // Scattered by a hash instead of evenly.
         let scattered = |ms: u64| {

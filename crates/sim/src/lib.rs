@@ -47,6 +47,7 @@ mod server;
 mod stat;
 mod streams;
 mod tally;
+mod waits;
 mod world;
 
 pub use crew::Crew;
@@ -55,8 +56,7 @@ pub use law::{Law, Schedule};
 pub use plan::{
     Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
     Fault, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery, Scope, Service,
-    Shared, Times,
-    Trouble, Watch, Workers,
+    Shared, Times, Trouble, Watch, Workers,
 };
 pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
@@ -68,4 +68,5 @@ pub use scenario::{
 pub use stat::{Stat, Sum};
 pub use streams::{Draw, Purpose, Stream};
 pub use tally::Tally;
+pub use waits::Equal;
 pub use world::{Played, Series, World};

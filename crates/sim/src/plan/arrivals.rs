@@ -112,15 +112,14 @@ impl Arrivals {
                 (0..callers)
                     .map(|id| {
                         let last = Instant::from_nanos(over.as_nanos().saturating_sub(1));
-                        let after = gaussian(at - Instant::ORIGIN, sigma, &mut draws.at(id, source));
+                        let after =
+                            gaussian(at - Instant::ORIGIN, sigma, &mut draws.at(id, source));
                         (Instant::ORIGIN + after).min(last)
                     })
                     .collect(),
             ),
             Self::Spread { callers, from, over } => sorted(
-                (0..callers)
-                    .map(|id| from + draws.at(id, source).draw(Span::ZERO, over))
-                    .collect(),
+                (0..callers).map(|id| from + draws.at(id, source).draw(Span::ZERO, over)).collect(),
             ),
             Self::Clients { clients, gap, until } => {
                 Rule::Clients(calls_of(clients, gap, until, |client, call| {
@@ -159,9 +158,19 @@ pub struct Times {
 
 #[derive(Clone, Debug)]
 enum Rule {
-    Even { callers: u32, spacing: Span },
-    Poisson { gap: Span, until: Instant, last: Instant },
-    Ramped { ramp: Ramp, next: Instant },
+    Even {
+        callers: u32,
+        spacing: Span,
+    },
+    Poisson {
+        gap: Span,
+        until: Instant,
+        last: Instant,
+    },
+    Ramped {
+        ramp: Ramp,
+        next: Instant,
+    },
     Listed(Arc<[Instant]>),
     /// Instants with the client that makes the call.
     Clients(Arc<[(Instant, u32)]>),

@@ -108,6 +108,12 @@ pub struct Connections {
 
 impl Default for Fleet {
     fn default() -> Self {
-        Self { processes: 1, scope: Scope::Host, book: Book::Engine, connections: None, steady_breakers: false }
+        Self {
+            processes: 1,
+            scope: Scope::Host,
+            book: Book::Engine,
+            connections: None,
+            steady_breakers: false,
+        }
     }
 }

@@ -100,7 +100,8 @@ mod tests {
     fn the_rate_grows_as_the_dispatcher_lets_it() {
         // 10, 55, 100, 150, 200, 400 and 800 a second.
         let found = [0, 5, 10, 15, 20, 30, 40].map(|secs| gap(&RAMP, secs).as_nanos());
-        let nanos = [100_000_000, 18_181_819, 10_000_000, 6_666_667, 5_000_000, 2_500_000, 1_250_000];
+        let nanos =
+            [100_000_000, 18_181_819, 10_000_000, 6_666_667, 5_000_000, 2_500_000, 1_250_000];
         assert_eq!(found, nanos);
     }
 

@@ -12,8 +12,7 @@ use crate::plan::{Arrivals, Book, Caller, Deposit, Fault, Fleet, Hop, Paying, Pl
 ///
 /// Source: Brooker, "Fixing retries with token buckets and circuit breakers" (2022).
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
-    let schedule =
-        options.schedule(Schedule { base: Span::ZERO, cap: Span::ZERO, attempts: 4 });
+    let schedule = options.schedule(Schedule { base: Span::ZERO, cap: Span::ZERO, attempts: 4 });
     let retrying = Law::Fixed.caller(&schedule)?;
     let asking = asking(Law::Fixed, &schedule)?;
     let few = Crowd { processes: 100, rate: 1_000 };

@@ -46,7 +46,8 @@ const SERVICES: usize = 3;
 
 /// The three ways to place retries; one way to make none.
 fn layers(name: &str, caller: &Caller) -> Result<Vec<(String, Vec<Caller>)>, ConfigError> {
-    let single = Caller { policy: caller.policy.to_builder().max_attempts(1).build()?, foreign: None };
+    let single =
+        Caller { policy: caller.policy.to_builder().max_attempts(1).build()?, foreign: None };
     if name == Law::NoRetry.name() {
         return Ok(vec![(name.to_owned(), vec![single; SERVICES])]);
     }

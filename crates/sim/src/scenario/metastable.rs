@@ -16,6 +16,13 @@ const LENGTH: Span = Span::from_secs(90);
 /// The trouble.
 pub(super) const OUTAGE: (Instant, Instant) =
     (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
+/// The settings for captions: the schedule, and how long callers wait.
+fn parameters(schedule: &Schedule) -> Vec<(String, String)> {
+    let mut all = schedule.parameters();
+    all.push(("timeout".to_owned(), TIMEOUT.to_string()));
+    all
+}
+
 /// How long a caller waits for an answer.
 const TIMEOUT: Span = Span::from_millis(500);
 /// What ten workers of 10 ms serve in a second.
@@ -40,10 +47,7 @@ pub(super) fn plan_between(
         backend: Backend::of_workers(10, Span::from_millis(10), None),
         faults: vec![Fault::new(trouble, from, until)],
         watch: Watch { edge: until, recovery: Recovery::first_tries(), ..Watch::default() },
-        ..Plan::new(
-            Arrivals::poisson(load, Instant::ORIGIN + LENGTH),
-            caller.with_timeout(TIMEOUT),
-        )
+        ..Plan::new(Arrivals::poisson(load, Instant::ORIGIN + LENGTH), caller.with_timeout(TIMEOUT))
     }
 }
 
@@ -56,11 +60,7 @@ pub(super) fn asking(law: Law, schedule: &Schedule) -> Result<Caller, ConfigErro
 
 /// The bucket of the reference: a tenth of a retry for each success.
 pub(super) fn tenth(bucket: u32) -> Book {
-    Book::Deposit(Deposit {
-        paying: Paying::Successes,
-        amount: Ratio::from_percent(10),
-        bucket,
-    })
+    Book::Deposit(Deposit { paying: Paying::Successes, amount: Ratio::from_percent(10), bucket })
 }
 
 /// The breaker of the reference, one in each process: the last 100 calls, 50 % of at least 20, open
@@ -104,7 +104,7 @@ pub(super) fn refused(options: &Options) -> Result<Scenario, ConfigError> {
         runs: 20,
         varied: Some("load [1/s]".to_owned()),
         peak: Peak::Attempts,
-        parameters: schedule.parameters(),
+        parameters: parameters(&schedule),
         cases: cases.collect(),
         ..Scenario::default()
     })
@@ -128,7 +128,7 @@ pub(super) fn stalled(options: &Options) -> Result<Scenario, ConfigError> {
         runs: 20,
         varied: Some("load [1/s]".to_owned()),
         peak: Peak::Attempts,
-        parameters: schedule.parameters(),
+        parameters: parameters(&schedule),
         cases: cases.collect::<Result<_, ConfigError>>()?,
         ..Scenario::default()
     })
@@ -137,13 +137,10 @@ pub(super) fn stalled(options: &Options) -> Result<Scenario, ConfigError> {
 const STALLED_LOADS: [u32; 4] = [300, 500, 700, 900];
 
 /// The laws, and then everything that helps or does not.
-fn remedies(
-    options: &Options,
-    schedule: &Schedule,
-    load: u32,
-) -> Result<Vec<Entry>, ConfigError> {
+fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Entry>, ConfigError> {
     let stalled = |caller: &Caller| plan(Trouble::Stall, load, caller.clone());
-    let laws = [Law::NoRetry, Law::Fixed, Law::None, Law::Equal, Law::Full, Law::DecorrelatedClamped];
+    let laws =
+        [Law::NoRetry, Law::Fixed, Law::None, Law::Equal, Law::Full, Law::DecorrelatedClamped];
     let immediate = Schedule { base: Span::ZERO, cap: Span::ZERO, ..*schedule };
     let mut plans: Vec<(String, Plan)> = Vec::new();
     for (name, caller) in options.callers(&laws, schedule)? {

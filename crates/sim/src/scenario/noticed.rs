@@ -12,7 +12,8 @@ use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Trouble, Watch};
 /// The peak counts calls served, from the first 50 ms on.
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule::default());
-    let laws = [Law::NoRetry, Law::Fixed, Law::None, Law::Equal, Law::Full, Law::DecorrelatedClamped];
+    let laws =
+        [Law::NoRetry, Law::Fixed, Law::None, Law::Equal, Law::Full, Law::DecorrelatedClamped];
     let compared = options.callers(&laws, &schedule)?;
     let callers = options.callers.unwrap_or(1_000);
     let up_at = Instant::ORIGIN + options.up_at.unwrap_or(UP_AT);
@@ -63,9 +64,7 @@ fn noticed(callers: u32, sigma: Span, up_at: Instant, caller: &Caller) -> Plan {
     let at = Instant::ORIGIN + NOTICED_AT;
     Plan {
         backend: Backend::UNLIMITED.serving_in(SERVICE),
-        faults: vec![
-            Fault::new(Trouble::Refuse, Instant::ORIGIN, up_at),
-        ],
+        faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up_at)],
         watch: Watch { edge: up_at, ..Watch::default() },
         ..Plan::new(Arrivals::Noticed { callers, at, sigma, over: up_at }, caller.clone())
     }

@@ -11,8 +11,7 @@ use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Recovery, Trouble, Wat
 ///
 /// Source: Huang et al., "Metastable Failures in the Wild" (OSDI 2022), figure 4.
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
-    let schedule =
-        options.schedule(Schedule { base: Span::ZERO, cap: Span::ZERO, attempts: 5 });
+    let schedule = options.schedule(Schedule { base: Span::ZERO, cap: Span::ZERO, attempts: 5 });
     let compared = options.callers(&[Law::NoRetry, Law::Fixed], &schedule)?;
     let case = |trigger: &Trigger| Case {
         outages: vec![(DOWN_FROM, DOWN_FROM + trigger.over)],

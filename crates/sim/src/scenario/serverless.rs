@@ -28,7 +28,12 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
             ("empty bucket, one a call", SHORT_LIVED, bucket.with_initial(0)?.into(), Book::Engine),
             ("10 %, 20 that stay", 20, tenth, Book::Engine),
             ("10 %, one a call", SHORT_LIVED, tenth, Book::Engine),
-            ("10 % shared, one a call", SHORT_LIVED, tenth, Book::Shared(shared(tenth, SHORT_LIVED))),
+            (
+                "10 % shared, one a call",
+                SHORT_LIVED,
+                tenth,
+                Book::Shared(shared(tenth, SHORT_LIVED)),
+            ),
         ] {
             let policy = caller.policy.to_builder().budget(plan).build()?;
             rows.push((name.to_owned(), processes, Caller { policy, ..caller.clone() }, book));
@@ -37,7 +42,10 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let case = |(label, trouble): (&str, Option<Trouble>)| {
         let entry = |(name, processes, caller, book): &(String, u32, Caller, Book)| {
             let plan = plan(*processes, caller.clone(), *book);
-            Entry::new(name.as_str(), trouble.map_or(plan.clone(), |trouble| failing(plan, trouble)))
+            Entry::new(
+                name.as_str(),
+                trouble.map_or(plan.clone(), |trouble| failing(plan, trouble)),
+            )
         };
         Case {
             outages: if trouble.is_none() { vec![STALL] } else { Vec::new() },

@@ -1,7 +1,7 @@
 //! What is counted while a run is played.
 
-use stagger_core::retry::{Done, Stop};
 use stagger_core::Instant;
+use stagger_core::retry::{Done, Stop};
 
 use super::played::{Played, Series};
 use crate::plan::{Recovery, Watch};

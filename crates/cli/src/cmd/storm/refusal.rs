@@ -9,13 +9,15 @@ use stagger_core::ConfigError;
 use crate::flags::Flags;
 use crate::stderr;
 
-/// A flag that is wrong.
+/// A flag or a file that is wrong.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// With the usage of the command.
     Flag(Box<clap::Error>),
     /// A file that is no log, with its name.
     Log(String),
+    /// A file that is wrong, with its place.
+    File(String),
 }
 
 impl Refusal {
@@ -27,6 +29,11 @@ impl Refusal {
             Some(storm) => storm.error(kind, message),
             None => command.error(kind, message),
         }))
+    }
+
+    /// A value that is refused.
+    pub(super) fn bad_value(message: &str) -> Self {
+        Self::flag(ErrorKind::ValueValidation, message)
     }
 
     /// The engine's refusal, with its fields called by their flags.
@@ -46,6 +53,7 @@ impl Refusal {
         match self {
             Self::Flag(error) => error.exit(),
             Self::Log(why) => stderr::refuse(&why),
+            Self::File(shown) => stderr::refused(&shown),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
     let log = read(&reading, file);
     let log = log.map_err(|error| Refusal::Log(format!("{}: {error}", file.display())))?;
     tell(&log);
-    let replay = Replay::new(&log, &options(flags), flags.capacity);
+    let replay = Replay::new(&log, &options(flags)?, flags.capacity);
     let replay = replay.map_err(|error| Refusal::of_option(&error))?;
     let report = stage.replay(&replay);
     stage.clear();

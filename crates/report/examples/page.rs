@@ -1,0 +1,30 @@
+//! Plays a scenario that ships and writes its page, and its pictures beside it.
+//!
+//! `cargo run --example page -- lockstep 50 storm.html`
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::Path;
+use std::{env, fs};
+
+use stagger_report::{Options, page, pictures};
+use stagger_sim::{Crew, Named};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [name, runs, path] = &arguments[..] else {
+        return Err("three arguments: the scenario, the number of runs, the file to write".into());
+    };
+    let named = Named::find(name).ok_or("no such scenario")?;
+    let asked = stagger_sim::Options { runs: Some(runs.parse()?), ..Default::default() };
+    let report = named.scenario(&asked)?.run(&Crew::single());
+    fs::write(path, page(&report, &Options::default()))?;
+    let folder = Path::new(path).with_extension("");
+    fs::create_dir_all(&folder)?;
+    for picture in pictures(&report) {
+        fs::write(folder.join(format!("{}.svg", picture.name)), picture.to_svg())?;
+        fs::write(folder.join(format!("{}.png", picture.name)), picture.to_png()?)?;
+        io::stdout().write_all(picture.to_terminal(100).as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Axes of a panel: rules, ticks and numbers.
+
+use super::frame::SMALL;
+use super::measure;
+use super::scale::{NEVER, Scale, ticks};
+use super::sheet::{Anchor, Item, Paint, Sheet};
+use crate::chart::Panel;
+use crate::look::Weight;
+
+/// The rectangle in which a panel draws.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plane {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// Which axes have numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    pub(super) x: bool,
+    pub(super) y: bool,
+}
+
+impl Plane {
+    pub(super) fn x(&self, panel: &Panel) -> Scale {
+        Scale::new(&panel.x, self.left, self.left + self.width)
+    }
+
+    pub(super) fn y(&self, panel: &Panel) -> Scale {
+        Scale::new(&panel.y, self.bottom(), self.top)
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    pub(super) fn right(&self) -> f64 {
+        self.left + self.width
+    }
+}
+
+/// Points of height for each number up the side, of width for each along the bottom.
+const Y_ROOM: f64 = 30.0;
+const X_ROOM: f64 = 62.0;
+
+/// Draws the grid, the axes and the numbers that are asked for.
+pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Numbers) {
+    let (x, y) = (plane.x(panel), plane.y(panel));
+    for (value, text) in ticks(&panel.y, plane.height / Y_ROOM) {
+        let at = y.at(value);
+        if panel.y.names.is_empty() {
+            sheet.rule((plane.left, at), (plane.right(), at));
+        }
+        if numbers.y {
+            sheet.soft((plane.left - 7.0, at + 4.0), &text, SMALL, Anchor::End);
+        }
+    }
+    if panel.y.never {
+        never(sheet, plane, numbers.y);
+    }
+    sheet.rule((plane.left, plane.bottom()), (plane.right(), plane.bottom()));
+    if !numbers.x {
+        return;
+    }
+    let mut free = f64::NEG_INFINITY;
+    for (value, text) in ticks(&panel.x, plane.width / X_ROOM) {
+        let at = x.at(value);
+        let half = measure::width(&text, SMALL) / 2.0;
+        if panel.x.names.is_empty() {
+            sheet.rule((at, plane.bottom()), (at, plane.bottom() + 4.0));
+        }
+        if at - half > free {
+            sheet.soft((at, plane.bottom() + 15.0), &text, SMALL, Anchor::Middle);
+            free = at + half + 6.0;
+        }
+    }
+}
+
+/// The place above all values, for what never happens.
+fn never(sheet: &mut Sheet, plane: &Plane, named: bool) {
+    let place = [plane.left, plane.top, plane.width, NEVER];
+    sheet.items.push(Item::Rect { place, paint: Paint::Never, weight: Weight::Full });
+    if named {
+        let at = (plane.left - 7.0, plane.top + NEVER / 2.0 + 4.0);
+        sheet.soft(at, "never", SMALL, Anchor::End);
+    }
+}
+
+/// The dot of a panel's entry around this place.
+pub(super) fn swatch(sheet: &mut Sheet, panel: &Panel, at: (f64, f64)) {
+    if let Some(look) = panel.look {
+        sheet.items.push(Item::Dot { at, dot: look.dot, ink: look.ink });
+    }
+}
+
+/// Room for the numbers of y to the left of a panel.
+pub(super) fn numbers_width(panel: &Panel) -> f64 {
+    // More numbers than any panel has: one of them is the widest.
+    let texts = ticks(&panel.y, 12.0).into_iter().map(|(_, text)| text);
+    let never = panel.y.never.then(|| "never".to_owned());
+    let widths = texts.chain(never).map(|text| measure::width(&text, SMALL) + 10.0);
+    widths.fold(0.0, f64::max)
+}

@@ -1,0 +1,179 @@
+//! Where panels, axes, keys and words stand.
+
+use super::axes::{self, Plane};
+use super::frame::{Frame, NORMAL, RIGHT, SMALL};
+use super::sheet::{Anchor, Paint, Sheet};
+use super::{legend, marks, measure};
+use crate::chart::{Chart, Kind, Panel};
+use crate::look::Ink;
+
+/// Bold letters are so much wider.
+const BOLD: f64 = 1.12;
+/// Room above a panel for its name.
+const NAME: f64 = 18.0;
+/// Room below a panel for the numbers of its axis, and below the last one for its label too.
+const NUMBERS: f64 = 17.0;
+const LABEL: f64 = 17.0;
+
+/// The shapes of a chart.
+pub(crate) fn sheet(chart: &Chart, frame: &Frame) -> Sheet {
+    let mut sheet = Sheet::new(frame.width);
+    let mut top = 0.0;
+    if frame.titled {
+        top += heading(&mut sheet, &chart.title);
+    }
+    top += legend::draw(&mut sheet, &chart.keys, top);
+    top = panels(&mut sheet, chart, frame, top);
+    if frame.titled {
+        top += words(&mut sheet, &chart.caption, top + 22.0);
+    }
+    sheet.height = libm::ceil(top + 4.0);
+    sheet
+}
+
+fn heading(sheet: &mut Sheet, title: &str) -> f64 {
+    sheet.text((0.0, 18.0), title, 17.0, Anchor::Start, Paint::Ink(Ink::Text), true);
+    32.0
+}
+
+fn words(sheet: &mut Sheet, text: &str, top: f64) -> f64 {
+    let lines = measure::wrapped(text, NORMAL, sheet.width);
+    let mut y = top;
+    for line in &lines {
+        sheet.soft((0.0, y), line, NORMAL, Anchor::Start);
+        y += 17.0;
+    }
+    y - top + 12.0
+}
+
+/// Sets all panels from `top` on and gives where they end.
+fn panels(sheet: &mut Sheet, chart: &Chart, frame: &Frame, top: f64) -> f64 {
+    let Some(first) = chart.panels.first() else {
+        sheet.soft((0.0, top + 16.0), "Nothing to draw.", NORMAL, Anchor::Start);
+        return top + 24.0;
+    };
+    let grid = Grid::new(chart, frame, top);
+    if !first.y.label.is_empty() && grid.shares_y(chart) {
+        sheet.soft((0.0, top + 10.0), &first.y.title(), SMALL, Anchor::Start);
+    }
+    for (index, panel) in chart.panels.iter().enumerate() {
+        let below = chart.panels.get(index + grid.columns);
+        let plane = grid.plane(index);
+        if !grid.shares_y(chart) {
+            let above = plane.top - grid.name + 10.0;
+            sheet.soft((0.0, above), &panel.y.title(), SMALL, Anchor::Start);
+        }
+        let numbered = below.is_none() || chart.kind == Kind::Cells;
+        marks::beneath(sheet, panel, &plane);
+        axes::draw(
+            sheet,
+            panel,
+            &plane,
+            axes::Numbers { x: numbered, y: index % grid.columns == 0 },
+        );
+        marks::draw(sheet, panel, &plane);
+        name(sheet, panel, &plane, &grid);
+    }
+    let end = grid.end(chart.panels.len());
+    let middle = grid.left + (frame.width - RIGHT - grid.left) / 2.0;
+    sheet.soft((middle, end + NUMBERS + 13.0), &first.x.title(), SMALL, Anchor::Middle);
+    let labelled = if first.x.label.is_empty() { 0.0 } else { LABEL };
+    end + NUMBERS + labelled
+}
+
+fn name(sheet: &mut Sheet, panel: &Panel, plane: &Plane, grid: &Grid) {
+    if grid.beside {
+        let y = plane.top + plane.height / 2.0 + 4.0;
+        axes::swatch(sheet, panel, (2.0, y - 4.0));
+        let paint = Paint::Ink(Ink::Text);
+        sheet.text((14.0, y), &panel.title, NORMAL, Anchor::Start, paint, false);
+        return;
+    }
+    if panel.title.is_empty() {
+        return;
+    }
+    let y = plane.top - 6.0;
+    axes::swatch(sheet, panel, (plane.left + 5.0, y - 4.0));
+    let paint = Paint::Ink(Ink::Text);
+    let room = plane.width - 14.0;
+    let fits =
+        measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) < room;
+    sheet.text((plane.left + 14.0, y), &panel.title, NORMAL, Anchor::Start, paint, true);
+    if fits {
+        sheet.soft((plane.left + plane.width, y), &panel.note, SMALL, Anchor::End);
+    }
+}
+
+/// The rows and columns in which panels stand.
+struct Grid {
+    columns: usize,
+    left: f64,
+    top: f64,
+    /// Room for the name above each panel.
+    name: f64,
+    /// Whether names stand to the left instead.
+    beside: bool,
+    width: f64,
+    height: f64,
+    gap: (f64, f64),
+}
+
+impl Grid {
+    fn new(chart: &Chart, frame: &Frame, top: f64) -> Self {
+        let columns = frame.columns(chart.kind, chart.panels.len());
+        let beside = chart.kind == Kind::Strips && !frame.is_narrow();
+        let left = if beside { names_width(chart) } else { numbers_width(chart) };
+        let gap = match chart.kind {
+            Kind::Strips => (0.0, 5.0),
+            Kind::Cells => (22.0, NUMBERS + 10.0),
+            Kind::Lines => (16.0, 26.0),
+            _ => (16.0, 12.0),
+        };
+        let named = chart.panels.iter().any(|panel| !panel.title.is_empty());
+        let name = if beside || !(named || chart.kind == Kind::Lines) { 4.0 } else { NAME };
+        let labelled = chart.panels.first().is_some_and(|panel| !panel.y.label.is_empty());
+        // The label of the y axis stands above the first row, and beside no name.
+        let top = if labelled && chart.kind != Kind::Lines { top + LABEL } else { top };
+        // OK because there are a few columns.
+        #[expect(clippy::cast_precision_loss, reason = "at most a few")]
+        let count = columns as f64;
+        let width = (frame.width - RIGHT - left - gap.0 * (count - 1.0)) / count;
+        let height = frame.height(chart.kind, chart.panels.len());
+        Self { columns, left, top, name, beside, width, height, gap }
+    }
+
+    /// Whether one label of y is enough for all panels.
+    fn shares_y(&self, chart: &Chart) -> bool {
+        let same = |pair: &[Panel]| pair[0].y.title() == pair[1].y.title();
+        chart.kind != Kind::Lines && chart.panels.windows(2).all(same)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "at most a few hundred panels")]
+    fn plane(&self, index: usize) -> Plane {
+        // OK because rows and columns are few.
+        let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);
+        Plane {
+            left: self.left + column * (self.width + self.gap.0),
+            top: self.top + self.name + row * (self.name + self.height + self.gap.1),
+            width: self.width,
+            height: self.height,
+        }
+    }
+
+    fn end(&self, panels: usize) -> f64 {
+        let last = self.plane(panels.saturating_sub(1));
+        last.top + last.height
+    }
+}
+
+/// Room for the names of strips.
+fn names_width(chart: &Chart) -> f64 {
+    let widths = chart.panels.iter().map(|panel| measure::width(&panel.title, NORMAL));
+    widths.fold(60.0, f64::max).min(200.0) + 24.0
+}
+
+/// Room for the numbers of y.
+fn numbers_width(chart: &Chart) -> f64 {
+    let widths = chart.panels.iter().map(axes::numbers_width);
+    widths.fold(0.0, f64::max).max(10.0)
+}

@@ -1,0 +1,46 @@
+//! How wide a text will be, near enough, in whatever font draws it.
+
+/// The width in points. A bound from above for the usual sans-serif fonts, so that nothing meets.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    text.chars().map(share).sum::<f64>() * size
+}
+
+/// The width of a character in sizes of the font.
+fn share(c: char) -> f64 {
+    match c {
+        'i' | 'j' | 'l' | 'f' | 't' | 'r' | '.' | ',' | ':' | '\'' | ' ' | '|' | '-' => 0.36,
+        '\u{202f}' => 0.2,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '—' => 0.92,
+        'A'..='Z' => 0.68,
+        _ => 0.6,
+    }
+}
+
+/// The text in lines of at most this width, broken at blanks.
+pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if width(line, size) + width(word, size) + size * 0.36 <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_broken_at_blanks_and_nothing_is_lost() {
+        let text = "Attempts in 50 ms around the outage, for everybody who retries at all.";
+        let lines = wrapped(text, 12.0, 150.0);
+        assert!(lines.len() > 2);
+        assert!(lines.iter().all(|line| width(line, 12.0) <= 150.0));
+        assert_eq!(lines.join(" "), text);
+    }
+}

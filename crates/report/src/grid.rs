@@ -1,0 +1,51 @@
+//! Two varied values and what came of every pair of them, for a heat map.
+
+/// What was played for every pair of two varied values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grid {
+    /// What is varied along the bottom, with its unit: `outage [s]`.
+    pub x: String,
+    /// Its values, ascending.
+    pub xs: Vec<f64>,
+    /// What is varied up the side, with its unit: `load [1/s]`.
+    pub y: String,
+    /// Its values, ascending.
+    pub ys: Vec<f64>,
+    /// The settings that every cell shares.
+    pub parameters: Vec<(String, String)>,
+    /// The seed of all runs.
+    pub seed: u64,
+    /// Runs behind every cell.
+    pub runs: u32,
+    /// One panel an entry.
+    pub panels: Vec<GridPanel>,
+}
+
+/// The cells of one entry.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GridPanel {
+    /// The entry's name.
+    pub name: String,
+    /// Row by row, the row of the first `ys` first; `None` where nothing was played.
+    pub cells: Vec<Option<Healed>>,
+}
+
+/// How many runs of a cell healed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Healed {
+    /// Runs that recovered.
+    pub healed: u64,
+    /// Runs played.
+    pub runs: u64,
+}
+
+impl Healed {
+    /// The share of runs that recovered, from 0 to 1; 0 without runs.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        // OK because numbers of runs are far below 2^53.
+        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+        let (healed, runs) = (self.healed as f64, self.runs.max(1) as f64);
+        healed / runs
+    }
+}

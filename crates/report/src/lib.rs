@@ -1,0 +1,45 @@
+//! The storm lab's figures as pictures, and as one page that opens anywhere.
+//!
+//! A [`stagger_sim::Report`] becomes [`Chart`]s, which are plain data; a chart becomes a [`Picture`]
+//! in SVG, in PNG or in characters; and [`page`] puts the answer in words, the pictures and all the
+//! figures into one HTML file without a network, a script or a font of its own.
+//!
+//! ```
+//! use stagger_core::Span;
+//! use stagger_report::{Options, page, pictures};
+//! use stagger_sim::{Crew, Named};
+//! let asked = stagger_sim::Options {
+//!     runs: Some(5),
+//!     up_at: Some(Span::from_secs(1)),
+//!     ..stagger_sim::Options::default()
+//! };
+//! let report = Named::find("lockstep").expect("it ships").scenario(&asked)?.run(&Crew::single());
+//! let html = page(&report, &Options::default());
+//! assert!(html.starts_with("<!doctype html>"));
+//! assert!(html.contains("lowest peak"));
+//! let strips = &pictures(&report)[0];
+//! assert!(strips.to_svg().starts_with("<svg "));
+//! # Ok::<(), stagger_core::ConfigError>(())
+//! ```
+//!
+//! Equal reports give equal bytes.
+#![forbid(unsafe_code)]
+
+mod chart;
+mod draw;
+mod figure;
+mod grid;
+mod look;
+mod page;
+mod picture;
+mod pictures;
+mod render;
+
+pub use chart::{
+    Along, Axis, Band, Cell, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch,
+};
+pub use grid::{Grid, GridPanel, Healed};
+pub use look::{Dash, Dot, Ink, Look, Looks, Weight};
+pub use page::{Options, page};
+pub use picture::{NoPng, Picture, pictures};
+pub use pictures::{arrivals, failures, heat, phases, recovery, strips};

@@ -1,0 +1,156 @@
+//! How an entry looks, the same in every picture: a colour, a dash and a dot.
+
+use stagger_sim::Report;
+
+/// How a line, an area or a dot looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Its colour.
+    pub ink: Ink,
+    /// How its line is broken.
+    pub dash: Dash,
+    /// The dot on its points.
+    pub dot: Dot,
+}
+
+/// A colour by its part in the picture; a theme says what it is in light and in dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// That of text.
+    Text,
+    /// That of what stands back: axes, and who never retries.
+    Soft,
+    /// The one accent: limits, and what the picture is about.
+    Accent,
+    /// One of the colours of entries, from 0; only the lower 3 bits count.
+    Entry(u8),
+}
+
+/// How a line is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dash {
+    /// Not at all.
+    Solid,
+    /// Long pieces.
+    Dashed,
+    /// Points.
+    Dotted,
+    /// Long and short pieces.
+    Mixed,
+}
+
+/// The dot on the points of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dot {
+    /// A disc.
+    Disc,
+    /// A square.
+    Square,
+    /// A triangle.
+    Triangle,
+    /// A square on its corner.
+    Diamond,
+    /// A cross.
+    Cross,
+}
+
+/// How heavy an area is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// A spread behind a line.
+    Faint,
+    /// What is there but does not count.
+    Light,
+    /// What counts.
+    Full,
+}
+
+/// The looks of all entries of a report, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looks {
+    names: Vec<String>,
+}
+
+/// Who never retries, in every scenario.
+pub(crate) const NO_RETRY: &str = "no-retry";
+
+impl Look {
+    /// Who never retries: grey and dotted, because it is what the others are measured by.
+    pub const NO_RETRY: Self = Self { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Cross };
+    /// A limit.
+    pub const LIMIT: Self = Self { ink: Ink::Accent, dash: Dash::Dashed, dot: Dot::Disc };
+
+    /// A plain solid look of this colour.
+    #[must_use]
+    pub const fn solid(ink: Ink) -> Self {
+        Self { ink, dash: Dash::Solid, dot: Dot::Disc }
+    }
+
+    /// The look of the n-th entry: two of the first 40 differ in colour, dash or dot.
+    #[must_use]
+    pub const fn nth(n: usize) -> Self {
+        const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dashed, Dash::Mixed, Dash::Dotted];
+        const DOTS: [Dot; 5] = [Dot::Disc, Dot::Square, Dot::Triangle, Dot::Diamond, Dot::Cross];
+        // OK because what is below 8 fits.
+        #[expect(clippy::cast_possible_truncation, reason = "below 8")]
+        let colour = (n % 8) as u8;
+        Self { ink: Ink::Entry(colour), dash: DASHES[n / 8 % 4], dot: DOTS[n % 5] }
+    }
+
+    /// The same look without breaks.
+    #[must_use]
+    pub const fn unbroken(self) -> Self {
+        Self { dash: Dash::Solid, ..self }
+    }
+}
+
+impl Looks {
+    /// The looks of these entries, in order.
+    #[must_use]
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all: Vec<String> = Vec::new();
+        for name in names {
+            if name != NO_RETRY && !all.iter().any(|known| known == name) {
+                all.push(name.to_owned());
+            }
+        }
+        Self { names: all }
+    }
+
+    /// The look of this entry.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Look {
+        if name == NO_RETRY {
+            return Look::NO_RETRY;
+        }
+        Look::nth(self.names.iter().position(|known| known == name).unwrap_or(self.names.len()))
+    }
+}
+
+impl From<&Report> for Looks {
+    fn from(report: &Report) -> Self {
+        let rows = report.cases.iter().flat_map(|case| &case.rows);
+        Self::of(rows.map(|row| row.name.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_entries_look_alike() {
+        let all: Vec<Look> = (0..32).map(Look::nth).chain([Look::NO_RETRY]).collect();
+        for (index, look) in all.iter().enumerate() {
+            assert!(!all[..index].contains(look), "{index}: {look:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_keeps_its_look_when_others_are_missing_from_a_case() {
+        let looks = Looks::of(["no-retry", "none", "full", "none", "equal"]);
+        assert_eq!(looks.get("no-retry"), Look::NO_RETRY);
+        assert_eq!(looks.get("full"), Look::nth(1));
+        assert_eq!(looks.get("equal"), Look::nth(2));
+    }
+}

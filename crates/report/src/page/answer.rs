@@ -1,0 +1,277 @@
+//! The answer in words, from the figures of one case: who has the lowest peak, what it costs, who
+//! comes back and who never does. A sentence is left out rather than said with nothing behind it.
+
+use stagger_sim::{CaseReport, Peak, Report, Row, Stat};
+
+use super::words::{capital, listed, name};
+use crate::figure::{grouped, number, percent, seconds};
+use crate::look::NO_RETRY;
+use crate::pictures::Varied;
+
+/// Shares of calls that differ by less are called the same.
+const SAME_SHARE: f64 = 0.005;
+/// Less waste than this is not worth a sentence.
+const WASTE: f64 = 0.01;
+
+/// The sentences about one case, the most telling first.
+pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
+    let retrying: Vec<&Row> = case.rows.iter().filter(|row| row.name != NO_RETRY).collect();
+    if retrying.is_empty() {
+        return vec!["Nobody retries here, so there is nothing to compare.".into()];
+    }
+    if Varied::of(report).is_some_and(|varied| varied.is_failures()) {
+        return [gain(case, &retrying), frugal(&retrying)].into_iter().flatten().collect();
+    }
+    let sentences = [
+        never(case, &retrying),
+        peak(report, case, &retrying),
+        success(&retrying),
+        quickest(&retrying),
+        without(case),
+        waste(&retrying),
+        work(&retrying),
+    ];
+    sentences.into_iter().flatten().collect()
+}
+
+/// Who has the lowest peak, and how many times less that is than without jitter.
+fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String> {
+    let retrying = counted(retrying);
+    let lowest = lowest(&retrying, |row| row.peak.mean)?;
+    if retrying.len() < 2 {
+        return None;
+    }
+    let events = match report.peak {
+        Peak::Attempts => "attempts",
+        Peak::Served => "calls served",
+    };
+    let height = grouped(lowest.peak.mean);
+    let all_alike = retrying.iter().all(|row| alike(lowest.peak, row.peak));
+    if all_alike {
+        return Some(format!(
+            "All who retry have about the same peak, {height} {events} a second: jitter makes no \
+             difference to it here."
+        ));
+    }
+    let near: Vec<&str> = retrying
+        .iter()
+        .filter(|row| row.name != lowest.name && alike(lowest.peak, row.peak))
+        .map(|row| row.name.as_str())
+        .collect();
+    if lowest.name == "none" && !near.is_empty() {
+        let near = listed(&near);
+        return Some(format!(
+            "Jitter makes no difference to the peak here: un-jittered back-off has {height} {events} \
+             a second, and {near} about as many."
+        ));
+    }
+    let mut text = match case.times_unjittered(lowest) {
+        Some(_) if lowest.name == "none" => format!(
+            "Jitter does not lower the peak here: un-jittered back-off itself has the lowest peak, \
+             {height} {events} a second"
+        ),
+        Some(times) if times > 0.0 => format!(
+            "Of those who retry, {} has the lowest peak: {height} {events} a second, {} times less \
+             than un-jittered back-off",
+            name(&lowest.name),
+            number(1.0 / times)
+        ),
+        _ => format!(
+            "Of those who retry, {} has the lowest peak: {height} {events} a second",
+            name(&lowest.name)
+        ),
+    };
+    if !near.is_empty() {
+        let are = if near.len() == 1 { "is" } else { "are" };
+        text += &format!("; within the spread of the runs {} {are} as low", listed(&near));
+    }
+    Some(text + ".")
+}
+
+/// Those whose peak counts: who gives up at once, or serves half as many as another, has no low peak.
+fn counted<'a>(retrying: &[&'a Row]) -> Vec<&'a Row> {
+    let best = retrying.iter().map(|row| row.success).fold(0.0, f64::max);
+    let counts = |row: &&Row| row.peak.mean > 0.0 && row.success > 0.0 && row.success * 2.0 >= best;
+    retrying.iter().copied().filter(counts).collect()
+}
+
+/// Whether two means differ by less than the runs behind them do.
+fn alike(a: Stat, b: Stat) -> bool {
+    (a.mean - b.mean).abs() <= a.sd.max(b.sd)
+}
+
+/// Who gets most calls through, if that is not everybody.
+fn success(retrying: &[&Row]) -> Option<String> {
+    let best = highest(retrying, |row| row.success)?.success;
+    let worst = lowest(retrying, |row| row.success)?;
+    let lowest_peak = lowest(&counted(retrying), |row| row.peak.mean);
+    if best <= 0.0 {
+        return Some("No call succeeds, whoever retries: all run out of attempts first.".into());
+    }
+    if best - worst.success < SAME_SHARE {
+        let share = percent(best);
+        return (retrying.len() > 1)
+            .then(|| format!("All who retry serve {share} of their calls."));
+    }
+    let same = |row: &&&Row| best - row.success < SAME_SHARE;
+    let winners: Vec<&str> = retrying.iter().filter(same).map(|row| row.name.as_str()).collect();
+    let share = percent(best);
+    let (loser, least) = (name(&worst.name), percent(worst.success));
+    let text = format!(
+        "Most calls succeed with {}: {share}; fewest with {loser}: {least}.",
+        listed(&winners)
+    );
+    match lowest_peak {
+        Some(row) if best - row.success >= SAME_SHARE && row.name != worst.name => {
+            let own = percent(row.success);
+            let name = name(&row.name);
+            Some(format!("{text} The lowest peak has its price: {name} serves {own}."))
+        }
+        _ => Some(text),
+    }
+}
+
+/// Who is back first and who is last.
+fn quickest(retrying: &[&Row]) -> Option<String> {
+    let healed: Vec<&Row> = retrying.iter().copied().filter(|row| healed_mostly(row)).collect();
+    let (first, last) = (lowest(&healed, recovery)?, highest(&healed, recovery)?);
+    let (soon, late) = (recovery(first), recovery(last));
+    if healed.len() < 2 || late <= 0.0 || alike(first.recovery.seconds, last.recovery.seconds) {
+        return None;
+    }
+    let times = match soon > 0.0 && late / soon >= 1.5 {
+        true => format!(", {} times as long", number(late / soon)),
+        false => String::new(),
+    };
+    Some(format!(
+        "{} is done first, {}; {} takes {}{times}.",
+        name(&first.name),
+        if soon > 0.0 { format!("after {}", seconds(soon)) } else { "at once".into() },
+        name(&last.name),
+        seconds(late)
+    ))
+}
+
+/// Who never comes back.
+fn never(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
+    let heals = case.rows.iter().any(healed_mostly);
+    let stuck: Vec<&str> = retrying
+        .iter()
+        .filter(|row| row.runs > 0 && row.success > 0.0 && row.recovery.healed == 0)
+        .map(|row| row.name.as_str())
+        .collect();
+    if stuck.is_empty() || !heals {
+        return None;
+    }
+    let never = if stuck.len() == 1 { "never recovers" } else { "never recover" };
+    Some(format!(
+        "{} {never}: after the outage the retries alone keep the backend down.",
+        listed(&stuck)
+    ))
+}
+
+/// What becomes of those who never retry.
+fn without(case: &CaseReport) -> Option<String> {
+    let row = case.rows.iter().find(|row| row.name == NO_RETRY)?;
+    let share = percent(row.success);
+    if row.success <= 0.0 {
+        return Some("Without retries no call succeeds.".into());
+    }
+    let back = (row.recovery.healed > 0 && recovery(row) > 0.0 && row.runs > 0)
+        .then(|| format!(", and all is well again after {}", seconds(recovery(row))));
+    Some(format!("Without retries {share} of the calls succeed{}.", back.unwrap_or_default()))
+}
+
+/// How much work is done for nobody.
+fn waste(retrying: &[&Row]) -> Option<String> {
+    let (most, least) = (highest(retrying, |row| row.wasted)?, lowest(retrying, |row| row.wasted)?);
+    if most.wasted < WASTE {
+        return None;
+    }
+    let (name_of_most, share) = (name(&most.name), percent(most.wasted));
+    let best = match most.wasted - least.wasted > SAME_SHARE {
+        true => format!("; with {} it is {}", name(&least.name), percent(least.wasted)),
+        false => String::new(),
+    };
+    Some(format!(
+        "With {name_of_most}, {share} of what the backend finishes is for callers who no longer wait{best}."
+    ))
+}
+
+/// Who makes the most attempts.
+fn work(retrying: &[&Row]) -> Option<String> {
+    let (most, least) =
+        (highest(retrying, |row| row.amplification)?, lowest(retrying, |row| row.amplification)?);
+    if most.amplification < least.amplification * 1.05 {
+        return None;
+    }
+    Some(format!(
+        "A call costs the backend {} attempts with {} and {} with {}.",
+        number(least.amplification),
+        name(&least.name),
+        number(most.amplification),
+        name(&most.name)
+    ))
+}
+
+/// What retries win when attempts fail at random.
+fn gain(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
+    let best = highest(retrying, |row| row.success)?;
+    if best.success <= 0.0 {
+        return Some("No call succeeds, however often it is tried.".into());
+    }
+    let (success, load) = (percent(best.success), number(best.amplification));
+    let none = case.rows.iter().find(|row| row.name == NO_RETRY);
+    let from = none.map(|row| format!(", from {} without retries", percent(row.success)));
+    Some(format!(
+        "Most calls get through with {}: {success}{}, for {load} attempts a call.",
+        name(&best.name),
+        from.unwrap_or_default()
+    ))
+}
+
+/// Who keeps to a tenth more load.
+fn frugal(retrying: &[&Row]) -> Option<String> {
+    const TENTH: f64 = 1.12;
+    let within: Vec<&Row> =
+        retrying.iter().copied().filter(|row| row.amplification <= TENTH).collect();
+    if within.is_empty() {
+        return Some(
+            "No entry keeps the load within a tenth more than what the calls alone make.".into(),
+        );
+    }
+    if within.len() == retrying.len() {
+        return None;
+    }
+    let names: Vec<&str> = within.iter().map(|row| row.name.as_str()).collect();
+    let best = highest(&within, |row| row.success)?;
+    let keep = if names.len() == 1 { "keeps" } else { "keep" };
+    Some(format!(
+        "{} {keep} the load within about a tenth more; of these, {} gets the most through: {}.",
+        listed(&names),
+        name(&best.name),
+        percent(best.success)
+    ))
+}
+
+fn healed_mostly(row: &Row) -> bool {
+    row.recovery.healed > 0 && row.recovery.healed * 2 >= row.runs
+}
+
+fn recovery(row: &Row) -> f64 {
+    row.recovery.seconds.mean
+}
+
+fn lowest<'a>(rows: &[&'a Row], value: fn(&Row) -> f64) -> Option<&'a Row> {
+    rows.iter().copied().min_by(|a, b| value(a).total_cmp(&value(b)))
+}
+
+fn highest<'a>(rows: &[&'a Row], value: fn(&Row) -> f64) -> Option<&'a Row> {
+    // The first of equals, as `min_by` gives it.
+    rows.iter().copied().rev().max_by(|a, b| value(a).total_cmp(&value(b)))
+}
+
+/// The label of a case as the head of its sentences.
+pub(super) fn head(case: &CaseReport) -> String {
+    capital(&case.label)
+}

@@ -1,0 +1,10 @@
+//! One HTML file that says the answer, shows the pictures and has all the figures.
+
+mod answer;
+mod document;
+mod figures;
+mod style;
+mod table;
+mod words;
+
+pub use document::{Options, page};

@@ -1,0 +1,52 @@
+//! Small parts of sentences.
+
+/// `a`, `a and b`, `a, b and c`; of many names the first few and how many more there are.
+pub(super) fn listed(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|each| name(each)).collect();
+    const MOST: usize = 5;
+    let more = names.len().saturating_sub(MOST);
+    if more > 1 {
+        return format!("{} and {more} others", names[..MOST].join(", "));
+    }
+    match &names[..] {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Around the names of entries within sentences, so that they are told from words.
+const NAME: (char, char) = ('\u{e000}', '\u{e001}');
+
+/// The name of an entry within a sentence.
+pub(super) fn name(name: &str) -> String {
+    format!("{}{}{}", NAME.0, name.replace([NAME.0, NAME.1], ""), NAME.1)
+}
+
+/// Names of entries within escaped text as elements.
+pub(super) fn with_names(text: &str) -> String {
+    text.replace(NAME.0, "<em class=\"name\">").replace(NAME.1, "</em>")
+}
+
+/// The first word with a capital letter, unless it is the name of an entry.
+pub(super) fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}", rest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_as_people_do() {
+        let listed = |names: &[&str]| listed(names).replace([NAME.0, NAME.1], "");
+        assert_eq!(listed(&["a"]), "a");
+        assert_eq!(listed(&["a", "b"]), "a and b");
+        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(listed(&["a", "b", "c", "d", "e", "f"]), "a, b, c, d, e and f");
+        let many = ["a", "b", "c", "d", "e", "f", "g"];
+        assert_eq!(listed(&many), "a, b, c, d, e and 2 others");
+    }
+}

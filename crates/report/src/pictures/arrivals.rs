@@ -1,0 +1,156 @@
+//! Picture 2: what is offered, served and wasted over time, one small panel an entry.
+
+use stagger_sim::{CaseReport, Report, Row};
+
+use super::caption::caption;
+use super::strips::shades;
+use super::window::Window;
+use crate::chart::{Along, Axis, Band, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
+use crate::figure::{grouped, percent};
+use crate::look::{Dash, Dot, Ink, Look, Looks, NO_RETRY, Weight};
+
+/// Counts of a bucket in a second.
+const PER_SECOND: f64 = 20.0;
+/// A peak this many times the capacity leaves the picture, so that the capacity stays in it.
+const HEADROOM: f64 = 6.0;
+
+/// Attempts offered, calls served and work wasted around the outage, as stacked areas, with the
+/// capacity as a line and the no-retry traffic for comparison.
+#[must_use]
+pub fn arrivals(report: &Report, case: &CaseReport) -> Option<Chart> {
+    let window = Window::of(case);
+    let most = case.rows.iter().map(|row| highest(&window, row)).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return None;
+    }
+    let top =
+        case.capacity.map_or(most, |capacity| most.min(HEADROOM * capacity).max(1.2 * capacity));
+    let looks = Looks::from(report);
+    let panels = case.rows.iter().map(|row| panel(row, case, &window, top, looks.get(&row.name)));
+    let cut =
+        if most > top * 1.001 { ", cut off above; the peak stands beside the name" } else { "" };
+    let what = format!("Means over the runs in {}{cut}", bars(&window));
+    Some(Chart {
+        kind: Kind::Areas,
+        title: "What the backend gets, and what it makes of it".into(),
+        caption: caption(report, Some(case), &what),
+        alt: alt(case),
+        reading: READING,
+        keys: keys(case),
+        panels: panels.collect(),
+    })
+}
+
+const READING: &str = "\
+Each panel is one way to retry; all have the same axes. The outline is what arrives; solid is what was served, on top of it \
+what was finished for nobody. Light without solid below is turned away or waits. The faint band around the outline \
+spans all runs. The dotted line is what callers who never retry would send.";
+
+fn bars(window: &Window) -> String {
+    match window.per_bar {
+        1 => "buckets of 50 ms".into(),
+        many => format!("bars of {} ms", 50 * many),
+    }
+}
+
+fn keys(case: &CaseReport) -> Vec<Key> {
+    let accent = Look::solid(Ink::Accent);
+    let key = |name: &str, look, swatch| Key { name: name.into(), look, swatch };
+    let mut keys = vec![key("offered", accent, Swatch::Area(Weight::OFFERED))];
+    keys.push(key("served", accent, Swatch::Area(Weight::Full)));
+    if case.rows.iter().any(|row| row.wasted > 0.0) {
+        keys.push(key("wasted", Look::solid(Ink::Soft), Swatch::Area(Weight::Full)));
+    }
+    if case.rows.iter().any(|row| row.name == NO_RETRY) {
+        keys.push(key("offered without retries", WITHOUT, Swatch::Line));
+    }
+    if case.capacity.is_some() {
+        keys.push(key("capacity", CAPACITY, Swatch::Line));
+    }
+    if !case.outages.is_empty() {
+        keys.push(key("outage", accent, Swatch::Shade));
+    }
+    keys
+}
+
+/// The line of who never retries, without dots on it.
+const WITHOUT: Look = Look { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Disc };
+const CAPACITY: Look = Look { ink: Ink::Text, dash: Dash::Dashed, dot: Dot::Disc };
+
+fn alt(case: &CaseReport) -> String {
+    let rows = case.rows.iter().map(|row| {
+        let (peak, success) = (grouped(row.peak.mean), percent(row.success));
+        format!("{}: peak {peak} a second, {success} of calls succeed", row.name)
+    });
+    format!("Areas over time. {}.", rows.collect::<Vec<_>>().join("; "))
+}
+
+fn highest(window: &Window, row: &Row) -> f64 {
+    let offered = window.means(&row.series.offered);
+    offered.into_iter().map(|(_, count)| count * PER_SECOND).fold(0.0, f64::max)
+}
+
+fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, look: Look) -> Panel {
+    let (from, to) = window.ends();
+    let x = Axis::linear("time", "s", from, to);
+    let y = Axis::linear("attempts", "1/s", 0.0, top);
+    let offered = rates(window, &row.series.offered);
+    let served = rates(window, &row.series.served);
+    let wasted = rates(window, &row.series.wasted);
+    let zero = offered.iter().map(|&(at, count)| (at, 0.0, count)).collect();
+    let low = served.iter().map(|&(at, count)| (at, 0.0, count)).collect();
+    let high = served.iter().zip(&wasted);
+    let high = high.map(|(&(at, below), &(_, count))| (at, below, below + count)).collect();
+    let band = |ink, weight, points| Band { look: Look::solid(ink), weight, steps: true, points };
+    let mut bands = vec![band(look.ink, Weight::Faint, spread(window, row))];
+    bands.push(band(look.ink, Weight::OFFERED, zero));
+    bands.push(band(look.ink, Weight::Full, low));
+    if row.wasted > 0.0 {
+        bands.push(band(Ink::Soft, Weight::Full, high));
+    }
+    let line =
+        |name: &str, look, points| Series { name: name.into(), look, shape: Shape::Steps, points };
+    let mut series = vec![line("offered", look.unbroken(), offered)];
+    let without = case.rows.iter().find(|row| row.name == NO_RETRY && look != Look::NO_RETRY);
+    series.extend(
+        without.map(|row| {
+            line("offered without retries", WITHOUT, rates(window, &row.series.offered))
+        }),
+    );
+    let capacity = case.capacity.map(|at| Reference {
+        name: String::new(),
+        at,
+        along: Along::X,
+        look: CAPACITY,
+    });
+    Panel {
+        note: format!("peak {}/s", grouped(peak(row))),
+        shades: shades(case),
+        bands,
+        series,
+        references: capacity.into_iter().collect(),
+        ..Panel::new(x, y).of(&row.name, look)
+    }
+}
+
+/// The peak of the mean line, which is what the panel shows.
+fn peak(row: &Row) -> f64 {
+    row.series.offered.iter().copied().fold(0.0, f64::max) * PER_SECOND
+}
+
+fn rates(window: &Window, buckets: &[f64]) -> Vec<(f64, f64)> {
+    window.means(buckets).into_iter().map(|(at, count)| (at, count * PER_SECOND)).collect()
+}
+
+/// The fewest and the most attempts of any run in each bar.
+#[expect(clippy::cast_precision_loss, reason = "counts of a bucket")]
+fn spread(window: &Window, row: &Row) -> Vec<(f64, f64, f64)> {
+    let bars = window.bars(&row.series.offered_range);
+    bars.map(|(at, bar)| {
+        // OK because no bucket holds 2^53 attempts.
+        let low = bar.iter().map(|range| range.0).min().unwrap_or(0) as f64;
+        let high = bar.iter().map(|range| range.1).max().unwrap_or(0) as f64;
+        (at, low * PER_SECOND, high * PER_SECOND)
+    })
+    .collect()
+}

@@ -1,0 +1,75 @@
+//! Picture 5: two varied values, and whether the backend healed.
+
+use super::caption::settings;
+use super::varied::Varied;
+use crate::chart::{Axis, Cell, Chart, Kind, Panel};
+use crate::figure::number;
+use crate::grid::{Grid, GridPanel, Healed};
+use crate::look::Looks;
+
+/// One panel an entry, one cell a pair of values.
+#[must_use]
+pub fn heat(grid: &Grid) -> Option<Chart> {
+    let played = |panel: &GridPanel| panel.cells.iter().any(Option::is_some);
+    if grid.xs.is_empty() || !grid.panels.iter().any(played) {
+        return None;
+    }
+    let looks = Looks::of(grid.panels.iter().map(|panel| panel.name.as_str()));
+    let panels = grid.panels.iter().map(|entry| Panel {
+        cells: cells(grid, entry),
+        note: note(entry),
+        ..Panel::new(axis(&grid.x, &grid.xs), axis(&grid.y, &grid.ys))
+            .of(&entry.name, looks.get(&entry.name))
+    });
+    let (x, y) = (Varied::named(&grid.x).name, Varied::named(&grid.y).name);
+    let settings = settings(&grid.parameters, grid.seed, grid.runs);
+    Some(Chart {
+        kind: Kind::Cells,
+        title: format!("Healed or stuck, over {x} and {y}"),
+        caption: format!("The share of runs that recovered. {settings}"),
+        alt: alt(grid),
+        reading: READING,
+        keys: Vec::new(),
+        panels: panels.collect(),
+    })
+}
+
+const READING: &str = "\
+Each cell is a pair of values. Blue: every run healed. Dark red with a cross: none did. Between them the share of runs that \
+did. The more blue, the more trouble an entry rides out.";
+
+fn axis(title: &str, values: &[f64]) -> Axis {
+    let Varied { name, unit } = Varied::named(title);
+    let names = values.iter().map(|&value| number(value)).collect();
+    Axis { unit, ..Axis::named(&name, names) }
+}
+
+fn cells(grid: &Grid, panel: &GridPanel) -> Vec<Cell> {
+    let columns = grid.xs.len();
+    let known = panel.cells.iter().take(columns * grid.ys.len()).enumerate();
+    known
+        .map(|(index, cell)| Cell {
+            column: index % columns,
+            row: index / columns,
+            healed: cell.as_ref().map(Healed::share),
+        })
+        .collect()
+}
+
+fn healed(panel: &GridPanel) -> (usize, usize) {
+    let played = panel.cells.iter().flatten();
+    (played.clone().filter(|cell| cell.healed == cell.runs).count(), played.count())
+}
+
+fn note(panel: &GridPanel) -> String {
+    let (healed, played) = healed(panel);
+    format!("{healed} of {played}")
+}
+
+fn alt(grid: &Grid) -> String {
+    let panels = grid.panels.iter().map(|panel| {
+        let (healed, played) = healed(panel);
+        format!("{}: {healed} of {played} cells heal in every run", panel.name)
+    });
+    format!("Heat maps. {}.", panels.collect::<Vec<_>>().join("; "))
+}

@@ -1,0 +1,96 @@
+//! The stretch of time that the pictures of one case show.
+
+use stagger_sim::{BUCKET, CaseReport, Row};
+
+use crate::figure::secs;
+use crate::look::NO_RETRY;
+
+/// Buckets from `first` on, `per_bar` of them merged into each bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    first: usize,
+    end: usize,
+    pub(super) per_bar: usize,
+}
+
+/// The share of its attempts by which an entry is called done; stragglers would squeeze the rest.
+const DONE: f64 = 0.98;
+/// Bars in one panel: at least a point wide each.
+const BARS: usize = 150;
+
+impl Window {
+    /// Around the outages: some time before, and as long after as there is something to see.
+    pub(super) fn of(case: &CaseReport) -> Self {
+        let start = case.outages.iter().map(|(from, _)| secs(*from)).fold(f64::INFINITY, f64::min);
+        let over = case.outages.iter().map(|(_, until)| secs(*until)).fold(0.0, f64::max);
+        let length = if start.is_finite() { over - start } else { 0.0 };
+        let from = if start.is_finite() { start - (length * 0.3).max(0.5) } else { 0.0 };
+        let last = case.rows.iter().map(|row| row.series.offered.len()).max().unwrap_or(0);
+        let until = match is_steady(case, over + length.max(1.0)) {
+            true => over + (3.0 * length).max(3.0),
+            false => (1.5 * done(case)).max(over + length.max(0.5)),
+        };
+        let first = bucket(from.max(0.0));
+        let end = bucket(until).min(last).max(first + 1);
+        Self { first, end, per_bar: (end - first).div_ceil(BARS).max(1) }
+    }
+
+    /// Both ends in seconds.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        (start(self.first), start(self.end))
+    }
+
+    /// The beginning of each bar in seconds, and the buckets in it.
+    pub(super) fn bars<'a, T>(&self, buckets: &'a [T]) -> impl Iterator<Item = (f64, &'a [T])> {
+        let Self { first, end, per_bar } = *self;
+        let bars = (first..end).step_by(per_bar);
+        bars.map(move |from| {
+            let until = (from + per_bar).min(end).min(buckets.len());
+            (start(from), buckets.get(from..until).unwrap_or(&[]))
+        })
+    }
+
+    /// The means of bars.
+    pub(super) fn means(&self, buckets: &[f64]) -> Vec<(f64, f64)> {
+        // OK because a bar holds at most a few hundred buckets.
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred buckets")]
+        let mean = |bar: &[f64]| bar.iter().sum::<f64>() / self.per_bar.max(bar.len()) as f64;
+        self.bars(buckets).map(|(at, bar)| (at, mean(bar))).collect()
+    }
+}
+
+/// Whether callers keep coming long after the outage.
+fn is_steady(case: &CaseReport, after: f64) -> bool {
+    let first_attempts = case.rows.iter().find(|row| row.name == NO_RETRY);
+    first_attempts.is_some_and(|row| row.series.offered.len() > bucket(after))
+}
+
+/// When half of the entries have made nearly all their attempts.
+fn done(case: &CaseReport) -> f64 {
+    let retrying = case.rows.iter().filter(|row| row.name != NO_RETRY);
+    let mut all: Vec<f64> = retrying.map(|row| start(done_by(row))).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or(1.0)
+}
+
+fn done_by(row: &Row) -> usize {
+    let all: f64 = row.series.offered.iter().sum();
+    let mut sum = 0.0;
+    let done = row.series.offered.iter().position(|count| {
+        sum += count;
+        sum >= DONE * all
+    });
+    done.map_or(0, |bucket| bucket + 1)
+}
+
+// OK because the lab keeps a few thousand buckets.
+#[expect(clippy::cast_precision_loss, reason = "a few thousand buckets")]
+fn start(bucket: usize) -> f64 {
+    bucket as f64 * BUCKET.as_secs_f64()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+fn bucket(at: f64) -> usize {
+    // OK because a cast from float to integer saturates; the sum keeps 0.15 / 0.05 from being 2.
+    (at / BUCKET.as_secs_f64() + 1e-6) as usize
+}
