@@ -97,10 +97,11 @@ impl Cells {
         self.cells.chunks(buckets.max(1)).map(Cell::sum).collect()
     }
 
-    /// Seconds in which there was any attempt.
+    /// Seconds of the minutes in which there was any attempt, and of the log at most.
     pub(crate) fn busy_seconds(&self) -> u64 {
-        let seconds = self.cells.chunks(IN_A_SECOND);
-        seconds.filter(|second| second.iter().any(|cell| cell.attempts > 0)).count() as u64
+        let minutes = self.cells.chunks(60 * IN_A_SECOND);
+        let busy = minutes.filter(|minute| minute.iter().any(|cell| cell.attempts > 0));
+        (60 * busy.count()).min(self.len().div_ceil(IN_A_SECOND)) as u64
     }
 
     /// Durations second by second.

@@ -86,7 +86,10 @@ impl fmt::Display for ReadError {
                 "{malformed} of the first {of} lines are not of the format {format}; {first}"
             ),
             Self::TooMany(bound) => {
-                write!(f, "the log has more than {bound} first attempts: cut out the hours in question")
+                write!(
+                    f,
+                    "the log has more than {bound} first attempts: cut out the hours in question"
+                )
             }
             Self::TooLong(bound) => write!(
                 f,

@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn edges_are_found_to_50_ms_where_there_is_traffic() {
-        let refused = |ms| if (7_230..9_480).contains(&ms) { Answer::Failed } else { Answer::Served };
+        let refused =
+            |ms| if (7_230..9_480).contains(&ms) { Answer::Failed } else { Answer::Served };
         assert_eq!(found(&cells(2, 60, refused)), [(7_200, 9_500, Kind::Refused)]);
         let hung = |ms| if (7_230..9_480).contains(&ms) { Answer::Hung } else { Answer::Served };
         assert_eq!(found(&cells(2, 60, hung)), [(7_200, 9_500, Kind::Hung)]);
@@ -229,8 +230,8 @@ mod tests {
 
     #[test]
     fn one_bad_server_of_three_is_a_share() {
-        let third = |ms| {
-            let fails = (20_000..40_000).contains(&ms) && ms / 2 % 3 == 0;
+        let third = |ms: u64| {
+            let fails = (20_000..40_000).contains(&ms) && (ms / 2).is_multiple_of(3);
             if fails { Answer::Failed } else { Answer::Served }
         };
         let all = found(&cells(2, 60, third));
@@ -240,21 +241,24 @@ mod tests {
 
     #[test]
     fn failures_that_are_always_there_are_no_outage() {
-        let twentieth = |ms| if ms % 20 == 0 { Answer::Failed } else { Answer::Served };
+        let twentieth =
+            |ms: u64| if ms.is_multiple_of(20) { Answer::Failed } else { Answer::Served };
         assert_eq!(found(&cells(1, 60, twentieth)), []);
         // Scattered by a hash instead of evenly.
         let scattered = |ms: u64| {
             let word = ms.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-            if word % 20 == 0 { Answer::Failed } else { Answer::Served }
+            if word.is_multiple_of(20) { Answer::Failed } else { Answer::Served }
         };
         assert_eq!(found(&cells(50, 7_200, scattered)), []);
     }
 
     #[test]
     fn little_traffic_makes_wide_buckets_and_a_few_failures_no_outage() {
-        let night = |ms| if ms == 600_000 || ms == 1_200_000 { Answer::Failed } else { Answer::Served };
+        let night =
+            |ms| if ms == 600_000 || ms == 1_200_000 { Answer::Failed } else { Answer::Served };
         assert_eq!(found(&cells(10_000, 7_200, night)), []);
-        let down = |ms| if (3_600_000..4_200_000).contains(&ms) { Answer::Failed } else { Answer::Served };
+        let down =
+            |ms| if (3_600_000..4_200_000).contains(&ms) { Answer::Failed } else { Answer::Served };
         let all = found(&cells(10_000, 7_200, down));
         assert_eq!(all, [(3_600_000, 4_190_050, Kind::Refused)]);
     }

@@ -61,7 +61,8 @@ impl Replay {
         }
         let scene = Scene::new(log, capacity);
         let schedule = options.schedule(Schedule::default());
-        let entry = |(name, caller)| Entry { name, play: Play::World(Box::new(scene.plan(caller))) };
+        let entry =
+            |(name, caller)| Entry { name, play: Play::World(Box::new(scene.plan(caller))) };
         let compared = options.callers(&Law::ALL, &schedule)?;
         let calls = (scene.firsts().len() as u64).max(1);
         let runs = u32::try_from(WORK / calls).unwrap_or(MOST_RUNS).clamp(1, MOST_RUNS);
@@ -70,7 +71,10 @@ impl Replay {
         let case = Case {
             label: "log".to_owned(),
             value: 0.0,
-            outages: scene.outages().map(|o| (scene.shifted(o.from), scene.shifted(o.until))).collect(),
+            outages: scene
+                .outages()
+                .map(|o| (scene.shifted(o.from), scene.shifted(o.until)))
+                .collect(),
             capacity: scene.most_served(),
             entries: compared.into_iter().map(entry).collect(),
         };

@@ -40,7 +40,10 @@ pub(crate) fn lesson(scene: &Scene<'_>) -> String {
         say(&mut text, &sentence(scene, outage));
     }
     if log.outages.is_empty() {
-        say(&mut text, "No outage was found: policies differ in what fails anyway, and in little else.");
+        say(
+            &mut text,
+            "No outage was found: policies differ in what fails anyway, and in little else.",
+        );
     } else {
         say(
             &mut text,
@@ -51,14 +54,21 @@ pub(crate) fn lesson(scene: &Scene<'_>) -> String {
     say(&mut text, &told(&log.told));
     if log.began.grain > BUCKET {
         let grain = log.began.grain;
-        let evenly = format!("Stamps are {grain} apart and were spread evenly: observed peaks are lower bounds.");
+        let evenly = format!(
+            "Stamps are {grain} apart and were spread evenly: observed peaks are lower bounds."
+        );
         say(&mut text, &evenly);
     }
     if log.stamped_at_end && log.timed == 0 {
-        say(&mut text, "Stamps are of ends and there are no durations, so attempts began earlier than shown.");
+        say(
+            &mut text,
+            "Stamps are of ends and there are no durations, so attempts began earlier than shown.",
+        );
     }
     if let Some(busy) = concurrency(scene) {
-        let words = format!("About {busy} attempts were worked on at once on average (rate times service time).");
+        let words = format!(
+            "About {busy} attempts were worked on at once on average (rate times service time)."
+        );
         say(&mut text, &words);
     }
     text
@@ -113,4 +123,3 @@ fn say(text: &mut String, sentence: &str) {
     // Writing to a string cannot fail.
     write!(text, "{gap}{sentence}").unwrap_or_default();
 }
-

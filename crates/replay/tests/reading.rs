@@ -24,7 +24,8 @@ impl Read for Endless {
             let ms = self.made;
             self.made += 1;
             let status = if ms % 100 < 2 { 503 } else { 200 };
-            let written = Written { began: BEGAN + ms, took: 3, status, caller: ms as u32 };
+            let caller = u32::try_from(ms).expect("a million lines");
+            let written = Written { began: BEGAN + ms, took: 3, status, caller };
             self.rest = (written.line(self.format) + "\n").into_bytes();
         }
         let length = self.rest.len().min(buffer.len());
@@ -76,7 +77,10 @@ fn what_is_no_log_is_refused_with_its_reason() {
     assert!(refused(b"Dear all,\nhello\n", None).contains("none of combined, envoy, csv, jsonl"));
     assert!(refused(b"a,b\n1,2\n", Some(Format::Csv)).contains("a map must name them"));
     let wrong = refused(b"a\nb\n{}\n", Some(Format::Envoy));
-    assert!(wrong.starts_with("3 of the first 3 lines are not of the format envoy; line 1"), "{wrong}");
+    assert!(
+        wrong.starts_with("3 of the first 3 lines are not of the format envoy; line 1"),
+        "{wrong}"
+    );
 }
 
 #[test]
@@ -87,10 +91,14 @@ fn a_log_that_jumps_by_years_is_refused() {
 }
 
 fn attempts() -> impl Strategy<Value = Vec<Written>> {
-    let one = (0..3_600_000_u64, 0..30_000_u64, prop::sample::select(vec![200, 404, 500, 503, 504]));
+    let one =
+        (0..3_600_000_u64, 0..30_000_u64, prop::sample::select(vec![200, 404, 500, 503, 504]));
     prop::collection::vec(one, 1..50).prop_map(|all| {
-        let number = |(caller, (ms, took, status)): (u32, (u64, u64, u16))| {
-            Written { began: BEGAN + ms, took, status, caller }
+        let number = |(caller, (ms, took, status)): (u32, (u64, u64, u16))| Written {
+            began: BEGAN + ms,
+            took,
+            status,
+            caller,
         };
         let mut all: Vec<Written> = (0..).zip(all).map(number).collect();
         all.sort_by_key(|written| written.began + written.took);

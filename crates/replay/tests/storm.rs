@@ -55,7 +55,8 @@ fn a_storm_is_found_again_in_its_log_of_any_format() {
         let [outage] = log.outages() else { panic!("{format}: {:?}", log.outages()) };
         assert_eq!(outage.kind, Kind::Refused, "{format}");
         let wall = |at| log.wall(at).since_epoch.as_nanos() / 1_000_000;
-        let off = wall(outage.from).abs_diff(BEGAN + DOWN.0)
+        let off = wall(outage.from)
+            .abs_diff(BEGAN + DOWN.0)
             .max(wall(outage.until).abs_diff(BEGAN + DOWN.1));
         assert!(off <= outage.edge.as_nanos() / 1_000_000, "{format}: {outage:?} is {off} ms off");
         let found = amplification(&log);

@@ -1,10 +1,12 @@
 //! The flags of `stagger storm`, each with its default, range and reason.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use stagger_core::Span;
+use stagger_replay::{Format as LogFormat, LogMap};
 use stagger_sim::{Equal, Law};
 
 /// Client ids are 32 bits and a waiting client takes some 100 bytes: 50 million are 5 GB.
@@ -76,6 +78,27 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "N", value_parser = threads())]
     pub(crate) threads: Option<NonZeroUsize>,
 
+    /// Replay the calls of an access log, with the outages in it, instead of a scenario
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["scenario", "up_at", "beside", "callers"],
+    )]
+    pub(crate) from_log: Option<PathBuf>,
+
+    /// The format of the log: combined, envoy, csv or jsonl [told by its first lines]
+    #[arg(long, value_name = "FORMAT", requires = "from_log", value_parser = log_format())]
+    pub(crate) log_format: Option<LogFormat>,
+
+    /// Columns of CSV or JSON lines, as in time=ts,status=code,duration=took:us,id=req
+    #[arg(long, value_name = "MAP", requires = "from_log", value_parser = log_map)]
+    pub(crate) log_map: Option<LogMap>,
+
+    /// Attempts that the backend of the log works on at once [no bound]
+    #[arg(long, value_name = "N", requires = "from_log",
+        value_parser = clap::value_parser!(u32).range(1..=MAX_CALLERS))]
+    pub(crate) capacity: Option<u32>,
+
     /// How to print it; in JSON and CSV, shares are from 0 to 1
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -99,6 +122,15 @@ fn time(text: &str) -> Result<Span, String> {
 fn law() -> impl TypedValueParser<Value = Law> {
     let names = PossibleValuesParser::new(Law::ALL.map(Law::name));
     names.try_map(|name| Law::named(&name).ok_or("no such law"))
+}
+
+fn log_format() -> impl TypedValueParser<Value = LogFormat> {
+    let names = PossibleValuesParser::new(LogFormat::ALL.map(LogFormat::name));
+    names.try_map(|name| LogFormat::named(&name).ok_or("no such format"))
+}
+
+fn log_map(text: &str) -> Result<LogMap, String> {
+    text.parse().map_err(|error: stagger_core::ConfigError| format!("must be {}", error.bound()))
 }
 
 fn equal() -> impl TypedValueParser<Value = Equal> {

@@ -171,14 +171,19 @@ mod tests {
             (r#" "-" "-""#, None, None, 1),
         ] {
             let attempt = read(&format!("{PLAIN}{tail}"));
-            assert_eq!((attempt.took, attempt.worked, attempt.behind), (took, worked, behind), "{tail}");
+            assert_eq!(
+                (attempt.took, attempt.worked, attempt.behind),
+                (took, worked, behind),
+                "{tail}"
+            );
         }
     }
 
     #[test]
     fn odd_requests_are_requests() {
         for request in ["", r"\x16\x03\x01", r#"GET /\"quoted\" HTTP/1.0"#, "GET /[x] \\\\"] {
-            let line = format!("::1 - a b [10/Oct/2000:13:55:36 +0000] \"{request}\" 400 0 \"-\" \"-\"");
+            let line =
+                format!("::1 - a b [10/Oct/2000:13:55:36 +0000] \"{request}\" 400 0 \"-\" \"-\"");
             assert_eq!(read(&line).answer, Answer::Served, "{line}");
         }
     }

@@ -125,9 +125,12 @@ mod tests {
     #[test]
     fn short_and_broken_records_are_malformed() {
         let mut csv = csv("time,status").unwrap();
-        for (line, why) in
-            [("", "no record"), ("1700000000", "no status"), ("x,200", "no such time"), (",200", "no time")]
-        {
+        for (line, why) in [
+            ("", "no record"),
+            ("1700000000", "no status"),
+            ("x,200", "no such time"),
+            (",200", "no time"),
+        ] {
             assert_eq!(csv.parse(line.as_bytes()), Err(why), "{line}");
         }
         // A quote that is never closed takes the rest of its line and no more.

@@ -52,7 +52,8 @@ impl Format {
         if most(&|line| combined::parse(line).is_ok()) {
             return Some(Self::Combined);
         }
-        if most(&|line| json::keys(line).iter().any(|key| key == "response_code")) && map.is_none() {
+        if most(&|line| json::keys(line).iter().any(|key| key == "response_code")) && map.is_none()
+        {
             return Some(Self::Envoy);
         }
         if most(&|line| !json::keys(line).is_empty()) {

@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn columns_within_objects_are_found_by_their_path() {
-        let line = r#"{"t":1700000000.25,"http":{"res":{"code":503},"x":[1,{"code":1}]},"took":"12ms"}"#;
+        let line =
+            r#"{"t":1700000000.25,"http":{"res":{"code":503},"x":[1,{"code":1}]},"took":"12ms"}"#;
         let attempt = read("time=t,status=http.res.code,duration=took", line).unwrap();
         assert_eq!(attempt.stamp.since_epoch, Span::from_millis(1_700_000_000_250));
         assert_eq!((attempt.answer, attempt.took), (Answer::Failed, Some(Span::from_millis(12))));

@@ -83,8 +83,15 @@ const USUAL: [(Meaning, &[&str]); 10] = [
     (
         Meaning::Time,
         &[
-            "time", "timestamp", "@timestamp", "ts", "start_time", "start", "time_iso8601",
-            "datetime", "date",
+            "time",
+            "timestamp",
+            "@timestamp",
+            "ts",
+            "start_time",
+            "start",
+            "time_iso8601",
+            "datetime",
+            "date",
         ],
     ),
     (Meaning::End, &["end_time", "time_local", "msec", "end"]),
@@ -92,8 +99,16 @@ const USUAL: [(Meaning, &[&str]); 10] = [
     (
         Meaning::Duration,
         &[
-            "duration", "duration_ms", "latency", "latency_ms", "request_time", "elapsed",
-            "elapsed_ms", "took", "took_ms", "response_time",
+            "duration",
+            "duration_ms",
+            "latency",
+            "latency_ms",
+            "request_time",
+            "elapsed",
+            "elapsed_ms",
+            "took",
+            "took_ms",
+            "response_time",
         ],
     ),
     (Meaning::Work, &["upstream_response_time"]),
@@ -120,12 +135,11 @@ const ENVOY: [(Meaning, &[&str]); 9] = [
 impl LogMap {
     /// The names that are looked for by themselves in this format.
     pub(super) fn of(format: Format) -> Self {
-        let table: &[(Meaning, &[&str])] =
-            if format == Format::Envoy { &ENVOY } else { &USUAL };
+        let table: &[(Meaning, &[&str])] = if format == Format::Envoy { &ENVOY } else { &USUAL };
         let column = |meaning, name: &&str| Column::new(meaning, name, None);
-        let columns = table.iter().flat_map(|(meaning, names)| {
-            names.iter().map(move |name| column(*meaning, name))
-        });
+        let columns = table
+            .iter()
+            .flat_map(|(meaning, names)| names.iter().map(move |name| column(*meaning, name)));
         Self { columns: columns.collect() }
     }
 

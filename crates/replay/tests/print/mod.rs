@@ -5,22 +5,25 @@ use stagger_replay::Format;
 
 /// What is written of one attempt.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub(crate) struct Written {
     /// When it began, in milliseconds since the epoch.
-    pub began: u64,
+    pub(crate) began: u64,
     /// How long it took, in milliseconds.
-    pub took: u64,
+    pub(crate) took: u64,
     /// Its status.
-    pub status: u16,
+    pub(crate) status: u16,
     /// Who made it, and for what.
-    pub caller: u32,
+    pub(crate) caller: u32,
 }
 
 impl Written {
     /// A line of this format, without its end; CSV under [`HEADER`].
-    pub fn line(&self, format: Format) -> String {
+    pub(crate) fn line(&self, format: Format) -> String {
         let Self { began, took, status, caller } = self;
-        let at = |ms: u64| Timestamp::from_millisecond(i64::try_from(ms).unwrap()).unwrap();
+        let at = |ms: u64| {
+            let ms = i64::try_from(ms).expect("a date of this century");
+            Timestamp::from_millisecond(ms).expect("a date of this century")
+        };
         match format {
             Format::Combined => {
                 let local = at(began + took).strftime("%d/%b/%Y:%H:%M:%S +0000").to_string();
@@ -47,10 +50,10 @@ impl Written {
 }
 
 /// The header of CSV.
-pub const HEADER: &str = "timestamp,status,duration_ms,request_id";
+pub(crate) const HEADER: &str = "timestamp,status,duration_ms,request_id";
 
 /// A whole log.
-pub fn log(format: Format, attempts: &[Written]) -> String {
+pub(crate) fn log(format: Format, attempts: &[Written]) -> String {
     let header = (format == Format::Csv).then(|| format!("{HEADER}\n"));
     let lines = attempts.iter().map(|written| written.line(format) + "\n");
     header.into_iter().chain(lines).collect()

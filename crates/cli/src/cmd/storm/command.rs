@@ -4,6 +4,7 @@ use stagger_sim::Shapes;
 
 use super::list;
 use super::refusal::Refusal;
+use super::replay;
 use super::stage::Stage;
 use super::target::Target;
 use crate::flags::{Format, StormFlags};
@@ -14,6 +15,9 @@ use crate::render::{self, Storm};
 /// # Errors
 /// A flag that the scenario does not know, or values that do not go together.
 pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
+    if let Some(file) = &flags.from_log {
+        return replay::page(flags, file);
+    }
     match Target::of(flags)? {
         Target::List => Ok(list::page(flags.format)),
         Target::Shapes => shapes(flags),
@@ -36,7 +40,8 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
     }
 }
 
-fn print(format: Format, storm: &Storm<'_>) -> String {
+/// The report in the form asked for.
+pub(super) fn print(format: Format, storm: &Storm<'_>) -> String {
     match format {
         Format::Table => render::table(storm),
         Format::Json => render::json(storm),

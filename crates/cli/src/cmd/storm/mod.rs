@@ -8,6 +8,7 @@ mod grid;
 mod list;
 mod policy;
 mod refusal;
+mod replay;
 mod source;
 mod stage;
 mod target;

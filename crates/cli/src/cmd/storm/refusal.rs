@@ -14,6 +14,8 @@ use crate::stderr;
 pub(crate) enum Refusal {
     /// With the usage of the command.
     Flag(Box<clap::Error>),
+    /// A file that is no log, with its name.
+    Log(String),
     /// A file that is wrong, with its place.
     File(String),
 }
@@ -37,6 +39,7 @@ impl Refusal {
     /// The engine's refusal, with its fields called by their flags.
     pub(super) fn of_option(error: &ConfigError) -> Self {
         let named = |text: &str| {
+            let text = if text == "capacity" { "--capacity" } else { text };
             text.replace("backoff.", "--").replace("limits.max_attempts", "--attempts")
         };
         let flag = named(error.field());
@@ -49,6 +52,7 @@ impl Refusal {
     pub(crate) fn tell(self) -> ExitCode {
         match self {
             Self::Flag(error) => error.exit(),
+            Self::Log(why) => stderr::refuse(&why),
             Self::File(shown) => stderr::refused(&shown),
         }
     }

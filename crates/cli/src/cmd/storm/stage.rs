@@ -5,6 +5,7 @@ use std::thread;
 
 use stagger::{Clock, Instant, StdTime};
 use stagger_core::ConfigError;
+use stagger_replay::Replay;
 use stagger_sim::{Crew, Report, Scenario, Shapes, ShapesReport};
 
 use super::effort;
@@ -37,6 +38,12 @@ impl Stage {
     /// Plays all runs, or as many as there is time for.
     pub(super) fn play(&self, scenario: &Scenario) -> Report {
         self.with_crew(scenario.jobs(), effort::calls(scenario), |crew| scenario.run(crew))
+    }
+
+    /// Plays the calls of a log.
+    pub(super) fn replay(&self, replay: &Replay) -> Report {
+        let scenario = &replay.scenario;
+        self.with_crew(scenario.jobs(), effort::calls(scenario), |crew| replay.run(crew))
     }
 
     /// Draws all delays.

@@ -95,7 +95,8 @@ fn up_at(source: &Source) -> Option<Span> {
     if let Source::Named(_, options) = source { options.up_at } else { None }
 }
 
-fn options(flags: &StormFlags) -> Result<Options, Refusal> {
+/// What the flags change about a scenario.
+pub(super) fn options(flags: &StormFlags) -> Result<Options, Refusal> {
     Ok(Options {
         seed: flags.seed,
         runs: flags.runs,

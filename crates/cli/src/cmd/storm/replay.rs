@@ -1,0 +1,52 @@
+//! `stagger storm --from-log`: the calls of a log under other policies.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use stagger_replay::{Log, ReadError, Reading, Replay};
+
+use super::command::print;
+use super::refusal::Refusal;
+use super::stage::Stage;
+use super::target::options;
+use crate::flags::StormFlags;
+use crate::render::Storm;
+use crate::stderr;
+
+/// Bytes that are read from the file at once.
+const AT_ONCE: usize = 1 << 20;
+
+/// Reads the log, plays it, and gives the page.
+///
+/// # Errors
+/// A file that cannot be read or is no log, or options that do not go with it.
+pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
+    let stage = Stage::set(flags.threads, "--from-log");
+    let reading = Reading { format: flags.log_format, map: flags.log_map.clone() };
+    let log = read(&reading, file);
+    let log = log.map_err(|error| Refusal::Log(format!("{}: {error}", file.display())))?;
+    tell(&log);
+    let replay = Replay::new(&log, &options(flags)?, flags.capacity);
+    let replay = replay.map_err(|error| Refusal::of_option(&error))?;
+    let report = stage.replay(&replay);
+    stage.clear();
+    Ok(print(flags.format, &Storm::new(&replay.scenario, &report)))
+}
+
+fn read(reading: &Reading, file: &Path) -> Result<Log, ReadError> {
+    reading.read(BufReader::with_capacity(AT_ONCE, File::open(file)?))
+}
+
+/// What was read and what was left out, for people.
+fn tell(log: &Log) {
+    let (lines, malformed) = (log.lines, log.malformed);
+    stderr::note(&format!("{lines} lines of the format {}, {malformed} malformed", log.format));
+    log.bad_lines.iter().for_each(|bad| stderr::note(&format!("  {bad}")));
+    if log.outside > 0 {
+        let outside = log.outside;
+        stderr::note(&format!(
+            "{outside} attempts lie too far from the first line and were left out"
+        ));
+    }
+}
