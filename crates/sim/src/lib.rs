@@ -47,6 +47,7 @@ mod server;
 mod stat;
 mod streams;
 mod tally;
+mod waits;
 mod world;
 
 pub use crew::Crew;
@@ -67,4 +68,5 @@ pub use scenario::{
 pub use stat::{Stat, Sum};
 pub use streams::{Draw, Purpose, Stream};
 pub use tally::Tally;
+pub use waits::Equal;
 pub use world::{Played, Series, World};

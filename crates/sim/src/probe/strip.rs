@@ -30,6 +30,11 @@ impl Strip {
         (self.instants.iter().map(|&(_, at)| at), self.mask + 1)
     }
 
+    /// The same instants, each with the number of its caller.
+    pub fn attempts(&self) -> impl Iterator<Item = (u32, Instant)> + '_ {
+        self.instants.iter().map(|&(id, at)| (id, at))
+    }
+
     #[cold]
     fn thin(&mut self) {
         while self.instants.len() > MAX_DOTS / 2 && self.mask < u32::MAX / 2 {

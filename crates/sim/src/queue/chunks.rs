@@ -6,7 +6,7 @@ use super::Event;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
     head: u32,
-    /// Events in the head chunk.
+    /// Words used in the head chunk.
     fill: u32,
 }
 
@@ -16,28 +16,39 @@ impl List {
 
 /// Chunks of events, used again as soon as they are empty.
 ///
-/// Every chunk is an allocation of its own, so the pool grows without moving an event, and what it
-/// holds at most is what it takes from the system.
+/// An event takes four words of a chunk, or three or two when its last words are zero: a caller that
+/// waits is half as large then. Every chunk is an allocation of its own, so the pool grows without
+/// moving an event, and what it holds at most is what it takes from the system.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
     #[expect(clippy::vec_box, reason = "so that chunks stay where they are while the list grows")]
-    chunks: Vec<Box<[Event; CHUNK]>>,
-    /// The next chunk of the same list.
-    links: Vec<u32>,
+    chunks: Vec<Box<[u64; WORDS]>>,
+    /// The next chunk of the same list, with its fill.
+    links: Vec<List>,
     free: Vec<u32>,
     /// The chunks of one list with their fills, while it is read.
-    order: Vec<(u32, u32)>,
+    order: Vec<List>,
+}
+
+/// The events of one chunk.
+#[derive(Clone, Debug)]
+pub(super) struct Events<'c> {
+    chunk: &'c [u64; WORDS],
+    next: usize,
+    end: usize,
 }
 
 impl Pool {
     /// Adds an event to a list.
     #[inline]
     pub(super) fn push(&mut self, list: &mut List, event: Event) {
-        if list.fill == FULL {
+        if list.fill >= FULL {
             self.grow(list);
         }
-        self.chunks[list.head as usize][list.fill as usize % CHUNK] = event;
-        list.fill += 1;
+        let (record, words) = event.to_record();
+        let at = list.fill as usize;
+        self.chunks[list.head as usize][at..at + RECORD].copy_from_slice(&record);
+        list.fill += words;
     }
 
     /// Forgets all lists and keeps the memory.
@@ -48,10 +59,13 @@ impl Pool {
     }
 
     /// The chunks of a list in the order in which its events came.
-    pub(super) fn chunks(&mut self, list: List) -> impl Iterator<Item = &[Event]> + Clone {
+    pub(super) fn chunks(&mut self, list: List) -> impl Iterator<Item = Events<'_>> + Clone {
         self.put_in_order(list);
-        let chunks = &self.chunks;
-        self.order.iter().rev().map(|&(chunk, fill)| &chunks[chunk as usize][..fill as usize])
+        self.order.iter().rev().map(|part| Events {
+            chunk: &self.chunks[part.head as usize],
+            next: 0,
+            end: part.fill as usize,
+        })
     }
 
     /// Frees the chunks of a list.
@@ -59,30 +73,31 @@ impl Pool {
         let mut head = list.head;
         while head != NONE {
             self.free.push(head);
-            head = self.links[head as usize];
+            head = self.links[head as usize].head;
         }
     }
 
     /// Takes a list apart: each of its chunks, the oldest first, to be given to
     /// [`copy_and_free`](Self::copy_and_free).
-    pub(super) fn take_apart(&mut self, list: List) -> Vec<(u32, u32)> {
+    pub(super) fn take_apart(&mut self, list: List) -> Vec<List> {
         self.put_in_order(list);
         self.order.iter().rev().copied().collect()
     }
 
-    /// The events of a chunk, in a copy; the chunk is free.
-    pub(super) fn copy_and_free(&mut self, (chunk, fill): (u32, u32)) -> ([Event; CHUNK], usize) {
-        self.free.push(chunk);
-        (*self.chunks[chunk as usize], fill as usize)
+    /// Gives the events of a chunk into `into`; the chunk is free.
+    pub(super) fn copy_and_free(&mut self, part: List, into: &mut Vec<Event>) {
+        let chunk = &self.chunks[part.head as usize];
+        into.extend(Events { chunk, next: 0, end: part.fill as usize });
+        self.free.push(part.head);
     }
 
     /// Makes `order` the chunks of this list, the newest first.
     fn put_in_order(&mut self, list: List) {
         self.order.clear();
-        let (mut head, mut fill) = (list.head, list.fill);
-        while head != NONE {
-            self.order.push((head, fill));
-            (head, fill) = (self.links[head as usize], FULL);
+        let mut part = list;
+        while part.head != NONE {
+            self.order.push(part);
+            part = self.links[part.head as usize];
         }
     }
 
@@ -91,18 +106,44 @@ impl Pool {
         let chunk = self.free.pop().unwrap_or_else(|| {
             let chunk = u32::try_from(self.chunks.len())
                 .expect("2^32 chunks are 8 TiB of events, which no machine holds");
-            self.chunks.push(Box::new([Event::LAST; CHUNK]));
-            self.links.push(NONE);
+            self.chunks.push(Box::new([0; WORDS]));
+            self.links.push(List::EMPTY);
             chunk
         });
-        self.links[chunk as usize] = list.head;
+        self.links[chunk as usize] = *list;
         *list = List { head: chunk, fill: 0 };
     }
 }
 
-/// Events in a chunk: 2 KiB, small enough that a thousand callers in as many buckets stay in cache.
-const CHUNK: usize = FULL as usize;
-/// The fill of a chunk without room.
-const FULL: u32 = 64;
+impl Events<'_> {
+    /// How many words its events take.
+    pub(super) const fn words(&self) -> usize {
+        self.end - self.next
+    }
+}
+
+impl Iterator for Events<'_> {
+    type Item = Event;
+
+    #[inline]
+    fn next(&mut self) -> Option<Event> {
+        if self.next >= self.end {
+            return None;
+        }
+        let record = self.chunk[self.next..].first_chunk::<RECORD>()?;
+        let (event, words) = Event::from_record(record);
+        self.next += words as usize;
+        Some(event)
+    }
+}
+
+/// Words in a chunk: 2 KiB, small enough that a thousand callers in as many buckets stay in cache.
+const WORDS: usize = 256;
+/// Words of the longest record. Every record is written as if it were that long, and the next one
+/// begins where it really ends.
+const RECORD: usize = 4;
+/// The least fill that leaves no room for a record.
+const FULL: u32 = 253;
+const _: () = assert!(FULL as usize + RECORD == WORDS + 1);
 /// No chunk.
 const NONE: u32 = u32::MAX;

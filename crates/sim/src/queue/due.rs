@@ -1,6 +1,7 @@
 //! The opened bucket of a wheel, in order.
 
 use super::Event;
+use super::chunks::Events;
 
 /// The events of one bucket, sorted, and how many of them were taken.
 #[derive(Clone, Debug, Default)]
@@ -44,39 +45,37 @@ impl Due {
     pub(super) fn fill<'e>(
         &mut self,
         width: u32,
-        chunks: impl Iterator<Item = &'e [Event]> + Clone,
+        chunks: impl Iterator<Item = Events<'e>> + Clone,
     ) {
-        let count = chunks.clone().map(<[Event]>::len).sum();
-        self.make_room(count);
-        if count <= FEW {
+        self.clear();
+        let words: usize = chunks.clone().map(|events| events.words()).sum();
+        if words <= FEW {
             return self.copy_and_sort(chunks);
         }
-        let bits = (count / IN_STRIP).ilog2().min(MAX_STRIP_BITS);
+        let bits = (words / IN_STRIP).ilog2().min(MAX_STRIP_BITS);
         let (shift, mask) = (width - bits, (1 << bits) - 1);
         self.count(chunks.clone(), shift, mask);
         for event in chunks.flatten() {
             let place = &mut self.places[strip(event, shift, mask)];
-            self.events[*place as usize] = *event;
+            self.events[*place as usize] = event;
             *place += 1;
         }
         self.sort_strips();
     }
 
-    fn make_room(&mut self, count: usize) {
-        (self.next, self.end) = (0, count);
-        if self.events.len() < count {
-            self.events.resize(count, Event::LAST);
+    fn copy_and_sort<'e>(&mut self, chunks: impl Iterator<Item = Events<'e>>) {
+        for event in chunks.flatten() {
+            match self.events.get_mut(self.end) {
+                Some(place) => *place = event,
+                None => self.events.push(event),
+            }
+            self.end += 1;
         }
+        self.events[..self.end].sort_unstable();
     }
 
-    fn copy_and_sort<'e>(&mut self, chunks: impl Iterator<Item = &'e [Event]>) {
-        let events = &mut self.events[..self.end];
-        events.iter_mut().zip(chunks.flatten()).for_each(|(place, event)| *place = *event);
-        events.sort_unstable();
-    }
-
-    /// Makes `places` the beginnings of all strips.
-    fn count<'e>(&mut self, chunks: impl Iterator<Item = &'e [Event]>, shift: u32, mask: usize) {
+    /// Makes `places` the beginnings of all strips, and room for what is in them.
+    fn count<'e>(&mut self, chunks: impl Iterator<Item = Events<'e>>, shift: u32, mask: usize) {
         self.places.clear();
         self.places.resize(mask + 1, 0);
         for event in chunks.flatten() {
@@ -85,6 +84,10 @@ impl Due {
         let mut begin = 0;
         for place in &mut self.places {
             begin += std::mem::replace(place, begin);
+        }
+        self.end = begin as usize;
+        if self.events.len() < self.end {
+            self.events.resize(self.end, Event::LAST);
         }
     }
 
@@ -103,14 +106,14 @@ impl Due {
 
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "masked")]
-fn strip(event: &Event, shift: u32, mask: usize) -> usize {
+fn strip(event: Event, shift: u32, mask: usize) -> usize {
     // OK because the mask has far fewer bits than any word.
     (event.at().as_nanos() >> shift) as usize & mask
 }
 
-/// So many events are sorted as they are.
-const FEW: usize = 20;
-/// Events in a strip, about: so few that a sort of them is a handful of comparisons.
-const IN_STRIP: usize = 4;
+/// Events of so many words together are sorted as they are: some twenty.
+const FEW: usize = 60;
+/// Words in a strip, about: so few events that a sort of them is a handful of comparisons.
+const IN_STRIP: usize = 12;
 /// More strips than 2^14 would leave the first cache with their places alone.
 const MAX_STRIP_BITS: u32 = 14;

@@ -126,6 +126,33 @@ impl Event {
         self.words
     }
 
+    /// The event as it is stored: time, key and words, and how many of these four matter, because
+    /// words at the end that are zero need not be stored.
+    #[inline]
+    pub(super) const fn to_record(self) -> ([u64; 4], u32) {
+        let [first, second] = self.words;
+        let more: u32 = if second != 0 {
+            2
+        } else if first != 0 {
+            1
+        } else {
+            0
+        };
+        ([self.at.as_nanos(), self.key | ((more as u64) << MORE_SHIFT), first, second], 2 + more)
+    }
+
+    /// The event that was stored so, whatever follows it, and how many words it takes.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "two bits")]
+    pub(super) const fn from_record(record: &[u64; 4]) -> (Self, u32) {
+        let [at, marked, first, second] = *record;
+        let more = marked >> MORE_SHIFT;
+        let words = [if more > 0 { first } else { 0 }, if more > 1 { second } else { 0 }];
+        let key = marked & !(3 << MORE_SHIFT);
+        // OK because the shift leaves two bits.
+        (Self { at: Instant::from_nanos(at), key, words }, 2 + more as u32)
+    }
+
     /// Class, id and tag as one word, for digests.
     #[inline]
     pub(crate) const fn key(self) -> u64 {
@@ -161,7 +188,28 @@ impl PartialOrd for Event {
     }
 }
 
+/// How many words a stored event has more than two, above its class, which needs four bits.
+const MORE_SHIFT: u32 = 62;
 /// The class has the top byte of the key.
 const CLASS_SHIFT: u32 = 56;
 /// The id has the 32 bits below it, and the tag what is left.
 const ID_SHIFT: u32 = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_stored_event_lost_a_word_or_took_one_of_the_next(
+            at: u64, id: u32, tag in 0..=Event::MAX_TAG, words: [u32; 2], keep in 0..4_u64, next: u64,
+        ) {
+            let words = [u64::from(words[0]) * (keep & 1), u64::from(words[1]) * (keep >> 1)];
+            let event = Event::new(Instant::from_nanos(at), Class::Arrival, id).with(tag, words);
+            let (mut record, used) = event.to_record();
+            record[used as usize..].fill(next);
+            prop_assert_eq!(Event::from_record(&record), (event, used));
+        }
+    }
+}

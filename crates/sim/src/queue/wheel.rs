@@ -81,9 +81,10 @@ impl Wheel {
         self.revolution = revolution;
         self.next = revolution * SLOTS as u64;
         let list = self.far.remove(&revolution).unwrap_or(List::EMPTY);
-        for chunk in self.pool.take_apart(list) {
-            let (events, fill) = self.pool.copy_and_free(chunk);
-            events[..fill].iter().for_each(|&event| self.place(event, bucket_of(event)));
+        let mut events = Vec::new();
+        for part in self.pool.take_apart(list) {
+            self.pool.copy_and_free(part, &mut events);
+            events.drain(..).for_each(|event| self.place(event, bucket_of(event)));
         }
     }
 

@@ -8,6 +8,7 @@ use crate::law::{Law, Schedule};
 use crate::plan::{Caller, Plan};
 use crate::report::{CaseReport, Report, Row};
 use crate::tally::Tally;
+use crate::waits::Equal;
 use crate::world::{Played, World};
 
 /// What is played: every entry of every case, under the same seeds.
@@ -103,6 +104,8 @@ pub struct Options {
     pub attempts: Option<u32>,
     /// The laws to compare; the scenario's own when empty.
     pub laws: Vec<Law>,
+    /// What they have in common.
+    pub equal: Equal,
     /// Policies to put beside the laws, by name.
     pub policies: Vec<(String, Policy)>,
 }
@@ -214,7 +217,8 @@ impl Options {
         let laws = laws.iter().copied().filter(|&law| law != Law::NoRetry && asked(&law));
         let mut all = Vec::new();
         for law in [Law::NoRetry].into_iter().chain(laws) {
-            all.push((law.name().to_owned(), law.caller(schedule)?));
+            let schedule = self.equal.schedule(law, schedule)?;
+            all.push((law.name().to_owned(), law.caller(&schedule)?));
         }
         let own = self.policies.iter();
         all.extend(own.map(|(name, policy)| (name.clone(), Caller::new(policy.clone()))));

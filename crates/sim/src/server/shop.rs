@@ -208,7 +208,8 @@ impl<'p> Shop<'p> {
 
 /// Whether every attempt is answered as soon as it is made.
 pub(crate) fn answers_at_once(backend: &Backend, faults: &[Fault]) -> bool {
-    let keeps_waiting = |fault: &Fault| matches!(fault.trouble, Trouble::Hang | Trouble::Silence);
+    let keeps_waiting =
+        |fault: &Fault| matches!(fault.trouble, Trouble::Hang | Trouble::Silence | Trouble::Stall);
     backend.workers.is_none()
         && backend.service == Service::Fixed(Span::ZERO)
         && !faults.iter().any(keeps_waiting)

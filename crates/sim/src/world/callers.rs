@@ -382,17 +382,17 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let kept = self.slab.get(ticket.slot, ticket.id)?;
         let mut flights = kept.flights.iter();
         let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
-        let flight = kept.flights.swap_remove(index);
-        self.let_go(now, ticket.id, &flight);
+        let (flight, client) = (kept.flights.swap_remove(index), kept.who.client);
+        self.let_go(now, client, &flight);
         Some(flight)
     }
 
     /// The connection of an attempt goes to whoever waits for it.
-    fn let_go(&mut self, now: Instant, id: u32, flight: &Flight) {
+    fn let_go(&mut self, now: Instant, client: u32, flight: &Flight) {
         if !flight.connected || self.connections.are_free() {
             return;
         }
-        let process = id % self.plan.fleet.processes.max(1);
+        let process = client % self.plan.fleet.processes.max(1);
         let slab = &mut *self.slab;
         if let Some((next, give_up)) =
             self.connections.release(process, |ticket| slab.connect(ticket))
@@ -434,7 +434,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
         let may_park = who.slot == NOWHERE && who.layer == 0 && who.source == 0;
         let call = if may_park && who.client == who.id { session.park() } else { None };
-        let parked = call.and_then(|call| parking::wake(at, who.id, &call));
+        let parked = call.and_then(|call| parking::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
             self.slab.keep(who, session.detach());
             Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
@@ -456,7 +456,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
                 let book = self.shelf.book(who.book);
                 Session::abandon(book, now, flight.launched, &mut draw);
-                self.let_go(now, who.id, flight);
+                self.let_go(now, who.client, flight);
             }
             self.slab.recycle(flights);
         }

@@ -1,16 +1,20 @@
 //! A waiting call inside the event that wakes it, so that nothing is kept for it elsewhere.
 
 use stagger_core::retry::Parked;
-use stagger_core::{Instant, Span};
+use stagger_core::{Instant, Policy, Span};
 
 use crate::queue::{Class, Event};
 
 /// The event that wakes this call at `at`; `None` when it has made too many attempts for one.
+///
+/// The last delay is left out unless a law of the policy draws from it, because a word that is zero
+/// need not be stored.
 #[inline]
-pub(super) fn wake(at: Instant, id: u32, call: &Parked) -> Option<Event> {
+pub(super) fn wake(at: Instant, id: u32, call: &Parked, policy: &Policy) -> Option<Event> {
     let fits = (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES;
     let tag = (call.attempts << RETRY_BITS) | call.retries;
-    let words = [call.started.as_nanos(), call.prev.as_nanos()];
+    let prev = if draws_from_last(policy) { call.prev } else { Span::ZERO };
+    let words = [call.started.as_nanos(), prev.as_nanos()];
     fits.then(|| Event::new(at, Class::Wake, id).with(tag, words))
 }
 
@@ -31,6 +35,12 @@ pub(super) const fn call(event: Event) -> Parked {
         attempts: event.tag() >> RETRY_BITS,
         retries: event.tag() & MAX_RETRIES,
     }
+}
+
+#[inline]
+fn draws_from_last(policy: &Policy) -> bool {
+    policy.backoff().jitter().is_decorrelated()
+        || policy.throttled_backoff().jitter().is_decorrelated()
 }
 
 /// Retry numbers have the lower half of a tag, attempts the upper one.

@@ -63,7 +63,7 @@ impl<Q: Queue> Callers<'_, Q> {
             Step::Wait(Wait::Until(at)) => {
                 let at = self.wakes_at(caller, id, retry.attempts(), at);
                 let call = retry.park(&caller.policy);
-                let wake = call.and_then(|call| parking::wake(at, id, &call));
+                let wake = call.and_then(|call| parking::wake(at, id, &call, &caller.policy));
                 self.score.track.retrying += 1;
                 self.queue.push(wake.expect("no remedies and few attempts: see `are_plain`"));
             }

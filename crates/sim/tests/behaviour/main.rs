@@ -1,0 +1,10 @@
+//! What a plan says is what happens: outcomes computed by hand, by naive models or by theory.
+
+mod arrivals;
+mod budgets;
+mod callers;
+mod formulas;
+mod limits;
+mod stage;
+mod troubles;
+mod workers;
