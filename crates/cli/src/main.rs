@@ -7,6 +7,7 @@ mod interrupt;
 mod memory;
 mod progress;
 mod render;
+mod scenario_file;
 mod spelling;
 mod stderr;
 mod stdout;

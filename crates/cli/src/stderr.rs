@@ -14,6 +14,11 @@ pub(crate) fn note(line: &str) {
 
 /// Says why nothing was done.
 pub(crate) fn refuse(why: &dyn Display) -> ExitCode {
-    note(&format!("error: {why}"));
+    refused(&format!("error: {why}"))
+}
+
+/// The same with words that are whole already.
+pub(crate) fn refused(why: &str) -> ExitCode {
+    note(why);
     ExitCode::from(REFUSED)
 }

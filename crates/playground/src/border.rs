@@ -23,7 +23,6 @@ pub extern "C" fn stagger_laws() -> usize {
 
 /// Plays a herd and makes its [`Picture`], as JSON; an object with an `error` if it cannot be.
 #[expect(unsafe_code, reason = "the page finds it by its name, which nothing else here has")]
-#[expect(clippy::too_many_arguments, reason = "a slider each: only numbers cross this border")]
 #[unsafe(no_mangle)]
 pub extern "C" fn stagger_play(
     law: u32,
@@ -36,16 +35,7 @@ pub extern "C" fn stagger_play(
     seed: u32,
 ) -> usize {
     let law = picture::law(law).unwrap_or(Law::Full);
-    keep(Picture::json(&Knobs {
-        law,
-        base_ms,
-        cap_ms,
-        attempts,
-        outage_ms,
-        callers,
-        beside,
-        seed,
-    }))
+    keep(Picture::json(&Knobs { law, base_ms, cap_ms, attempts, outage_ms, callers, beside, seed }))
 }
 
 /// Where the text is.

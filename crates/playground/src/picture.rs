@@ -44,6 +44,7 @@ impl Picture {
     ///
     /// # Errors
     /// What the engine refuses.
+    #[expect(clippy::missing_panics_doc, reason = "it does not: the proofs are beside it")]
     pub fn of(knobs: &Knobs) -> Result<Self, ConfigError> {
         let report = knobs.scenario()?.run(&Crew::single());
         let case = report.cases.first().expect("a herd with settings is one case");
@@ -73,6 +74,7 @@ impl Picture {
 
     /// What the page is told about these settings: a picture, or why there is none.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "it does not: the proof is beside it")]
     pub fn json(knobs: &Knobs) -> String {
         let told = match Self::of(knobs) {
             Ok(picture) => serde_json::to_string(&picture),
@@ -84,6 +86,7 @@ impl Picture {
 
 /// The names of the laws, in the order of reports, as a JSON array.
 #[must_use]
+#[expect(clippy::missing_panics_doc, reason = "it does not: the proofs are beside it")]
 pub fn laws() -> String {
     let names = knobs::compared().expect("the scenario's own settings are valid");
     serde_json::to_string(&names).expect("strings always have a form")

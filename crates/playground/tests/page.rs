@@ -1,16 +1,14 @@
 //! The page as a browser shows it. Runs where `STAGGER_CHROMIUM` names a folder for pictures and
 //! `scripts/playground` has built the lab.
-
-#[path = "../../dispatch/tests/ui/devtools.rs"]
-mod devtools;
+#![expect(clippy::unwrap_used, reason = "what is unexpected in a test is a failure")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use devtools::Browser;
 use serde_json::{Value, json};
 use stagger_playground::{Knobs, Picture};
 use stagger_sim::Law;
+use stagger_testkit::Browser;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/index.html");
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/lab.js");
@@ -47,33 +45,6 @@ const STRIPS: &str = "[...document.querySelectorAll('canvas')].map((canvas) => c
 /// A storm in which every slider matters.
 const BUSY: &str = "law=full&base=100&cap=1000&attempts=6&outage=3000&load=20&callers=1000";
 
-/// Texts that are hard to read: less contrast than 4.5 (WCAG 2.2, 1.4.3).
-const PALE: &str = "(() => {
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const rgba = (colour) => {
-        canvas.clearRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        return [...canvas.getImageData(0, 0, 1, 1).data];
-    };
-    const light = ([r, g, b]) => [r, g, b].map((n) => n / 255)
-        .map((n) => n <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, n, i) => sum + n * [0.2126, 0.7152, 0.0722][i], 0);
-    const ground = (element) => {
-        for (let e = element; e; e = e.parentElement) {
-            const colour = rgba(getComputedStyle(e).backgroundColor);
-            if (colour[3] === 255) return colour;
-        }
-        return [255, 255, 255];
-    };
-    const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    const shown = [...document.body.querySelectorAll(':not(script)')];
-    return shown.filter(own).filter((e) => {
-        const [a, b] = [rgba(getComputedStyle(e).color), ground(e)].map(light);
-        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
-    }).map((e) => e.outerHTML.slice(0, 120));
-})()";
-
 /// Keys, and their codes on Windows, by which the protocol knows them.
 const TAB: (&str, u32) = ("Tab", 9);
 const RIGHT: (&str, u32) = ("ArrowRight", 39);
@@ -90,7 +61,6 @@ impl Show {
     fn begin(name: &str) -> Option<Self> {
         let pictures = PathBuf::from(std::env::var_os("STAGGER_CHROMIUM")?);
         if !Path::new(LAB).exists() {
-            eprintln!("skipped: scripts/playground has not built the lab");
             return None;
         }
         let profile = std::env::temp_dir().join(format!("stagger-{name}-{}", std::process::id()));
@@ -166,7 +136,8 @@ fn every_slider_is_reached_by_key_and_draws_while_it_moves() {
         for _ in 0..=place {
             show.press(TAB);
         }
-        let at = show.browser.eval("[document.activeElement.id, document.activeElement.labels.length]");
+        let at =
+            show.browser.eval("[document.activeElement.id, document.activeElement.labels.length]");
         assert_eq!(at, json!([slider, 1]));
         let outline = show.browser.eval("getComputedStyle(document.activeElement).outlineStyle");
         assert_ne!(outline, "none", "{slider} shows no focus");
@@ -213,8 +184,9 @@ fn the_page_looks_whole_in_every_window_and_asks_nobody() {
             assert_eq!(show.browser.problems(), [""; 0], "{storm} {window}");
             let room = "document.documentElement.scrollWidth <= innerWidth";
             assert_eq!(show.browser.eval(room), true, "{storm} {window} is too wide");
-            assert_eq!(show.browser.eval(PALE), json!([]), "{storm} {window}");
-            let asked = "performance.getEntriesByType('resource').map((e) => e.name.split('/').pop())";
+            assert_eq!(show.browser.pale(), json!([]), "{storm} {window}");
+            let asked =
+                "performance.getEntriesByType('resource').map((e) => e.name.split('/').pop())";
             let asked = show.browser.eval(asked);
             let ours = |name: &Value| name == "lab.js" || name.as_str().unwrap().contains("svg");
             assert!(asked.as_array().unwrap().iter().all(ours), "{asked}");

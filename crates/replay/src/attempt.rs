@@ -76,6 +76,21 @@ pub(crate) fn host(address: &str) -> &str {
     }
 }
 
+/// An attempt of this time for tests, served, of which nothing else is known.
+#[cfg(test)]
+pub(crate) const fn at(since_epoch: Span) -> Attempt {
+    Attempt {
+        stamp: Stamp { since_epoch, grain: Span::from_millis(1) },
+        at_end: false,
+        answer: Answer::Served,
+        took: None,
+        worked: None,
+        caller: Caller::Unknown,
+        number: None,
+        behind: 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 /// What one of a number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Seconds.
     Seconds,
     /// Milliseconds.

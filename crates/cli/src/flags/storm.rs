@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use stagger_core::Span;
-use stagger_sim::Law;
+use stagger_sim::{Equal, Law};
 
 /// Client ids are 32 bits and a waiting client takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: i64 = 50_000_000;
@@ -20,7 +20,8 @@ const MAX_THREADS: i64 = 1_024;
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
 pub(crate) struct StormFlags {
-    /// A scenario by its name or its table, or `list` [lockstep with --up-at 200ms]
+    /// A scenario by its name or its table, a file of your own, or `list` [lockstep --up-at 200ms]
+    #[arg(value_name = "NAME|FILE.toml")]
     pub(crate) scenario: Option<String>,
 
     /// When the server is up again [as the scenario has it]
@@ -50,6 +51,18 @@ pub(crate) struct StormFlags {
     /// The laws to compare, with commas between them [all that the scenario has]
     #[arg(long, value_name = "LAW", value_delimiter = ',', value_parser = law())]
     pub(crate) law: Vec<Law>,
+
+    /// What the laws have in common: as many attempts, or as much waiting in the mean [attempts]
+    #[arg(long, value_name = "RULE", value_parser = equal())]
+    pub(crate) equal: Option<Equal>,
+
+    /// A policy of your own to put beside the laws: a file, or one of several in it
+    #[arg(long, value_name = "FILE[#NAME]")]
+    pub(crate) policy: Vec<String>,
+
+    /// Play a grid over one or two settings, in so many steps [8]
+    #[arg(long, value_name = "KEY=A..B[/STEPS]")]
+    pub(crate) sweep: Vec<String>,
 
     /// Runs behind every mean, each under a seed of its own [as the scenario has it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_RUNS))]
@@ -86,6 +99,13 @@ fn time(text: &str) -> Result<Span, String> {
 fn law() -> impl TypedValueParser<Value = Law> {
     let names = PossibleValuesParser::new(Law::ALL.map(Law::name));
     names.try_map(|name| Law::named(&name).ok_or("no such law"))
+}
+
+fn equal() -> impl TypedValueParser<Value = Equal> {
+    PossibleValuesParser::new(["attempts", "mean-wait"]).map(|rule| match rule.as_str() {
+        "mean-wait" => Equal::MeanWait,
+        _ => Equal::Attempts,
+    })
 }
 
 fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {

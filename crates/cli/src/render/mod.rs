@@ -9,6 +9,7 @@ mod notes;
 mod shapes;
 mod sparkline;
 mod storm;
+mod sweep;
 mod table;
 
 pub(crate) use csv::csv;
@@ -17,4 +18,5 @@ pub(crate) use list::{Listed, list_csv, list_json, list_table};
 pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};
 pub(crate) use sparkline::{merged, sparkline};
 pub(crate) use storm::Storm;
+pub(crate) use sweep::{Cell, Swept, sweep_csv, sweep_json, sweep_table};
 pub(crate) use table::table;

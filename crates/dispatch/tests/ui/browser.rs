@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use stagger_dispatch::model::KeyHash;
 use stagger_dispatch::ui::UiOptions;
+use stagger_testkit::Browser;
 use tokio::runtime::Runtime;
 
-use crate::devtools::Browser;
 use crate::stage::Stage;
 
 /// The windows that pictures are taken of.
@@ -34,32 +34,6 @@ const SHIFT: &str = "new Promise((done) => {
     watch.observe({type: 'layout-shift', buffered: true});
     requestAnimationFrame(() => requestAnimationFrame(() => { add(watch.takeRecords()); done(sum); }));
 })";
-
-/// Texts that are hard to read: less contrast than 4.5 (WCAG 2.2, 1.4.3).
-const PALE: &str = "(() => {
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const rgba = (colour) => {
-        canvas.clearRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        return [...canvas.getImageData(0, 0, 1, 1).data];
-    };
-    const light = ([r, g, b]) => [r, g, b].map((n) => n / 255)
-        .map((n) => n <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, n, i) => sum + n * [0.2126, 0.7152, 0.0722][i], 0);
-    const ground = (element) => {
-        for (let e = element; e; e = e.parentElement) {
-            const colour = rgba(getComputedStyle(e).backgroundColor);
-            if (colour[3] === 255) return colour;
-        }
-        return [255, 255, 255];
-    };
-    const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    return [...document.body.querySelectorAll('*')].filter(own).filter((e) => {
-        const [a, b] = [rgba(getComputedStyle(e).color), ground(e)].map(light);
-        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
-    }).map((e) => e.outerHTML.slice(0, 120));
-})()";
 
 struct Show {
     browser: Browser,
@@ -103,7 +77,7 @@ fn pages_look_whole_in_every_window_and_break_no_rule() {
             assert_ne!(browser.eval("document.title"), "broken in");
             let room = "document.documentElement.scrollWidth <= innerWidth";
             assert_eq!(browser.eval(room), true, "{path} {window} is too wide");
-            assert_eq!(browser.eval(PALE), json!([]), "{path} {window}");
+            assert_eq!(browser.pale(), json!([]), "{path} {window}");
             let shift = browser.eval(SHIFT).as_f64().unwrap();
             assert!(shift < 0.01, "{path} {window} moved by {shift}");
             let file = show.pictures.join(format!("{n:02}-{window}.png"));

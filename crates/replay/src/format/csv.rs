@@ -15,7 +15,7 @@ const MOST_COLUMNS: usize = 1024;
 
 /// A reader of records under one header.
 #[derive(Clone, Debug)]
-pub(super) struct Csv {
+pub(crate) struct Csv {
     delimiter: u8,
     map: LogMap,
     /// The places of columns in a record, with their ranks in the map.

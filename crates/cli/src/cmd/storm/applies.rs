@@ -1,8 +1,8 @@
 //! Flags that a scenario does not use are refused: to ignore them would answer another question.
 
 use clap::error::ErrorKind;
-use stagger_core::Span;
-use stagger_sim::{CATALOGUE, Law, Named, Options};
+use stagger_core::{Policy, Span};
+use stagger_sim::{CATALOGUE, Equal, Law, Named, Options};
 
 use super::refusal::Refusal;
 use crate::flags::StormFlags;
@@ -16,7 +16,11 @@ pub(super) fn to_scenario(
     flags: &StormFlags,
     options: &Options,
 ) -> Result<(), Refusal> {
-    for knob in KNOBS.iter().filter(|knob| (knob.given)(flags)) {
+    let swept = |knob: &Knob| flags.sweep.iter().any(|sweep| knob.sets(sweep));
+    for knob in KNOBS.iter().filter(|knob| (knob.given)(flags) || swept(knob)) {
+        if knob.flag == "--sweep" {
+            continue;
+        }
         if !knob.moves(named) {
             let others = CATALOGUE.iter().filter(|other| knob.moves(other));
             return Err(useless(knob.flag, named.name, others.map(|other| other.name)));
@@ -58,6 +62,24 @@ pub(super) fn to_list(flags: &StormFlags) -> Result<(), Refusal> {
     }
 }
 
+/// Whether these flags go with a file, which says how many callers there are and when what is up.
+///
+/// # Errors
+/// The first flag that does not.
+pub(super) fn to_file(flags: &StormFlags) -> Result<(), Refusal> {
+    let fits = |knob: &Knob| !["--callers", "--up-at"].contains(&knob.flag);
+    match KNOBS.iter().find(|knob| (knob.given)(flags) && !fits(knob)) {
+        Some(knob) => {
+            let message = format!(
+                "the argument '{}' does not apply to a scenario file: change the file, or --sweep a key",
+                knob.flag
+            );
+            Err(Refusal::flag(ErrorKind::ArgumentConflict, &message))
+        }
+        None => Ok(()),
+    }
+}
+
 /// One option, and two values of it.
 struct Knob {
     flag: &'static str,
@@ -65,7 +87,7 @@ struct Knob {
     tried: [fn() -> Options; 2],
 }
 
-const KNOBS: [Knob; 7] = [
+const KNOBS: [Knob; 9] = [
     Knob {
         flag: "--up-at",
         given: |flags| flags.up_at.is_some(),
@@ -122,9 +144,34 @@ const KNOBS: [Knob; 7] = [
             || Options { laws: Law::ALL.to_vec(), ..Options::default() },
         ],
     },
+    Knob {
+        flag: "--equal",
+        given: |flags| flags.equal.is_some(),
+        tried: [Options::default, || Options { equal: Equal::MeanWait, ..Options::default() }],
+    },
+    Knob {
+        flag: "--policy",
+        given: |flags| !flags.policy.is_empty(),
+        tried: [Options::default, || {
+            let policies = vec![(String::new(), Policy::default())];
+            Options { policies, ..Options::default() }
+        }],
+    },
+    Knob {
+        flag: "--sweep",
+        given: |flags| !flags.sweep.is_empty(),
+        // What is swept is an option of its own; that one is asked about by its key.
+        tried: [Options::default, || Options { laws: vec![Law::NoRetry], ..Options::default() }],
+    },
 ];
 
 impl Knob {
+    /// Whether this text of `--sweep` sets what this flag sets.
+    fn sets(&self, sweep: &str) -> bool {
+        let name = self.flag.trim_start_matches('-');
+        sweep.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+    }
+
     /// Whether the scenario plays something else when this is changed.
     fn moves(&self, named: &Named) -> bool {
         let [one, other] = self.tried;

@@ -23,6 +23,16 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
             stage.clear();
             Ok(print(flags.format, &Storm::new(&scenario, &report)))
         }
+        Target::Grid(grid) => {
+            let stage = Stage::set(flags.threads, &grid.scenario.name);
+            let report = stage.play(&grid.scenario);
+            stage.clear();
+            Ok(match flags.format {
+                Format::Table => render::sweep_table(&grid.swept, &report),
+                Format::Json => render::sweep_json(&grid.swept, &report),
+                Format::Csv => render::sweep_csv(&grid.swept, &report),
+            })
+        }
     }
 }
 

@@ -23,7 +23,8 @@ fn of_arrivals(arrivals: &Arrivals) -> u64 {
         | Arrivals::Noticed { callers, .. }
         | Arrivals::Spread { callers, .. } => u64::from(*callers),
         Arrivals::Poisson { gap, until } => times(*until, *gap),
-        Arrivals::Closed { clients, think, until } => {
+        Arrivals::Clients { clients, gap: think, until }
+        | Arrivals::Closed { clients, think, until } => {
             u64::from(*clients).saturating_mul(times(*until, *think))
         }
         Arrivals::Recorded(times) => times.len() as u64,

@@ -1,10 +1,14 @@
 //! `stagger storm`: outages in virtual time, and what retries make of them.
 
 mod applies;
+mod axis;
 mod command;
 mod effort;
+mod grid;
 mod list;
+mod policy;
 mod refusal;
+mod source;
 mod stage;
 mod target;
 

@@ -7,12 +7,15 @@ use clap::error::ErrorKind;
 use stagger_core::ConfigError;
 
 use crate::flags::Flags;
+use crate::stderr;
 
-/// A flag that is wrong.
+/// A flag or a file that is wrong.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// With the usage of the command.
     Flag(Box<clap::Error>),
+    /// A file that is wrong, with its place.
+    File(String),
 }
 
 impl Refusal {
@@ -24,6 +27,11 @@ impl Refusal {
             Some(storm) => storm.error(kind, message),
             None => command.error(kind, message),
         }))
+    }
+
+    /// A value that is refused.
+    pub(super) fn bad_value(message: &str) -> Self {
+        Self::flag(ErrorKind::ValueValidation, message)
     }
 
     /// The engine's refusal, with its fields called by their flags.
@@ -41,6 +49,7 @@ impl Refusal {
     pub(crate) fn tell(self) -> ExitCode {
         match self {
             Self::Flag(error) => error.exit(),
+            Self::File(shown) => stderr::refused(&shown),
         }
     }
 }

@@ -5,7 +5,10 @@ use stagger_core::Span;
 use stagger_sim::{CATALOGUE, Named, Options, Scenario};
 
 use super::applies;
+use super::grid::Grid;
+use super::policy;
 use super::refusal::Refusal;
+use super::source::Source;
 use crate::flags::StormFlags;
 use crate::spelling::nearest;
 
@@ -18,6 +21,8 @@ pub(super) enum Target {
     Shapes,
     /// Callers, a backend and what goes wrong with it.
     Scenario(Box<Scenario>),
+    /// The same under a grid of settings.
+    Grid(Box<Grid>),
 }
 
 /// The report of delays alone, which is no scenario of callers.
@@ -32,10 +37,16 @@ impl Target {
     /// # Errors
     /// A name that is not known, or a flag that does not apply.
     pub(super) fn of(flags: &StormFlags) -> Result<Self, Refusal> {
+        if let Some(file) = flags.scenario.as_deref().filter(|name| is_file(name)) {
+            applies::to_file(flags)?;
+            return played(&Source::open(file, flags, options(flags)?)?, flags);
+        }
         let Some(name) = &flags.scenario else {
             let up_at = flags.up_at.or(Some(DEFAULT.1));
             let named = Named::find(DEFAULT.0).ok_or_else(|| unknown(DEFAULT.0))?;
-            return scenario(named, flags, &Options { up_at, ..options(flags) });
+            let swept = flags.sweep.iter().any(|sweep| sweep.starts_with("up-at="));
+            let up_at = if swept { flags.up_at } else { up_at };
+            return scenario(named, flags, Options { up_at, ..options(flags)? });
         };
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("list") {
@@ -45,16 +56,32 @@ impl Target {
             return applies::to_shapes(flags).map(|()| Self::Shapes);
         }
         let named = Named::find(name).ok_or_else(|| unknown(name))?;
-        scenario(named, flags, &options(flags))
+        scenario(named, flags, options(flags)?)
     }
 }
 
-fn scenario(named: &Named, flags: &StormFlags, options: &Options) -> Result<Target, Refusal> {
-    applies::to_scenario(named, flags, options)?;
-    let mut scenario = named.scenario(options).map_err(|error| Refusal::of_option(&error))?;
+/// Names of scenarios have neither points nor slashes.
+fn is_file(name: &str) -> bool {
+    name.contains(['.', '/', std::path::MAIN_SEPARATOR])
+}
+
+fn scenario(
+    named: &'static Named,
+    flags: &StormFlags,
+    options: Options,
+) -> Result<Target, Refusal> {
+    applies::to_scenario(named, flags, &options)?;
+    played(&Source::Named(named, options), flags)
+}
+
+fn played(source: &Source, flags: &StormFlags) -> Result<Target, Refusal> {
+    if !flags.sweep.is_empty() {
+        return Grid::of(source, &flags.sweep).map(|grid| Target::Grid(Box::new(grid)));
+    }
+    let mut scenario = source.scenario(&[])?;
     let given = [
-        ("callers", options.callers.map(|callers| callers.to_string())),
-        ("up at", options.up_at.map(|up_at| up_at.to_string())),
+        ("callers", flags.callers.map(|callers| callers.to_string())),
+        ("up at", up_at(source).map(|up_at| up_at.to_string())),
     ];
     for (name, value) in given {
         let told = scenario.parameters.iter().any(|(known, _)| known == name);
@@ -64,8 +91,12 @@ fn scenario(named: &Named, flags: &StormFlags, options: &Options) -> Result<Targ
     Ok(Target::Scenario(Box::new(scenario)))
 }
 
-fn options(flags: &StormFlags) -> Options {
-    Options {
+fn up_at(source: &Source) -> Option<Span> {
+    if let Source::Named(_, options) = source { options.up_at } else { None }
+}
+
+fn options(flags: &StormFlags) -> Result<Options, Refusal> {
+    Ok(Options {
         seed: flags.seed,
         runs: flags.runs,
         callers: flags.callers,
@@ -75,8 +106,9 @@ fn options(flags: &StormFlags) -> Options {
         cap: flags.cap,
         attempts: flags.attempts,
         laws: flags.law.clone(),
-        policies: Vec::new(),
-    }
+        equal: flags.equal.unwrap_or_default(),
+        policies: policy::all(&flags.policy)?,
+    })
 }
 
 /// Names of all that can be played.

@@ -1,4 +1,7 @@
 //! A browser, driven by the DevTools protocol over its standard streams.
+//!
+//! Whatever goes wrong with the browser itself ends the test: each method panics then.
+#![expect(clippy::missing_panics_doc, reason = "said once, above")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -7,7 +10,38 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
-pub(crate) struct Browser {
+/// Finds the texts of [`Browser::pale`].
+const PALE: &str = "(() => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const rgba = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => [r, g, b].map((n) => n / 255)
+        .map((n) => n <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, n, i) => sum + n * [0.2126, 0.7152, 0.0722][i], 0);
+    const ground = (element) => {
+        for (let e = element; e; e = e.parentElement) {
+            const colour = rgba(getComputedStyle(e).backgroundColor);
+            if (colour[3] === 255) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    return [...document.body.querySelectorAll(':not(script)')].filter(own).filter((e) => {
+        const [a, b] = [rgba(getComputedStyle(e).color), ground(e)].map(light);
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+    }).map((e) => e.outerHTML.slice(0, 120));
+})()";
+
+/// What holds as long as no test kills it.
+const ALIVE: &str = "the browser is alive";
+
+/// A browser with one page.
+#[derive(Debug)]
+pub struct Browser {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -18,12 +52,13 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts it with its profile in `folder`, with one page.
-    pub(crate) fn start(folder: &Path) -> Self {
+    pub fn start(folder: &Path) -> Self {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/chromium");
         let mut command = Command::new(script);
         command.arg("drive").arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut child = command.spawn().expect("scripts/chromium runs");
+        let (input, output) =
+            (child.stdin.take(), BufReader::new(child.stdout.take().expect("it is piped")));
         let mut browser = Self { child, input, output, session: None, sent: 0, events: Vec::new() };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
@@ -36,15 +71,15 @@ impl Browser {
     }
 
     /// Sends a command, and waits for its answer.
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.sent += 1;
         let mut command = json!({"id": self.sent, "method": method, "params": params});
         if let Some(session) = &self.session {
             command["sessionId"] = json!(session);
         }
-        let input = self.input.as_mut().unwrap();
-        write!(input, "{command}\0").unwrap();
-        input.flush().unwrap();
+        let input = self.input.as_mut().expect("it is taken by drop alone");
+        write!(input, "{command}\0").expect(ALIVE);
+        input.flush().expect(ALIVE);
         loop {
             let message = self.read();
             if message["id"] == self.sent {
@@ -56,14 +91,14 @@ impl Browser {
     }
 
     /// Loads a page, and waits until it is there.
-    pub(crate) fn visit(&mut self, url: &str) {
+    pub fn visit(&mut self, url: &str) {
         self.until_loaded(|browser| {
             browser.call("Page.navigate", json!({"url": url}));
         });
     }
 
     /// Does something that loads a page, and waits until it is there.
-    pub(crate) fn until_loaded(&mut self, act: impl FnOnce(&mut Self)) {
+    pub fn until_loaded(&mut self, act: impl FnOnce(&mut Self)) {
         let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
         self.events.retain(|event| !is_loaded(event));
         act(self);
@@ -74,7 +109,7 @@ impl Browser {
     }
 
     /// The value of an expression in the page; of what it promises, once it is there.
-    pub(crate) fn eval(&mut self, code: &str) -> Value {
+    pub fn eval(&mut self, code: &str) -> Value {
         let params = json!({"expression": code, "awaitPromise": true, "returnByValue": true});
         let result = self.call("Runtime.evaluate", params);
         assert!(result.get("exceptionDetails").is_none(), "{code}: {result}");
@@ -82,7 +117,7 @@ impl Browser {
     }
 
     /// Presses and releases a key.
-    pub(crate) fn press(&mut self, key: &str, code: u32) {
+    pub fn press(&mut self, key: &str, code: u32) {
         for kind in ["rawKeyDown", "keyUp"] {
             let params =
                 json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
@@ -91,7 +126,7 @@ impl Browser {
     }
 
     /// Sets the width of the window, and the colours that its user likes.
-    pub(crate) fn set_window(&mut self, width: u32, scheme: &str) {
+    pub fn set_window(&mut self, width: u32, scheme: &str) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", size);
         let likes = json!([{"name": "prefers-color-scheme", "value": scheme}]);
@@ -99,24 +134,30 @@ impl Browser {
     }
 
     /// A picture of the whole page, as PNG.
-    pub(crate) fn picture(&mut self) -> Vec<u8> {
+    pub fn picture(&mut self) -> Vec<u8> {
         let params = json!({"format": "png", "captureBeyondViewport": true});
         let picture = self.call("Page.captureScreenshot", params);
-        BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap()
+        let data = picture["data"].as_str().expect("a picture is a text");
+        BASE64_STANDARD.decode(data).expect("in base64")
     }
 
     /// What went wrong in pages since this was last asked: errors, warnings, refusals by the policy.
-    pub(crate) fn problems(&mut self) -> Vec<String> {
+    pub fn problems(&mut self) -> Vec<String> {
         let (problems, rest) = self.events.drain(..).partition::<Vec<_>, _>(is_problem);
         self.events = rest;
         problems.iter().map(Value::to_string).collect()
     }
 
+    /// Elements of the page whose text is hard to read: less contrast than 4.5 (WCAG 2.2, 1.4.3).
+    pub fn pale(&mut self) -> Value {
+        self.eval(PALE)
+    }
+
     fn read(&mut self) -> Value {
         let mut message = Vec::new();
-        self.output.read_until(0, &mut message).unwrap();
+        self.output.read_until(0, &mut message).expect(ALIVE);
         assert_eq!(message.pop(), Some(0), "the browser has ended");
-        serde_json::from_slice(&message).unwrap()
+        serde_json::from_slice(&message).expect("the protocol speaks JSON")
     }
 }
 

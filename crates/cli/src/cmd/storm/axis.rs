@@ -1,0 +1,100 @@
+//! `--sweep KEY=A..B/STEPS`: the values of one setting.
+
+use stagger_core::Span;
+
+use super::refusal::Refusal;
+
+/// A key with its values, as they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub(super) key: String,
+    pub(super) values: Vec<String>,
+}
+
+/// Values when nobody says how many.
+const STEPS: u64 = 8;
+/// As many columns as a screen has room for.
+const MAX_STEPS: u64 = 40;
+
+impl Axis {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What is no such text.
+    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+        let read = || {
+            let (key, range) = text.split_once('=')?;
+            let (from, rest) = range.split_once("..")?;
+            let (to, steps) = match rest.split_once('/') {
+                Some((to, steps)) => (to, steps.parse().ok()?),
+                None => (rest, STEPS),
+            };
+            let steps = Some(steps).filter(|steps| (2..=MAX_STEPS).contains(steps))?;
+            let values = spans(from, to, steps).or_else(|| numbers(from, to, steps))?;
+            let key = (!key.is_empty()).then(|| key.to_owned())?;
+            Some(Self { key, values })
+        };
+        read().ok_or_else(|| {
+            Refusal::bad_value(&format!(
+                "invalid value '{text}' for '--sweep': must be KEY=A..B/STEPS with two spans or two \
+                 numbers and from 2 to {MAX_STEPS} steps, such as base=50ms..1s/8"
+            ))
+        })
+    }
+}
+
+fn spans(from: &str, to: &str, steps: u64) -> Option<Vec<String>> {
+    let (from, to): (Span, Span) = (from.parse().ok()?, to.parse().ok()?);
+    let at = |step| {
+        Some(Span::from_nanos(between(from.as_nanos(), to.as_nanos(), step, steps)?).to_string())
+    };
+    (0..steps).map(at).collect()
+}
+
+/// Whole numbers stay whole; others have six decimals.
+fn numbers(from: &str, to: &str, steps: u64) -> Option<Vec<String>> {
+    if let (Ok(from), Ok(to)) = (from.parse::<u64>(), to.parse::<u64>()) {
+        let mut values: Vec<String> = (0..steps)
+            .map(|step| Some(between(from, to, step, steps)?.to_string()))
+            .collect::<Option<_>>()?;
+        values.dedup();
+        return Some(values);
+    }
+    let (from, to): (f64, f64) = (from.parse().ok()?, to.parse().ok()?);
+    if !from.is_finite() || !to.is_finite() {
+        return None;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "at most 40 steps")]
+    let at = |step: u64| from + (to - from) * step as f64 / (steps - 1) as f64;
+    Some((0..steps).map(|step| format!("{:.6}", at(step))).collect())
+}
+
+/// The value of one step, the ends included; rounded down.
+fn between(from: u64, to: u64, step: u64, steps: u64) -> Option<u64> {
+    let (from, to, step) = (i128::from(from), i128::from(to), i128::from(step));
+    u64::try_from(from + (to - from) * step / i128::from(steps - 1)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_are_played() {
+        let values = |text| Axis::parse(text).unwrap().values;
+        assert_eq!(values("outage=0.25s..1s/4"), ["250ms", "500ms", "750ms", "1s"]);
+        assert_eq!(values("load=100..900/3"), ["100", "500", "900"]);
+        assert_eq!(values("callers=1..2/5"), ["1", "2"]);
+        assert_eq!(values("share=1..0.5/2"), ["1.000000", "0.500000"]);
+        assert_eq!(values("base=1s..50ms").len(), 8);
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused() {
+        for text in
+            ["", "base", "base=1s", "base=1s..2", "=1..2", "a=1..2/1", "a=1..2/41", "a=x..y"]
+        {
+            assert!(Axis::parse(text).is_err(), "{text}");
+        }
+    }
+}

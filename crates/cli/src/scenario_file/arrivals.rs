@@ -1,0 +1,130 @@
+//! `[[arrivals]]`: when callers make their first attempt.
+
+use stagger_core::{Instant, Span};
+use stagger_sim::Arrivals;
+
+use super::Reader;
+use super::flaw::Flaw;
+
+/// A waiting caller takes some 100 bytes: 50 million are 5 GB.
+const MAX_CALLERS: u32 = 50_000_000;
+/// Mean gaps are whole nanoseconds, and a thousand of them still tell rates apart.
+const MAX_RATE: f64 = 1e6;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Together,
+    Even,
+    Poisson,
+    Noticed,
+    Spread,
+    Clients,
+    Closed,
+    Recorded,
+}
+
+const KINDS: [(&str, Kind); 8] = [
+    ("together", Kind::Together),
+    ("even", Kind::Even),
+    ("poisson", Kind::Poisson),
+    ("noticed", Kind::Noticed),
+    ("spread", Kind::Spread),
+    ("clients", Kind::Clients),
+    ("closed", Kind::Closed),
+    ("recorded", Kind::Recorded),
+];
+
+/// At least one source.
+pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Vec<Arrivals>, Flaw> {
+    let sources = reader.tables("arrivals")?;
+    if sources.is_empty() {
+        return reader.need("arrivals", None);
+    }
+    sources.iter().map(one).collect()
+}
+
+fn one(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+    let kind = source.need("kind", source.word("kind", &KINDS)?)?;
+    let rule = match kind {
+        Kind::Together => Arrivals::Together { callers: callers(source, "callers")? },
+        Kind::Even => Arrivals::Even {
+            callers: callers(source, "callers")?,
+            spacing: source.need("spacing", source.span("spacing")?)?,
+        },
+        Kind::Poisson => poisson(source)?,
+        Kind::Noticed => Arrivals::Noticed {
+            callers: callers(source, "callers")?,
+            at: instant(source, "at")?.unwrap_or(Instant::ORIGIN),
+            sigma: source.need("sigma", source.span("sigma")?)?,
+            over: instant(source, "until")?.unwrap_or(Instant::FAR),
+        },
+        Kind::Spread => Arrivals::Spread {
+            callers: callers(source, "callers")?,
+            from: instant(source, "from")?.unwrap_or(Instant::ORIGIN),
+            over: source.need("over", source.span("over")?)?,
+        },
+        Kind::Clients => clients(source)?,
+        Kind::Closed => closed(source)?,
+        Kind::Recorded => recorded(source)?,
+    };
+    source.done()?;
+    Ok(rule)
+}
+
+fn poisson(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+    let rate = source.need("rate", source.number("rate", (0.001, MAX_RATE))?)?;
+    let until = source.need("until", instant(source, "until")?)?;
+    let gap = gap(rate);
+    bounded(source, 1, gap, until)?;
+    Ok(Arrivals::Poisson { gap, until })
+}
+
+fn clients(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+    let clients = callers(source, "clients")?;
+    let gap = source.need("gap", source.above_zero("gap")?)?;
+    let until = source.need("until", instant(source, "until")?)?;
+    bounded(source, clients, gap, until)?;
+    Ok(Arrivals::Clients { clients, gap, until })
+}
+
+fn closed(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+    let clients = callers(source, "clients")?;
+    let think = source.need("think", source.above_zero("think")?)?;
+    let until = source.need("until", instant(source, "until")?)?;
+    bounded(source, clients, think, until)?;
+    Ok(Arrivals::Closed { clients, think, until })
+}
+
+fn recorded(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+    let list = source.need("at", source.list("at")?)?;
+    let times = list.into_iter().map(|value| source.as_span("at", value));
+    let mut times: Vec<Instant> =
+        times.map(|at| at.map(|at| Instant::ORIGIN + at)).collect::<Result<_, _>>()?;
+    times.sort_unstable();
+    Ok(Arrivals::Recorded(times.into()))
+}
+
+fn callers(source: &Reader<'_, '_>, key: &'static str) -> Result<u32, Flaw> {
+    source.need(key, source.count(key, (1, MAX_CALLERS))?)
+}
+
+/// A time, counted from the origin.
+pub(super) fn instant(reader: &Reader<'_, '_>, key: &'static str) -> Result<Option<Instant>, Flaw> {
+    Ok(reader.span(key)?.map(|span| Instant::ORIGIN + span))
+}
+
+/// The mean time between two of so many a second.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rates are bounded")]
+fn gap(rate: f64) -> Span {
+    // OK because a rate from 0.001 to 10^6 gives from 1000 to 10^12 nanoseconds.
+    Span::from_nanos((1e9 / rate).round() as u64)
+}
+
+/// Refuses calls without end.
+fn bounded(source: &Reader<'_, '_>, each: u32, gap: Span, until: Instant) -> Result<(), Flaw> {
+    let calls = (until - Instant::ORIGIN).as_nanos() / gap.as_nanos().max(1);
+    if calls.saturating_mul(u64::from(each)) <= u64::from(MAX_CALLERS) {
+        return Ok(());
+    }
+    Err(source.wrong("until", &format!("earlier: that would be more than {MAX_CALLERS} calls")))
+}

@@ -1,0 +1,98 @@
+//! The text of a file as tables, in which single values can be replaced.
+
+use std::borrow::Cow;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Reader;
+use super::flaw::Flaw;
+
+/// A file that is TOML; whether its keys mean anything is another question.
+#[derive(Clone, Debug)]
+pub(crate) struct Document<'t> {
+    root: Spanned<DeTable<'t>>,
+}
+
+impl<'t> Document<'t> {
+    /// Parses the text.
+    ///
+    /// # Errors
+    /// What is not TOML.
+    pub(crate) fn parse(text: &'t str) -> Result<Self, Flaw> {
+        let root = DeTable::parse(text);
+        let root = root.map_err(|error| {
+            Flaw::new(error.span().unwrap_or_default(), error.message().trim_end())
+        })?;
+        Ok(Self { root })
+    }
+
+    /// The same with a value that is written on the command line: a number, or else text.
+    ///
+    /// # Errors
+    /// As of [`with`](Self::with).
+    pub(crate) fn with_text(&self, key: &str, text: &'t str) -> Result<Self, String> {
+        let number = text.parse::<f64>().ok().and_then(|_| DeValue::parse(text).ok());
+        let value =
+            number.map_or_else(|| DeValue::String(Cow::Borrowed(text)), Spanned::into_inner);
+        self.with(key, Spanned::new(0..0, value))
+    }
+
+    /// A reader of the whole.
+    pub(super) fn reader(&self) -> Reader<'_, 't> {
+        Reader::new(String::new(), self.root.span(), self.root.get_ref())
+    }
+
+    /// The same document with another value under a dotted key.
+    ///
+    /// Tables of a list are numbered from 0: `fault.0.lasts`; of a list of one, the number may be
+    /// left out. A table that is not there is made.
+    ///
+    /// # Errors
+    /// A key that leads nowhere, as the words that are wrong with it.
+    pub(crate) fn with(&self, key: &str, value: Spanned<DeValue<'t>>) -> Result<Self, String> {
+        let mut changed = self.clone();
+        let span = value.span();
+        let mut parts = key.split('.').peekable();
+        let mut table = changed.root.get_mut();
+        while let Some(part) = parts.next() {
+            if part.is_empty() {
+                return Err(format!("{key} is no key"));
+            }
+            let name = || Spanned::new(span.clone(), Cow::Owned(part.to_owned()));
+            if parts.peek().is_none() {
+                if let Some(old) = table.get_mut(part) {
+                    *old = value;
+                } else {
+                    table.insert(name(), value);
+                }
+                return Ok(changed);
+            }
+            if table.get(part).is_none() {
+                let made = DeValue::Table(DeTable::new());
+                table.insert(name(), Spanned::new(span.clone(), made));
+            }
+            let next = table.get_mut(part).map(Spanned::get_mut);
+            table = match next {
+                Some(DeValue::Table(inner)) => inner,
+                Some(DeValue::Array(list)) => {
+                    let index = parts.peek().and_then(|part| part.parse::<usize>().ok());
+                    if index.is_some() {
+                        parts.next();
+                    } else if list.len() > 1 {
+                        return Err(format!(
+                            "{key}: {part} is a list of {}: say which one, as in {part}.0",
+                            list.len()
+                        ));
+                    }
+                    match list.get_mut(index.unwrap_or(0)).map(Spanned::get_mut) {
+                        Some(DeValue::Table(inner)) => inner,
+                        _ => return Err(format!("{key}: there is no such table in {part}")),
+                    }
+                }
+                _ => return Err(format!("{key}: {part} is no table")),
+            };
+        }
+        Err(format!("{key} is no key"))
+    }
+}

@@ -1,0 +1,60 @@
+//! What the engine reads itself: policies and budgets, in the engine's own text form.
+
+use serde::Deserialize;
+use toml::de::{DeValue, ValueDeserializer};
+
+use super::flaw::Flaw;
+use super::reader::Value;
+use crate::spelling::nearest;
+
+/// A part of the engine that is written under `path`.
+///
+/// # Errors
+/// What the engine refuses, at the setting that it names.
+pub(super) fn read<'t, T: Deserialize<'t>>(path: &str, value: &Value<'t>) -> Result<T, Flaw> {
+    let read = T::deserialize(ValueDeserializer::from(value.clone()));
+    read.map_err(|error| {
+        let message = error.message().trim_end();
+        let within = |field: &str| {
+            if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+        };
+        match field(message).and_then(|field| Some((field, place(field, value)?))) {
+            Some((_, at)) => Flaw::new(at, within(message)),
+            None => {
+                let at = error.span().unwrap_or_else(|| value.span());
+                let shown = advised(message);
+                Flaw::new(at, if path.is_empty() { shown } else { format!("{path}: {shown}") })
+            }
+        }
+    })
+}
+
+/// The dotted key that a refusal begins with.
+fn field(message: &str) -> Option<&str> {
+    let (field, _) = message.split_once(" = ")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    field.chars().all(plain).then_some(field)
+}
+
+/// Where the setting of this key stands, or the innermost table on the way that is there.
+fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
+    let mut found = None;
+    let mut inner = value;
+    for part in field.split('.') {
+        let DeValue::Table(table) = inner.get_ref() else { break };
+        let Some(next) = table.get(part) else { break };
+        found = Some(next.span());
+        inner = next;
+    }
+    found
+}
+
+/// The text of an error, and what a name that is not known was probably meant to be.
+fn advised(text: &str) -> String {
+    let mut names = text.split('`').skip(1).step_by(2);
+    let unknown = text.starts_with("unknown ").then(|| names.next()).flatten();
+    match unknown.and_then(|name| nearest(name, names)) {
+        Some(known) => format!("{text}; did you mean `{known}`?"),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,69 @@
+//! `[[fault]]`: what goes wrong with the server, and when.
+
+use stagger_core::Instant;
+use stagger_sim::{Backend, Fault, Trouble};
+
+use super::Reader;
+use super::arrivals::instant;
+use super::flaw::Flaw;
+use super::server::MAX_FACTOR;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Refuse,
+    Hang,
+    Silence,
+    Stall,
+    Failing,
+    Slow,
+}
+
+const KINDS: [(&str, Kind); 6] = [
+    ("refuse", Kind::Refuse),
+    ("hang", Kind::Hang),
+    ("silence", Kind::Silence),
+    ("stall", Kind::Stall),
+    ("failing", Kind::Failing),
+    ("slow", Kind::Slow),
+];
+
+/// Any number of them.
+pub(super) fn read(reader: &Reader<'_, '_>, backend: &Backend) -> Result<Vec<Fault>, Flaw> {
+    reader.tables("fault")?.iter().map(|fault| one(fault, backend)).collect()
+}
+
+fn one(table: &Reader<'_, '_>, backend: &Backend) -> Result<Fault, Flaw> {
+    let kind = table.need("kind", table.word("kind", &KINDS)?)?;
+    let from = instant(table, "from")?.unwrap_or(Instant::ORIGIN);
+    let until = until(table, from)?;
+    let shard = table.count("shard", (0, backend.shards - 1))?;
+    let trouble = match kind {
+        Kind::Refuse => match table.span("retry_after")? {
+            Some(after) => Trouble::RefuseFor(after),
+            None => Trouble::Refuse,
+        },
+        Kind::Hang => Trouble::Hang,
+        Kind::Silence => Trouble::Silence,
+        Kind::Stall => Trouble::Stall,
+        Kind::Failing => Trouble::Failing(table.need("share", table.ratio("share", (0.0, 1.0))?)?),
+        Kind::Slow => {
+            Trouble::Slow(table.need("factor", table.ratio("factor", (1.0, MAX_FACTOR))?)?)
+        }
+    };
+    table.done()?;
+    if matches!(kind, Kind::Hang | Kind::Stall) && until == Instant::FAR {
+        return Err(table.flaw("a hang or a stall must end: set lasts or until"));
+    }
+    Ok(Fault { from, until, shard, trouble })
+}
+
+/// Said as a length or as a time, or never.
+fn until(table: &Reader<'_, '_>, from: Instant) -> Result<Instant, Flaw> {
+    match (table.span("lasts")?, instant(table, "until")?) {
+        (Some(_), Some(_)) => Err(table.wrong("lasts", "left out beside until")),
+        (Some(lasts), None) => Ok(from + lasts),
+        (None, Some(until)) if until < from => Err(table.wrong("until", "at or after from")),
+        (None, Some(until)) => Ok(until),
+        (None, None) => Ok(Instant::FAR),
+    }
+}

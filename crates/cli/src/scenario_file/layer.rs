@@ -1,0 +1,77 @@
+//! `[[layer]]`: services that call services, the outermost first; the last calls the server.
+
+use stagger_core::{Policy, Span};
+use stagger_sim::{Caller, Law, Schedule};
+
+use super::Reader;
+use super::flaw::Flaw;
+use super::laws::schedule;
+
+/// Each multiplies the attempts of the one before it.
+const MAX_LAYERS: usize = 8;
+
+/// One service.
+#[derive(Clone, Debug)]
+pub(super) enum Layer {
+    /// The one whose law or policy is compared.
+    Compared,
+    /// One that always retries in the same way.
+    Settled(Box<Caller>),
+}
+
+/// The layers, and the names of the policies that they use. One compared layer when none is written.
+pub(super) fn read(
+    reader: &Reader<'_, '_>,
+    policies: &[(String, Policy)],
+    defaults: (Schedule, Option<Span>),
+) -> Result<(Vec<Layer>, Vec<String>), Flaw> {
+    let tables = reader.tables("layer")?;
+    if tables.is_empty() {
+        return Ok((vec![Layer::Compared], Vec::new()));
+    }
+    if tables.len() > MAX_LAYERS {
+        return Err(reader.wrong("layer", &format!("at most {MAX_LAYERS} layers")));
+    }
+    let mut used = Vec::new();
+    let mut layers = Vec::new();
+    for table in &tables {
+        layers.push(one(table, policies, defaults, &mut used)?);
+    }
+    if !layers.iter().any(|layer| matches!(layer, Layer::Compared)) {
+        return Err(
+            reader.wrong("layer", "a list in which one has neither law nor policy: it is compared")
+        );
+    }
+    Ok((layers, used))
+}
+
+fn one(
+    table: &Reader<'_, '_>,
+    policies: &[(String, Policy)],
+    defaults: (Schedule, Option<Span>),
+    used: &mut Vec<String>,
+) -> Result<Layer, Flaw> {
+    let law = table.word("law", &Law::ALL.map(|law| (law.name(), law)))?;
+    let policy = table.text("policy")?;
+    let layer = match (law, policy) {
+        (None, None) => Layer::Compared,
+        (Some(_), Some(_)) => return Err(table.wrong("law", "left out beside policy")),
+        (Some(law), None) => {
+            let schedule = schedule(table, defaults.0)?;
+            let caller = law.caller(&schedule).map_err(|error| table.flaw(&error.to_string()))?;
+            Layer::Settled(Box::new(match table.above_zero("timeout")?.or(defaults.1) {
+                Some(timeout) => caller.with_timeout(timeout),
+                None => caller,
+            }))
+        }
+        (None, Some(name)) => match policies.iter().find(|(known, _)| known == name) {
+            Some((_, policy)) => {
+                used.push(name.to_owned());
+                Layer::Settled(Box::new(Caller::new(*policy)))
+            }
+            None => return Err(table.wrong("policy", "the name of a table [policy.NAME]")),
+        },
+    };
+    table.done()?;
+    Ok(layer)
+}

@@ -1,0 +1,113 @@
+//! Why a file is no log that could be replayed.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use stagger_core::Span;
+
+use crate::format::Format;
+
+/// A line that is no attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What is wrong with it.
+    pub why: &'static str,
+    /// How it begins.
+    pub text: String,
+}
+
+/// Why a file was refused.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It could not be read to its end.
+    Io(io::Error),
+    /// It has no lines.
+    Empty,
+    /// It is compressed, by this program.
+    Compressed(&'static str),
+    /// Its first line is of no format that is known.
+    Unknown(BadLine),
+    /// It was to be CSV, and its header has no column for a time or none for a status.
+    NoColumns(BadLine),
+    /// More than half of its first lines are no attempts.
+    WrongFormat {
+        /// The format that it was read in.
+        format: Format,
+        /// How many of them.
+        malformed: u64,
+        /// How many lines.
+        of: u64,
+        /// The first of them.
+        first: BadLine,
+    },
+    /// It has more first attempts than this.
+    TooMany(usize),
+    /// More than half of its lines lie outside the longest stretch that is read.
+    TooLong(Span),
+}
+
+/// How much of a line is shown.
+const SHOWN: usize = 80;
+
+impl BadLine {
+    pub(crate) fn new(number: u64, why: &'static str, line: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
+        let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+        let more = if shown.len() < line.len() { "..." } else { "" };
+        Self { number, why, text: format!("{shown}{more}") }
+    }
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}: {}", self.number, self.why, self.text)
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{error}"),
+            Self::Empty => f.write_str("the log has no lines"),
+            Self::Compressed(by) => write!(f, "the log is packed by {by}: unpack it first"),
+            Self::Unknown(line) => {
+                let names = Format::ALL.map(Format::name).join(", ");
+                write!(f, "the format is none of {names}: {line}")
+            }
+            Self::NoColumns(line) => {
+                write!(f, "the header has no time or no status, so a map must name them: {line}")
+            }
+            Self::WrongFormat { format, malformed, of, first } => write!(
+                f,
+                "{malformed} of the first {of} lines are not of the format {format}; {first}"
+            ),
+            Self::TooMany(bound) => {
+                write!(f, "the log has more than {bound} first attempts: cut out the hours in question")
+            }
+            Self::TooLong(bound) => write!(
+                f,
+                "more than half of the log lies further than {bound} from its first attempt: \
+                 cut out the hours in question"
+            ),
+        }
+    }
+}
+
+impl Error for ReadError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

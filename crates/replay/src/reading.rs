@@ -1,0 +1,177 @@
+//! Reading a log: one pass, one line at a time.
+
+use std::collections::VecDeque;
+use std::io::BufRead;
+
+use stagger_core::Span;
+
+use crate::error::{BadLine, ReadError};
+use crate::format::{Format, LogMap, Malformed, Parser};
+use crate::gather::Gather;
+use crate::lines::{Line, Lines};
+use crate::log::Log;
+
+/// How to read a log.
+///
+/// ```
+/// use stagger_core::Span;
+/// use stagger_replay::{Kind, Reading};
+/// let mut csv = String::from("ts,code,try\n");
+/// for ms in (0..10_000).step_by(10) {
+///     let is_down = (4_000..6_000).contains(&ms);
+///     csv += &format!("{},{},1\n", 1_700_000_000_000_u64 + ms, if is_down { 503 } else { 200 });
+/// }
+/// let map = "time=ts,status=code,attempt=try".parse()?;
+/// let log = Reading { map: Some(map), ..Reading::default() }.read(csv.as_bytes())?;
+/// let [outage] = log.outages() else { panic!("one outage") };
+/// assert_eq!(outage.kind, Kind::Refused);
+/// assert_eq!(outage.length(), Span::from_secs(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Its format; told by its first lines when `None`.
+    pub format: Option<Format>,
+    /// Its columns, where they are not those that are looked for.
+    pub map: Option<LogMap>,
+}
+
+/// Lines that are kept to tell format and grain before anything is counted.
+const KEPT_LINES: u64 = 1_000;
+/// Bytes of them at most.
+const KEPT_BYTES: usize = 4 << 20;
+/// Malformed lines that are shown.
+const SHOWN: usize = 5;
+/// How compressed files begin (RFC 1952, RFC 8878, the xz and bzip2 formats).
+const PACKED: [(&[u8], &str); 4] =
+    [(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ", "xz"), (b"BZh9", "bzip2")];
+
+impl Reading {
+    /// Reads a log to its end.
+    ///
+    /// Malformed lines are counted, and the first of them are kept to be shown. At most a line of
+    /// 256 KiB, some seconds of attempts, failures of some minutes, and 8 bytes for each first
+    /// attempt are held in memory, besides 24 bytes for every 50 ms of the log: see
+    /// [`Held`](crate::Held).
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn read(&self, input: impl BufRead) -> Result<Log, ReadError> {
+        let mut lines = Lines::new(input);
+        let kept = Kept::read(&mut lines)?;
+        let (format, mut parser) = self.parser(&kept)?;
+        let mut pass = Pass::default();
+        let mut gather = Gather::new(pass.check(&mut parser.clone(), &kept, format)?);
+        let mut header = parser.has_header();
+        for (number, line) in kept.lines {
+            if !std::mem::take(&mut header) {
+                pass.line(&mut parser, &mut gather, number, &Line::Whole(&line))?;
+            }
+        }
+        while let Some((number, line)) = lines.next()? {
+            pass.line(&mut parser, &mut gather, number, &line)?;
+        }
+        let log = gather.finish(format, lines.longest())?;
+        Ok(Log { lines: pass.lines, malformed: pass.malformed, bad_lines: pass.bad_lines, ..log })
+    }
+
+    fn parser(&self, kept: &Kept) -> Result<(Format, Parser), ReadError> {
+        let (number, first) = kept.lines.front().ok_or(ReadError::Empty)?;
+        let bad = |why| BadLine::new(*number, why, first);
+        if let Some((_, by)) = PACKED.iter().find(|(magic, _)| first.starts_with(magic)) {
+            return Err(ReadError::Compressed(by));
+        }
+        let format = self.format.or_else(|| {
+            let lines: Vec<&[u8]> = kept.lines.iter().map(|(_, line)| line.as_slice()).collect();
+            Format::detect(&lines, self.map.as_ref())
+        });
+        let format = format.ok_or_else(|| ReadError::Unknown(bad("no such format")))?;
+        let parser = Parser::new(format, self.map.as_ref(), first);
+        Ok((format, parser.ok_or_else(|| ReadError::NoColumns(bad("no such columns")))?))
+    }
+}
+
+/// The first lines that say anything, with their numbers.
+#[derive(Debug, Default)]
+struct Kept {
+    lines: VecDeque<(u64, Vec<u8>)>,
+}
+
+impl Kept {
+    fn read<R: BufRead>(input: &mut Lines<R>) -> Result<Self, ReadError> {
+        let mut kept = Self::default();
+        let mut bytes = 0;
+        while (kept.lines.len() as u64) < KEPT_LINES && bytes < KEPT_BYTES {
+            let Some((number, line)) = input.next()? else { break };
+            let (Line::Whole(text) | Line::TooLong(text)) = line;
+            if !is_blank(text) {
+                bytes += text.len();
+                kept.lines.push_back((number, text.to_vec()));
+            }
+        }
+        Ok(kept)
+    }
+}
+
+/// What is counted of lines.
+#[derive(Debug, Default)]
+struct Pass {
+    lines: u64,
+    malformed: u64,
+    bad_lines: Vec<BadLine>,
+}
+
+impl Pass {
+    /// The grain of the stamps, if at least half of the first lines are attempts. It is the finest
+    /// one seen, because some writers leave off zeros.
+    fn check(&self, parser: &mut Parser, kept: &Kept, format: Format) -> Result<Span, ReadError> {
+        let (mut grain, mut malformed, mut of, mut first) = (Span::MAX, 0, 0, None);
+        for (number, line) in kept.lines.iter().skip(usize::from(parser.has_header())) {
+            of += 1;
+            match parser.parse(line) {
+                Ok(attempt) => grain = grain.min(attempt.stamp.grain),
+                Err(why) => {
+                    malformed += 1;
+                    first.get_or_insert_with(|| BadLine::new(*number, why, line));
+                }
+            }
+        }
+        match first {
+            Some(first) if 2 * malformed > of => {
+                Err(ReadError::WrongFormat { format, malformed, of, first })
+            }
+            _ => Ok(grain),
+        }
+    }
+
+    fn line(
+        &mut self,
+        parser: &mut Parser,
+        gather: &mut Gather,
+        number: u64,
+        line: &Line<'_>,
+    ) -> Result<(), ReadError> {
+        let (text, parsed) = match *line {
+            Line::Whole(text) if is_blank(text) => return Ok(()),
+            Line::Whole(text) => (text, parser.parse(text)),
+            Line::TooLong(text) => (text, Err("longer than 256 KiB")),
+        };
+        self.lines += 1;
+        match parsed {
+            Ok(attempt) => gather.push(attempt)?,
+            Err(why) => self.malformed(number, why, text),
+        }
+        Ok(())
+    }
+
+    fn malformed(&mut self, number: u64, why: Malformed, text: &[u8]) {
+        self.malformed += 1;
+        if self.bad_lines.len() < SHOWN {
+            self.bad_lines.push(BadLine::new(number, why, text));
+        }
+    }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii().is_empty()
+}

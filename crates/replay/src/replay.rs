@@ -1,0 +1,210 @@
+//! A log under other policies: what was observed beside what would have been.
+
+use stagger_core::{ConfigError, Instant, Ratio, Span};
+use stagger_sim::{
+    Arrivals, Backend, Caller, Case, Crew, Entry, Fault, Law, Options, Peak, Plan, Play, Recovery,
+    Report, Row, Scenario, Schedule, Trouble, Watch, Workers,
+};
+
+use crate::cells::{Cell, share};
+use crate::log::Log;
+use crate::observed;
+use crate::outage::{Kind, Outage};
+use crate::words;
+
+/// The first attempts of a log and its outages as a scenario, with the row that was observed.
+///
+/// Played is the stretch from 30 s before the first outage to a minute after the last one, or
+/// the whole log when there was none.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What is played: no retry, the laws, and the user's own policies.
+    pub scenario: Scenario,
+    /// What the log shows of the same stretch.
+    pub observed: Row,
+}
+
+/// What is played before the first outage, so that ledgers have something to remember.
+const LEAD: Span = Span::from_secs(30);
+/// What is played after the last one, so that it can be seen to be over.
+const TAIL: Span = Span::from_secs(60);
+/// Buckets of the inference that lead and tail have at least.
+const BUCKETS: u64 = 20;
+/// The timeout of callers when attempts hung and the log does not say for how long.
+const PATIENCE: Span = Span::from_secs(10);
+/// Calls that all runs of one entry make together, about.
+const WORK: u64 = 2_000_000;
+/// Runs of one entry at most.
+const MOST_RUNS: u32 = 20;
+
+/// What is replayed of a log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scene<'l> {
+    pub(crate) log: &'l Log,
+    pub(crate) from: Instant,
+    pub(crate) until: Instant,
+    /// Workers of the backend, if it has a bound.
+    pub(crate) capacity: Option<u32>,
+}
+
+impl Replay {
+    /// The what-if scenario of a log; `capacity` is how many attempts the backend works on at once,
+    /// without bound when `None`.
+    ///
+    /// # Errors
+    /// A schedule that the engine refuses, or a capacity for a log that does not say how long
+    /// attempts take.
+    pub fn new(log: &Log, options: &Options, capacity: Option<u32>) -> Result<Self, ConfigError> {
+        if let Some(workers) = capacity.filter(|_| log.service.is_none_or(Span::is_zero)) {
+            let bound = "left out, because the log has no durations to set against it";
+            return Err(ConfigError::new("capacity", workers, bound));
+        }
+        let scene = Scene::new(log, capacity);
+        let schedule = options.schedule(Schedule::default());
+        let entry = |(name, caller)| Entry { name, play: Play::World(Box::new(scene.plan(caller))) };
+        let compared = options.callers(&Law::ALL, &schedule)?;
+        let calls = (scene.firsts().len() as u64).max(1);
+        let runs = u32::try_from(WORK / calls).unwrap_or(MOST_RUNS).clamp(1, MOST_RUNS);
+        let mut parameters = words::parameters(&scene);
+        parameters.extend(schedule.parameters());
+        let case = Case {
+            label: "log".to_owned(),
+            value: 0.0,
+            outages: scene.outages().map(|o| (scene.shifted(o.from), scene.shifted(o.until))).collect(),
+            capacity: scene.most_served(),
+            entries: compared.into_iter().map(entry).collect(),
+        };
+        let scenario = Scenario {
+            name: "replay".to_owned(),
+            about: "The calls of an access log under other policies".to_owned(),
+            lesson: words::lesson(&scene),
+            seed: options.seed.unwrap_or(1),
+            runs: options.runs.unwrap_or(runs),
+            varied: None,
+            peak: Peak::Attempts,
+            parameters,
+            cases: vec![case],
+        };
+        Ok(Self { scenario, observed: observed::row(&scene) })
+    }
+
+    /// Plays all runs; the row that was observed comes first.
+    #[must_use]
+    pub fn run(&self, crew: &Crew<'_>) -> Report {
+        let mut report = self.scenario.run(crew);
+        for case in &mut report.cases {
+            case.rows.insert(0, self.observed.clone());
+        }
+        report
+    }
+}
+
+impl<'l> Scene<'l> {
+    fn new(log: &'l Log, capacity: Option<u32>) -> Self {
+        let least = log.bucket.saturating_mul(BUCKETS);
+        let (from, until) = match (log.outages.first(), log.outages.last()) {
+            (Some(first), Some(last)) => {
+                let before = (first.from - Instant::ORIGIN) - LEAD.max(least);
+                (Instant::ORIGIN + before, (last.until + TAIL.max(least)).min(log.cells.end()))
+            }
+            _ => (Instant::ORIGIN, log.cells.end()),
+        };
+        Self { log, from, until, capacity }
+    }
+
+    pub(crate) fn outages(&self) -> impl Iterator<Item = &'l Outage> {
+        self.log.outages.iter()
+    }
+
+    /// First attempts in the stretch.
+    pub(crate) fn firsts(&self) -> &'l [Instant] {
+        let place = |at: Instant| self.log.firsts.partition_point(|&first| first < at);
+        &self.log.firsts[place(self.from)..place(self.until)]
+    }
+
+    pub(crate) fn cells(&self) -> &'l [Cell] {
+        self.log.cells.within(self.from, self.until)
+    }
+
+    /// When the last outage was over, in the log.
+    pub(crate) fn edge(&self) -> Option<Instant> {
+        self.log.outages.last().map(|outage| outage.until)
+    }
+
+    /// When a run has recovered: the rule of the reference tables, in buckets that this log fills,
+    /// and allowing for what fails anyway.
+    pub(crate) fn recovery(&self) -> (Span, u32, Ratio) {
+        let bucket = self.log.bucket.max(Span::from_millis(500));
+        let usual = self.usual().ppm().saturating_mul(2);
+        (bucket, 10, Ratio::from_ppm(990_000_u32.saturating_sub(usual).max(500_000)))
+    }
+
+    /// The failing share outside of all outages.
+    pub(crate) fn usual(&self) -> Ratio {
+        let all = Cell::sum(self.cells());
+        let within = |count: fn(&Outage) -> u32| {
+            let failing = self.outages().filter(|o| !matches!(o.kind, Kind::Slow(_)));
+            failing.map(count).fold(0, u32::saturating_add)
+        };
+        let bad = all.bad().saturating_sub(within(|o| o.failed));
+        share(bad, all.attempts.saturating_sub(within(|o| o.attempts)))
+    }
+
+    /// How long callers wait for an answer, where that matters.
+    pub(crate) fn patience(&self) -> Option<Span> {
+        let hangs = self.capacity.is_some() || self.outages().any(|o| o.kind == Kind::Hung);
+        hangs.then(|| self.log.patience.unwrap_or(PATIENCE))
+    }
+
+    fn shifted(&self, at: Instant) -> Instant {
+        Instant::ORIGIN + (at - self.from)
+    }
+
+    fn plan(&self, caller: Caller) -> Plan {
+        let times = self.firsts().iter().map(|&at| self.shifted(at)).collect();
+        let own = caller.policy.limits().attempt_timeout();
+        let caller = match self.patience() {
+            Some(limit) if own.is_none() && !limit.is_zero() => caller.with_timeout(limit),
+            _ => caller,
+        };
+        let service = self.log.service.unwrap_or_default();
+        let workers = self.capacity.map(|count| Workers::new(count, None));
+        let (bucket, row, share) = self.recovery();
+        let edge = self.edge();
+        let watch = edge.map_or_else(Watch::default, |edge| Watch {
+            edge: self.shifted(edge),
+            recovery: Recovery::FirstTries { bucket, row, share, within: self.until - edge },
+            ..Watch::default()
+        });
+        Plan {
+            backend: Backend { workers, ..Backend::UNLIMITED.serving_in(service) },
+            faults: self.faults(),
+            watch,
+            ..Plan::new(Arrivals::Recorded(times), caller)
+        }
+    }
+
+    /// The outages, and behind them what fails anyway: the first trouble that holds counts.
+    fn faults(&self) -> Vec<Fault> {
+        let fault = |outage: &Outage| {
+            let trouble = match outage.kind {
+                Kind::Refused => Trouble::Refuse,
+                // Without workers there is nothing that could stall.
+                Kind::Hung if self.capacity.is_none() => Trouble::Silence,
+                Kind::Hung => Trouble::Stall,
+                Kind::Failing(share) => Trouble::Failing(share),
+                Kind::Slow(times) => Trouble::Slow(times),
+            };
+            Fault::new(trouble, self.shifted(outage.from), self.shifted(outage.until))
+        };
+        let usual = Fault::new(Trouble::Failing(self.usual()), Instant::ORIGIN, Instant::FAR);
+        let always = (self.usual() > Ratio::ZERO).then_some(usual);
+        self.outages().map(fault).chain(always).collect()
+    }
+
+    /// Attempts a second that the workers serve at most.
+    fn most_served(&self) -> Option<f64> {
+        let service = self.log.service.filter(|service| !service.is_zero())?;
+        self.capacity.map(|workers| f64::from(workers) / service.as_secs_f64())
+    }
+}

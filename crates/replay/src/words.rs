@@ -1,0 +1,116 @@
+//! What was inferred from a log, and how sure that is, in words.
+
+use std::fmt::Write;
+
+use stagger_core::Span;
+use stagger_sim::BUCKET;
+
+use crate::calls::Told;
+use crate::cells::Cell;
+use crate::outage::{Kind, Outage};
+use crate::replay::Scene;
+
+/// An outage of fewer attempts than this is weak evidence.
+const FEW: u32 = 30;
+
+/// Names and values for a caption.
+pub(crate) fn parameters(scene: &Scene<'_>) -> Vec<(String, String)> {
+    let log = scene.log;
+    let mut all = vec![
+        ("format", log.format.to_string()),
+        ("lines", log.lines.to_string()),
+        ("malformed", log.malformed.to_string()),
+        ("log begins", log.began.to_string()),
+        ("replayed from", log.wall(scene.from).to_string()),
+        ("replayed until", log.wall(scene.until).to_string()),
+        ("grain of stamps", log.began.grain.to_string()),
+        ("bucket", log.bucket.to_string()),
+    ];
+    let spans = [("service time", log.service), ("timeout", scene.patience())];
+    all.extend(spans.into_iter().filter_map(|(name, span)| Some((name, span?.to_string()))));
+    all.extend(scene.capacity.map(|workers| ("workers", workers.to_string())));
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What was found, what it rests on, and what it cannot tell.
+pub(crate) fn lesson(scene: &Scene<'_>) -> String {
+    let mut text = String::new();
+    let log = scene.log;
+    for outage in scene.outages() {
+        say(&mut text, &sentence(scene, outage));
+    }
+    if log.outages.is_empty() {
+        say(&mut text, "No outage was found: policies differ in what fails anyway, and in little else.");
+    } else {
+        say(
+            &mut text,
+            "An outage counts whatever failed in it, so failures that the retries themselves \
+             caused lengthen it for every policy.",
+        );
+    }
+    say(&mut text, &told(&log.told));
+    if log.began.grain > BUCKET {
+        let grain = log.began.grain;
+        let evenly = format!("Stamps are {grain} apart and were spread evenly: observed peaks are lower bounds.");
+        say(&mut text, &evenly);
+    }
+    if log.stamped_at_end && log.timed == 0 {
+        say(&mut text, "Stamps are of ends and there are no durations, so attempts began earlier than shown.");
+    }
+    if let Some(busy) = concurrency(scene) {
+        let words = format!("About {busy} attempts were worked on at once on average (rate times service time).");
+        say(&mut text, &words);
+    }
+    text
+}
+
+fn sentence(scene: &Scene<'_>, outage: &Outage) -> String {
+    let Outage { attempts, failed, edge, open, .. } = *outage;
+    let kind = match outage.kind {
+        Kind::Refused => "attempts were refused".to_owned(),
+        Kind::Hung => "attempts hung".to_owned(),
+        Kind::Failing(share) => format!("{:.0} % of attempts failed", 100.0 * share.as_f64()),
+        Kind::Slow(times) => format!("attempts took about {:.0} times as long", times.as_f64()),
+    };
+    let end = if open { ", and that went on at the end of the log" } else { "" };
+    let weak = if attempts < FEW { ": weak evidence" } else { "" };
+    format!(
+        "From {} for {} {kind} ({failed} of {attempts} failed{weak}; edges known to {edge}){end}.",
+        scene.log.wall(outage.from),
+        outage.length(),
+    )
+}
+
+fn told(told: &Told) -> String {
+    let most = told.number.max(told.id).max(told.guess).max(told.nothing);
+    let mut text = if most == told.number {
+        "Retries were told by the numbers in the log.".to_owned()
+    } else if most == told.id {
+        "Retries were told by ids in the log.".to_owned()
+    } else if most == told.guess {
+        "Retries were guessed: the same client asked for the same thing within a minute of a failure."
+            .to_owned()
+    } else {
+        "Nothing tells retries from first attempts, so all were taken for first ones.".to_owned()
+    };
+    if told.forgotten > 0 {
+        text += " Some failures had to be forgotten early, so some retries were not recognised.";
+    }
+    text
+}
+
+/// Little's law over the whole stretch.
+fn concurrency(scene: &Scene<'_>) -> Option<u64> {
+    let service = scene.log.service.filter(|service| *service > Span::ZERO)?;
+    let served = Cell::sum(scene.cells());
+    let served = u128::from(served.attempts - served.bad());
+    let length = u128::from((scene.until - scene.from).as_nanos().max(1));
+    u64::try_from((served * u128::from(service.as_nanos())).div_ceil(length)).ok()
+}
+
+fn say(text: &mut String, sentence: &str) {
+    let gap = if text.is_empty() { "" } else { " " };
+    // Writing to a string cannot fail.
+    write!(text, "{gap}{sentence}").unwrap_or_default();
+}
+

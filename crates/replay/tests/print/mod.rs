@@ -1,0 +1,57 @@
+//! Attempts written in all formats.
+
+use jiff::Timestamp;
+use stagger_replay::Format;
+
+/// What is written of one attempt.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// When it began, in milliseconds since the epoch.
+    pub began: u64,
+    /// How long it took, in milliseconds.
+    pub took: u64,
+    /// Its status.
+    pub status: u16,
+    /// Who made it, and for what.
+    pub caller: u32,
+}
+
+impl Written {
+    /// A line of this format, without its end; CSV under [`HEADER`].
+    pub fn line(&self, format: Format) -> String {
+        let Self { began, took, status, caller } = self;
+        let at = |ms: u64| Timestamp::from_millisecond(i64::try_from(ms).unwrap()).unwrap();
+        match format {
+            Format::Combined => {
+                let local = at(began + took).strftime("%d/%b/%Y:%H:%M:%S +0000").to_string();
+                format!(
+                    "10.0.0.9 - - [{local}] \"GET /calls/{caller} HTTP/1.1\" {status} 17 \"-\" \
+                     \"curl/8.5.0\" {}.{:03} -",
+                    took / 1_000,
+                    took % 1_000,
+                )
+            }
+            Format::Envoy => format!(
+                "{{\"start_time\":\"{:.3}\",\"response_code\":{status},\"duration\":{took},\
+                 \"response_flags\":\"-\",\"x-request-id\":\"call-{caller}\",\"path\":\"/\"}}",
+                at(*began),
+            ),
+            Format::Csv => format!("{began},{status},{took},call-{caller}"),
+            Format::JsonLines => format!(
+                "{{\"ts\":{}.{:03},\"status\":\"{status}\",\"took\":{took},\"request_id\":{caller}}}",
+                began / 1_000,
+                began % 1_000,
+            ),
+        }
+    }
+}
+
+/// The header of CSV.
+pub const HEADER: &str = "timestamp,status,duration_ms,request_id";
+
+/// A whole log.
+pub fn log(format: Format, attempts: &[Written]) -> String {
+    let header = (format == Format::Csv).then(|| format!("{HEADER}\n"));
+    let lines = attempts.iter().map(|written| written.line(format) + "\n");
+    header.into_iter().chain(lines).collect()
+}

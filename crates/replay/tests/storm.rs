@@ -1,0 +1,119 @@
+//! The full loop: a storm is played, written as a log, read back, and played again.
+
+mod print;
+
+use print::Written;
+use stagger_core::{Instant, Span};
+use stagger_replay::{Format, Kind, Log, Reading, Replay};
+use stagger_sim::{Arrivals, Crew, Fault, Law, Options, Plan, Played, Schedule, Trouble, World};
+
+/// 2023-11-14T22:13:20Z.
+const BEGAN: u64 = 1_700_000_000_000;
+const DOWN: (u64, u64) = (8_000, 10_000);
+
+fn at(ms: u64) -> Instant {
+    Instant::ORIGIN + Span::from_millis(ms)
+}
+
+/// 200 calls a second for half a minute, and an outage of two seconds.
+fn played() -> Played {
+    let caller = Law::Full.caller(&Schedule::default()).unwrap();
+    let mut plan = Plan::new(Arrivals::poisson(200, at(30_000)), caller);
+    plan.faults.push(Fault::new(Trouble::Refuse, at(DOWN.0), at(DOWN.1)));
+    World::new().play(&plan, 5)
+}
+
+fn written(played: &Played) -> Vec<Written> {
+    let attempt = |(caller, at): (u32, Instant)| {
+        let ms = at.as_nanos() / 1_000_000;
+        let status = if (DOWN.0..DOWN.1).contains(&ms) { 503 } else { 200 };
+        Written { began: BEGAN + ms, took: 0, status, caller }
+    };
+    let all: Vec<Written> = played.strip.attempts().map(attempt).collect();
+    assert_eq!(all.len() as u64, played.attempts.total, "nothing was thinned");
+    all
+}
+
+fn read(format: Format, played: &Played) -> Log {
+    let text = print::log(format, &written(played));
+    let log = Reading::default().read(text.as_bytes()).unwrap();
+    assert_eq!((log.format, log.malformed), (format, 0));
+    log
+}
+
+fn amplification(log: &Log) -> f64 {
+    let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
+    Replay::new(log, &options, None).unwrap().observed.amplification
+}
+
+#[test]
+fn a_storm_is_found_again_in_its_log_of_any_format() {
+    let played = played();
+    let truth = played.attempts.total as f64 / played.calls as f64;
+    for format in Format::ALL {
+        let log = read(format, &played);
+        let [outage] = log.outages() else { panic!("{format}: {:?}", log.outages()) };
+        assert_eq!(outage.kind, Kind::Refused, "{format}");
+        let wall = |at| log.wall(at).since_epoch.as_nanos() / 1_000_000;
+        let off = wall(outage.from).abs_diff(BEGAN + DOWN.0)
+            .max(wall(outage.until).abs_diff(BEGAN + DOWN.1));
+        assert!(off <= outage.edge.as_nanos() / 1_000_000, "{format}: {outage:?} is {off} ms off");
+        let found = amplification(&log);
+        assert!((found / truth - 1.0).abs() < 0.01, "{format}: {found} for {truth}");
+        assert_eq!(log.calls(), played.calls, "{format}");
+    }
+}
+
+#[test]
+fn the_same_law_comes_out_as_it_was_observed() {
+    let played = played();
+    let log = read(Format::Csv, &played);
+    let laws = vec![Law::None, Law::Full];
+    let options = Options { laws, runs: Some(20), ..Options::default() };
+    let replay = Replay::new(&log, &options, None).unwrap();
+    let report = replay.run(&Crew::single());
+    let row = |name: &str| report.cases[0].rows.iter().find(|row| row.name == name).unwrap();
+    let (observed, full) = (row("observed"), row("full"));
+    assert!((observed.amplification / full.amplification - 1.0).abs() < 0.03);
+    assert!((observed.success - full.success).abs() < 0.01);
+    assert!((observed.peak.mean / full.peak.mean - 1.0).abs() < 0.25, "{:?}", full.peak);
+    assert!(row("no-retry").amplification < 1.001 && row("no-retry").success < observed.success);
+    assert_eq!(observed.recovery.healed, 1);
+    assert!(report.lesson.contains("attempts were refused"), "{}", report.lesson);
+    assert!(report.lesson.contains("told by ids"), "{}", report.lesson);
+}
+
+#[test]
+fn a_stalled_backend_is_replayed_with_its_workers() {
+    let hangs = |ms: u64| (8_000..12_000).contains(&ms);
+    let attempts: Vec<Written> = (0..30_000)
+        .step_by(5)
+        .map(|ms| {
+            let (status, took) = if hangs(ms) { (504, 2_000) } else { (200, 10) };
+            Written { began: BEGAN + ms, took, status, caller: u32::try_from(ms).unwrap() }
+        })
+        .collect();
+    let text = print::log(Format::Envoy, &attempts);
+    let log = Reading::default().read(text.as_bytes()).unwrap();
+    let kinds: Vec<Kind> = log.outages().iter().map(|outage| outage.kind).collect();
+    assert_eq!(kinds, [Kind::Hung]);
+    let options = Options { laws: vec![Law::Full], runs: Some(2), ..Options::default() };
+    for capacity in [None, Some(4)] {
+        let report = Replay::new(&log, &options, capacity).unwrap().run(&Crew::single());
+        let [observed, no_retry, full] = &report.cases[0].rows[..] else { panic!("three rows") };
+        assert!(no_retry.success < 1.0 && full.amplification > 1.0, "{capacity:?}");
+        assert!((observed.success - 26.0 / 30.0).abs() < 0.01);
+    }
+    // Two workers at 10 ms each serve 200 a second, which is all that comes: no law heals then.
+    let report = Replay::new(&log, &options, Some(2)).unwrap().run(&Crew::single());
+    assert!(report.cases[0].rows[2].recovery.healed == 0);
+}
+
+#[test]
+fn a_capacity_needs_durations() {
+    let log = Reading::default().read("time,status\n1700000000,200\n".as_bytes()).unwrap();
+    let error = Replay::new(&log, &Options::default(), Some(4)).unwrap_err();
+    assert_eq!(error.field(), "capacity");
+    let quiet = Replay::new(&log, &Options::default(), None).unwrap();
+    assert!(quiet.scenario.lesson.contains("No outage was found"));
+}
