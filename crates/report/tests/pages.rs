@@ -127,9 +127,9 @@ fn a_heat_map_tells_stuck_from_healed_without_colour() {
     let cell = |healed| Some(Healed { healed, runs: 10 });
     let grid = Grid {
         x: "outage [s]".into(),
-        xs: vec![0.5, 1.0],
+        xs: vec!["0.5".into(), "1".into()],
         y: "load [1/s]".into(),
-        ys: vec![300.0, 700.0],
+        ys: vec!["300".into(), "700".into()],
         seed: 1,
         runs: 10,
         panels: vec![GridPanel {

@@ -1,6 +1,7 @@
 //! The flags of `stagger storm`, each with its default, range and reason.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -75,6 +76,14 @@ pub(crate) struct StormFlags {
     /// Threads to play runs on; figures do not depend on it [one a core]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Also write a page with the answer, the pictures and all figures: one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Also write the pictures into this folder, as SVG and PNG
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) pictures: Option<PathBuf>,
 
     /// How to print it; in JSON and CSV, shares are from 0 to 1
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -1,5 +1,6 @@
 //! Why nothing was played.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -14,6 +15,8 @@ use crate::stderr;
 pub(crate) enum Refusal {
     /// With the usage of the command.
     Flag(Box<clap::Error>),
+    /// A file that could not be written, and why.
+    Unwritten(PathBuf, String),
     /// A file that is wrong, with its place.
     File(String),
 }
@@ -49,6 +52,10 @@ impl Refusal {
     pub(crate) fn tell(self) -> ExitCode {
         match self {
             Self::Flag(error) => error.exit(),
+            Self::Unwritten(path, why) => {
+                stderr::note(&format!("error: cannot write {}: {why}", path.display()));
+                ExitCode::FAILURE
+            }
             Self::File(shown) => stderr::refused(&shown),
         }
     }
