@@ -5,12 +5,12 @@
 pub struct Grid {
     /// What is varied along the bottom, with its unit: `outage [s]`.
     pub x: String,
-    /// Its values, ascending.
-    pub xs: Vec<f64>,
+    /// Its values, from left to right.
+    pub xs: Vec<String>,
     /// What is varied up the side, with its unit: `load [1/s]`.
     pub y: String,
-    /// Its values, ascending.
-    pub ys: Vec<f64>,
+    /// Its values, from the bottom up.
+    pub ys: Vec<String>,
     /// The settings that every cell shares.
     pub parameters: Vec<(String, String)>,
     /// The seed of all runs.

@@ -98,6 +98,13 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "N", requires = "from_log",
         value_parser = clap::value_parser!(u32).range(1..=MAX_CALLERS))]
     pub(crate) capacity: Option<u32>,
+    /// Also write a page with the answer, the pictures and all figures: one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Also write the pictures into this folder, as SVG and PNG
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) pictures: Option<PathBuf>,
 
     /// How to print it; in JSON and CSV, shares are from 0 to 1
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -84,9 +84,9 @@ fn panels(sheet: &mut Sheet, chart: &Chart, frame: &Frame, top: f64) -> f64 {
 fn name(sheet: &mut Sheet, panel: &Panel, plane: &Plane, grid: &Grid) {
     if grid.beside {
         let y = plane.top + plane.height / 2.0 + 4.0;
-        axes::swatch(sheet, panel, (2.0, y - 4.0));
+        axes::swatch(sheet, panel, (5.0, y - 4.0));
         let paint = Paint::Ink(Ink::Text);
-        sheet.text((14.0, y), &panel.title, NORMAL, Anchor::Start, paint, false);
+        sheet.text((16.0, y), &panel.title, NORMAL, Anchor::Start, paint, false);
         return;
     }
     if panel.title.is_empty() {

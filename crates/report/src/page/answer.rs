@@ -235,6 +235,9 @@ fn frugal(retrying: &[&Row]) -> Option<String> {
     const TENTH: f64 = 1.12;
     let within: Vec<&Row> =
         retrying.iter().copied().filter(|row| row.amplification <= TENTH).collect();
+    if retrying.iter().all(|row| row.success <= 0.0) {
+        return None;
+    }
     if within.is_empty() {
         return Some(
             "No entry keeps the load within a tenth more than what the calls alone make.".into(),

@@ -109,12 +109,12 @@ fn pictures(report: &Report, options: &Options) -> String {
     let mut html = "<h2 id=\"pictures\">Pictures</h2>\n".to_owned();
     let main = main_case(report);
     let of_main = main.map(|case| of_case(report, case)).unwrap_or_default();
-    let over = [recovery(report), failures(report), options.grid.as_ref().and_then(heat)];
-    let charts: Vec<_> = of_main
-        .into_iter()
-        .map(|picture| picture.chart)
-        .chain(over.into_iter().flatten())
-        .collect();
+    // What such a report is about comes first.
+    let failing = failures(report);
+    let over = [recovery(report), options.grid.as_ref().and_then(heat)];
+    let of_main = of_main.into_iter().map(|picture| picture.chart);
+    let charts: Vec<_> =
+        failing.into_iter().chain(of_main).chain(over.into_iter().flatten()).collect();
     for chart in &charts {
         html += &figure(chart, "h3");
     }

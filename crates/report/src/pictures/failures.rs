@@ -23,7 +23,7 @@ pub fn failures(report: &Report) -> Option<Chart> {
     let success = lines(|row| row.success * 100.0);
     let load = lines(|row| row.amplification);
     let line = Reference { name: "1.1".into(), at: 1.1, along: Along::X, look: Look::LIMIT };
-    let x = varied.axis(report);
+    let x = varied.axis(report, None);
     Some(Chart {
         kind: Kind::Lines,
         title: "What retries buy, and what they cost".into(),

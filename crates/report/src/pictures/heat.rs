@@ -3,7 +3,6 @@
 use super::caption::settings;
 use super::varied::Varied;
 use crate::chart::{Axis, Cell, Chart, Kind, Panel};
-use crate::figure::number;
 use crate::grid::{Grid, GridPanel, Healed};
 use crate::look::Looks;
 
@@ -25,7 +24,10 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
     let settings = settings(&grid.parameters, grid.seed, grid.runs);
     Some(Chart {
         kind: Kind::Cells,
-        title: format!("Healed or stuck, over {x} and {y}"),
+        title: match y.as_str() {
+            "" => format!("Healed or stuck, over {x}"),
+            y => format!("Healed or stuck, over {x} and {y}"),
+        },
         caption: format!("The share of runs that recovered. {settings}"),
         alt: alt(grid),
         reading: READING,
@@ -38,10 +40,9 @@ const READING: &str = "\
 Each cell is a pair of values. Blue: every run healed. Dark red with a cross: none did. Between them the share of runs that \
 did. The more blue, the more trouble an entry rides out.";
 
-fn axis(title: &str, values: &[f64]) -> Axis {
+fn axis(title: &str, values: &[String]) -> Axis {
     let Varied { name, unit } = Varied::named(title);
-    let names = values.iter().map(|&value| number(value)).collect();
-    Axis { unit, ..Axis::named(&name, names) }
+    Axis { unit, ..Axis::named(&name, values.to_vec()) }
 }
 
 fn cells(grid: &Grid, panel: &GridPanel) -> Vec<Cell> {

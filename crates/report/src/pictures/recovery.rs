@@ -25,10 +25,13 @@ pub fn recovery(report: &Report) -> Option<Chart> {
     let names = names(report);
     let series: Vec<_> = names.iter().map(|name| series(report, name, looks.get(name))).collect();
     let bands = names.iter().map(|name| band(report, name, looks.get(name)));
+    let limit = limit(report, &varied);
+    // A limit below every case is worth seeing most of all.
+    let x = varied.axis(report, limit.iter().map(|limit| limit.at));
     let panel = Panel {
         bands: bands.collect(),
-        references: limit(report, &varied).into_iter().collect(),
-        ..Panel::new(varied.axis(report), Axis { never, ..y })
+        references: limit.into_iter().collect(),
+        ..Panel::new(x, Axis { never, ..y })
     };
     Some(Chart {
         kind: Kind::Lines,

@@ -39,9 +39,9 @@ impl Varied {
         self.name.to_lowercase().starts_with("fail")
     }
 
-    /// The axis over all cases.
-    pub(super) fn axis(&self, report: &Report) -> Axis {
-        let values = report.cases.iter().map(|case| case.value);
+    /// The axis over all cases, and over these values too.
+    pub(super) fn axis(&self, report: &Report, more: impl IntoIterator<Item = f64>) -> Axis {
+        let values = report.cases.iter().map(|case| case.value).chain(more);
         let (from, to) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
         if from > 0.0 && to / from >= LOG_FROM {

@@ -2,11 +2,12 @@
 
 use stagger_sim::Shapes;
 
-use super::list;
+use super::files::Files;
 use super::refusal::Refusal;
 use super::replay;
 use super::stage::Stage;
 use super::target::Target;
+use super::{heat, list};
 use crate::flags::{Format, StormFlags};
 use crate::render::{self, Storm};
 
@@ -19,18 +20,22 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
         return replay::page(flags, file);
     }
     match Target::of(flags)? {
-        Target::List => Ok(list::page(flags.format)),
-        Target::Shapes => shapes(flags),
+        Target::List => Files::none(flags, "list").map(|()| list::page(flags.format)),
+        Target::Shapes => Files::none(flags, "shapes").and_then(|()| shapes(flags)),
         Target::Scenario(scenario) => {
+            let files = Files::of(flags)?;
             let stage = Stage::set(flags.threads, &scenario.name);
             let report = stage.play(&scenario);
             stage.clear();
+            files.write(&report, None)?;
             Ok(print(flags.format, &Storm::new(&scenario, &report)))
         }
         Target::Grid(grid) => {
+            let files = Files::of(flags)?;
             let stage = Stage::set(flags.threads, &grid.scenario.name);
             let report = stage.play(&grid.scenario);
             stage.clear();
+            files.write(&report, Some(heat::grid(&grid.swept, &report)))?;
             Ok(match flags.format {
                 Format::Table => render::sweep_table(&grid.swept, &report),
                 Format::Json => render::sweep_json(&grid.swept, &report),

@@ -1,5 +1,6 @@
 //! Why nothing was played.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -16,6 +17,8 @@ pub(crate) enum Refusal {
     Flag(Box<clap::Error>),
     /// A file that is no log, with its name.
     Log(String),
+    /// A file that could not be written, and why.
+    Unwritten(PathBuf, String),
     /// A file that is wrong, with its place.
     File(String),
 }
@@ -53,6 +56,10 @@ impl Refusal {
         match self {
             Self::Flag(error) => error.exit(),
             Self::Log(why) => stderr::refuse(&why),
+            Self::Unwritten(path, why) => {
+                stderr::note(&format!("error: cannot write {}: {why}", path.display()));
+                ExitCode::FAILURE
+            }
             Self::File(shown) => stderr::refused(&shown),
         }
     }

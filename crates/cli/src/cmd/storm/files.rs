@@ -1,0 +1,113 @@
+//! A report as files: one page, and a folder of pictures.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use clap::error::ErrorKind;
+use stagger_report::{Grid, Options, Picture, heat, page, pictures};
+use stagger_sim::Report;
+
+use super::refusal::Refusal;
+use crate::flags::StormFlags;
+
+/// Where a report is written to, besides standard output.
+#[derive(Debug)]
+pub(super) struct Files<'a> {
+    page: Option<&'a Path>,
+    pictures: Option<&'a Path>,
+}
+
+impl<'a> Files<'a> {
+    /// The files of these flags. What cannot be written is found before anything is played.
+    ///
+    /// # Errors
+    /// A folder that is not there, or cannot be made.
+    pub(super) fn of(flags: &'a StormFlags) -> Result<Self, Refusal> {
+        let files = Self { page: flags.report.as_deref(), pictures: flags.pictures.as_deref() };
+        if let Some(path) = files.page {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+                let message = format!(
+                    "invalid value '{}' for '--report': must be a file in a folder that exists",
+                    path.display()
+                );
+                return Err(Refusal::flag(ErrorKind::ValueValidation, &message));
+            }
+        }
+        if let Some(folder) = files.pictures {
+            fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+        }
+        Ok(files)
+    }
+
+    /// No files, for what has no pictures.
+    ///
+    /// # Errors
+    /// A flag that asks for one.
+    pub(super) fn none(flags: &StormFlags, of: &str) -> Result<(), Refusal> {
+        let asked =
+            [("--report", flags.report.is_some()), ("--pictures", flags.pictures.is_some())];
+        match asked.into_iter().find(|&(_, given)| given) {
+            Some((flag, _)) => {
+                let message = format!("the argument '{flag}' does not apply to '{of}'");
+                Err(Refusal::flag(ErrorKind::ArgumentConflict, &message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what was asked for.
+    ///
+    /// # Errors
+    /// What the system refuses, with the file.
+    pub(super) fn write(&self, report: &Report, grid: Option<Grid>) -> Result<(), Refusal> {
+        let heat = grid.as_ref().and_then(heat).map(|chart| Picture::new("heat", chart));
+        if let Some(path) = self.page {
+            let options = Options { command: Some(command()), grid };
+            put(path, page(report, &options).as_bytes())?;
+        }
+        let Some(folder) = self.pictures else { return Ok(()) };
+        for picture in heat.into_iter().chain(pictures(report)) {
+            put(&folder.join(format!("{}.svg", picture.name)), picture.to_svg().as_bytes())?;
+            let path = folder.join(format!("{}.png", picture.name));
+            let png = picture.to_png().map_err(|error| failed(&path, &io::Error::other(error)))?;
+            put(&path, &png)?;
+        }
+        Ok(())
+    }
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+    fs::write(path, bytes).map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &io::Error) -> Refusal {
+    Refusal::Unwritten(PathBuf::from(path), error.to_string())
+}
+
+/// The command line as it can be typed again.
+fn command() -> String {
+    let words = env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    ["stagger".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_a_shell_would_split_is_quoted() {
+        assert_eq!(quoted("--runs"), "--runs");
+        assert_eq!(quoted("my page.html"), "'my page.html'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,180 @@
+//! Pages and pictures of whole reports: equal bytes, harmless names, and nothing missing.
+
+use stagger_core::Span;
+use stagger_report::{Grid, GridPanel, Healed, Options, Picture, heat, page, pictures};
+use stagger_sim::{Crew, Law, Named, Report};
+
+fn played(name: &str, options: &stagger_sim::Options) -> Report {
+    let named = Named::find(name).expect("it ships");
+    named.scenario(options).expect("the options are valid").run(&Crew::single())
+}
+
+fn lockstep() -> Report {
+    let up_at = Some(Span::from_millis(200));
+    let laws = vec![Law::None, Law::Full];
+    played("lockstep", &stagger_sim::Options { runs: Some(3), up_at, laws, ..Default::default() })
+}
+
+fn empty() -> Report {
+    Report { cases: Vec::new(), ..lockstep() }
+}
+
+#[test]
+fn equal_reports_give_equal_bytes() {
+    let (one, other) = (lockstep(), lockstep());
+    assert_eq!(page(&one, &Options::default()), page(&other, &Options::default()));
+    for (one, other) in pictures(&one).iter().zip(&pictures(&other)) {
+        assert_eq!(one.to_svg(), other.to_svg());
+        assert_eq!(one.to_png().expect("it fits"), other.to_png().expect("it fits"));
+        assert_eq!(one.to_terminal(80), other.to_terminal(80));
+    }
+}
+
+#[test]
+fn a_page_has_the_answer_first_then_pictures_then_figures_then_the_command() {
+    let html = page(&lockstep(), &Options::default());
+    let parts = [
+        "id=\"answer\">The answer",
+        "lowest peak",
+        "id=\"pictures\"",
+        "<figure>",
+        "id=\"figures\"",
+        "<table>",
+        "id=\"again\"",
+        "stagger storm lockstep --seed 1 --runs 3",
+        "</html>",
+    ];
+    let places: Vec<_> = parts.iter().map(|part| html.find(part).expect(part)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    let html = page(&lockstep(), &Options::default());
+    for foreign in
+        ["<script", "<link", "<img", "<iframe", "http://", "https://", "url(", "style=\""]
+    {
+        assert!(!html.contains(foreign), "{foreign}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_name_full_of_markup_stays_text() {
+    let mut report = lockstep();
+    let name = "<script>alert(\"1\")</script> & 'x'";
+    report.cases[0].rows[2].name = name.into();
+    name.clone_into(&mut report.cases[0].label);
+    name.clone_into(&mut report.about);
+    report.parameters.push((name.into(), name.into()));
+    let options = Options { command: Some(name.into()), ..Options::default() };
+    let html = page(&report, &options);
+    assert!(!html.contains("<script"));
+    assert!(html.contains("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;"));
+    for picture in pictures(&report) {
+        assert!(!picture.to_svg().contains("<script"));
+        assert!(picture.name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c)));
+    }
+}
+
+#[test]
+fn a_report_of_nothing_is_a_page_that_says_so() {
+    let html = page(&empty(), &Options::default());
+    assert!(html.contains("Nothing was played"));
+    assert!(html.contains("nothing to draw"));
+    assert_eq!(pictures(&empty()), []);
+}
+
+#[test]
+fn one_row_of_nobody_who_retries_is_no_comparison() {
+    let mut report = lockstep();
+    report.cases[0].rows.truncate(1);
+    let html = page(&report, &Options::default());
+    assert!(html.contains("Nobody retries here"));
+    assert!(!pictures(&report).is_empty());
+}
+
+#[test]
+fn who_never_recovers_is_told_and_drawn_above_all_values() {
+    let runs = Some(1);
+    let report = played("stall", &stagger_sim::Options { runs, ..Default::default() });
+    let html = page(&report, &Options::default());
+    assert!(html.contains("never recover"));
+    let recovery = pictures(&report).into_iter().find(|picture| picture.name == "recovery");
+    let recovery = recovery.expect("the loads differ");
+    assert!(recovery.chart.panels[0].y.never);
+    assert!(recovery.to_svg().contains(">never</text>"));
+    assert!(recovery.to_terminal(80).contains("never │"));
+    assert!(recovery.to_svg().contains("capacity / attempts = 250"));
+    let queue = pictures(&report).into_iter().any(|picture| picture.name.starts_with("queue"));
+    assert!(queue);
+}
+
+#[test]
+fn failing_attempts_are_drawn_as_success_above_load() {
+    let runs = Some(1);
+    let report = played("failing", &stagger_sim::Options { runs, ..Default::default() });
+    let all = pictures(&report);
+    let failures =
+        all.iter().find(|picture| picture.name == "failures").expect("it varies failures");
+    assert_eq!(failures.chart.panels.len(), 2);
+    assert_eq!(failures.chart.panels[1].references[0].at, 1.1);
+    assert!(!all.iter().any(|picture| picture.name == "recovery"));
+}
+
+#[test]
+fn a_heat_map_tells_stuck_from_healed_without_colour() {
+    let cell = |healed| Some(Healed { healed, runs: 10 });
+    let grid = Grid {
+        x: "outage [s]".into(),
+        xs: vec!["0.5".into(), "1".into()],
+        y: "load [1/s]".into(),
+        ys: vec!["300".into(), "700".into()],
+        seed: 1,
+        runs: 10,
+        panels: vec![GridPanel {
+            name: "full".into(),
+            cells: vec![cell(10), cell(4), cell(0), None],
+        }],
+        ..Grid::default()
+    };
+    let picture = Picture::new("heat", heat(&grid).expect("there are cells"));
+    let text = picture.to_terminal(80);
+    assert!(text.contains("700 │ ××"), "{text}");
+    assert!(text.contains("300 │ ██ ░░"), "{text}");
+    assert!(picture.to_svg().contains(">40 %</text>"));
+    let options = Options { grid: Some(grid), ..Options::default() };
+    assert!(page(&empty(), &options).contains("Healed or stuck, over outage and load"));
+    assert_eq!(heat(&Grid::default()), None);
+}
+
+#[test]
+fn no_line_in_a_terminal_is_wider_than_asked_and_none_has_colour() {
+    for picture in pictures(&lockstep()) {
+        let text = picture.to_terminal(60);
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        assert!(!text.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn a_png_is_two_pixels_a_point() {
+    let picture = pictures(&lockstep()).remove(0);
+    let png = picture.to_png().expect("it fits");
+    assert_eq!(png[1..4], *b"PNG");
+    let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
+    assert_eq!(width, 2 * (800 + 40));
+}
+
+/// Changed on purpose? `STAGGER_UPDATE=1 cargo test -p stagger-report` writes it again; look at it.
+#[test]
+fn a_small_picture_is_drawn_as_it_was() {
+    let mut report = lockstep();
+    report.cases[0].rows.truncate(2);
+    let picture = pictures(&report).remove(1);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/arrivals.svg");
+    if std::env::var_os("STAGGER_UPDATE").is_some() {
+        std::fs::write(path, picture.to_svg()).expect("the folder is there");
+    }
+    assert_eq!(picture.to_svg(), std::fs::read_to_string(path).expect("it is there"));
+}
