@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use stagger::breaker::{Admission, BreakerPlan, Report, Ticket};
@@ -154,8 +154,7 @@ fn run(policy: Policy) -> Ran {
         }));
     }
     let mut ran = Ran::default();
-    let mut calendar: BTreeSet<(Instant, u32)> =
-        (0..CALLS).map(|id| (arrival(id), id)).collect();
+    let mut calendar: BTreeSet<(Instant, u32)> = (0..CALLS).map(|id| (arrival(id), id)).collect();
     while let Some((at, id)) = calendar.pop_first() {
         time.now.set(at);
         let call = calls[id as usize].as_mut();
@@ -209,10 +208,7 @@ fn agree(policy: PolicyBuilder) -> BTreeMap<String, u64> {
 fn law(jitter: Jitter) -> PolicyBuilder {
     let (base, cap) = (Span::from_millis(50), Span::from_millis(400));
     let backoff = Backoff::exponential(base, cap).expect("valid").with_jitter(jitter);
-    Policy::builder()
-        .backoff(backoff.expect("valid"))
-        .max_attempts(5)
-        .budget(BudgetPlan::Unlimited)
+    Policy::builder().backoff(backoff.expect("valid")).max_attempts(5).budget(BudgetPlan::Unlimited)
 }
 
 fn stops(stop: Stop) -> String {
