@@ -5,7 +5,7 @@ use std::error::Error;
 use clap::{Parser, Subcommand};
 
 use crate::format::Format;
-use crate::{bench, contracts, crash, features, tidy, vectors};
+use crate::{bench, contracts, crash, features, golden, tidy, vectors};
 
 /// The command line of the chores.
 #[derive(Debug, Parser)]
@@ -39,6 +39,17 @@ enum Name {
         #[arg(long)]
         write: bool,
     },
+    /// Every reference table of the storm lab with our figures beside theirs. Exit 1 when a cell is
+    /// out of its tolerance. Some minutes.
+    Golden {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        /// Runs, in per cent of those of a full comparison
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        percent: u32,
+        /// The tables to compare: L1, L9a [all]
+        tables: Vec<String>,
+    },
     /// Lints the engine and its shell with each feature alone, and with none.
     Features,
 }
@@ -52,6 +63,7 @@ impl Chore {
             Name::Bench(bench) => bench::run(&bench),
             Name::Crash(crash) => crash::run(&crash),
             Name::Contracts { format, write } => contracts::run(format, write),
+            Name::Golden { format, percent, tables } => golden::run(format, percent, &tables),
             Name::Features => features::run(),
         }
     }

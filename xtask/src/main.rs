@@ -10,6 +10,7 @@ mod contracts;
 mod crash;
 mod features;
 mod format;
+mod golden;
 mod rig;
 mod tidy;
 mod vectors;

@@ -17,7 +17,7 @@ fn at(ms: u64) -> Instant {
 
 /// 200 calls a second for half a minute, and an outage of two seconds.
 fn played() -> Played {
-    let caller = Law::Full.caller(&Schedule::default()).unwrap();
+    let caller = Law::Full.caller(&Schedule::default()).expect("a valid schedule");
     let mut plan = Plan::new(Arrivals::poisson(200, at(30_000)), caller);
     plan.faults.push(Fault::new(Trouble::Refuse, at(DOWN.0), at(DOWN.1)));
     World::new().play(&plan, 5)
@@ -36,19 +36,20 @@ fn written(played: &Played) -> Vec<Written> {
 
 fn read(format: Format, played: &Played) -> Log {
     let text = print::log(format, &written(played));
-    let log = Reading::default().read(text.as_bytes()).unwrap();
+    let log = Reading::default().read(text.as_bytes()).expect("a log of ours");
     assert_eq!((log.format, log.malformed), (format, 0));
     log
 }
 
 fn amplification(log: &Log) -> f64 {
     let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
-    Replay::new(log, &options, None).unwrap().observed.amplification
+    Replay::new(log, &options, None).expect("valid options").observed.amplification
 }
 
 #[test]
 fn a_storm_is_found_again_in_its_log_of_any_format() {
     let played = played();
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand calls")]
     let truth = played.attempts.total as f64 / played.calls as f64;
     for format in Format::ALL {
         let log = read(format, &played);
@@ -95,7 +96,7 @@ fn a_stalled_backend_is_replayed_with_its_workers() {
         })
         .collect();
     let text = print::log(Format::Envoy, &attempts);
-    let log = Reading::default().read(text.as_bytes()).unwrap();
+    let log = Reading::default().read(text.as_bytes()).expect("a log of ours");
     let kinds: Vec<Kind> = log.outages().iter().map(|outage| outage.kind).collect();
     assert_eq!(kinds, [Kind::Hung]);
     let options = Options { laws: vec![Law::Full], runs: Some(2), ..Options::default() };

@@ -1,8 +1,6 @@
 //! The lab's figures for the cells of a table.
 
-use stagger_sim::{
-    Crew, Named, Options, Report, Row, Shape, Shapes, ShapesReport, Stat,
-};
+use stagger_sim::{Crew, Named, Options, Report, Row, Shape, Shapes, ShapesReport, Stat};
 
 use super::{Cell, Verdict, cells};
 

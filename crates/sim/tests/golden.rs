@@ -23,7 +23,13 @@ fn check(table: &str, percent: u32) {
             format!("{case}, {entry}: {measure} {found:.4}, not {text} within {tolerance:.4}")
         })
         .collect();
-    assert!(out.is_empty(), "{} of {} cells are out:\n{}", out.len(), verdicts.len(), out.join("\n"));
+    assert!(
+        out.is_empty(),
+        "{} of {} cells are out:\n{}",
+        out.len(),
+        verdicts.len(),
+        out.join("\n")
+    );
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) struct Flags {
 pub(crate) enum Command {
     /// Play an outage in virtual time and compare how retry laws load the server
     #[command(after_help = STORM_EXAMPLES)]
-    Storm(StormFlags),
+    Storm(Box<StormFlags>),
     /// Play an outage for real: the dispatcher, a receiver that fails, and what arrives there
     Demo(DemoFlags),
     /// Accept messages and deliver them as webhooks: durable, retried, never lost

@@ -31,11 +31,12 @@ impl Caller {
         Self { policy, foreign: None }
     }
 
-    /// The same caller, who gives up every attempt after this.
+    /// The same caller, who gives up every attempt after this; unchanged where its policy excludes
+    /// that, because the limit is zero or not above the policy's least time for an attempt.
     #[must_use]
     pub fn with_timeout(self, limit: Span) -> Self {
         let policy = self.policy.to_builder().attempt_timeout(limit).build();
-        Self { policy: policy.expect("only a zero limit is refused"), ..self }
+        Self { policy: policy.unwrap_or(self.policy), ..self }
     }
 }
 

@@ -47,7 +47,7 @@ const CLIENTS: [u32; 6] = [10, 20, 50, 100, 150, 200];
 fn case(clients: u32, compared: &[(String, Caller)]) -> Case {
     let entry = |(name, caller): &(String, Caller)| Entry {
         name: name.clone(),
-        play: Play::Contention(Contention { clients, caller: caller.clone() }),
+        play: Play::Contention(Box::new(Contention { clients, caller: caller.clone() })),
     };
     let case = Case::new(format!("{clients} clients"), f64::from(clients));
     Case { entries: compared.iter().map(entry).collect(), ..case }

@@ -71,7 +71,7 @@ pub enum Play {
     /// Callers, a network and a backend.
     World(Box<Plan>),
     /// Writers that contend for one row.
-    Contention(Contention),
+    Contention(Box<Contention>),
 }
 
 /// Whose peak a scenario reports.
@@ -221,7 +221,7 @@ impl Options {
             all.push((law.name().to_owned(), law.caller(&schedule)?));
         }
         let own = self.policies.iter();
-        all.extend(own.map(|(name, policy)| (name.clone(), Caller::new(policy.clone()))));
+        all.extend(own.map(|(name, policy)| (name.clone(), Caller::new(*policy))));
         Ok(all)
     }
 }

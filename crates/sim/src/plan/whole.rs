@@ -1,0 +1,68 @@
+//! Everything that one run is made of.
+
+use super::{Arrivals, Backend, Bystanders, Caller, Fault, Fleet, Hop, Watch};
+
+/// Everything that a run is made of, except its seed.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// When callers make their first attempt; several sources run side by side.
+    pub arrivals: Vec<Arrivals>,
+    /// The way to the backend and back.
+    pub hop: Hop,
+    /// The callers, outermost first: each calls the next one, and the last calls the backend.
+    /// Never empty.
+    pub callers: Vec<Caller>,
+    /// The processes that the callers live in, and what those remember.
+    pub fleet: Fleet,
+    /// What answers.
+    pub backend: Backend,
+    /// What goes wrong with it, and when.
+    pub faults: Vec<Fault>,
+    /// Others who call the backend meanwhile; they are in no figure but the counts in buckets.
+    pub bystanders: Vec<Bystanders>,
+    /// What is looked at.
+    pub watch: Watch,
+}
+
+impl Plan {
+    /// Where calls come from: the callers' own sources, then those of bystanders.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Arrivals> {
+        self.arrivals.iter().chain(self.bystanders.iter().map(|others| &others.arrivals))
+    }
+
+    /// All who retry: the layers from the outermost on, then the bystanders.
+    pub(crate) fn everybody(&self) -> impl Iterator<Item = &Caller> {
+        self.callers.iter().chain(self.bystanders.iter().map(|others| &others.caller))
+    }
+
+    /// The caller of this number among [`everybody`](Self::everybody).
+    #[inline]
+    pub(crate) fn caller(&self, layer: u8) -> &Caller {
+        let layer = usize::from(layer);
+        match layer.checked_sub(self.callers.len()) {
+            None => &self.callers[layer],
+            Some(other) => &self.bystanders[other].caller,
+        }
+    }
+
+    /// Whether this caller's attempts go to the backend, and not to a caller further in.
+    #[inline]
+    pub(crate) const fn calls_backend(&self, layer: u8) -> bool {
+        layer as usize + 1 >= self.callers.len()
+    }
+
+    /// Callers of this kind, and a backend that serves everybody at once.
+    #[must_use]
+    pub fn new(arrivals: Arrivals, caller: Caller) -> Self {
+        Self {
+            arrivals: vec![arrivals],
+            hop: Hop::default(),
+            callers: vec![caller],
+            fleet: Fleet::default(),
+            backend: Backend::default(),
+            faults: Vec::new(),
+            bystanders: Vec::new(),
+            watch: Watch::default(),
+        }
+    }
+}
