@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_log_that_ends_or_begins_in_trouble_says_so() {
-        let down = |ms| if ms < 5_000 || ms >= 50_000 { Answer::Failed } else { Answer::Served };
+        let down = |ms| if (5_000..50_000).contains(&ms) { Answer::Served } else { Answer::Failed };
         let cells = cells(2, 60, down);
         let grain = Span::from_millis(1);
         let all = find(&cells, &Rule::new(&cells, grain), grain);

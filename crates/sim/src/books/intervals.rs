@@ -52,7 +52,7 @@ mod tests {
         for step in 0..1_000_u64 {
             let now = Instant::ORIGIN + Span::from_millis(100 * step);
             let process = (step * 7 % 5) as usize;
-            shared.turn_to(process as u32);
+            shared.turn_to(u32::try_from(process).expect("a few processes"));
             let (paid, expected) = (shared.ask(now), own[process].ask(now, Charge::Retry));
             assert_eq!(paid, expected, "{step}");
             if let (Some(paid), 0) = (paid, step % 3) {
