@@ -61,18 +61,18 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
     if lowest.name == "none" && !near.is_empty() {
         let near = listed(&near);
         return Some(format!(
-            "Jitter makes no difference to the peak here: un-jittered back-off has {height} {events} \
+            "Jitter makes no difference to the peak here: un-jittered backoff has {height} {events} \
              a second, and {near} about as many."
         ));
     }
     let mut text = match case.times_unjittered(lowest) {
         Some(_) if lowest.name == "none" => format!(
-            "Jitter does not lower the peak here: un-jittered back-off itself has the lowest peak, \
+            "Jitter does not lower the peak here: un-jittered backoff itself has the lowest peak, \
              {height} {events} a second"
         ),
         Some(times) if times > 0.0 => format!(
             "Of those who retry, {} has the lowest peak: {height} {events} a second, {} times less \
-             than un-jittered back-off",
+             than un-jittered backoff",
             name(&lowest.name),
             number(1.0 / times)
         ),

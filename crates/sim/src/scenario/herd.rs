@@ -45,7 +45,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     };
     Ok(Scenario {
         lesson: LESSON.to_owned(),
-        runs: 10,
+        runs: 5,
         varied: Some("callers".to_owned()),
         peak: Peak::Attempts,
         parameters: schedule.parameters(),

@@ -101,7 +101,7 @@ pub(super) fn refused(options: &Options) -> Result<Scenario, ConfigError> {
     });
     Ok(Scenario {
         lesson: REFUSED_LESSON.to_owned(),
-        runs: 20,
+        runs: 5,
         varied: Some("load [1/s]".to_owned()),
         peak: Peak::Attempts,
         parameters: parameters(&schedule),
@@ -125,7 +125,7 @@ pub(super) fn stalled(options: &Options) -> Result<Scenario, ConfigError> {
     });
     Ok(Scenario {
         lesson: STALLED_LESSON.to_owned(),
-        runs: 20,
+        runs: 5,
         varied: Some("load [1/s]".to_owned()),
         peak: Peak::Attempts,
         parameters: parameters(&schedule),
