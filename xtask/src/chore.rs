@@ -47,7 +47,7 @@ enum Name {
         /// Runs, in per cent of those of a full comparison
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
         percent: u32,
-        /// The tables to compare: L1, L9a [all]
+        /// The tables to compare, as L1 or L9a; all when none is named
         tables: Vec<String>,
     },
     /// Lints the engine and its shell with each feature alone, and with none.

@@ -54,6 +54,7 @@ pub use calls::Told;
 pub use error::{BadLine, ReadError};
 pub use format::{Format, LogMap};
 pub use log::{Held, Log};
+pub use observed::OBSERVED;
 pub use outage::{Kind, Outage};
 pub use reading::Reading;
 pub use replay::Replay;

@@ -8,6 +8,9 @@ use crate::replay::Scene;
 
 /// Buckets in a second.
 const PER_SECOND: f64 = 20.0;
+/// The name of the row that was observed and not played: a log is one run, however many are played.
+pub const OBSERVED: &str = "observed";
+
 /// Buckets that are kept for pictures, as many as the lab keeps of its runs.
 const KEPT: usize = 4096;
 
@@ -24,7 +27,7 @@ pub(crate) fn row(scene: &Scene<'_>) -> Row {
     };
     let recovered = recovered(scene);
     Row {
-        name: "observed".to_owned(),
+        name: OBSERVED.to_owned(),
         runs: 1,
         calls,
         attempts: stat(f64::from(all.attempts)),

@@ -75,8 +75,11 @@ fn arrivals(storm: Storm<'_>, bars: usize) -> String {
 /// What a report says that was stopped before its end.
 fn stopped(storm: Storm<'_>) -> Option<String> {
     let all = u64::from(storm.report.runs);
-    let rows = |case: &CaseReport| case.rows.iter().map(|row| row.runs).collect::<Vec<_>>();
-    let runs: Vec<u64> = storm.report.cases.iter().flat_map(rows).collect();
+    let played = |case: &CaseReport| {
+        let rows = case.rows.iter().filter(|row| row.name != stagger_replay::OBSERVED);
+        rows.map(|row| row.runs).collect::<Vec<_>>()
+    };
+    let runs: Vec<u64> = storm.report.cases.iter().flat_map(played).collect();
     let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
     let told = if least == most { least.to_string() } else { format!("{least} to {most}") };
     (least < all).then(|| format!("\nStopped early: every row has {told} of {all} runs."))
