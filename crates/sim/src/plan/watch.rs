@@ -20,7 +20,7 @@ pub struct Watch {
 /// When a run has recovered, counted from the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// When the last call is served.
+    /// When the last call is served; never when none is from the edge on.
     Drained,
     /// At the start of the first bucket of arrivals from which on so many buckets in a row have
     /// this share of first attempts succeed, if that is within some time.

@@ -118,7 +118,11 @@ impl Score {
 
     pub(super) fn finish(self, calls: u32, bystanding: u64) -> Played {
         let recovered = match self.watch.recovery {
-            Recovery::Drained => self.last_served.map(|at| at - self.watch.edge),
+            // Where the last success lies before the edge, nobody was served since.
+            Recovery::Drained => {
+                let edge = self.watch.edge;
+                self.last_served.filter(|&at| at >= edge).map(|at| at - edge)
+            }
             Recovery::FirstTries { .. } => self.first_tries.recovered(),
         };
         let queued_most = self.track.queued_most;
