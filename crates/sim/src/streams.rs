@@ -4,7 +4,7 @@
 //! after it. Here a word is a function of (seed, purpose, client, attempt) alone: adding a client, a
 //! law or a meter changes nobody else's draws, and two laws under one seed meet the same luck.
 
-use stagger_core::Entropy;
+use stagger_core::{Entropy, Ratio};
 
 /// What a draw is for; each purpose has numbers of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,15 @@ impl Stream {
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     state: u64,
+}
+
+impl Draw {
+    /// Whether something happens that does so with this probability; takes one word.
+    #[inline]
+    pub(crate) fn happens(&mut self, share: Ratio) -> bool {
+        let word = u128::from(self.next_u64());
+        (word * u128::from(Ratio::SCALE)) >> 64 < u128::from(share.ppm())
+    }
 }
 
 impl Entropy for Draw {

@@ -1,7 +1,7 @@
 //! The store that a whole fleet leases its permits from.
 
+use stagger_core::Instant;
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
-use stagger_core::{Entropy, Instant, Ratio};
 
 use super::leased::Request;
 use crate::plan::Shared;
@@ -35,8 +35,7 @@ impl Store {
         if self.rule.down.is_some_and(|down| down.from <= now && now < down.until) {
             return None;
         }
-        let word = u128::from(self.losses.at(process, self.requests).next_u64());
-        if (word * u128::from(Ratio::SCALE)) >> 64 < u128::from(self.rule.loss.ppm()) {
+        if self.losses.at(process, self.requests).happens(self.rule.loss) {
             return None;
         }
         self.note(now, request);
@@ -74,8 +73,8 @@ mod tests {
     use super::*;
     use crate::plan::Away;
     use crate::probe::Stretch;
-    use stagger_core::Span;
     use stagger_core::budget::{Floor, TokenPlan, WindowPlan};
+    use stagger_core::{Ratio, Span};
 
     fn rule() -> Shared {
         Shared {

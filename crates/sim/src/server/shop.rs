@@ -166,9 +166,7 @@ impl<'p> Shop<'p> {
         if share == Ratio::ZERO {
             return Outcome::OK;
         }
-        let word = u128::from(self.failures.at(id, number).next_u64());
-        let fails = (word * u128::from(Ratio::SCALE)) >> 64 < u128::from(share.ppm());
-        if fails { REFUSED } else { Outcome::OK }
+        if self.failures.at(id, number).happens(share) { REFUSED } else { Outcome::OK }
     }
 
     /// When shards start work again after stalls.
@@ -193,9 +191,11 @@ impl<'p> Shop<'p> {
             Service::Fixed(time) => time,
             Service::Exponential(mean) => exponential(mean, &mut draw),
             Service::Tail { usual, slow, share } => {
-                let word = u128::from(draw.next_u64());
-                let is_slow = (word * u128::from(Ratio::SCALE)) >> 64 < u128::from(share.ppm());
-                if is_slow { slow } else { usual }
+                if draw.happens(share) {
+                    slow
+                } else {
+                    usual
+                }
             }
         };
         let crowded = match &self.backend.workers {
