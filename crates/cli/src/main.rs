@@ -5,12 +5,15 @@ mod cmd;
 mod flags;
 mod interrupt;
 mod memory;
+mod policy_file;
 mod progress;
+mod refusal;
 mod render;
 mod scenario_file;
 mod spelling;
 mod stderr;
 mod stdout;
+mod toml_file;
 
 use std::process::ExitCode;
 
@@ -22,10 +25,18 @@ fn main() -> ExitCode {
     match Flags::parse().command {
         Command::Storm(flags) => match cmd::storm(&flags) {
             Ok(page) => stdout::write(&page),
-            Err(refusal) => refusal.tell(),
+            Err(refusal) => refusal.tell("storm"),
         },
         Command::Demo(flags) => cmd::demo(&flags),
         Command::Serve(flags) => cmd::serve(&flags),
         Command::Store(flags) => cmd::store(&flags),
+        Command::Explain(flags) => cmd::explain(&flags),
+        Command::Lint(flags) => cmd::lint(&flags),
+        Command::Choose(flags) => cmd::choose(&flags),
+        Command::Import(flags) => cmd::import(&flags),
+        Command::Exec(flags) => cmd::exec(&flags),
+        Command::Http(flags) => cmd::http(&flags),
+        Command::Completions(flags) => cmd::completions(&flags),
+        Command::Man(flags) => cmd::man(&flags),
     }
 }

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// Who may see whom in what ships.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("stagger-core", &[]),
     ("stagger", &["stagger-core"]),
     ("stagger-sim", &["stagger-core"]),
@@ -16,11 +16,15 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "stagger-core",
             "stagger",
             "stagger-sim",
+            "stagger-explain",
+            "stagger-import",
             "stagger-report",
             "stagger-replay",
             "stagger-dispatch",
         ],
     ),
+    ("stagger-explain", &["stagger-core"]),
+    ("stagger-import", &["stagger-core"]),
     ("stagger-playground", &["stagger-core", "stagger-sim"]),
     ("stagger-report", &["stagger-core", "stagger-sim"]),
     ("stagger-testkit", &["stagger-core"]),

@@ -2,7 +2,42 @@
 
 use clap::{Parser, Subcommand};
 
-use super::{DemoFlags, ServeFlags, StoreFlags, StormFlags};
+use super::{
+    ChooseFlags, CompletionsFlags, DemoFlags, ExecFlags, ExplainFlags, HttpFlags, ImportFlags,
+    LintFlags, ManFlags, ServeFlags, StoreFlags, StormFlags,
+};
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  stagger explain --preset grpc --slo 2s        what this policy does to a call, and to a server";
+
+const LINT_EXAMPLES: &str = "\
+Examples:
+  stagger lint policy.toml                      exit 1 on errors, for CI";
+
+const CHOOSE_EXAMPLES: &str = "\
+Examples:
+  stagger choose                                questions on a terminal, a policy at the end";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  stagger import service-config.json            a policy of ours, and what could not be mapped";
+
+const EXEC_EXAMPLES: &str = "\
+Examples:
+  stagger exec -- rsync -a data/ host:data/     retry a command";
+
+const HTTP_EXAMPLES: &str = "\
+Examples:
+  stagger http https://example.com/             one request, every attempt explained";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  stagger completions bash                      to be sourced by the shell";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  stagger man --dir /usr/local/share/man/man1   one page a command";
 
 const STORM_EXAMPLES: &str = "\
 Examples:
@@ -41,6 +76,24 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say what a policy does before it ships: time line, worst case, load, findings
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Box<ExplainFlags>),
+    /// Find what is wrong with the policies of a file: exit 1 on errors
+    #[command(after_help = LINT_EXAMPLES)]
+    Lint(Box<LintFlags>),
+    /// Choose a policy by a few questions, with the reason for each line of it
+    #[command(after_help = CHOOSE_EXAMPLES)]
+    Choose(Box<ChooseFlags>),
+    /// Turn the retry settings of gRPC, Envoy, resilience4j or Polly into a policy
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(Box<ImportFlags>),
+    /// Retry a shell command under a policy
+    #[command(after_help = EXEC_EXAMPLES)]
+    Exec(Box<ExecFlags>),
+    /// Make one HTTP request under a policy, and show each attempt
+    #[command(after_help = HTTP_EXAMPLES)]
+    Http(Box<HttpFlags>),
     /// Play an outage in virtual time and compare how retry laws load the server
     #[command(after_help = STORM_EXAMPLES)]
     Storm(Box<StormFlags>),
@@ -52,4 +105,10 @@ pub(crate) enum Command {
     /// Back up, restore or check a dispatcher's store
     #[command(after_help = STORE_EXAMPLES)]
     Store(StoreFlags),
+    /// Print a script that completes commands and flags
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsFlags),
+    /// Write the manual pages
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManFlags),
 }

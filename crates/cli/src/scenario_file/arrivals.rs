@@ -1,10 +1,8 @@
 //! `[[arrivals]]`: when callers make their first attempt.
 
+use crate::toml_file::{Flaw, Reader};
 use stagger_core::{Instant, Span};
 use stagger_sim::Arrivals;
-
-use super::Reader;
-use super::flaw::Flaw;
 
 /// A waiting caller takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: u32 = 50_000_000;

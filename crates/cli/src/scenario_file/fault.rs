@@ -3,10 +3,9 @@
 use stagger_core::Instant;
 use stagger_sim::{Backend, Fault, Trouble};
 
-use super::Reader;
 use super::arrivals::instant;
-use super::flaw::Flaw;
 use super::server::MAX_FACTOR;
+use crate::toml_file::{Flaw, Reader};
 
 #[derive(Clone, Copy)]
 enum Kind {

@@ -3,10 +3,8 @@
 use stagger_core::{Ratio, Span};
 use stagger_sim::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared, Stretch};
 
-use super::Reader;
 use super::arrivals::instant;
-use super::engine;
-use super::flaw::Flaw;
+use crate::toml_file::{Flaw, Reader, engine};
 
 /// Each has a ledger for every shard, and keeps it in memory.
 const MAX_PROCESSES: u32 = 1_000_000;
@@ -57,7 +55,7 @@ fn bucket(table: &Reader<'_, '_>) -> Result<Deposit, Flaw> {
 
 fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<Shared, Flaw> {
     let budget = table.need("budget", table.value("budget"))?;
-    let budget = engine::read(&table.name("budget"), budget)?;
+    let budget = engine(&table.name("budget"), budget)?;
     let lease = table.count("lease", (1, MAX_BUCKET))?.unwrap_or(10);
     let latency = table.span("latency")?.unwrap_or(Span::from_millis(1));
     let loss = table.ratio("loss", (0.0, 1.0))?.unwrap_or(Ratio::ZERO);

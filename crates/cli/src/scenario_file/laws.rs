@@ -3,10 +3,8 @@
 use stagger_core::Span;
 use stagger_sim::{Equal, Law, Schedule};
 
-use super::Reader;
-use super::flaw::Flaw;
-use super::reader::{Value, refused, shown};
 use crate::spelling::nearest;
+use crate::toml_file::{Flaw, Reader, Value, refused, shown};
 
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 pub(super) const MAX_ATTEMPTS: u32 = 10_000;

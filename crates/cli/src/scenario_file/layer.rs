@@ -3,9 +3,8 @@
 use stagger_core::{Policy, Span};
 use stagger_sim::{Caller, Law, Schedule};
 
-use super::Reader;
-use super::flaw::Flaw;
 use super::laws::schedule;
+use crate::toml_file::{Flaw, Reader};
 
 /// Each multiplies the attempts of the one before it.
 const MAX_LAYERS: usize = 8;

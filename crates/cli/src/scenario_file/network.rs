@@ -1,9 +1,7 @@
 //! `[network]`: how long an attempt or an answer is under way.
 
+use crate::toml_file::{Flaw, Reader};
 use stagger_sim::Hop;
-
-use super::Reader;
-use super::flaw::Flaw;
 
 /// No time at all, unless `hop` says otherwise.
 pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Hop, Flaw> {

@@ -1,10 +1,8 @@
 //! `[server]`: what answers, when nothing is wrong with it.
 
+use crate::toml_file::{Flaw, Reader};
 use stagger_core::{Ratio, Span};
 use stagger_sim::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
-
-use super::Reader;
-use super::flaw::Flaw;
 
 /// More at once than any server works on.
 const MAX_WORKERS: u32 = 10_000_000;

@@ -6,12 +6,11 @@ use stagger_sim::{
     Play, Scenario, Watch,
 };
 
-use super::document::Document;
-use super::flaw::Flaw;
 use super::laws::{self, Laws};
 use super::layer::{self, Layer};
-use super::reader::Reader;
-use super::{arrivals, fault, fleet, network, policies, server, vary, watch};
+use super::{arrivals, fault, fleet, network, server, vary, watch};
+use crate::policy_file;
+use crate::toml_file::{Document, Flaw, Reader};
 
 /// The sd of a mean falls with the root of the runs: a million of them give three digits more.
 const MAX_RUNS: u32 = 1_000_000;
@@ -92,7 +91,7 @@ fn case(
 ) -> Result<(Case, Parameters), Flaw> {
     let backend = server::read(reader)?;
     let faults = fault::read(reader, &backend)?;
-    let policies = policies::read(reader)?;
+    let policies = policy_file::named(reader)?;
     let laws = with_given(laws::read(reader)?, given);
     let defaults = (laws.schedule, laws.timeout);
     let (layers, used) = layer::read(reader, &policies, defaults)?;

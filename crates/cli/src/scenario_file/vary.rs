@@ -1,11 +1,8 @@
 //! `[vary]`: one key with the values that it takes, each of them a case.
 
+use crate::toml_file::{Flaw, Reader, Value, shown};
 use stagger_core::Span;
 use toml::de::DeValue;
-
-use super::Reader;
-use super::flaw::Flaw;
-use super::reader::{Value, shown};
 
 /// Cases beyond this are a sweep.
 const MAX_VALUES: usize = 100;

@@ -3,9 +3,8 @@
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{Fault, Recovery, Stretch, Watch};
 
-use super::Reader;
 use super::arrivals::instant;
-use super::flaw::Flaw;
+use crate::toml_file::{Flaw, Reader};
 
 /// Some hours of buckets are more than anybody waits for.
 const MAX_ROW: u32 = 10_000;

@@ -4,8 +4,8 @@ use clap::error::ErrorKind;
 use stagger_core::{Policy, Span};
 use stagger_sim::{CATALOGUE, Equal, Law, Named, Options};
 
-use super::refusal::Refusal;
 use crate::flags::StormFlags;
+use crate::refusal::Refusal;
 
 /// Whether these flags go with a scenario that ships.
 ///

@@ -2,7 +2,7 @@
 
 use stagger_core::Span;
 
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// A key with its values, as they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]

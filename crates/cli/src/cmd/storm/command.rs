@@ -3,12 +3,12 @@
 use stagger_sim::Shapes;
 
 use super::files::Files;
-use super::refusal::Refusal;
 use super::replay;
 use super::stage::Stage;
 use super::target::Target;
 use super::{heat, list};
 use crate::flags::{Format, StormFlags};
+use crate::refusal::Refusal;
 use crate::render::{self, Storm};
 
 /// Plays what the flags ask for, and gives the page.

@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 use stagger_report::{Grid, Options, Picture, heat, page, pictures};
 use stagger_sim::Report;
 
-use super::refusal::Refusal;
 use crate::flags::StormFlags;
+use crate::refusal::Refusal;
 
 /// Where a report is written to, besides standard output.
 #[derive(Debug)]

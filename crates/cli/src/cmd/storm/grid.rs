@@ -3,8 +3,8 @@
 use stagger_sim::{Case, Scenario};
 
 use super::axis::Axis;
-use super::refusal::Refusal;
 use super::source::Source;
+use crate::refusal::Refusal;
 use crate::render::{Cell, Swept};
 
 /// The axes of a sweep, and all its cells as one scenario, so that they are played side by side.

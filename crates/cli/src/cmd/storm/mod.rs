@@ -9,7 +9,6 @@ mod grid;
 mod heat;
 mod list;
 mod policy;
-mod refusal;
 mod replay;
 mod source;
 mod stage;

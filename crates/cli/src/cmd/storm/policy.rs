@@ -4,10 +4,11 @@ use std::path::Path;
 
 use stagger_core::Policy;
 
-use super::refusal::Refusal;
 use super::source::read;
-use crate::scenario_file::{self, Document};
+use crate::policy_file::policies;
+use crate::refusal::Refusal;
 use crate::spelling::nearest;
+use crate::toml_file::Document;
 
 /// The policies that the flags name: all of a file, or one of it.
 ///
@@ -27,7 +28,7 @@ fn of(asked: &str) -> Result<Vec<(String, Policy)>, Refusal> {
         None => (asked, None),
     };
     let text = read(file)?;
-    let read = Document::parse(&text).and_then(|document| scenario_file::policies(&document));
+    let read = Document::parse(&text).and_then(|document| policies(&document));
     let read = read.map_err(|flaw| Refusal::File(flaw.show(file, &text)))?;
     let stem =
         Path::new(file).file_stem().map_or_else(String::new, |stem| stem.display().to_string());

@@ -7,10 +7,10 @@ use std::path::Path;
 use stagger_replay::{Log, ReadError, Reading, Replay};
 
 use super::command::print;
-use super::refusal::Refusal;
 use super::stage::Stage;
 use super::target::options;
 use crate::flags::StormFlags;
+use crate::refusal::Refusal;
 use crate::render::Storm;
 use crate::stderr;
 

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use stagger_sim::{Named, Options, Scenario};
 
-use super::refusal::Refusal;
 use crate::flags::StormFlags;
-use crate::scenario_file::{self, Document, Given};
+use crate::refusal::Refusal;
+use crate::scenario_file::{self, Given};
 use crate::spelling::nearest;
+use crate::toml_file::{Document, Flaw};
 
 /// What makes a scenario, with settings that change from one time to the next.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl Source {
 
 impl Text {
     fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, Refusal> {
-        let shown = |flaw: scenario_file::Flaw| Refusal::File(flaw.show(&self.file, &self.text));
+        let shown = |flaw: Flaw| Refusal::File(flaw.show(&self.file, &self.text));
         let mut document = Document::parse(&self.text).map_err(shown)?;
         // A value of the command line has no place in the file, so it is refused in words alone.
         let swept = |why: &str| Refusal::bad_value(&format!("--sweep: {why}"));

@@ -7,9 +7,9 @@ use stagger_sim::{CATALOGUE, Named, Options, Scenario};
 use super::applies;
 use super::grid::Grid;
 use super::policy;
-use super::refusal::Refusal;
 use super::source::Source;
 use crate::flags::StormFlags;
+use crate::refusal::Refusal;
 use crate::spelling::nearest;
 
 /// What the flags ask for.

@@ -11,7 +11,7 @@ use crate::spelling::nearest;
 ///
 /// # Errors
 /// What the engine refuses, at the setting that it names.
-pub(super) fn read<'t, T: Deserialize<'t>>(path: &str, value: &Value<'t>) -> Result<T, Flaw> {
+pub(crate) fn engine<'t, T: Deserialize<'t>>(path: &str, value: &Value<'t>) -> Result<T, Flaw> {
     let read = T::deserialize(ValueDeserializer::from(value.clone()));
     read.map_err(|error| {
         let message = error.message().trim_end();

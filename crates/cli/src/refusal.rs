@@ -1,4 +1,4 @@
-//! Why nothing was played.
+//! Why a command did nothing.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,8 +13,8 @@ use crate::stderr;
 /// A flag or a file that is wrong.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// With the usage of the command.
-    Flag(Box<clap::Error>),
+    /// Shown with the usage of the command.
+    Flag(ErrorKind, String),
     /// A file that is no log, with its name.
     Log(String),
     /// A file that could not be written, and why.
@@ -25,36 +25,37 @@ pub(crate) enum Refusal {
 
 impl Refusal {
     /// A refusal of flags, with the usage of the command.
-    pub(super) fn flag(kind: ErrorKind, message: &str) -> Self {
-        let mut command = Flags::command();
-        command.build();
-        Self::Flag(Box::new(match command.find_subcommand_mut("storm") {
-            Some(storm) => storm.error(kind, message),
-            None => command.error(kind, message),
-        }))
+    pub(crate) fn flag(kind: ErrorKind, message: &str) -> Self {
+        Self::Flag(kind, message.to_owned())
     }
 
     /// A value that is refused.
-    pub(super) fn bad_value(message: &str) -> Self {
+    pub(crate) fn bad_value(message: &str) -> Self {
         Self::flag(ErrorKind::ValueValidation, message)
     }
 
     /// The engine's refusal, with its fields called by their flags.
-    pub(super) fn of_option(error: &ConfigError) -> Self {
+    pub(crate) fn of_option(error: &ConfigError) -> Self {
         let named = |text: &str| {
             let text = if text == "capacity" { "--capacity" } else { text };
             text.replace("backoff.", "--").replace("limits.max_attempts", "--attempts")
         };
         let flag = named(error.field());
         let (value, bound) = (error.value(), named(error.bound()));
-        let message = format!("invalid value '{value}' for '{flag}': must be {bound}");
-        Self::flag(ErrorKind::ValueValidation, &message)
+        Self::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
     }
 
-    /// Says so on standard error.
-    pub(crate) fn tell(self) -> ExitCode {
+    /// Says so on standard error, as the refusal of a command.
+    pub(crate) fn tell(self, command: &str) -> ExitCode {
         match self {
-            Self::Flag(error) => error.exit(),
+            Self::Flag(kind, message) => {
+                let mut flags = Flags::command();
+                flags.build();
+                match flags.find_subcommand_mut(command) {
+                    Some(command) => command.error(kind, message).exit(),
+                    None => flags.error(kind, message).exit(),
+                }
+            }
             Self::Log(why) => stderr::refuse(&why),
             Self::Unwritten(path, why) => {
                 stderr::note(&format!("error: cannot write {}: {why}", path.display()));

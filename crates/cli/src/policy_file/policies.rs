@@ -2,10 +2,7 @@
 
 use stagger_core::Policy;
 
-use super::Reader;
-use super::document::Document;
-use super::engine;
-use super::flaw::Flaw;
+use crate::toml_file::{Document, Flaw, Reader, engine};
 
 /// The policies of a file: of its `[policy.NAME]` tables, or the one that the whole file is, which
 /// has no name.
@@ -15,15 +12,15 @@ use super::flaw::Flaw;
 pub(crate) fn policies(document: &Document<'_>) -> Result<Vec<(Option<String>, Policy)>, Flaw> {
     let reader = document.reader();
     if reader.names().any(|(name, _)| name == "policy") {
-        let named = read(&reader)?;
+        let named = named(&reader)?;
         return Ok(named.into_iter().map(|(name, policy)| (Some(name), policy)).collect());
     }
-    Ok(vec![(None, engine::read("", &reader.whole())?)])
+    Ok(vec![(None, engine("", &reader.whole())?)])
 }
 
 /// The tables `[policy.NAME]` below this one.
-pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Vec<(String, Policy)>, Flaw> {
+pub(crate) fn named(reader: &Reader<'_, '_>) -> Result<Vec<(String, Policy)>, Flaw> {
     let Some(tables) = reader.table("policy")? else { return Ok(Vec::new()) };
-    let read = |(name, value)| Ok((str::to_owned(name), engine::read(&tables.name(name), value)?));
+    let read = |(name, value)| Ok((str::to_owned(name), engine(&tables.name(name), value)?));
     tables.names().map(read).collect()
 }

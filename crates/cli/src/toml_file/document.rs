@@ -45,7 +45,7 @@ impl<'t> Document<'t> {
     }
 
     /// A reader of the whole.
-    pub(super) fn reader(&self) -> Reader<'_, 't> {
+    pub(crate) fn reader(&self) -> Reader<'_, 't> {
         Reader::new(String::new(), self.root.span(), self.root.get_ref())
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Flaw {
 }
 
 impl Flaw {
-    pub(super) fn new(at: Range<usize>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(at: Range<usize>, message: impl Into<String>) -> Self {
         Self { at, message: message.into() }
     }
 

@@ -12,7 +12,7 @@ use crate::spelling::nearest;
 
 /// A table under a dotted path.
 #[derive(Debug)]
-pub(super) struct Reader<'r, 't> {
+pub(crate) struct Reader<'r, 't> {
     path: String,
     at: Range<usize>,
     table: &'r DeTable<'t>,
@@ -20,36 +20,36 @@ pub(super) struct Reader<'r, 't> {
 }
 
 /// A value with its place.
-pub(super) type Value<'t> = Spanned<DeValue<'t>>;
+pub(crate) type Value<'t> = Spanned<DeValue<'t>>;
 
 impl<'r, 't> Reader<'r, 't> {
-    pub(super) const fn new(path: String, at: Range<usize>, table: &'r DeTable<'t>) -> Self {
+    pub(crate) const fn new(path: String, at: Range<usize>, table: &'r DeTable<'t>) -> Self {
         Self { path, at, table, asked: RefCell::new(Vec::new()) }
     }
 
     /// The value of a key.
-    pub(super) fn value(&self, key: &'static str) -> Option<&'r Value<'t>> {
+    pub(crate) fn value(&self, key: &'static str) -> Option<&'r Value<'t>> {
         self.asked.borrow_mut().push(key);
         self.table.get(key)
     }
 
     /// The table as a value.
-    pub(super) fn whole(&self) -> Value<'t> {
+    pub(crate) fn whole(&self) -> Value<'t> {
         Spanned::new(self.at.clone(), DeValue::Table(self.table.clone()))
     }
 
     /// All keys of a table whose keys are names.
-    pub(super) fn names(&self) -> impl Iterator<Item = (&'r str, &'r Value<'t>)> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&'r str, &'r Value<'t>)> {
         self.table.iter().map(|(name, value)| (name.get_ref().as_ref(), value))
     }
 
     /// A span, in text with its unit.
-    pub(super) fn span(&self, key: &'static str) -> Result<Option<Span>, Flaw> {
+    pub(crate) fn span(&self, key: &'static str) -> Result<Option<Span>, Flaw> {
         self.value(key).map(|value| self.as_span(key, value)).transpose()
     }
 
     /// A span above zero.
-    pub(super) fn above_zero(&self, key: &'static str) -> Result<Option<Span>, Flaw> {
+    pub(crate) fn above_zero(&self, key: &'static str) -> Result<Option<Span>, Flaw> {
         match self.span(key)? {
             Some(Span::ZERO) => Err(self.wrong(key, "more than 0s")),
             span => Ok(span),
@@ -57,7 +57,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn count(&self, key: &'static str, bounds: (u32, u32)) -> Result<Option<u32>, Flaw> {
+    pub(crate) fn count(&self, key: &'static str, bounds: (u32, u32)) -> Result<Option<u32>, Flaw> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let number = match value.get_ref() {
             DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix()).ok(),
@@ -73,7 +73,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A number within bounds, whole or not.
-    pub(super) fn number(
+    pub(crate) fn number(
         &self,
         key: &'static str,
         bounds: (f64, f64),
@@ -91,7 +91,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A share or a factor, kept to the millionth.
-    pub(super) fn ratio(
+    pub(crate) fn ratio(
         &self,
         key: &'static str,
         bounds: (f64, f64),
@@ -103,7 +103,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// Any text.
-    pub(super) fn text(&self, key: &'static str) -> Result<Option<&'r str>, Flaw> {
+    pub(crate) fn text(&self, key: &'static str) -> Result<Option<&'r str>, Flaw> {
         match self.value(key).map(Spanned::get_ref) {
             None => Ok(None),
             Some(DeValue::String(text)) => Ok(Some(text)),
@@ -112,7 +112,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// One of some words.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &self,
         key: &'static str,
         words: &[(&str, T)],
@@ -128,7 +128,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A list of values.
-    pub(super) fn list(&self, key: &'static str) -> Result<Option<Vec<&'r Value<'t>>>, Flaw> {
+    pub(crate) fn list(&self, key: &'static str) -> Result<Option<Vec<&'r Value<'t>>>, Flaw> {
         match self.value(key).map(Spanned::get_ref) {
             None => Ok(None),
             Some(DeValue::Array(list)) => Ok(Some(list.iter().collect())),
@@ -137,7 +137,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A table within this one.
-    pub(super) fn table(&self, key: &'static str) -> Result<Option<Reader<'r, 't>>, Flaw> {
+    pub(crate) fn table(&self, key: &'static str) -> Result<Option<Reader<'r, 't>>, Flaw> {
         match self.value(key) {
             None => Ok(None),
             Some(value) => match value.get_ref() {
@@ -148,7 +148,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A list of tables; none when it is not there.
-    pub(super) fn tables(&self, key: &'static str) -> Result<Vec<Reader<'r, 't>>, Flaw> {
+    pub(crate) fn tables(&self, key: &'static str) -> Result<Vec<Reader<'r, 't>>, Flaw> {
         let list = self.list(key)?.unwrap_or_default();
         let table = |(index, value): (usize, &'r Value<'t>)| match value.get_ref() {
             DeValue::Table(table) => {
@@ -160,12 +160,12 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// What must be there.
-    pub(super) fn need<T>(&self, key: &'static str, value: Option<T>) -> Result<T, Flaw> {
+    pub(crate) fn need<T>(&self, key: &'static str, value: Option<T>) -> Result<T, Flaw> {
         value.ok_or_else(|| Flaw::new(self.at.clone(), format!("{} must be set", self.name(key))))
     }
 
     /// Refuses what nobody asked for.
-    pub(super) fn done(&self) -> Result<(), Flaw> {
+    pub(crate) fn done(&self) -> Result<(), Flaw> {
         let asked = self.asked.borrow();
         let unknown = self.table.iter().find(|(key, _)| !asked.contains(&key.get_ref().as_ref()));
         let Some((key, _)) = unknown else { return Ok(()) };
@@ -178,7 +178,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A refusal of the value of a key.
-    pub(super) fn wrong(&self, key: &'static str, bound: &str) -> Flaw {
+    pub(crate) fn wrong(&self, key: &'static str, bound: &str) -> Flaw {
         match self.table.get(key) {
             Some(value) => refused(&self.name(key), value, bound),
             None => Flaw::new(self.at.clone(), format!("{}: must be {bound}", self.name(key))),
@@ -186,17 +186,17 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     /// A mistake of the table as a whole.
-    pub(super) fn flaw(&self, message: &str) -> Flaw {
+    pub(crate) fn flaw(&self, message: &str) -> Flaw {
         Flaw::new(self.at.clone(), format!("{}: {message}", self.path))
     }
 
     /// The dotted name of a key.
-    pub(super) fn name(&self, key: &str) -> String {
+    pub(crate) fn name(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// A span that stands under a key, alone or in a list.
-    pub(super) fn as_span(&self, key: &'static str, value: &Value<'t>) -> Result<Span, Flaw> {
+    pub(crate) fn as_span(&self, key: &'static str, value: &Value<'t>) -> Result<Span, Flaw> {
         let text = match value.get_ref() {
             DeValue::String(text) => text.as_ref(),
             // A bare 0 is read, and every other number without its unit is refused by its own words.
@@ -211,12 +211,12 @@ impl<'r, 't> Reader<'r, 't> {
 }
 
 /// A refusal of a value that stands at its place.
-pub(super) fn refused(name: &str, value: &Value<'_>, bound: &str) -> Flaw {
+pub(crate) fn refused(name: &str, value: &Value<'_>, bound: &str) -> Flaw {
     Flaw::new(value.span(), format!("{name} = {}: must be {bound}", shown(value.get_ref())))
 }
 
 /// A value as it is shown in a message.
-pub(super) fn shown(value: &DeValue<'_>) -> String {
+pub(crate) fn shown(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => text.clone().into_owned(),
         DeValue::Integer(number) => number.to_string(),

@@ -1,0 +1,5 @@
+//! `stagger choose`.
+
+mod command;
+
+pub(crate) use command::choose;

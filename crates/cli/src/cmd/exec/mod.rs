@@ -1,0 +1,5 @@
+//! `stagger exec`.
+
+mod command;
+
+pub(crate) use command::exec;

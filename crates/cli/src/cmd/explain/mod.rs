@@ -1,0 +1,5 @@
+//! `stagger explain`.
+
+mod command;
+
+pub(crate) use command::explain;

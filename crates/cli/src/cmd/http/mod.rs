@@ -1,0 +1,5 @@
+//! `stagger http`.
+
+mod command;
+
+pub(crate) use command::http;

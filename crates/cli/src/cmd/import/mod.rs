@@ -1,0 +1,5 @@
+//! `stagger import`.
+
+mod command;
+
+pub(crate) use command::import;

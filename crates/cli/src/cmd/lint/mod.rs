@@ -1,0 +1,5 @@
+//! `stagger lint`.
+
+mod command;
+
+pub(crate) use command::lint;

@@ -1,0 +1,7 @@
+//! The flags of `stagger http`.
+
+use clap::Args;
+
+/// The flags of `stagger http`.
+#[derive(Debug, Args)]
+pub(crate) struct HttpFlags {}

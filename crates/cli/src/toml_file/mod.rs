@@ -1,0 +1,14 @@
+//! TOML that a person writes: a document, readers of its tables, and a flaw with its place.
+//!
+//! A file is read by [`Reader`]s, which know what was asked of them, so that what nobody asks for is
+//! refused, with the key that was probably meant.
+
+mod document;
+mod engine;
+mod flaw;
+mod reader;
+
+pub(crate) use document::Document;
+pub(crate) use engine::engine;
+pub(crate) use flaw::Flaw;
+pub(crate) use reader::{Reader, Value, refused, shown};

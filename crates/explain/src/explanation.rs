@@ -1,0 +1,113 @@
+//! What a policy does, as data.
+
+use stagger_core::Span;
+
+use crate::Finding;
+
+/// What a policy does to a call, and to a destination that fails.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// One row an attempt, as far as they are shown.
+    pub attempts: Vec<Attempt>,
+    /// How the rows were come by.
+    pub method: Method,
+    /// The longest that a call may take: waits and attempts. None when nothing bounds it.
+    pub worst_case: Option<Span>,
+    /// The worst case against the SLO, where one is known.
+    pub slo: Option<SloCheck>,
+    /// The longest outage that a call rides out, when its attempts fail at once.
+    pub rides_out: Quantiles,
+    /// Attempts for each call at failure rates of 10, 50 and 100 %.
+    pub load: [LoadFactor; 3],
+    /// Attempts at the lowest layer for each call at the top, when all attempts fail: without and
+    /// with the nested guard.
+    pub amplification: Option<(u64, u64)>,
+    /// The fleet's retries against what the destination serves.
+    pub fleet: Option<FleetBudget>,
+    /// The share of delays that sit exactly on the cap.
+    pub cap_share: CapShare,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// One attempt of the time line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attempt {
+    /// Its number; the first is 1.
+    pub attempt: u32,
+    /// The ceiling of the delay before it.
+    pub ceiling: Span,
+    /// The mean of that delay.
+    pub mean: Span,
+    /// Its median.
+    pub p50: Span,
+    /// What 99 of 100 delays do not exceed.
+    pub p99: Span,
+    /// The earliest start of the attempt, when attempts before it fail at once.
+    pub cumulative_best: Span,
+    /// Its mean start.
+    pub cumulative_mean: Span,
+    /// Its latest start.
+    pub cumulative_worst: Span,
+}
+
+/// How figures were come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By arithmetic.
+    Exact,
+    /// From so many calls with a fixed seed.
+    Sample {
+        /// The calls.
+        calls: u32,
+    },
+}
+
+/// The worst case against an SLO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SloCheck {
+    /// What may be taken: a third of the SLO is for retries, the rest for the work.
+    pub limit: Span,
+    /// Whether the worst case stays within.
+    pub ok: bool,
+}
+
+/// Low and middle of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantiles {
+    /// What 95 of 100 exceed.
+    pub p5: Span,
+    /// What half of them exceed.
+    pub p50: Span,
+}
+
+/// Attempts for each call while a share of attempts fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadFactor {
+    /// The share that fails, in percent.
+    pub failing_percent: u32,
+    /// Without the budget.
+    pub without_budget: f64,
+    /// With it.
+    pub with_budget: f64,
+}
+
+/// What the budgets of a fleet let through together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FleetBudget {
+    /// Retries a second that all processes may make in a total outage.
+    pub retries_per_s: f64,
+    /// Retries that all processes may make at once when it begins.
+    pub burst: f64,
+    /// What the destination serves in a second, where it is known.
+    pub capacity_per_s: Option<f64>,
+}
+
+/// The share of delays that sit exactly on the cap, over the retries of one call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CapShare {
+    /// Of all delays of a call that fails throughout.
+    pub of_all: f64,
+    /// Of the last delay.
+    pub of_last: f64,
+}
