@@ -27,7 +27,7 @@ const DIGESTS: [(&str, usize, u64, u64); 20] = [
     ("viewers", 4, 101_248, 0xe3d5_07bc_9794_55ef),
     ("webhooks", 4, 6_758_714, 0xbdea_45e9_d0e4_555a),
     ("shard", 5, 505_453, 0x164e_75cf_6a94_dce7),
-    ("hedge", 12, 5_404_266, 0xa25a_41b1_d68d_98d2),
+    ("hedge", 12, 5_318_483, 0x9859_d193_d306_082a),
     ("fleet", 7, 2_182_301, 0x12ef_1a3b_b753_1b1b),
     ("restart", 7, 1_804_943, 0x5229_2ce7_981c_7f1d),
     ("serverless", 16, 4_857_529, 0x535e_054c_92af_91bb),
