@@ -48,13 +48,16 @@ const X_ROOM: f64 = 62.0;
 /// Draws the grid, the axes and the numbers that are asked for.
 pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Numbers) {
     let (x, y) = (plane.x(panel), plane.y(panel));
+    let mut free = f64::INFINITY;
     for (value, text) in ticks(&panel.y, plane.height / Y_ROOM) {
         let at = y.at(value);
         if panel.y.names.is_empty() {
             sheet.rule((plane.left, at), (plane.right(), at));
         }
-        if numbers.y {
+        if numbers.y && at <= free {
+            let text = measure::shortened(&text, SMALL, plane.left - 8.0);
             sheet.soft((plane.left - 7.0, at + 4.0), &text, SMALL, Anchor::End);
+            free = at - SMALL - 1.0;
         }
     }
     if panel.y.never {

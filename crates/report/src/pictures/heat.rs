@@ -14,12 +14,16 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
         return None;
     }
     let looks = Looks::of(grid.panels.iter().map(|panel| panel.name.as_str()));
-    let panels = grid.panels.iter().map(|entry| Panel {
+    let panels = grid.panels.iter().take(MOST_PANELS).map(|entry| Panel {
         cells: cells(grid, entry),
         note: note(entry),
         ..Panel::new(axis(&grid.x, &grid.xs), axis(&grid.y, &grid.ys))
-            .of(&entry.name, looks.get(&entry.name))
+            .of(&entry.title(), looks.get(&entry.name))
     });
+    let left_out = match grid.panels.len().saturating_sub(MOST_PANELS) {
+        0 => String::new(),
+        more => format!(" {more} more panels are left out; --format csv has their figures."),
+    };
     let (x, y) = (Varied::named(&grid.x).name, Varied::named(&grid.y).name);
     let settings = settings(&grid.parameters, grid.seed, grid.runs);
     Some(Chart {
@@ -28,13 +32,16 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
             "" => format!("Healed or stuck, over {x}"),
             y => format!("Healed or stuck, over {x} and {y}"),
         },
-        caption: format!("The share of runs that recovered. {settings}"),
+        caption: format!("The share of runs that recovered.{left_out} {settings}"),
         alt: alt(grid),
         reading: READING,
         keys: Vec::new(),
         panels: panels.collect(),
     })
 }
+
+/// Panels of one picture: more are no picture, and a panel may have 1600 cells.
+const MOST_PANELS: usize = 24;
 
 const READING: &str = "\
 Each cell is a pair of values. Blue: every run healed. Dark red with a cross: none did. Between them the share of runs that \
@@ -57,20 +64,15 @@ fn cells(grid: &Grid, panel: &GridPanel) -> Vec<Cell> {
         .collect()
 }
 
-fn healed(panel: &GridPanel) -> (usize, usize) {
-    let played = panel.cells.iter().flatten();
-    (played.clone().filter(|cell| cell.healed == cell.runs).count(), played.count())
-}
-
 fn note(panel: &GridPanel) -> String {
-    let (healed, played) = healed(panel);
+    let (healed, played) = panel.healed();
     format!("{healed} of {played}")
 }
 
 fn alt(grid: &Grid) -> String {
-    let panels = grid.panels.iter().map(|panel| {
-        let (healed, played) = healed(panel);
-        format!("{}: {healed} of {played} cells heal in every run", panel.name)
+    let panels = grid.panels.iter().take(MOST_PANELS).map(|panel| {
+        let (healed, played) = panel.healed();
+        format!("{}: {healed} of {played} cells heal in every run", panel.title())
     });
     format!("Heat maps. {}.", panels.collect::<Vec<_>>().join("; "))
 }
