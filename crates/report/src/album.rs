@@ -15,9 +15,9 @@ pub(crate) struct Album<'r> {
     pub(crate) others: Vec<(&'r CaseReport, Vec<Picture>)>,
 }
 
-/// Cases that are shown one by one. A case is some 150 KB of a page, so a page of these opens at
-/// once everywhere; and nobody looks through more of them.
-pub(crate) const SHOWN: usize = 12;
+/// Cases that are shown one by one. One of five entries takes 150 KB of a page and one of fifteen
+/// 600 KB, so a page of these opens at once on a telephone; and nobody looks through more of them.
+pub(crate) const SHOWN: usize = 8;
 
 impl<'r> Album<'r> {
     /// The pictures of this report, and of what was swept.
@@ -55,7 +55,7 @@ impl<'r> Album<'r> {
 
 /// Every picture that the report has figures for, in the order of the page: the attempts' instants,
 /// what is offered, served and wasted, recovery, success over failures, the heat map of what was
-/// swept, the queue; then those of the other cases that are [shown](shown_of).
+/// swept, the queue; then those of the other cases that are shown, see [`shown_of`].
 ///
 /// Pictures of one case are of the one in the middle first, which is neither the mildest nor the
 /// worst.
@@ -65,7 +65,7 @@ pub fn pictures(report: &Report, grid: Option<&Grid>) -> Vec<Picture> {
     main.into_iter().chain(others.into_iter().flat_map(|(_, pictures)| pictures)).collect()
 }
 
-/// How many cases are shown one by one, and of how many: of many cases a dozen from the first to
+/// How many cases are shown one by one, and of how many: of many cases eight from the first to
 /// the last.
 #[must_use]
 pub fn shown_of(report: &Report) -> (usize, usize) {
@@ -88,7 +88,7 @@ pub(crate) fn shown(report: &Report) -> Vec<&CaseReport> {
     }
     const EVENLY: usize = SHOWN - 1;
     let mut places: Vec<usize> = (0..EVENLY).map(|nth| nth * (count - 1) / (EVENLY - 1)).collect();
-    // OK because more than twelve cases have their middle within the first and the last.
+    // OK because more than eight cases have their middle within the first and the last.
     if !places.contains(&(count / 2)) {
         places.push(count / 2);
     }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn of_many_cases_the_first_the_middle_and_the_last_are_shown() {
-        for cases in [1, 2, 12, 13, 14, 25, 100, 1_600] {
+        for cases in [1, 2, 8, 9, 10, 25, 100, 1_600] {
             let report = report(cases);
             let values: Vec<f64> = shown(&report).iter().map(|case| case.value).collect();
             assert!(values.windows(2).all(|pair| pair[0] < pair[1]), "{values:?}");

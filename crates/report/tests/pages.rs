@@ -106,7 +106,8 @@ fn who_never_recovers_is_told_and_drawn_above_all_values() {
     assert!(recovery.to_svg().contains(">never</text>"));
     assert!(recovery.to_terminal(80).contains("never │"));
     assert!(recovery.to_svg().contains("capacity / attempts = 250"));
-    let queue = pictures(&report, None).into_iter().any(|picture| picture.name.starts_with("queue"));
+    let queue =
+        pictures(&report, None).into_iter().any(|picture| picture.name.starts_with("queue"));
     assert!(queue);
 }
 

@@ -68,7 +68,9 @@ pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Num
         return;
     }
     let mut free = f64::NEG_INFINITY;
-    for (value, text) in ticks(&panel.x, plane.width / X_ROOM) {
+    let all = ticks(&panel.x, plane.width / X_ROOM);
+    let every = if panel.x.names.is_empty() { 1 } else { stride(&all, plane.width) };
+    for (value, text) in all.into_iter().step_by(every) {
         let at = x.at(value);
         let half = measure::width(&text, SMALL) / 2.0;
         if panel.x.names.is_empty() {
@@ -79,6 +81,20 @@ pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Num
             free = at + half + 6.0;
         }
     }
+}
+
+/// Of names in a row, one in how many has room: they are left out evenly.
+fn stride(names: &[(f64, String)], width: f64) -> usize {
+    let widest = names.iter().map(|(_, name)| measure::width(name, SMALL)).fold(0.0, f64::max);
+    // OK because an axis has some forty names.
+    #[expect(clippy::cast_precision_loss, reason = "some forty")]
+    let each = width / names.len().max(1) as f64;
+    let fits = |&every: &usize| {
+        #[expect(clippy::cast_precision_loss, reason = "some forty")]
+        let room = each * every as f64;
+        room >= widest + 6.0
+    };
+    (1..names.len()).find(fits).unwrap_or(names.len()).max(1)
 }
 
 /// The place above all values, for what never happens.

@@ -9,6 +9,8 @@ use crate::look::Ink;
 
 /// Bold letters are so much wider.
 const BOLD: f64 = 1.12;
+/// Room between the name of a panel and its figure.
+const APART: f64 = 10.0;
 /// Room above a panel for its name.
 const NAME: f64 = 18.0;
 /// Room below a panel for the numbers of its axis, and below the last one for its label too.
@@ -98,7 +100,8 @@ fn name(sheet: &mut Sheet, panel: &Panel, plane: &Plane, grid: &Grid) {
     let paint = Paint::Ink(Ink::Text);
     let room = plane.width - 14.0;
     let fits =
-        measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) < room;
+        measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) + APART
+            < room;
     let title = measure::shortened(&panel.title, NORMAL * BOLD, room);
     sheet.text((plane.left + 14.0, y), &title, NORMAL, Anchor::Start, paint, true);
     if fits {
@@ -137,7 +140,10 @@ impl Grid {
         let top = if labelled && chart.kind != Kind::Lines { top + LABEL } else { top };
         let across = frame.width - RIGHT - left;
         let (columns, width) = columns(chart, frame, across, gap.0);
-        let height = frame.height(chart.kind, chart.panels.len());
+        let height = match chart.kind {
+            Kind::Cells => cells_height(chart),
+            kind => frame.height(kind, chart.panels.len()),
+        };
         Self { columns, left, top, name, beside, width, height, gap }
     }
 
@@ -163,6 +169,18 @@ impl Grid {
         let last = self.plane(panels.saturating_sub(1));
         last.top + last.height
     }
+}
+
+/// The height of a row of cells, and of all of them: so that few are no pillars and many are seen.
+const ROW: f64 = 18.0;
+const ROWS: (f64, f64) = (30.0, 280.0);
+
+fn cells_height(chart: &Chart) -> f64 {
+    let rows = chart.panels.first().map_or(0, |panel| panel.y.names.len());
+    // OK because an axis has some forty values.
+    #[expect(clippy::cast_precision_loss, reason = "some forty")]
+    let rows = rows as f64;
+    (rows * ROW).clamp(ROWS.0, ROWS.1)
 }
 
 /// As many columns as have room for the names above them, and their width.

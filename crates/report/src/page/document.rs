@@ -71,7 +71,9 @@ fn words(report: &Report, options: &Options) -> String {
                 html += &format!("<p class=\"lead\">{}</p>\n", with_names(&escaped(&text)));
             }
             html += &told(report, main, "lead");
-            for case in shown(report).into_iter().filter(|&case| !std::ptr::eq(case, main)) {
+            // Of what was swept the sentence above says more than one for each cell would.
+            let others = shown(report).into_iter().filter(|&case| !std::ptr::eq(case, main));
+            for case in others.filter(|_| options.grid.is_none()) {
                 html += &told(report, case, "");
             }
         }

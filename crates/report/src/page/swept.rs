@@ -21,9 +21,8 @@ pub(super) fn swept(grid: &Grid) -> Option<String> {
         counted.iter().filter(|&&(_, healed, played)| healed > 0 && healed < played).collect();
     between.sort_by_key(|&&(_, healed, _)| std::cmp::Reverse(healed));
     let more = between.len().saturating_sub(MOST);
-    let of = |(entry, healed, _): &&(String, usize, usize)| {
-        format!("in {healed} with {}", name(entry))
-    };
+    let of =
+        |(entry, healed, _): &&(String, usize, usize)| format!("in {healed} with {}", name(entry));
     parts.extend(between.iter().take(MOST).map(of));
     if more > 0 {
         parts.push(format!("in fewer with {more} others"));
@@ -56,8 +55,12 @@ mod tests {
             case: String::new(),
             cells: healed.map(|healed| Some(Healed { healed, runs: 2 })).to_vec(),
         };
-        let panels =
-            vec![panel("a", [2, 2, 2]), panel("b", [2, 1, 0]), panel("c", [0; 3]), panel("d", [1; 3])];
+        let panels = vec![
+            panel("a", [2, 2, 2]),
+            panel("b", [2, 1, 0]),
+            panel("c", [0; 3]),
+            panel("d", [1; 3]),
+        ];
         let told = swept(&Grid { panels, ..Grid::default() }).map(|text| with_names(&text));
         let told = told.unwrap_or_default().replace("<em class=\"name\">", "").replace("</em>", "");
         let expected = "Of 3 cells of the sweep every run heals in all with a, in 1 with b, in none with \

@@ -2,9 +2,9 @@
 
 use super::caption::settings;
 use super::varied::Varied;
-use crate::chart::{Axis, Cell, Chart, Kind, Panel};
+use crate::chart::{Axis, Cell, Chart, Key, Kind, Panel, Swatch};
 use crate::grid::{Grid, GridPanel, Healed};
-use crate::look::Looks;
+use crate::look::{Ink, Look, Looks};
 
 /// One panel an entry, one cell a pair of values.
 #[must_use]
@@ -35,7 +35,7 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
         caption: format!("The share of runs that recovered.{left_out} {settings}"),
         alt: alt(grid),
         reading: READING,
-        keys: Vec::new(),
+        keys: keys(),
         panels: panels.collect(),
     })
 }
@@ -46,6 +46,20 @@ const MOST_PANELS: usize = 24;
 const READING: &str = "\
 Each cell is a pair of values. Blue: every run healed. Dark red with a cross: none did. Between them the share of runs that \
 did. The more blue, the more trouble an entry rides out.";
+
+fn keys() -> Vec<Key> {
+    let key = |name: &str, percent| Key {
+        name: name.into(),
+        look: Look::solid(Ink::Text),
+        swatch: Swatch::Cell(percent),
+    };
+    let some = [key("healed in few runs", 20), key("in half", 50), key("in most", 80)];
+    [key("stuck in all runs", 0)]
+        .into_iter()
+        .chain(some)
+        .chain([key("healed in all", 100)])
+        .collect()
+}
 
 fn axis(title: &str, values: &[String]) -> Axis {
     let Varied { name, unit } = Varied::named(title);

@@ -69,7 +69,9 @@ impl<'a> Files<'a> {
         let Some(folder) = self.pictures else { return Ok(()) };
         let (shown, all) = shown_of(report);
         if shown < all {
-            stderr::note(&format!("pictures of {shown} of {all} cases; --format csv has all figures"));
+            stderr::note(&format!(
+                "pictures of {shown} of {all} cases; --format csv has all figures"
+            ));
         }
         for picture in pictures(report, options.grid.as_ref()) {
             put(&folder.join(format!("{}.svg", picture.name)), picture.to_svg().as_bytes())?;

@@ -54,7 +54,8 @@ impl Grid {
     fn joined(axes: Vec<Axis>, played: Vec<Scenario>) -> Self {
         let Joined { own, shared } = Joined::of(&played, axes.len() == 1);
         let columns = axes.first().map_or(1, |axis| axis.values.len());
-        let mut frame = Scenario { cases: Vec::new(), ..played.first().cloned().unwrap_or_default() };
+        let mut frame =
+            Scenario { cases: Vec::new(), ..played.first().cloned().unwrap_or_default() };
         frame.parameters.retain(|parameter| shared.contains(parameter));
         let mut cells = Vec::new();
         for (place, scenario) in played.into_iter().enumerate() {
@@ -95,7 +96,8 @@ fn place(frame: &mut Scenario, axes: &[Axis], own: &Own) {
         frame.varied = None;
         return;
     };
-    let distinct = frame.cases.windows(2).all(|pair| pair[0].value.total_cmp(&pair[1].value).is_ne());
+    let distinct =
+        frame.cases.windows(2).all(|pair| pair[0].value.total_cmp(&pair[1].value).is_ne());
     if frame.varied.is_some() && distinct && frame.cases.len() > 1 {
         return;
     }

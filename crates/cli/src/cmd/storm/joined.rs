@@ -31,9 +31,8 @@ impl Joined {
         };
         let count = first.cases.len();
         let same = others.iter().all(|other| other.cases.len() == count);
-        let everywhere = |known: &&(String, String)| {
-            others.iter().all(|other| other.parameters.contains(known))
-        };
+        let everywhere =
+            |known: &&(String, String)| others.iter().all(|other| other.parameters.contains(known));
         let own = match count {
             _ if !same => Own::Apart,
             0 | 1 => Own::One,
@@ -120,10 +119,8 @@ mod tests {
 
     #[test]
     fn cases_without_a_name_in_common_are_numbered_and_unequal_cells_stay_apart() {
-        let cells = [
-            scenario(None, &[("a", 0.0), ("b", 0.0)]),
-            scenario(None, &[("c", 0.0), ("d", 0.0)]),
-        ];
+        let cells =
+            [scenario(None, &[("a", 0.0), ("b", 0.0)]), scenario(None, &[("c", 0.0), ("d", 0.0)])];
         let names = ["case 1", "case 2"].map(str::to_owned);
         assert_eq!(Joined::of(&cells, false).own, Own::Named(names.to_vec()));
         let unequal = [cells[0].clone(), scenario(None, &[("c", 0.0)])];
