@@ -150,6 +150,90 @@ fn a_heat_map_tells_stuck_from_healed_without_colour() {
     assert_eq!(heat(&Grid::default()), None);
 }
 
+/// A report of so many cases, each as large as any: equal figures, other names.
+fn many(cases: usize) -> Report {
+    let mut report = lockstep();
+    let [case] = &report.cases[..] else { panic!("one case") };
+    let case = |nth: usize| {
+        let mut case = case.clone();
+        case.label = format!("case {nth}");
+        case
+    };
+    report.cases = (0..cases).map(case).collect();
+    report.varied = None;
+    report
+}
+
+#[test]
+fn a_page_of_a_hundred_cases_stays_small_and_says_what_it_leaves_out() {
+    let length = |cases| page(&many(cases), &Options::default()).len();
+    let (eight, hundred) = (length(8), length(100));
+    assert!(hundred < eight + 2_000, "{eight} and {hundred}");
+    assert!(hundred < 2_000_000, "{hundred}");
+    let html = page(&many(100), &Options::default());
+    assert!(html.contains("shows 8 of the 100 cases") && html.contains("--format csv"));
+    assert!(!page(&many(8), &Options::default()).contains("--format csv"));
+    for (case, there) in [("case 0", true), ("case 50", true), ("case 99", true), ("case 1", false)]
+    {
+        assert_eq!(html.contains(&format!("<caption>{case}</caption>")), there, "{case}");
+    }
+    assert_eq!(pictures(&many(100), None).len(), 2 * 8);
+}
+
+fn small_grid() -> Grid {
+    let cell = |healed| Some(Healed { healed, runs: 10 });
+    let panel = |name: &str, case: &str| GridPanel {
+        name: name.into(),
+        case: case.into(),
+        cells: vec![cell(10), cell(0)],
+    };
+    Grid {
+        x: "outage".into(),
+        xs: vec!["1s".into(), "2s".into()],
+        ys: vec![String::new()],
+        panels: vec![panel("full", "load 300/s"), panel("full", "load 500/s")],
+        ..Grid::default()
+    }
+}
+
+#[test]
+fn page_and_files_have_their_pictures_in_the_order_of_the_six() {
+    let mut report = played("stall", &stagger_sim::Options { runs: Some(1), ..Default::default() });
+    for case in &mut report.cases {
+        case.rows.truncate(3);
+    }
+    let all = pictures(&report, Some(&small_grid()));
+    let names: Vec<&str> =
+        all.iter().map(|picture| picture.name.split('-').next().unwrap_or_default()).collect();
+    let of_case = ["instants", "arrivals", "queue"];
+    let expected = ["instants", "arrivals", "recovery", "heat", "queue"];
+    assert_eq!(names, [&expected[..], &of_case, &of_case, &of_case].concat());
+    let options = Options { grid: Some(small_grid()), ..Options::default() };
+    let html = page(&report, &options);
+    let titles: Vec<&str> = html.split("<figure>\n<h3>").skip(1).collect();
+    assert_eq!(titles.len(), all.len());
+    for (picture, title) in all.iter().zip(titles) {
+        let escaped = picture.chart.title.replace('&', "&amp;");
+        assert!(title.starts_with(&escaped), "{escaped}");
+    }
+}
+
+#[test]
+fn a_heat_map_bounds_its_panels_and_names_the_case_of_each() {
+    let mut grid = small_grid();
+    let chart = heat(&grid).expect("there are cells");
+    assert_eq!(chart.panels[1].title, "full, load 500/s");
+    assert_eq!(chart.panels[0].look, chart.panels[1].look);
+    let panel = grid.panels[0].clone();
+    grid.panels = vec![panel; 100];
+    let chart = heat(&grid).expect("there are cells");
+    assert_eq!(chart.panels.len(), 24);
+    assert!(chart.caption.contains("76 more panels are left out"), "{}", chart.caption);
+    let options = Options { grid: Some(small_grid()), ..Options::default() };
+    let html = page(&empty(), &options);
+    assert!(html.contains("Healed or stuck, over outage"));
+}
+
 #[test]
 fn no_line_in_a_terminal_is_wider_than_asked_and_none_has_colour() {
     for picture in pictures(&lockstep(), None) {

@@ -45,6 +45,9 @@ impl Plane {
 const Y_ROOM: f64 = 30.0;
 const X_ROOM: f64 = 62.0;
 
+/// A name reaches this far over the right end of its panel: half of what is between two panels.
+const OVER: f64 = 11.0;
+
 /// Draws the grid, the axes and the numbers that are asked for.
 pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Numbers) {
     let (x, y) = (plane.x(panel), plane.y(panel));
@@ -76,7 +79,8 @@ pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Num
         if panel.x.names.is_empty() {
             sheet.rule((at, plane.bottom()), (at, plane.bottom() + 4.0));
         }
-        if at - half > free {
+        let ends = panel.x.names.is_empty() || at + half < plane.right() + OVER;
+        if at - half > free && ends {
             sheet.soft((at, plane.bottom() + 15.0), &text, SMALL, Anchor::Middle);
             free = at + half + 6.0;
         }

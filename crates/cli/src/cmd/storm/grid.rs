@@ -18,6 +18,8 @@ pub(super) struct Grid {
 
 /// Cells beyond this are a night's work.
 const MAX_CELLS: usize = 1_600;
+/// Rows of all cells: each keeps up to 0.6 MB of instants and counts, so these are some 4 GB.
+const MAX_ROWS: usize = 6_400;
 
 impl Grid {
     /// The grid of one or two axes. With one, the cases that the scenario has anyway are the other.
@@ -46,6 +48,12 @@ impl Grid {
                 let settings: Vec<_> = [(&*across.key, &**value)].into_iter().chain(down).collect();
                 played.push(source.scenario(&settings)?);
             }
+        }
+        let rows = played.iter().flat_map(|scenario| &scenario.cases);
+        if rows.map(|case| case.entries.len()).sum::<usize>() > MAX_ROWS {
+            return Err(Refusal::bad_value(&format!(
+                "--sweep: at most {MAX_ROWS} rows in all cells: take fewer steps, or fewer laws by --law"
+            )));
         }
         Ok(Self::joined(axes, played))
     }
