@@ -3,6 +3,7 @@
 //! `docs/scenarios.md` lists every key.
 
 mod arrivals;
+mod bystanders;
 mod fault;
 mod fleet;
 mod laws;
