@@ -1,0 +1,23 @@
+//! `zero-base`: retries that follow at once.
+
+use stagger_core::Policy;
+
+use super::delays::{Delays, retries, retrying};
+use crate::{Code, Finding, Setting};
+
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+    if !retrying(policy) {
+        return;
+    }
+    for delays in Delays::of(policy).filter(|delays| delays.rule.base().is_zero()) {
+        let retries = retries(policy, u32::MAX);
+        let retries =
+            if retries == 1 { "the retry".into() } else { format!("all {retries} retries") };
+        found.push(Finding::error(
+            Code::ZeroBase,
+            delays.base,
+            format!("a base of 0s makes every ceiling 0s: {retries} follow at once"),
+            "base = \"100ms\", or at least the time that one attempt takes",
+        ));
+    }
+}
