@@ -37,7 +37,7 @@ fn field(message: &str) -> Option<&str> {
 }
 
 /// Where the setting of this key stands, or the innermost table on the way that is there.
-fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
+pub(crate) fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
     let mut found = None;
     let mut inner = value;
     for part in field.split('.') {
@@ -47,6 +47,18 @@ fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
         inner = next;
     }
     found
+}
+
+/// Whether a place lies in a value, or in a table of it that stands elsewhere.
+pub(crate) fn holds(value: &Value<'_>, at: usize) -> bool {
+    value.span().contains(&at)
+        || match value.get_ref() {
+            DeValue::Table(table) => {
+                table.iter().any(|(key, value)| key.span().contains(&at) || holds(value, at))
+            }
+            DeValue::Array(list) => list.iter().any(|value| holds(value, at)),
+            _ => false,
+        }
 }
 
 /// The text of an error, and what a name that is not known was probably meant to be.
