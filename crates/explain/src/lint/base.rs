@@ -10,13 +10,14 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
         return;
     }
     for delays in Delays::of(policy).filter(|delays| delays.rule.base().is_zero()) {
-        let retries = retries(policy, u32::MAX);
-        let retries =
-            if retries == 1 { "the retry".into() } else { format!("all {retries} retries") };
+        let retries = match retries(policy, u32::MAX) {
+            1 => "its retry follows".to_owned(),
+            retries => format!("its {retries} retries follow"),
+        };
         found.push(Finding::error(
             Code::ZeroBase,
             delays.base,
-            format!("a base of 0s makes every ceiling 0s: {retries} follow at once"),
+            format!("a base of 0s makes every ceiling 0s: {retries} at once"),
             "base = \"100ms\", or at least the time that one attempt takes",
         ));
     }

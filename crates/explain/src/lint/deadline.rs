@@ -4,7 +4,7 @@
 use stagger_core::{Policy, Span};
 
 use super::delays::retrying;
-use super::figure::percent;
+use super::figure::{percent, rounded_down};
 use super::reach::{fits, never, shares};
 use crate::{Code, Finding, Setting};
 
@@ -46,9 +46,10 @@ fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
             let end = never.map_or(last, |(never, _)| Some(never - 1));
             let rare = (never.is_none_or(|(never, _)| attempt < never)).then(|| {
                 format!(
-                    "{} almost never start before the deadline of {deadline}: {} of calls whose \
+                    "{} almost never {} before the deadline of {deadline}: {} of calls whose \
                      attempts fail at once come to attempt {attempt}",
                     numbers(attempt, end),
+                    if end == Some(attempt) { "starts" } else { "start" },
                     percent(*share)
                 )
             });
@@ -96,8 +97,9 @@ fn below_base(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Findin
 /// A server that hangs is tried once.
 fn filled(policy: &Policy, deadline: Span) -> Option<Finding> {
     let timeout = policy.limits().attempt_timeout()?;
-    let second = timeout.saturating_add(policy.backoff().range(1).0);
-    (!fits(policy, second)).then(|| {
+    let shortest = policy.backoff().range(1).0;
+    // When no second attempt ever starts, it is not the timeout's doing.
+    (fits(policy, shortest) && !fits(policy, timeout.saturating_add(shortest))).then(|| {
         Finding::warning(
             Code::TimeoutFillsDeadline,
             "limits.attempt_timeout",
@@ -107,7 +109,7 @@ fn filled(policy: &Policy, deadline: Span) -> Option<Finding> {
             ),
             format!(
                 "attempt_timeout = \"{}\" at most, so that two fit",
-                Span::from_nanos(deadline.as_nanos() / 2)
+                rounded_down(Span::from_nanos(deadline.as_nanos() / 2))
             ),
         )
     })

@@ -19,7 +19,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
     }
     let Some(each) = Grants::of(policy, setting.rps.unwrap_or(0.0)) else { return };
     let fleet = f64::from(fleet);
-    let (retries, burst) = (each.per_s * fleet, each.burst * fleet);
+    let (retries, burst) = (each.per_s.min(asked(policy, setting)) * fleet, each.burst * fleet);
     let firsts = setting.rps.unwrap_or(0.0) * fleet;
     let patience = policy.limits().attempt_timeout().unwrap_or(PATIENCE);
     let queue = capacity * patience.as_secs_f64();
@@ -63,6 +63,12 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
             fix,
         ));
     }
+}
+
+/// The retries a second that one process asks for when all attempts fail.
+fn asked(policy: &Policy, setting: &Setting) -> f64 {
+    let (rps, attempts) = (setting.rps, policy.limits().max_attempts());
+    rps.zip(attempts).map_or(f64::INFINITY, |(rps, attempts)| rps * f64::from(attempts - 1))
 }
 
 /// What the budget of one process grants in a total outage.

@@ -2,6 +2,7 @@
 
 use stagger_core::{Policy, Span};
 
+use super::figure::rounded_down;
 use crate::worst_case::worst_case;
 use crate::{Code, Finding, Setting};
 
@@ -11,7 +12,7 @@ const SHARE: u64 = 3;
 pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
     let Some(slo) = setting.slo else { return };
     let third = Span::from_nanos(slo.as_nanos() / SHARE);
-    let fix = format!("deadline = \"{third}\" at most, a third of the SLO");
+    let fix = format!("deadline = \"{}\" at most, a third of the SLO", rounded_down(third));
     let key = "limits.deadline";
     match worst_case(policy) {
         None => found.push(Finding::error(
@@ -29,7 +30,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
         Some(worst) if worst > third => found.push(Finding::warning(
             Code::OverSloThird,
             key,
-            format!("the worst case is {worst}, above {third}, a third of the SLO of {slo}"),
+            format!("the worst case is {worst}, above a third of the SLO of {slo}"),
             fix,
         )),
         Some(_) => {}
