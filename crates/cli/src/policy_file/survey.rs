@@ -1,6 +1,6 @@
 //! All policies of a file, and all that is wrong with it: one that is refused hides no other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use stagger_core::Policy;
@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::calls::{self, Calls};
 use crate::spelling::nearest;
-use crate::toml_file::{Document, Flaw, Reader, Value, engine, holds, place};
+use crate::toml_file::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
 
 /// The tables of a file of named policies.
 const TABLES: [&str; 2] = ["policy", "calls"];
@@ -44,45 +44,64 @@ impl Surveyed<'_> {
     }
 }
 
-/// Reads everything that can be read.
-pub(crate) fn survey<'t>(document: &Document<'t>) -> Survey<'t> {
+/// Reads everything that can be read of a text.
+pub(crate) fn survey(text: &str) -> Survey<'_> {
+    let (document, broken) = Document::recovered(text);
     let reader = document.reader();
     let mut survey = Survey::default();
-    if reader.names().any(|(name, _)| TABLES.contains(&name)) {
-        survey.named(&reader);
-    } else {
+    if is_named(&reader) {
+        survey.named(&reader, &broken);
+    } else if broken.is_empty() {
         survey.add(None, &reader.whole(), String::new(), Calls::default());
     }
+    survey.flaws.extend(broken);
     survey.flaws.sort_by_key(|flaw| (flaw.at().start, flaw.at().end));
     survey
 }
 
+/// Whether a file is one of named policies, also when a slip of the finger says otherwise.
+fn is_named(reader: &Reader<'_, '_>) -> bool {
+    reader.names().any(|(name, _)| nearest(name, TABLES.into_iter()).is_some())
+}
+
 impl<'t> Survey<'t> {
-    fn named(&mut self, reader: &Reader<'_, 't>) {
-        let mut calls = self.calls(reader);
+    fn named(&mut self, reader: &Reader<'_, 't>, broken: &[Flaw]) {
+        let damaged = damaged(reader, broken);
+        let mut calls = self.calls(reader, &damaged);
         match reader.table("policy") {
             Err(flaw) => self.flaws.push(flaw),
-            Ok(None) => {
-                let message = "[calls.NAME] goes with [policy.NAME], and there is none";
-                self.flaws.push(Flaw::new(first(reader), message));
-            }
-            Ok(Some(tables)) => {
-                let names: Vec<&str> = tables.names().map(|(name, _)| name).collect();
-                for (name, value) in tables.names() {
+            Ok(tables) => {
+                let names: Vec<&str> =
+                    tables.iter().flat_map(Reader::names).map(|it| it.0).collect();
+                for (name, value) in tables.iter().flat_map(Reader::names) {
                     let (_, calls) = calls.remove(name).unwrap_or_default();
-                    self.add(Some(name.to_owned()), value, tables.name(name), calls);
+                    if !damaged.contains(name) {
+                        self.add(Some(name.to_owned()), value, format!("policy.{name}"), calls);
+                    }
                 }
-                self.flaws
-                    .extend(calls.into_iter().map(|(name, (at, _))| strange(name, at, &names)));
+                if broken.is_empty() {
+                    let of_none =
+                        calls.into_iter().map(|(name, (at, _))| strange(name, at, &names));
+                    self.flaws.extend(of_none);
+                }
             }
         }
-        if reader.value(SCENARIO).is_none() {
+        // What a scenario has beside its policies is the scenario's; what follows a mistake may be no
+        // key at all.
+        if broken.is_empty() && !reader.names().any(|(name, _)| name == SCENARIO) {
             self.flaws.extend(reader.unknown());
+        }
+        if self.policies.is_empty() && self.flaws.is_empty() && broken.is_empty() {
+            self.flaws.push(Flaw::new(first(reader), "there is no [policy.NAME] in it"));
         }
     }
 
     /// The tables `[calls.NAME]` by their names.
-    fn calls<'r>(&mut self, reader: &Reader<'r, 't>) -> BTreeMap<&'r str, (Range<usize>, Calls)> {
+    fn calls<'r>(
+        &mut self,
+        reader: &Reader<'r, 't>,
+        damaged: &BTreeSet<String>,
+    ) -> BTreeMap<&'r str, (Range<usize>, Calls)> {
         let tables = match reader.table("calls") {
             Ok(None) => return BTreeMap::new(),
             Ok(Some(tables)) => tables,
@@ -92,7 +111,7 @@ impl<'t> Survey<'t> {
             }
         };
         let mut read = BTreeMap::new();
-        for (name, value) in tables.names() {
+        for (name, value) in tables.names().filter(|(name, _)| !damaged.contains(*name)) {
             match value.get_ref() {
                 DeValue::Table(table) => {
                     let reader = Reader::new(tables.name(name), value.span(), table);
@@ -139,10 +158,28 @@ impl<'t> Survey<'t> {
     }
 }
 
+/// The policies in which something is no TOML: what is left of them is not what was meant.
+fn damaged(reader: &Reader<'_, '_>, broken: &[Flaw]) -> BTreeSet<String> {
+    let owner = |flaw: &Flaw| {
+        let tables = reader.names().filter(|(table, _)| TABLES.contains(table));
+        let named = tables.filter_map(|(_, value)| match value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        });
+        let last = named.flat_map(|table| table.iter()).filter_map(|(name, value)| {
+            let header = Some(name.span().start).filter(|start| *start <= flaw.at().start);
+            Some((header.max(last_before(value, flaw.at().start))?, name.get_ref().to_string()))
+        });
+        last.max().map(|(_, name)| name)
+    };
+    broken.iter().filter_map(owner).collect()
+}
+
 /// Calls of a policy that there is not.
 fn strange(name: &str, at: Range<usize>, names: &[&str]) -> Flaw {
     let hint = match nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
+        None if names.is_empty() => "there is no policy with a name".to_owned(),
         None => format!("there are {}", names.join(", ")),
     };
     Flaw::new(at, format!("[calls.{name}] is of no [policy.{name}]: {hint}"))

@@ -17,8 +17,10 @@ pub(crate) fn lint(flags: &LintFlags) -> ExitCode {
     for file in &flags.files {
         match Sheet::of(file, &flags.calls) {
             Ok(sheet) => {
-                for flaw in &sheet.flaws {
-                    refused = Some(stderr::refused(&flaw.show(&sheet.file, &sheet.text)));
+                let shown = sheet.flaws.iter().map(|flaw| flaw.show(&sheet.file, &sheet.text));
+                let shown: Vec<String> = shown.collect();
+                if !shown.is_empty() {
+                    refused = Some(stderr::refused(&shown.join("\n\n")));
                 }
                 sheets.push(sheet);
             }

@@ -8,7 +8,7 @@ use crate::flags::CallsFlags;
 use crate::policy_file::{Surveyed, read, survey};
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
-use crate::toml_file::{Document, Flaw};
+use crate::toml_file::Flaw;
 
 /// One file: its findings and its flaws, each in the order of the file.
 #[derive(Debug)]
@@ -41,28 +41,16 @@ impl Sheet {
             None => (asked, None),
         };
         let (file, text) = read(file)?;
-        let mut sheet = Self {
-            file: file.to_owned(),
-            text: String::new(),
-            policies: 0,
-            findings: Vec::new(),
-            flaws: Vec::new(),
-        };
-        match Document::parse(&text) {
-            Err(flaw) => sheet.flaws.push(flaw),
-            Ok(document) => {
-                let mut survey = survey(&document);
-                if let Some(name) = name {
-                    only(file, name, &mut survey.policies, survey.flaws.is_empty())?;
-                }
-                sheet.policies = survey.policies.len();
-                sheet.findings =
-                    survey.policies.iter().flat_map(|it| findings(it, calls)).collect();
-                sheet.findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
-                sheet.flaws = survey.flaws;
-            }
+        let mut survey = survey(&text);
+        if let Some(name) = name {
+            only(file, name, &mut survey.policies, survey.flaws.is_empty())?;
         }
-        Ok(Self { text, ..sheet })
+        let mut findings: Vec<Placed> =
+            survey.policies.iter().flat_map(|policy| findings(policy, calls)).collect();
+        findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
+        let policies = survey.policies.len();
+        let flaws = survey.flaws;
+        Ok(Self { file: file.to_owned(), text, policies, findings, flaws })
     }
 
     /// How many findings are as severe as this.
