@@ -3,10 +3,12 @@
 mod bounds;
 mod calls;
 mod policies;
+mod source;
 mod survey;
 mod text;
 
 pub(crate) use bounds::{CAPACITY, FLEET, LAYERS, RPS};
 pub(crate) use policies::{named, policies};
+pub(crate) use source::{Entry, Loaded, PolicySource};
 pub(crate) use survey::{Surveyed, survey};
 pub(crate) use text::read;
