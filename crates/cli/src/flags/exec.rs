@@ -102,7 +102,7 @@ pub(crate) struct ExecPolicyFlags {
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) base: Option<Span>,
 
-    /// The bound of every ceiling, at least the base [10s]
+    /// The bound of every ceiling, at least the base [10s, or the base if that is longer]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) cap: Option<Span>,
 

@@ -1,9 +1,10 @@
 //! The policy: from a file, a preset or the default, with the flags on top.
 
 use stagger_core::budget::BudgetPlan;
-use stagger_core::{Backoff, ConfigError, Envelope, Policy, PolicyBuilder};
+use stagger_core::{Backoff, ConfigError, Envelope, Policy, PolicyBuilder, Span};
 
 use crate::flags::{Attempts, ExecPolicyFlags};
+use crate::policy_file::Loaded;
 use crate::refusal::Refusal;
 
 /// The policy that the flags ask for. `shared` says whether a budget file is there.
@@ -19,15 +20,37 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Re
         builder = builder.budget(BudgetPlan::Unlimited);
     }
     let policy = given.unwrap_or_default();
-    limits(flags, backoff(flags, *policy.backoff()).map(|rule| builder.backoff(rule)))
+    let rule = *policy.backoff();
+    // A cap that nobody chose is no reason to refuse a base that somebody did.
+    let least = flags.base.filter(|_| given.is_none()).unwrap_or(rule.cap());
+    let rule = backoff(flags, rule, rule.cap().max(least));
+    limits(flags, rule.map(|rule| builder.backoff(rule)))
         .and_then(PolicyBuilder::build)
         .map_err(|error| refused(&error))
 }
 
 /// The policy of the file or the preset, if one is named.
 fn source(flags: &ExecPolicyFlags) -> Result<Option<Policy>, Refusal> {
-    let _ = flags;
-    Ok(None)
+    let loaded = match (&flags.policy, &flags.preset) {
+        // Standard input is the command's.
+        (Some(file), _) if file == "-" || file.starts_with("-#") => {
+            return Err(Refusal::bad_value("invalid value '-' for '--policy': must be a file"));
+        }
+        (Some(file), _) => Loaded::open(file)?,
+        (None, Some(preset)) => Loaded::preset(preset)?,
+        (None, None) => return Ok(None),
+    };
+    match &loaded.policies[..] {
+        [entry] => Ok(Some(entry.policy)),
+        several => {
+            let names: Vec<&str> = several.iter().map(|entry| entry.name.as_str()).collect();
+            let (file, names) = (loaded.file, names.join(", "));
+            Err(Refusal::bad_value(&format!(
+                "{file} has several policies: say which one, as in --policy FILE#NAME; there are \
+                 {names}"
+            )))
+        }
+    }
 }
 
 /// The same policy without what is done here: an attempt's own time limit, because the whole group
@@ -54,12 +77,12 @@ pub(super) fn for_engine(policy: &Policy, single: bool) -> Policy {
     builder.build().expect("a policy that was valid stays so with fewer limits")
 }
 
-fn backoff(flags: &ExecPolicyFlags, rule: Backoff) -> Result<Backoff, ConfigError> {
+fn backoff(flags: &ExecPolicyFlags, rule: Backoff, cap: Span) -> Result<Backoff, ConfigError> {
     let base = flags.base.unwrap_or(rule.base());
     let changed = match (rule.envelope(), flags.cap) {
         // A constant envelope's cap is its base, and follows it.
         (Envelope::Constant, None) => Backoff::constant(base),
-        (envelope, cap) => Backoff::new(envelope, base, cap.unwrap_or(rule.cap()))?,
+        (envelope, asked) => Backoff::new(envelope, base, asked.unwrap_or(cap))?,
     };
     let changed = match flags.factor {
         Some(factor) => changed.with_factor(factor)?,

@@ -110,8 +110,8 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
         }
         never = overdue(scene, group) => never,
     };
-    if scene.caught.get().is_some() {
-        asked_to_end(scene, group).await;
+    if is_told_to_end(scene) {
+        rest_of(scene, group).await;
     }
     if group.is_gone() {
         scene.group.set(None);
@@ -168,24 +168,23 @@ async fn cut_short(
 /// itself.
 async fn overdue(scene: &Scene, group: Group) -> Ended {
     scene.end_asked().await;
-    let caught = scene.caught.get().and_then(Signal::from_named_raw);
-    if caught.is_some_and(|signal| DEADLY.contains(&signal)) {
+    if is_told_to_end(scene) {
         TokioTime.sleep(scene.grace).await;
         scene.send(group, Signal::KILL);
     }
     future::pending().await
 }
 
-/// The command has ended as it was asked to; the rest of its group has the same grace.
-async fn asked_to_end(scene: &Scene, group: Group) {
+fn is_told_to_end(scene: &Scene) -> bool {
+    let caught = scene.caught.get().and_then(Signal::from_named_raw);
+    caught.is_some_and(|signal| DEADLY.contains(&signal))
+}
+
+/// The command has ended as it was told to; the rest of its group has the same grace.
+async fn rest_of(scene: &Scene, group: Group) {
     tokio::select! {
         biased;
         () = group.gone() => {}
-        () = TokioTime.sleep(scene.grace) => {
-            let caught = scene.caught.get().and_then(Signal::from_named_raw);
-            if caught.is_some_and(|signal| DEADLY.contains(&signal)) {
-                scene.send(group, Signal::KILL);
-            }
-        }
+        () = TokioTime.sleep(scene.grace) => scene.send(group, Signal::KILL),
     }
 }
