@@ -109,3 +109,22 @@ fn a_batch_goes_on_for_an_hour_at_most() -> Result<(), ConfigError> {
     assert_eq!(asked_to_wait(&policy, 15 * 60 + 1).stop, Stop::HintTooLong);
     Ok(())
 }
+
+#[test]
+fn grpc_is_the_service_config_of_its_own_proposal() -> Result<(), ConfigError> {
+    let policy = Policy::grpc()?;
+    let ceilings: Vec<_> = (1..=5).map(|k| policy.backoff().ceiling(k)).collect();
+    assert_eq!(ceilings, [100, 200, 400, 800, 1_000].map(Span::from_millis));
+    assert_eq!(refused(&policy), (Stop::AttemptsExhausted, 4, Span::from_millis(840)));
+    Ok(())
+}
+
+#[test]
+fn every_name_of_a_preset_leads_to_one() {
+    for name in Policy::PRESETS {
+        let policy = Policy::preset(name).expect("a name of the list");
+        assert_eq!(Policy::preset(&name.replace('_', "-")), Ok(policy));
+    }
+    let unknown = Policy::preset("grcp").expect_err("a slip");
+    assert!(unknown.bound().contains("aws_standard, aws_standard_2_0"), "{unknown}");
+}

@@ -2,6 +2,7 @@
 
 mod builder;
 mod hints;
+mod named;
 mod plan;
 mod preset;
 #[cfg(feature = "serde")]

@@ -2,8 +2,9 @@
 
 use super::{HintRule, LongHint, Policy};
 use crate::backoff::Backoff;
-use crate::budget::{BudgetPlan, TokenPlan};
+use crate::budget::{BudgetPlan, ThrottlePlan, TokenPlan};
 use crate::error::ConfigError;
+use crate::jitter::Jitter;
 use crate::ratio::Ratio;
 use crate::time::Span;
 
@@ -39,6 +40,38 @@ impl Policy {
             .throttled_backoff(Backoff::exponential(Span::from_secs(1), AWS_CAP)?)
             .hints(HintRule::AWS)
             .budget(TokenPlan::aws_2_1())
+            .build()
+    }
+
+    /// gRPC's retries, as the examples of gRFC A6 set them.
+    ///
+    /// | setting | value | source |
+    /// | --- | --- | --- |
+    /// | attempts | 4 | `maxAttempts` of the example `retryPolicy` |
+    /// | backoff | 100 ms, times 2, cap 1 s | `initialBackoff`, `backoffMultiplier` and `maxBackoff` of the same |
+    /// | jitter | 20 % up and down | A6 as amended in 2024 |
+    /// | budget | throttle of 10 tokens, 0.1 for a success | the example `retryThrottling` |
+    /// | deadline, time for an attempt | none | a gRPC call brings its own deadline |
+    ///
+    /// The values of a service of your own come from its service config, with the feature `serde`.
+    ///
+    /// # Errors
+    /// None: the settings are constants. The type leaves room for checks to come.
+    ///
+    /// ```
+    /// use stagger_core::{Policy, Span};
+    /// let policy = Policy::grpc()?;
+    /// assert_eq!(policy.limits().max_attempts(), Some(4));
+    /// let (shortest, longest) = policy.backoff().range(3);
+    /// assert_eq!((shortest, longest), (Span::from_millis(320), Span::from_millis(480)));
+    /// # Ok::<(), stagger_core::ConfigError>(())
+    /// ```
+    pub fn grpc() -> Result<Self, ConfigError> {
+        let backoff = Backoff::exponential(Span::from_millis(100), Span::from_secs(1))?;
+        Self::builder()
+            .backoff(backoff.with_jitter(Jitter::Symmetric(Ratio::from_percent(20)))?)
+            .max_attempts(4)
+            .budget(ThrottlePlan::new(10, Ratio::from_percent(10))?)
             .build()
     }
 

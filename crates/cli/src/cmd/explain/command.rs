@@ -6,6 +6,9 @@ use crate::flags::ExplainFlags;
 use crate::stderr;
 
 /// Runs the command.
-pub(crate) fn explain(_flags: &ExplainFlags) -> ExitCode {
-    stderr::refuse(&"not yet")
+pub(crate) fn explain(flags: &ExplainFlags) -> ExitCode {
+    match flags.source.load() {
+        Ok(_) => stderr::refuse(&"not yet"),
+        Err(refusal) => refusal.tell("explain"),
+    }
 }
