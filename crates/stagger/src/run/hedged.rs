@@ -10,7 +10,7 @@ use super::copies::{Copies, Event};
 use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
-use super::{AttemptInfo, Error, Run};
+use super::{AttemptEnd, AttemptInfo, Error, Run};
 use crate::clock::Sleep;
 
 /// Runs copies of `op` until one succeeds or there is a reason to stop.
@@ -50,6 +50,7 @@ where
                             retrier.record_latency(since);
                         }
                         let (next, mark) = live.settle_copy(launched, &outcome);
+                        judge.ended(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
                         match result {
                             Some(Ok(value))
                                 if outcome.verdict == Verdict::Ok && !past.is_reported() =>
