@@ -1,5 +1,12 @@
 //! Files of policies: which there are, and where each setting stands.
 
+mod bounds;
+mod calls;
 mod policies;
+mod survey;
+mod text;
 
+pub(crate) use bounds::{CAPACITY, FLEET, LAYERS, RPS};
 pub(crate) use policies::{named, policies};
+pub(crate) use survey::{Surveyed, survey};
+pub(crate) use text::read;

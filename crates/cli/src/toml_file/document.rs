@@ -8,6 +8,10 @@ use toml::de::{DeTable, DeValue};
 use super::Reader;
 use super::flaw::Flaw;
 
+/// Flaws of one text that are told: the later ones follow from the first, and a file that is no TOML
+/// at all has one in each line.
+const MAX_FLAWS: usize = 20;
+
 /// A file that is TOML; whether its keys mean anything is another question.
 #[derive(Clone, Debug)]
 pub(crate) struct Document<'t> {
@@ -25,6 +29,15 @@ impl<'t> Document<'t> {
             Flaw::new(error.span().unwrap_or_default(), error.message().trim_end())
         })?;
         Ok(Self { root })
+    }
+
+    /// Parses what can be parsed, with all that is not TOML in the order of the text.
+    pub(crate) fn recovered(text: &'t str) -> (Self, Vec<Flaw>) {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        let flaws = errors
+            .iter()
+            .map(|error| Flaw::new(error.span().unwrap_or_default(), error.message().trim_end()));
+        (Self { root }, flaws.take(MAX_FLAWS).collect())
     }
 
     /// The same without a table of this name.

@@ -32,10 +32,10 @@ impl Draft<'_> {
             (Repeat::Never, _) => "not idempotent: after a timeout nobody knows whether it was \
                                    carried out, so it is sent once"
                 .to_owned(),
-            (_, 1) => "no wait that is long enough fits into a third of the SLO".to_owned(),
+            (_, 1) => "no wait that is long enough fits into a sixth of the SLO".to_owned(),
             (_, n) if n < asked => {
                 format!(
-                    "as many as a third of the SLO holds the waits of; the first one counts ({asked} without it)"
+                    "as many as a sixth of the SLO holds the waits of; the first one counts ({asked} without it)"
                 )
             }
             (_, n) if layers > 1 => {

@@ -38,7 +38,7 @@ impl Draft<'_> {
         if self.attempts > 1 {
             match self.answers.slo {
                 None => self.backoff = self.wished()?,
-                Some(slo) => self.fit(third(slo))?,
+                Some(slo) => self.fit(room(slo))?,
             }
         }
         if self.attempts > 1 {
@@ -118,7 +118,7 @@ impl Draft<'_> {
             _ if self.backoff.cap() == self.backoff.ceiling(self.attempts - 1)
                 && self.answers.slo.is_some() =>
             {
-                "the last wait; a third of the SLO holds all of them"
+                "the last wait; a sixth of the SLO holds all of them"
             }
             (_, true) => "beyond it a recovery would go unnoticed for too long",
             (_, false) => "above every wait of these attempts; it holds when somebody raises them",
@@ -142,7 +142,7 @@ impl Draft<'_> {
         let wished = self.wished().map_or(base, |rule| rule.base());
         if base < wished {
             return format!(
-                "as long as a third of the SLO allows ({wished} without it): {callers} callers come back at {wave}/s"
+                "as long as a sixth of the SLO allows ({wished} without it): {callers} callers come back at {wave}/s"
             );
         }
         match (self.least(), self.answers.rps) {
@@ -173,7 +173,7 @@ impl Draft<'_> {
         let base = THROTTLED_BASE.max(self.backoff.base());
         let cap = self.backoff.cap().max(base.saturating_mul(4));
         let rule = Backoff::exponential(base, cap)?.with_jitter(law)?;
-        let room = self.answers.slo.map_or(Span::MAX, third);
+        let room = self.answers.slo.map_or(Span::MAX, room);
         if longest(&rule, self.attempts) <= room {
             let reason = "a limit needs longer than a stumble: the base of the AWS SDKs' 2.1 rules";
             self.add_throttled(rule, reason, "doubling, as above");
@@ -184,11 +184,11 @@ impl Draft<'_> {
         if each > self.backoff.ceiling(self.attempts - 1) {
             let rule = Backoff::constant(each).with_jitter(law)?;
             let reason =
-                "a limit needs about 1s; this is what a third of the SLO has for each wait";
+                "a limit needs about 1s; this is what a sixth of the SLO has for each wait";
             self.add_throttled(rule, reason, "there is no time to grow in");
         } else {
             self.note(
-                "A limit needs about 1s to pass, and a third of the SLO does not hold that: a \
+                "A limit needs about 1s to pass, and a sixth of the SLO does not hold that: a \
                  throttled call mostly ends with its hint, for the caller to come back later.",
             );
         }
@@ -207,9 +207,15 @@ impl Draft<'_> {
     }
 }
 
-/// What waits may take of an SLO: the rest is for the work itself.
+/// What a call may take of an SLO at its worst, attempts and waits together: the rest is for hints
+/// and for those above.
 pub(super) const fn third(slo: Span) -> Span {
     Span::from_nanos(slo.as_nanos() / 3)
+}
+
+/// What waits may take of an SLO: half of that, and the attempts the other half.
+const fn room(slo: Span) -> Span {
+    Span::from_nanos(slo.as_nanos() / 6)
 }
 
 const fn usual_base(answers: &Answers) -> Span {

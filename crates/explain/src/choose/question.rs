@@ -158,7 +158,7 @@ pub const QUESTIONS: [Question; 9] = [
         branches: &[
             (
                 "a time",
-                "deadline = SLO; the longest waits take a third of it, the attempts share the rest",
+                "deadline = SLO; the worst case takes a third of it, half for the waits and half for the attempts",
             ),
             ("none", "a deadline that holds all attempts and all waits"),
         ],

@@ -2,6 +2,7 @@
 
 use stagger_core::Span;
 
+use super::delays::third;
 use super::draft::{Draft, neat};
 
 /// How long an attempt of background work may take: a minute of silence is a dead connection.
@@ -17,17 +18,17 @@ impl Draft<'_> {
         match self.answers.slo {
             Some(slo) => {
                 self.deadline = slo;
-                let each = slo.saturating_sub(self.waits()).as_nanos() / attempts;
-                let each = if attempts == 1 { slo } else { neat(Span::from_nanos(each)) };
+                let each = third(slo).saturating_sub(self.waits()).as_nanos() / attempts;
+                let each = neat(Span::from_nanos(each));
                 let most = usual.max(twentieth(slo));
                 self.attempt_timeout = each.min(most);
                 self.because("limits.deadline", "the SLO: an answer after it is load without use");
                 let reason = match attempts {
                     _ if each > most => "longer than this without an answer is a dead connection",
-                    1 => "the one attempt has all of the time",
+                    1 => "a third of the SLO: the rest is for those above",
                     _ => {
-                        "what the longest waits leave for each attempt, so that the last one can \
-                         start too; usual calls must fit into it"
+                        "what the waits leave each attempt of a third of the SLO; slower calls \
+                         want a longer SLO or fewer attempts"
                     }
                 };
                 self.because("limits.attempt_timeout", reason);
