@@ -3,12 +3,14 @@
 
 mod cap_share;
 mod chance;
+mod choose;
 mod explanation;
 mod finding;
 mod lint;
 mod setting;
 mod worst_case;
 
+pub use choose::{Answers, Choice, Key, Line, QUESTIONS, Question, Repeat, choose};
 pub use explanation::{
     Attempt, CapShare, Explanation, FleetBudget, LoadFactor, Method, Quantiles, SloCheck,
 };
