@@ -19,50 +19,45 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
     }
     let Some(each) = Grants::of(policy, setting.rps.unwrap_or(0.0)) else { return };
     let fleet = f64::from(fleet);
-    let (retries, burst) = (each.per_s.min(asked(policy, setting)) * fleet, each.burst * fleet);
+    let asked = asked(policy, setting) * fleet;
+    let retries = (each.per_s * fleet).min(asked);
     let firsts = setting.rps.unwrap_or(0.0) * fleet;
     let patience = policy.limits().attempt_timeout().unwrap_or(PATIENCE);
     let queue = capacity * patience.as_secs_f64();
-    let shares = || format!("{} served a second", count(capacity));
+    let queued = queued(each.burst * fleet, asked, capacity - firsts);
+    let served = count(capacity);
     let fix = fix(policy, capacity, fleet);
     if retries > capacity {
-        found.push(Finding::error(
-            Code::FleetBudget,
-            each.key,
-            format!(
-                "in an outage the fleet makes {} retries a second, with {}: no server can come back \
-                 below that",
-                count(retries),
-                shares()
-            ),
-            fix,
-        ));
+        let message = format!(
+            "in an outage the fleet makes {} retries a second where {served} are served: no server \
+             comes back below that",
+            count(retries)
+        );
+        found.push(Finding::error(Code::FleetBudget, each.key, message, fix));
     } else if retries + firsts > capacity {
-        found.push(Finding::warning(
-            Code::FleetBudget,
-            each.key,
-            format!(
-                "in an outage the fleet makes {} first attempts and {} retries a second, with {}: the \
-                 overload outlives its cause",
-                count(firsts),
-                count(retries),
-                shares()
-            ),
-            fix,
-        ));
-    } else if burst > queue {
-        found.push(Finding::warning(
-            Code::FleetBudget,
-            each.key,
-            format!(
-                "when an outage begins the fleet may make {} retries at once, and in the {patience} \
-                 that one is waited for {} are served: answers come too late, and are asked for again",
-                count(burst),
-                count(queue)
-            ),
-            fix,
-        ));
+        let message = format!(
+            "in an outage the fleet makes {} first attempts and {} retries a second where {served} \
+             are served: the overload outlives its cause",
+            count(firsts),
+            count(retries)
+        );
+        found.push(Finding::warning(Code::FleetBudget, each.key, message, fix));
+    } else if queued > queue {
+        let message = format!(
+            "when an outage begins the fleet may make {} retries at once: {} calls queue where {} are \
+             served in the {patience} that an answer is waited for, so answers come too late",
+            count(each.burst * fleet),
+            count(queued),
+            count(queue)
+        );
+        found.push(Finding::warning(Code::FleetBudget, each.key, message, fix));
     }
+}
+
+/// The calls that queue while saved-up grants are spent on `asked` retries a second, of which
+/// `spare` can be served.
+fn queued(burst: f64, asked: f64, spare: f64) -> f64 {
+    if asked.is_infinite() { burst } else { burst * (1.0 - spare / asked).max(0.0) }
 }
 
 /// The retries a second that one process asks for when all attempts fail.
