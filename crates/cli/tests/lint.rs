@@ -1,10 +1,11 @@
 //! `stagger lint` as CI runs it: codes, places, exit codes, and what is refused.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use stagger_explain::Code;
 
@@ -293,12 +294,41 @@ fn flags_that_are_wrong_are_refused_by_name() {
 }
 
 #[test]
-fn colours_are_for_terminals() {
+fn what_a_file_says_cannot_steer_a_terminal() {
     let output = lint(&["every-fault.toml", "nowhere.toml"]);
     assert!(!stdout(&output).contains('\x1b') && !stderr(&output).contains('\x1b'));
-    // What a file says cannot steer a terminal.
     let output = lint_text("[policy.\"\\u001b[31m\"]\nlimits.attempt_timeout = '\x1b[31m'", &[]);
     assert!(!stdout(&output).contains('\x1b') && !stderr(&output).contains('\x1b'));
+}
+
+/// What a terminal is shown.
+fn on_terminal(variables: &[(&str, &str)]) -> String {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&ours).expect("granted");
+    unlockpt(&ours).expect("unlocked");
+    let name = ptsname(&ours, Vec::new()).expect("a name").into_string().expect("ASCII");
+    let theirs = File::options().read(true).write(true).open(name).expect("open");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    command.current_dir(folder()).args(["lint", "every-fault.toml#in-step"]);
+    command.env_remove("NO_COLOR").env("TERM", "xterm").envs(variables.iter().copied());
+    command.stdin(Stdio::null()).stdout(theirs).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the binary was built for this test");
+    drop(command);
+    let mut shown = Vec::new();
+    // A terminal that nobody writes to any more is an error to its reader, and not an end.
+    let _ = File::from(ours).read_to_end(&mut shown);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    String::from_utf8(shown).expect("UTF-8")
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    assert!(on_terminal(&[]).contains("\x1b["));
+    for refused in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let plain = on_terminal(&[refused]);
+        assert!(plain.contains("error[no-jitter]") && !plain.contains('\x1b'), "{refused:?}");
+    }
+    assert!(on_terminal(&[("NO_COLOR", "")]).contains("\x1b["));
 }
 
 #[test]
