@@ -289,6 +289,7 @@ fn the_buckets_of_a_fleet_are_one_bucket() {
     let aws = clean().budget(TokenPlan::new(500, 5).expect("valid"));
     bound_of(aws, &known(10), &known(11), code, warning);
     let grpc = clean().budget(ThrottlePlan::new(100, Ratio::from_percent(10)).expect("valid"));
+    // The count falls to half after 50 failures, and the last of them is not retried.
     bound_of(grpc, &known(20), &known(21), code, warning);
     let interval = clean().budget(IntervalPlan::new(10, secs(1)).expect("valid"));
     bound_of(interval, &known(100), &known(101), code, Severity::Error);
