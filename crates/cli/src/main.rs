@@ -5,6 +5,7 @@ mod cmd;
 mod flags;
 mod interrupt;
 mod memory;
+mod output_file;
 mod policy_file;
 mod progress;
 mod refusal;

@@ -1,5 +1,6 @@
 //! The command line: every flag with its default, range and reason.
 
+mod calls;
 mod choose;
 mod command;
 mod completions;
@@ -13,12 +14,13 @@ mod serve;
 mod store;
 mod storm;
 
+pub(crate) use calls::CallsFlags;
 pub(crate) use choose::ChooseFlags;
 pub(crate) use command::{Command, Flags};
 pub(crate) use completions::{CompletionsFlags, ManFlags};
 pub(crate) use demo::DemoFlags;
 pub(crate) use exec::ExecFlags;
-pub(crate) use explain::ExplainFlags;
+pub(crate) use explain::{ExplainFlags, ExplainFormat};
 pub(crate) use http::HttpFlags;
 pub(crate) use import::ImportFlags;
 pub(crate) use lint::LintFlags;
