@@ -20,7 +20,7 @@ pub(crate) use command::{Command, Flags};
 pub(crate) use completions::{CompletionsFlags, ManFlags};
 pub(crate) use demo::DemoFlags;
 pub(crate) use exec::ExecFlags;
-pub(crate) use explain::ExplainFlags;
+pub(crate) use explain::{ExplainFlags, ExplainFormat};
 pub(crate) use http::HttpFlags;
 pub(crate) use import::ImportFlags;
 pub(crate) use lint::{Deny, LintFlags, LintFormat};
