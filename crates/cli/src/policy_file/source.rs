@@ -90,7 +90,6 @@ impl Loaded {
         let file = format!("preset {name}");
         Ok(Self {
             file,
-            text,
             policies: vec![Entry { name, path: String::new(), policy, calls: Calls::default() }],
         })
     }
