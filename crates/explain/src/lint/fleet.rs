@@ -27,7 +27,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
     let firsts = rps * fleet;
     let patience = policy.limits().attempt_timeout().unwrap_or(PATIENCE);
     let queue = capacity * patience.as_secs_f64();
-    let queued = queued(burst * fleet, asked, capacity - firsts);
+    let queued = queued(burst * fleet, asked, (capacity - firsts).max(0.0));
     let served = count(capacity);
     let fix = fix(policy, capacity, fleet);
     if retries > capacity {
@@ -37,7 +37,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
             count(retries)
         );
         found.push(Finding::error(Code::FleetBudget, key, message, fix));
-    } else if retries + firsts > capacity {
+    } else if retries > 0.0 && retries + firsts > capacity {
         let message = format!(
             "in an outage the fleet makes {} first attempts and {} retries a second where {served} \
              are served: the overload outlives its cause",
