@@ -9,7 +9,14 @@ use super::{
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  stagger explain --preset grpc --slo 2s        what this policy does to a call, and to a server";
+  stagger explain --preset grpc --slo 2s        what this policy does to a call, and to a server
+  stagger explain policy.toml                   every policy of a file; policy.toml#NAME for one
+  stagger explain --preset batch --format json  the same figures for a program
+  stagger explain policy.toml --html page.html  and a page to show around
+  stagger explain --preset webhook --rps 50 --fleet 40 --downstream-capacity 1000
+                                                the fleet's retries against what is served
+
+Exit codes: 0 clean, or warnings only; 1 errors among the findings; 2 a flag or a file that is wrong.";
 
 const LINT_EXAMPLES: &str = "\
 Examples:

@@ -23,7 +23,7 @@ pub(crate) use completions::{CompletionsFlags, ManFlags};
 pub(crate) use demo::DemoFlags;
 pub(crate) use exec::{Attempts, ExecFlags, ExecPolicyFlags, OutputMode, StdinMode};
 pub(crate) use exit_codes::ExitCodes;
-pub(crate) use explain::ExplainFlags;
+pub(crate) use explain::{ExplainFlags, ExplainFormat};
 pub(crate) use http::HttpFlags;
 pub(crate) use import::ImportFlags;
 pub(crate) use lint::{Deny, LintFlags, LintFormat};

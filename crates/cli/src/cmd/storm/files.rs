@@ -1,6 +1,6 @@
 //! A report as files: one page, and a folder of pictures.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fs, io};
 
 use clap::error::ErrorKind;
@@ -8,6 +8,7 @@ use stagger_report::{Grid, Options, page, pictures, shown_of};
 use stagger_sim::Report;
 
 use crate::flags::StormFlags;
+use crate::output_file::{check, failed, put};
 use crate::refusal::Refusal;
 use crate::stderr;
 
@@ -26,14 +27,7 @@ impl<'a> Files<'a> {
     pub(super) fn of(flags: &'a StormFlags) -> Result<Self, Refusal> {
         let files = Self { page: flags.report.as_deref(), pictures: flags.pictures.as_deref() };
         if let Some(path) = files.page {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
-                let message = format!(
-                    "invalid value '{}' for '--report': must be a file in a folder that exists",
-                    path.display()
-                );
-                return Err(Refusal::flag(ErrorKind::ValueValidation, &message));
-            }
+            check("--report", path)?;
         }
         if let Some(folder) = files.pictures {
             fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
@@ -81,14 +75,6 @@ impl<'a> Files<'a> {
         }
         Ok(())
     }
-}
-
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    fs::write(path, bytes).map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &io::Error) -> Refusal {
-    Refusal::Unwritten(PathBuf::from(path), error.to_string())
 }
 
 /// The command line as it can be typed again.
