@@ -2,7 +2,7 @@
 
 use stagger_core::budget::{BudgetPlan, Charge, Floor};
 
-use crate::render::{brief, percent};
+use super::glued::{brief, percent};
 
 /// What the budget grants.
 pub(super) fn budget(plan: &BudgetPlan) -> String {

@@ -1,10 +1,10 @@
 //! The fleet in words.
 
+use stagger_core::Span;
 use stagger_explain::FleetBudget;
 
 use super::account::Account;
-use crate::render::{brief, grouped};
-use stagger_core::Span;
+use super::glued::{brief, grouped};
 
 /// What the fleet does in a total outage, against what the destination serves.
 pub(super) fn fleet(account: &Account, fleet: &FleetBudget) -> String {

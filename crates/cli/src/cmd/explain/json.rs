@@ -20,13 +20,24 @@ struct Object<'a> {
     worst_case_hinted_ms: Option<f64>,
     slo: Option<Value>,
     rides_out: Value,
-    load_factor: Value,
-    load_factor_without_budget: Value,
-    load_factor_method: Value,
+    load_factor: Loads,
+    load_factor_without_budget: Loads,
+    load_factor_method: Loads,
     amplification: Option<Value>,
     fleet: Option<Value>,
     cap_share: Value,
     findings: Vec<Value>,
+}
+
+/// By the share that fails, in percent.
+#[derive(Debug, Serialize)]
+struct Loads {
+    #[serde(rename = "10")]
+    tenth: Value,
+    #[serde(rename = "50")]
+    half: Value,
+    #[serde(rename = "100")]
+    all: Value,
 }
 
 #[derive(Debug, Serialize)]
@@ -128,9 +139,9 @@ fn rides_out(figures: &Explanation) -> Value {
     })
 }
 
-fn load(figures: &Explanation, of: impl Fn(&LoadFactor) -> Value) -> Value {
-    let named = |factor: &LoadFactor| (factor.failing_percent.to_string(), of(factor));
-    Value::Object(figures.load.iter().map(named).collect())
+fn load(figures: &Explanation, of: impl Fn(&LoadFactor) -> Value) -> Loads {
+    let [tenth, half, all] = figures.load.each_ref().map(of);
+    Loads { tenth, half, all }
 }
 
 fn amplification(account: &Account) -> Option<Value> {

@@ -4,6 +4,7 @@ mod account;
 mod budget;
 mod command;
 mod fleet;
+mod glued;
 mod json;
 mod page;
 mod range;

@@ -3,7 +3,7 @@
 use stagger_core::Span;
 
 /// The whole line.
-const WIDTH: u64 = 24;
+const WIDTH: u64 = 18;
 
 /// The bar from `from` to `to` with its mean marked, on a line that ends at `full`.
 pub(super) fn range(from: Span, mean: Span, to: Span, full: Span) -> String {
@@ -32,8 +32,8 @@ mod tests {
     fn a_bar_begins_and_ends_where_its_range_does() {
         let ms = Span::from_millis;
         assert_eq!(range(ms(0), ms(0), ms(0), ms(0)), "");
-        assert_eq!(range(ms(0), ms(115), ms(230), ms(230)), "━━━━━━━━━━━╋━━━━━━━━━━━━");
-        assert_eq!(range(ms(100), ms(150), ms(200), ms(230)), "          ━━━━━╋━━━━━");
+        assert_eq!(range(ms(0), ms(85), ms(170), ms(170)), "━━━━━━━━╋━━━━━━━━━");
+        assert_eq!(range(ms(50), ms(100), ms(150), ms(170)), "     ━━━━━╋━━━━━");
         assert_eq!(range(Span::MAX, Span::MAX, Span::MAX, Span::MAX).trim(), "╋");
     }
 }

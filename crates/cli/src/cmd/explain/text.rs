@@ -5,6 +5,7 @@ use stagger_core::Span;
 use stagger_explain::{Attempt, Explanation};
 
 use super::account::{Account, code, severity};
+use super::glued::BLANK;
 use super::range::range;
 use super::words::{shown, words};
 use crate::render::{align, percent, plain, text as laid};
@@ -103,7 +104,7 @@ fn paragraph(heading: &str, sentence: &str) -> String {
         lines[line] += word;
     }
     let beside = lines.join(&format!("\n{}", " ".repeat(INDENT)));
-    format!("{heading:<INDENT$}{beside}\n")
+    format!("{heading:<INDENT$}{beside}\n").replace(BLANK, " ")
 }
 
 fn findings(account: &Account) -> String {

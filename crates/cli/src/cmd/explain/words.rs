@@ -4,8 +4,8 @@ use stagger_core::{LongHint, Span};
 use stagger_explain::{Explanation, Extent, Method};
 
 use super::account::Account;
+use super::glued::{brief, grouped, percent};
 use super::{budget, fleet};
-use crate::render::{brief, percent};
 
 /// What is said, each under its heading.
 pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
@@ -31,7 +31,9 @@ pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
 fn by(method: Method) -> String {
     match method {
         Method::Exact => "by arithmetic".to_owned(),
-        Method::Sample { calls } => format!("from {calls} calls under a fixed seed"),
+        Method::Sample { calls } => {
+            format!("from {} calls under a fixed seed", grouped(f64::from(calls)))
+        }
     }
 }
 
@@ -179,5 +181,5 @@ fn idempotent(account: &Account) -> Option<String> {
 
 /// A span that may be nothing.
 pub(super) fn shown(span: Span) -> String {
-    if span.is_zero() { "0".to_owned() } else { brief(span) }
+    if span.is_zero() { "0".to_owned() } else { crate::render::brief(span) }
 }
