@@ -116,8 +116,8 @@ fn what_is_wrong_is_shown_where_it_stands() {
             ["bystanders.0.callers must be set", "s.toml:1:", "[[bystanders]]"],
         ),
         (
-            "[[bystanders]]\nkind = 'together'\ncallers = 1\natempts = 2",
-            ["unknown key bystanders.0.atempts", "did you mean attempts?", "s.toml:4:1"],
+            "[[bystanders]]\nkind = 'together'\ncallers = 1\ntimeuot = '1s'",
+            ["unknown key bystanders.0.timeuot", "did you mean timeout?", "s.toml:4:1"],
         ),
         (
             "[[bystanders]]\nkind = 'together'\ncallers = 1\nlaw = 'ful'",
