@@ -9,9 +9,9 @@ use std::{env, fs};
 
 use stagger_replay::Reading;
 
+#[expect(clippy::disallowed_methods, reason = "it measures itself")]
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).ok_or("one argument: the file to read")?;
-    #[expect(clippy::disallowed_methods, reason = "it measures itself")]
     let began = std::time::Instant::now();
     let log = Reading::default().read(BufReader::with_capacity(1 << 20, File::open(&path)?))?;
     let took = began.elapsed().as_secs_f64();

@@ -6,6 +6,8 @@ mod arrivals;
 mod bystanders;
 mod fault;
 mod fleet;
+#[cfg(test)]
+mod kinds;
 mod laws;
 mod layer;
 mod network;

@@ -178,7 +178,6 @@ fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
         faults: parts.faults.clone(),
         bystanders: parts.bystanders.iter().map(other).collect(),
         watch: parts.watch,
-        ..Plan::new(Arrivals::Together { callers: 0 }, caller.clone())
     };
     Entry { name: name.to_owned(), play: Play::World(Box::new(plan)) }
 }
