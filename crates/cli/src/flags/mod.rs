@@ -15,11 +15,11 @@ mod storm;
 
 pub(crate) use choose::ChooseFlags;
 pub(crate) use command::{Command, Flags};
-pub(crate) use completions::{CompletionsFlags, ManFlags};
+pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags};
 pub(crate) use demo::DemoFlags;
 pub(crate) use exec::ExecFlags;
 pub(crate) use explain::ExplainFlags;
-pub(crate) use http::HttpFlags;
+pub(crate) use http::{HttpFlags, HttpFormat, HttpPolicyFlags};
 pub(crate) use import::ImportFlags;
 pub(crate) use lint::LintFlags;
 pub(crate) use serve::ServeFlags;
