@@ -1,5 +1,6 @@
 //! The command line: every flag with its default, range and reason.
 
+mod calls;
 mod choose;
 mod command;
 mod completions;
@@ -13,6 +14,7 @@ mod serve;
 mod store;
 mod storm;
 
+pub(crate) use calls::CallsFlags;
 pub(crate) use choose::ChooseFlags;
 pub(crate) use command::{Command, Flags};
 pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags};
@@ -21,7 +23,7 @@ pub(crate) use exec::ExecFlags;
 pub(crate) use explain::ExplainFlags;
 pub(crate) use http::{HttpFlags, HttpFormat, HttpPolicyFlags};
 pub(crate) use import::ImportFlags;
-pub(crate) use lint::LintFlags;
+pub(crate) use lint::{Deny, LintFlags, LintFormat};
 pub(crate) use serve::ServeFlags;
 pub(crate) use store::{StoreCommand, StoreFlags};
 pub(crate) use storm::{Format, StormFlags};

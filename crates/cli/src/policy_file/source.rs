@@ -1,18 +1,14 @@
 //! Where policies come from: a file, standard input, or the presets.
 
-use std::io::{self, Read};
 use std::path::Path;
 
 use clap::Args;
 use stagger_core::Policy;
 
-use super::policies;
+use super::{policies, read};
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
 use crate::toml_file::Document;
-
-/// The longest text that is read: more policies than anyone writes, and no device without an end.
-const MAX_TEXT: u64 = 16 * 1024 * 1024;
 
 /// Policies that the command line names, for commands whose arguments are nothing else.
 #[derive(Clone, Debug, Default, Args)]
@@ -70,13 +66,7 @@ impl Loaded {
             Some((file, name)) => (file, Some(name)),
             None => (asked, None),
         };
-        let (file, text) = match file {
-            "-" => ("standard input", read("standard input", io::stdin().lock())?),
-            file => {
-                let opened = std::fs::File::open(file).map_err(|error| unread(file, &error))?;
-                (file, read(file, opened)?)
-            }
-        };
+        let (file, text) = read(file)?;
         let loaded = Self::parse(file, text)?;
         match name {
             Some(name) => loaded.only(name),
@@ -134,19 +124,4 @@ impl Loaded {
         self.policies = vec![Entry { name: name.to_owned(), ..entry }];
         Ok(self)
     }
-}
-
-fn read(file: &str, from: impl Read) -> Result<String, Refusal> {
-    let mut text = String::new();
-    let read = from.take(MAX_TEXT + 1).read_to_string(&mut text);
-    let read = read.map_err(|error| unread(file, &error))?;
-    // OK because what is read ends a byte above 16 MiB.
-    if read as u64 > MAX_TEXT {
-        return Err(Refusal::File(format!("error: {file}: must be at most 16 MiB")));
-    }
-    Ok(text)
-}
-
-fn unread(file: &str, error: &io::Error) -> Refusal {
-    Refusal::File(format!("error: {file}: {error}"))
 }
