@@ -5,6 +5,8 @@ mod choose;
 mod command;
 mod completions;
 mod demo;
+#[cfg(test)]
+mod examples;
 mod exec;
 mod exit_codes;
 mod explain;

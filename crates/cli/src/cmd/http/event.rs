@@ -80,7 +80,7 @@ impl Attempt {
     pub(super) fn line(&self, of: Option<u32>) -> String {
         let Words { result, hint, next } = &self.words;
         let digits = of.map_or(1, |of| of.to_string().len());
-        let line = format!("attempt {:>digits$}  {result:<24}  {:<11}", self.attempt, self.verdict);
+        let line = format!("attempt {:>digits$}  {:<11}  {result:<24}", self.attempt, self.verdict);
         let hint = if hint.is_empty() { String::new() } else { format!("  {hint}") };
         let next = if next.is_empty() { String::new() } else { format!("  {next}") };
         format!("{line}{hint}{next}").trim_end().to_owned()

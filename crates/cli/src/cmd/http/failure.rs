@@ -65,7 +65,7 @@ impl Failure {
 /// An attempt's error in a few words: what is at the bottom of it, because reqwest's own words are
 /// that a request failed, and its URL.
 pub(super) fn words(error: &SendError) -> String {
-    let deepest = sources(error).last().map_or_else(|| error.to_string(), ToString::to_string);
+    let deepest = deepest(error);
     match error.as_reqwest() {
         Some(error) if error.is_timeout() => "no reply in time".to_owned(),
         Some(error) if error.is_dns() => format!("name not resolved: {deepest}"),
@@ -74,7 +74,8 @@ pub(super) fn words(error: &SendError) -> String {
     }
 }
 
-/// The deepest cause of an error in the body of a reply.
+/// What is at the bottom of an error, without the number that the system has for it.
 pub(super) fn deepest(error: &(dyn StdError + 'static)) -> String {
-    sources(error).last().map_or_else(|| error.to_string(), ToString::to_string)
+    let text = sources(error).last().map_or_else(|| error.to_string(), ToString::to_string);
+    text.split(" (os error ").next().map_or_else(String::new, str::to_owned)
 }
