@@ -54,15 +54,27 @@ Exit codes:
 
 const HTTP_EXAMPLES: &str = "\
 Examples:
-  stagger http https://example.com/             one request, every attempt explained";
+  stagger http https://example.com/             every attempt: status, verdict, hint, delay
+  stagger http -d @order.json --idempotency-key https://example.com/orders   a POST, retried
+  stagger http -I -v --attempts 5 --base 1s https://example.com/   headers of each attempt
+  stagger http --policy policy.toml#api -o page.html https://example.com/   under your own policy
+  stagger http --format json https://example.com/   the same as JSON lines
+
+Exit codes:
+  0 a reply below 400    22 a reply of 400 or more    2 wrong flags or files    130 Ctrl-C
+  6 name not known    7 no connection    18 reply broke off    23 body not written
+  28 out of time    56 anything else below HTTP";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
-  stagger completions bash                      to be sourced by the shell";
+  stagger completions bash > ~/.local/share/bash-completion/completions/stagger
+  stagger completions zsh > ~/.zfunc/_stagger   with ~/.zfunc in fpath
+  stagger completions fish > ~/.config/fish/completions/stagger.fish";
 
 const MAN_EXAMPLES: &str = "\
 Examples:
-  stagger man --dir /usr/local/share/man/man1   one page a command";
+  stagger man --dir /usr/local/share/man/man1   one page a command
+  stagger man | man -l -                        read the first one at once";
 
 const STORM_EXAMPLES: &str = "\
 Examples:
@@ -71,6 +83,11 @@ Examples:
   stagger storm list                            every scenario that ships
   stagger storm L1 --format csv                 one of them by its table, for a spreadsheet
   stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  stagger demo                                  half a minute, then a page until Ctrl-C
+  stagger demo --once                           end with the figures";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -89,6 +106,9 @@ const EXAMPLES: &str = "\
 Examples:
   stagger demo                                  see an outage, with and without a stampede
   stagger storm                                 what retries do to a server that comes back
+  stagger explain --preset grpc --slo 2s        what a policy does to a call, and to a server
+  stagger exec --attempts 5 -- rsync -a data/ host:data/   retry a command
+  stagger http https://example.com/             one request, every attempt explained
   stagger serve                                 deliver webhooks";
 
 /// Retries that do not stampede.
@@ -101,6 +121,12 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Play an outage for real: the dispatcher, a receiver that fails, and what arrives there
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(DemoFlags),
+    /// Play an outage in virtual time and compare how retry laws load the server
+    #[command(after_help = STORM_EXAMPLES)]
+    Storm(Box<StormFlags>),
     /// Say what a policy does before it ships: time line, worst case, load, findings
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Box<ExplainFlags>),
@@ -119,11 +145,6 @@ pub(crate) enum Command {
     /// Make one HTTP request under a policy, and show each attempt
     #[command(after_help = HTTP_EXAMPLES)]
     Http(Box<HttpFlags>),
-    /// Play an outage in virtual time and compare how retry laws load the server
-    #[command(after_help = STORM_EXAMPLES)]
-    Storm(Box<StormFlags>),
-    /// Play an outage for real: the dispatcher, a receiver that fails, and what arrives there
-    Demo(DemoFlags),
     /// Accept messages and deliver them as webhooks: durable, retried, never lost
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Box<ServeFlags>),

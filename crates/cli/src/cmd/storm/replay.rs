@@ -22,7 +22,7 @@ const AT_ONCE: usize = 1 << 20;
 /// # Errors
 /// A file that cannot be read or is no log, or options that do not go with it.
 pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
-    let stage = Stage::set(flags.threads, "--from-log");
+    let stage = Stage::set(flags, "--from-log");
     let reading = Reading { format: flags.log_format, map: flags.log_map.clone() };
     let log = read(&reading, file);
     let log = log.map_err(|error| Refusal::Log(format!("{}: {error}", file.display())))?;
