@@ -15,7 +15,7 @@ mod store;
 mod storm;
 
 pub(crate) use calls::CallsFlags;
-pub(crate) use choose::ChooseFlags;
+pub(crate) use choose::{ChooseFlags, ChooseFormat};
 pub(crate) use command::{Command, Flags};
 pub(crate) use completions::{CompletionsFlags, ManFlags};
 pub(crate) use demo::DemoFlags;
