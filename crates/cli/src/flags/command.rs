@@ -36,7 +36,9 @@ Examples:
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
-  stagger import service-config.json            a policy of ours, and what could not be mapped";
+  stagger import service-config.json            a policy of ours, and what could not be mapped
+  stagger import application.yml > policy.toml  the policies of resilience4j's instances
+  stagger import - --from envoy < route.yaml    from standard input, as Envoy's";
 
 const EXEC_EXAMPLES: &str = "\
 Examples:

@@ -22,7 +22,7 @@ pub(crate) use demo::DemoFlags;
 pub(crate) use exec::ExecFlags;
 pub(crate) use explain::ExplainFlags;
 pub(crate) use http::HttpFlags;
-pub(crate) use import::ImportFlags;
+pub(crate) use import::{ImportFlags, ImportFormat};
 pub(crate) use lint::{Deny, LintFlags, LintFormat};
 pub(crate) use serve::ServeFlags;
 pub(crate) use store::{StoreCommand, StoreFlags};
