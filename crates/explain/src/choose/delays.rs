@@ -202,7 +202,9 @@ impl Draft<'_> {
         self.throttled = Some(rule);
         self.because("throttled_backoff.envelope", envelope);
         self.because("throttled_backoff.base", base);
-        self.because("throttled_backoff.cap", "no wait is longer, unless a hint asks for it");
+        if rule.cap() > rule.base() {
+            self.because("throttled_backoff.cap", "no wait is longer, unless a hint asks for it");
+        }
         self.because("throttled_backoff.jitter", "as above");
     }
 }

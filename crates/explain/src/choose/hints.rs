@@ -3,7 +3,7 @@
 use stagger_core::{ConfigError, HintRule, LongHint, Ratio, Span};
 
 use super::delays::third;
-use super::draft::Draft;
+use super::draft::{Draft, neat};
 
 /// The longest hint of those who wait and of those who do not: the window of many rate limits.
 const USUAL: Span = Span::from_secs(60);
@@ -31,8 +31,8 @@ impl Draft<'_> {
                 "as long as the SLO; what does not fit before the deadline ends the call, hint in hand",
             ),
             (Some(slo), false, _) => (
-                third(slo),
-                "what waits may take of the SLO; a longer hint ends the call, and its caller can reschedule",
+                neat(third(slo)),
+                "a third of the SLO; a longer hint ends the call, and its caller can reschedule",
             ),
             (None, _, true) => (
                 PATIENT,

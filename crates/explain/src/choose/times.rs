@@ -40,7 +40,11 @@ impl Draft<'_> {
                 self.deadline = Span::from_secs(all.as_secs_ceil());
                 self.because(
                     "limits.deadline",
-                    "holds all attempts and their longest waits; an SLO would say better",
+                    if attempts == 1 {
+                        "as long as the attempt; an SLO would say better"
+                    } else {
+                        "holds all attempts and their longest waits; an SLO would say better"
+                    },
                 );
                 let reason = if self.answers.background {
                     "a minute of silence is a dead connection; raise it for calls that work longer"
