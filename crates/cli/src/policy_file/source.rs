@@ -38,13 +38,11 @@ impl PolicySource {
     }
 }
 
-/// Policies with the text that they stand in.
+/// The policies of one text.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     /// The file as messages name it.
     pub(crate) file: String,
-    /// What stands in it; for a preset, what would.
-    pub(crate) text: String,
     /// The policies that were asked for, at least one.
     pub(crate) policies: Vec<Entry>,
 }
@@ -77,7 +75,7 @@ impl Loaded {
                 (file, read(file, opened)?)
             }
         };
-        let loaded = Self::parse(file, text)?;
+        let loaded = Self::parse(file, &text)?;
         match name {
             Some(name) => loaded.only(name),
             None => Ok(loaded),
@@ -98,14 +96,13 @@ impl Loaded {
             Refusal::bad_value(&format!("invalid value '{name}' for '--preset': must be {bound}"))
         })?;
         let name = name.replace('-', "_");
-        let text = toml::to_string(&policy).expect("a policy of constants has a text form");
         let file = format!("preset {name}");
-        Ok(Self { file, text, policies: vec![Entry { name, path: String::new(), policy }] })
+        Ok(Self { file, policies: vec![Entry { name, path: String::new(), policy }] })
     }
 
-    fn parse(file: &str, text: String) -> Result<Self, Refusal> {
-        let read = Document::parse(&text).and_then(|document| policies(&document));
-        let read = read.map_err(|flaw| Refusal::File(flaw.show(file, &text)))?;
+    fn parse(file: &str, text: &str) -> Result<Self, Refusal> {
+        let read = Document::parse(text).and_then(|document| policies(&document));
+        let read = read.map_err(|flaw| Refusal::File(flaw.show(file, text)))?;
         if read.is_empty() {
             return Err(Refusal::File(format!("error: {file}: there is no [policy.NAME] in it")));
         }
@@ -115,7 +112,7 @@ impl Loaded {
             Some(name) => Entry { path: format!("policy.{name}"), name, policy },
             None => Entry { path: String::new(), name: stem.clone(), policy },
         };
-        Ok(Self { file: file.to_owned(), policies: read.into_iter().map(entry).collect(), text })
+        Ok(Self { file: file.to_owned(), policies: read.into_iter().map(entry).collect() })
     }
 
     /// The one of this name. A file that is one policy has no name of its own, so it takes any.
