@@ -101,6 +101,9 @@ impl Loaded {
                 survey.flaws.iter().map(|flaw| flaw.show(file, text)).collect();
             return Err(Refusal::File(shown.join("\n\n")));
         }
+        if survey.policies.is_empty() {
+            return Err(Refusal::File(format!("error: {file}: there is no [policy.NAME] in it")));
+        }
         let stem = Path::new(file).file_stem();
         let stem = stem.map_or_else(String::new, |stem| stem.display().to_string());
         let entry = |it: Surveyed<'_>| {

@@ -1,5 +1,6 @@
 //! Each figure in a sentence.
 
+use stagger_core::budget::BudgetPlan;
 use stagger_core::{LongHint, Span};
 use stagger_explain::{Explanation, Extent, Method};
 
@@ -77,7 +78,7 @@ fn slo(account: &Account) -> Option<String> {
     let limit = brief(check.limit);
     let verdict = match (check.ok, account.figures.worst_case) {
         (true, _) => "the worst case stays within".to_owned(),
-        (false, Some(worst)) => format!("the worst case of {} does not", brief(worst)),
+        (false, Some(worst)) => format!("the worst case of {} is more", brief(worst)),
         (false, None) => "the worst case has no bound".to_owned(),
     };
     Some(format!("Of an SLO of {} a third is for retries, {limit}: {verdict}.", brief(slo)))
@@ -99,9 +100,10 @@ fn outage(account: &Account) -> String {
 
 fn load(account: &Account) -> String {
     let plan = account.policy.budget();
+    let by_rate = matches!(plan, BudgetPlan::Window(_) | BudgetPlan::Interval(_));
     let rate = match account.setting.rps {
-        Some(_) => "",
-        None => " What depends on the rate is shown as under much traffic; --rps says the rate.",
+        None if by_rate => " The figures are those of much traffic; --rps says how much there is.",
+        _ => "",
     };
     let sampled = account.figures.load.iter().find(|factor| factor.method != Method::Exact);
     let how = sampled
