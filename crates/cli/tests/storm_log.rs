@@ -60,6 +60,23 @@ fn a_packed_log_is_the_same_log_whatever_its_name() {
 }
 
 #[test]
+fn the_page_of_a_log_is_written_and_a_sweep_of_it_is_refused() {
+    let path = file("page.csv", log().as_bytes());
+    let page = path.with_extension("html");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    let args = ["--law", "full", "--runs", "1", "--report"];
+    let command = command.args(["storm", "--from-log"]).arg(&path).args(args).arg(&page);
+    let output = command.output().expect("the binary was built for this test");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::read_to_string(page).expect("it was written").contains("observed"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    let command = command.args(["storm", "--from-log"]).arg(&path).args(["--sweep", "base=1s..2s"]);
+    let output = command.output().expect("the binary was built for this test");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--sweep"));
+}
+
+#[test]
 fn of_a_packed_log_that_breaks_off_the_rest_is_played_with_a_warning() {
     let all = packed(log().as_bytes());
     let output = replay(&file("cut.gz", &all[..all.len() * 3 / 4]));

@@ -82,7 +82,7 @@ pub(crate) struct StormFlags {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["scenario", "up_at", "beside", "callers"],
+        conflicts_with_all = ["scenario", "up_at", "beside", "callers", "sweep"],
     )]
     pub(crate) from_log: Option<PathBuf>,
 

@@ -44,18 +44,18 @@ mod tests {
 
     #[test]
     fn a_line_of_short_steps_is_broken_as_one_of_a_single_step_is() {
-        let ends = |pieces: Vec<Vec<(f64, f64)>>| -> Vec<(i64, i64)> {
-            let hundredth = |at: f64| libm::round(at * 100.0) as i64;
+        let ends = |pieces: Vec<Vec<(f64, f64)>>| -> Vec<(f64, f64)> {
+            let hundredth = |at: f64| libm::round(at * 100.0) / 100.0;
             let ends = |piece: &Vec<(f64, f64)>| {
                 Some((hundredth(piece.first()?.0), hundredth(piece.last()?.0)))
             };
             pieces.iter().filter_map(ends).collect()
         };
-        let expected = [(0, 500), (900, 1400), (1800, 2000)];
+        let expected = [(0.0, 5.0), (9.0, 14.0), (18.0, 20.0)];
         assert_eq!(ends(pieces(&[(0.0, 0.0), (20.0, 0.0)], &[6.0, 3.0], 1.0)), expected);
         let steps: Vec<(f64, f64)> = (0..=80).map(|nth| (f64::from(nth) / 4.0, 0.0)).collect();
         assert_eq!(ends(pieces(&steps, &[6.0, 3.0], 1.0)), expected);
-        assert_eq!(ends(pieces(&steps[..5], &[1.0, 1.0], 2.0)), [(0, 10)]);
+        assert_eq!(ends(pieces(&steps[..5], &[1.0, 1.0], 2.0)), [(0.0, 0.1)]);
         assert!(pieces(&[], &[1.0, 1.0], 1.0).is_empty());
     }
 }

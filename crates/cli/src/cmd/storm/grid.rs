@@ -91,7 +91,10 @@ fn label(axes: &[Axis], own: &Own, cell: &Cell) -> String {
         axis.values.get(place).map(|value| format!("{} {value}", axis.key))
     });
     let nth = match own {
-        Own::Axis(name, values) => values.get(cell.row).map(|value| format!("{name} {value}")),
+        Own::Axis(name, values) => {
+            let name = name.split(" [").next().unwrap_or(name);
+            values.get(cell.row).map(|value| format!("{name} {value}"))
+        }
         _ => Some(cell.group.clone()).filter(|group| !group.is_empty()),
     };
     settings.chain(nth).collect::<Vec<_>>().join(", ")

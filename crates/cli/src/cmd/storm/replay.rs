@@ -7,6 +7,7 @@ use std::path::Path;
 use stagger_replay::{Log, ReadError, Reading, Replay};
 
 use super::command::print;
+use super::files::Files;
 use super::stage::Stage;
 use super::target::options;
 use crate::flags::StormFlags;
@@ -22,6 +23,7 @@ const AT_ONCE: usize = 1 << 20;
 /// # Errors
 /// A file that cannot be read or is no log, or options that do not go with it.
 pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
+    let files = Files::of(flags)?;
     let stage = Stage::set(flags, "--from-log");
     let reading = Reading { format: flags.log_format, map: flags.log_map.clone() };
     let log = read(&reading, file);
@@ -31,6 +33,7 @@ pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
     let replay = replay.map_err(|error| Refusal::of_option(&error))?;
     let report = stage.replay(&replay);
     stage.clear();
+    files.write(&report, None)?;
     Ok(print(flags.format, &Storm::new(&replay.scenario, &report)))
 }
 
