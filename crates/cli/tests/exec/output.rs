@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::tool::{UnderWay, run, tool};
+use super::tool::{UnderWay, end, run, tool};
 
 #[test]
 fn output_of_failed_attempts_got_out() {
@@ -18,6 +18,14 @@ fn output_beyond_the_memory_bound_was_lost() {
     assert_eq!(end.code, Some(0));
     assert_eq!(end.stdout.lines().count(), 400_000);
     assert!(end.stdout.ends_with("399999\n400000\n"));
+}
+
+#[test]
+fn output_that_had_no_room_came_out_in_part_and_went_on_for_ever() {
+    let mut command = tool(&["--output", "buffer", "--", "yes"]);
+    let end = end(command.env("TMPDIR", "/nonesuch").spawn().expect("built for this test"));
+    assert_eq!((end.code, end.stdout.as_str()), (Some(125), ""));
+    assert!(end.stderr.contains("lost its output: /nonesuch"), "{}", end.stderr);
 }
 
 #[test]

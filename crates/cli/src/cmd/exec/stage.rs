@@ -96,6 +96,11 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
         (status, ()) = async { tokio::join!(child.wait(), output.fill(&mut pipes)) } => {
             status.map_or_else(|error| Ended::Unkept(error.to_string()), Ended::of)
         }
+        // What is not kept would come out in part, so there is no use in going on.
+        () = output.overflow() => {
+            cut_short(scene, group, &mut child, &mut pipes, &output).await;
+            Ended::TimedOut
+        }
         () = out_of_time(scene) => {
             cut_short(scene, group, &mut child, &mut pipes, &output).await;
             Ended::TimedOut
@@ -112,7 +117,8 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
     }
     let lost = output.lost();
     if scene.order.buffered {
-        *scene.output.borrow_mut() = Some(output);
+        // A part is worse than nothing: whoever reads it takes it for the whole.
+        *scene.output.borrow_mut() = lost.is_none().then_some(output);
     }
     lost.map_or(ended, Ended::Unkept)
 }
