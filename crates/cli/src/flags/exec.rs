@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use stagger_core::{Jitter, Ratio, Span};
 
 use super::exit_codes::ExitCodes;
@@ -36,7 +36,8 @@ pub(crate) struct ExecFlags {
     pub(crate) retry_on_signal: Option<SignalNames>,
 
     /// Whether an attempt that ran out of its time is retried; it has no exit code
-    #[arg(long, value_name = "YES|NO", default_value = "yes", value_parser = yes_or_no)]
+    #[arg(long, value_name = "YES|NO", default_value = "yes", value_parser = yes_or_no,
+        action = ArgAction::Set)]
     pub(crate) retry_on_timeout: bool,
 
     /// Share the policy's budget with other processes of this host, in this file

@@ -85,7 +85,7 @@ fn a_damaged_budget_was_an_endless_one() {
     refused(text.replacen("[50,", "[49,", 1).as_bytes(), "damaged");
     refused(text.replacen("_budget\":1", "_budget\":2", 1).as_bytes(), "version 2");
     fs::write(&budget, &good).expect("ours");
-    let other = scratch.write("other.toml", &TEN.replace("capacity = 50", "capacity = 60"));
+    let other = scratch.write("other.toml", TEN.replace("capacity = 50", "capacity = 60"));
     let end = run(&args(&other, &budget, "echo ran"));
     assert_eq!((end.code, end.stdout.as_str()), (Some(2), ""));
     assert!(end.stderr.contains("the policy's is"), "{}", end.stderr);

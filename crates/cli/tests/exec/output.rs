@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::tool::{UnderWay, run, tool};
+use super::tool::{UnderWay, end, run, tool};
 
 #[test]
 fn output_of_failed_attempts_got_out() {
@@ -21,6 +21,14 @@ fn output_beyond_the_memory_bound_was_lost() {
 }
 
 #[test]
+fn output_that_had_no_room_came_out_in_part_and_went_on_for_ever() {
+    let mut command = tool(&["--output", "buffer", "--", "yes"]);
+    let end = end(command.env("TMPDIR", "/nonesuch").spawn().expect("built for this test"));
+    assert_eq!((end.code, end.stdout.as_str()), (Some(125), ""));
+    assert!(end.stderr.contains("lost its output: /nonesuch"), "{}", end.stderr);
+}
+
+#[test]
 fn output_before_a_timeout_was_lost() {
     let limits = ["--output", "buffer", "--attempt-timeout", "200ms", "--attempts", "1"];
     let end = run(&[&limits[..], &["--", "sh", "-c", "echo so far; exec sleep 60"]].concat());
@@ -30,7 +38,7 @@ fn output_before_a_timeout_was_lost() {
 #[test]
 fn a_consumer_went_away_and_the_command_was_tried_again() {
     for mode in ["stream", "buffer"] {
-        let script = "echo $STAGGER_ATTEMPT >&2; read go; echo for nobody; exit 1";
+        let script = "read go; echo for nobody; exit 1";
         let args = ["--output", mode, "-v", "--base", "1ms", "--", "sh", "-c", script];
         let mut under_way = UnderWay::start(tool(&args).stdin(Stdio::piped()));
         assert!(under_way.message().contains("attempt 1 of 3 begins"));

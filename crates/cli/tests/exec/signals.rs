@@ -33,7 +33,7 @@ fn a_signal_during_a_wait_was_heard_at_its_end() {
         under_way.send(signal);
         let end = under_way.end();
         assert_eq!((end.code, end.stdout.as_str()), (Some(code), "once\n"));
-        assert!(end.stderr.contains("came during a wait"), "{}", end.stderr);
+        assert!(end.stderr.contains("came; no further attempt"), "{}", end.stderr);
     }
 }
 

@@ -299,7 +299,7 @@ impl WindowState {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of a word fits")]
+// OK because the upper half of a word is all that is left of it.
 const fn high(word: u64) -> u32 {
     (word >> 32) as u32
 }

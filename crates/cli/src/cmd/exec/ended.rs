@@ -21,12 +21,7 @@ const SIGNAL_BASE: i32 = 128;
 pub(super) enum Ended {
     Exited(u8),
     Signalled(i32),
-    TimedOut {
-        /// Whether its processes could not be ended, so that another attempt would race them.
-        left: bool,
-    },
-    /// It was not begun, because processes of the attempt before are left.
-    Blocked(Box<Ended>),
+    TimedOut,
     /// It was not begun, because a signal came first.
     Forestalled,
     NotStarted {
@@ -68,8 +63,7 @@ impl Ended {
         match self {
             Self::Exited(code) | Self::NotStarted { code, .. } => *code,
             Self::Signalled(signal) => signal_code(*signal),
-            Self::TimedOut { .. } => TIMED_OUT,
-            Self::Blocked(before) => before.code(),
+            Self::TimedOut => TIMED_OUT,
             Self::Forestalled | Self::Unkept(_) => OWN_FAILURE,
         }
     }
@@ -79,8 +73,8 @@ impl Ended {
         match self {
             Self::Exited(_) => "exited",
             Self::Signalled(_) => "signalled",
-            Self::TimedOut { .. } => "timed_out",
-            Self::Blocked(_) | Self::Forestalled | Self::NotStarted { .. } => "not_started",
+            Self::TimedOut => "timed_out",
+            Self::Forestalled | Self::NotStarted { .. } => "not_started",
             Self::Unkept(_) => "output_lost",
         }
     }
@@ -91,10 +85,8 @@ impl Ended {
             Self::Exited(0) => "succeeded".to_owned(),
             Self::Exited(code) => format!("exited with {code}"),
             Self::Signalled(signal) => format!("was ended by {}", signal_name(*signal)),
-            Self::TimedOut { left: false } => "ran out of time".to_owned(),
-            Self::TimedOut { left: true } => "ran out of time and could not be ended".to_owned(),
-            Self::Blocked(_) => "not begun: processes of the attempt before are left".to_owned(),
-            Self::Forestalled => "not begun".to_owned(),
+            Self::TimedOut => "ran out of time".to_owned(),
+            Self::Forestalled => "was not begun".to_owned(),
             Self::NotStarted { why, .. } => why.clone(),
             Self::Unkept(why) => format!("lost its output: {why}"),
         }
@@ -114,10 +106,9 @@ mod tests {
     fn a_code_of_the_tool_itself_hid_that_of_the_command() {
         assert_eq!(Ended::Exited(22).code(), 22);
         assert_eq!(Ended::Signalled(9).code(), 137);
-        assert_eq!(Ended::TimedOut { left: false }.code(), 124);
+        assert_eq!(Ended::TimedOut.code(), 124);
         let missing = Ended::not_started("x", &io::Error::from(io::ErrorKind::NotFound));
         let denied = Ended::not_started("x", &io::Error::from(io::ErrorKind::PermissionDenied));
         assert_eq!((missing.code(), denied.code()), (127, 126));
-        assert_eq!(Ended::Blocked(Box::new(Ended::Exited(3))).code(), 3);
     }
 }

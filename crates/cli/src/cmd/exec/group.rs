@@ -63,14 +63,14 @@ impl Group {
         }
     }
 
-    /// Ends it: TERM, `grace`, KILL. `gone` is ready when nobody is left; answers whether it was.
-    /// What could not be sent is told to `refused`.
+    /// Ends it: TERM, `grace`, KILL. `gone` is ready when nobody is left; what could not be sent is
+    /// told to `refused`.
     pub(super) async fn end(
         self,
         grace: Span,
         gone: impl Future<Output = ()>,
         refused: impl Fn(Signal, Errno),
-    ) -> bool {
+    ) {
         let mut gone = std::pin::pin!(gone);
         let send = |signal| self.send(signal).unwrap_or_else(|error| refused(signal, error));
         send(Signal::TERM);
@@ -79,14 +79,13 @@ impl Group {
         for (limit, last) in [(grace, false), (LAST_WAIT, true)] {
             tokio::select! {
                 biased;
-                () = &mut gone => return true,
+                () = &mut gone => return,
                 () = TokioTime.sleep(limit) => {}
             }
             if !last {
                 send(Signal::KILL);
             }
         }
-        false
     }
 }
 

@@ -74,9 +74,9 @@ impl Notes {
         Self { volume, log, most, single, last, elapsed }
     }
 
-    /// An attempt begins, so the wait before it is over.
-    pub(super) fn begins(&self, _number: u32) {
-        // A delay of nothing is not waited for, and so was not told.
+    /// An attempt begins, so the wait before it is over. A delay of nothing is not waited for, and
+    /// so was not told.
+    pub(super) fn begins(&self) {
         self.follow(Some(Span::ZERO), None);
     }
 
@@ -119,10 +119,15 @@ impl Notes {
         self.follow(None, Some(stop));
     }
 
-    /// A signal came while nothing was under way.
+    /// A signal asks for an end, which is why no further attempt is made.
     pub(super) fn interrupted(&self, signal: i32) {
+        self.remark(&format!("{} came; no further attempt", signal_name(signal)));
+    }
+
+    /// Something that people may want to know.
+    pub(super) fn remark(&self, what: &str) {
         if self.volume >= Volume::Normal {
-            say(&format!("{} came during a wait; no further attempt", signal_name(signal)));
+            say(what);
         }
     }
 
@@ -149,23 +154,14 @@ impl Notes {
             return;
         }
         let (number, of, words) = (line.attempt, self.of(), &line.words);
-        match (delay, stop) {
-            (Some(delay), _) => {
-                say(&format!("attempt {number}{of} {words}; next in {}", short(delay)))
-            }
-            (None, Some(Stop::Succeeded)) => {
-                say(&format!("attempt {number}{of} {words} after {}", short(self.elapsed.get())));
-            }
-            (None, Some(stop)) => {
-                let why = if self.single {
-                    "no retries inside another stagger exec"
-                } else {
-                    &format!("{stop}")
-                };
-                say(&format!("attempt {number}{of} {words}; {why}"));
-            }
-            (None, None) => say(&format!("attempt {number}{of} {words}")),
-        }
+        let what = match (delay, stop) {
+            (Some(delay), _) => format!("next in {}", short(delay)),
+            (None, Some(Stop::Succeeded)) => format!("{} in all", short(self.elapsed.get())),
+            (None, Some(_)) if self.single => "no retries inside another stagger exec".to_owned(),
+            (None, Some(Stop::Cancelled) | None) => "no further attempt".to_owned(),
+            (None, Some(stop)) => stop.to_string(),
+        };
+        say(&format!("attempt {number}{of} {words}; {what}"));
     }
 
     /// Nobody needs to hear of a clean first try.

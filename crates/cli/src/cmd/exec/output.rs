@@ -6,6 +6,7 @@ use std::io;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
+use tokio::sync::Notify;
 
 use super::spool::Spool;
 
@@ -18,6 +19,8 @@ pub(super) struct Output {
     stdout: RefCell<Spool>,
     stderr: RefCell<Spool>,
     lost: RefCell<Option<String>>,
+    /// Told when some of it is lost.
+    loss: Notify,
 }
 
 impl Output {
@@ -27,6 +30,17 @@ impl Output {
             self.pump(child.stdout.as_mut(), &self.stdout),
             self.pump(child.stderr.as_mut(), &self.stderr)
         );
+    }
+
+    /// Returns when some of it is lost.
+    pub(super) async fn overflow(&self) {
+        loop {
+            let loss = self.loss.notified();
+            if self.lost.borrow().is_some() {
+                return;
+            }
+            loss.await;
+        }
     }
 
     /// Why not all of it could be kept.
@@ -56,6 +70,7 @@ impl Output {
                 Ok(read) => {
                     if let Err(error) = to.borrow_mut().add(&piece[..read]) {
                         *self.lost.borrow_mut() = Some(error.to_string());
+                        self.loss.notify_waiters();
                     }
                 }
             }

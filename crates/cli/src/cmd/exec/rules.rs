@@ -44,17 +44,13 @@ impl Rules {
                 let named = self.signals.as_ref().is_some_and(|signals| signals.contains(*signal));
                 Outcome::new(worth(named))
             }
-            Ended::TimedOut { left } => {
-                Outcome::new(worth(self.timeouts && !left)).with_cause(Cause::Timeout)
-            }
+            Ended::TimedOut => Outcome::new(worth(self.timeouts)).with_cause(Cause::Timeout),
             Ended::NotStarted { may_heal, .. } => {
                 let verdict = if *may_heal { Verdict::Unprocessed } else { Verdict::Permanent };
                 Outcome::new(verdict).with_cause(Cause::Transport)
             }
             Ended::Forestalled => Outcome::new(Verdict::Cancelled),
-            Ended::Blocked(_) | Ended::Unkept(_) => {
-                Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
-            }
+            Ended::Unkept(_) => Outcome::new(Verdict::Permanent).with_cause(Cause::Transport),
         }
     }
 

@@ -19,7 +19,6 @@ use super::group;
 use super::host_ledger::HostLedger;
 use super::output::is_unheard;
 use super::plan::Plan;
-use super::rules::Rules;
 use super::scene::Scene;
 use super::signals::{News, Signals};
 use super::stage::Stage;
@@ -42,6 +41,7 @@ pub(super) async fn run(plan: Plan) -> io::Result<u8> {
         notes,
         attempt_timeout,
         grace,
+        rules,
         terminal: Terminal::open(),
         group: Cell::new(None),
         caught: Cell::new(None),
@@ -56,7 +56,7 @@ pub(super) async fn run(plan: Plan) -> io::Result<u8> {
     let retrier = Retrier::new(policy, time).with_ledger(ledger);
     let mut report = Report::default();
     let call = retrier
-        .classify(|ended: &Ended| judge(scene, &rules, ended))
+        .classify(|ended: &Ended| judge(scene, ended))
         .report(&mut report)
         .run_with(|info| stage.attempt(info));
     let end = heeding(&mut signals, &stage, call).await;
@@ -88,27 +88,43 @@ async fn heeding<T>(
             done = &mut work => return Some(done),
         };
         match news {
-            News::End(signal) if stage.is_busy() => scene.pass_on(signal),
             News::End(signal) => {
-                scene.caught.set(Some(signal));
                 scene.notes.interrupted(signal);
-                return None;
+                scene.pass_on(signal);
+                if !stage.is_busy() {
+                    return None;
+                }
             }
-            News::Stop => scene.stop(),
-            News::GoOn => scene.resume(false),
-            News::Child => scene.child_changed(),
+            other => heed(scene, other),
         }
     }
 }
 
+/// Does what job control asks for.
+fn heed(scene: &Scene, news: News) {
+    match news {
+        News::Stop => scene.stop(),
+        News::GoOn => scene.resume(false),
+        News::Child => scene.child_changed(),
+        News::End(_) => {}
+    }
+}
+
 /// What an attempt's end means, all things considered.
-fn judge(scene: &Scene, rules: &Rules, ended: &Ended) -> Outcome {
+fn judge(scene: &Scene, ended: &Ended) -> Outcome {
     if scene.caught.get().is_some() {
         return Outcome::new(Verdict::Cancelled);
     }
-    let outcome = rules.outcome(ended);
-    // Another attempt would write to nobody as well.
-    if outcome.verdict.is_retryable() && is_unheard() {
+    let outcome = scene.rules.outcome(ended);
+    if !outcome.verdict.is_retryable() {
+        return outcome;
+    }
+    if scene.group.get().is_some() {
+        scene.notes.trouble("processes of this attempt are left, and another one would race them");
+        return Outcome::new(Verdict::Permanent);
+    }
+    if is_unheard() {
+        scene.notes.remark("nobody reads standard output any more");
         return Outcome::new(Verdict::Permanent);
     }
     outcome
@@ -130,10 +146,10 @@ async fn release(signals: &mut Signals, scene: &Scene) -> io::Result<()> {
     loop {
         tokio::select! {
             biased;
-            news = signals.next() => if let News::End(signal) = news {
-                scene.caught.set(Some(signal));
+            news = signals.next() => match news {
                 // The thread may hang for ever, and the runtime would wait for it.
-                std::process::exit(i32::from(signal_code(signal)));
+                News::End(signal) => std::process::exit(i32::from(signal_code(signal))),
+                other => heed(scene, other),
             },
             written = &mut writing => return written.unwrap_or_else(|error| Err(io::Error::other(error))),
         }

@@ -12,6 +12,7 @@ use super::group::Group;
 use super::notes::Notes;
 use super::order::Order;
 use super::output::Output;
+use super::rules::Rules;
 use super::terminal::Terminal;
 
 /// The command, its group and the terminal.
@@ -22,7 +23,8 @@ pub(super) struct Scene {
     pub(super) attempt_timeout: Option<Span>,
     pub(super) grace: Span,
     pub(super) terminal: Terminal,
-    /// The group of the attempt under way, or what is left of the one before.
+    pub(super) rules: Rules,
+    /// The group of the attempt under way, or what the one before left running.
     pub(super) group: Cell<Option<Group>>,
     /// The first signal that asked for an end.
     pub(super) caught: Cell<Option<i32>>,

@@ -8,22 +8,29 @@ use std::{env, process};
 /// What one stream of one attempt holds in memory: more than most commands print, and little enough
 /// for a host that runs hundreds of them.
 const IN_MEMORY: usize = 1 << 20;
+/// What one stream of one attempt holds in all: more than anybody reads, and less than fills a disk. A
+/// command that prints for ever must not take the host's disk with it.
+const IN_ALL: u64 = 1 << 30;
 /// Names that are tried for a file that exists for an instant only.
 const MAX_NAMES: u32 = 100;
 
 /// The bytes of one stream, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Spool {
     memory: Vec<u8>,
     file: Option<File>,
+    /// How many bytes it may still take.
+    room: u64,
 }
 
 impl Spool {
     /// Adds bytes at the end.
     ///
     /// # Errors
-    /// When the temporary file cannot be made or written.
+    /// When it has no more room, or the temporary file cannot be made or written.
     pub(super) fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let room = self.room.checked_sub(bytes.len() as u64);
+        self.room = room.ok_or_else(|| io::Error::other("more than 1 GiB in one stream"))?;
         if self.file.is_none() && self.memory.len().saturating_add(bytes.len()) <= IN_MEMORY {
             self.memory.extend_from_slice(bytes);
             return Ok(());
@@ -52,6 +59,12 @@ impl Spool {
             }
         }
         out.flush()
+    }
+}
+
+impl Default for Spool {
+    fn default() -> Self {
+        Self { memory: Vec::new(), file: None, room: IN_ALL }
     }
 }
 
@@ -84,6 +97,15 @@ pub(super) fn unnamed() -> io::Result<(File, File)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_printed_for_ever_filled_the_disk() {
+        let mut spool = Spool { room: 3 << 20, ..Spool::default() };
+        let piece = vec![b'y'; 1 << 20];
+        let taken = (0..9).take_while(|_| spool.add(&piece).is_ok()).count();
+        assert_eq!(taken, 3);
+        assert!(Spool::default().room <= 1 << 30);
+    }
 
     #[test]
     fn output_beyond_the_bound_came_out_of_order() {

@@ -35,7 +35,7 @@ impl Stage {
 
     /// Begins an attempt, and returns with its end. Dropped, it leaves the attempt under way.
     pub(super) async fn attempt(&self, info: AttemptInfo) -> Result<(), Ended> {
-        self.scene.notes.begins(info.number);
+        self.scene.notes.begins();
         let attempt = attempt(Rc::clone(&self.scene), info);
         *self.under_way.borrow_mut() = Some(Box::pin(attempt));
         let ended = self.settled().await;
@@ -66,7 +66,7 @@ async fn attempt(scene: Rc<Scene>, info: AttemptInfo) -> Ended {
     let since = TokioTime.now();
     let ended = made(&scene, info).await;
     scene.terminal.take_back();
-    if matches!(ended, Ended::Signalled(_) | Ended::TimedOut { .. }) {
+    if matches!(ended, Ended::Signalled(_) | Ended::TimedOut) {
         scene.terminal.restore_modes();
     }
     scene.notes.ended(info.number, &ended, TokioTime.now() - since);
@@ -74,14 +74,6 @@ async fn attempt(scene: Rc<Scene>, info: AttemptInfo) -> Ended {
 }
 
 async fn made(scene: &Scene, info: AttemptInfo) -> Ended {
-    if let Some(left) = scene.group.get() {
-        let refused = |signal, error| scene.refused(signal, error);
-        if !left.end(scene.grace, left.gone(), refused).await {
-            let before = scene.last.borrow().clone().unwrap_or(Ended::TimedOut { left: true });
-            return Ended::Blocked(Box::new(before));
-        }
-        scene.group.set(None);
-    }
     if scene.caught.get().is_some() || scene.expired.get() {
         return Ended::Forestalled;
     }
@@ -104,21 +96,29 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
         (status, ()) = async { tokio::join!(child.wait(), output.fill(&mut pipes)) } => {
             status.map_or_else(|error| Ended::Unkept(error.to_string()), Ended::of)
         }
+        // What is not kept would come out in part, so there is no use in going on.
+        () = output.overflow() => {
+            cut_short(scene, group, &mut child, &mut pipes, &output).await;
+            Ended::TimedOut
+        }
         () = out_of_time(scene) => {
-            let left = !cut_short(scene, group, &mut child, &mut pipes, &output).await;
-            Ended::TimedOut { left }
+            cut_short(scene, group, &mut child, &mut pipes, &output).await;
+            Ended::TimedOut
         }
         never = overdue(scene, group) => never,
     };
     if is_told_to_end(scene) {
         rest_of(scene, group).await;
+    } else if ended != Ended::TimedOut && scene.rules.outcome(&ended).verdict.is_retryable() {
+        leave_nothing(scene, group).await;
     }
     if group.is_gone() {
         scene.group.set(None);
     }
     let lost = output.lost();
     if scene.order.buffered {
-        *scene.output.borrow_mut() = Some(output);
+        // A part is worse than nothing: whoever reads it takes it for the whole.
+        *scene.output.borrow_mut() = lost.is_none().then_some(output);
     }
     lost.map_or(ended, Ended::Unkept)
 }
@@ -136,14 +136,14 @@ async fn out_of_time(scene: &Scene) {
     }
 }
 
-/// Ends the group of an attempt that ran out of its time; answers whether it is gone.
+/// Ends the group of an attempt that ran out of its time.
 async fn cut_short(
     scene: &Scene,
     group: Group,
     child: &mut Child,
     pipes: &mut Pipes,
     output: &Output,
-) -> bool {
+) {
     let gone = async {
         let waited = async {
             let _ = child.wait().await;
@@ -156,12 +156,19 @@ async fn cut_short(
             () = output.fill(pipes) => waited.await,
         }
     };
-    let is_gone = group.end(scene.grace, gone, |signal, error| scene.refused(signal, error)).await;
+    group.end(scene.grace, gone, |signal, error| scene.refused(signal, error)).await;
     tokio::select! {
         () = output.fill(pipes) => {}
         () = TokioTime.sleep(LAST_READ) => {}
     }
-    is_gone
+}
+
+/// Ends what a failed attempt left running, so that the next one is alone. At once, while the
+/// group's number cannot be anybody else's yet.
+async fn leave_nothing(scene: &Scene, group: Group) {
+    if !group.is_gone() {
+        group.end(scene.grace, group.gone(), |signal, error| scene.refused(signal, error)).await;
+    }
 }
 
 /// Kills a group that was told to end and has not by the end of its grace; the attempt then ends by
