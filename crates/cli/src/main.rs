@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
+mod colour;
 mod flags;
 mod interrupt;
 mod memory;

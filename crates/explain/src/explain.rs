@@ -6,6 +6,7 @@ use crate::amplification::amplification;
 use crate::calls::Calls;
 use crate::cap_share::cap_share;
 use crate::fleet::fleet;
+use crate::lint::lint;
 use crate::load::load;
 use crate::outage::outage;
 use crate::timeline::timeline;
@@ -35,7 +36,7 @@ pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
         fleet: fleet(policy, setting),
         cap_share: cap_share(policy),
         rides_out: outage(policy, calls),
-        findings: Vec::new(),
+        findings: lint(policy, setting),
     }
 }
 

@@ -1,7 +1,21 @@
 //! What is wrong with a policy, why, and how it is mended.
 
+use core::fmt;
+use core::str::FromStr;
+
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// ```
+/// use stagger_core::{Backoff, Jitter, Policy, Span};
+/// use stagger_explain::{Code, Setting, Severity, lint};
+/// let rule = Backoff::constant(Span::from_secs(1)).with_jitter(Jitter::None)?;
+/// let policy = Policy::builder().backoff(rule).attempt_timeout(Span::from_secs(5)).build()?;
+/// let found = lint(&policy, &Setting::default());
+/// assert_eq!((found[0].code, found[0].severity), (Code::NoJitter, Severity::Error));
+/// assert_eq!(found[0].key, "backoff.jitter");
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What kind of thing.
     pub code: Code,
@@ -15,6 +29,26 @@ pub struct Finding {
     pub fix: String,
 }
 
+impl Finding {
+    pub(crate) fn error(
+        code: Code,
+        key: &'static str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self { code, severity: Severity::Error, key, message: message.into(), fix: fix.into() }
+    }
+
+    pub(crate) fn warning(
+        code: Code,
+        key: &'static str,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, key, message, fix) }
+    }
+}
+
 /// Whether something may ship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -24,10 +58,122 @@ pub enum Severity {
     Error,
 }
 
-/// Kinds of findings. The names are stable: scripts and waivers rely on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Code {
-    /// `no-jitter`: callers that fail together come back together.
-    NoJitter,
+impl fmt::Display for Severity {
+    /// `warning` or `error`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
 }
+
+/// Writes the codes once: as variants, as their list, and by their names.
+macro_rules! codes {
+    ($($(#[$doc:meta])+ $code:ident = $name:literal,)+) => {
+        /// Kinds of findings. The names are stable: scripts and waivers rely on them.
+        ///
+        /// ```
+        /// use stagger_explain::Code;
+        /// assert_eq!(Code::NoJitter.to_string(), "no-jitter");
+        /// assert_eq!("no-jitter".parse(), Ok(Code::NoJitter));
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[$doc])+ $code,)+
+        }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$code,)+];
+
+            /// The name, in lower case with hyphens.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Callers that fail together come back together.
+    NoJitter = "no-jitter",
+    /// The random part is too small a share of the delay to spread a herd.
+    ThinJitter = "thin-jitter",
+    /// The cap is applied after the draw, so delays exceed it or pile up on it.
+    ClampAfterJitter = "clamp-after-jitter",
+    /// More than a tenth of the delays sit exactly on the cap.
+    MassAtCap = "mass-at-cap",
+    /// Retries follow at once.
+    ZeroBase = "zero-base",
+    /// The worst case is longer than the SLO.
+    OverSlo = "over-slo",
+    /// The worst case takes more than a third of the SLO.
+    OverSloThird = "over-slo-third",
+    /// Attempts that never, or almost never, start.
+    AttemptsNeverStart = "attempts-never-start",
+    /// The deadline ends some calls before their first retry.
+    DeadlineBelowBase = "deadline-below-base",
+    /// An attempt that times out leaves no time for another one.
+    TimeoutFillsDeadline = "timeout-fills-deadline",
+    /// An attempt that hangs takes all the time that there is.
+    NoAttemptTimeout = "no-attempt-timeout",
+    /// A failing call makes more attempts than help it.
+    TooManyAttempts = "too-many-attempts",
+    /// Nothing bounds the retries of a destination.
+    NoBudget = "no-budget",
+    /// The budget grants so much that it bounds little.
+    LooseBudget = "loose-budget",
+    /// A budget that is empty once stays empty.
+    BudgetNeverRefills = "budget-never-refills",
+    /// The budgets of all processes together are more than the destination can take.
+    FleetBudget = "fleet-budget",
+    /// Calls that may not be repeated are repeated.
+    NotIdempotent = "not-idempotent",
+    /// A hint is obeyed for a shorter time than the policy would wait by itself.
+    HintBelowCap = "hint-below-cap",
+    /// Callers that are given the same hint come back together.
+    HintWithoutSpread = "hint-without-spread",
+    /// Too few calls open the breaker.
+    BreakerMinimum = "breaker-minimum",
+    /// The breaker needs more calls than there are.
+    BreakerNeverOpens = "breaker-never-opens",
+    /// Layers that retry multiply.
+    NestedLayers = "nested-layers",
+    /// Every call is sent several times.
+    HedgeAtOnce = "hedge-at-once",
+    /// Nothing bounds the copies of slow calls.
+    HedgeWithoutBudget = "hedge-without-budget",
+    /// A waiver of something that is not found.
+    UnusedAllow = "unused-allow",
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    fn from_str(name: &str) -> Result<Self, UnknownCode> {
+        Self::ALL.iter().copied().find(|code| code.name() == name).ok_or(UnknownCode)
+    }
+}
+
+/// A name that no code has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownCode;
+
+impl fmt::Display for UnknownCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no code of a finding")
+    }
+}
+
+impl core::error::Error for UnknownCode {}

@@ -30,7 +30,7 @@ pub fn fleet(policy: &Policy, setting: &Setting) -> Option<FleetBudget> {
 }
 
 /// Retries a second that one process may make for ever, and at once when the outage begins.
-fn one(plan: &BudgetPlan, rps: f64) -> (f64, f64) {
+pub(crate) fn one(plan: &BudgetPlan, rps: f64) -> (f64, f64) {
     match plan {
         BudgetPlan::None => (0.0, 0.0),
         BudgetPlan::Window(plan) => window(plan, rps),

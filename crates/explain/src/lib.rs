@@ -20,24 +20,28 @@ mod budgeted;
 mod calls;
 mod cap_share;
 mod chance;
+mod choose;
 mod delay;
 mod explain;
 mod explanation;
 mod figure;
 mod finding;
 mod fleet;
+mod lint;
 mod load;
 mod outage;
 mod setting;
 mod timeline;
 mod worst_case;
 
+pub use choose::{Answers, Choice, Key, Line, QUESTIONS, Question, Repeat, choose};
 pub use cap_share::cap_share;
 pub use explain::explain;
 pub use explanation::{
     Attempt, CapShare, Explanation, Extent, FleetBudget, LoadFactor, Method, Quantiles, SloCheck,
 };
-pub use finding::{Code, Finding, Severity};
+pub use finding::{Code, Finding, Severity, UnknownCode};
 pub use fleet::fleet;
+pub use lint::lint;
 pub use setting::Setting;
 pub use worst_case::{worst_case, worst_waits};

@@ -75,6 +75,24 @@ impl StdTime {
     pub fn wall() -> SystemTime {
         SystemTime::now()
     }
+
+    /// The time since an origin that all processes of this host share, for what they remember
+    /// together: on Linux since boot, where no clock is set; elsewhere the wall clock's.
+    ///
+    /// ```
+    /// use stagger::StdTime;
+    /// assert!(StdTime::of_host() <= StdTime::of_host());
+    /// ```
+    #[must_use]
+    pub fn of_host() -> Instant {
+        #[cfg(target_os = "linux")]
+        return coarse::since_boot();
+        #[cfg(not(target_os = "linux"))]
+        {
+            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            Instant::ORIGIN + Span::from(since.unwrap_or_default())
+        }
+    }
 }
 
 impl Clock for StdTime {
@@ -212,6 +230,11 @@ mod coarse {
     fn offset() -> u64 {
         let ours = StdTime.now() - Instant::ORIGIN;
         ours.as_nanos().wrapping_sub(nanos(clock_gettime(ClockId::Monotonic)))
+    }
+
+    /// The exact time, which counts while the host sleeps.
+    pub(super) fn since_boot() -> Instant {
+        Instant::from_nanos(nanos(clock_gettime(ClockId::Boottime)))
     }
 
     /// The kernel's seconds are never negative here, and 584 years of them fit.

@@ -13,7 +13,9 @@ use stagger::budget::BudgetPlan;
 use stagger::http::{AttemptHeaders, IdempotencyKey};
 use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
 use stagger::retry::Stop;
-use stagger::{Backoff, Clock, Policy, PolicyBuilder, Report, Retrier, Span, TokioTime};
+use stagger::{
+    Backoff, Clock, Policy, PolicyBuilder, Report, Retrier, Sequel, Span, TokioTime, Verdict,
+};
 use stagger_testkit::server::{Identity, Reaction, Reason, Refusal, Script, Server};
 
 type Done = Result<(), Box<dyn StdError + Send + Sync>>;
@@ -416,4 +418,40 @@ fn calls_can_be_spawned() {
         client.execute(order(Method::GET, "http://127.0.0.1/").ok()?).await.ok()
     };
     is_send(&call);
+}
+
+#[tokio::test]
+async fn every_attempt_is_told_with_what_follows() -> Done {
+    let limited = Reaction::status(429).header("retry-after-ms", "1");
+    let server =
+        Server::start(Script::of([Reaction::hang(), limited]).then(Reaction::ok("done"))).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    let options = Options::new().hear(move |attempt| {
+        let status =
+            attempt.result.map(|result| result.as_ref().map(|reply| reply.status().as_u16()).ok());
+        let Ok(mut heard) = heard.lock() else { return };
+        heard.push((attempt.number, status, attempt.outcome.verdict, attempt.sequel));
+    });
+    let policy = builder()?.attempt_timeout(Span::from_millis(300)).build()?;
+    let client = Client::with_options(bare()?, policy, options);
+    client.send(client.get(server.url("/"))).await?;
+    let told = told.lock().map_err(|_| "poisoned")?;
+    let known: Vec<_> = told.iter().map(|told| (told.0, told.1, told.2)).collect();
+    let expected = [
+        (1, None, Verdict::Transient),
+        (2, Some(Some(429)), Verdict::Throttled),
+        (3, Some(Some(200)), Verdict::Ok),
+    ];
+    assert_eq!(known, expected);
+    let waits = |sequel, least, most| match sequel {
+        Sequel::Retry(delay) => {
+            delay >= Span::from_micros(least) && delay <= Span::from_micros(most)
+        }
+        _ => false,
+    };
+    assert!(waits(told[0].3, 0, 2_000), "{told:?}");
+    assert!(waits(told[1].3, 1_000, 4_500), "{told:?}");
+    assert_eq!(told[2].3, Sequel::Stop(Stop::Succeeded));
+    Ok(())
 }

@@ -1,7 +1,221 @@
-//! The flags of `stagger exec`.
+//! The flags of `stagger exec`, each with its default, range and reason.
 
-use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum};
+use stagger_core::{Jitter, Ratio, Span};
+
+use super::exit_codes::ExitCodes;
+use super::signal_names::SignalNames;
+
+/// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
+const MAX_ATTEMPTS: u32 = 10_000;
+/// What `--stdin buffer` takes when nobody says otherwise: more than scripts feed to a command.
+const STDIN_LIMIT: u64 = 64 << 20;
 
 /// The flags of `stagger exec`.
 #[derive(Debug, Args)]
-pub(crate) struct ExecFlags {}
+#[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
+pub(crate) struct ExecFlags {
+    #[command(flatten)]
+    pub(crate) policy: ExecPolicyFlags,
+
+    /// The exit codes that are retried, as in 1,3-9 [all but 0, 126, 127 and 130]
+    #[arg(long, value_name = "CODES")]
+    pub(crate) retry_on_exit: Option<ExitCodes>,
+
+    /// Retry after no exit code at all: only after timeouts and signals
+    #[arg(long, conflicts_with = "retry_on_exit")]
+    pub(crate) no_retry_on_exit: bool,
+
+    /// Retry when a signal ended the command: all but INT, QUIT, HUP, TERM and PIPE, or those named,
+    /// as in =KILL,SEGV
+    #[arg(long, value_name = "SIGNALS", num_args = 0..=1, require_equals = true,
+        default_missing_value = "any")]
+    pub(crate) retry_on_signal: Option<SignalNames>,
+
+    /// Whether an attempt that ran out of its time is retried; it has no exit code
+    #[arg(long, value_name = "YES|NO", default_value = "yes", value_parser = yes_or_no,
+        action = ArgAction::Set)]
+    pub(crate) retry_on_timeout: bool,
+
+    /// Share the policy's budget with other processes of this host, in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) budget_file: Option<PathBuf>,
+
+    /// How long a command that is told to end has before it is killed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time,
+        allow_hyphen_values = true)]
+    pub(crate) grace: Span,
+
+    /// What the command reads: this standard input, nothing, or the same bytes at every attempt
+    #[arg(long, value_name = "inherit|null|buffer[:SIZE]", default_value = "inherit",
+        value_parser = stdin)]
+    pub(crate) stdin: StdinMode,
+
+    /// Whether output goes out as it comes, or only that of the last attempt, when it has ended
+    #[arg(long, value_enum, default_value_t = OutputMode::Stream)]
+    pub(crate) output: OutputMode,
+
+    /// Append one line of JSON for each attempt to this file; `-` is standard error
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// Say nothing but what is wrong with the flags, or with stagger itself
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Also say when an attempt begins, with which process id
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// Retry also inside another `stagger exec`; without it one attempt is made there, because
+    /// layers multiply
+    #[arg(long)]
+    pub(crate) nested: bool,
+
+    /// Hand one string to `sh -c` instead of running a program with its arguments
+    #[arg(long)]
+    pub(crate) shell: bool,
+
+    /// The command and its arguments, passed on byte for byte
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// The policy: from a file or a preset, with single settings of its own on top.
+#[derive(Debug, Args)]
+pub(crate) struct ExecPolicyFlags {
+    /// A policy of your own: a file, or one of several in it
+    #[arg(long, value_name = "FILE[#NAME]", conflicts_with = "preset")]
+    pub(crate) policy: Option<String>,
+
+    /// A policy that ships
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+
+    /// Attempts in all, the first included, or `unlimited` with a deadline [3]
+    #[arg(long, value_name = "N", value_parser = attempts, allow_hyphen_values = true)]
+    pub(crate) attempts: Option<Attempts>,
+
+    /// The ceiling of the first delay [100ms]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) base: Option<Span>,
+
+    /// The bound of every ceiling, at least the base [10s, or the base if that is longer]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) cap: Option<Span>,
+
+    /// What the ceiling grows by from delay to delay [2]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) factor: Option<f64>,
+
+    /// How a delay is drawn below its ceiling: none, full, equal, decorrelated,
+    /// decorrelated-clamped, proportional:R or symmetric:R [full]
+    #[arg(long, value_name = "LAW", value_parser = jitter)]
+    pub(crate) jitter: Option<Jitter>,
+
+    /// How long one attempt may take [no limit]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) attempt_timeout: Option<Span>,
+
+    /// How long attempts and waits may take together [no limit]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) deadline: Option<Span>,
+
+    /// With less time left than this no attempt is begun [0s]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) min_attempt_time: Option<Span>,
+}
+
+/// How many attempts there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempts {
+    AtMost(u32),
+    Unlimited,
+}
+
+/// What the command reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StdinMode {
+    /// The standard input of stagger itself, which reads nothing of it.
+    Inherit,
+    Null,
+    /// All of the standard input, read first, up to so many bytes.
+    Buffer(u64),
+}
+
+/// What becomes of the command's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputMode {
+    /// As it comes, that of failed attempts too
+    Stream,
+    /// Kept back; only that of the successful or last attempt is let out
+    Buffer,
+}
+
+fn time(text: &str) -> Result<Span, String> {
+    text.parse().map_err(|error| format!("must be {error}"))
+}
+
+fn attempts(text: &str) -> Result<Attempts, String> {
+    match text.parse::<u32>() {
+        Ok(n) if (1..=MAX_ATTEMPTS).contains(&n) => Ok(Attempts::AtMost(n)),
+        _ if text == "unlimited" => Ok(Attempts::Unlimited),
+        _ => Err(format!("must be from 1 to {MAX_ATTEMPTS}, or unlimited")),
+    }
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("must be yes or no".to_owned()),
+    }
+}
+
+fn jitter(text: &str) -> Result<Jitter, String> {
+    let bound = "must be none, full, equal, decorrelated, decorrelated-clamped, proportional:R or \
+                 symmetric:R, with R from 0 to 1";
+    let ratio = |text: &str| {
+        let ratio = text.parse().ok().and_then(|number: f64| Ratio::try_from(number).ok());
+        ratio.filter(|ratio| *ratio <= Ratio::ONE).ok_or_else(|| bound.to_owned())
+    };
+    match text.split_once(':').unwrap_or((text, "")) {
+        ("none", "") => Ok(Jitter::None),
+        ("full", "") => Ok(Jitter::Full),
+        ("equal", "") => Ok(Jitter::Equal),
+        ("decorrelated", "") => Ok(Jitter::Decorrelated),
+        ("decorrelated-clamped", "") => Ok(Jitter::DecorrelatedClamped),
+        ("proportional", share) => ratio(share).map(Jitter::Proportional),
+        ("symmetric", share) => ratio(share).map(Jitter::Symmetric),
+        _ => Err(bound.to_owned()),
+    }
+}
+
+fn stdin(text: &str) -> Result<StdinMode, String> {
+    match text.split_once(':') {
+        None if text == "inherit" => Ok(StdinMode::Inherit),
+        None if text == "null" => Ok(StdinMode::Null),
+        None if text == "buffer" => Ok(StdinMode::Buffer(STDIN_LIMIT)),
+        Some(("buffer", size)) => bytes(size).map(StdinMode::Buffer),
+        _ => Err("must be inherit, null, buffer or buffer:SIZE".to_owned()),
+    }
+}
+
+/// A size such as 512, 64KiB, 10MiB or 1GiB.
+fn bytes(text: &str) -> Result<u64, String> {
+    let refused = || "must be a size such as 64KiB, 10MiB or 1GiB".to_owned();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit: u64 = match unit {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(refused()),
+    };
+    let number: u64 = number.parse().map_err(|_| refused())?;
+    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(refused)
+}

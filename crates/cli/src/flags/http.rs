@@ -1,7 +1,157 @@
-//! The flags of `stagger http`.
+//! The flags of `stagger http`: curl's where it has one, the policy's beside them.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use stagger_core::{Jitter, Span};
+
+/// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
+const MAX_ATTEMPTS: i64 = 10_000;
 
 /// The flags of `stagger http`.
 #[derive(Debug, Args)]
-pub(crate) struct HttpFlags {}
+#[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
+pub(crate) struct HttpFlags {
+    /// Where the request goes, with its scheme: http or https
+    pub(crate) url: String,
+
+    /// The method [GET; POST with a body; HEAD with --head]
+    #[arg(short = 'X', long, value_name = "METHOD", conflicts_with = "head")]
+    pub(crate) request: Option<String>,
+
+    /// A header, as in 'Accept: text/plain'
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+
+    /// The body, or @FILE, or @- for standard input; byte for byte, several are joined by &
+    #[arg(short, long, value_name = "DATA", conflicts_with_all = ["json", "head"],
+        allow_hyphen_values = true)]
+    pub(crate) data: Vec<String>,
+
+    /// The body as JSON, with the headers that say so; @FILE and @- as for --data
+    #[arg(long, value_name = "DATA", conflicts_with = "head")]
+    pub(crate) json: Option<String>,
+
+    /// Ask for the headers alone, and print them
+    #[arg(short = 'I', long)]
+    pub(crate) head: bool,
+
+    /// Print status and headers before the body
+    #[arg(short, long)]
+    pub(crate) include: bool,
+
+    /// Write the body into this file; it is left alone until all of it has come
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print no body of a reply that says 400 or more
+    #[arg(short, long)]
+    pub(crate) fail: bool,
+
+    /// Follow redirects, up to 10 of them, within an attempt
+    #[arg(short = 'L', long)]
+    pub(crate) location: bool,
+
+    /// Name and password of HTTP's basic authentication
+    #[arg(short, long, value_name = "USER:PASSWORD")]
+    pub(crate) user: Option<String>,
+
+    /// Certificates (PEM) to trust besides the usual ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
+
+    /// Send a key by which the server knows the call again, so that any method may be retried; one of
+    /// its own, or this one as it is
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true,
+        default_missing_value = "")]
+    pub(crate) idempotency_key: Option<String>,
+
+    /// Take your word that sending it twice does no harm, whatever the method
+    #[arg(long)]
+    pub(crate) idempotent: bool,
+
+    #[command(flatten)]
+    pub(crate) policy: HttpPolicyFlags,
+
+    /// How each attempt is told on standard error
+    #[arg(long, value_enum, default_value_t = HttpFormat::Text)]
+    pub(crate) format: HttpFormat,
+
+    /// Also append a line of JSON for each attempt to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// Say nothing but what is wrong
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Also show the headers of each attempt; those that carry credentials are hidden
+    #[arg(short, long, conflicts_with = "format")]
+    pub(crate) verbose: bool,
+}
+
+/// The policy: from a file or a preset, with single settings on top.
+#[derive(Debug, Args)]
+pub(crate) struct HttpPolicyFlags {
+    /// A policy of your own: a file, or one of several in it
+    #[arg(long, value_name = "FILE[#NAME]", conflicts_with = "preset")]
+    pub(crate) policy: Option<String>,
+
+    /// A policy that ships: aws-standard, grpc, google-cloud, webhook, interactive, batch
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+
+    /// Attempts in all, the first included [3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_ATTEMPTS))]
+    pub(crate) attempts: Option<u32>,
+
+    /// The ceiling of the first delay [100ms]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) base: Option<Span>,
+
+    /// The bound of every ceiling, at least the base [10s]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) cap: Option<Span>,
+
+    /// How a delay is drawn below its ceiling [full]
+    #[arg(long, value_name = "LAW", value_parser = jitter())]
+    pub(crate) jitter: Option<Jitter>,
+
+    /// How long one attempt may take until its headers are there [no limit]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) attempt_timeout: Option<Span>,
+
+    /// How long all of it may take: attempts, delays and the body [no limit]
+    #[arg(long, visible_alias = "deadline", value_name = "TIME", value_parser = time,
+        allow_hyphen_values = true)]
+    pub(crate) max_time: Option<Span>,
+}
+
+/// How attempts are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HttpFormat {
+    /// A line for people
+    Text,
+    /// A line of JSON
+    Json,
+}
+
+fn time(text: &str) -> Result<Span, String> {
+    text.parse().map_err(|error| format!("must be {error}"))
+}
+
+fn jitter() -> impl TypedValueParser<Value = Jitter> {
+    const LAWS: [(&str, Jitter); 5] = [
+        ("none", Jitter::None),
+        ("full", Jitter::Full),
+        ("equal", Jitter::Equal),
+        ("decorrelated", Jitter::Decorrelated),
+        ("decorrelated-clamped", Jitter::DecorrelatedClamped),
+    ];
+    let names = PossibleValuesParser::new(LAWS.map(|(name, _)| name));
+    names.try_map(|asked| {
+        let known = LAWS.into_iter().find(|(name, _)| *name == asked);
+        known.map(|(_, law)| law).ok_or("no such law")
+    })
+}

@@ -1,7 +1,37 @@
 //! The flags of `stagger lint`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+
+use super::CallsFlags;
 
 /// The flags of `stagger lint`.
 #[derive(Debug, Args)]
-pub(crate) struct LintFlags {}
+pub(crate) struct LintFlags {
+    /// TOML files of policies, `-` for standard input, FILE#NAME for one policy of several
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+
+    /// Exit 1 on warnings too
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) deny: Option<Deny>,
+
+    /// How findings are written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: LintFormat,
+
+    #[command(flatten, next_help_heading = "What is known of the calls (it wins over the file)")]
+    pub(crate) calls: CallsFlags,
+}
+
+/// What fails besides errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deny {
+    Warnings,
+}
+
+/// For people, or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LintFormat {
+    Text,
+    Json,
+}

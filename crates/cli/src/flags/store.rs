@@ -18,15 +18,18 @@ pub(crate) struct StoreFlags {
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     /// Copy the store into a file; it may be in use meanwhile
+    #[command(after_help = "Examples:\n  stagger store backup today.db")]
     Backup {
         /// The file to write; it must not exist
         file: PathBuf,
     },
     /// Put a backup in the store's place; nobody may be using it
+    #[command(after_help = "Examples:\n  stagger store restore today.db --data other-data")]
     Restore {
         /// The file that `backup` wrote
         file: PathBuf,
     },
     /// Check that the store is sound, and count what is in it
+    #[command(after_help = "Examples:\n  stagger store check --data stagger-data")]
     Check,
 }

@@ -106,6 +106,10 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) pictures: Option<PathBuf>,
 
+    /// No progress, and no word on how long it took
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
     /// How to print it; in JSON and CSV, shares are from 0 to 1
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,

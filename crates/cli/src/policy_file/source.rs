@@ -1,18 +1,13 @@
 //! Where policies come from: a file, standard input, or the presets.
 
-use std::io::{self, Read};
 use std::path::Path;
 
 use clap::Args;
 use stagger_core::Policy;
 
-use super::policies;
+use super::{Calls, Surveyed, read, survey};
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
-use crate::toml_file::Document;
-
-/// The longest text that is read: more policies than anyone writes, and no device without an end.
-const MAX_TEXT: u64 = 16 * 1024 * 1024;
 
 /// Policies that the command line names, for commands whose arguments are nothing else.
 #[derive(Clone, Debug, Default, Args)]
@@ -56,6 +51,8 @@ pub(crate) struct Entry {
     pub(crate) path: String,
     /// The policy.
     pub(crate) policy: Policy,
+    /// What the file says of its calls.
+    pub(crate) calls: Calls,
 }
 
 impl Loaded {
@@ -68,13 +65,7 @@ impl Loaded {
             Some((file, name)) => (file, Some(name)),
             None => (asked, None),
         };
-        let (file, text) = match file {
-            "-" => ("standard input", read("standard input", io::stdin().lock())?),
-            file => {
-                let opened = std::fs::File::open(file).map_err(|error| unread(file, &error))?;
-                (file, read(file, opened)?)
-            }
-        };
+        let (file, text) = read(file)?;
         let loaded = Self::parse(file, &text)?;
         match name {
             Some(name) => loaded.only(name),
@@ -97,22 +88,28 @@ impl Loaded {
         })?;
         let name = name.replace('-', "_");
         let file = format!("preset {name}");
-        Ok(Self { file, policies: vec![Entry { name, path: String::new(), policy }] })
+        Ok(Self {
+            file,
+            policies: vec![Entry { name, path: String::new(), policy, calls: Calls::default() }],
+        })
     }
 
     fn parse(file: &str, text: &str) -> Result<Self, Refusal> {
-        let read = Document::parse(text).and_then(|document| policies(&document));
-        let read = read.map_err(|flaw| Refusal::File(flaw.show(file, text)))?;
-        if read.is_empty() {
-            return Err(Refusal::File(format!("error: {file}: there is no [policy.NAME] in it")));
+        let survey = survey(text);
+        if !survey.flaws.is_empty() {
+            let shown: Vec<String> =
+                survey.flaws.iter().map(|flaw| flaw.show(file, text)).collect();
+            return Err(Refusal::File(shown.join("\n\n")));
         }
         let stem = Path::new(file).file_stem();
         let stem = stem.map_or_else(String::new, |stem| stem.display().to_string());
-        let entry = |(name, policy): (Option<String>, Policy)| match name {
-            Some(name) => Entry { path: format!("policy.{name}"), name, policy },
-            None => Entry { path: String::new(), name: stem.clone(), policy },
+        let entry = |it: Surveyed<'_>| {
+            let path = it.name.as_ref().map_or_else(String::new, |name| format!("policy.{name}"));
+            let name = it.name.unwrap_or_else(|| stem.clone());
+            Entry { name, path, policy: it.policy, calls: it.calls }
         };
-        Ok(Self { file: file.to_owned(), policies: read.into_iter().map(entry).collect() })
+        let policies = survey.policies.into_iter().map(entry).collect();
+        Ok(Self { file: file.to_owned(), policies })
     }
 
     /// The one of this name. A file that is one policy has no name of its own, so it takes any.
@@ -131,19 +128,4 @@ impl Loaded {
         self.policies = vec![Entry { name: name.to_owned(), ..entry }];
         Ok(self)
     }
-}
-
-fn read(file: &str, from: impl Read) -> Result<String, Refusal> {
-    let mut text = String::new();
-    let read = from.take(MAX_TEXT + 1).read_to_string(&mut text);
-    let read = read.map_err(|error| unread(file, &error))?;
-    // OK because what is read ends a byte above 16 MiB.
-    if read as u64 > MAX_TEXT {
-        return Err(Refusal::File(format!("error: {file}: must be at most 16 MiB")));
-    }
-    Ok(text)
-}
-
-fn unread(file: &str, error: &io::Error) -> Refusal {
-    Refusal::File(format!("error: {file}: {error}"))
 }

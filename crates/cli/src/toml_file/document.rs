@@ -8,6 +8,10 @@ use toml::de::{DeTable, DeValue};
 use super::Reader;
 use super::flaw::Flaw;
 
+/// Flaws of one text that are told: the later ones follow from the first, and a file that is no TOML
+/// at all has one in each line.
+const MAX_FLAWS: usize = 20;
+
 /// A file that is TOML; whether its keys mean anything is another question.
 #[derive(Clone, Debug)]
 pub(crate) struct Document<'t> {
@@ -25,6 +29,21 @@ impl<'t> Document<'t> {
             Flaw::new(error.span().unwrap_or_default(), error.message().trim_end())
         })?;
         Ok(Self { root })
+    }
+
+    /// Parses what can be parsed, with all that is not TOML in the order of the text.
+    pub(crate) fn recovered(text: &'t str) -> (Self, Vec<Flaw>) {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        let mut flaws: Vec<Flaw> = Vec::new();
+        for error in errors {
+            let at = error.span().unwrap_or_default();
+            // What else is wrong with a line follows from its first mistake.
+            let told = flaws.last().is_some_and(|last| same_line(text, last.at().start, at.start));
+            if !told && flaws.len() < MAX_FLAWS {
+                flaws.push(Flaw::new(at, error.message().trim_end()));
+            }
+        }
+        (Self { root }, flaws)
     }
 
     /// The same without a table of this name.
@@ -101,4 +120,8 @@ impl<'t> Document<'t> {
         }
         Err(format!("{key} is no key"))
     }
+}
+
+fn same_line(text: &str, one: usize, other: usize) -> bool {
+    text.get(one.min(other)..one.max(other)).is_none_or(|between| !between.contains('\n'))
 }

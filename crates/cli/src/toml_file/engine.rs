@@ -1,6 +1,7 @@
 //! What the engine reads itself: policies and budgets, in the engine's own text form.
 
 use serde::Deserialize;
+use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
 use super::flaw::Flaw;
@@ -37,7 +38,7 @@ fn field(message: &str) -> Option<&str> {
 }
 
 /// Where the setting of this key stands, or the innermost table on the way that is there.
-fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
+pub(crate) fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
     let mut found = None;
     let mut inner = value;
     for part in field.split('.') {
@@ -49,8 +50,39 @@ fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
     found
 }
 
-/// The text of an error, and what a name that is not known was probably meant to be.
+/// The last place up to `at` that belongs to a value or to a table of it.
+pub(crate) fn last_before(value: &Value<'_>, at: usize) -> Option<usize> {
+    let own = Some(value.span().start);
+    let inner = match value.get_ref() {
+        DeValue::Table(table) => {
+            let places = |(key, value): (&Spanned<_>, &Value<'_>)| {
+                Some(key.span().start).filter(|start| *start <= at).max(last_before(value, at))
+            };
+            table.iter().filter_map(places).max()
+        }
+        _ => None,
+    };
+    own.filter(|start| *start <= at).max(inner)
+}
+
+/// Whether a place lies in a value, or in a table of it that stands elsewhere.
+pub(crate) fn holds(value: &Value<'_>, at: usize) -> bool {
+    value.span().contains(&at)
+        || match value.get_ref() {
+            DeValue::Table(table) => {
+                table.iter().any(|(key, value)| key.span().contains(&at) || holds(value, at))
+            }
+            DeValue::Array(list) => list.iter().any(|value| holds(value, at)),
+            _ => false,
+        }
+}
+
+/// The text of an error without names of our types, and what a name that is not known was probably
+/// meant to be.
 fn advised(text: &str) -> String {
+    if let Some((given, _)) = text.split_once(", expected struct ") {
+        return format!("{given}, expected a table");
+    }
     let mut names = text.split('`').skip(1).step_by(2);
     let unknown = text.starts_with("unknown ").then(|| names.next()).flatten();
     match unknown.and_then(|name| nearest(name, names)) {

@@ -1,6 +1,12 @@
 //! What is wrong with a file, and where.
 
+use std::io;
 use std::ops::Range;
+
+use annotate_snippets::Level;
+
+use super::excerpt::{Excerpt, Source};
+use crate::colour;
 
 /// A mistake, with the bytes of the text that it lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,29 +25,26 @@ impl Flaw {
         &self.message
     }
 
-    /// The message, the place and the line itself with the place marked.
-    pub(crate) fn show(&self, file: &str, text: &str) -> String {
-        let before = text.get(..self.at.start).unwrap_or(text);
-        let number = before.matches('\n').count() + 1;
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = text[start..].lines().next().unwrap_or_default();
-        let column = before[start..].chars().count();
-        let end = self.at.end.min(start + line.len()).max(self.at.start);
-        let marked = text.get(self.at.start..end).map_or(1, |part| part.chars().count().max(1));
-        let gutter = " ".repeat(number.to_string().len());
-        // Tabs stay tabs, so that the carets stand below what they mark.
-        let indent: String = line.chars().take(column).map(blank).collect();
-        format!(
-            "error: {}\n{gutter}--> {file}:{number}:{}\n{gutter} |\n{number} | {line}\n{gutter} | {indent}{}",
-            self.message,
-            column + 1,
-            "^".repeat(marked),
-        )
+    /// The bytes of the text that it lies in.
+    pub(crate) const fn at(&self) -> &Range<usize> {
+        &self.at
     }
-}
 
-const fn blank(c: char) -> char {
-    if c == '\t' { '\t' } else { ' ' }
+    /// The message, the place and the line itself with the place marked, for standard error.
+    pub(crate) fn show(&self, file: &str, text: &str) -> String {
+        self.excerpt().show(Source { file, text }, colour::wanted(&io::stderr()))
+    }
+
+    fn excerpt(&self) -> Excerpt<'_> {
+        Excerpt {
+            level: Level::ERROR,
+            code: None,
+            message: &self.message,
+            at: self.at.clone(),
+            help: None,
+            note: None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -52,10 +55,11 @@ mod tests {
     fn the_line_is_shown_with_what_is_wrong_in_it() {
         let text = "[server]\n\tworkers = -1 # all\n";
         let flaw = Flaw::new(20..22, "server.workers = -1: must be from 1 to 9");
+        let shown = flaw.excerpt().show(Source { file: "s.toml", text }, false);
         assert_eq!(
-            flaw.show("s.toml", text),
+            shown,
             "error: server.workers = -1: must be from 1 to 9\n --> s.toml:2:12\n  |\n\
-             2 | \tworkers = -1 # all\n  | \t          ^^"
+             2 |     workers = -1 # all\n  |               ^^"
         );
     }
 

@@ -5,10 +5,12 @@
 
 mod document;
 mod engine;
+mod excerpt;
 mod flaw;
 mod reader;
 
 pub(crate) use document::Document;
-pub(crate) use engine::engine;
+pub(crate) use engine::{engine, holds, last_before, place};
+pub(crate) use excerpt::{Excerpt, Source, position};
 pub(crate) use flaw::Flaw;
 pub(crate) use reader::{Reader, Value, refused, shown};

@@ -1,5 +1,6 @@
 //! One table of a file: values are asked for by key, and what nobody asked for is refused.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -111,6 +112,15 @@ impl<'r, 't> Reader<'r, 't> {
         }
     }
 
+    /// Yes or no.
+    pub(crate) fn boolean(&self, key: &'static str) -> Result<Option<bool>, Flaw> {
+        match self.value(key).map(Spanned::get_ref) {
+            None => Ok(None),
+            Some(DeValue::Boolean(yes)) => Ok(Some(*yes)),
+            Some(_) => Err(self.wrong(key, "true or false")),
+        }
+    }
+
     /// One of some words.
     pub(crate) fn word<T: Copy>(
         &self,
@@ -166,15 +176,22 @@ impl<'r, 't> Reader<'r, 't> {
 
     /// Refuses what nobody asked for.
     pub(crate) fn done(&self) -> Result<(), Flaw> {
+        self.unknown().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// All that nobody asked for.
+    pub(crate) fn unknown(&self) -> Vec<Flaw> {
         let asked = self.asked.borrow();
-        let unknown = self.table.iter().find(|(key, _)| !asked.contains(&key.get_ref().as_ref()));
-        let Some((key, _)) = unknown else { return Ok(()) };
-        let name = key.get_ref().as_ref();
-        let hint = match nearest(name, asked.iter().copied()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("there are {}", asked.join(", ")),
+        let unknown = self.table.keys().filter(|key| !asked.contains(&key.get_ref().as_ref()));
+        let flaw = |key: &Spanned<Cow<'_, str>>| {
+            let name = key.get_ref().as_ref();
+            let hint = match nearest(name, asked.iter().copied()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("there are {}", asked.join(", ")),
+            };
+            Flaw::new(key.span(), format!("unknown key {}: {hint}", self.name(name)))
         };
-        Err(Flaw::new(key.span(), format!("unknown key {}: {hint}", self.name(name))))
+        unknown.map(flaw).collect()
     }
 
     /// A refusal of the value of a key.

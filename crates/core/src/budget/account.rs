@@ -39,6 +39,14 @@ impl Budget {
         Self { plan, state }
     }
 
+    pub(super) const fn with_state(plan: BudgetPlan, state: State) -> Self {
+        Self { plan, state }
+    }
+
+    pub(super) const fn state(&self) -> &State {
+        &self.state
+    }
+
     /// The rule.
     #[must_use]
     pub const fn plan(&self) -> &BudgetPlan {
@@ -122,7 +130,7 @@ impl Default for Budget {
 
 /// What a plan remembers; `Budget::new` pairs each plan with its own kind.
 #[derive(Clone, Copy, Debug)]
-enum State {
+pub(super) enum State {
     Nothing,
     Window(WindowState),
     Tokens(TokenState),

@@ -1,6 +1,6 @@
 //! At most n retries in any interval.
 
-use super::{Level, Paid};
+use super::{Level, Paid, SavedBudget};
 use crate::{ConfigError, Instant, Span};
 
 /// The most retries an interval may have. One or a few for the same segment is what it is for; for
@@ -112,4 +112,31 @@ pub struct IntervalState {
     ready: [Instant; MAX_RETRIES],
     /// How often a place was used, wrapping.
     uses: [u16; MAX_RETRIES],
+}
+
+impl IntervalState {
+    pub(super) fn to_words(self) -> [u64; SavedBudget::WORDS] {
+        let mut words = [0; SavedBudget::WORDS];
+        for (place, ready) in self.ready.iter().enumerate() {
+            words[place] = ready.as_nanos();
+            words[MAX_RETRIES + place / 4] |= u64::from(self.uses[place]) << (place % 4 * 16);
+        }
+        words
+    }
+
+    /// Any words will do: an instant in the far future reads as a clock that was set back.
+    pub(super) fn from_words(words: &[u64; SavedBudget::WORDS]) -> Self {
+        let mut state = Self::default();
+        for place in 0..MAX_RETRIES {
+            state.ready[place] = Instant::from_nanos(words[place]);
+            let uses = words[MAX_RETRIES + place / 4] >> (place % 4 * 16);
+            state.uses[place] = sixteen_bits(uses);
+        }
+        state
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "each use has sixteen bits of its word")]
+const fn sixteen_bits(word: u64) -> u16 {
+    word as u16
 }

@@ -4,7 +4,8 @@
 //! remembers. The engine tells it of every first attempt ([`Budget::on_first`]), asks before every
 //! retry ([`Budget::ask`]), gives back what was granted and not used ([`Budget::refund`]), and
 //! reports how attempts settled ([`Budget::on_settled`]). Nothing here reads a clock, locks, or
-//! waits. [`Keyed`] holds one budget a destination.
+//! waits. [`Keyed`] holds one budget a destination, and a [`SavedBudget`] what one remembers, for
+//! processes that share it.
 //!
 //! | plan | rule |
 //! | --- | --- |
@@ -37,6 +38,7 @@ mod interval;
 mod keyed;
 mod level;
 mod plan;
+mod saved;
 mod throttle;
 mod token;
 mod window;
@@ -47,6 +49,7 @@ pub use interval::{IntervalPlan, IntervalState};
 pub use keyed::Keyed;
 pub use level::Level;
 pub use plan::BudgetPlan;
+pub use saved::SavedBudget;
 pub use throttle::{ThrottlePlan, ThrottleState};
 pub use token::{TokenPlan, TokenState};
 pub use window::{Floor, WindowPlan, WindowState};

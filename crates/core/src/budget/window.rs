@@ -238,6 +238,31 @@ struct Slot {
 }
 
 impl WindowState {
+    /// A word a slot, the start, and head and turn in one.
+    pub(super) const WORDS: usize = SLOTS + 2;
+
+    pub(super) fn to_words(self) -> [u64; Self::WORDS] {
+        let mut words = [0; Self::WORDS];
+        for (word, slot) in words.iter_mut().zip(self.slots) {
+            *word = u64::from(slot.firsts) << 32 | u64::from(slot.retries);
+        }
+        words[SLOTS] = self.start;
+        words[SLOTS + 1] = (self.head as u64) << 32 | u64::from(self.turn);
+        words
+    }
+
+    /// `None` for a head that is no slot.
+    pub(super) fn from_words(words: [u64; Self::WORDS]) -> Option<Self> {
+        let mut state = Self { start: words[SLOTS], ..Self::default() };
+        (state.head, state.turn) = (high(words[SLOTS + 1]) as usize, low(words[SLOTS + 1]));
+        for (slot, word) in state.slots.iter_mut().zip(words) {
+            *slot = Slot { firsts: high(word), retries: low(word) };
+            state.firsts += u64::from(slot.firsts);
+            state.retries += u64::from(slot.retries);
+        }
+        (state.head < SLOTS).then_some(state)
+    }
+
     /// Moves the window to `now`. Within a slot this is one subtraction and one comparison; a clock
     /// set back wraps and takes the slow way.
     #[inline]
@@ -272,4 +297,14 @@ impl WindowState {
             self.start = now;
         }
     }
+}
+
+// OK because the upper half of a word is all that is left of it.
+const fn high(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "only the lower half is asked for")]
+const fn low(word: u64) -> u32 {
+    word as u32
 }

@@ -6,7 +6,7 @@ use stagger_core::hint::HintReader;
 use stagger_core::{Outcome, Remedy, Verdict};
 
 use super::ByChain;
-use crate::{Judge, StdTime};
+use crate::{AttemptEnd, Judge, StdTime};
 
 /// Judges HTTP replies by status and headers, with the hints that they carry.
 ///
@@ -91,6 +91,10 @@ impl<B, E, J: Judge<Response<B>, E>> Judge<Response<B>, E> for HttpReplies<J> {
             Ok(response) => self.reply(response.status(), response.headers()),
             Err(_) => self.errors.judge(result),
         }
+    }
+
+    fn ended(&mut self, attempt: &AttemptEnd<'_, Response<B>, E>) {
+        self.errors.ended(attempt);
     }
 }
 

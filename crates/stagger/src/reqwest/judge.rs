@@ -11,9 +11,9 @@ use stagger_core::{Cause, Outcome, Verdict};
 use super::kept::Kept;
 use super::reply::KnownBody;
 use super::{Options, SendError};
-use crate::Judge;
 use crate::http::{HttpReplies, classify_transport};
 use crate::run::UNKNOWN;
+use crate::{AttemptEnd, Judge};
 
 /// Judges the attempts of one call.
 #[derive(Debug)]
@@ -32,6 +32,12 @@ impl Judge<Response, SendError> for BySend {
         };
         outcome.replayable &= self.kept.is_replayable();
         outcome
+    }
+
+    fn ended(&mut self, attempt: &AttemptEnd<'_, Response, SendError>) {
+        if let Some(hear) = &self.options.hear {
+            hear(attempt);
+        }
     }
 }
 

@@ -6,13 +6,15 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use ::http::{HeaderMap, StatusCode};
-use ::reqwest::Request;
+use ::reqwest::{Request, Response};
 use stagger_core::Outcome;
 use stagger_core::classify::TransportRules;
 
+use super::SendError;
 use crate::http::{AttemptHeaders, HttpReplies, IdempotencyKey, REPLAY_LIMIT};
-use crate::{AttemptInfo, LocalLedger, Policy, Report};
+use crate::{AttemptEnd, AttemptInfo, LocalLedger, Policy, Report};
 
+type Hear = dyn Fn(&AttemptEnd<'_, Response, SendError>) + Send + Sync;
 type Prepare = dyn Fn(&mut Request, &AttemptInfo) + Send + Sync;
 type Provider = dyn Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync;
 type Refresh = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
@@ -30,6 +32,7 @@ pub struct Options {
     pub(super) told: AttemptHeaders,
     pub(super) replay_limit: usize,
     pub(super) prepare: Option<Arc<Prepare>>,
+    pub(super) hear: Option<Arc<Hear>>,
     pub(super) refresh: Option<Arc<Refresh>>,
     pub(super) fresh: Option<::reqwest::Client>,
 }
@@ -53,6 +56,7 @@ impl Options {
             told: AttemptHeaders::new(),
             replay_limit: REPLAY_LIMIT,
             prepare: None,
+            hear: None,
             refresh: None,
             fresh: None,
         }
@@ -120,6 +124,27 @@ impl Options {
         prepare: impl Fn(&mut Request, &AttemptInfo) + Send + Sync + 'static,
     ) -> Self {
         self.prepare = Some(Arc::new(prepare));
+        self
+    }
+
+    /// Tells `hear` of every attempt that has settled, the one that succeeds included: its reply or
+    /// its error, what that meant, and what follows. It is told before the delay, and holds the call
+    /// up while it listens.
+    ///
+    /// ```
+    /// use stagger::{Sequel, reqwest::Options};
+    /// let options = Options::new().hear(|attempt| {
+    ///     if let Sequel::Retry(delay) = attempt.sequel {
+    ///         eprintln!("attempt {}: {}, again in {delay}", attempt.number, attempt.outcome.verdict.name());
+    ///     }
+    /// });
+    /// assert!(format!("{options:?}").starts_with("Options"));
+    /// ```
+    pub fn hear(
+        mut self,
+        hear: impl Fn(&AttemptEnd<'_, Response, SendError>) + Send + Sync + 'static,
+    ) -> Self {
+        self.hear = Some(Arc::new(hear));
         self
     }
 

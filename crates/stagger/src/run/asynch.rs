@@ -11,7 +11,7 @@ use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
 use super::watch::Watch;
-use super::{AttemptInfo, Error, Run};
+use super::{AttemptEnd, AttemptInfo, Error, Run};
 use crate::clock::Sleep;
 
 /// The loop, for both kinds of operation: one that lends makes the future of every caller lend, and
@@ -40,6 +40,11 @@ macro_rules! drive {
                             }
                             result => {
                                 let (next, mark) = live.settle(&outcome);
+                                judge.ended(&AttemptEnd::new(
+                                    (next, mark),
+                                    result.as_ref(),
+                                    &outcome,
+                                ));
                                 past.note(mark, result, &outcome);
                                 next
                             }

@@ -7,7 +7,7 @@ use super::judge::Judge;
 use super::live::{Live, Next};
 use super::nested::Inside;
 use super::past::Past;
-use super::{AttemptInfo, Cancel, Error, Run};
+use super::{AttemptEnd, AttemptInfo, Cancel, Error, Run};
 use crate::clock::Pause;
 
 /// Runs `op` on this thread until it succeeds or there is a reason to stop.
@@ -38,6 +38,7 @@ where
                     }
                     result => {
                         let (next, mark) = live.settle(&outcome);
+                        judge.ended(&AttemptEnd::new((next, mark), Some(&result), &outcome));
                         past.note(mark, Some(result), &outcome);
                         next
                     }

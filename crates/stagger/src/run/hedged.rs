@@ -3,14 +3,14 @@
 use std::future::Future;
 
 use stagger_core::Verdict;
-use stagger_core::retry::Ledger;
+use stagger_core::retry::{Ledger, Stop};
 
 use super::classify::TIMED_OUT;
 use super::copies::{Copies, Event};
 use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
-use super::{AttemptInfo, Error, Run};
+use super::{AttemptEnd, AttemptInfo, Error, Run};
 use crate::clock::Sleep;
 
 /// Runs copies of `op` until one succeeds or there is a reason to stop.
@@ -35,7 +35,7 @@ where
             next = match next {
                 Next::Call(turn) => {
                     if !turn.is_copy {
-                        copies.abandon();
+                        copies.outrun();
                     }
                     if let Some(launched) = live.take_launched() {
                         copies.launch(launched, op(turn.info));
@@ -50,10 +50,12 @@ where
                             retrier.record_latency(since);
                         }
                         let (next, mark) = live.settle_copy(launched, &outcome);
+                        judge.ended(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
                         match result {
                             Some(Ok(value))
                                 if outcome.verdict == Verdict::Ok && !past.is_reported() =>
                             {
+                                copies.outrun();
                                 return Ok(value);
                             }
                             result => past.note(mark, result, &outcome),
@@ -66,6 +68,9 @@ where
                     live.wake()
                 }
                 Next::Done(done) => {
+                    if done.stop != Stop::Cancelled {
+                        copies.outrun();
+                    }
                     drop(copies);
                     if !done.pause.is_zero() {
                         Box::pin(retrier.time.sleep(done.pause)).await;

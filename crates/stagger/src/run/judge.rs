@@ -2,7 +2,7 @@
 
 use stagger_core::{Outcome, Verdict};
 
-use super::Classify;
+use super::{AttemptEnd, Classify};
 
 /// Tells what an attempt's result means.
 ///
@@ -11,6 +11,32 @@ use super::Classify;
 pub trait Judge<T, E> {
     /// What this result means.
     fn judge(&mut self, result: &Result<T, E>) -> Outcome;
+
+    /// Hears what follows an attempt, once that is decided and before its delay. Default: nothing is
+    /// done with it.
+    ///
+    /// Of a call that nobody [asks about](crate::Run::report), the success that ends it is not told;
+    /// nor are the rounds of a batch.
+    ///
+    /// ```
+    /// use stagger::{AttemptEnd, Judge, Outcome, Policy, Retrier, Sequel, StdTime, Verdict, retry::Stop};
+    /// struct Listening<'a>(&'a mut Vec<(u32, Sequel)>);
+    /// impl Judge<(), ()> for Listening<'_> {
+    ///     fn judge(&mut self, _: &Result<(), ()>) -> Outcome {
+    ///         Outcome::new(Verdict::Permanent)
+    ///     }
+    ///     fn ended(&mut self, attempt: &AttemptEnd<'_, (), ()>) {
+    ///         self.0.push((attempt.number, attempt.sequel));
+    ///     }
+    /// }
+    /// let (retrier, mut heard) = (Retrier::new(Policy::default(), StdTime), Vec::new());
+    /// let failed = retrier.call().judged_by(Listening(&mut heard)).run_blocking(|| Err::<(), ()>(()));
+    /// assert!(failed.is_err());
+    /// assert_eq!(heard, [(1, Sequel::Stop(Stop::Permanent))]);
+    /// ```
+    fn ended(&mut self, attempt: &AttemptEnd<'_, T, E>) {
+        let _ = attempt;
+    }
 }
 
 /// The error type judges itself, by [`Classify`]; every `Ok` is a success.

@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use super::{FailedReplies, Outgoing, ServiceError};
 use crate::run::{Inside, Next, Owned, Past, TIMED_OUT, UNKNOWN};
-use crate::{AttemptInfo, Judge, Sleep};
+use crate::{AttemptEnd, AttemptInfo, Judge, Sleep};
 
 pin_project! {
     /// One call under way through a [`Stagger`](super::Stagger).
@@ -307,6 +307,7 @@ where
         let mut outcome = *outcome;
         outcome.replayable &= self.outgoing.is_replayable();
         let (next, mark) = self.call.settle(&outcome);
+        self.judge.ended(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
         self.past.note(mark, result, &outcome);
         next
     }

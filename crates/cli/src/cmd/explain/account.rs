@@ -3,6 +3,7 @@
 use stagger_core::Policy;
 use stagger_explain::{Explanation, Finding, Setting, Severity};
 
+use crate::flags::CallsFlags;
 use crate::policy_file::Entry;
 
 /// A policy with its figures.
@@ -15,9 +16,11 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// The account of one policy.
-    pub(super) fn of(entry: &Entry, setting: Setting) -> Self {
-        let figures = stagger_explain::explain(&entry.policy, &setting);
+    /// The account of one policy, without the findings that its file accepts.
+    pub(super) fn of(entry: &Entry, flags: &CallsFlags) -> Self {
+        let setting = flags.over(&entry.calls.setting);
+        let mut figures = stagger_explain::explain(&entry.policy, &setting);
+        figures.findings.retain(|finding| !entry.calls.allows(finding.code));
         Self { name: entry.name.clone(), policy: entry.policy, setting, figures }
     }
 
@@ -28,15 +31,8 @@ impl Account {
 }
 
 /// The stable name of a finding's kind.
-pub(super) fn code(finding: &Finding) -> String {
-    let mut name = String::new();
-    for letter in format!("{:?}", finding.code).chars() {
-        if letter.is_ascii_uppercase() && !name.is_empty() {
-            name.push('-');
-        }
-        name.push(letter.to_ascii_lowercase());
-    }
-    name
+pub(super) const fn code(finding: &Finding) -> &'static str {
+    finding.code.name()
 }
 
 /// The name of a severity.

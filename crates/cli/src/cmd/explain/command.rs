@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use stagger_explain::Setting;
-
 use super::account::Account;
 use super::{json, page, text};
 use crate::flags::{ExplainFlags, ExplainFormat};
@@ -29,10 +27,9 @@ fn accounts(flags: &ExplainFlags) -> Result<Vec<Account>, Refusal> {
     if let Some(path) = &flags.html {
         check("--html", path)?;
     }
-    let setting = flags.calls.over(&Setting::default());
     let loaded = flags.source.load()?;
     let entries = loaded.iter().flat_map(|loaded| &loaded.policies);
-    let accounts: Vec<Account> = entries.map(|entry| Account::of(entry, setting)).collect();
+    let accounts: Vec<Account> = entries.map(|entry| Account::of(entry, &flags.calls)).collect();
     if let Some(path) = &flags.html {
         put(path, page::page(&accounts).as_bytes())?;
     }

@@ -1,11 +1,65 @@
-//! The command.
+//! The command: everything that can be wrong is found before the first attempt.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
+
+use super::exchange::Exchange;
+use super::failure::Failure;
 use crate::flags::HttpFlags;
+use crate::refusal::Refusal;
 use crate::stderr;
 
-/// Runs the command.
-pub(crate) fn http(_flags: &HttpFlags) -> ExitCode {
-    stderr::refuse(&"not yet")
+/// The exit codes of a process that a signal ended, as shells have them: 128 and its number.
+const INTERRUPTED: u8 = 130;
+const TERMINATED: u8 = 143;
+/// How long an exchange that was told to end may take to put its files away.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+/// Makes the request, and says with which code to end.
+pub(crate) fn http(flags: &HttpFlags) -> ExitCode {
+    match Exchange::of(flags) {
+        Ok(exchange) => run(exchange),
+        Err(refusal) => refusal.tell("http"),
+    }
+}
+
+fn run(exchange: Exchange) -> ExitCode {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    match runtime {
+        Ok(runtime) => {
+            let code = runtime.block_on(until_signal(exchange));
+            // A reader of standard output that neither reads nor leaves holds nobody up.
+            runtime.shutdown_background();
+            code
+        }
+        Err(error) => stderr::refuse(&format!("no threads to run on: {error}")),
+    }
+}
+
+async fn until_signal(exchange: Exchange) -> ExitCode {
+    let handlers = signal(SignalKind::interrupt())
+        .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)));
+    let (mut interrupt, mut terminate): (Signal, Signal) = match handlers {
+        Ok(handlers) => handlers,
+        Err(error) => return stderr::refuse(&format!("no signal handler: {error}")),
+    };
+    // On a thread of its own, because standard output may block.
+    let mut task = tokio::spawn(exchange.run());
+    let code = tokio::select! {
+        ended = &mut task => return ended.map_or(ExitCode::FAILURE, Failure::code_of),
+        _ = interrupt.recv() => INTERRUPTED,
+        _ = terminate.recv() => TERMINATED,
+    };
+    task.abort();
+    let _ = timeout(FAREWELL, task).await;
+    ExitCode::from(code)
+}
+
+/// Refuses a value of a flag.
+pub(super) fn bad(flag: &str, value: &str, bound: &str) -> Refusal {
+    Refusal::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
 }

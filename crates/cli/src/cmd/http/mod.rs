@@ -1,5 +1,18 @@
-//! `stagger http`.
+//! `stagger http`: one request as a call under a policy, with every attempt told.
+//!
+//! `order` is what the flags ask for, `policy` and `client` who makes it so, `exchange` the call and
+//! its reply; `event` is an attempt as data, `hint_source` the header behind a hint, `teller` who says
+//! it, `failure` what went wrong and its exit code, `outlet` where the body goes.
 
+mod client;
 mod command;
+mod event;
+mod exchange;
+mod failure;
+mod hint_source;
+mod order;
+mod outlet;
+mod policy;
+mod teller;
 
 pub(crate) use command::http;

@@ -24,7 +24,7 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
         Target::Shapes => Files::none(flags, "shapes").and_then(|()| shapes(flags)),
         Target::Scenario(scenario) => {
             let files = Files::of(flags)?;
-            let stage = Stage::set(flags.threads, &scenario.name);
+            let stage = Stage::set(flags, &scenario.name);
             let report = stage.play(&scenario);
             stage.clear();
             files.write(&report, None)?;
@@ -32,7 +32,7 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
         }
         Target::Grid(grid) => {
             let files = Files::of(flags)?;
-            let stage = Stage::set(flags.threads, &grid.scenario.name);
+            let stage = Stage::set(flags, &grid.scenario.name);
             let report = stage.play(&grid.scenario);
             stage.clear();
             files.write(&report, Some(heat::grid(&grid.swept, &report)))?;
@@ -63,7 +63,7 @@ fn shapes(flags: &StormFlags) -> Result<String, Refusal> {
         base: flags.base.unwrap_or(default.base),
         cap: flags.cap.unwrap_or(default.cap),
     };
-    let stage = Stage::set(flags.threads, "shapes");
+    let stage = Stage::set(flags, "shapes");
     let report = stage.draw(&shapes).map_err(|error| Refusal::of_option(&error))?;
     stage.clear();
     Ok(match flags.format {

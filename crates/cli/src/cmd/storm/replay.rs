@@ -22,7 +22,7 @@ const AT_ONCE: usize = 1 << 20;
 /// # Errors
 /// A file that cannot be read or is no log, or options that do not go with it.
 pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
-    let stage = Stage::set(flags.threads, "--from-log");
+    let stage = Stage::set(flags, "--from-log");
     let reading = Reading { format: flags.log_format, map: flags.log_map.clone() };
     let log = read(&reading, file);
     let log = log.map_err(|error| Refusal::Log(format!("{}: {error}", file.display())))?;
@@ -43,6 +43,11 @@ fn tell(log: &Log) {
     let (lines, malformed) = (log.lines, log.malformed);
     stderr::note(&format!("{lines} lines of the format {}, {malformed} malformed", log.format));
     log.bad_lines.iter().for_each(|bad| stderr::note(&format!("  {bad}")));
+    if let Some(why) = &log.broken {
+        stderr::note(&format!(
+            "warning: the file breaks off, and only what was read is shown: {why}"
+        ));
+    }
     if log.outside > 0 {
         let outside = log.outside;
         stderr::note(&format!(

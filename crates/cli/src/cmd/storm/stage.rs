@@ -9,6 +9,7 @@ use stagger_replay::Replay;
 use stagger_sim::{Crew, Report, Scenario, Shapes, ShapesReport};
 
 use super::effort;
+use crate::flags::StormFlags;
 use crate::interrupt::Interrupt;
 use crate::memory;
 use crate::progress;
@@ -20,17 +21,19 @@ pub(super) struct Stage {
     threads: NonZeroUsize,
     name: String,
     began: Instant,
+    quiet: bool,
     interrupt: Interrupt,
 }
 
 impl Stage {
     /// A stage that is timed from now on.
-    pub(super) fn set(threads: Option<NonZeroUsize>, name: &str) -> Self {
+    pub(super) fn set(flags: &StormFlags, name: &str) -> Self {
         let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
-            threads: threads.unwrap_or_else(cores),
+            threads: flags.threads.unwrap_or_else(cores),
             name: name.to_owned(),
             began: StdTime.now(),
+            quiet: flags.quiet,
             interrupt: Interrupt::watch(),
         }
     }
@@ -57,6 +60,9 @@ impl Stage {
 
     /// Says what it took. This may differ from machine to machine, so it is no part of the page.
     pub(super) fn clear(self) {
+        if self.quiet {
+            return;
+        }
         let took = (StdTime.now() - self.began).as_secs_f64();
         let stopped = if self.interrupt.came() { ", stopped early" } else { "" };
         let memory = memory::peak().map_or_else(String::new, |mib| format!(", {mib} MiB at most"));
@@ -64,7 +70,7 @@ impl Stage {
     }
 
     fn with_crew<T>(&self, jobs: u64, work: u64, run: impl FnOnce(&Crew<'_>) -> T) -> T {
-        let bar = progress::bar(jobs, work);
+        let bar = progress::bar(jobs, if self.quiet { 0 } else { work });
         let tell = || bar.inc(1);
         let crew = Crew::new(self.threads).telling(&tell).until(self.interrupt.flag());
         let played = run(&crew);

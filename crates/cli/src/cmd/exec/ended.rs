@@ -1,0 +1,114 @@
+//! What one attempt came to.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use super::command::OWN_FAILURE;
+use crate::flags::signal_name;
+
+/// As of `timeout`.
+const TIMED_OUT: u8 = 124;
+/// As of shells: found, and cannot be run.
+const NOT_EXECUTABLE: u8 = 126;
+/// As of shells.
+const NOT_FOUND: u8 = 127;
+/// What shells add to the number of a signal.
+const SIGNAL_BASE: i32 = 128;
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Exited(u8),
+    Signalled(i32),
+    TimedOut,
+    /// It was not begun, because a signal came first.
+    Forestalled,
+    NotStarted {
+        code: u8,
+        why: String,
+        /// Whether the system was only short of something.
+        may_heal: bool,
+    },
+    /// Its output could not be kept.
+    Unkept(String),
+}
+
+impl Ended {
+    pub(super) fn of(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
+            (None, signal) => Self::Signalled(signal.unwrap_or(0)),
+        }
+    }
+
+    /// The system's refusal to start a command.
+    pub(super) fn not_started(program: &str, error: &io::Error) -> Self {
+        use io::ErrorKind::{ExecutableFileBusy, NotFound, OutOfMemory, WouldBlock};
+        let (code, may_heal) = match error.kind() {
+            NotFound => (NOT_FOUND, false),
+            WouldBlock | OutOfMemory => (OWN_FAILURE, true),
+            ExecutableFileBusy => (NOT_EXECUTABLE, true),
+            _ => (NOT_EXECUTABLE, false),
+        };
+        Self::NotStarted { code, why: format!("cannot run {program}: {error}"), may_heal }
+    }
+
+    pub(super) const fn is_success(&self) -> bool {
+        matches!(self, Self::Exited(0))
+    }
+
+    /// What stagger ends with when this was the last attempt.
+    pub(super) fn code(&self) -> u8 {
+        match self {
+            Self::Exited(code) | Self::NotStarted { code, .. } => *code,
+            Self::Signalled(signal) => signal_code(*signal),
+            Self::TimedOut => TIMED_OUT,
+            Self::Forestalled | Self::Unkept(_) => OWN_FAILURE,
+        }
+    }
+
+    /// Its name in the log: one word that does not change.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Exited(_) => "exited",
+            Self::Signalled(_) => "signalled",
+            Self::TimedOut => "timed_out",
+            Self::Forestalled | Self::NotStarted { .. } => "not_started",
+            Self::Unkept(_) => "output_lost",
+        }
+    }
+
+    /// In words for people, after "attempt 2".
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Exited(0) => "succeeded".to_owned(),
+            Self::Exited(code) => format!("exited with {code}"),
+            Self::Signalled(signal) => format!("was ended by {}", signal_name(*signal)),
+            Self::TimedOut => "ran out of time".to_owned(),
+            Self::Forestalled => "was not begun".to_owned(),
+            Self::NotStarted { why, .. } => why.clone(),
+            Self::Unkept(why) => format!("lost its output: {why}"),
+        }
+    }
+}
+
+/// The exit code that stands for a signal.
+pub(super) fn signal_code(signal: i32) -> u8 {
+    u8::try_from(SIGNAL_BASE.saturating_add(signal)).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_of_the_tool_itself_hid_that_of_the_command() {
+        assert_eq!(Ended::Exited(22).code(), 22);
+        assert_eq!(Ended::Signalled(9).code(), 137);
+        assert_eq!(Ended::TimedOut.code(), 124);
+        let missing = Ended::not_started("x", &io::Error::from(io::ErrorKind::NotFound));
+        let denied = Ended::not_started("x", &io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!((missing.code(), denied.code()), (127, 126));
+    }
+}

@@ -1,0 +1,204 @@
+//! What people and programs are told of a call: lines on standard error, and a log.
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::Write;
+
+use rustix::io::Errno;
+use rustix::process::Pid;
+use serde::Serialize;
+use stagger_core::Span;
+use stagger_core::retry::Stop;
+
+use super::ended::Ended;
+use crate::flags::signal_name;
+use crate::stderr;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Volume {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+impl Volume {
+    pub(super) const fn of(quiet: bool, verbose: bool) -> Self {
+        match (quiet, verbose) {
+            (true, _) => Self::Quiet,
+            (_, true) => Self::Verbose,
+            _ => Self::Normal,
+        }
+    }
+}
+
+/// Where the log goes.
+#[derive(Debug)]
+pub(super) enum Log {
+    StandardError,
+    File(File),
+}
+
+/// Tells of one call.
+#[derive(Debug)]
+pub(super) struct Notes {
+    volume: Volume,
+    log: Option<Log>,
+    most: Option<u32>,
+    /// Whether this call retries nothing, because it is part of an attempt.
+    single: bool,
+    /// The attempt that has ended, until it is known what follows.
+    last: RefCell<Option<Line>>,
+    elapsed: Cell<Span>,
+}
+
+/// One attempt in the log.
+#[derive(Clone, Debug, Serialize)]
+struct Line {
+    attempt: u32,
+    outcome: &'static str,
+    exit: Option<u8>,
+    signal: Option<i32>,
+    duration_ms: u128,
+    /// How long was waited before the next attempt; none when there was none.
+    delay_ms: Option<u128>,
+    /// Why there was no next attempt.
+    stop: Option<&'static str>,
+    #[serde(skip)]
+    words: String,
+}
+
+impl Notes {
+    pub(super) fn new(volume: Volume, log: Option<Log>, most: Option<u32>, single: bool) -> Self {
+        let (last, elapsed) = (RefCell::new(None), Cell::new(Span::ZERO));
+        Self { volume, log, most, single, last, elapsed }
+    }
+
+    /// An attempt begins, so the wait before it is over. A delay of nothing is not waited for, and
+    /// so was not told.
+    pub(super) fn begins(&self) {
+        self.follow(Some(Span::ZERO), None);
+    }
+
+    /// The command of an attempt runs.
+    pub(super) fn started(&self, number: u32, pid: Pid) {
+        if self.volume >= Volume::Verbose {
+            let of = self.of();
+            say(&format!("attempt {number}{of} begins, process {}", pid.as_raw_nonzero()));
+        }
+    }
+
+    /// An attempt has ended.
+    pub(super) fn ended(&self, attempt: u32, ended: &Ended, duration: Span) {
+        let (exit, signal) = match ended {
+            Ended::Exited(code) => (Some(*code), None),
+            Ended::Signalled(signal) => (None, Some(*signal)),
+            _ => (None, None),
+        };
+        self.elapsed.set(self.elapsed.get() + duration);
+        *self.last.borrow_mut() = Some(Line {
+            attempt,
+            outcome: ended.name(),
+            exit,
+            signal,
+            duration_ms: millis(duration),
+            delay_ms: None,
+            stop: None,
+            words: ended.words(),
+        });
+    }
+
+    /// A wait begins.
+    pub(super) fn waits(&self, delay: Span) {
+        self.elapsed.set(self.elapsed.get() + delay);
+        self.follow(Some(delay), None);
+    }
+
+    /// No further attempt is made.
+    pub(super) fn stops(&self, stop: Stop) {
+        self.follow(None, Some(stop));
+    }
+
+    /// A signal asks for an end, which is why no further attempt is made.
+    pub(super) fn interrupted(&self, signal: i32) {
+        self.remark(&format!("{} came; no further attempt", signal_name(signal)));
+    }
+
+    /// Something that people may want to know.
+    pub(super) fn remark(&self, what: &str) {
+        if self.volume >= Volume::Normal {
+            say(what);
+        }
+    }
+
+    /// A signal could not be sent to the processes of an attempt.
+    pub(super) fn unsent(&self, signal: i32, error: Errno) {
+        say(&format!(
+            "cannot send {} to all of the command's processes: {error}",
+            signal_name(signal)
+        ));
+    }
+
+    /// Something that people must hear of, however quiet it should be.
+    pub(super) fn trouble(&self, what: &str) {
+        say(what);
+    }
+
+    /// What follows the attempt that ended last; told once.
+    fn follow(&self, delay: Option<Span>, stop: Option<Stop>) {
+        let Some(mut line) = self.last.borrow_mut().take() else { return };
+        line.delay_ms = delay.map(millis);
+        line.stop = stop.map(Stop::name);
+        self.write(&line);
+        if self.volume == Volume::Quiet || self.is_plain(&line, stop) {
+            return;
+        }
+        let (number, of, words) = (line.attempt, self.of(), &line.words);
+        let what = match (delay, stop) {
+            (Some(delay), _) => format!("next in {}", short(delay)),
+            (None, Some(Stop::Succeeded)) => format!("{} in all", short(self.elapsed.get())),
+            (None, Some(_)) if self.single => "no retries inside another stagger exec".to_owned(),
+            (None, Some(Stop::Cancelled) | None) => "no further attempt".to_owned(),
+            (None, Some(stop)) => stop.to_string(),
+        };
+        say(&format!("attempt {number}{of} {words}; {what}"));
+    }
+
+    /// Nobody needs to hear of a clean first try.
+    fn is_plain(&self, line: &Line, stop: Option<Stop>) -> bool {
+        self.volume < Volume::Verbose && line.attempt == 1 && stop == Some(Stop::Succeeded)
+    }
+
+    fn of(&self) -> String {
+        self.most.map_or_else(String::new, |most| format!(" of {most}"))
+    }
+
+    fn write(&self, line: &Line) {
+        let Some(log) = &self.log else { return };
+        let text = serde_json::to_string(line).expect("numbers and words are JSON");
+        match log {
+            Log::StandardError => stderr::note(&text),
+            Log::File(file) => {
+                let mut file = file;
+                // One write, so that lines of several processes do not mix.
+                if let Err(error) = file.write_all(format!("{text}\n").as_bytes()) {
+                    say(&format!("cannot write the log: {error}"));
+                }
+            }
+        }
+    }
+}
+
+fn say(what: &str) {
+    stderr::note(&format!("stagger: {what}"));
+}
+
+fn millis(span: Span) -> u128 {
+    span.to_duration().as_millis()
+}
+
+/// To the millisecond, because nobody reads nanoseconds.
+fn short(span: Span) -> Span {
+    let milli = Span::from_millis(1).as_nanos();
+    Span::from_nanos(span.as_nanos() / milli * milli)
+}

@@ -1,0 +1,43 @@
+//! The command that is run at every attempt.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::Stdio;
+
+use stagger::AttemptInfo;
+use tokio::process::{Child, Command};
+
+use super::input::Input;
+use super::nested;
+
+/// What to run, and what it reads and writes.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// The program and its arguments; never empty, because the flags require it.
+    pub(super) argv: Vec<OsString>,
+    pub(super) input: Input,
+    /// Whether output is kept back.
+    pub(super) buffered: bool,
+}
+
+impl Order {
+    /// The program for messages.
+    pub(super) fn program(&self) -> String {
+        self.argv.first().map_or_else(String::new, |program| program.display().to_string())
+    }
+
+    /// Starts the command at the head of a process group of its own.
+    ///
+    /// # Errors
+    /// What the system has against it.
+    pub(super) fn start(&self, info: &AttemptInfo) -> io::Result<Child> {
+        let (program, arguments) = self.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(self.input.stdio()?).process_group(0);
+        if self.buffered {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
+        nested::mark(&mut command, info);
+        command.spawn()
+    }
+}

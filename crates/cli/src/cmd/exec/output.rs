@@ -1,0 +1,86 @@
+//! The output of one attempt, kept back until it is known whether it counts.
+
+use std::cell::RefCell;
+use std::io;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Child;
+
+use super::spool::Spool;
+
+/// What is read at once: as much as a pipe holds on Linux.
+const PIECE: usize = 64 << 10;
+
+/// What an attempt has written so far, and why some of it is lost.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    stdout: RefCell<Spool>,
+    stderr: RefCell<Spool>,
+    lost: RefCell<Option<String>>,
+}
+
+impl Output {
+    /// Reads both streams of `child` to their ends. May be dropped and begun again.
+    pub(super) async fn fill(&self, child: &mut Pipes) {
+        tokio::join!(
+            self.pump(child.stdout.as_mut(), &self.stdout),
+            self.pump(child.stderr.as_mut(), &self.stderr)
+        );
+    }
+
+    /// Why not all of it could be kept.
+    pub(super) fn lost(&self) -> Option<String> {
+        self.lost.borrow().clone()
+    }
+
+    /// Writes it to the standard streams of this process.
+    ///
+    /// # Errors
+    /// When standard output takes no more; a reader that has gone away is `BrokenPipe`.
+    pub(super) fn release(self) -> io::Result<()> {
+        self.stdout.into_inner().release(&mut io::stdout().lock())?;
+        // Whoever closed standard error does not want to hear of it.
+        let _ = self.stderr.into_inner().release(&mut io::stderr());
+        Ok(())
+    }
+
+    async fn pump(&self, stream: Option<&mut (impl AsyncRead + Unpin)>, to: &RefCell<Spool>) {
+        let Some(stream) = stream else { return };
+        let mut piece = vec![0; PIECE];
+        loop {
+            match stream.read(&mut piece).await {
+                Ok(0) | Err(_) => return,
+                // A command must not hang on a full pipe because ours has no place for more.
+                Ok(_) if self.lost.borrow().is_some() => {}
+                Ok(read) => {
+                    if let Err(error) = to.borrow_mut().add(&piece[..read]) {
+                        *self.lost.borrow_mut() = Some(error.to_string());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The reading ends of a child's output; none when it goes out as it comes.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    stdout: Option<tokio::process::ChildStdout>,
+    stderr: Option<tokio::process::ChildStderr>,
+}
+
+impl Pipes {
+    pub(super) fn of(child: &mut Child) -> Self {
+        Self { stdout: child.stdout.take(), stderr: child.stderr.take() }
+    }
+}
+
+/// Whether the reader of our standard output has gone away, so that no attempt could tell anybody.
+pub(super) fn is_unheard() -> bool {
+    let stdout = io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let gone = PollFlags::ERR | PollFlags::HUP;
+    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().intersects(gone)
+}

@@ -1,0 +1,186 @@
+//! The call: the engine, the attempts and the signals, side by side.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustix::process::{Signal, kill_current_process_group};
+use stagger::retry::Stop;
+use stagger::{Error, Outcome, Report, Retrier, Verdict};
+use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+
+use super::command::OWN_FAILURE;
+use super::ended::{Ended, signal_code};
+use super::group;
+use super::host_ledger::HostLedger;
+use super::output::is_unheard;
+use super::plan::Plan;
+use super::scene::Scene;
+use super::signals::{News, Signals};
+use super::stage::Stage;
+use super::terminal::Terminal;
+use super::told_time::ToldTime;
+
+/// The exit code of a process that wrote to nobody.
+const UNHEARD: i32 = Signal::PIPE.as_raw();
+
+/// Runs the command under its policy; the answer is the exit code.
+///
+/// # Errors
+/// When the system refuses signal handlers.
+pub(super) async fn run(plan: Plan) -> io::Result<u8> {
+    let mut signals = Signals::listen()?;
+    group::adopt();
+    let Plan { policy, attempt_timeout, grace, rules, budget, order, notes } = plan;
+    let stage = Rc::new(Stage::new(Rc::new(Scene {
+        order,
+        notes,
+        attempt_timeout,
+        grace,
+        rules,
+        terminal: Terminal::open(),
+        group: Cell::new(None),
+        caught: Cell::new(None),
+        expired: Cell::new(false),
+        news: Notify::new(),
+        last: RefCell::new(None),
+        output: RefCell::new(None),
+    })));
+    let scene = &stage.scene;
+    let ledger = Arc::new(HostLedger::new(&policy, budget));
+    let time = ToldTime { stage: Rc::clone(&stage), ledger: Arc::clone(&ledger) };
+    let retrier = Retrier::new(policy, time).with_ledger(ledger);
+    let mut report = Report::default();
+    let call = retrier
+        .classify(|ended: &Ended| judge(scene, ended))
+        .report(&mut report)
+        .run_with(|info| stage.attempt(info));
+    let end = heeding(&mut signals, &stage, call).await;
+    if stage.is_busy() {
+        // The deadline has passed, and the engine has turned away from the attempt.
+        scene.expire();
+        heeding(&mut signals, &stage, stage.settled()).await;
+    }
+    if let Some(why) = retrier.ledger().trouble() {
+        scene.notes.trouble(&format!("the budget grants nothing: {why}"));
+    }
+    scene.notes.stops(stop(end));
+    let released = release(&mut signals, scene).await;
+    Ok(code(scene, released))
+}
+
+/// Polls `work` and does what signals ask for; `None` when one came while no attempt was under way.
+async fn heeding<T>(
+    signals: &mut Signals,
+    stage: &Stage,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let scene = &stage.scene;
+    let mut work = pin!(work);
+    loop {
+        let news = tokio::select! {
+            biased;
+            news = signals.next() => news,
+            done = &mut work => return Some(done),
+        };
+        match news {
+            News::End(signal) => {
+                scene.notes.interrupted(signal);
+                scene.pass_on(signal);
+                if !stage.is_busy() {
+                    return None;
+                }
+            }
+            other => heed(scene, other),
+        }
+    }
+}
+
+/// Does what job control asks for.
+fn heed(scene: &Scene, news: News) {
+    match news {
+        News::Stop => scene.stop(),
+        News::GoOn => scene.resume(false),
+        News::Child => scene.child_changed(),
+        News::End(_) => {}
+    }
+}
+
+/// What an attempt's end means, all things considered.
+fn judge(scene: &Scene, ended: &Ended) -> Outcome {
+    if scene.caught.get().is_some() {
+        return Outcome::new(Verdict::Cancelled);
+    }
+    let outcome = scene.rules.outcome(ended);
+    if !outcome.verdict.is_retryable() {
+        return outcome;
+    }
+    if scene.group.get().is_some() {
+        scene.notes.trouble("processes of this attempt are left, and another one would race them");
+        return Outcome::new(Verdict::Permanent);
+    }
+    if is_unheard() {
+        scene.notes.remark("nobody reads standard output any more");
+        return Outcome::new(Verdict::Permanent);
+    }
+    outcome
+}
+
+fn stop(end: Option<Result<(), Error<Ended>>>) -> Stop {
+    match end {
+        Some(Ok(())) => Stop::Succeeded,
+        Some(Err(error)) => error.stop(),
+        None => Stop::Cancelled,
+    }
+}
+
+/// Lets out what was kept of the last attempt. Standard output may be slow or stuck, so a thread
+/// writes and signals are still heard.
+async fn release(signals: &mut Signals, scene: &Scene) -> io::Result<()> {
+    let Some(output) = scene.output.take() else { return Ok(()) };
+    let mut writing = spawn_blocking(|| output.release());
+    loop {
+        tokio::select! {
+            biased;
+            news = signals.next() => match news {
+                // The thread may hang for ever, and the runtime would wait for it.
+                News::End(signal) => std::process::exit(i32::from(signal_code(signal))),
+                other => heed(scene, other),
+            },
+            written = &mut writing => return written.unwrap_or_else(|error| Err(io::Error::other(error))),
+        }
+    }
+}
+
+fn code(scene: &Scene, released: io::Result<()>) -> u8 {
+    if let Some(signal) = scene.caught.get() {
+        return signal_code(signal);
+    }
+    match released {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return signal_code(UNHEARD),
+        Err(error) => {
+            scene.notes.trouble(&format!("cannot write to standard output: {error}"));
+            return OWN_FAILURE;
+        }
+        Ok(()) => {}
+    }
+    let last = scene.last.borrow().clone();
+    if let Some(Ended::Signalled(signal)) = last {
+        tell_the_job(scene, signal);
+    }
+    last.map_or(OWN_FAILURE, |ended| ended.code())
+}
+
+/// Ctrl-C went to the group that had the terminal. The rest of the job, such as the script around
+/// this process, hears of it as it would have without us.
+fn tell_the_job(scene: &Scene, signal: i32) {
+    let keys = [Signal::INT, Signal::QUIT];
+    let typed = Signal::from_named_raw(signal).filter(|signal| keys.contains(signal));
+    if let (Some(signal), true) = (typed, scene.terminal.was_lent()) {
+        let _ = kill_current_process_group(signal);
+    }
+}

@@ -1,0 +1,138 @@
+//! What the attempts of one call share, and what is passed on to the one under way.
+
+use std::cell::{Cell, RefCell};
+
+use rustix::io::Errno;
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use stagger_core::Span;
+use tokio::sync::Notify;
+
+use super::ended::Ended;
+use super::group::Group;
+use super::notes::Notes;
+use super::order::Order;
+use super::output::Output;
+use super::rules::Rules;
+use super::terminal::Terminal;
+
+/// The command, its group and the terminal.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub(super) order: Order,
+    pub(super) notes: Notes,
+    pub(super) attempt_timeout: Option<Span>,
+    pub(super) grace: Span,
+    pub(super) terminal: Terminal,
+    pub(super) rules: Rules,
+    /// The group of the attempt under way, or what the one before left running.
+    pub(super) group: Cell<Option<Group>>,
+    /// The first signal that asked for an end.
+    pub(super) caught: Cell<Option<i32>>,
+    /// Whether the deadline has passed while an attempt was under way.
+    pub(super) expired: Cell<bool>,
+    /// Told when `caught` or `expired` change.
+    pub(super) news: Notify,
+    /// How the attempt before ended.
+    pub(super) last: RefCell<Option<Ended>>,
+    /// What the last attempt wrote, if that is kept.
+    pub(super) output: RefCell<Option<Output>>,
+}
+
+impl Scene {
+    /// Somebody asks this process to end: the group is asked instead, and no attempt follows.
+    pub(super) fn pass_on(&self, signal: i32) {
+        if let (Some(group), Some(signal)) = (self.group.get(), Signal::from_named_raw(signal)) {
+            self.send(group, signal);
+            let _ = group.send(Signal::CONT);
+        }
+        if self.caught.get().is_none() {
+            self.caught.set(Some(signal));
+        }
+        self.news.notify_waiters();
+    }
+
+    /// The deadline has passed.
+    pub(super) fn expire(&self) {
+        self.expired.set(true);
+        self.news.notify_waiters();
+    }
+
+    /// Returns when the deadline has passed.
+    pub(super) async fn expiry(&self) {
+        self.until(|| self.expired.get()).await;
+    }
+
+    /// Returns when somebody asked for an end.
+    pub(super) async fn end_asked(&self) {
+        self.until(|| self.caught.get().is_some()).await;
+    }
+
+    /// This process is told to stop: the command stops first.
+    pub(super) fn stop(&self) {
+        if let Some(group) = self.group.get() {
+            self.send(group, Signal::TSTP);
+        }
+        self.suspend(|| kill_process(getpid(), Signal::TTIN));
+    }
+
+    /// A child has changed: if the terminal's user stopped it, the whole job stops; if it waits for
+    /// the terminal, it gets it.
+    pub(super) fn child_changed(&self) {
+        let Some(group) = self.group.get() else { return };
+        let Some(signal) = group.stopped_by().and_then(Signal::from_named_raw) else { return };
+        let asks = signal == Signal::TTIN || signal == Signal::TTOU;
+        if asks && self.terminal.is_here() {
+            self.terminal.lend(group);
+            let _ = group.send(Signal::CONT);
+        } else if asks || signal == Signal::TSTP {
+            // Without a shell that could go on with the job, the kernel lets nobody stop it.
+            let goes_on = signal == Signal::TSTP;
+            self.terminal.take_back();
+            let _ = kill_current_process_group(Signal::TTIN);
+            if goes_on || self.terminal.is_here() {
+                self.resume(asks);
+            }
+        }
+    }
+
+    /// This process goes on, and so does the command.
+    pub(super) fn resume(&self, asks: bool) {
+        let Some(group) = self.group.get() else { return };
+        if asks {
+            self.terminal.lend(group);
+        } else {
+            self.terminal.offer(group);
+        }
+        let _ = group.send(Signal::CONT);
+    }
+
+    /// Sends a signal, and says so when it was refused: processes of somebody else are no reason to
+    /// fail.
+    pub(super) fn send(&self, group: Group, signal: Signal) {
+        if let Err(error) = group.send(signal) {
+            self.refused(signal, error);
+        }
+    }
+
+    pub(super) fn refused(&self, signal: Signal, error: Errno) {
+        self.notes.unsent(signal.as_raw(), error);
+    }
+
+    /// Stops this process as a read from a terminal in the background does: a signal that stops
+    /// nobody where nobody could make it go on. It returns when the process goes on.
+    fn suspend(&self, stop: impl FnOnce() -> Result<(), Errno>) {
+        self.terminal.take_back();
+        let _ = stop();
+        self.resume(false);
+    }
+
+    async fn until(&self, is_so: impl Fn() -> bool) {
+        loop {
+            let news = self.news.notified();
+            if is_so() {
+                return;
+            }
+            news.await;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The signals that this process hears.
+
+use std::future::{self, Future};
+use std::io;
+use std::task::Poll;
+
+use rustix::process::Signal as Number;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// An end, by the signal of this number.
+    End(i32),
+    /// A stop, as by Ctrl-Z.
+    Stop,
+    /// To go on after a stop.
+    GoOn,
+    /// A child has ended, or was stopped.
+    Child,
+}
+
+/// Handlers for all of them.
+#[derive(Debug)]
+pub(super) struct Signals(Vec<(News, Signal)>);
+
+impl Signals {
+    /// Listens from now on. What was ignored when this process began stays so, for it and for the
+    /// command: `nohup`, and jobs in the background of a script.
+    ///
+    /// # Errors
+    /// When the system gives no handler.
+    pub(super) fn listen() -> io::Result<Self> {
+        let ignored = ignored();
+        let end = |number: Number| (News::End(number.as_raw()), number);
+        let wanted = [
+            end(Number::INT),
+            end(Number::TERM),
+            end(Number::HUP),
+            end(Number::QUIT),
+            (News::Stop, Number::TSTP),
+            (News::GoOn, Number::CONT),
+            (News::Child, Number::CHILD),
+        ];
+        let heard = wanted.into_iter().filter(|(_, number)| !contains(ignored, *number));
+        let handler = |(news, number): (News, Number)| {
+            Ok((news, signal(SignalKind::from_raw(number.as_raw()))?))
+        };
+        heard.map(handler).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// The next one.
+    pub(super) fn next(&mut self) -> impl Future<Output = News> {
+        future::poll_fn(|context| {
+            for (news, signal) in &mut self.0 {
+                if signal.poll_recv(context).is_ready() {
+                    return Poll::Ready(*news);
+                }
+            }
+            Poll::Pending
+        })
+    }
+}
+
+/// The signals that are ignored, a bit each. Known on Linux only.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn contains(mask: u64, number: Number) -> bool {
+    // OK because signals are numbered from 1 to 64.
+    mask >> (number.as_raw() - 1) & 1 == 1
+}

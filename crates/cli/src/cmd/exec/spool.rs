@@ -1,0 +1,102 @@
+//! Output that is kept: in memory up to a bound, then in a file without a name.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::{env, process};
+
+/// What one stream of one attempt holds in memory: more than most commands print, and little enough
+/// for a host that runs hundreds of them.
+const IN_MEMORY: usize = 1 << 20;
+/// Names that are tried for a file that exists for an instant only.
+const MAX_NAMES: u32 = 100;
+
+/// The bytes of one stream, in order.
+#[derive(Debug, Default)]
+pub(super) struct Spool {
+    memory: Vec<u8>,
+    file: Option<File>,
+}
+
+impl Spool {
+    /// Adds bytes at the end.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be made or written.
+    pub(super) fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none() && self.memory.len().saturating_add(bytes.len()) <= IN_MEMORY {
+            self.memory.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(unnamed()?.0),
+        };
+        file.write_all(bytes)
+    }
+
+    /// Writes it all out.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or `out` cannot be written.
+    pub(super) fn release(mut self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.memory)?;
+        if let Some(file) = &mut self.file {
+            file.rewind()?;
+            let mut piece = vec![0; 64 << 10];
+            loop {
+                match file.read(&mut piece)? {
+                    0 => break,
+                    read => out.write_all(&piece[..read])?,
+                }
+            }
+        }
+        out.flush()
+    }
+}
+
+/// A temporary file that nobody else can open, to be written and read: its name is gone already. The
+/// second handle can only be read.
+///
+/// # Errors
+/// When the folder for temporary files cannot be written.
+pub(super) fn unnamed() -> io::Result<(File, File)> {
+    let folder = env::temp_dir();
+    for number in 0..MAX_NAMES {
+        let path = folder.join(format!("stagger-exec-{}-{number}", process::id()));
+        let mut options = OpenOptions::new();
+        let opened = options.read(true).write(true).create_new(true).mode(0o600).open(&path);
+        match opened {
+            Ok(writes) => {
+                let reads = File::open(&path);
+                fs::remove_file(&path)?;
+                return Ok((writes, reads?));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(io::Error::new(error.kind(), format!("{}: {error}", folder.display())));
+            }
+        }
+    }
+    Err(io::Error::other(format!("{}: no free name for a temporary file", folder.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_beyond_the_bound_came_out_of_order() {
+        let mut spool = Spool::default();
+        let mut whole = Vec::new();
+        for piece in 0..300_u32 {
+            let bytes = vec![u8::try_from(piece % 251).unwrap(); 9_999];
+            spool.add(&bytes).unwrap();
+            whole.extend(bytes);
+        }
+        assert!(spool.file.is_some() && spool.memory.len() <= IN_MEMORY);
+        let mut out = Vec::new();
+        spool.release(&mut out).unwrap();
+        assert!(out == whole);
+    }
+}

@@ -1,0 +1,199 @@
+//! What is told of a call: an attempt as data, and the end; as a line for people, and as JSON.
+
+use reqwest::Response;
+use serde::Serialize;
+use stagger::reqwest::SendError;
+use stagger::{AttemptEnd, Report, Sequel};
+use stagger_core::retry::Stop;
+use stagger_core::{Cause, Entropy, Hint, Policy, Span};
+
+use super::failure;
+use super::hint_source::hint_source;
+
+/// One attempt that has settled.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Attempt {
+    event: &'static str,
+    attempt: u32,
+    at_ms: f64,
+    status: Option<u16>,
+    error: Option<String>,
+    verdict: &'static str,
+    cause: &'static str,
+    hint_ms: Option<f64>,
+    hint_header: Option<&'static str>,
+    delay_ms: Option<f64>,
+    /// Whose delay it is: the server's hint, which it is not shorter than, or the policy's own.
+    delay_from: Option<&'static str>,
+    stop_reason: Option<&'static str>,
+    #[serde(skip)]
+    words: Words,
+}
+
+/// The same as people read it.
+#[derive(Clone, Debug)]
+struct Words {
+    result: String,
+    hint: String,
+    next: String,
+}
+
+impl Attempt {
+    /// What there is to tell of this attempt under this policy.
+    pub(super) fn of(ended: &AttemptEnd<'_, Response, SendError>, policy: &Policy) -> Self {
+        let (verdict, cause) = (ended.outcome.verdict, ended.outcome.cause);
+        let reply = ended.result.and_then(|result| result.as_ref().ok());
+        let error = match ended.result {
+            Some(Ok(_)) => None,
+            Some(Err(error)) => Some(failure::words(error)),
+            None => Some("no reply in time".to_owned()),
+        };
+        let hint = ended.outcome.hint;
+        let header = hint.and(reply).and_then(|reply| hint_source(reply.headers()));
+        let (delay, stop) = match ended.sequel {
+            Sequel::Retry(delay) => (Some(delay), None),
+            Sequel::Stop(stop) => (None, Some(stop)),
+            _ => (None, None),
+        };
+        let from = delay.map(|delay| if is_of(delay, hint, policy) { "hint" } else { "own" });
+        let result = reply.map(status_words).or_else(|| error.clone()).unwrap_or_default();
+        let words =
+            Words { result, hint: hint_words(hint, header), next: next_words(delay, from, stop) };
+        Self {
+            event: "attempt",
+            attempt: ended.number,
+            at_ms: ms(ended.at),
+            status: reply.map(|reply| reply.status().as_u16()),
+            error,
+            verdict: verdict.name(),
+            cause: cause_name(cause),
+            hint_ms: hint.and_then(Hint::span).map(ms),
+            hint_header: header,
+            delay_ms: delay.map(ms),
+            delay_from: from,
+            stop_reason: stop.map(Stop::name),
+            words,
+        }
+    }
+
+    /// One line, in columns; `of` is how many attempts there may be.
+    pub(super) fn line(&self, of: Option<u32>) -> String {
+        let Words { result, hint, next } = &self.words;
+        let digits = of.map_or(1, |of| of.to_string().len());
+        let line = format!("attempt {:>digits$}  {:<11}  {result:<24}", self.attempt, self.verdict);
+        let hint = if hint.is_empty() { String::new() } else { format!("  {hint}") };
+        let next = if next.is_empty() { String::new() } else { format!("  {next}") };
+        format!("{line}{hint}{next}").trim_end().to_owned()
+    }
+}
+
+/// The end of a call.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct End {
+    event: &'static str,
+    stop_reason: Option<&'static str>,
+    attempts: u32,
+    elapsed_ms: f64,
+    hint_ms: Option<f64>,
+    #[serde(skip)]
+    words: String,
+}
+
+impl End {
+    /// What there is to tell of the end.
+    pub(super) fn of(report: &Report) -> Self {
+        let (stop, attempts) = (report.stop(), report.attempts());
+        let s = if attempts == 1 { "" } else { "s" };
+        let why = stop.map_or_else(|| "cancelled".to_owned(), |stop| stop.to_string());
+        let hint = report.hint().filter(|_| stop != Some(Stop::Succeeded));
+        let away = hint.map_or_else(String::new, |hint| {
+            format!("; the server asks to stay away for {}", rounded(hint))
+        });
+        let elapsed = rounded(report.elapsed());
+        Self {
+            event: "end",
+            stop_reason: stop.map(Stop::name),
+            attempts,
+            elapsed_ms: ms(report.elapsed()),
+            hint_ms: report.hint().map(ms),
+            words: format!("end: {why} after {attempts} attempt{s} in {elapsed}{away}"),
+        }
+    }
+
+    /// One line for people.
+    pub(super) fn line(&self) -> &str {
+        &self.words
+    }
+}
+
+fn status_words(reply: &Response) -> String {
+    let status = reply.status();
+    status.canonical_reason().map_or_else(|| status.as_str().to_owned(), |_| status.to_string())
+}
+
+fn hint_words(hint: Option<Hint>, header: Option<&'static str>) -> String {
+    let header = header.map_or_else(String::new, |header| format!(" ({header})"));
+    match hint {
+        None => String::new(),
+        Some(Hint::Never) => format!("hint: never again{header}"),
+        Some(Hint::AtLeast(span)) => format!("hint {}{header}", rounded(span)),
+        Some(Hint::Exactly(span)) => format!("hint {} exactly{header}", rounded(span)),
+    }
+}
+
+fn next_words(delay: Option<Span>, from: Option<&str>, stop: Option<Stop>) -> String {
+    match (delay, stop) {
+        (Some(delay), _) if delay.is_zero() => "again at once".to_owned(),
+        (Some(delay), _) if from == Some("hint") => {
+            format!("again in {} by the hint", rounded(delay))
+        }
+        (Some(delay), _) => format!("again in {}", rounded(delay)),
+        (None, Some(Stop::Succeeded) | None) => String::new(),
+        (None, Some(stop)) => format!("stop: {stop}"),
+    }
+}
+
+/// Whether a delay follows from the hint: it lies between the hint and the most that is spread above.
+fn is_of(delay: Span, hint: Option<Hint>, policy: &Policy) -> bool {
+    match hint {
+        Some(Hint::Exactly(_)) => true,
+        Some(Hint::AtLeast(hint)) if !hint.is_zero() => {
+            delay >= hint && delay <= policy.hints().delay(Span::ZERO, hint, &mut Highest)
+        }
+        _ => false,
+    }
+}
+
+/// Draws the upper end of every range.
+struct Highest;
+
+impl Entropy for Highest {
+    fn next_u64(&mut self) -> u64 {
+        u64::MAX
+    }
+}
+
+const fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Reply => "reply",
+        Cause::Timeout => "timeout",
+        Cause::Transport => "transport",
+    }
+}
+
+/// Milliseconds to the microsecond.
+fn ms(span: Span) -> f64 {
+    (span.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// A span as people want it: three digits or so.
+pub(super) fn rounded(span: Span) -> Span {
+    const STEPS: [(Span, u64); 3] = [
+        (Span::from_secs(10), 100_000_000),
+        (Span::from_secs(1), 10_000_000),
+        (Span::from_millis(10), 1_000_000),
+    ];
+    let step = STEPS.iter().find(|(from, _)| span >= *from).map_or(10_000, |(_, step)| *step);
+    // Rounded up, because a hint that is written shorter than it is would be a lie.
+    Span::from_nanos(span.as_nanos().div_ceil(step).saturating_mul(step))
+}

@@ -1,0 +1,81 @@
+//! What went wrong in the end, and the exit code that says so: curl's, where it has one.
+
+use std::error::Error as StdError;
+use std::process::ExitCode;
+
+use stagger::Cause;
+use stagger::reqwest::SendError;
+use stagger_core::classify::sources;
+
+use crate::stderr;
+
+/// Why the request did not end well.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The name of the host is not known: 6.
+    Name(String),
+    /// No connection came to be: 7.
+    Connect(String),
+    /// The reply broke off: 18.
+    BrokenOff(String),
+    /// The server says 400 or more, which was told already: 22.
+    Status,
+    /// The body could not be written: 23.
+    Unwritten(String),
+    /// Time ran out: 28.
+    Time(String),
+    /// Anything else in the transport: 56.
+    Transport(String),
+}
+
+impl Failure {
+    /// Of a call that ended without a reply: by its last error, if there was one.
+    pub(super) fn of(error: &stagger::Error<SendError>) -> Self {
+        let timed_out = || error.history().last().is_some_and(|last| last.cause == Cause::Timeout);
+        let why = format!("no reply: {error}");
+        let Some(last) = error.get_ref().filter(|_| !timed_out()) else { return Self::Time(why) };
+        let why = format!("no reply: {}", words(last));
+        match last.as_reqwest() {
+            Some(error) if error.is_timeout() => Self::Time(why),
+            Some(error) if error.is_dns() => Self::Name(why),
+            Some(error) if error.is_connect() => Self::Connect(why),
+            _ => Self::Transport(why),
+        }
+    }
+
+    /// Says what is not said yet; the code of the process.
+    pub(super) fn code_of(ended: Result<(), Self>) -> ExitCode {
+        let Err(failure) = ended else { return ExitCode::SUCCESS };
+        let (code, why) = match &failure {
+            Self::Name(why) => (6, Some(why)),
+            Self::Connect(why) => (7, Some(why)),
+            Self::BrokenOff(why) => (18, Some(why)),
+            Self::Status => (22, None),
+            Self::Unwritten(why) => (23, Some(why)),
+            Self::Time(why) => (28, Some(why)),
+            Self::Transport(why) => (56, Some(why)),
+        };
+        if let Some(why) = why {
+            stderr::note(&format!("error: {why}"));
+        }
+        ExitCode::from(code)
+    }
+}
+
+/// An attempt's error in a few words: what is at the bottom of it, because reqwest's own words are
+/// that a request failed, and its URL.
+pub(super) fn words(error: &SendError) -> String {
+    let deepest = deepest(error);
+    match error.as_reqwest() {
+        Some(error) if error.is_timeout() => "no reply in time".to_owned(),
+        Some(error) if error.is_dns() => format!("name not resolved: {deepest}"),
+        Some(error) if error.is_connect() => format!("no connection: {deepest}"),
+        _ => deepest,
+    }
+}
+
+/// What is at the bottom of an error, without the number that the system has for it.
+pub(super) fn deepest(error: &(dyn StdError + 'static)) -> String {
+    let text = sources(error).last().map_or_else(|| error.to_string(), ToString::to_string);
+    text.split(" (os error ").next().map_or_else(String::new, str::to_owned)
+}

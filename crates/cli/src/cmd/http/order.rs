@@ -1,0 +1,143 @@
+//! What the flags ask for: a request, whole, and what is special about its call.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Body, Client, Method, Request, RequestBuilder, Url};
+use stagger::http::IdempotencyKey;
+use stagger::reqwest::CallOptions;
+
+use super::command::bad;
+use crate::flags::HttpFlags;
+use crate::refusal::Refusal;
+
+/// The longest body that is sent: it is held in memory, because every attempt sends it again.
+const MAX_BODY: u64 = 1 << 30;
+
+/// The request. What the flags name is read, once.
+///
+/// # Errors
+/// A flag that is no HTTP, or a file that cannot be read.
+pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, Refusal> {
+    let mut request = Request::new(method(flags)?, url(&flags.url)?);
+    *request.headers_mut() = headers(flags)?;
+    let user = user(flags)?.filter(|_| !request.headers().contains_key(AUTHORIZATION));
+    if let Some(bytes) = body(flags)? {
+        *request.body_mut() = Some(Body::from(bytes));
+    }
+    let Some((name, password)) = user else { return Ok(request) };
+    RequestBuilder::from_parts(client.clone(), request)
+        .basic_auth(name, Some(password))
+        .build()
+        .map_err(|_| bad("--user", name, "a name that fits into a header"))
+}
+
+/// What is special about the call.
+pub(super) fn call(flags: &HttpFlags) -> CallOptions {
+    let call = CallOptions::new();
+    let call = if flags.idempotent { call.idempotent(true) } else { call };
+    match flags.idempotency_key.as_deref() {
+        Some("") => call.idempotency_key(IdempotencyKey::random()),
+        _ => call,
+    }
+}
+
+fn method(flags: &HttpFlags) -> Result<Method, Refusal> {
+    let asked = match &flags.request {
+        Some(method) => method.as_str(),
+        None if flags.head => "HEAD",
+        None if flags.json.is_some() || !flags.data.is_empty() => "POST",
+        None => "GET",
+    };
+    Method::from_bytes(asked.as_bytes())
+        .map_err(|_| bad("--request", asked, "the name of a method, such as PUT"))
+}
+
+fn url(asked: &str) -> Result<Url, Refusal> {
+    let refused = |bound: &str| Err(bad("<URL>", asked, bound));
+    if !asked.contains("://") {
+        return refused(&format!("a URL with its scheme; did you mean https://{asked}?"));
+    }
+    match Url::parse(asked) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+        Ok(_) => refused("a URL of http or https"),
+        Err(error) => refused(&format!("a URL: {error}")),
+    }
+}
+
+fn headers(flags: &HttpFlags) -> Result<HeaderMap, Refusal> {
+    let mut headers = HeaderMap::new();
+    for asked in &flags.header {
+        let (name, value) = header(asked)?;
+        headers.append(name, value);
+    }
+    let mut default = |name, value| _ = headers.entry(name).or_insert(value);
+    if flags.json.is_some() {
+        default(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        default(ACCEPT, HeaderValue::from_static("application/json"));
+    } else if !flags.data.is_empty() {
+        default(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    }
+    if let Some(key) = flags.idempotency_key.as_deref().filter(|key| !key.is_empty()) {
+        let value = HeaderValue::from_str(key)
+            .map_err(|_| bad("--idempotency-key", key, "visible ASCII"))?;
+        headers.insert(IdempotencyKey::HEADER, value);
+    }
+    Ok(headers)
+}
+
+fn header(asked: &str) -> Result<(HeaderName, HeaderValue), Refusal> {
+    let refused = |bound| bad("--header", asked, bound);
+    let (name, value) = asked.split_once(':').ok_or_else(|| refused("'Name: value'"))?;
+    let name = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| refused("'Name: value', with a name of letters, digits and hyphens"))?;
+    if name == CONTENT_LENGTH || name == TRANSFER_ENCODING {
+        return Err(refused("another one: how long the body is, is told by the body itself"));
+    }
+    let value = HeaderValue::from_bytes(value.trim().as_bytes())
+        .map_err(|_| refused("'Name: value', on one line"))?;
+    Ok((name, value))
+}
+
+/// Name and password, if there are any that the headers do not have already.
+fn user(flags: &HttpFlags) -> Result<Option<(&str, &str)>, Refusal> {
+    let Some(user) = &flags.user else { return Ok(None) };
+    match user.split_once(':') {
+        Some(parts) => Ok(Some(parts)),
+        None => Err(bad("--user", user, "a name and a password, with a colon between them")),
+    }
+}
+
+fn body(flags: &HttpFlags) -> Result<Option<Vec<u8>>, Refusal> {
+    if let Some(json) = &flags.json {
+        return bytes("--json", json).map(Some);
+    }
+    let parts: Result<Vec<_>, _> = flags.data.iter().map(|data| bytes("--data", data)).collect();
+    let parts = parts?;
+    Ok(if parts.is_empty() { None } else { Some(parts.join(&b'&')) })
+}
+
+/// What a flag gives: its text, or what the file behind an @ holds.
+fn bytes(flag: &str, data: &str) -> Result<Vec<u8>, Refusal> {
+    let unread = |name: &str, error: &io::Error| Refusal::File(format!("error: {name}: {error}"));
+    let read = |name: &str, from: &mut dyn Read| {
+        let mut bytes = Vec::new();
+        let read = from.take(MAX_BODY + 1).read_to_end(&mut bytes);
+        read.map_err(|error| unread(name, &error))?;
+        // OK because no target has pointers of more than 64 bits.
+        if bytes.len() as u64 > MAX_BODY {
+            return Err(bad(flag, data, "at most 1 GiB"));
+        }
+        Ok(bytes)
+    };
+    match data.strip_prefix('@') {
+        None => Ok(data.as_bytes().to_vec()),
+        Some("-") => read("standard input", &mut io::stdin().lock()),
+        Some(file) => {
+            let mut opened = File::open(file).map_err(|error| unread(file, &error))?;
+            read(file, &mut opened)
+        }
+    }
+}

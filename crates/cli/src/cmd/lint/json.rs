@@ -1,0 +1,77 @@
+//! Findings for programs.
+
+use serde::Serialize;
+use stagger_explain::Severity;
+
+use super::sheet::{Placed, Sheet};
+use crate::toml_file::{Flaw, position};
+
+/// Lines and columns are counted from 1, columns in characters.
+#[derive(Debug, Serialize)]
+struct Page<'a> {
+    policies: usize,
+    errors: usize,
+    warnings: usize,
+    findings: Vec<Found<'a>>,
+    /// What is wrong with the files themselves.
+    refused: Vec<Refused<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Found<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    /// Null for a file that is one whole policy.
+    policy: Option<&'a str>,
+    code: &'static str,
+    severity: String,
+    key: &'static str,
+    message: &'a str,
+    fix: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Refused<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    message: &'a str,
+}
+
+/// One object on several lines.
+pub(super) fn json(sheets: &[Sheet]) -> String {
+    let count = |severity| sheets.iter().map(|sheet| sheet.count(severity)).sum();
+    let found = |sheet| move |placed| found(sheet, placed);
+    let refused = |sheet| move |flaw| refused(sheet, flaw);
+    let page = Page {
+        policies: sheets.iter().map(|sheet| sheet.policies).sum(),
+        errors: count(Severity::Error),
+        warnings: count(Severity::Warning),
+        findings: sheets.iter().flat_map(|sheet| sheet.findings.iter().map(found(sheet))).collect(),
+        refused: sheets.iter().flat_map(|sheet| sheet.flaws.iter().map(refused(sheet))).collect(),
+    };
+    let text = serde_json::to_string_pretty(&page);
+    text.expect("plain structs with string keys have a JSON form") + "\n"
+}
+
+fn found<'a>(sheet: &'a Sheet, placed: &'a Placed) -> Found<'a> {
+    let (line, column) = position(&sheet.text, placed.at.start);
+    let finding = &placed.finding;
+    Found {
+        file: &sheet.file,
+        line,
+        column,
+        policy: placed.policy.as_deref(),
+        code: finding.code.name(),
+        severity: finding.severity.to_string(),
+        key: finding.key,
+        message: &finding.message,
+        fix: &finding.fix,
+    }
+}
+
+fn refused<'a>(sheet: &'a Sheet, flaw: &'a Flaw) -> Refused<'a> {
+    let (line, column) = position(&sheet.text, flaw.at().start);
+    Refused { file: &sheet.file, line, column, message: flaw.message() }
+}

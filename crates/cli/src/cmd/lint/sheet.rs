@@ -1,0 +1,101 @@
+//! What is found in one file.
+
+use std::ops::Range;
+
+use stagger_explain::{Code, Finding, Severity, lint};
+
+use crate::flags::CallsFlags;
+use crate::policy_file::{Surveyed, read, survey};
+use crate::refusal::Refusal;
+use crate::spelling::nearest;
+use crate::toml_file::Flaw;
+
+/// One file: its findings and its flaws, each in the order of the file.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    pub(super) file: String,
+    pub(super) text: String,
+    /// The policies that were looked at.
+    pub(super) policies: usize,
+    pub(super) findings: Vec<Placed>,
+    pub(super) flaws: Vec<Flaw>,
+}
+
+/// A finding where it stands.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// None for a file that is one whole policy.
+    pub(super) policy: Option<String>,
+    pub(super) at: Range<usize>,
+    pub(super) finding: Finding,
+}
+
+impl Sheet {
+    /// Looks at all policies of `FILE` or `-`, or at the one of `FILE#NAME`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a name that is not in it.
+    pub(super) fn of(asked: &str, calls: &CallsFlags) -> Result<Self, Refusal> {
+        let (file, name) = match asked.rsplit_once('#') {
+            Some((file, name)) => (file, Some(name)),
+            None => (asked, None),
+        };
+        let (file, text) = read(file)?;
+        let mut survey = survey(&text);
+        if let Some(name) = name {
+            only(file, name, &mut survey.policies, survey.flaws.is_empty())?;
+        }
+        let mut findings: Vec<Placed> =
+            survey.policies.iter().flat_map(|policy| findings(policy, calls)).collect();
+        findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
+        let policies = survey.policies.len();
+        let flaws = survey.flaws;
+        Ok(Self { file: file.to_owned(), text, policies, findings, flaws })
+    }
+
+    /// How many findings are as severe as this.
+    pub(super) fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|placed| placed.finding.severity == severity).count()
+    }
+}
+
+/// Keeps the policy of this name. In a file with flaws it may be among what could not be built.
+fn only(
+    file: &str,
+    name: &str,
+    policies: &mut Vec<Surveyed<'_>>,
+    whole: bool,
+) -> Result<(), Refusal> {
+    let is = |known: &Surveyed<'_>| known.name.as_deref().is_none_or(|known| known == name);
+    if whole && !policies.iter().any(is) {
+        let names: Vec<&str> = policies.iter().filter_map(|it| it.name.as_deref()).collect();
+        let hint = match nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        return Err(Refusal::File(format!("error: {file}: there is no [policy.{name}]: {hint}")));
+    }
+    policies.retain(is);
+    Ok(())
+}
+
+/// What is wrong with a policy and not accepted, and what is accepted and not wrong.
+fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<Placed> {
+    let found = lint(&surveyed.policy, &flags.over(&surveyed.calls.setting));
+    let placed = |at, finding| Placed { policy: surveyed.name.clone(), at, finding };
+    let unused =
+        surveyed.calls.allow.iter().filter(|(code, _)| !found.iter().any(|it| it.code == *code));
+    let unused: Vec<Placed> = unused.map(|(code, at)| placed(at.clone(), stale(*code))).collect();
+    let left = found.into_iter().filter(|finding| !surveyed.calls.allows(finding.code));
+    left.map(|finding| placed(surveyed.place(finding.key), finding)).chain(unused).collect()
+}
+
+fn stale(code: Code) -> Finding {
+    Finding {
+        code: Code::UnusedAllow,
+        severity: Severity::Warning,
+        key: "allow",
+        message: format!("there is no {code} to be accepted here"),
+        fix: "leave it out, so that the next one is seen".to_owned(),
+    }
+}

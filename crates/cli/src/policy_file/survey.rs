@@ -1,0 +1,190 @@
+//! All policies of a file, and all that is wrong with it: one that is refused hides no other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use stagger_core::Policy;
+use toml::de::DeValue;
+
+use super::calls::{self, Calls};
+use crate::spelling::nearest;
+use crate::toml_file::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
+
+/// The tables of a file of named policies.
+const TABLES: [&str; 2] = ["policy", "calls"];
+/// Every scenario has this one: what else stands beside it is the scenario's.
+const SCENARIO: &str = "arrivals";
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub(crate) struct Survey<'t> {
+    /// The policies that can be built.
+    pub(crate) policies: Vec<Surveyed<'t>>,
+    /// Everything else, in the order of the file.
+    pub(crate) flaws: Vec<Flaw>,
+}
+
+/// A policy, and what is known of its calls.
+#[derive(Debug)]
+pub(crate) struct Surveyed<'t> {
+    /// None for a file that is one whole policy.
+    pub(crate) name: Option<String>,
+    pub(crate) policy: Policy,
+    pub(crate) calls: Calls,
+    table: Value<'t>,
+}
+
+impl Surveyed<'_> {
+    /// Where a key stands, or the innermost table on the way, or the header of the policy.
+    pub(crate) fn place(&self, key: &str) -> Range<usize> {
+        place(key, &self.table).unwrap_or_else(|| match self.name {
+            Some(_) => self.table.span(),
+            None => 0..0,
+        })
+    }
+}
+
+/// Reads everything that can be read of a text.
+pub(crate) fn survey(text: &str) -> Survey<'_> {
+    let (document, broken) = Document::recovered(text);
+    let reader = document.reader();
+    let mut survey = Survey::default();
+    if is_named(&reader) {
+        survey.named(&reader, &broken);
+    } else if broken.is_empty() {
+        survey.add(None, &reader.whole(), String::new(), Calls::default());
+    }
+    survey.flaws.extend(broken);
+    survey.flaws.sort_by_key(|flaw| (flaw.at().start, flaw.at().end));
+    survey
+}
+
+/// Whether a file is one of named policies, also when a slip of the finger says otherwise.
+fn is_named(reader: &Reader<'_, '_>) -> bool {
+    reader.names().any(|(name, _)| nearest(name, TABLES.into_iter()).is_some())
+}
+
+impl<'t> Survey<'t> {
+    fn named(&mut self, reader: &Reader<'_, 't>, broken: &[Flaw]) {
+        let damaged = damaged(reader, broken);
+        let mut calls = self.calls(reader, &damaged);
+        match reader.table("policy") {
+            Err(flaw) => self.flaws.push(flaw),
+            Ok(tables) => {
+                let names: Vec<&str> =
+                    tables.iter().flat_map(Reader::names).map(|it| it.0).collect();
+                for (name, value) in tables.iter().flat_map(Reader::names) {
+                    let (_, calls) = calls.remove(name).unwrap_or_default();
+                    if !damaged.contains(name) {
+                        self.add(Some(name.to_owned()), value, format!("policy.{name}"), calls);
+                    }
+                }
+                if broken.is_empty() {
+                    let of_none =
+                        calls.into_iter().map(|(name, (at, _))| strange(name, at, &names));
+                    self.flaws.extend(of_none);
+                }
+            }
+        }
+        // What a scenario has beside its policies is the scenario's; what follows a mistake may be no
+        // key at all.
+        if broken.is_empty() && !reader.names().any(|(name, _)| name == SCENARIO) {
+            self.flaws.extend(reader.unknown());
+        }
+        if self.policies.is_empty() && self.flaws.is_empty() && broken.is_empty() {
+            self.flaws.push(Flaw::new(first(reader), "there is no [policy.NAME] in it"));
+        }
+    }
+
+    /// The tables `[calls.NAME]` by their names.
+    fn calls<'r>(
+        &mut self,
+        reader: &Reader<'r, 't>,
+        damaged: &BTreeSet<String>,
+    ) -> BTreeMap<&'r str, (Range<usize>, Calls)> {
+        let tables = match reader.table("calls") {
+            Ok(None) => return BTreeMap::new(),
+            Ok(Some(tables)) => tables,
+            Err(flaw) => {
+                self.flaws.push(flaw);
+                return BTreeMap::new();
+            }
+        };
+        let mut read = BTreeMap::new();
+        for (name, value) in tables.names().filter(|(name, _)| !damaged.contains(*name)) {
+            match value.get_ref() {
+                DeValue::Table(table) => {
+                    let reader = Reader::new(tables.name(name), value.span(), table);
+                    let calls = calls::read(&reader, &mut self.flaws);
+                    read.insert(name, (value.span(), calls));
+                }
+                _ => self.flaws.push(Flaw::new(
+                    value.span(),
+                    format!("{}: must be a table", tables.name(name)),
+                )),
+            }
+        }
+        read
+    }
+
+    /// Builds a policy; when a part of it is refused, the other parts are still looked at.
+    fn add(&mut self, name: Option<String>, table: &Value<'t>, path: String, calls: Calls) {
+        let mut rest = table.clone();
+        let mut refused = false;
+        loop {
+            match engine::<Policy>(&path, &rest) {
+                Ok(policy) if !refused => {
+                    let table = table.clone();
+                    return self.policies.push(Surveyed { name, policy, calls, table });
+                }
+                Ok(_) => return,
+                Err(flaw) => {
+                    refused = true;
+                    let DeValue::Table(parts) = rest.get_mut() else {
+                        return self.flaws.push(flaw);
+                    };
+                    let wrong = parts.iter().find(|(key, value)| {
+                        key.span().contains(&flaw.at().start) || holds(value, flaw.at().start)
+                    });
+                    let wrong = wrong.map(|(key, _)| key.get_ref().to_string());
+                    self.flaws.push(flaw);
+                    match wrong {
+                        Some(key) => parts.remove(key.as_str()),
+                        None => return,
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// The policies in which something is no TOML: what is left of them is not what was meant.
+fn damaged(reader: &Reader<'_, '_>, broken: &[Flaw]) -> BTreeSet<String> {
+    let owner = |flaw: &Flaw| {
+        let tables = reader.names().filter(|(table, _)| TABLES.contains(table));
+        let named = tables.filter_map(|(_, value)| match value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        });
+        let last = named.flat_map(|table| table.iter()).filter_map(|(name, value)| {
+            let header = Some(name.span().start).filter(|start| *start <= flaw.at().start);
+            Some((header.max(last_before(value, flaw.at().start))?, name.get_ref().to_string()))
+        });
+        last.max().map(|(_, name)| name)
+    };
+    broken.iter().filter_map(owner).collect()
+}
+
+/// Calls of a policy that there is not.
+fn strange(name: &str, at: Range<usize>, names: &[&str]) -> Flaw {
+    let hint = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None if names.is_empty() => "there is no policy with a name".to_owned(),
+        None => format!("there are {}", names.join(", ")),
+    };
+    Flaw::new(at, format!("[calls.{name}] is of no [policy.{name}]: {hint}"))
+}
+
+fn first(reader: &Reader<'_, '_>) -> Range<usize> {
+    reader.names().map(|(_, value)| value.span()).min_by_key(|at| at.start).unwrap_or(0..0)
+}

@@ -1,0 +1,17 @@
+//! `stagger exec` with real processes and real signals, each test named by what went wrong.
+#![cfg(unix)]
+
+mod arguments;
+mod budget;
+mod cases;
+mod codes;
+mod deadline;
+mod groups;
+mod log;
+mod nested;
+mod output;
+mod refusals;
+mod scratch;
+mod signals;
+mod terminal;
+mod tool;

@@ -1,0 +1,55 @@
+//! Output that is kept back, and readers that go away.
+
+use std::process::Stdio;
+
+use super::tool::{UnderWay, run, tool};
+
+#[test]
+fn output_of_failed_attempts_got_out() {
+    let script = "echo out $STAGGER_ATTEMPT; echo err $STAGGER_ATTEMPT >&2; exit 1";
+    let end = run(&["--output", "buffer", "-q", "--base", "1ms", "--", "sh", "-c", script]);
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("out 3\n", "err 3\n"));
+}
+
+#[test]
+fn output_beyond_the_memory_bound_was_lost() {
+    let script = "[ $STAGGER_ATTEMPT = 2 ] && seq 1 400000";
+    let end = run(&["--output", "buffer", "--base", "1ms", "--", "sh", "-c", script]);
+    assert_eq!(end.code, Some(0));
+    assert_eq!(end.stdout.lines().count(), 400_000);
+    assert!(end.stdout.ends_with("399999\n400000\n"));
+}
+
+#[test]
+fn output_before_a_timeout_was_lost() {
+    let limits = ["--output", "buffer", "--attempt-timeout", "200ms", "--attempts", "1"];
+    let end = run(&[&limits[..], &["--", "sh", "-c", "echo so far; exec sleep 60"]].concat());
+    assert_eq!((end.code, end.stdout.as_str()), (Some(124), "so far\n"));
+}
+
+#[test]
+fn a_consumer_went_away_and_the_command_was_tried_again() {
+    for mode in ["stream", "buffer"] {
+        let script = "read go; echo for nobody; exit 1";
+        let args = ["--output", mode, "-v", "--base", "1ms", "--", "sh", "-c", script];
+        let mut under_way = UnderWay::start(tool(&args).stdin(Stdio::piped()));
+        assert!(under_way.message().contains("attempt 1 of 3 begins"));
+        under_way.close();
+        under_way.type_in("\n");
+        let end = under_way.end();
+        assert_eq!(end.code, Some(141), "{mode}: {}", end.stderr);
+        assert!(!end.stderr.contains("attempt 2"), "{mode}: {}", end.stderr);
+    }
+}
+
+#[test]
+fn a_command_that_writes_nothing_was_tried_again_for_nobody() {
+    let args = ["-v", "--base", "1ms", "--", "sh", "-c", "read go; exit 4"];
+    let mut under_way = UnderWay::start(tool(&args).stdin(Stdio::piped()));
+    assert!(under_way.message().contains("attempt 1 of 3 begins"));
+    under_way.close();
+    under_way.type_in("\n");
+    let end = under_way.end();
+    assert_eq!(end.code, Some(4));
+    assert!(!end.stderr.contains("attempt 2"), "{}", end.stderr);
+}

@@ -1,0 +1,9 @@
+//! What all commands have in common: help, completions, manual pages, and how they behave on a
+//! terminal, in a pipeline and when nobody listens.
+
+mod completions;
+mod help;
+mod manual;
+mod nobody;
+mod terminal;
+mod tool;

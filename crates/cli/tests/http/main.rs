@@ -1,0 +1,7 @@
+//! `stagger http` as a process, against a server that fails on order.
+
+mod attempts;
+mod command;
+mod endings;
+mod output;
+mod refusals;

@@ -1,0 +1,142 @@
+//! Where the reply goes.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use stagger_testkit::server::{BlockingServer, Reaction, Script};
+
+use crate::command::{Came, folder, http};
+
+fn always(reaction: Reaction) -> BlockingServer {
+    BlockingServer::start(Script::always(reaction))
+}
+
+#[test]
+fn a_body_comes_through_byte_for_byte() {
+    let bytes: Vec<u8> = (0..300_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+    let server = always(Reaction::ok(bytes.clone()).chunked());
+    let came = Came::of(&[&server.url("/"), "-q"]);
+    assert_eq!((came.code, came.told.as_str()), (Some(0), ""));
+    assert!(came.out == bytes, "{} bytes", came.out.len());
+}
+
+#[test]
+fn a_file_is_replaced_when_all_has_come_and_keeps_its_mode() {
+    let folder = folder("replaced");
+    let file = folder.join("page");
+    fs::write(&file, "what was there").expect("writable");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("ours");
+    let server = always(Reaction::ok("new"));
+    let came = Came::of(&[&server.url("/"), "-o", &file.display().to_string()]);
+    assert_eq!((came.code, came.out.len()), (Some(0), 0), "{came:?}");
+    assert_eq!(fs::read(&file).expect("there"), b"new");
+    assert_eq!(fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(&folder).expect("there").count(), 1, "nothing is left behind");
+    fs::remove_dir_all(folder).expect("ours");
+}
+
+#[test]
+fn a_reply_that_breaks_off_leaves_the_file_as_it_was() {
+    let folder = folder("broken");
+    let file = folder.join("page");
+    fs::write(&file, "what was there").expect("writable");
+    let server = always(Reaction::ok("half of it").cut(4));
+    let came = Came::of(&[&server.url("/"), "-o", &file.display().to_string()]);
+    assert_eq!(came.code, Some(18), "{came:?}");
+    assert!(came.told.contains("error: the reply broke off: "), "{came:?}");
+    assert_eq!(fs::read(&file).expect("there"), b"what was there");
+    assert_eq!(fs::read_dir(&folder).expect("there").count(), 1, "nothing is left behind");
+    fs::remove_dir_all(folder).expect("ours");
+}
+
+#[test]
+fn with_fail_an_error_page_replaces_nothing() {
+    let folder = folder("fail");
+    let file = folder.join("page");
+    let server = always(Reaction::status(404).body("no such page"));
+    let came = Came::of(&[&server.url("/"), "-f", "-o", &file.display().to_string()]);
+    assert_eq!((came.code, file.exists()), (Some(22), false), "{came:?}");
+    fs::remove_dir_all(folder).expect("ours");
+}
+
+#[test]
+fn a_device_is_written_to_and_stays_one() {
+    let server = always(Reaction::ok("gone"));
+    let came = Came::of(&[&server.url("/"), "-o", "/dev/null"]);
+    assert_eq!(came.code, Some(0), "{came:?}");
+    assert!(!fs::metadata("/dev/null").expect("there").is_file());
+}
+
+#[test]
+fn head_prints_status_and_headers() {
+    let server = always(Reaction::ok("twelve bytes").header("x-kind", "bolt"));
+    let came = Came::of(&[&server.url("/"), "-I", "-q"]);
+    let text = String::from_utf8(came.out).expect("headers are ASCII here");
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+    assert!(text.contains("x-kind: bolt\r\n") && text.ends_with("\r\n\r\n"), "{text}");
+    assert_eq!(server.seen()[0].method, "HEAD");
+}
+
+#[test]
+fn include_prints_the_head_before_the_body() {
+    let server = always(Reaction::ok("body"));
+    let came = Came::of(&[&server.url("/"), "-i", "-q"]);
+    assert!(came.out.starts_with(b"HTTP/1.1 200 OK\r\n") && came.out.ends_with(b"\r\n\r\nbody"));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let server = always(Reaction::ok(vec![b'x'; 8 << 20]));
+    let mut command = http(&[&server.url("/"), "-q"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary was built for this test");
+    let mut some = [0; 10];
+    let mut out = child.stdout.take().expect("it is piped");
+    out.read_exact(&mut some).expect("it writes");
+    drop(out);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
+}
+
+#[test]
+fn a_log_gains_a_line_for_each_event() {
+    let folder = folder("log");
+    let file = folder.join("events");
+    fs::write(&file, "first\n").expect("writable");
+    let server = always(Reaction::status(500));
+    let log = file.display().to_string();
+    let came = Came::of(&[&server.url("/"), "-q", "--base", "1ms", "--log", &log]);
+    assert_eq!((came.code, came.told.as_str()), (Some(22), ""));
+    let text = fs::read_to_string(&file).expect("there");
+    assert_eq!(text.lines().count(), 1 + 3 + 1, "{text}");
+    assert!(text.starts_with("first\n{\"event\":\"attempt\",\"attempt\":1,"), "{text}");
+    fs::remove_dir_all(folder).expect("ours");
+}
+
+#[test]
+fn credentials_are_sent_and_not_shown() {
+    let server = always(Reaction::ok("").header("set-cookie", "session=17"));
+    let came = Came::of(&[&server.url("/"), "-v", "-u", "me:secret", "-H", "x-kind: bolt"]);
+    assert_eq!(server.seen()[0].headers["authorization"], "Basic bWU6c2VjcmV0");
+    assert!(
+        came.told.contains("> authorization: (hidden)\n> ")
+            || came.told.contains("> authorization: (hidden)\n")
+    );
+    assert!(
+        came.told.contains("> x-kind: bolt\n") && came.told.contains("< set-cookie: (hidden)\n")
+    );
+    assert!(!came.told.contains("bWU6") && !came.told.contains("session"), "{came:?}");
+}
+
+#[test]
+fn redirects_are_followed_when_asked() {
+    let moved = Reaction::status(302).header("location", "/new");
+    let script = Script::always(Reaction::ok("here")).on_path("/old", Script::always(moved));
+    let server = BlockingServer::start(script);
+    let came = Came::of(&[&server.url("/old"), "-q"]);
+    assert_eq!((came.code, came.out.len()), (Some(0), 0));
+    let came = Came::of(&[&server.url("/old"), "-q", "-L"]);
+    assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]));
+}

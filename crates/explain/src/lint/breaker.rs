@@ -1,0 +1,113 @@
+//! When a breaker opens: `breaker-minimum`, `breaker-never-opens`.
+
+use stagger_core::breaker::{BreakerPlan, WindowKind};
+use stagger_core::{Policy, Ratio};
+
+use super::figure::{count, percent};
+use crate::{Code, Finding, Setting};
+
+/// How often a destination that fails half as often as is tolerated may open the breaker with the
+/// first calls of a window.
+const BY_CHANCE: f64 = 0.05;
+/// The most calls that a window of calls holds, and so the largest minimum that is proposed.
+const MOST: u32 = 1_000;
+
+const KEY: &str = "breaker.minimum_calls";
+
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+    let Some(plan) = policy.breaker() else { return };
+    let share = plan.ratio().or_else(|| plan.slow_calls().map(|(_, ratio)| ratio));
+    if let Some(share) = share {
+        found.extend(minimum(plan, share));
+        found.extend(idle(plan, setting));
+    }
+}
+
+fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
+    let calls = plan.minimum_calls();
+    if calls >= MOST {
+        return None;
+    }
+    let chance = by_chance(calls, share);
+    if chance <= BY_CHANCE {
+        return None;
+    }
+    let enough = (calls + 1..=MOST).find(|calls| by_chance(*calls, share) <= BY_CHANCE);
+    let fix = match (enough, plan.window()) {
+        (Some(enough), WindowKind::Calls(window)) if window < enough => {
+            format!("minimum_calls = {enough}, in a window of as many calls or more")
+        }
+        (Some(enough), _) => format!("minimum_calls = {enough}"),
+        (None, _) => "a larger ratio: this one takes more calls to tell than there are".to_owned(),
+    };
+    let percents = |ratio: Ratio| percent(ratio.as_f64());
+    Some(Finding::warning(
+        Code::BreakerMinimum,
+        KEY,
+        format!(
+            "{calls} {} too few for a share of {}: a destination that fails half as often opens the \
+             breaker by chance, with {} of its windows",
+            if calls == 1 { "call is" } else { "calls are" },
+            percents(share),
+            percent(chance)
+        ),
+        fix,
+    ))
+}
+
+/// The chance that at least `share` of so many calls fail, when half of it is the true share.
+fn by_chance(calls: u32, share: Ratio) -> f64 {
+    let needed =
+        (u64::from(calls) * u64::from(share.ppm())).div_ceil(u64::from(Ratio::SCALE)).max(1);
+    let p = share.as_f64() / 2.0;
+    // P(0), then each from the one before: the binomial distribution.
+    let mut point = libm::pow(1.0 - p, f64::from(calls));
+    let mut below = 0.0;
+    for failed in 0..calls {
+        if u64::from(failed) >= needed {
+            break;
+        }
+        below += point;
+        point *= f64::from(calls - failed) / f64::from(failed + 1) * p / (1.0 - p);
+    }
+    (1.0 - below).max(0.0)
+}
+
+/// A window that never sees its minimum.
+fn idle(plan: &BreakerPlan, setting: &Setting) -> Option<Finding> {
+    let (WindowKind::Time(window), Some(rps)) = (plan.window(), setting.rps) else { return None };
+    if plan.consecutive().is_some() {
+        return None;
+    }
+    let seen = rps * window.as_secs_f64();
+    let calls = plan.minimum_calls();
+    (seen < f64::from(calls)).then(|| {
+        Finding::warning(
+            Code::BreakerNeverOpens,
+            KEY,
+            format!(
+                "a window of {window} sees {} calls and the breaker wants {calls}: it never opens",
+                count(seen)
+            ),
+            "a longer window, a window of calls, or consecutive = 5",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_are_those_of_the_binomial_distribution() {
+        let near = |calls, percent, want: f64| {
+            let chance = by_chance(calls, Ratio::from_percent(percent));
+            assert!((chance - want).abs() < 1e-6, "{calls}, {percent}: {chance}");
+        };
+        near(1, 50, 0.25);
+        near(2, 50, 1.0 - 0.75 * 0.75);
+        near(3, 100, 0.125);
+        // By hand: 1 - sum of C(20, i) 0.25^i 0.75^(20-i) for i up to 9.
+        near(20, 50, 0.013_864_417);
+    }
+}

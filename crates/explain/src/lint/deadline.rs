@@ -1,0 +1,137 @@
+//! What a deadline leaves room for: `attempts-never-start`, `deadline-below-base`,
+//! `timeout-fills-deadline`, `no-attempt-timeout`.
+
+use stagger_core::{Policy, Span};
+
+use super::delays::retrying;
+use super::figure::{percent, rounded_down};
+use super::reach::{fits, never, shares};
+use crate::{Code, Finding, Setting};
+
+/// An attempt that fewer calls come to is in nobody's plan.
+const ALMOST_NEVER: f64 = 0.01;
+
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+    found.extend(hanging(policy));
+    if !retrying(policy) {
+        return;
+    }
+    if let Some(deadline) = policy.limits().deadline() {
+        let reached = shares(policy);
+        let idle = idle(policy, deadline, &reached);
+        let below = if idle.is_some() { None } else { below_base(policy, deadline, &reached) };
+        found.extend(idle);
+        found.extend(below);
+        found.extend(filled(policy, deadline));
+    }
+}
+
+/// Attempts that are promised and not made.
+fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
+    let never = never(policy);
+    let rare = (2..).zip(reached).find(|(_, share)| **share < ALMOST_NEVER);
+    let last = policy.limits().max_attempts();
+    // Without a limit no attempt is promised but the first retry.
+    let counts = |attempt: u32| last.is_some() || attempt == 2;
+    let impossible = never.filter(|(attempt, _)| counts(*attempt)).map(|(attempt, earliest)| {
+        format!(
+            "{} can never start: after the shortest delays {} due at {earliest}, and the deadline \
+             is {deadline}",
+            numbers(attempt, last),
+            if last.is_some_and(|last| last > attempt) { "the first of them is" } else { "it is" },
+        )
+    });
+    let (first, message) = match (rare, impossible) {
+        (Some((attempt, share)), impossible) if counts(attempt) => {
+            let end = never.map_or(last, |(never, _)| Some(never - 1));
+            let rare = (never.is_none_or(|(never, _)| attempt < never)).then(|| {
+                format!(
+                    "{} almost never {} before the deadline of {deadline}: {} of calls whose \
+                     attempts fail at once come to attempt {attempt}",
+                    numbers(attempt, end),
+                    if end == Some(attempt) { "starts" } else { "start" },
+                    percent(*share)
+                )
+            });
+            let both: Vec<String> = rare.into_iter().chain(impossible).collect();
+            (attempt, both.join("; "))
+        }
+        (_, Some(impossible)) => (never?.0, impossible),
+        _ => return None,
+    };
+    let key = "limits.max_attempts";
+    let fix = if first == 2 {
+        format!("a deadline well above {}, the first ceiling", policy.backoff().ceiling(1))
+    } else {
+        format!("max_attempts = {}, or a longer deadline", first - 1)
+    };
+    // Without its first retry it is no retry policy.
+    if never.is_some_and(|(attempt, _)| attempt == 2) {
+        return Some(Finding::error(Code::AttemptsNeverStart, key, message, fix));
+    }
+    Some(Finding::warning(Code::AttemptsNeverStart, key, message, fix))
+}
+
+/// `attempt 4`, `attempts 4 to 6`, or `attempts from 4 on`.
+fn numbers(first: u32, last: Option<u32>) -> String {
+    match last {
+        Some(last) if last == first => format!("attempt {first}"),
+        Some(last) => format!("attempts {first} to {last}"),
+        None => format!("attempts from {first} on"),
+    }
+}
+
+/// Calls whose first retry is drawn beyond the deadline.
+fn below_base(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
+    let longest = policy.backoff().range(1).1;
+    let share = reached.first().copied().filter(|_| !fits(policy, longest))?;
+    Some(Finding::warning(
+        Code::DeadlineBelowBase,
+        "limits.deadline",
+        format!(
+            "the first delay is up to {longest} and the deadline {deadline}: {} of calls end without \
+             a retry",
+            percent(1.0 - share)
+        ),
+        format!("deadline above {longest}, or a shorter base"),
+    ))
+}
+
+/// A server that hangs is tried once.
+fn filled(policy: &Policy, deadline: Span) -> Option<Finding> {
+    let timeout = policy.limits().attempt_timeout()?;
+    let shortest = policy.backoff().range(1).0;
+    // When no second attempt ever starts, it is not the timeout's doing.
+    (fits(policy, shortest) && !fits(policy, timeout.saturating_add(shortest))).then(|| {
+        Finding::warning(
+            Code::TimeoutFillsDeadline,
+            "limits.attempt_timeout",
+            format!(
+                "an attempt that times out after {timeout} leaves no time for another one before \
+                 the deadline of {deadline}"
+            ),
+            format!(
+                "attempt_timeout = \"{}\" at most, so that two fit",
+                rounded_down(Span::from_nanos(deadline.as_nanos() / 2))
+            ),
+        )
+    })
+}
+
+/// Nothing ends an attempt that hangs, or only the end of the whole call.
+fn hanging(policy: &Policy) -> Option<Finding> {
+    let limits = policy.limits();
+    if limits.attempt_timeout().is_some() {
+        return None;
+    }
+    let message = match limits.deadline() {
+        None => "an attempt that hangs is waited for without end".to_owned(),
+        Some(deadline) if retrying(policy) => {
+            format!("an attempt that hangs takes the whole deadline of {deadline}: it has no retry")
+        }
+        Some(_) => return None,
+    };
+    let key = "limits.attempt_timeout";
+    let fix = "attempt_timeout = ..., some times the p99 of one attempt";
+    Some(Finding::warning(Code::NoAttemptTimeout, key, message, fix))
+}

@@ -1,0 +1,23 @@
+//! What is wrong with a policy: one file a rule or a family of rules.
+//!
+//! `docs/lint.md` lists the codes with their sources.
+
+mod attempts;
+mod base;
+mod breaker;
+mod budget;
+mod cap;
+mod deadline;
+mod delays;
+mod figure;
+mod fleet;
+mod hedge;
+mod hints;
+mod idempotency;
+mod jitter;
+mod layers;
+mod reach;
+mod rules;
+mod slo;
+
+pub use rules::lint;

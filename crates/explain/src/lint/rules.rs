@@ -1,0 +1,48 @@
+//! All rules, one after the other.
+
+use stagger_core::Policy;
+
+use super::{
+    attempts, base, breaker, budget, cap, deadline, fleet, hedge, hints, idempotency, jitter,
+    layers, slo,
+};
+use crate::{Finding, Setting};
+
+type Rule = fn(&Policy, &Setting, &mut Vec<Finding>);
+
+/// In the order in which a policy is written.
+const RULES: [Rule; 13] = [
+    jitter::lint,
+    cap::lint,
+    base::lint,
+    slo::lint,
+    deadline::lint,
+    attempts::lint,
+    budget::lint,
+    fleet::lint,
+    idempotency::lint,
+    hints::lint,
+    breaker::lint,
+    layers::lint,
+    hedge::lint,
+];
+
+/// What is wrong with a policy, as far as what is known of its calls tells.
+///
+/// ```
+/// use stagger_core::{Policy, Span};
+/// use stagger_explain::{Code, Setting, lint};
+/// let policy = Policy::interactive()?;
+/// assert_eq!(lint(&policy, &Setting::default()), []);
+/// let setting = Setting { slo: Some(Span::from_secs(2)), ..Setting::default() };
+/// assert_eq!(lint(&policy, &setting)[0].code, Code::OverSlo);
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[must_use]
+pub fn lint(policy: &Policy, setting: &Setting) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for rule in RULES {
+        rule(policy, setting, &mut found);
+    }
+    found
+}

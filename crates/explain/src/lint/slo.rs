@@ -1,0 +1,38 @@
+//! The worst case against the SLO: `over-slo`, `over-slo-third`.
+
+use stagger_core::{Policy, Span};
+
+use super::figure::rounded_down;
+use crate::worst_case::worst_case;
+use crate::{Code, Finding, Setting};
+
+/// What retries may take of an SLO; the rest is for the work, and for those above.
+const SHARE: u64 = 3;
+
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+    let Some(slo) = setting.slo else { return };
+    let third = Span::from_nanos(slo.as_nanos() / SHARE);
+    let fix = format!("deadline = \"{}\" at most, a third of the SLO", rounded_down(third));
+    let key = "limits.deadline";
+    match worst_case(policy) {
+        None => found.push(Finding::error(
+            Code::OverSlo,
+            key,
+            format!("nothing bounds the call, and its SLO is {slo}"),
+            fix,
+        )),
+        Some(worst) if worst > slo => found.push(Finding::error(
+            Code::OverSlo,
+            key,
+            format!("the worst case is {worst}, above the SLO of {slo}"),
+            fix,
+        )),
+        Some(worst) if worst > third => found.push(Finding::warning(
+            Code::OverSloThird,
+            key,
+            format!("the worst case is {worst}, above a third of the SLO of {slo}"),
+            fix,
+        )),
+        Some(_) => {}
+    }
+}

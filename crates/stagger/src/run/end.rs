@@ -1,0 +1,50 @@
+//! What an attempt came to, and what follows it.
+
+use stagger_core::retry::Stop;
+use stagger_core::{Outcome, Span};
+
+use super::live::{Mark, Next};
+
+/// An attempt that has settled, for judges that want to [hear](crate::Judge::ended) what follows.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AttemptEnd<'a, T, E> {
+    /// Its number, from 1.
+    pub number: u32,
+    /// When it settled, counted from the start of the call.
+    pub at: Span,
+    /// Its result; `None` when its time ran out first.
+    pub result: Option<&'a Result<T, E>>,
+    /// What that meant.
+    pub outcome: &'a Outcome,
+    /// What follows.
+    pub sequel: Sequel,
+}
+
+/// What follows an attempt that has settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sequel {
+    /// Another attempt after this delay, unless the breaker refuses it by then.
+    Retry(Span),
+    /// Other copies of the call are still under way.
+    Copies,
+    /// No further attempt, for this reason.
+    Stop(Stop),
+}
+
+impl<'a, T, E> AttemptEnd<'a, T, E> {
+    pub(crate) fn new(
+        (next, mark): (Next, Mark),
+        result: Option<&'a Result<T, E>>,
+        outcome: &'a Outcome,
+    ) -> Self {
+        let sequel = match next {
+            Next::Call(_) => Sequel::Retry(Span::ZERO),
+            Next::Wait(delay) => Sequel::Retry(delay),
+            Next::Copies(_) => Sequel::Copies,
+            Next::Done(done) => Sequel::Stop(done.stop),
+        };
+        Self { number: mark.attempt, at: mark.at, result, outcome, sequel }
+    }
+}
