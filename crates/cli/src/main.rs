@@ -6,6 +6,7 @@ mod colour;
 mod flags;
 mod interrupt;
 mod memory;
+mod output_file;
 mod policy_file;
 mod progress;
 mod refusal;

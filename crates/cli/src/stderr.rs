@@ -12,6 +12,12 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// Writes a question whose answer comes in the same line.
+pub(crate) fn prompt(question: &str) {
+    let mut err = io::stderr();
+    let _ = write!(err, "{question}").and_then(|()| err.flush());
+}
+
 /// Says why nothing was done.
 pub(crate) fn refuse(why: &dyn Display) -> ExitCode {
     refused(&format!("error: {why}"))

@@ -112,6 +112,30 @@ fn what_is_wrong_is_shown_where_it_stands() {
         ),
         ("[[fault]]\nkind = 'stall'", ["fault.0", "must end", "s.toml:1:"]),
         (
+            "[[bystanders]]\nkind = 'together'",
+            ["bystanders.0.callers must be set", "s.toml:1:", "[[bystanders]]"],
+        ),
+        (
+            "[[bystanders]]\nkind = 'together'\ncallers = 1\ntimeuot = '1s'",
+            ["unknown key bystanders.0.timeuot", "did you mean timeout?", "s.toml:4:1"],
+        ),
+        (
+            "[[bystanders]]\nkind = 'together'\ncallers = 1\nlaw = 'ful'",
+            ["bystanders.0.law = ful", "did you mean full?", "s.toml:4:7"],
+        ),
+        (
+            "[[bystanders]]\nkind = 'together'\ncallers = 1\npolicy = 'ours'",
+            ["bystanders.0.policy = ours", "the name of a table [policy.NAME]", "s.toml:4:10"],
+        ),
+        (
+            "[[arrivals]]\nkind = 'ramped'\ncallers = 1\nrate = 0\nover = '1s'",
+            ["arrivals.0.rate = 0", "a whole number from 1 to 1000000", "s.toml:4:8"],
+        ),
+        (
+            "[[arrivals]]\nkind = 'ramped'\ncallers = 1\nrate = 5\nover = '1s'\nfrom = 0.1",
+            ["unknown key arrivals.0.from", "there are kind, callers, start", "s.toml:6:1"],
+        ),
+        (
             "[[fault]]\nkind = 'slow'\nfactor = 0.5",
             ["fault.0.factor = 0.5", "from 1 to 1000", "s.toml:3:10"],
         ),
@@ -139,6 +163,41 @@ fn what_is_wrong_is_shown_where_it_stands() {
         }
         assert_eq!(message.matches("error:").count(), 1, "{message}");
         assert!(message.contains(" | "), "{message}");
+    }
+}
+
+#[test]
+fn more_sources_than_a_plan_has_room_for_were_a_panic() {
+    for key in ["arrivals", "bystanders"] {
+        let table = format!("[[{key}]]\nkind = 'together'\ncallers = 1\n");
+        let message = refusal("sources", &format!("{SMALL}{}", table.repeat(101)), &[]);
+        assert!(message.contains("a list of at most 100 tables"), "{message}");
+    }
+    let both = ["arrivals", "bystanders"].map(|key| {
+        let tables = if key == "arrivals" { 99 } else { 100 };
+        format!("[[{key}]]\nkind = 'together'\ncallers = 1\n").repeat(tables)
+    });
+    let page = json(&file("full", &format!("{SMALL}{}", both.concat())), &["--law", "full"]);
+    assert_eq!(page["rows"][0]["calls"], 50.0 + 99.0);
+}
+
+#[test]
+fn bystanders_crowd_the_server_and_are_in_no_row() {
+    let crowd = |more: &str| {
+        format!(
+            "{SMALL}[server]\nservice = '10ms'\nworkers = 1\nqueue = 5\n[policy.theirs]\n{more}"
+        )
+    };
+    let alone = json(&file("alone", &crowd("")), &["--law", "full"]);
+    let others = "[[bystanders]]\nkind = 'poisson'\nrate = 500\nuntil = '3s'\n";
+    for how in ["", "law = 'fixed'\nattempts = 2\nbase = '5ms'\n", "policy = 'theirs'\n"] {
+        let beside =
+            json(&file("beside-them", &crowd(&format!("{others}{how}"))), &["--law", "full"]);
+        let row = |page: &Value, key: &str| page["rows"][1][key].as_f64().expect("a figure");
+        assert_eq!(row(&beside, "calls"), 50.0, "{how}");
+        assert!(row(&beside, "success") < row(&alone, "success"), "{how}");
+        let theirs = laws(&beside).contains(&"theirs");
+        assert_eq!(theirs, !how.contains("policy"), "a policy of bystanders is no row");
     }
 }
 

@@ -9,10 +9,18 @@ use crate::Finding;
 pub struct Explanation {
     /// One row an attempt, as far as they are shown.
     pub attempts: Vec<Attempt>,
-    /// How the rows were come by.
+    /// Where the rows end.
+    pub extent: Extent,
+    /// How the delays of the rows were come by.
     pub method: Method,
+    /// The same rows after throttled verdicts, where those have a backoff of their own.
+    pub throttled: Option<Vec<Attempt>>,
+    /// The longest that a call may wait in all, attempts not counted.
+    pub worst_waits: Span,
     /// The longest that a call may take: waits and attempts. None when nothing bounds it.
     pub worst_case: Option<Span>,
+    /// The same when the server asks for the longest wait that is obeyed before each retry.
+    pub worst_case_hinted: Option<Span>,
     /// The worst case against the SLO, where one is known.
     pub slo: Option<SloCheck>,
     /// The longest outage that a call rides out, when its attempts fail at once.
@@ -35,9 +43,13 @@ pub struct Explanation {
 pub struct Attempt {
     /// Its number; the first is 1.
     pub attempt: u32,
-    /// The ceiling of the delay before it.
+    /// The ceiling of the delay before it; before the first there is none.
     pub ceiling: Span,
-    /// The mean of that delay.
+    /// The shortest that this delay may be.
+    pub shortest: Span,
+    /// The longest: above the ceiling under symmetric jitter.
+    pub longest: Span,
+    /// Its mean.
     pub mean: Span,
     /// Its median.
     pub p50: Span,
@@ -45,10 +57,23 @@ pub struct Attempt {
     pub p99: Span,
     /// The earliest start of the attempt, when attempts before it fail at once.
     pub cumulative_best: Span,
-    /// Its mean start.
+    /// Its mean start, of the calls that come so far.
     pub cumulative_mean: Span,
     /// Its latest start.
     pub cumulative_worst: Span,
+    /// The share of failing calls that come so far before the deadline, from 0 to 1.
+    pub reached: f64,
+}
+
+/// Where the rows of a time line end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// With the last attempt.
+    Attempts,
+    /// With the deadline: further attempts are allowed, and hardly a call comes so far.
+    Deadline,
+    /// At the most rows that are shown.
+    Rows,
 }
 
 /// How figures were come by.
@@ -79,6 +104,8 @@ pub struct Quantiles {
     pub p5: Span,
     /// What half of them exceed.
     pub p50: Span,
+    /// How they were come by.
+    pub method: Method,
 }
 
 /// Attempts for each call while a share of attempts fails.
@@ -88,8 +115,10 @@ pub struct LoadFactor {
     pub failing_percent: u32,
     /// Without the budget.
     pub without_budget: f64,
-    /// With it.
+    /// With it, once it has settled; without a known rate, as it is under much traffic.
     pub with_budget: f64,
+    /// How the figure with the budget was come by.
+    pub method: Method,
 }
 
 /// What the budgets of a fleet let through together.
@@ -97,7 +126,9 @@ pub struct LoadFactor {
 pub struct FleetBudget {
     /// Retries a second that all processes may make in a total outage.
     pub retries_per_s: f64,
-    /// Retries that all processes may make at once when it begins.
+    /// First attempts a second of all processes.
+    pub firsts_per_s: f64,
+    /// Retries that all processes may make at once when it begins; infinite when nothing bounds them.
     pub burst: f64,
     /// What the destination serves in a second, where it is known.
     pub capacity_per_s: Option<f64>,

@@ -1,59 +1,125 @@
-//! The longest that a call may take.
+//! How long a call may take when everything goes wrong.
 
-use stagger_core::{Policy, Span};
+use stagger_core::{HintRule, LongHint, Policy, Span};
 
-/// Delays that are added one by one; each later one counts as the longest there is.
-const ROWS: u32 = 10_000;
+use crate::timeline::latest_start;
 
-/// The longest that a call may take: its waits at their longest and its attempts at their time
-/// limit. None when nothing bounds it.
+/// Retries that are added up one by one. Those beyond count as the last one does, which is exact
+/// where the cap is reached, and never too little.
+const ONE_BY_ONE: u32 = 100_000;
+
+/// The longest that a call may take, waits and attempts together; `None` when nothing bounds it.
 ///
-/// Hints are left out: how long a server asks callers to stay away is not in the policy. A deadline
-/// bounds them too.
-pub(crate) fn worst_case(policy: &Policy) -> Option<Span> {
-    let limits = policy.limits();
-    let (Some(attempts), Some(timeout)) = (limits.max_attempts(), limits.attempt_timeout()) else {
-        return limits.deadline();
+/// Hints are not counted. A call that waits for its breaker is bounded by its deadline only.
+///
+/// ```
+/// use stagger_core::{Policy, Span};
+/// use stagger_explain::worst_case;
+/// // Two waits of 100 and 200 ms, and three attempts of a second.
+/// let policy = Policy::builder().attempt_timeout(Span::from_secs(1)).build()?;
+/// assert_eq!(worst_case(&policy), Some(Span::from_millis(3_300)));
+/// assert_eq!(worst_case(&Policy::default()), None, "an attempt may hang for ever");
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+#[must_use]
+pub fn worst_case(policy: &Policy) -> Option<Span> {
+    total(policy, |own| own)
+}
+
+/// The longest that a call may wait in all, attempts not counted.
+///
+/// ```
+/// use stagger_core::{Policy, Span};
+/// use stagger_explain::worst_waits;
+/// assert_eq!(worst_waits(&Policy::default()), Span::from_millis(100 + 200));
+/// ```
+#[must_use]
+pub fn worst_waits(policy: &Policy) -> Span {
+    waits(policy, |own| own)
+}
+
+/// The worst case when the server asks for the longest wait that is obeyed before each retry.
+pub(crate) fn worst_case_hinted(policy: &Policy) -> Option<Span> {
+    total(policy, |own| hinted(policy.hints(), own))
+}
+
+/// The longest delay of this rule, own delay and hint together.
+fn hinted(rule: &HintRule, own: Span) -> Span {
+    let hint = match rule.long() {
+        LongHint::OwnDelayPlus(_) => Span::MAX,
+        _ => rule.max(),
     };
-    let longest = |k| policy.backoff().range(k).1.max(policy.throttled_backoff().range(k).1);
-    let retries = attempts - 1;
-    let mut sum = timeout.saturating_mul(u64::from(attempts));
-    for k in 1..=retries.min(ROWS) {
-        sum = sum + longest(k);
+    rule.delay(own, hint, &mut || u64::MAX)
+}
+
+fn total(policy: &Policy, wait: impl Fn(Span) -> Span) -> Option<Span> {
+    let limits = policy.limits();
+    let waits_for_breaker = policy.waits_for_breaker() && policy.breaker().is_some();
+    let bounds = limits.max_attempts().zip(limits.attempt_timeout());
+    match bounds.filter(|_| !waits_for_breaker) {
+        Some((attempts, each)) => {
+            let sum = each.saturating_mul(u64::from(attempts)) + waits(policy, wait);
+            Some(limits.deadline().map_or(sum, |deadline| sum.min(deadline)))
+        }
+        None => limits.deadline(),
     }
-    let rest = u64::from(retries.saturating_sub(ROWS));
-    sum = sum + longest(u32::MAX).saturating_mul(rest);
-    Some(limits.deadline().map_or(sum, |deadline| sum.min(deadline)))
+}
+
+fn waits(policy: &Policy, wait: impl Fn(Span) -> Span) -> Span {
+    let latest = latest_start(policy).unwrap_or(Span::MAX);
+    let Some(attempts) = policy.limits().max_attempts() else { return latest };
+    let retries = attempts.saturating_sub(1);
+    let longest = |k| {
+        let (plain, throttled) = (policy.backoff().range(k), policy.throttled_backoff().range(k));
+        wait(plain.1.max(throttled.1))
+    };
+    let mut sum = Span::ZERO;
+    for k in 1..=retries.min(ONE_BY_ONE) {
+        sum = sum + longest(k);
+        if sum >= latest {
+            return latest;
+        }
+    }
+    let beyond = u64::from(retries.saturating_sub(ONE_BY_ONE));
+    (sum + longest(retries.max(1)).saturating_mul(beyond)).min(latest)
 }
 
 #[cfg(test)]
 mod tests {
+    use stagger_core::{Backoff, ConfigError};
+
     use super::*;
-    use stagger_core::Backoff;
 
-    fn policy(deadline: Option<u64>) -> Policy {
-        let rule = Backoff::exponential(Span::from_secs(1), Span::from_secs(2)).expect("valid");
-        let builder = Policy::builder().backoff(rule).max_attempts(4);
-        let builder = builder.attempt_timeout(Span::from_secs(10));
-        let builder = match deadline {
-            Some(secs) => builder.deadline(Span::from_secs(secs)),
-            None => builder,
-        };
-        builder.build().expect("valid")
+    #[test]
+    fn the_deadline_bounds_what_the_attempts_would_add_up_to() -> Result<(), ConfigError> {
+        assert_eq!(worst_case(&Policy::google_cloud()?), Some(Span::from_secs(120)));
+        assert_eq!(worst_case(&Policy::webhook()?), Some(Span::from_secs(270_455 + 300)));
+        assert_eq!(worst_case(&Policy::grpc()?), None);
+        assert_eq!(worst_waits(&Policy::grpc()?), Span::from_millis(840));
+        Ok(())
     }
 
     #[test]
-    fn waits_and_attempts_add_up_to_the_deadline() {
-        assert_eq!(worst_case(&policy(None)), Some(Span::from_secs(40 + 1 + 2 + 2)));
-        assert_eq!(worst_case(&policy(Some(45))), Some(Span::from_secs(45)));
-        assert_eq!(worst_case(&policy(Some(44))), Some(Span::from_secs(44)));
-        assert_eq!(worst_case(&Policy::default()), None);
+    fn a_throttled_call_waits_by_the_longer_of_both_rules() -> Result<(), ConfigError> {
+        assert_eq!(worst_waits(&Policy::aws_standard_2_1()?), Span::from_secs(1 + 2));
+        Ok(())
     }
 
     #[test]
-    fn as_many_attempts_as_can_be_written_are_soon_added() {
-        let many = policy(None).to_builder().max_attempts(u32::MAX).build().expect("valid");
-        let all = u64::from(u32::MAX);
-        assert_eq!(worst_case(&many), Some(Span::from_secs(10 * all + 1 + 2 * (all - 2))));
+    fn a_hint_lengthens_every_wait() -> Result<(), ConfigError> {
+        let policy = Policy::builder().attempt_timeout(Span::from_secs(1)).build()?;
+        assert_eq!(worst_case_hinted(&policy), Some(Span::from_secs(3 + 2 * 90)));
+        let aws = Policy::aws_standard_2_0()?.to_builder().attempt_timeout(Span::from_secs(1));
+        let longest = Span::from_secs(3 + (1 + 5) + (2 + 5));
+        assert_eq!(worst_case_hinted(&aws.build()?), Some(longest));
+        Ok(())
+    }
+
+    #[test]
+    fn more_attempts_than_anyone_counts_take_no_time_to_add_up() -> Result<(), ConfigError> {
+        let rule = Backoff::exponential(Span::from_secs(1), Span::from_secs(1))?;
+        let policy = Policy::builder().backoff(rule).max_attempts(u32::MAX).build()?;
+        assert_eq!(worst_waits(&policy), Span::from_secs(u64::from(u32::MAX) - 1));
+        Ok(())
     }
 }

@@ -187,6 +187,8 @@ fn fewer_than_one_call_in_a_hundred_is_almost_never() {
     };
     let codes = |deadline| codes(with(deadline), &Setting::default());
     assert_eq!(codes(millis(5)), [(Code::AttemptsNeverStart, Severity::Warning)]);
+    let rare = found(with(millis(5)), &Setting::default());
+    assert_eq!(rare[0].fix, "a deadline well above 1s, the first ceiling");
     assert_eq!(codes(millis(20)), [(Code::DeadlineBelowBase, Severity::Warning)]);
     let (code, warning) = (Code::DeadlineBelowBase, Severity::Warning);
     bound(with(Span::from_nanos(1_000_000_001)), with(secs(1)), code, warning);
@@ -289,7 +291,11 @@ fn the_buckets_of_a_fleet_are_one_bucket() {
     let aws = clean().budget(TokenPlan::new(500, 5).expect("valid"));
     bound_of(aws, &known(10), &known(11), code, warning);
     let grpc = clean().budget(ThrottlePlan::new(100, Ratio::from_percent(10)).expect("valid"));
+    // The count falls to half after 50 failures, and the last of them is not retried.
     bound_of(grpc, &known(20), &known(21), code, warning);
+    // What first attempts alone are too much for is not the budget's doing.
+    let busy = Setting { rps: Some(1e3), ..known(10) };
+    assert_eq!(codes(aws, &busy), [], "1000 retries in the second that an answer is waited for");
     let interval = clean().budget(IntervalPlan::new(10, secs(1)).expect("valid"));
     bound_of(interval, &known(100), &known(101), code, Severity::Error);
 }
@@ -327,6 +333,12 @@ fn hints_without_spread_bring_all_back_at_once() {
         clean().hints(hints.expect("valid"))
     };
     bound(with(1), with(0), Code::HintWithoutSpread, Severity::Warning);
+    // A hint that ends the call brings nobody back.
+    let deaf = HintRule::new(Span::ZERO, Ratio::ZERO, LongHint::Stop).expect("valid");
+    assert_eq!(
+        codes(clean().hints(deaf), &Setting::default()),
+        [(Code::HintBelowCap, Severity::Warning)]
+    );
 }
 
 #[test]
@@ -345,6 +357,7 @@ fn a_breaker_wants_enough_calls_for_its_share() {
     let found =
         lint(&clean().breaker(few.expect("valid")).build().expect("valid"), &Setting::default());
     assert!(found[0].fix.contains("in a window of as many calls"), "{found:?}");
+    assert_eq!(codes(with(u32::MAX, 50), &Setting::default()), [], "soon, too");
     let row = BreakerPlan::builder().ratio(None).consecutive(5).minimum_calls(1).build();
     assert_eq!(codes(clean().breaker(row.expect("valid")), &Setting::default()), []);
 }

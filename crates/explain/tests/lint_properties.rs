@@ -44,7 +44,7 @@ fn a_key_that_there_is_not_is_told_from_one_that_there_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn any_policy_is_judged(policy in any_policy(), setting in any_setting()) {

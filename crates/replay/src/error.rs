@@ -27,8 +27,10 @@ pub enum ReadError {
     Io(io::Error),
     /// It has no lines.
     Empty,
-    /// It is compressed, by this program.
+    /// It is compressed, by this program, which is not undone on the way.
     Compressed(&'static str),
+    /// It is packed by gzip, and breaks off before its first line ends.
+    Broken(String),
     /// Its first line is of no format that is known.
     Unknown(BadLine),
     /// It was to be CSV, and its header has no column for a time or none for a status.
@@ -74,6 +76,12 @@ impl fmt::Display for ReadError {
             Self::Io(error) => write!(f, "{error}"),
             Self::Empty => f.write_str("the log has no lines"),
             Self::Compressed(by) => write!(f, "the log is packed by {by}: unpack it first"),
+            Self::Broken(why) => {
+                write!(
+                    f,
+                    "the log is packed by gzip and breaks off before its first line ends: {why}"
+                )
+            }
             Self::Unknown(line) => {
                 let names = Format::ALL.map(Format::name).join(", ");
                 write!(f, "the format is none of {names}: {line}")

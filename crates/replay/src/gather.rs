@@ -157,6 +157,7 @@ impl Counts {
             lines: 0,
             malformed: 0,
             bad_lines: Vec::new(),
+            broken: None,
             outside: self.outside,
             told: self.calls.told(),
             timed: self.timed,

@@ -46,6 +46,7 @@ mod slow;
 mod spread;
 mod stamp;
 mod unit;
+mod unpacked;
 mod words;
 
 pub use answer::Answer;

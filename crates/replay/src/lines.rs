@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use crate::unpacked::Unpacked;
+
 /// The longest line that is read, in bytes. nginx refuses requests above 8 KiB (four such buffers
 /// at most) and Envoy above 60 KiB, and a log escapes some bytes by four.
 pub(crate) const LONGEST: usize = 256 * 1024;
@@ -11,6 +13,8 @@ pub(crate) const LONGEST: usize = 256 * 1024;
 pub(crate) enum Line<'l> {
     /// All of it.
     Whole(&'l [u8]),
+    /// The packed file breaks off within it; this is how it begins.
+    Cut(&'l [u8]),
     /// It is longer than [`LONGEST`]; this is how it begins.
     TooLong(&'l [u8]),
 }
@@ -18,15 +22,16 @@ pub(crate) enum Line<'l> {
 /// Reads lines into one buffer.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
-    input: R,
+    input: Unpacked<R>,
     buffer: Vec<u8>,
     number: u64,
     longest: usize,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(crate) const fn new(input: R) -> Self {
-        Self { input, buffer: Vec::new(), number: 0, longest: 0 }
+    pub(crate) fn new(input: R) -> io::Result<Self> {
+        let input = Unpacked::new(input)?;
+        Ok(Self { input, buffer: Vec::new(), number: 0, longest: 0 })
     }
 
     /// The next line with its number, from 1; `None` at the end.
@@ -43,8 +48,15 @@ impl<R: BufRead> Lines<R> {
         } else if self.buffer.len() > LONGEST {
             self.input.skip_until(b'\n')?;
             return Ok(Some((self.number, Line::TooLong(&self.buffer))));
+        } else if self.input.broken().is_some() {
+            return Ok(Some((self.number, Line::Cut(&self.buffer))));
         }
         Ok(Some((self.number, Line::Whole(trimmed(&self.buffer, self.number)))))
+    }
+
+    /// Why a packed file ends before its end, where it does.
+    pub(crate) fn broken(&self) -> Option<&str> {
+        self.input.broken()
     }
 
     /// The most bytes that were held at once.
@@ -65,12 +77,12 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8]) -> Vec<(u64, Vec<u8>, bool)> {
-        let mut lines = Lines::new(text);
+        let mut lines = Lines::new(text).unwrap();
         let mut all = Vec::new();
         while let Some((number, line)) = lines.next().unwrap() {
             all.push(match line {
                 Line::Whole(text) => (number, text.to_vec(), true),
-                Line::TooLong(text) => (number, text[..3].to_vec(), false),
+                Line::Cut(text) | Line::TooLong(text) => (number, text[..3].to_vec(), false),
             });
         }
         assert!(lines.longest() <= LONGEST + 1);

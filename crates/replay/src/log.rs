@@ -26,6 +26,8 @@ pub struct Log {
     pub malformed: u64,
     /// The first of those.
     pub bad_lines: Vec<BadLine>,
+    /// Why the packed file ends before its end, where it does: then what comes after is missing.
+    pub broken: Option<String>,
     /// Attempts that lie too far from the first line to be counted.
     pub outside: u64,
     /// How first attempts were told from retries.

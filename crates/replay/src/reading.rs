@@ -47,8 +47,9 @@ const PACKED: [(&[u8], &str); 4] =
     [(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ", "xz"), (b"BZh9", "bzip2")];
 
 impl Reading {
-    /// Reads a log to its end.
+    /// Reads a log to its end, unpacking it on the way where it is packed by gzip.
     ///
+    /// Of a packed log that was cut off, what is there is read: [`Log::broken`] says so then.
     /// Malformed lines are counted, and the first of them are kept to be shown. At most a line of
     /// 256 KiB, some seconds of attempts, failures of some minutes, and 8 bytes for each first
     /// attempt are held in memory, besides 24 bytes for every 50 ms of the log: see
@@ -57,8 +58,11 @@ impl Reading {
     /// # Errors
     /// See [`ReadError`].
     pub fn read(&self, input: impl BufRead) -> Result<Log, ReadError> {
-        let mut lines = Lines::new(input);
+        let mut lines = Lines::new(input)?;
         let kept = Kept::read(&mut lines)?;
+        if let (true, Some(why)) = (kept.lines.is_empty(), lines.broken()) {
+            return Err(ReadError::Broken(why.to_owned()));
+        }
         let (format, mut parser) = self.parser(&kept)?;
         let mut pass = Pass::default();
         let mut gather = Gather::new(pass.check(&mut parser.clone(), &kept, format)?);
@@ -68,11 +72,16 @@ impl Reading {
                 pass.line(&mut parser, &mut gather, number, &Line::Whole(&line))?;
             }
         }
+        if let Some((number, text)) = kept.cut {
+            pass.line(&mut parser, &mut gather, number, &Line::Cut(&text))?;
+        }
         while let Some((number, line)) = lines.next()? {
             pass.line(&mut parser, &mut gather, number, &line)?;
         }
+        let Pass { lines: read, malformed, bad_lines } = pass;
+        let broken = lines.broken().map(str::to_owned);
         let log = gather.finish(format, lines.longest())?;
-        Ok(Log { lines: pass.lines, malformed: pass.malformed, bad_lines: pass.bad_lines, ..log })
+        Ok(Log { lines: read, malformed, bad_lines, broken, ..log })
     }
 
     fn parser(&self, kept: &Kept) -> Result<(Format, Parser), ReadError> {
@@ -95,6 +104,8 @@ impl Reading {
 #[derive(Debug, Default)]
 struct Kept {
     lines: VecDeque<(u64, Vec<u8>)>,
+    /// What is left of the last line of a file that breaks off.
+    cut: Option<(u64, Vec<u8>)>,
 }
 
 impl Kept {
@@ -103,7 +114,13 @@ impl Kept {
         let mut bytes = 0;
         while (kept.lines.len() as u64) < KEPT_LINES && bytes < KEPT_BYTES {
             let Some((number, line)) = input.next()? else { break };
-            let (Line::Whole(text) | Line::TooLong(text)) = line;
+            let text = match line {
+                Line::Whole(text) | Line::TooLong(text) => text,
+                Line::Cut(text) => {
+                    kept.cut = Some((number, text.to_vec()));
+                    break;
+                }
+            };
             if !is_blank(text) {
                 bytes += text.len();
                 kept.lines.push_back((number, text.to_vec()));
@@ -155,6 +172,7 @@ impl Pass {
             Line::Whole(text) if is_blank(text) => return Ok(()),
             Line::Whole(text) => (text, parser.parse(text)),
             Line::TooLong(text) => (text, Err("longer than 256 KiB")),
+            Line::Cut(text) => (text, Err("the packed file breaks off here")),
         };
         self.lines += 1;
         match parsed {

@@ -51,6 +51,9 @@ pub(crate) fn lesson(scene: &Scene<'_>) -> String {
              caused lengthen it for every policy.",
         );
     }
+    if log.broken.is_some() {
+        say(&mut text, "The packed file breaks off, so the log goes on after what is shown.");
+    }
     say(&mut text, &told(&log.told));
     if log.began.grain > BUCKET {
         let grain = log.began.grain;

@@ -2,8 +2,10 @@
 
 mod print;
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Write};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use print::Written;
 use proptest::prelude::*;
 use stagger_replay::{Format, LogMap, ReadError, Reading};
@@ -73,7 +75,7 @@ fn what_is_no_log_is_refused_with_its_reason() {
         reading.read(text).map(|_| ()).unwrap_err().to_string()
     };
     assert_eq!(refused(b"", None), "the log has no lines");
-    assert!(refused(b"\x1f\x8b\x08\x00", None).contains("packed by gzip"));
+    assert!(refused(b"\x28\xb5\x2f\xfd\x00", None).contains("packed by zstd"));
     assert!(refused(b"Dear all,\nhello\n", None).contains("none of combined, envoy, csv, jsonl"));
     assert!(refused(b"a,b\n1,2\n", Some(Format::Csv)).contains("a map must name them"));
     let wrong = refused(b"a\nb\n{}\n", Some(Format::Envoy));
@@ -81,6 +83,81 @@ fn what_is_no_log_is_refused_with_its_reason() {
         wrong.starts_with("3 of the first 3 lines are not of the format envoy; line 1"),
         "{wrong}"
     );
+}
+
+fn packed(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).expect("into memory");
+    encoder.finish().expect("into memory")
+}
+
+fn some_log(lines: u64) -> String {
+    let line = |ms: u64| {
+        let status = if ms % 100 < 2 { 503 } else { 200 };
+        let caller = u32::try_from(ms).expect("few lines");
+        Written { began: BEGAN + 10 * ms, took: 3, status, caller }.line(Format::Envoy) + "\n"
+    };
+    (0..lines).map(line).collect()
+}
+
+#[test]
+fn a_packed_log_reads_as_the_same_log_whatever_its_members() {
+    let text = some_log(3_000);
+    let plain = Reading::default().read(text.as_bytes()).unwrap();
+    // As `logrotate` with `gzip -c >>` writes it, as bgzip does, and one member with a line on its edge.
+    let (first, second) = text.as_bytes().split_at(text.len() / 2);
+    let many: Vec<u8> = text.as_bytes().chunks(1_000).flat_map(packed).collect();
+    for file in [
+        packed(text.as_bytes()),
+        [packed(first), packed(second)].concat(),
+        [many, packed(b"")].concat(),
+    ] {
+        let log = Reading::default().read(BufReader::with_capacity(7, &file[..])).unwrap();
+        assert_eq!((log.lines, log.malformed, &log.broken), (3_000, 0, &None));
+        assert_eq!(log.first_attempts(), plain.first_attempts());
+        assert_eq!(log.held, plain.held);
+    }
+}
+
+#[test]
+fn of_a_packed_log_that_breaks_off_what_is_there_is_read() {
+    let file = packed(some_log(3_000).as_bytes());
+    for length in [file.len() - 1, file.len() / 2, file.len() / 5] {
+        let log = Reading::default().read(&file[..length]).unwrap();
+        assert!(log.broken.is_some(), "{length}");
+        assert!(log.lines > 100 && log.lines <= 3_000, "{}", log.lines);
+        // The line in which it breaks off is no attempt, though it may look like one.
+        assert!(log.malformed <= 1, "{}", log.malformed);
+        assert_eq!(log.attempts() + log.malformed, log.lines);
+        for bad in &log.bad_lines {
+            assert_eq!((bad.why, bad.number), ("the packed file breaks off here", log.lines));
+        }
+    }
+    let rubbish = [file, b"rubbish".to_vec()].concat();
+    let log = Reading::default().read(&rubbish[..]).unwrap();
+    assert_eq!((log.lines, log.malformed, log.broken.is_some()), (3_000, 0, true));
+}
+
+#[test]
+fn a_packed_file_without_a_line_is_refused_with_its_reason() {
+    let refused = |bytes: &[u8]| Reading::default().read(bytes).map(|_| ()).unwrap_err();
+    for cut in [&b"\x1f\x8b\x08\x00"[..], &packed(some_log(1).as_bytes())[..40]] {
+        let error = refused(cut);
+        assert!(matches!(error, ReadError::Broken(_)), "{error}");
+        assert!(error.to_string().contains("packed by gzip and breaks off"), "{error}");
+    }
+    assert!(matches!(refused(&packed(b"")), ReadError::Empty));
+    assert!(matches!(refused(&packed(&packed(b"x"))), ReadError::Compressed("gzip")));
+}
+
+#[test]
+fn a_packed_log_of_a_million_lines_is_read_in_the_room_of_a_plain_one() {
+    // A member of a thousand lines, a thousand times over: a line's length is all that is held.
+    let member = packed(some_log(1_000).as_bytes());
+    let members = std::iter::repeat_n(member, 1_000).flatten().collect::<Vec<u8>>();
+    let log = Reading::default().read(&members[..]).unwrap();
+    assert_eq!((log.lines, log.malformed), (1_000_000, 0));
+    assert!(log.held.line < 256, "{:?}", log.held);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(path, page(&report, &Options::default()))?;
     let folder = Path::new(path).with_extension("");
     fs::create_dir_all(&folder)?;
-    for picture in pictures(&report) {
+    for picture in pictures(&report, None) {
         fs::write(folder.join(format!("{}.svg", picture.name)), picture.to_svg())?;
         fs::write(folder.join(format!("{}.png", picture.name)), picture.to_png()?)?;
         io::stdout().write_all(picture.to_terminal(100).as_bytes())?;

@@ -56,6 +56,8 @@ pub enum Swatch {
     Area(Weight),
     /// A square in the shade of an outage.
     Shade,
+    /// A cell of a heat map in which so many runs of a hundred healed.
+    Cell(u8),
 }
 
 /// One plane with two axes.

@@ -26,6 +26,8 @@ pub struct Grid {
 pub struct GridPanel {
     /// The entry's name.
     pub name: String,
+    /// Which case it is of, where an entry has several panels; else empty.
+    pub case: String,
     /// Row by row, the row of the first `ys` first; `None` where nothing was played.
     pub cells: Vec<Option<Healed>>,
 }
@@ -37,6 +39,24 @@ pub struct Healed {
     pub healed: u64,
     /// Runs played.
     pub runs: u64,
+}
+
+impl GridPanel {
+    /// Its name as a heading: the entry, and the case where it has several panels.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.case.as_str() {
+            "" => self.name.clone(),
+            case => format!("{}, {case}", self.name),
+        }
+    }
+
+    /// The cells that healed in every run, and all that were played.
+    #[must_use]
+    pub fn healed(&self) -> (usize, usize) {
+        let played = self.cells.iter().flatten();
+        (played.clone().filter(|cell| cell.healed == cell.runs).count(), played.count())
+    }
 }
 
 impl Healed {

@@ -17,7 +17,7 @@
 //! let html = page(&report, &Options::default());
 //! assert!(html.starts_with("<!doctype html>"));
 //! assert!(html.contains("lowest peak"));
-//! let strips = &pictures(&report)[0];
+//! let strips = &pictures(&report, None)[0];
 //! assert!(strips.to_svg().starts_with("<svg "));
 //! # Ok::<(), stagger_core::ConfigError>(())
 //! ```
@@ -25,6 +25,7 @@
 //! Equal reports give equal bytes.
 #![forbid(unsafe_code)]
 
+mod album;
 mod chart;
 mod draw;
 mod figure;
@@ -35,11 +36,12 @@ mod picture;
 mod pictures;
 mod render;
 
+pub use album::{pictures, shown_of};
 pub use chart::{
     Along, Axis, Band, Cell, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch,
 };
 pub use grid::{Grid, GridPanel, Healed};
 pub use look::{Dash, Dot, Ink, Look, Looks, Weight};
 pub use page::{Options, page};
-pub use picture::{NoPng, Picture, pictures};
+pub use picture::{NoPng, Picture};
 pub use pictures::{arrivals, failures, heat, phases, recovery, strips};

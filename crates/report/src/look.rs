@@ -20,6 +20,8 @@ pub enum Ink {
     Text,
     /// That of what stands back: axes, and who never retries.
     Soft,
+    /// That of work which was done for nobody.
+    Waste,
     /// The one accent: limits, and what the picture is about.
     Accent,
     /// One of the colours of entries, from 0; only the lower 3 bits count.

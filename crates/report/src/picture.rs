@@ -2,11 +2,8 @@
 
 use std::fmt;
 
-use stagger_sim::{CaseReport, Report};
-
 use crate::chart::Chart;
 use crate::draw::{Frame, sheet};
-use crate::pictures::{arrivals, failures, phases, recovery, strips};
 use crate::render;
 
 /// A chart with a name for its file.
@@ -50,39 +47,6 @@ impl Picture {
     pub fn to_terminal(&self, width: usize) -> String {
         render::terminal(&self.chart, width)
     }
-}
-
-/// Every picture that the report has figures for: first those of the case that says most, then
-/// those over all cases, then those of the other cases.
-#[must_use]
-pub fn pictures(report: &Report) -> Vec<Picture> {
-    let main = main_case(report);
-    let mut all: Vec<_> = main.into_iter().flat_map(|case| of_case(report, case)).collect();
-    let over = [("recovery", recovery(report)), ("failures", failures(report))];
-    all.extend(over.into_iter().filter_map(|(name, chart)| Some(Picture::new(name, chart?))));
-    let others =
-        report.cases.iter().filter(|&case| main.is_some_and(|main| !std::ptr::eq(main, case)));
-    all.extend(others.flat_map(|case| of_case(report, case)));
-    all
-}
-
-/// The case in the middle: neither the mildest nor the worst.
-pub(crate) fn main_case(report: &Report) -> Option<&CaseReport> {
-    report.cases.get(report.cases.len() / 2)
-}
-
-/// The pictures of one case.
-pub(crate) fn of_case(report: &Report, case: &CaseReport) -> Vec<Picture> {
-    let all = [
-        ("instants", strips(report, case)),
-        ("arrivals", arrivals(report, case)),
-        ("queue", phases(report, case)),
-    ];
-    let named = |name: &str| match report.cases.len() {
-        0 | 1 => name.to_owned(),
-        _ => format!("{name} {}", case.label),
-    };
-    all.into_iter().filter_map(|(name, chart)| Some(Picture::new(&named(name), chart?))).collect()
 }
 
 /// Small letters, digits and single hyphens, whatever the name was.

@@ -23,7 +23,7 @@ fn empty() -> Report {
 fn equal_reports_give_equal_bytes() {
     let (one, other) = (lockstep(), lockstep());
     assert_eq!(page(&one, &Options::default()), page(&other, &Options::default()));
-    for (one, other) in pictures(&one).iter().zip(&pictures(&other)) {
+    for (one, other) in pictures(&one, None).iter().zip(&pictures(&other, None)) {
         assert_eq!(one.to_svg(), other.to_svg());
         assert_eq!(one.to_png().expect("it fits"), other.to_png().expect("it fits"));
         assert_eq!(one.to_terminal(80), other.to_terminal(80));
@@ -71,7 +71,7 @@ fn a_name_full_of_markup_stays_text() {
     let html = page(&report, &options);
     assert!(!html.contains("<script"));
     assert!(html.contains("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;"));
-    for picture in pictures(&report) {
+    for picture in pictures(&report, None) {
         assert!(!picture.to_svg().contains("<script"));
         assert!(picture.name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c)));
     }
@@ -82,7 +82,7 @@ fn a_report_of_nothing_is_a_page_that_says_so() {
     let html = page(&empty(), &Options::default());
     assert!(html.contains("Nothing was played"));
     assert!(html.contains("nothing to draw"));
-    assert_eq!(pictures(&empty()), []);
+    assert_eq!(pictures(&empty(), None), []);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn one_row_of_nobody_who_retries_is_no_comparison() {
     report.cases[0].rows.truncate(1);
     let html = page(&report, &Options::default());
     assert!(html.contains("Nobody retries here"));
-    assert!(!pictures(&report).is_empty());
+    assert!(!pictures(&report, None).is_empty());
 }
 
 #[test]
@@ -100,13 +100,14 @@ fn who_never_recovers_is_told_and_drawn_above_all_values() {
     let report = played("stall", &stagger_sim::Options { runs, ..Default::default() });
     let html = page(&report, &Options::default());
     assert!(html.contains("never recover"));
-    let recovery = pictures(&report).into_iter().find(|picture| picture.name == "recovery");
+    let recovery = pictures(&report, None).into_iter().find(|picture| picture.name == "recovery");
     let recovery = recovery.expect("the loads differ");
     assert!(recovery.chart.panels[0].y.never);
     assert!(recovery.to_svg().contains(">never</text>"));
     assert!(recovery.to_terminal(80).contains("never │"));
     assert!(recovery.to_svg().contains("capacity / attempts = 250"));
-    let queue = pictures(&report).into_iter().any(|picture| picture.name.starts_with("queue"));
+    let queue =
+        pictures(&report, None).into_iter().any(|picture| picture.name.starts_with("queue"));
     assert!(queue);
 }
 
@@ -114,7 +115,7 @@ fn who_never_recovers_is_told_and_drawn_above_all_values() {
 fn failing_attempts_are_drawn_as_success_above_load() {
     let runs = Some(1);
     let report = played("failing", &stagger_sim::Options { runs, ..Default::default() });
-    let all = pictures(&report);
+    let all = pictures(&report, None);
     let failures =
         all.iter().find(|picture| picture.name == "failures").expect("it varies failures");
     assert_eq!(failures.chart.panels.len(), 2);
@@ -134,6 +135,7 @@ fn a_heat_map_tells_stuck_from_healed_without_colour() {
         runs: 10,
         panels: vec![GridPanel {
             name: "full".into(),
+            case: String::new(),
             cells: vec![cell(10), cell(4), cell(0), None],
         }],
         ..Grid::default()
@@ -148,9 +150,93 @@ fn a_heat_map_tells_stuck_from_healed_without_colour() {
     assert_eq!(heat(&Grid::default()), None);
 }
 
+/// A report of so many cases, each as large as any: equal figures, other names.
+fn many(cases: usize) -> Report {
+    let mut report = lockstep();
+    let [case] = &report.cases[..] else { panic!("one case") };
+    let case = |nth: usize| {
+        let mut case = case.clone();
+        case.label = format!("case {nth}");
+        case
+    };
+    report.cases = (0..cases).map(case).collect();
+    report.varied = None;
+    report
+}
+
+#[test]
+fn a_page_of_a_hundred_cases_stays_small_and_says_what_it_leaves_out() {
+    let length = |cases| page(&many(cases), &Options::default()).len();
+    let (eight, hundred) = (length(8), length(100));
+    assert!(hundred < eight + 2_000, "{eight} and {hundred}");
+    assert!(hundred < 2_000_000, "{hundred}");
+    let html = page(&many(100), &Options::default());
+    assert!(html.contains("shows 8 of the 100 cases") && html.contains("--format csv"));
+    assert!(!page(&many(8), &Options::default()).contains("--format csv"));
+    for (case, there) in [("case 0", true), ("case 50", true), ("case 99", true), ("case 1", false)]
+    {
+        assert_eq!(html.contains(&format!("<caption>{case}</caption>")), there, "{case}");
+    }
+    assert_eq!(pictures(&many(100), None).len(), 2 * 8);
+}
+
+fn small_grid() -> Grid {
+    let cell = |healed| Some(Healed { healed, runs: 10 });
+    let panel = |name: &str, case: &str| GridPanel {
+        name: name.into(),
+        case: case.into(),
+        cells: vec![cell(10), cell(0)],
+    };
+    Grid {
+        x: "outage".into(),
+        xs: vec!["1s".into(), "2s".into()],
+        ys: vec![String::new()],
+        panels: vec![panel("full", "load 300/s"), panel("full", "load 500/s")],
+        ..Grid::default()
+    }
+}
+
+#[test]
+fn page_and_files_have_their_pictures_in_the_order_of_the_six() {
+    let mut report = played("stall", &stagger_sim::Options { runs: Some(1), ..Default::default() });
+    for case in &mut report.cases {
+        case.rows.truncate(3);
+    }
+    let all = pictures(&report, Some(&small_grid()));
+    let names: Vec<&str> =
+        all.iter().map(|picture| picture.name.split('-').next().unwrap_or_default()).collect();
+    let of_case = ["instants", "arrivals", "queue"];
+    let expected = ["instants", "arrivals", "recovery", "heat", "queue"];
+    assert_eq!(names, [&expected[..], &of_case, &of_case, &of_case].concat());
+    let options = Options { grid: Some(small_grid()), ..Options::default() };
+    let html = page(&report, &options);
+    let titles: Vec<&str> = html.split("<figure>\n<h3>").skip(1).collect();
+    assert_eq!(titles.len(), all.len());
+    for (picture, title) in all.iter().zip(titles) {
+        let escaped = picture.chart.title.replace('&', "&amp;");
+        assert!(title.starts_with(&escaped), "{escaped}");
+    }
+}
+
+#[test]
+fn a_heat_map_bounds_its_panels_and_names_the_case_of_each() {
+    let mut grid = small_grid();
+    let chart = heat(&grid).expect("there are cells");
+    assert_eq!(chart.panels[1].title, "full, load 500/s");
+    assert_eq!(chart.panels[0].look, chart.panels[1].look);
+    let panel = grid.panels[0].clone();
+    grid.panels = vec![panel; 100];
+    let chart = heat(&grid).expect("there are cells");
+    assert_eq!(chart.panels.len(), 24);
+    assert!(chart.caption.contains("76 more panels are left out"), "{}", chart.caption);
+    let options = Options { grid: Some(small_grid()), ..Options::default() };
+    let html = page(&empty(), &options);
+    assert!(html.contains("Healed or stuck, over outage"));
+}
+
 #[test]
 fn no_line_in_a_terminal_is_wider_than_asked_and_none_has_colour() {
-    for picture in pictures(&lockstep()) {
+    for picture in pictures(&lockstep(), None) {
         let text = picture.to_terminal(60);
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(!text.contains('\u{1b}'));
@@ -159,7 +245,7 @@ fn no_line_in_a_terminal_is_wider_than_asked_and_none_has_colour() {
 
 #[test]
 fn a_png_is_two_pixels_a_point() {
-    let picture = pictures(&lockstep()).remove(0);
+    let picture = pictures(&lockstep(), None).remove(0);
     let png = picture.to_png().expect("it fits");
     assert_eq!(png[1..4], *b"PNG");
     let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
@@ -171,7 +257,7 @@ fn a_png_is_two_pixels_a_point() {
 fn a_small_picture_is_drawn_as_it_was() {
     let mut report = lockstep();
     report.cases[0].rows.truncate(2);
-    let picture = pictures(&report).remove(1);
+    let picture = pictures(&report, None).remove(1);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/arrivals.svg");
     if std::env::var_os("STAGGER_UPDATE").is_some() {
         std::fs::write(path, picture.to_svg()).expect("the folder is there");

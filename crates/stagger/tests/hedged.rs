@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use stagger::breaker::Report;
-use stagger::budget::BudgetPlan;
+use stagger::budget::{BudgetPlan, Floor, WindowPlan};
 use stagger::hedge::HedgePlan;
 use stagger::retry::Stop;
 use stagger::{
@@ -91,6 +91,24 @@ fn the_first_success_wins_and_the_loser_is_dropped() -> Result<(), ConfigError> 
     let lines = retrier.ledger().take();
     assert_eq!(lines.iter().filter(|line| **line == Line::Granted).count(), 1, "{lines:?}");
     assert!(!lines.contains(&Line::Reported(Report::Failure)));
+    Ok(())
+}
+
+#[test]
+fn a_tenth_for_hedges_is_a_tenth_when_everything_is_slow() -> Result<(), ConfigError> {
+    // Azure/azure-sdk-for-rust PR 4896: losers that are free double the load of a slow server.
+    let time = ManualTime::default();
+    let tenth = WindowPlan::new(Ratio::from_percent(10))?.with_floor(Floor::Add(0))?;
+    let retrier = Retrier::new(policy()?.budget(tenth).build()?, time.clone());
+    let mut copies = 0;
+    for _ in 0..100 {
+        // Both copies take equally long, so the first wins each time.
+        let server = Server::new(&time, &[(150, Ok("first")), (150, Ok("second"))]);
+        let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+        assert_eq!(finish(call, &time).0, Ok("first"));
+        copies += server.launched.get() - 1;
+    }
+    assert!((5..=10).contains(&copies), "{copies} copies of 100 calls");
     Ok(())
 }
 

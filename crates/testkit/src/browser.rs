@@ -36,6 +36,11 @@ const PALE: &str = "(() => {
     }).map((e) => e.outerHTML.slice(0, 120));
 })()";
 
+/// What the browser says at each stage of a document's life.
+const LIFECYCLE: &str = "Page.lifecycleEvent";
+/// Focus comes with the first frame or the second; what has not come after so many never will.
+const MAX_FRAMES: usize = 100;
+
 /// What holds as long as no test kills it.
 const ALIVE: &str = "the browser is alive";
 
@@ -48,6 +53,8 @@ pub struct Browser {
     session: Option<String>,
     sent: u64,
     events: Vec<Value>,
+    /// Which document is shown: each one that is loaded has another name.
+    document: Value,
 }
 
 impl Browser {
@@ -59,7 +66,9 @@ impl Browser {
         let mut child = command.spawn().expect("scripts/chromium runs");
         let (input, output) =
             (child.stdin.take(), BufReader::new(child.stdout.take().expect("it is piped")));
-        let mut browser = Self { child, input, output, session: None, sent: 0, events: Vec::new() };
+        let events = Vec::new();
+        let document = Value::Null;
+        let mut browser = Self { child, input, output, session: None, sent: 0, events, document };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let session = browser.call("Target.attachToTarget", attach);
@@ -67,6 +76,9 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), json!({}));
         }
+        browser.call("Page.setLifecycleEventsEnabled", json!({"enabled": true}));
+        let tree = browser.call("Page.getFrameTree", json!({}));
+        browser.document = tree["frameTree"]["frame"]["loaderId"].clone();
         browser
     }
 
@@ -98,14 +110,41 @@ impl Browser {
     }
 
     /// Does something that loads a page, and waits until it is there.
+    ///
+    /// The load event of the page before may come late, so it is told from that of the new one.
     pub fn until_loaded(&mut self, act: impl FnOnce(&mut Self)) {
-        let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
-        self.events.retain(|event| !is_loaded(event));
+        self.events.retain(|event| event["method"] != LIFECYCLE);
         act(self);
-        while !self.events.iter().any(is_loaded) {
+        let mut seen = 0;
+        loop {
+            while let Some(event) = self.events.get(seen) {
+                seen += 1;
+                let stage = &event["params"];
+                let is_new = stage["loaderId"] != self.document;
+                if event["method"] == LIFECYCLE && stage["name"] == "load" && is_new {
+                    self.document = stage["loaderId"].clone();
+                    return;
+                }
+            }
             let event = self.read();
             self.events.push(event);
         }
+    }
+
+    /// Draws the page until an expression has a value: for what comes with a frame, as focus does.
+    pub fn until(&mut self, code: &str, value: &Value) {
+        let mut last = Value::Null;
+        for _ in 0..MAX_FRAMES {
+            last = self.eval(code);
+            if last == *value {
+                return;
+            }
+            self.call(
+                "Page.captureScreenshot",
+                json!({"clip": {"x": 0, "y": 0, "width": 1, "height": 1, "scale": 1}}),
+            );
+        }
+        panic!("{code} is {last} after {MAX_FRAMES} frames, not {value}");
     }
 
     /// The value of an expression in the page; of what it promises, once it is there.

@@ -1,7 +1,90 @@
-//! The flags of `stagger choose`.
+//! The flags of `stagger choose`: one for each question. What an answer may be is checked where the
+//! questions are, so that flags and terminal refuse in the same words.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use stagger_explain::Key;
 
-/// The flags of `stagger choose`.
+/// The flags of `stagger choose`. What is not said is asked on a terminal; elsewhere the answer in
+/// brackets is taken, and the policy says so.
 #[derive(Debug, Args)]
-pub(crate) struct ChooseFlags {}
+#[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
+pub(crate) struct ChooseFlags {
+    /// Do failures of these calls heal by themselves? yes or no [yes]
+    #[arg(long, value_name = "YES|NO", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    retryable: Option<String>,
+
+    /// May a call be sent twice? yes, no, or key: it carries an idempotency key [no]
+    #[arg(long, value_name = "YES|NO|KEY", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    idempotent: Option<String>,
+
+    /// Processes that call the same destination [100]
+    #[arg(long, value_name = "N")]
+    callers: Option<String>,
+
+    /// Calls a second of one of them, first attempts only [unknown]
+    #[arg(long, value_name = "N")]
+    rps: Option<String>,
+
+    /// How long the destination must be left alone after a failure [none]
+    #[arg(long, value_name = "TIME")]
+    minimum_wait: Option<String>,
+
+    /// Does nobody wait for the answer? yes or no [no]
+    #[arg(long, value_name = "YES|NO", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    background: Option<String>,
+
+    /// How long a call may take in all, retries included [none]
+    #[arg(long, value_name = "TIME")]
+    slo: Option<String>,
+
+    /// Does the destination limit its callers (429, Retry-After)? yes or no [no]
+    #[arg(long, value_name = "YES|NO", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    rate_limited: Option<String>,
+
+    /// Services one behind the other, this one included [1]
+    #[arg(long, value_name = "N")]
+    layers: Option<String>,
+
+    /// Ask nothing, also on a terminal: take the answers in brackets
+    #[arg(long)]
+    pub(crate) defaults: bool,
+
+    /// Print the decision tree, and choose nothing
+    #[arg(long)]
+    pub(crate) explain_only: bool,
+
+    /// What to print [both on a terminal, toml elsewhere]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(crate) format: Option<ChooseFormat>,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChooseFormat {
+    /// A policy file
+    Toml,
+    /// A function that builds the policy
+    Rust,
+    /// One object with policy, reasons, notes and answers
+    Json,
+    /// The policy file, then the function
+    Both,
+}
+
+impl ChooseFlags {
+    /// The answer that was given to a question.
+    pub(crate) fn given(&self, key: Key) -> Option<&str> {
+        let given = match key {
+            Key::Retryable => &self.retryable,
+            Key::Idempotent => &self.idempotent,
+            Key::Callers => &self.callers,
+            Key::Rps => &self.rps,
+            Key::MinimumWait => &self.minimum_wait,
+            Key::Background => &self.background,
+            Key::Slo => &self.slo,
+            Key::RateLimited => &self.rate_limited,
+            Key::Layers => &self.layers,
+        };
+        given.as_deref()
+    }
+}

@@ -9,7 +9,14 @@ use super::{
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  stagger explain --preset grpc --slo 2s        what this policy does to a call, and to a server";
+  stagger explain --preset grpc --slo 2s        what this policy does to a call, and to a server
+  stagger explain policy.toml                   every policy of a file; policy.toml#NAME for one
+  stagger explain --preset batch --format json  the same figures for a program
+  stagger explain policy.toml --html page.html  and a page to show around
+  stagger explain --preset webhook --rps 50 --fleet 40 --downstream-capacity 1000
+                                                the fleet's retries against what is served
+
+Exit codes: 0 clean, or warnings only; 1 errors among the findings; 2 a flag or a file that is wrong.";
 
 const LINT_EXAMPLES: &str = "\
 Examples:
@@ -29,11 +36,16 @@ Exit codes: 0 clean, or warnings only; 1 errors; 2 a file that cannot be read or
 
 const CHOOSE_EXAMPLES: &str = "\
 Examples:
-  stagger choose                                questions on a terminal, a policy at the end";
+  stagger choose                                questions on a terminal, a policy at the end
+  stagger choose --callers 5000 --idempotent --slo 2s --format toml | stagger lint -
+  stagger choose --idempotent=key --background --rate-limited --format rust
+  stagger choose --explain-only                 the decision tree";
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
-  stagger import service-config.json            a policy of ours, and what could not be mapped";
+  stagger import service-config.json            a policy of ours, and what could not be mapped
+  stagger import application.yml > policy.toml  the policies of resilience4j's instances
+  stagger import - --from envoy < route.yaml    from standard input, as Envoy's";
 
 const EXEC_EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,10 @@
 //! The flags of `stagger explain`.
 
-use clap::Args;
+use std::path::PathBuf;
 
+use clap::{Args, ValueEnum};
+
+use super::CallsFlags;
 use crate::policy_file::PolicySource;
 
 /// The flags of `stagger explain`.
@@ -9,4 +12,24 @@ use crate::policy_file::PolicySource;
 pub(crate) struct ExplainFlags {
     #[command(flatten)]
     pub(crate) source: PolicySource,
+
+    /// How to print it; in JSON, spans are milliseconds and shares are from 0 to 1
+    #[arg(long, value_enum, default_value_t = ExplainFormat::Table)]
+    pub(crate) format: ExplainFormat,
+
+    /// Also write a page with all figures: one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten, next_help_heading = "What is known of the calls")]
+    pub(crate) calls: CallsFlags,
+}
+
+/// The forms of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainFormat {
+    /// For people
+    Table,
+    /// One object, or a list of them for several policies
+    Json,
 }

@@ -1,7 +1,35 @@
 //! The flags of `stagger import`.
 
-use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use stagger_import::Source;
 
 /// The flags of `stagger import`.
 #[derive(Debug, Args)]
-pub(crate) struct ImportFlags {}
+pub(crate) struct ImportFlags {
+    /// The settings file, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+
+    /// Whose settings they are [told by their keys]
+    #[arg(long, value_name = "PRODUCT", value_parser = product())]
+    pub(crate) from: Option<Source>,
+
+    /// What to print
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = ImportFormat::Toml)]
+    pub(crate) format: ImportFormat,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// A policy file, with what was left out as comments
+    Toml,
+    /// One object with policies, left_out and notes
+    Json,
+}
+
+fn product() -> impl TypedValueParser<Value = Source> {
+    let names = PossibleValuesParser::new(Source::ALL.map(Source::name));
+    names.try_map(|name| name.parse::<Source>())
+}

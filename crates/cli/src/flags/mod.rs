@@ -19,15 +19,15 @@ mod store;
 mod storm;
 
 pub(crate) use calls::CallsFlags;
-pub(crate) use choose::ChooseFlags;
+pub(crate) use choose::{ChooseFlags, ChooseFormat};
 pub(crate) use command::{Command, Flags};
 pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags};
 pub(crate) use demo::DemoFlags;
 pub(crate) use exec::{Attempts, ExecFlags, ExecPolicyFlags, OutputMode, StdinMode};
 pub(crate) use exit_codes::ExitCodes;
-pub(crate) use explain::ExplainFlags;
+pub(crate) use explain::{ExplainFlags, ExplainFormat};
 pub(crate) use http::{HttpFlags, HttpFormat, HttpPolicyFlags};
-pub(crate) use import::ImportFlags;
+pub(crate) use import::{ImportFlags, ImportFormat};
 pub(crate) use lint::{Deny, LintFlags, LintFormat};
 pub(crate) use serve::ServeFlags;
 pub(crate) use signal_names::{SignalNames, signal_name};

@@ -17,6 +17,13 @@ pub(crate) struct Calls {
     pub(crate) allow: Vec<(Code, Range<usize>)>,
 }
 
+impl Calls {
+    /// Whether findings of this code are accepted.
+    pub(crate) fn allows(&self, code: Code) -> bool {
+        self.allow.iter().any(|(allowed, _)| *allowed == code)
+    }
+}
+
 /// Reads one table; what is wrong goes to `flaws`, and the rest is kept.
 pub(super) fn read(reader: &Reader<'_, '_>, flaws: &mut Vec<Flaw>) -> Calls {
     let setting = Setting {

@@ -8,7 +8,8 @@ mod survey;
 mod text;
 
 pub(crate) use bounds::{CAPACITY, FLEET, LAYERS, RPS};
-pub(crate) use policies::{named, policies};
+pub(crate) use calls::Calls;
+pub(crate) use policies::named;
 pub(crate) use source::{Entry, Loaded, PolicySource};
 pub(crate) use survey::{Surveyed, survey};
 pub(crate) use text::read;

@@ -5,10 +5,9 @@ use std::path::Path;
 use clap::Args;
 use stagger_core::Policy;
 
-use super::{policies, read};
+use super::{Calls, Surveyed, read, survey};
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
-use crate::toml_file::Document;
 
 /// Policies that the command line names, for commands whose arguments are nothing else.
 #[derive(Clone, Debug, Default, Args)]
@@ -34,13 +33,11 @@ impl PolicySource {
     }
 }
 
-/// Policies with the text that they stand in.
+/// The policies of one text.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     /// The file as messages name it.
     pub(crate) file: String,
-    /// What stands in it; for a preset, what would.
-    pub(crate) text: String,
     /// The policies that were asked for, at least one.
     pub(crate) policies: Vec<Entry>,
 }
@@ -54,6 +51,8 @@ pub(crate) struct Entry {
     pub(crate) path: String,
     /// The policy.
     pub(crate) policy: Policy,
+    /// What the file says of its calls.
+    pub(crate) calls: Calls,
 }
 
 impl Loaded {
@@ -67,7 +66,7 @@ impl Loaded {
             None => (asked, None),
         };
         let (file, text) = read(file)?;
-        let loaded = Self::parse(file, text)?;
+        let loaded = Self::parse(file, &text)?;
         match name {
             Some(name) => loaded.only(name),
             None => Ok(loaded),
@@ -88,24 +87,29 @@ impl Loaded {
             Refusal::bad_value(&format!("invalid value '{name}' for '--preset': must be {bound}"))
         })?;
         let name = name.replace('-', "_");
-        let text = toml::to_string(&policy).expect("a policy of constants has a text form");
         let file = format!("preset {name}");
-        Ok(Self { file, text, policies: vec![Entry { name, path: String::new(), policy }] })
+        Ok(Self {
+            file,
+            policies: vec![Entry { name, path: String::new(), policy, calls: Calls::default() }],
+        })
     }
 
-    fn parse(file: &str, text: String) -> Result<Self, Refusal> {
-        let read = Document::parse(&text).and_then(|document| policies(&document));
-        let read = read.map_err(|flaw| Refusal::File(flaw.show(file, &text)))?;
-        if read.is_empty() {
-            return Err(Refusal::File(format!("error: {file}: there is no [policy.NAME] in it")));
+    fn parse(file: &str, text: &str) -> Result<Self, Refusal> {
+        let survey = survey(text);
+        if !survey.flaws.is_empty() {
+            let shown: Vec<String> =
+                survey.flaws.iter().map(|flaw| flaw.show(file, text)).collect();
+            return Err(Refusal::File(shown.join("\n\n")));
         }
         let stem = Path::new(file).file_stem();
         let stem = stem.map_or_else(String::new, |stem| stem.display().to_string());
-        let entry = |(name, policy): (Option<String>, Policy)| match name {
-            Some(name) => Entry { path: format!("policy.{name}"), name, policy },
-            None => Entry { path: String::new(), name: stem.clone(), policy },
+        let entry = |it: Surveyed<'_>| {
+            let path = it.name.as_ref().map_or_else(String::new, |name| format!("policy.{name}"));
+            let name = it.name.unwrap_or_else(|| stem.clone());
+            Entry { name, path, policy: it.policy, calls: it.calls }
         };
-        Ok(Self { file: file.to_owned(), policies: read.into_iter().map(entry).collect(), text })
+        let policies = survey.policies.into_iter().map(entry).collect();
+        Ok(Self { file: file.to_owned(), policies })
     }
 
     /// The one of this name. A file that is one policy has no name of its own, so it takes any.

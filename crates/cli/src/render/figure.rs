@@ -3,7 +3,7 @@
 use stagger_core::Span;
 
 /// A whole number in groups of three: `20 000`.
-pub(super) fn grouped(value: f64) -> String {
+pub(crate) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -16,7 +16,7 @@ pub(super) fn grouped(value: f64) -> String {
 }
 
 /// A share from 0 to 1 as a percentage; all and nothing are said only when they are exact.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     match share {
         0.0 => "0 %".to_owned(),
         1.0 => "100 %".to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// A span with three digits and one unit: `1.23 s`.
-pub(super) fn brief(span: Span) -> String {
+pub(crate) fn brief(span: Span) -> String {
     let nanos = span.as_nanos();
     let units: [(u64, &str); 6] = [
         (86_400_000_000_000, "d"),
@@ -49,7 +49,7 @@ pub(super) fn brief(span: Span) -> String {
 }
 
 /// The figure with six decimals, so that no digits are printed that mean nothing.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 

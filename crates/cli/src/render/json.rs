@@ -133,11 +133,11 @@ fn options(storm: Storm<'_>) -> Map<String, Value> {
 }
 
 /// Any page as JSON text with a newline at its end.
-pub(super) fn page(page: &impl Serialize) -> String {
+pub(crate) fn page(page: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(page);
     text.expect("plain structs with string keys have a JSON form") + "\n"
 }
 
-pub(super) fn millis(span: Span) -> f64 {
+pub(crate) fn millis(span: Span) -> f64 {
     rounded(span.as_secs_f64() * 1e3)
 }

@@ -13,10 +13,11 @@ mod sweep;
 mod table;
 
 pub(crate) use csv::csv;
-pub(crate) use json::json;
+pub(crate) use figure::{brief, grouped, percent, rounded};
+pub(crate) use json::{json, millis, page};
 pub(crate) use list::{Listed, list_csv, list_json, list_table};
 pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};
 pub(crate) use sparkline::{merged, sparkline};
 pub(crate) use storm::Storm;
 pub(crate) use sweep::{Cell, Swept, sweep_csv, sweep_json, sweep_table};
-pub(crate) use table::table;
+pub(crate) use table::{align, plain, table, text};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use stagger_sim::{CaseReport, Report, Row};
 
 use super::csv::quoted;
@@ -27,6 +27,45 @@ pub(crate) struct Cell {
     pub(crate) row: usize,
     /// What the scenario calls the case.
     pub(crate) case: String,
+    /// What cells of one map have in common, where the scenario has several cases for a cell.
+    pub(crate) group: String,
+}
+
+/// The rows of one entry in all cells.
+#[derive(Debug)]
+pub(crate) struct Map<'r> {
+    pub(crate) group: &'r str,
+    pub(crate) name: &'r str,
+    /// Line by line, the first value of the second axis first.
+    pub(crate) rows: Vec<Option<&'r Row>>,
+}
+
+impl Swept {
+    /// How many values each axis has; one for an axis that there is not.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let length = |nth: usize| self.axes.get(nth).map_or(1, |(_, values)| values.len());
+        (length(0), length(1))
+    }
+
+    /// One map for every entry, in the order of the report.
+    pub(crate) fn maps<'r>(&'r self, report: &'r Report) -> Vec<Map<'r>> {
+        let (columns, lines) = self.size();
+        let mut maps: Vec<Map<'r>> = Vec::new();
+        for (cell, case) in self.cells.iter().zip(&report.cases) {
+            for row in &case.rows {
+                let known = |map: &Map<'_>| map.group == cell.group && map.name == row.name;
+                let map = maps.iter().position(known).unwrap_or_else(|| {
+                    let rows = vec![None; columns * lines];
+                    maps.push(Map { group: &cell.group, name: &row.name, rows });
+                    maps.len() - 1
+                });
+                if let Some(place) = maps[map].rows.get_mut(cell.row * columns + cell.column) {
+                    *place = Some(row).filter(|row| row.runs > 0);
+                }
+            }
+        }
+        maps
+    }
 }
 
 /// Columns of one cell.
@@ -43,51 +82,35 @@ pub(crate) fn sweep_table(swept: &Swept, report: &Report) -> String {
         runs(report.runs),
         keys.join(" and "),
     );
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for (cell, case) in swept.cells.iter().zip(&report.cases) {
-        for row in &case.rows {
-            if !seen.contains(&(&cell.case, &row.name)) {
-                seen.push((&cell.case, &row.name));
-            }
-        }
-    }
-    for (case, name) in seen {
-        let title = if case.is_empty() { name.to_owned() } else { format!("{name}, {case}") };
-        let of = |column: usize, row: usize| {
-            let mut cells = swept.cells.iter().zip(&report.cases);
-            let found = cells
-                .find(|(cell, _)| (cell.column, cell.row) == (column, row) && cell.case == case);
-            found.and_then(|(_, case)| case.rows.iter().find(|row| row.name == name))
+    for map in swept.maps(report) {
+        let title = match map.group {
+            "" => map.name.to_owned(),
+            group => format!("{}, {group}", map.name),
         };
-        page += &map(swept, &format!("{title}: healed"), &of, healed);
-        page += &map(swept, &format!("{title}: attempts a call"), &of, amplification);
+        page += &drawn(swept, &format!("{title}: healed"), &map, healed);
+        page += &drawn(swept, &format!("{title}: attempts a call"), &map, amplification);
     }
     page + "\n·  healed in every run   ▒  in some, with their share   █  in none: stuck\n"
 }
 
-fn map<'r>(
-    swept: &Swept,
-    title: &str,
-    of: &impl Fn(usize, usize) -> Option<&'r Row>,
-    cell: fn(&Row) -> String,
-) -> String {
+fn drawn(swept: &Swept, title: &str, map: &Map<'_>, cell: fn(&Row) -> String) -> String {
     let nothing = (String::new(), vec![String::new()]);
     let across = swept.axes.first().unwrap_or(&nothing);
     let down = swept.axes.get(1).unwrap_or(&nothing);
-    let labels =
-        down.1.iter().chain([&down.0]).map(|label| label.chars().count()).max().unwrap_or(0);
+    let width = |label: &String| label.chars().count();
+    let labels = down.1.iter().chain([&down.0]).map(width).max().unwrap_or(0);
+    let wide = across.1.iter().map(width).max().unwrap_or(0).max(WIDE);
     let mut page = format!("\n{title}\n{:labels$}", down.0);
     // Writing to a String cannot fail.
     for value in &across.1 {
-        let _ = write!(page, " {value:>WIDE$}");
+        let _ = write!(page, " {value:>wide$}");
     }
     let _ = writeln!(page, "  {}", across.0);
-    for (row, below) in down.1.iter().enumerate() {
+    for (below, rows) in down.1.iter().zip(map.rows.chunks(across.1.len().max(1))) {
         let mut line = format!("{below:>labels$}");
-        for column in 0..across.1.len() {
-            let shown =
-                of(column, row).filter(|row| row.runs > 0).map_or_else(|| "-".to_owned(), cell);
-            let _ = write!(line, " {shown:>WIDE$}");
+        for row in rows {
+            let shown = row.map_or_else(|| "-".to_owned(), cell);
+            let _ = write!(line, " {shown:>wide$}");
         }
         let _ = writeln!(page, "{}", line.trim_end());
     }
@@ -106,18 +129,20 @@ fn amplification(row: &Row) -> String {
     format!("{:.2}", row.amplification)
 }
 
+type Object = serde_json::Map<String, Value>;
+
 #[derive(Debug, Serialize)]
 struct Page<'a> {
     scenario: &'a str,
     seed: u64,
     runs: u32,
-    sweep: Vec<Map<String, Value>>,
+    sweep: Vec<Object>,
     rows: Vec<Line<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 struct Line<'a> {
-    at: Map<String, Value>,
+    at: Object,
     case: &'a str,
     law: &'a str,
     runs: u64,

@@ -120,7 +120,7 @@ fn begins_alike(case: &CaseReport) -> bool {
 }
 
 /// A table with a line under its header and no other lines.
-pub(super) fn plain(header: &[String]) -> Table {
+pub(crate) fn plain(header: &[String]) -> Table {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('─').junction('─');
     table.load_style(TableStyle::new().header_separator(rule));
@@ -132,7 +132,7 @@ pub(super) fn plain(header: &[String]) -> Table {
 }
 
 /// Sets the columns of numbers flush right.
-pub(super) fn align(table: &mut Table, numbers: std::ops::Range<usize>) {
+pub(crate) fn align(table: &mut Table, numbers: std::ops::Range<usize>) {
     for index in numbers {
         if let Some(column) = table.column_mut(index) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -141,6 +141,6 @@ pub(super) fn align(table: &mut Table, numbers: std::ops::Range<usize>) {
 }
 
 /// The table's text without blanks at the ends of lines.
-pub(super) fn text(table: &Table) -> String {
+pub(crate) fn text(table: &Table) -> String {
     table.trim_fmt()
 }

@@ -1,13 +1,16 @@
 //! `[[arrivals]]`: when callers make their first attempt.
 
 use crate::toml_file::{Flaw, Reader};
-use stagger_core::{Instant, Span};
-use stagger_sim::Arrivals;
+use stagger_core::{Instant, Ratio, Span};
+use stagger_sim::{Arrivals, Plan, Ramp};
 
 /// A waiting caller takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: u32 = 50_000_000;
 /// Mean gaps are whole nanoseconds, and a thousand of them still tell rates apart.
 const MAX_RATE: f64 = 1e6;
+
+/// As whole numbers, for ramps.
+const MAX_RAMPED: u32 = 1_000_000;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -18,10 +21,11 @@ enum Kind {
     Spread,
     Clients,
     Closed,
+    Ramped,
     Recorded,
 }
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("together", Kind::Together),
     ("even", Kind::Even),
     ("poisson", Kind::Poisson),
@@ -29,6 +33,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("spread", Kind::Spread),
     ("clients", Kind::Clients),
     ("closed", Kind::Closed),
+    ("ramped", Kind::Ramped),
     ("recorded", Kind::Recorded),
 ];
 
@@ -38,10 +43,29 @@ pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Vec<Arrivals>, Flaw> {
     if sources.is_empty() {
         return reader.need("arrivals", None);
     }
-    sources.iter().map(one).collect()
+    bounded_list(reader, "arrivals", sources.len())?;
+    let alone = |source: &Reader<'_, '_>| {
+        let rule = one(source)?;
+        source.done().map(|()| rule)
+    };
+    sources.iter().map(alone).collect()
 }
 
-fn one(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+/// Refuses more sources of one sort than half of what a plan has room for.
+pub(super) fn bounded_list(
+    reader: &Reader<'_, '_>,
+    key: &'static str,
+    sources: usize,
+) -> Result<(), Flaw> {
+    const MOST: usize = Plan::MAX_SOURCES / 2;
+    if sources <= MOST {
+        return Ok(());
+    }
+    Err(reader.wrong(key, &format!("a list of at most {MOST} tables")))
+}
+
+/// The rule of one table, which may have other keys besides.
+pub(super) fn one(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
     let kind = source.need("kind", source.word("kind", &KINDS)?)?;
     let rule = match kind {
         Kind::Together => Arrivals::Together { callers: callers(source, "callers")? },
@@ -63,9 +87,9 @@ fn one(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
         },
         Kind::Clients => clients(source)?,
         Kind::Closed => closed(source)?,
+        Kind::Ramped => Arrivals::Ramped(ramp(source)?),
         Kind::Recorded => recorded(source)?,
     };
-    source.done()?;
     Ok(rule)
 }
 
@@ -91,6 +115,16 @@ fn closed(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
     let until = source.need("until", instant(source, "until")?)?;
     bounded(source, clients, think, until)?;
     Ok(Arrivals::Closed { clients, think, until })
+}
+
+fn ramp(source: &Reader<'_, '_>) -> Result<Ramp, Flaw> {
+    Ok(Ramp {
+        callers: callers(source, "callers")?,
+        from: source.ratio("start", (0.01, 1.0))?.unwrap_or(Ratio::from_percent(10)),
+        rate: source.need("rate", source.count("rate", (1, MAX_RAMPED))?)?,
+        over: source.need("over", source.above_zero("over")?)?,
+        most: source.count("most", (1, MAX_RAMPED))?,
+    })
 }
 
 fn recorded(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {

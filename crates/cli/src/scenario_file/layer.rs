@@ -34,7 +34,11 @@ pub(super) fn read(
     let mut used = Vec::new();
     let mut layers = Vec::new();
     for table in &tables {
-        layers.push(one(table, policies, defaults, &mut used)?);
+        layers.push(match settled(table, policies, defaults, &mut used)? {
+            Some(caller) => Layer::Settled(Box::new(caller)),
+            None => Layer::Compared,
+        });
+        table.done()?;
     }
     if !layers.iter().any(|layer| matches!(layer, Layer::Compared)) {
         return Err(
@@ -44,21 +48,23 @@ pub(super) fn read(
     Ok((layers, used))
 }
 
-fn one(
+/// The caller that a table names by its law or its policy; `None` where it names neither. The names
+/// of policies go to `used`.
+pub(super) fn settled(
     table: &Reader<'_, '_>,
     policies: &[(String, Policy)],
     defaults: (Schedule, Option<Span>),
     used: &mut Vec<String>,
-) -> Result<Layer, Flaw> {
+) -> Result<Option<Caller>, Flaw> {
     let law = table.word("law", &Law::ALL.map(|law| (law.name(), law)))?;
     let policy = table.text("policy")?;
-    let layer = match (law, policy) {
-        (None, None) => Layer::Compared,
-        (Some(_), Some(_)) => return Err(table.wrong("law", "left out beside policy")),
+    match (law, policy) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => Err(table.wrong("law", "left out beside policy")),
         (Some(law), None) => {
             let schedule = schedule(table, defaults.0)?;
             let caller = law.caller(&schedule).map_err(|error| table.flaw(&error.to_string()))?;
-            Layer::Settled(Box::new(match table.above_zero("timeout")?.or(defaults.1) {
+            Ok(Some(match table.above_zero("timeout")?.or(defaults.1) {
                 Some(timeout) => caller.with_timeout(timeout),
                 None => caller,
             }))
@@ -66,11 +72,9 @@ fn one(
         (None, Some(name)) => match policies.iter().find(|(known, _)| known == name) {
             Some((_, policy)) => {
                 used.push(name.to_owned());
-                Layer::Settled(Box::new(Caller::new(*policy)))
+                Ok(Some(Caller::new(*policy)))
             }
-            None => return Err(table.wrong("policy", "the name of a table [policy.NAME]")),
+            None => Err(table.wrong("policy", "the name of a table [policy.NAME]")),
         },
-    };
-    table.done()?;
-    Ok(layer)
+    }
 }

@@ -3,8 +3,11 @@
 //! `docs/scenarios.md` lists every key.
 
 mod arrivals;
+mod bystanders;
 mod fault;
 mod fleet;
+#[cfg(test)]
+mod kinds;
 mod laws;
 mod layer;
 mod network;

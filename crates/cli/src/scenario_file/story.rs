@@ -2,13 +2,13 @@
 
 use stagger_core::{Instant, Policy, Span};
 use stagger_sim::{
-    Arrivals, Backend, Book, Caller, Case, Entry, Equal, Fault, Fleet, Hop, Options, Peak, Plan,
-    Play, Scenario, Watch,
+    Arrivals, Backend, Book, Bystanders, Caller, Case, Entry, Equal, Fault, Fleet, Hop, Options,
+    Peak, Plan, Play, Scenario, Watch,
 };
 
 use super::laws::{self, Laws};
 use super::layer::{self, Layer};
-use super::{arrivals, fault, fleet, network, server, vary, watch};
+use super::{arrivals, bystanders, fault, fleet, network, server, vary, watch};
 use crate::policy_file;
 use crate::toml_file::{Document, Flaw, Reader};
 
@@ -74,6 +74,7 @@ fn frame(name: &str, reader: &Reader<'_, '_>, given: &Given) -> Result<Scenario,
 /// Everything but the frame.
 struct Parts {
     arrivals: Vec<Arrivals>,
+    bystanders: Vec<Bystanders>,
     hop: Hop,
     backend: Backend,
     faults: Vec<Fault>,
@@ -94,9 +95,11 @@ fn case(
     let policies = policy_file::named(reader)?;
     let laws = with_given(laws::read(reader)?, given);
     let defaults = (laws.schedule, laws.timeout);
-    let (layers, used) = layer::read(reader, &policies, defaults)?;
+    let (layers, mut used) = layer::read(reader, &policies, defaults)?;
+    let bystanders = bystanders::read(reader, &policies, defaults, &mut used)?;
     let parts = Parts {
         arrivals: arrivals::read(reader)?,
+        bystanders,
         hop: network::read(reader)?,
         watch: watch::read(reader, &faults)?,
         fleet: fleet::read(reader)?,
@@ -118,7 +121,8 @@ fn case(
         entries: compared.iter().map(|(name, caller)| entry(&parts, name, caller)).collect(),
         ..Case::new(label, value)
     };
-    Ok((case, laws.schedule.parameters()))
+    let timeout = laws.timeout.map(|timeout| ("timeout".to_owned(), timeout.to_string()));
+    Ok((case, laws.schedule.parameters().into_iter().chain(timeout).collect()))
 }
 
 fn with_given(laws: Laws, given: &Given) -> Laws {
@@ -161,6 +165,10 @@ fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
         Layer::Settled(settled) => (**settled).clone(),
     };
     let callers = parts.layers.iter().map(layer).map(|caller| asking(caller, parts.fleet.book));
+    let other = |other: &Bystanders| Bystanders {
+        caller: asking(other.caller.clone(), parts.fleet.book),
+        ..other.clone()
+    };
     let plan = Plan {
         arrivals: parts.arrivals.clone(),
         hop: parts.hop,
@@ -168,8 +176,8 @@ fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
         fleet: parts.fleet,
         backend: parts.backend,
         faults: parts.faults.clone(),
+        bystanders: parts.bystanders.iter().map(other).collect(),
         watch: parts.watch,
-        ..Plan::new(Arrivals::Together { callers: 0 }, caller.clone())
     };
     Entry { name: name.to_owned(), play: Play::World(Box::new(plan)) }
 }

@@ -130,7 +130,8 @@ impl<'p> Session<'p> {
         self.answer(ledger, now, step)
     }
 
-    /// An attempt under way was dropped: its permits go back, and the breaker hears nothing of it.
+    /// The caller gave up while this attempt was under way: its permits go back, and the breaker
+    /// hears nothing of it.
     pub fn abandon(
         ledger: &mut impl Ledger,
         now: Instant,
@@ -138,6 +139,23 @@ impl<'p> Session<'p> {
         entropy: &mut impl Entropy,
     ) {
         Self::tell(ledger, now, launched, &Outcome::new(Verdict::Cancelled), entropy);
+    }
+
+    /// The call went on without this copy: another one has answered for it, or the next attempt
+    /// begins. The breaker hears nothing of it, and the budget keeps what it cost.
+    ///
+    /// The server worked on it all the same. If losers were free, a budget would bound no hedging:
+    /// while everything is slow every call would launch its copy, on a server that has no room.
+    pub fn outrun(
+        ledger: &mut impl Ledger,
+        now: Instant,
+        launched: Launched,
+        entropy: &mut impl Entropy,
+    ) {
+        if let Some(ticket) = launched.ticket {
+            let report = Report::of(&Outcome::new(Verdict::Cancelled));
+            ledger.report(now, ticket, report, &mut || entropy.next_u64());
+        }
     }
 
     /// The state of the call.

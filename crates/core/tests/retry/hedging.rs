@@ -138,7 +138,7 @@ fn a_copy_refused_by_the_breaker_kept_its_token() {
 }
 
 #[test]
-fn the_loser_kept_its_token() {
+fn the_loser_was_free_though_the_server_had_worked_on_it() {
     let plan = TokenPlan::new(10, 4).and_then(|plan| plan.with_first_try(0));
     let policy = hedged().budget(plan.expect("within bounds")).build().expect("within bounds");
     let (mut race, first) = Race::start(&policy, Call::idempotent());
@@ -146,7 +146,19 @@ fn the_loser_kept_its_token() {
     assert_eq!(race.tokens(), 6);
     let act = race.settle(150, first, &Outcome::OK);
     assert!(matches!(act, Act::Done(done) if done.stop == Stop::Succeeded && done.attempts == 2));
-    Session::abandon(&mut race.ledger, ms(150), second, &mut lowest());
+    Session::outrun(&mut race.ledger, ms(150), second, &mut lowest());
+    assert_eq!(race.tokens(), 6);
+}
+
+#[test]
+fn the_copies_of_a_caller_that_gave_up_kept_their_tokens() {
+    let plan = TokenPlan::new(10, 4).and_then(|plan| plan.with_first_try(0));
+    let policy = hedged().budget(plan.expect("within bounds")).build().expect("within bounds");
+    let (mut race, first) = Race::start(&policy, Call::idempotent());
+    let second = race.copy(100);
+    for copy in [first, second] {
+        Session::abandon(&mut race.ledger, ms(150), copy, &mut lowest());
+    }
     assert_eq!(race.tokens(), 10);
 }
 

@@ -146,7 +146,7 @@ fn forms_work_with_and_without_scripts() {
         browser.call("Network.clearBrowserCookies", json!({}));
         let page = format!("/ui/endpoints/{}", stage.well);
         browser.visit(&format!("http://{}{page}", stage.address));
-        assert_eq!(browser.eval("document.activeElement.id"), "key");
+        browser.until("document.activeElement.id", &json!("key"));
         browser.call("Input.insertText", json!({"text": key}));
         browser.until_loaded(|browser| {
             browser.eval("document.querySelector('.door form').requestSubmit()");

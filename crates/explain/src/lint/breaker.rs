@@ -25,8 +25,11 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
 
 fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
     let calls = plan.minimum_calls();
+    if calls >= MOST {
+        return None;
+    }
     let chance = by_chance(calls, share);
-    if calls >= MOST || chance <= BY_CHANCE {
+    if chance <= BY_CHANCE {
         return None;
     }
     let enough = (calls + 1..=MOST).find(|calls| by_chance(*calls, share) <= BY_CHANCE);

@@ -2,23 +2,19 @@
 
 use stagger_core::{Jitter, Policy};
 
-use super::delays::{retries, retrying};
+use super::delays::retrying;
 use super::figure::percent;
 use crate::cap_share::cap_share;
 use crate::{Code, Finding, Setting};
 
 /// More on one point than this, and the point is a herd.
 const MOST: f64 = 0.1;
-/// Retries that are looked at: the share has settled long before.
-const ROWS: u32 = 100;
-
 /// A law without any spread is `no-jitter`'s, and no other one has a share there.
 pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
     if !retrying(policy) || policy.backoff().jitter() != Jitter::DecorrelatedClamped {
         return;
     }
-    let rows = retries(policy, ROWS);
-    let share = cap_share(policy.backoff(), rows);
+    let share = cap_share(policy);
     if share.of_all <= MOST {
         return;
     }

@@ -60,12 +60,15 @@ fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
         _ => return None,
     };
     let key = "limits.max_attempts";
+    let fix = if first == 2 {
+        format!("a deadline well above {}, the first ceiling", policy.backoff().ceiling(1))
+    } else {
+        format!("max_attempts = {}, or a longer deadline", first - 1)
+    };
+    // Without its first retry it is no retry policy.
     if never.is_some_and(|(attempt, _)| attempt == 2) {
-        let fix =
-            format!("a deadline well above {}, the first ceiling", policy.backoff().ceiling(1));
         return Some(Finding::error(Code::AttemptsNeverStart, key, message, fix));
     }
-    let fix = format!("max_attempts = {}, or a longer deadline", (first - 1).max(2));
     Some(Finding::warning(Code::AttemptsNeverStart, key, message, fix))
 }
 

@@ -1,6 +1,6 @@
 //! How hints are obeyed: `hint-below-cap`, `hint-without-spread`.
 
-use stagger_core::{LongHint, Policy, Ratio};
+use stagger_core::{HintRule, LongHint, Policy, Ratio};
 
 use super::delays::{longest, retrying};
 use crate::{Code, Finding, Setting};
@@ -10,7 +10,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
         return;
     }
     found.extend(below_cap(policy));
-    if policy.hints().spread() == Ratio::ZERO {
+    if waited_for(policy.hints()) && policy.hints().spread() == Ratio::ZERO {
         found.push(Finding::warning(
             Code::HintWithoutSpread,
             "hints.spread",
@@ -19,6 +19,11 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
             "spread = 0.5",
         ));
     }
+}
+
+/// Whether any hint is waited for.
+fn waited_for(rule: &HintRule) -> bool {
+    !rule.max().is_zero() || matches!(rule.long(), LongHint::OwnDelayPlus(_))
 }
 
 fn below_cap(policy: &Policy) -> Option<Finding> {

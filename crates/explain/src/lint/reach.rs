@@ -3,10 +3,12 @@
 use stagger_core::{Backoff, Policy, Span};
 
 use super::delays::retries;
-use crate::chance::words;
+use crate::chance::Chance;
 
-/// Calls of a sample: a share of 1 % is known to within a quarter of itself.
-const CALLS: u32 = 2_000;
+/// Calls of a sample: a share of 1 % is known to within a tenth of itself.
+const CALLS: u32 = 10_000;
+/// The stream of these draws.
+const STREAM: u64 = 3;
 /// Attempts that are looked at: a policy of more has other troubles.
 const ATTEMPTS: u32 = 200;
 
@@ -35,12 +37,12 @@ pub(super) fn never(policy: &Policy) -> Option<(u32, Span)> {
 pub(super) fn shares(policy: &Policy) -> Vec<f64> {
     let rows = retries(policy, ATTEMPTS);
     let mut started = vec![0_u32; rows as usize];
-    for call in 0..CALLS {
-        let mut entropy = words(call);
+    let mut chance = Chance::new(STREAM);
+    for _ in 0..CALLS {
         let rule: &Backoff = policy.backoff();
         let (mut elapsed, mut prev) = (Span::ZERO, rule.base());
         for (k, started) in (1..).zip(&mut started) {
-            prev = rule.delay(k, prev, &mut entropy);
+            prev = rule.delay(k, prev, &mut chance);
             elapsed = elapsed + prev;
             if !fits(policy, elapsed) {
                 break;

@@ -45,16 +45,22 @@ impl Plane {
 const Y_ROOM: f64 = 30.0;
 const X_ROOM: f64 = 62.0;
 
+/// A name reaches this far over the right end of its panel: half of what is between two panels.
+const OVER: f64 = 11.0;
+
 /// Draws the grid, the axes and the numbers that are asked for.
 pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Numbers) {
     let (x, y) = (plane.x(panel), plane.y(panel));
+    let mut free = f64::INFINITY;
     for (value, text) in ticks(&panel.y, plane.height / Y_ROOM) {
         let at = y.at(value);
         if panel.y.names.is_empty() {
             sheet.rule((plane.left, at), (plane.right(), at));
         }
-        if numbers.y {
+        if numbers.y && at <= free {
+            let text = measure::shortened(&text, SMALL, plane.left - 8.0);
             sheet.soft((plane.left - 7.0, at + 4.0), &text, SMALL, Anchor::End);
+            free = at - SMALL - 1.0;
         }
     }
     if panel.y.never {
@@ -65,17 +71,34 @@ pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Num
         return;
     }
     let mut free = f64::NEG_INFINITY;
-    for (value, text) in ticks(&panel.x, plane.width / X_ROOM) {
+    let all = ticks(&panel.x, plane.width / X_ROOM);
+    let every = if panel.x.names.is_empty() { 1 } else { stride(&all, plane.width) };
+    for (value, text) in all.into_iter().step_by(every) {
         let at = x.at(value);
         let half = measure::width(&text, SMALL) / 2.0;
         if panel.x.names.is_empty() {
             sheet.rule((at, plane.bottom()), (at, plane.bottom() + 4.0));
         }
-        if at - half > free {
+        let ends = panel.x.names.is_empty() || at + half < plane.right() + OVER;
+        if at - half > free && ends {
             sheet.soft((at, plane.bottom() + 15.0), &text, SMALL, Anchor::Middle);
             free = at + half + 6.0;
         }
     }
+}
+
+/// Of names in a row, one in how many has room: they are left out evenly.
+fn stride(names: &[(f64, String)], width: f64) -> usize {
+    let widest = names.iter().map(|(_, name)| measure::width(name, SMALL)).fold(0.0, f64::max);
+    // OK because an axis has some forty names.
+    #[expect(clippy::cast_precision_loss, reason = "some forty")]
+    let each = width / names.len().max(1) as f64;
+    let fits = |&every: &usize| {
+        #[expect(clippy::cast_precision_loss, reason = "some forty")]
+        let room = each * every as f64;
+        room >= widest + 6.0
+    };
+    (1..names.len()).find(fits).unwrap_or(names.len()).max(1)
 }
 
 /// The place above all values, for what never happens.

@@ -52,8 +52,8 @@ impl Frame {
             (Kind::Lines, _) if panels > 1 => 190.0,
             (Kind::Lines, false) => 330.0,
             (Kind::Lines, true) => 270.0,
-            (Kind::Cells | Kind::Paths, false) => 160.0,
-            (Kind::Cells, true) => 180.0,
+            (Kind::Cells, _) => 160.0,
+            (Kind::Paths, false) => 160.0,
             (Kind::Paths, true) => 120.0,
         }
     }

@@ -9,6 +9,8 @@ use crate::look::Ink;
 
 /// Bold letters are so much wider.
 const BOLD: f64 = 1.12;
+/// Room between the name of a panel and its figure.
+const APART: f64 = 10.0;
 /// Room above a panel for its name.
 const NAME: f64 = 18.0;
 /// Room below a panel for the numbers of its axis, and below the last one for its label too.
@@ -86,7 +88,8 @@ fn name(sheet: &mut Sheet, panel: &Panel, plane: &Plane, grid: &Grid) {
         let y = plane.top + plane.height / 2.0 + 4.0;
         axes::swatch(sheet, panel, (5.0, y - 4.0));
         let paint = Paint::Ink(Ink::Text);
-        sheet.text((16.0, y), &panel.title, NORMAL, Anchor::Start, paint, false);
+        let title = measure::shortened(&panel.title, NORMAL, plane.left - 24.0);
+        sheet.text((16.0, y), &title, NORMAL, Anchor::Start, paint, false);
         return;
     }
     if panel.title.is_empty() {
@@ -97,8 +100,10 @@ fn name(sheet: &mut Sheet, panel: &Panel, plane: &Plane, grid: &Grid) {
     let paint = Paint::Ink(Ink::Text);
     let room = plane.width - 14.0;
     let fits =
-        measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) < room;
-    sheet.text((plane.left + 14.0, y), &panel.title, NORMAL, Anchor::Start, paint, true);
+        measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) + APART
+            < room;
+    let title = measure::shortened(&panel.title, NORMAL * BOLD, room);
+    sheet.text((plane.left + 14.0, y), &title, NORMAL, Anchor::Start, paint, true);
     if fits {
         sheet.soft((plane.left + plane.width, y), &panel.note, SMALL, Anchor::End);
     }
@@ -120,9 +125,8 @@ struct Grid {
 
 impl Grid {
     fn new(chart: &Chart, frame: &Frame, top: f64) -> Self {
-        let columns = frame.columns(chart.kind, chart.panels.len());
         let beside = chart.kind == Kind::Strips && !frame.is_narrow();
-        let left = if beside { names_width(chart) } else { numbers_width(chart) };
+        let left = if beside { names_width(chart, frame) } else { numbers_width(chart, frame) };
         let gap = match chart.kind {
             Kind::Strips => (0.0, 5.0),
             Kind::Cells => (22.0, NUMBERS + 10.0),
@@ -134,11 +138,12 @@ impl Grid {
         let labelled = chart.panels.first().is_some_and(|panel| !panel.y.label.is_empty());
         // The label of the y axis stands above the first row, and beside no name.
         let top = if labelled && chart.kind != Kind::Lines { top + LABEL } else { top };
-        // OK because there are a few columns.
-        #[expect(clippy::cast_precision_loss, reason = "at most a few")]
-        let count = columns as f64;
-        let width = (frame.width - RIGHT - left - gap.0 * (count - 1.0)) / count;
-        let height = frame.height(chart.kind, chart.panels.len());
+        let across = frame.width - RIGHT - left;
+        let (columns, width) = columns(chart, frame, across, gap.0);
+        let height = match chart.kind {
+            Kind::Cells => cells_height(chart),
+            kind => frame.height(kind, chart.panels.len()),
+        };
         Self { columns, left, top, name, beside, width, height, gap }
     }
 
@@ -166,14 +171,46 @@ impl Grid {
     }
 }
 
+/// The height of a row of cells, and of all of them: so that few are no pillars and many are seen.
+const ROW: f64 = 18.0;
+const ROWS: (f64, f64) = (30.0, 280.0);
+
+fn cells_height(chart: &Chart) -> f64 {
+    let rows = chart.panels.first().map_or(0, |panel| panel.y.names.len());
+    // OK because an axis has some forty values.
+    #[expect(clippy::cast_precision_loss, reason = "some forty")]
+    let rows = rows as f64;
+    (rows * ROW).clamp(ROWS.0, ROWS.1)
+}
+
+/// As many columns as have room for the names above them, and their width.
+fn columns(chart: &Chart, frame: &Frame, across: f64, gap: f64) -> (usize, f64) {
+    let names = chart.panels.iter().map(|panel| measure::width(&panel.title, NORMAL) * BOLD + 14.0);
+    let widest = names.fold(0.0, f64::max);
+    let mut columns = frame.columns(chart.kind, chart.panels.len());
+    loop {
+        // OK because there are a few columns.
+        #[expect(clippy::cast_precision_loss, reason = "at most a few")]
+        let count = columns as f64;
+        let width = (across - gap * (count - 1.0)) / count;
+        if columns == 1 || widest <= width {
+            return (columns, width);
+        }
+        columns -= 1;
+    }
+}
+
+/// Names beside panels take so much of the width at most; the rest is for what they name.
+const NAMES: f64 = 0.3;
+
 /// Room for the names of strips.
-fn names_width(chart: &Chart) -> f64 {
+fn names_width(chart: &Chart, frame: &Frame) -> f64 {
     let widths = chart.panels.iter().map(|panel| measure::width(&panel.title, NORMAL));
-    widths.fold(60.0, f64::max).min(200.0) + 24.0
+    widths.fold(60.0, f64::max).min(NAMES * frame.width) + 24.0
 }
 
 /// Room for the numbers of y.
-fn numbers_width(chart: &Chart) -> f64 {
+fn numbers_width(chart: &Chart, frame: &Frame) -> f64 {
     let widths = chart.panels.iter().map(axes::numbers_width);
-    widths.fold(0.0, f64::max).max(10.0)
+    widths.fold(0.0, f64::max).clamp(10.0, NAMES * frame.width)
 }

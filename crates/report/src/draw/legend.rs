@@ -1,8 +1,8 @@
 //! The keys above the panels, set like words in lines.
 
 use super::frame::NORMAL;
-use super::measure;
 use super::sheet::{Anchor, Item, Paint, Sheet};
+use super::{marks, measure};
 use crate::chart::{Key, Swatch};
 use crate::look::{Dot, Ink, Weight};
 
@@ -36,6 +36,9 @@ fn swatch(sheet: &mut Sheet, key: &Key, (x, y): (f64, f64)) {
         Swatch::Line => line(sheet, key, (x, y)),
         Swatch::Area(weight) => {
             sheet.items.push(Item::Rect { place: square, paint: Paint::Ink(look.ink), weight });
+        }
+        Swatch::Cell(percent) => {
+            marks::draw_healed(sheet, square, f64::from(percent) / 100.0);
         }
         Swatch::Shade => {
             let paint = Paint::Shade;

@@ -2,10 +2,10 @@
 
 use super::axes::Plane;
 use super::frame::SMALL;
+use super::measure;
 use super::scale::Scale;
 use super::sheet::{Anchor, Item, Paint, Sheet};
 use crate::chart::{Along, Band, Cell, Panel, Reference, Series, Shape};
-use crate::figure::percent;
 use crate::look::{Dash, Dot, Look, Weight};
 
 /// What lies beneath the grid: outages and cells.
@@ -170,19 +170,26 @@ fn draw_cell(sheet: &mut Sheet, panel: &Panel, plane: &Plane, cell: &Cell) {
     let (column, row) = (cell.column as f64, cell.row as f64);
     let (left, right) = (x.at(column), x.at(column + 1.0));
     let (top, bottom) = (y.at(row + 1.0), y.at(row));
+    draw_healed(sheet, [left + 0.5, top + 0.5, right - left - 1.0, bottom - top - 1.0], healed);
+}
+
+/// A square whose colour says how many runs healed; so that nobody has to tell colours apart, none
+/// has a cross and some have their share, where there is room.
+pub(super) fn draw_healed(sheet: &mut Sheet, place: [f64; 4], healed: f64) {
+    const SIZE: f64 = 9.5;
     let step = step(healed);
-    let place = [left + 0.5, top + 0.5, right - left - 1.0, bottom - top - 1.0];
     sheet.items.push(Item::Rect { place, paint: Paint::Healed(step), weight: Weight::Full });
-    let middle = ((left + right) / 2.0, (top + bottom) / 2.0);
+    let [left, top, width, height] = place;
+    let middle = (left + width / 2.0, top + height / 2.0);
     let paint = Paint::OnHealed(step);
-    let arm = ((right - left).min(bottom - top) * 0.18).min(4.0);
     match step {
-        // So that nobody has to tell colours apart.
-        0 => cross(sheet, middle, arm, paint),
-        1..=3 if right - left > 30.0 && bottom - top > 12.0 => {
-            let text = percent(healed).replace(".0 %", " %");
-            let at = (middle.0, middle.1 + 3.5);
-            sheet.text(at, &text, 9.5, Anchor::Middle, paint, false);
+        0 => cross(sheet, middle, (width.min(height) * 0.18).min(4.0), paint),
+        1..=3 => {
+            let text = format!("{:.0} %", (healed * 100.0).clamp(1.0, 99.0));
+            if measure::width(&text, SIZE) + 2.0 < width && height > SIZE + 2.0 {
+                let at = (middle.0, middle.1 + 3.5);
+                sheet.text(at, &text, SIZE, Anchor::Middle, paint, false);
+            }
         }
         _ => {}
     }

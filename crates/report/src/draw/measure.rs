@@ -16,6 +16,20 @@ fn share(c: char) -> f64 {
     }
 }
 
+/// The text, cut off with an ellipsis where it is wider than this.
+pub(super) fn shortened(text: &str, size: f64, most: f64) -> String {
+    if width(text, size) <= most {
+        return text.to_owned();
+    }
+    let mut left = most - share('…') * size;
+    let fits = |c: &char| {
+        left -= share(*c) * size;
+        left >= 0.0
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// The text in lines of at most this width, broken at blanks.
 pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -34,6 +48,14 @@ pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_does_not_fit_says_so() {
+        assert_eq!(shortened("full, breaker", 12.0, 100.0), "full, breaker");
+        let short = shortened("full, breaker per host, 50 %", 12.0, 100.0);
+        assert!(short.starts_with("full, b") && short.ends_with('…'), "{short}");
+        assert!(width(&short, 12.0) <= 100.0);
+    }
 
     #[test]
     fn long_text_is_broken_at_blanks_and_nothing_is_lost() {

@@ -5,12 +5,12 @@ use stagger_sim::{BUCKET, CaseReport, Report};
 use super::answer::{answer, head};
 use super::figures::figure;
 use super::style::{policy, style};
+use super::swept::swept;
 use super::table::table;
 use super::words::with_names;
+use crate::album::{Album, main_case, shown, shown_of};
 use crate::grid::Grid;
 use crate::look::Looks;
-use crate::picture::{main_case, of_case};
-use crate::pictures::{failures, heat, recovery};
 use crate::render::escaped;
 
 /// What the page says beyond the report.
@@ -41,7 +41,7 @@ pub fn page(report: &Report, options: &Options) -> String {
         ),
         top(report),
         "<main>\n".into(),
-        words(report),
+        words(report, options),
         pictures(report, options),
         figures(report),
         again(report, options),
@@ -62,13 +62,18 @@ fn top(report: &Report) -> String {
     )
 }
 
-fn words(report: &Report) -> String {
+fn words(report: &Report, options: &Options) -> String {
     let mut html = "<section class=\"answer\" aria-labelledby=\"answer\">\n<h2 id=\"answer\">The answer</h2>\n".to_owned();
     match main_case(report) {
         None => html += "<p class=\"lead\">Nothing was played, so there is nothing to say.</p>\n",
         Some(main) => {
+            if let Some(text) = options.grid.as_ref().and_then(swept) {
+                html += &format!("<p class=\"lead\">{}</p>\n", with_names(&escaped(&text)));
+            }
             html += &told(report, main, "lead");
-            for case in report.cases.iter().filter(|&case| !std::ptr::eq(case, main)) {
+            // Of what was swept the sentence above says more than one for each cell would.
+            let others = shown(report).into_iter().filter(|&case| !std::ptr::eq(case, main));
+            for case in others.filter(|_| options.grid.is_none()) {
                 html += &told(report, case, "");
             }
         }
@@ -77,7 +82,7 @@ fn words(report: &Report) -> String {
     if !report.lesson.is_empty() {
         html += &format!("<p>{}</p>\n", escaped(&report.lesson));
     }
-    html + CONTENTS
+    html + &left_out(report) + CONTENTS
 }
 
 const CONTENTS: &str = "\
@@ -107,29 +112,15 @@ fn told(report: &Report, case: &CaseReport, class: &str) -> String {
 
 fn pictures(report: &Report, options: &Options) -> String {
     let mut html = "<h2 id=\"pictures\">Pictures</h2>\n".to_owned();
-    let main = main_case(report);
-    let of_main = main.map(|case| of_case(report, case)).unwrap_or_default();
-    // What such a report is about comes first.
-    let failing = failures(report);
-    let over = [recovery(report), options.grid.as_ref().and_then(heat)];
-    let of_main = of_main.into_iter().map(|picture| picture.chart);
-    let charts: Vec<_> =
-        failing.into_iter().chain(of_main).chain(over.into_iter().flatten()).collect();
-    for chart in &charts {
-        html += &figure(chart, "h3");
-    }
-    let others =
-        report.cases.iter().filter(|&case| main.is_some_and(|main| !std::ptr::eq(case, main)));
-    for case in others {
-        let charts = of_case(report, case);
-        if !charts.is_empty() {
-            html += &format!("<details>\n<summary>The same, {}</summary>\n", escaped(&case.label));
-            html.extend(charts.iter().map(|picture| figure(&picture.chart, "h3")));
-            html += "</details>\n";
-        }
-    }
-    if charts.is_empty() {
+    let Album { main, others } = Album::of(report, options.grid.as_ref());
+    if main.is_empty() {
         html += "<p>There is nothing to draw.</p>\n";
+    }
+    html.extend(main.iter().map(|picture| figure(&picture.chart, "h3")));
+    for (case, pictures) in others.iter().filter(|(_, pictures)| !pictures.is_empty()) {
+        html += &format!("<details>\n<summary>The same, {}</summary>\n", escaped(&case.label));
+        html.extend(pictures.iter().map(|picture| figure(&picture.chart, "h3")));
+        html += "</details>\n";
     }
     html
 }
@@ -138,10 +129,22 @@ fn figures(report: &Report) -> String {
     let looks = Looks::from(report);
     let mut html = "<h2 id=\"figures\">All figures</h2>\n".to_owned();
     html += &format!("<p class=\"note\">{}</p>\n", counted());
-    for case in &report.cases {
+    for case in shown(report) {
         html += &table(case, &looks);
     }
     html
+}
+
+/// What a page of many cases leaves out, and where that is.
+fn left_out(report: &Report) -> String {
+    let (shown, all) = shown_of(report);
+    if shown == all {
+        return String::new();
+    }
+    format!(
+        "<p class=\"note\">The page shows {shown} of the {all} cases one by one, from the first to the last. \
+         The figures of all are in the output of the same command with <code>--format csv</code>.</p>\n"
+    )
 }
 
 fn counted() -> String {

@@ -4,6 +4,7 @@ mod answer;
 mod document;
 mod figures;
 mod style;
+mod swept;
 mod table;
 mod words;
 

@@ -23,10 +23,18 @@ pub(super) fn name(name: &str) -> String {
     format!("{}{}{}", NAME.0, name.replace([NAME.0, NAME.1], ""), NAME.1)
 }
 
-/// Names of entries within escaped text as elements.
+/// Names of entries within escaped text as elements, and no number parted from its unit.
 pub(super) fn with_names(text: &str) -> String {
-    text.replace(NAME.0, "<em class=\"name\">").replace(NAME.1, "</em>")
+    UNITS
+        .iter()
+        .fold(text.to_owned(), |text, (apart, together)| text.replace(apart, together))
+        .replace(NAME.0, "<em class=\"name\">")
+        .replace(NAME.1, "</em>")
 }
+
+/// Units behind their numbers, with a blank at which no line is broken.
+const UNITS: [(&str, &str); 4] =
+    [(" %", "\u{a0}%"), (" ms", "\u{a0}ms"), (" s,", "\u{a0}s,"), (" s.", "\u{a0}s.")];
 
 /// The first word with a capital letter, unless it is the name of an entry.
 pub(super) fn capital(text: &str) -> String {

@@ -59,7 +59,7 @@ fn keys(case: &CaseReport) -> Vec<Key> {
     let mut keys = vec![key("offered", accent, Swatch::Area(Weight::OFFERED))];
     keys.push(key("served", accent, Swatch::Area(Weight::Full)));
     if case.rows.iter().any(|row| row.wasted > 0.0) {
-        keys.push(key("wasted", Look::solid(Ink::Soft), Swatch::Area(Weight::Full)));
+        keys.push(key("wasted", Look::solid(Ink::Waste), Swatch::Area(Weight::Full)));
     }
     if case.rows.iter().any(|row| row.name == NO_RETRY) {
         keys.push(key("offered without retries", WITHOUT, Swatch::Line));
@@ -106,7 +106,7 @@ fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, look: Look) ->
     bands.push(band(look.ink, Weight::OFFERED, zero));
     bands.push(band(look.ink, Weight::Full, low));
     if row.wasted > 0.0 {
-        bands.push(band(Ink::Soft, Weight::Full, high));
+        bands.push(band(Ink::Waste, Weight::Full, high));
     }
     let line =
         |name: &str, look, points| Series { name: name.into(), look, shape: Shape::Steps, points };

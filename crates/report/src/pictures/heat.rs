@@ -2,9 +2,9 @@
 
 use super::caption::settings;
 use super::varied::Varied;
-use crate::chart::{Axis, Cell, Chart, Kind, Panel};
+use crate::chart::{Axis, Cell, Chart, Key, Kind, Panel, Swatch};
 use crate::grid::{Grid, GridPanel, Healed};
-use crate::look::Looks;
+use crate::look::{Ink, Look, Looks};
 
 /// One panel an entry, one cell a pair of values.
 #[must_use]
@@ -14,12 +14,16 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
         return None;
     }
     let looks = Looks::of(grid.panels.iter().map(|panel| panel.name.as_str()));
-    let panels = grid.panels.iter().map(|entry| Panel {
+    let panels = grid.panels.iter().take(MOST_PANELS).map(|entry| Panel {
         cells: cells(grid, entry),
         note: note(entry),
         ..Panel::new(axis(&grid.x, &grid.xs), axis(&grid.y, &grid.ys))
-            .of(&entry.name, looks.get(&entry.name))
+            .of(&entry.title(), looks.get(&entry.name))
     });
+    let left_out = match grid.panels.len().saturating_sub(MOST_PANELS) {
+        0 => String::new(),
+        more => format!(" {more} more panels are left out; --format csv has their figures."),
+    };
     let (x, y) = (Varied::named(&grid.x).name, Varied::named(&grid.y).name);
     let settings = settings(&grid.parameters, grid.seed, grid.runs);
     Some(Chart {
@@ -28,17 +32,34 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
             "" => format!("Healed or stuck, over {x}"),
             y => format!("Healed or stuck, over {x} and {y}"),
         },
-        caption: format!("The share of runs that recovered. {settings}"),
+        caption: format!("The share of runs that recovered.{left_out} {settings}"),
         alt: alt(grid),
         reading: READING,
-        keys: Vec::new(),
+        keys: keys(),
         panels: panels.collect(),
     })
 }
 
+/// Panels of one picture: more are no picture, and a panel may have 1600 cells.
+const MOST_PANELS: usize = 24;
+
 const READING: &str = "\
 Each cell is a pair of values. Blue: every run healed. Dark red with a cross: none did. Between them the share of runs that \
 did. The more blue, the more trouble an entry rides out.";
+
+fn keys() -> Vec<Key> {
+    let key = |name: &str, percent| Key {
+        name: name.into(),
+        look: Look::solid(Ink::Text),
+        swatch: Swatch::Cell(percent),
+    };
+    let some = [key("healed in few runs", 20), key("in half", 50), key("in most", 80)];
+    [key("stuck in all runs", 0)]
+        .into_iter()
+        .chain(some)
+        .chain([key("healed in all", 100)])
+        .collect()
+}
 
 fn axis(title: &str, values: &[String]) -> Axis {
     let Varied { name, unit } = Varied::named(title);
@@ -57,20 +78,15 @@ fn cells(grid: &Grid, panel: &GridPanel) -> Vec<Cell> {
         .collect()
 }
 
-fn healed(panel: &GridPanel) -> (usize, usize) {
-    let played = panel.cells.iter().flatten();
-    (played.clone().filter(|cell| cell.healed == cell.runs).count(), played.count())
-}
-
 fn note(panel: &GridPanel) -> String {
-    let (healed, played) = healed(panel);
+    let (healed, played) = panel.healed();
     format!("{healed} of {played}")
 }
 
 fn alt(grid: &Grid) -> String {
-    let panels = grid.panels.iter().map(|panel| {
-        let (healed, played) = healed(panel);
-        format!("{}: {healed} of {played} cells heal in every run", panel.name)
+    let panels = grid.panels.iter().take(MOST_PANELS).map(|panel| {
+        let (healed, played) = panel.healed();
+        format!("{}: {healed} of {played} cells heal in every run", panel.title())
     });
     format!("Heat maps. {}.", panels.collect::<Vec<_>>().join("; "))
 }

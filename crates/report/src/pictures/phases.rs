@@ -48,7 +48,7 @@ pub fn phases(report: &Report, case: &CaseReport) -> Option<Chart> {
             "The way of the mean of all runs; nothing is drawn at 1",
         ),
         alt: alt(case),
-        reading: READING,
+        reading: if limit.is_some() { READING } else { UNLIMITED },
         keys: keys(limit),
         panels: panels.collect(),
     })
@@ -58,6 +58,11 @@ const READING: &str = "\
 A point is one instant: how many callers wait to retry, and how many attempts wait in the queue. The line is the way \
 from the beginning (disc) to the end (square). A way that comes back to the lower left has healed. Above the dashed \
 line the queue takes longer than callers wait, so work is done for nobody, and a way that ends there is stuck.";
+
+/// How to read it where it is not known how long callers wait.
+const UNLIMITED: &str = "\
+A point is one instant: how many callers wait to retry, and how many attempts wait in the queue. The line is the way \
+from the beginning (disc) to the end (square). A way that comes back to the lower left has healed.";
 
 fn keys(limit: Option<f64>) -> Vec<Key> {
     let way = Look::solid(Ink::Accent);

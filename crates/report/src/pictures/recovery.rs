@@ -1,6 +1,6 @@
 //! Picture 3: how long recovery takes over what the cases vary.
 
-use stagger_sim::{Report, Row, Stat};
+use stagger_sim::{CaseReport, Report, Row, Stat};
 
 use super::caption::caption;
 use super::varied::Varied;
@@ -26,6 +26,11 @@ pub fn recovery(report: &Report) -> Option<Chart> {
     let series: Vec<_> = names.iter().map(|name| series(report, name, looks.get(name))).collect();
     let bands = names.iter().map(|name| band(report, name, looks.get(name)));
     let limit = limit(report, &varied);
+    let limit_key = limit.as_ref().map(|limit| Key {
+        name: format!("capacity / attempts = {}", grouped(limit.at)),
+        look: limit.look,
+        swatch: Swatch::Line,
+    });
     // A limit below every case is worth seeing most of all.
     let x = varied.axis(report, limit.iter().map(|limit| limit.at));
     let panel = Panel {
@@ -36,10 +41,10 @@ pub fn recovery(report: &Report) -> Option<Chart> {
     Some(Chart {
         kind: Kind::Lines,
         title: "How long until all is well again".into(),
-        caption: caption(report, None, WHAT),
+        caption: caption(report, None, &what(report)),
         alt: alt(&series),
         reading: READING,
-        keys: series.iter().map(key).collect(),
+        keys: series.iter().map(key).chain(limit_key).collect(),
         panels: vec![Panel { series, ..panel }],
     })
 }
@@ -47,6 +52,14 @@ pub fn recovery(report: &Report) -> Option<Chart> {
 const WHAT: &str = "\
 Mean time to recovery of the runs that recovered; never, where fewer than half of them did. The bands are one \
 standard deviation";
+fn what(report: &Report) -> String {
+    let drawn = places(report).count();
+    match report.cases.len() - drawn {
+        0 => WHAT.to_owned(),
+        _ => format!("{WHAT}. Of several cases at one place the first is drawn"),
+    }
+}
+
 const READING: &str = "\
 Lower is better. Each step up the side is a multiple, not a sum, so a line that lies a hand above another takes many times as \
 long. A line that enters the top stretch does not come back by itself at all. Grey and dotted is who never retries: whatever \
@@ -76,8 +89,21 @@ pub(crate) fn time(row: &Row) -> Option<f64> {
     }
 }
 
+/// The cases, and of several at one place the first alone: a line has one height at each place.
+fn places(report: &Report) -> impl Iterator<Item = &CaseReport> {
+    let taken = |nth: usize, value: f64| {
+        report.cases.iter().take(nth).any(|case| case.value.total_cmp(&value).is_eq())
+    };
+    report
+        .cases
+        .iter()
+        .enumerate()
+        .filter(move |(nth, case)| !taken(*nth, case.value))
+        .map(|(_, case)| case)
+}
+
 fn series(report: &Report, name: &str, look: Look) -> Series {
-    let points = report.cases.iter().filter_map(|case| {
+    let points = places(report).filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         time(row).map(|time| (case.value, time))
     });
@@ -85,7 +111,7 @@ fn series(report: &Report, name: &str, look: Look) -> Series {
 }
 
 fn band(report: &Report, name: &str, look: Look) -> Band {
-    let points = report.cases.iter().filter_map(|case| {
+    let points = places(report).filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         time(row).filter(|time| time.is_finite())?;
         let Stat { mean, sd } = row.recovery.seconds;
@@ -107,7 +133,7 @@ fn limit(report: &Report, varied: &Varied) -> Option<Reference> {
     let attempts = report.parameters.iter().find(|(name, _)| name == "attempts")?;
     let attempts: f64 = attempts.1.parse().ok().filter(|&attempts: &f64| attempts >= 1.0)?;
     Some(Reference {
-        name: format!("capacity / attempts = {}", grouped(capacity / attempts)),
+        name: String::new(),
         at: capacity / attempts,
         along: Along::Y,
         look: Look::LIMIT,

@@ -48,7 +48,7 @@ fn what(per_dot: f64) -> String {
         one if one < 1.5 => "one dot an attempt".to_owned(),
         many => format!("one dot for about {} attempts", grouped(many)),
     };
-    format!("Instants at which attempts reach the backend in the first run, {dots}")
+    format!("Instants at which attempts of the callers reach the backend in the first run, {dots}")
 }
 
 fn keys(case: &CaseReport) -> Vec<Key> {

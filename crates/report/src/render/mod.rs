@@ -1,6 +1,7 @@
 //! From shapes to SVG, to PNG and to characters.
 
 mod braille;
+mod dashes;
 mod escape;
 mod raster;
 mod svg;

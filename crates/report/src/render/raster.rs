@@ -5,6 +5,7 @@ use kuva::backend::png::PngBackend;
 use kuva::render::color::Color;
 use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
 
+use super::dashes::pieces;
 use super::svg::{MARGIN, coordinate, outline, pattern};
 use super::theme::{LIGHT, opacity};
 use crate::draw::{Anchor, Item, Paint, Sheet};
@@ -26,12 +27,20 @@ pub(crate) fn png(sheet: &Sheet) -> Result<Vec<u8>, String> {
 
 fn shape(item: &Item) -> Vec<Primitive> {
     match item {
-        Item::Line { points, paint, width, dash } => vec![Primitive::PolyLine {
-            points: moved(points),
-            stroke: color(*paint),
-            stroke_width: *width,
-            stroke_dasharray: pattern(*dash).map(str::to_owned),
-        }],
+        Item::Line { points, paint, width, dash } => {
+            let line = |points| Primitive::PolyLine {
+                points,
+                stroke: color(*paint),
+                stroke_width: *width,
+                stroke_dasharray: None,
+            };
+            // kuva breaks each step of a line anew, and by pixels: short steps would look whole.
+            let all = match pattern(*dash) {
+                Some(pattern) => pieces(&moved(points), pattern, *width),
+                None => vec![moved(points)],
+            };
+            all.into_iter().map(line).collect()
+        }
         Item::Area { points, ink, weight } => {
             vec![area(&moved(points), Paint::Ink(*ink), opacity(*weight))]
         }

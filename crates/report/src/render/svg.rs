@@ -60,7 +60,8 @@ fn shape(svg: &mut String, item: &Item) {
             let _ = write!(svg, "<path class=\"line {class}\" d=\"{d}\"");
             let _ = write!(svg, " stroke-width=\"{}\"", coordinate(*width));
             if let Some(dash) = pattern(*dash) {
-                let _ = write!(svg, " stroke-dasharray=\"{dash}\"");
+                let dash: Vec<String> = dash.iter().map(|length| coordinate(*length)).collect();
+                let _ = write!(svg, " stroke-dasharray=\"{}\"", dash.join(" "));
             }
             svg.push_str("/>");
         }
@@ -161,12 +162,12 @@ fn path(points: &[(f64, f64)]) -> String {
     d
 }
 
-pub(super) const fn pattern(dash: Dash) -> Option<&'static str> {
+pub(super) const fn pattern(dash: Dash) -> Option<&'static [f64]> {
     match dash {
         Dash::Solid => None,
-        Dash::Dashed => Some("6 3"),
-        Dash::Dotted => Some("1.5 2.5"),
-        Dash::Mixed => Some("7 2.5 1.5 2.5"),
+        Dash::Dashed => Some(&[6.0, 3.0]),
+        Dash::Dotted => Some(&[1.5, 2.5]),
+        Dash::Mixed => Some(&[7.0, 2.5, 1.5, 2.5]),
     }
 }
 

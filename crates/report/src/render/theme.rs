@@ -14,6 +14,7 @@ pub(super) struct Theme {
     pub(super) ground: &'static str,
     text: &'static str,
     soft: &'static str,
+    waste: &'static str,
     accent: &'static str,
     rule: &'static str,
     shade: &'static str,
@@ -25,6 +26,7 @@ pub(super) const LIGHT: Theme = Theme {
     ground: "#ffffff",
     text: "#1b1e24",
     soft: "#59606b",
+    waste: "#a6abb4",
     accent: "#3d54c9",
     rule: "#dcdeda",
     shade: "#f7e6df",
@@ -38,6 +40,7 @@ pub(super) const DARK: Theme = Theme {
     ground: "#1b1e24",
     text: "#e7e9ed",
     soft: "#a0a7b3",
+    waste: "#666d7a",
     accent: "#9aabff",
     rule: "#363b44",
     shade: "#43302b",
@@ -57,6 +60,7 @@ impl Theme {
         match paint {
             Paint::Ink(Ink::Text) => self.text,
             Paint::Ink(Ink::Soft) => self.soft,
+            Paint::Ink(Ink::Waste) => self.waste,
             Paint::Ink(Ink::Accent) => self.accent,
             // OK because 3 bits index 8 colours.
             Paint::Ink(Ink::Entry(nth)) => self.entries[(nth & 7) as usize],
@@ -70,8 +74,15 @@ impl Theme {
 
     fn variables(&self) -> String {
         let mut all = format!(
-            "--ground:{};--text:{};--soft:{};--accent:{};--rule:{};--shade:{};--never:{}",
-            self.ground, self.text, self.soft, self.accent, self.rule, self.shade, self.never
+            "--ground:{};--text:{};--soft:{};--waste:{};--accent:{};--rule:{};--shade:{};--never:{}",
+            self.ground,
+            self.text,
+            self.soft,
+            self.waste,
+            self.accent,
+            self.rule,
+            self.shade,
+            self.never
         );
         for (nth, color) in self.entries.iter().enumerate() {
             // Writing into a string cannot fail.
@@ -95,6 +106,7 @@ pub(super) fn class(paint: Paint) -> String {
     match paint {
         Paint::Ink(Ink::Text) => "text".into(),
         Paint::Ink(Ink::Soft) => "soft".into(),
+        Paint::Ink(Ink::Waste) => "waste".into(),
         Paint::Ink(Ink::Accent) => "accent".into(),
         Paint::Ink(Ink::Entry(nth)) => format!("e{}", nth & 7),
         Paint::Rule => "rule".into(),
@@ -117,7 +129,7 @@ pub(crate) fn css(root: &str) -> String {
         LIGHT.variables(),
         DARK.variables()
     );
-    let inks = ["text", "soft", "accent", "rule", "shade", "never"].map(str::to_owned);
+    let inks = ["text", "soft", "waste", "accent", "rule", "shade", "never"].map(str::to_owned);
     let entries = (0..8).map(|nth| format!("e{nth}"));
     for name in inks.into_iter().chain(entries) {
         // Writing into a string cannot fail.
@@ -173,6 +185,11 @@ mod tests {
                     assert!(contrast(entry, ground) >= 3.0, "{entry} on {ground}");
                 }
             }
+        }
+        // No-retry is soft, and what it wastes must not look like what it was served.
+        for theme in [LIGHT, DARK] {
+            assert!(contrast(theme.waste, theme.soft) >= 1.8, "{}", theme.waste);
+            assert!(contrast(theme.waste, theme.ground) >= 1.8, "{}", theme.waste);
         }
         for (cell, on) in HEALED.iter().zip(ON_HEALED).take(4) {
             assert!(contrast(cell, on) >= 4.5, "{on} on {cell}");

@@ -49,6 +49,20 @@ impl Recovery {
     }
 }
 
+impl Watch {
+    /// Around the end of an outage: recovery is counted from it, attempts peak from it on, and
+    /// retries before it.
+    #[must_use]
+    pub const fn around(end: Instant) -> Self {
+        Self {
+            edge: end,
+            attempts_in: Stretch { from: end, until: Instant::FAR },
+            retries_in: Stretch { from: Instant::ORIGIN, until: end },
+            recovery: Recovery::Drained,
+        }
+    }
+}
+
 impl Default for Watch {
     fn default() -> Self {
         Self {

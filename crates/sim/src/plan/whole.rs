@@ -5,7 +5,8 @@ use super::{Arrivals, Backend, Bystanders, Caller, Fault, Fleet, Hop, Watch};
 /// Everything that a run is made of, except its seed.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// When callers make their first attempt; several sources run side by side.
+    /// When callers make their first attempt; several sources run side by side, at most
+    /// [`MAX_SOURCES`](Self::MAX_SOURCES) with those of bystanders.
     pub arrivals: Vec<Arrivals>,
     /// The way to the backend and back.
     pub hop: Hop,
@@ -25,9 +26,20 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The most sources of calls: what a byte counts, with room for the layers of callers.
+    pub const MAX_SOURCES: usize = 200;
+
     /// Where calls come from: the callers' own sources, then those of bystanders.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &Arrivals> {
         self.arrivals.iter().chain(self.bystanders.iter().map(|others| &others.arrivals))
+    }
+
+    /// The one of this number among [`sources`](Self::sources).
+    #[inline]
+    pub(crate) fn source(&self, number: u8) -> Option<&Arrivals> {
+        let number = usize::from(number);
+        let other = |number: usize| self.bystanders.get(number).map(|others| &others.arrivals);
+        number.checked_sub(self.arrivals.len()).map_or_else(|| self.arrivals.get(number), other)
     }
 
     /// All who retry: the layers from the outermost on, then the bystanders.

@@ -76,4 +76,5 @@ Let loose at once, 300 000 deliveries meet an endpoint that serves a few hundred
 refuses the rest, which the schedule then sends back for hours. A ramp delays that and does not \
 prevent it: it doubles until it passes what the endpoint serves. With a cap on the rate nothing is \
 refused, every delivery takes one attempt, and the backlog is gone forty times as soon. The \
-dispatcher has a breaker besides, which is not in this model.";
+dispatcher has a breaker besides, and begins its ramp anew whenever that closes. Deliveries of this \
+model leave by the clock alone, so a breaker would show something else and is left out.";

@@ -98,5 +98,5 @@ const LESSON: &str = "\
 With a slow tail a copy after the p95 takes the p99 from the tail for 4 % more attempts. After \
 the median it costs ten times that, and may tip the backend. When everything is slow, every call \
 is worth a copy, and retries and copies together keep the queue full for ever; the budget is what \
-ends it. A copy that loses gives its permit back, so a budget alone does not bound copies that are \
-sent too early.";
+ends it. A copy that loses stays paid for, so a budget of 10 % is 1.10 attempts a call at most; sent \
+after the median, it is spent on calls that were about to end, and the tail stays as it was.";

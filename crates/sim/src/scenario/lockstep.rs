@@ -5,7 +5,6 @@ use stagger_core::{ConfigError, Instant, Span};
 use super::story::{Case, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble, Watch};
-use crate::probe::Stretch;
 
 /// All callers make their first attempt at the origin and fail; the backend serves everybody, at
 /// once, from some time on.
@@ -39,12 +38,7 @@ fn plan(callers: u32, caller: &Caller, up_at: Span) -> Plan {
     let up = Instant::ORIGIN + up_at;
     Plan {
         faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
-        watch: Watch {
-            edge: up,
-            attempts_in: Stretch { from: up, until: Instant::FAR },
-            retries_in: Stretch { from: Instant::ORIGIN, until: up },
-            ..Watch::default()
-        },
+        watch: Watch::around(up),
         ..Plan::new(Arrivals::Together { callers }, caller.clone())
     }
 }

@@ -5,7 +5,6 @@ use stagger_core::{ConfigError, HintRule, Instant, LongHint, Ratio, Span};
 use super::story::{Case, Entry, Options, Peak, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Trouble, Watch};
-use crate::probe::Stretch;
 
 /// All clients hear a 503 with a Retry-After, which is true: the backend is up when it ends, and
 /// serves 1000 a second.
@@ -64,12 +63,7 @@ fn plan(callers: u32, caller: &Caller, hint: Span) -> Plan {
     Plan {
         backend: Backend::of_workers(10, Span::from_millis(10), Some(100)),
         faults: vec![Fault::new(Trouble::RefuseFor(hint), Instant::ORIGIN, up)],
-        watch: Watch {
-            edge: up,
-            attempts_in: Stretch { from: up, until: Instant::FAR },
-            retries_in: Stretch { from: Instant::ORIGIN, until: up },
-            ..Watch::default()
-        },
+        watch: Watch::around(up),
         ..Plan::new(Arrivals::Together { callers }, caller.clone())
     }
 }

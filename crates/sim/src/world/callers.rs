@@ -224,7 +224,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
         let last = self.plan.calls_backend(who.layer);
         if last && self.at_once {
-            self.score.attempt(who.id, number);
+            self.score.attempt(who.id, number, self.is_bystander(who.layer));
             match self.traffic.shop.receive(now, who.shard, who.id, number) {
                 Receipt::Answer(at, outcome) if at <= now => {
                     if outcome.verdict == Verdict::Ok {
@@ -246,9 +246,9 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let ticket = self.take_off(who, session, launched, connected);
         self.expect_timeout(ticket, give_up);
         if !last {
-            self.queue.push(Traffic::reach(now, ticket, None, give_up));
+            self.queue.push(Traffic::reach(now, ticket, None, give_up, false));
         } else if connected {
-            self.set_out(now, ticket, who.shard, give_up);
+            self.set_out(now, ticket, (who.shard, who.layer), give_up);
         } else {
             self.connections.wait(process, ticket, give_up);
         }
@@ -272,9 +272,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     /// An attempt is on its way to the backend.
-    fn set_out(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: Instant) {
+    fn set_out(&mut self, now: Instant, ticket: Ticket, place: (u32, u8), give_up: Instant) {
         let at = now + self.traffic.there(ticket.id, ticket.number);
-        self.queue.push(Traffic::reach(at, ticket, Some(shard), give_up));
+        let other = self.is_bystander(place.1);
+        self.queue.push(Traffic::reach(at, ticket, Some(place.0), give_up, other));
     }
 
     fn expect_timeout(&mut self, ticket: Ticket, give_up: Instant) {
@@ -313,10 +314,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     /// An attempt is where it was sent to, whether or not its caller still waits.
-    pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, give_up: u64) {
-        self.score.attempt(ticket.id, ticket.number);
+    pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, event: Event) {
+        self.score.attempt(ticket.id, ticket.number, Traffic::is_of_others(event));
         let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
-        self.received(now, shard, ticket, Instant::from_nanos(give_up), receipt);
+        self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), receipt);
     }
 
     /// What the backend makes of an attempt whose caller is kept.
@@ -397,8 +398,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some((next, give_up)) =
             self.connections.release(process, |ticket| slab.connect(ticket))
         {
-            let shard = slab.get(next.slot, next.id).map_or(0, |kept| kept.who.shard);
-            self.set_out(now, next, shard, give_up);
+            let place = slab
+                .get(next.slot, next.id)
+                .map_or((0, 0), |kept| (kept.who.shard, kept.who.layer));
+            self.set_out(now, next, place, give_up);
         }
     }
 
@@ -456,7 +459,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             for flight in &flights {
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
                 let book = self.shelf.book(who.book);
-                Session::abandon(book, now, flight.launched, &mut draw);
+                match done.stop {
+                    Stop::Cancelled => Session::abandon(book, now, flight.launched, &mut draw),
+                    _ => Session::outrun(book, now, flight.launched, &mut draw),
+                }
                 self.let_go(now, who.client, flight);
             }
             self.slab.recycle(flights);
@@ -467,16 +473,16 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
         if self.is_bystander(who.layer) {
             self.bystanding += u64::from(done.attempts);
-            return;
+        } else {
+            self.score.over(&done);
         }
-        self.over(now, who.id, who.client, who.source, &done);
+        self.think(now, who.id, who.client, who.source);
     }
 
-    /// An outermost call is over, and a closed client thinks about its next one.
+    /// After the end of an outermost call a closed client thinks about its next one.
     #[inline]
-    pub(super) fn over(&mut self, now: Instant, id: u32, client: u32, source: u8, done: &Done) {
-        self.score.over(done);
-        let rule = self.plan.arrivals.get(usize::from(source));
+    pub(super) fn think(&mut self, now: Instant, id: u32, client: u32, source: u8) {
+        let rule = self.plan.source(source);
         if let Some(at) = rule.and_then(|rule| rule.next_call(self.seed, id, now)) {
             let next = self.arrival(at, source, Some(client));
             self.calls += 1;

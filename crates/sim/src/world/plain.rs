@@ -49,7 +49,7 @@ impl<Q: Queue> Callers<'_, Q> {
     fn step_plain(&mut self, now: Instant, id: u32, mut retry: Retry, mut step: Step) {
         let caller = self.front();
         if let Step::Call(attempt) = step {
-            self.score.attempt(id, attempt.number);
+            self.score.attempt(id, attempt.number, false);
             let shop = &mut self.traffic.shop;
             let outcome = shop.answer(now, shop.shard_of(id), id, attempt.number);
             if outcome.verdict == Verdict::Ok {
@@ -67,7 +67,10 @@ impl<Q: Queue> Callers<'_, Q> {
                 self.score.track.retrying += 1;
                 self.queue.push(wake.expect("no remedies and few attempts: see `are_plain`"));
             }
-            Step::Done(done) => self.over(now, id, id, 0, &done),
+            Step::Done(done) => {
+                self.score.over(&done);
+                self.think(now, id, id, 0);
+            }
             // Without a budget, a breaker, copies and remedies, nothing is asked or made again.
             Step::Ask(_) | Step::Call(_) | Step::Hedge(_) | Step::Wait(Wait::Copies { .. }) => {}
         }

@@ -133,7 +133,7 @@ impl<Q: Queue> Callers<'_, Q> {
     #[inline]
     fn happen(&mut self, event: Event) {
         self.note(event);
-        let (now, [place, word]) = (event.at(), event.words());
+        let (now, [place, _]) = (event.at(), event.words());
         let ticket = Traffic::ticket(event.id(), place);
         match event.class() {
             Class::Wake if self.plain => self.wake_plain(event),
@@ -147,7 +147,7 @@ impl<Q: Queue> Callers<'_, Q> {
             Class::Timeout => self.time_out(now, ticket),
             Class::Hedge => self.hedge(now, ticket),
             Class::Reach => match Traffic::shard(event) {
-                Some(shard) => self.reach_backend(now, ticket, shard, word),
+                Some(shard) => self.reach_backend(now, ticket, shard, event),
                 None => self.reach_inner(now, ticket),
             },
             Class::Finish => self.finish_work(now, ticket, event.tag()),

@@ -73,11 +73,13 @@ impl Score {
         self.first_tries.arrived(self.now);
     }
 
-    /// An attempt is at the backend.
+    /// An attempt is at the backend; `other` if it is a bystander's, who is in the counts alone.
     #[inline]
-    pub(super) fn attempt(&mut self, id: u32, number: u32) {
+    pub(super) fn attempt(&mut self, id: u32, number: u32, other: bool) {
         self.attempts.count(self.now);
-        self.strip.note(id, self.now);
+        if !other {
+            self.strip.note(id, self.now);
+        }
         if number > 1 {
             self.retries.count(self.now);
         }

@@ -4,7 +4,7 @@ use stagger_core::{Hint, Instant, Outcome, Span, Verdict};
 
 use super::slab::Ticket;
 use crate::dist::exponential;
-use crate::plan::{Hop, Plan};
+use crate::plan::{Backend, Hop, Plan};
 use crate::queue::{Class, Event};
 use crate::server::{Job, Shop};
 use crate::streams::{Purpose, Stream};
@@ -50,21 +50,29 @@ impl<'p> Traffic<'p> {
     }
 
     /// The event of an attempt that sets out now and arrives at `at`: in this shard of the backend,
-    /// or one layer further in.
+    /// or one layer further in. `other` marks those of bystanders.
     pub(super) fn reach(
         at: Instant,
         ticket: Ticket,
         shard: Option<u32>,
         give_up: Instant,
+        other: bool,
     ) -> Event {
-        let tag = shard.map_or(INWARD, |shard| shard + 1);
+        let mark = if other { OF_OTHERS } else { 0 };
+        let tag = shard.map_or(INWARD, |shard| (shard + 1) | mark);
         Event::new(at, Class::Reach, ticket.id).with(tag, [pack(ticket), give_up.as_nanos()])
     }
 
     /// Where an attempt arrives.
     #[inline]
     pub(super) const fn shard(event: Event) -> Option<u32> {
-        event.tag().checked_sub(INWARD + 1)
+        (event.tag() & !OF_OTHERS).checked_sub(INWARD + 1)
+    }
+
+    /// Whether an attempt that arrives is a bystander's.
+    #[inline]
+    pub(super) const fn is_of_others(event: Event) -> bool {
+        event.tag() & OF_OTHERS != 0
     }
 
     /// The event of an attempt whose patience ends at `at`.
@@ -134,6 +142,8 @@ impl<'p> Traffic<'p> {
 
 /// The tag of an attempt on its way to an inner layer; one more than the shard for the others.
 const INWARD: u32 = 0;
+/// Beside the shard, where the attempt is a bystander's: more than there are shards.
+const OF_OTHERS: u32 = Backend::MAX_SHARDS << 1;
 /// The tag of an answer that is a throttle.
 const OF_LIMIT: u32 = 1;
 /// The tag of an answer from an inner layer.

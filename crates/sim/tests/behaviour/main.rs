@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod budgets;
+mod bystanders;
 mod callers;
 mod formulas;
 mod limits;

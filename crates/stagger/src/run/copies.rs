@@ -79,11 +79,11 @@ impl<Z: Sleep, L, F> Copies<'_, Z, L, F>
 where
     for<'l> &'l L: Ledger,
 {
-    /// Drops the copies under way: their permits go back, and the breaker hears nothing of them.
-    pub(super) fn abandon(&mut self) {
+    /// Drops the copies under way: the call goes on without them.
+    pub(super) fn outrun(&mut self) {
         for Copy { launched, future, .. } in self.running.drain(..) {
             drop(future);
-            self.retrier.abandon(launched);
+            self.retrier.outrun(launched);
         }
     }
 }
@@ -132,7 +132,11 @@ impl<Z: Sleep, L, F> Drop for Copies<'_, Z, L, F>
 where
     for<'l> &'l L: Ledger,
 {
+    /// The caller gave up: the permits of the copies under way go back.
     fn drop(&mut self) {
-        self.abandon();
+        for Copy { launched, future, .. } in self.running.drain(..) {
+            drop(future);
+            self.retrier.abandon(launched);
+        }
     }
 }

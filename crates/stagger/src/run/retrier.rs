@@ -254,6 +254,12 @@ where
         }
     }
 
+    /// The call went on without this copy, which stays paid for.
+    pub(super) fn outrun(&self, launched: Launched) {
+        let mut draw = self.draw(launched.attempt.number);
+        Session::outrun(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
+    }
+
     /// An attempt was dropped: its permits go back, and the breaker hears nothing of it.
     pub(super) fn abandon(&self, launched: Launched) {
         let mut draw = self.draw(launched.attempt.number);

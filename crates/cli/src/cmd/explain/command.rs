@@ -1,14 +1,37 @@
-//! The command.
+//! Policies to figures, figures to a page and an exit code.
 
 use std::process::ExitCode;
 
-use crate::flags::ExplainFlags;
-use crate::stderr;
+use super::account::Account;
+use super::{json, page, text};
+use crate::flags::{ExplainFlags, ExplainFormat};
+use crate::output_file::{check, put};
+use crate::refusal::Refusal;
+use crate::stdout;
 
-/// Runs the command.
+/// Runs the command. Everything is read and checked before anything is written.
 pub(crate) fn explain(flags: &ExplainFlags) -> ExitCode {
-    match flags.source.load() {
-        Ok(_) => stderr::refuse(&"not yet"),
+    match accounts(flags) {
+        Ok(accounts) => {
+            let wrote = stdout::write(&match flags.format {
+                ExplainFormat::Table => text::text(&accounts),
+                ExplainFormat::Json => json::json(&accounts),
+            });
+            if accounts.iter().any(Account::fails) { ExitCode::FAILURE } else { wrote }
+        }
         Err(refusal) => refusal.tell("explain"),
     }
+}
+
+fn accounts(flags: &ExplainFlags) -> Result<Vec<Account>, Refusal> {
+    if let Some(path) = &flags.html {
+        check("--html", path)?;
+    }
+    let loaded = flags.source.load()?;
+    let entries = loaded.iter().flat_map(|loaded| &loaded.policies);
+    let accounts: Vec<Account> = entries.map(|entry| Account::of(entry, &flags.calls)).collect();
+    if let Some(path) = &flags.html {
+        put(path, page::page(&accounts).as_bytes())?;
+    }
+    Ok(accounts)
 }

@@ -1,5 +1,6 @@
-//! `stagger import`.
+//! `stagger import`: other products' settings as a policy file.
 
 mod command;
+mod page;
 
 pub(crate) use command::import;

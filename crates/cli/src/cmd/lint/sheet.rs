@@ -86,9 +86,7 @@ fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<Placed> {
     let unused =
         surveyed.calls.allow.iter().filter(|(code, _)| !found.iter().any(|it| it.code == *code));
     let unused: Vec<Placed> = unused.map(|(code, at)| placed(at.clone(), stale(*code))).collect();
-    let allowed =
-        |finding: &Finding| surveyed.calls.allow.iter().any(|(code, _)| *code == finding.code);
-    let left = found.into_iter().filter(|finding| !allowed(finding));
+    let left = found.into_iter().filter(|finding| !surveyed.calls.allows(finding.code));
     left.map(|finding| placed(surveyed.place(finding.key), finding)).chain(unused).collect()
 }
 

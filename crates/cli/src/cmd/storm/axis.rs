@@ -45,13 +45,23 @@ impl Axis {
 
 fn spans(from: &str, to: &str, steps: u64) -> Option<Vec<String>> {
     let (from, to): (Span, Span) = (from.parse().ok()?, to.parse().ok()?);
+    let (from, to) = (from.as_nanos(), to.as_nanos());
+    let unit = unit(from.abs_diff(to) / (steps - 1));
     let at = |step| {
-        Some(Span::from_nanos(between(from.as_nanos(), to.as_nanos(), step, steps)?).to_string())
+        let nanos = between(from, to, step, steps)?;
+        let is_end = step == 0 || step + 1 == steps;
+        let nanos = if is_end { nanos } else { nanos - nanos % unit };
+        Some(Span::from_nanos(nanos).to_string())
     };
     (0..steps).map(at).collect()
 }
 
-/// Whole numbers stay whole; others have six decimals.
+/// A hundredth of the power of ten in one step: what is finer says nothing, and fills the screen.
+fn unit(step: u64) -> u64 {
+    10_u64.pow(step.checked_ilog10().unwrap_or(0).saturating_sub(2))
+}
+
+/// Whole numbers stay whole; others have six decimals at most.
 fn numbers(from: &str, to: &str, steps: u64) -> Option<Vec<String>> {
     if let (Ok(from), Ok(to)) = (from.parse::<u64>(), to.parse::<u64>()) {
         let mut values: Vec<String> = (0..steps)
@@ -66,7 +76,11 @@ fn numbers(from: &str, to: &str, steps: u64) -> Option<Vec<String>> {
     }
     #[expect(clippy::cast_precision_loss, reason = "at most 40 steps")]
     let at = |step: u64| from + (to - from) * step as f64 / (steps - 1) as f64;
-    Some((0..steps).map(|step| format!("{:.6}", at(step))).collect())
+    let shown = |value: f64| {
+        let digits = format!("{value:.6}");
+        digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    Some((0..steps).map(|step| shown(at(step))).collect())
 }
 
 /// The value of one step, the ends included; rounded down.
@@ -85,8 +99,10 @@ mod tests {
         assert_eq!(values("outage=0.25s..1s/4"), ["250ms", "500ms", "750ms", "1s"]);
         assert_eq!(values("load=100..900/3"), ["100", "500", "900"]);
         assert_eq!(values("callers=1..2/5"), ["1", "2"]);
-        assert_eq!(values("share=1..0.5/2"), ["1.000000", "0.500000"]);
+        assert_eq!(values("share=1..0.5/2"), ["1", "0.5"]);
         assert_eq!(values("base=1s..50ms").len(), 8);
+        assert_eq!(values("base=50ms..1s/4"), ["50ms", "366ms", "683ms", "1s"]);
+        assert_eq!(values("base=1ns..3ns/3"), ["1ns", "2ns", "3ns"]);
     }
 
     #[test]

@@ -7,7 +7,10 @@ use stagger_sim::{Arrivals, Play, Scenario};
 pub(super) fn calls(scenario: &Scenario) -> u64 {
     let entries = scenario.cases.iter().flat_map(|case| &case.entries);
     let each = entries.map(|entry| match &entry.play {
-        Play::World(plan) => plan.arrivals.iter().map(of_arrivals).sum(),
+        Play::World(plan) => {
+            let others = plan.bystanders.iter().map(|others| &others.arrivals);
+            plan.arrivals.iter().chain(others).map(of_arrivals).fold(0, u64::saturating_add)
+        }
         // Each write makes all others of its moment fail.
         Play::Contention(race) => u64::from(race.clients).saturating_pow(2),
     });

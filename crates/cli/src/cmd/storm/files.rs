@@ -1,14 +1,16 @@
 //! A report as files: one page, and a folder of pictures.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fs, io};
 
 use clap::error::ErrorKind;
-use stagger_report::{Grid, Options, Picture, heat, page, pictures};
+use stagger_report::{Grid, Options, page, pictures, shown_of};
 use stagger_sim::Report;
 
 use crate::flags::StormFlags;
+use crate::output_file::{check, failed, put};
 use crate::refusal::Refusal;
+use crate::stderr;
 
 /// Where a report is written to, besides standard output.
 #[derive(Debug)]
@@ -25,14 +27,7 @@ impl<'a> Files<'a> {
     pub(super) fn of(flags: &'a StormFlags) -> Result<Self, Refusal> {
         let files = Self { page: flags.report.as_deref(), pictures: flags.pictures.as_deref() };
         if let Some(path) = files.page {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
-                let message = format!(
-                    "invalid value '{}' for '--report': must be a file in a folder that exists",
-                    path.display()
-                );
-                return Err(Refusal::flag(ErrorKind::ValueValidation, &message));
-            }
+            check("--report", path)?;
         }
         if let Some(folder) = files.pictures {
             fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
@@ -61,13 +56,18 @@ impl<'a> Files<'a> {
     /// # Errors
     /// What the system refuses, with the file.
     pub(super) fn write(&self, report: &Report, grid: Option<Grid>) -> Result<(), Refusal> {
-        let heat = grid.as_ref().and_then(heat).map(|chart| Picture::new("heat", chart));
+        let options = Options { command: Some(command()), grid };
         if let Some(path) = self.page {
-            let options = Options { command: Some(command()), grid };
             put(path, page(report, &options).as_bytes())?;
         }
         let Some(folder) = self.pictures else { return Ok(()) };
-        for picture in heat.into_iter().chain(pictures(report)) {
+        let (shown, all) = shown_of(report);
+        if shown < all {
+            stderr::note(&format!(
+                "pictures of {shown} of {all} cases; --format csv has all figures"
+            ));
+        }
+        for picture in pictures(report, options.grid.as_ref()) {
             put(&folder.join(format!("{}.svg", picture.name)), picture.to_svg().as_bytes())?;
             let path = folder.join(format!("{}.png", picture.name));
             let png = picture.to_png().map_err(|error| failed(&path, &io::Error::other(error)))?;
@@ -75,14 +75,6 @@ impl<'a> Files<'a> {
         }
         Ok(())
     }
-}
-
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    fs::write(path, bytes).map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &io::Error) -> Refusal {
-    Refusal::Unwritten(PathBuf::from(path), error.to_string())
 }
 
 /// The command line as it can be typed again.

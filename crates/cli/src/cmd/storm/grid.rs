@@ -1,8 +1,10 @@
 //! `--sweep`: one scenario under a grid of settings.
 
+use stagger_core::Span;
 use stagger_sim::{Case, Scenario};
 
 use super::axis::Axis;
+use super::joined::{Joined, Own};
 use super::source::Source;
 use crate::refusal::Refusal;
 use crate::render::{Cell, Swept};
@@ -16,49 +18,103 @@ pub(super) struct Grid {
 
 /// Cells beyond this are a night's work.
 const MAX_CELLS: usize = 1_600;
+/// Rows of all cells: each keeps up to 0.6 MB of instants and counts, so these are some 4 GB.
+const MAX_ROWS: usize = 6_400;
 
 impl Grid {
-    /// The grid of one or two axes.
+    /// The grid of one or two axes. With one, the cases that the scenario has anyway are the other.
     ///
     /// # Errors
     /// More axes or cells than that; a setting that there is not, or a value that is refused.
     pub(super) fn of(source: &Source, sweeps: &[String]) -> Result<Self, Refusal> {
         let axes: Vec<Axis> =
             sweeps.iter().map(|text| Axis::parse(text)).collect::<Result<_, _>>()?;
-        let single = Axis { key: String::new(), values: vec![String::new()] };
         let (across, down) = match axes.as_slice() {
-            [across] => (across, &single),
-            [across, down] if across.key != down.key => (across, down),
+            [across] => (across, None),
+            [across, down] if across.key != down.key => (across, Some(down)),
             _ => {
                 return Err(Refusal::bad_value(
                     "--sweep may be given twice at most, with two keys",
                 ));
             }
         };
-        if across.values.len() * down.values.len() > MAX_CELLS {
+        if across.values.len() * down.map_or(1, |down| down.values.len()) > MAX_CELLS {
             return Err(Refusal::bad_value(&format!("--sweep: at most {MAX_CELLS} cells")));
         }
-        let mut all = source.scenario(&[])?;
-        all.cases = Vec::new();
-        let mut cells = Vec::new();
-        for (row, below) in down.values.iter().enumerate() {
-            for (column, value) in across.values.iter().enumerate() {
-                let settings = [(&*across.key, &**value), (&*down.key, &**below)];
-                let settings = &settings[..axes.len()];
-                for case in source.scenario(settings)?.cases {
-                    cells.push(Cell { column, row, case: case.label.clone() });
-                    all.cases.push(Case { label: label(settings, &case.label), ..case });
-                }
+        let mut played = Vec::new();
+        for below in down.map_or(vec![None], |down| down.values.iter().map(Some).collect()) {
+            for value in &across.values {
+                let down = down.zip(below).map(|(axis, value)| (&*axis.key, &**value));
+                let settings: Vec<_> = [(&*across.key, &**value)].into_iter().chain(down).collect();
+                played.push(source.scenario(&settings)?);
             }
         }
-        let axis = |axis: &Axis| (axis.key.clone(), axis.values.clone());
-        let axes = axes.iter().map(axis).collect();
-        Ok(Self { scenario: all, swept: Swept { axes, cells } })
+        let rows = played.iter().flat_map(|scenario| &scenario.cases);
+        if rows.map(|case| case.entries.len()).sum::<usize>() > MAX_ROWS {
+            return Err(Refusal::bad_value(&format!(
+                "--sweep: at most {MAX_ROWS} rows in all cells: take fewer steps, or fewer laws by --law"
+            )));
+        }
+        Ok(Self::joined(axes, played))
+    }
+
+    /// All cells as one scenario.
+    fn joined(axes: Vec<Axis>, played: Vec<Scenario>) -> Self {
+        let Joined { own, shared } = Joined::of(&played, axes.len() == 1);
+        let columns = axes.first().map_or(1, |axis| axis.values.len());
+        let mut frame =
+            Scenario { cases: Vec::new(), ..played.first().cloned().unwrap_or_default() };
+        frame.parameters.retain(|parameter| shared.contains(parameter));
+        let mut cells = Vec::new();
+        for (place, scenario) in played.into_iter().enumerate() {
+            for (nth, case) in scenario.cases.into_iter().enumerate() {
+                let (column, row) = (place % columns, place / columns);
+                let row = if matches!(own, Own::Axis(..)) { nth } else { row };
+                let cell =
+                    Cell { column, row, case: case.label.clone(), group: own.group(nth, &case) };
+                let label = label(&axes, &own, &cell);
+                frame.cases.push(Case { label, ..case });
+                cells.push(cell);
+            }
+        }
+        place(&mut frame, &axes, &own);
+        let own = if let Own::Axis(name, values) = own { Some((name, values)) } else { None };
+        let axes = axes.into_iter().map(|axis| (axis.key, axis.values)).chain(own).collect();
+        Self { scenario: frame, swept: Swept { axes, cells } }
     }
 }
 
-fn label(settings: &[(&str, &str)], case: &str) -> String {
-    let settings = settings.iter().map(|(key, value)| format!("{key} {value}"));
-    let case = (!case.is_empty()).then(|| case.to_owned());
-    settings.chain(case).collect::<Vec<_>>().join(", ")
+/// Names the settings of a cell, and which case of the scenario it is.
+fn label(axes: &[Axis], own: &Own, cell: &Cell) -> String {
+    let settings = axes.iter().zip([cell.column, cell.row]);
+    let settings = settings.filter_map(|(axis, place)| {
+        axis.values.get(place).map(|value| format!("{} {value}", axis.key))
+    });
+    let nth = match own {
+        Own::Axis(name, values) => values.get(cell.row).map(|value| format!("{name} {value}")),
+        _ => Some(cell.group.clone()).filter(|group| !group.is_empty()),
+    };
+    settings.chain(nth).collect::<Vec<_>>().join(", ")
+}
+
+/// Where the cases stand on an axis, if there is one: the scenario's own place where what is swept
+/// is what it varies.
+fn place(frame: &mut Scenario, axes: &[Axis], own: &Own) {
+    let ([axis], Own::One) = (axes, own) else {
+        frame.varied = None;
+        return;
+    };
+    let distinct =
+        frame.cases.windows(2).all(|pair| pair[0].value.total_cmp(&pair[1].value).is_ne());
+    if frame.varied.is_some() && distinct && frame.cases.len() > 1 {
+        return;
+    }
+    let is_span = |value: &String| value.parse::<Span>().is_ok();
+    let unit = if axis.values.iter().all(is_span) { " [s]" } else { "" };
+    frame.varied = Some(format!("{}{unit}", axis.key));
+    for (nth, (case, value)) in frame.cases.iter_mut().zip(&axis.values).enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "at most forty values")]
+        let number = || value.parse().unwrap_or(nth as f64);
+        case.value = value.parse::<Span>().map_or_else(|_| number(), |span| span.as_secs_f64());
+    }
 }

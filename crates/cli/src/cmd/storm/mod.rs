@@ -7,6 +7,7 @@ mod effort;
 mod files;
 mod grid;
 mod heat;
+mod joined;
 mod list;
 mod policy;
 mod replay;

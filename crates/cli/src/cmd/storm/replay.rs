@@ -43,6 +43,11 @@ fn tell(log: &Log) {
     let (lines, malformed) = (log.lines, log.malformed);
     stderr::note(&format!("{lines} lines of the format {}, {malformed} malformed", log.format));
     log.bad_lines.iter().for_each(|bad| stderr::note(&format!("  {bad}")));
+    if let Some(why) = &log.broken {
+        stderr::note(&format!(
+            "warning: the file breaks off, and only what was read is shown: {why}"
+        ));
+    }
     if log.outside > 0 {
         let outside = log.outside;
         stderr::note(&format!(

@@ -1,0 +1,67 @@
+//! The answers, and which of them somebody gave.
+
+use stagger_core::ConfigError;
+use stagger_explain::{Answers, Key, QUESTIONS};
+
+use crate::flags::ChooseFlags;
+use crate::refusal::Refusal;
+
+/// What is known of the calls, and who said it.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) answers: Answers,
+    given: Vec<Key>,
+}
+
+impl Said {
+    /// Takes an answer.
+    ///
+    /// # Errors
+    /// What the answer must be.
+    pub(super) fn set(&mut self, key: Key, text: &str) -> Result<(), ConfigError> {
+        self.answers.set(key, text)?;
+        self.given.push(key);
+        Ok(())
+    }
+
+    pub(super) fn is_given(&self, key: Key) -> bool {
+        self.given.contains(&key)
+    }
+
+    /// The answers that were given, and those that were not and still matter, as they are written.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let list = |given: bool| {
+            let of = QUESTIONS.iter().filter(|question| {
+                self.is_given(question.key) == given && question.matters(&self.answers)
+            });
+            let of = of.map(|q| format!("{} = {}", q.key.name(), self.answers.text(q.key)));
+            of.collect::<Vec<_>>().join(", ")
+        };
+        let (given, taken) = (list(true), list(false));
+        let lines = [("Answers: ", given), ("Not said, so taken as usual: ", taken)];
+        let lines = lines.into_iter().filter(|(_, list)| !list.is_empty());
+        lines.map(|(what, list)| format!("{what}{list}")).collect()
+    }
+
+    /// The names of the questions that nobody answered.
+    pub(super) fn taken(&self) -> Vec<&'static str> {
+        let keys = QUESTIONS.iter().map(|question| question.key);
+        keys.filter(|key| !self.is_given(*key)).map(Key::name).collect()
+    }
+}
+
+/// The answers among the flags.
+///
+/// # Errors
+/// The first one that is no answer, named by its flag.
+pub(super) fn said(flags: &ChooseFlags) -> Result<Said, Refusal> {
+    let mut said = Said { answers: Answers::default(), given: Vec::new() };
+    for question in QUESTIONS {
+        let Some(text) = flags.given(question.key) else { continue };
+        said.set(question.key, text).map_err(|error| {
+            let (value, flag, bound) = (error.value(), error.field(), error.bound());
+            Refusal::bad_value(&format!("invalid value '{value}' for '--{flag}': must be {bound}"))
+        })?;
+    }
+    Ok(said)
+}

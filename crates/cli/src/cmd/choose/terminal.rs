@@ -1,0 +1,48 @@
+//! The questions on a terminal: one a line on standard error, answers from standard input.
+
+use std::io::{self, BufRead, ErrorKind};
+
+use stagger_explain::{QUESTIONS, Question};
+
+use super::answers::Said;
+use crate::stderr;
+
+/// Asks what no flag has said and still matters. A wrong answer is asked again.
+///
+/// # Errors
+/// The end of the input, or why it cannot be read: then there is no policy.
+pub(super) fn ask(said: &mut Said) -> Result<(), String> {
+    let open = |said: &Said, q: &Question| !said.is_given(q.key) && q.matters(&said.answers);
+    if !QUESTIONS.iter().any(|question| open(said, question)) {
+        return Ok(());
+    }
+    stderr::note("Enter takes the answer in brackets, Ctrl-D ends without a policy.");
+    for question in &QUESTIONS {
+        while open(said, question) {
+            let answer = answer(question, &said.answers.text(question.key))?;
+            if let Err(error) = said.set(question.key, &answer) {
+                stderr::note(&error.to_string());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn answer(question: &Question, usual: &str) -> Result<String, String> {
+    let Question { ask, why, form, .. } = question;
+    stderr::prompt(&format!("{ask} {form} ({why}) [{usual}] "));
+    let mut line = Vec::new();
+    match io::stdin().lock().read_until(b'\n', &mut line) {
+        Ok(0) => {
+            stderr::note("");
+            Err("the questions ended without an answer, so there is no policy".to_owned())
+        }
+        Ok(_) => {
+            let text = String::from_utf8_lossy(&line);
+            let text = text.trim();
+            Ok(if text.is_empty() { usual.to_owned() } else { text.to_owned() })
+        }
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(String::new()),
+        Err(error) => Err(format!("cannot read from the terminal: {error}")),
+    }
+}

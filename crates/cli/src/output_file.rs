@@ -1,0 +1,34 @@
+//! Files that a command writes besides standard output.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::refusal::Refusal;
+
+/// Finds what cannot be written before any work is done.
+///
+/// # Errors
+/// A folder, or a file in a folder that is not there.
+pub(crate) fn check(flag: &str, path: &Path) -> Result<(), Refusal> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+        let path = path.display();
+        return Err(Refusal::bad_value(&format!(
+            "invalid value '{path}' for '{flag}': must be a file in a folder that exists"
+        )));
+    }
+    Ok(())
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// What the system refuses.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+    fs::write(path, bytes).map_err(|error| failed(path, &error))
+}
+
+/// The refusal of a file that could not be written.
+pub(crate) fn failed(path: &Path, error: &io::Error) -> Refusal {
+    Refusal::Unwritten(PathBuf::from(path), error.to_string())
+}

@@ -1,0 +1,189 @@
+//! Whether a file can say all that a plan can: a kind that is new in the plan is missing here first.
+
+use std::collections::BTreeSet;
+
+use stagger_sim::{
+    Arrivals, Away, Book, Cancel, Full, Hop, Limit, Order, Paying, Plan, Play, Recovery, Scope,
+    Service, Trouble,
+};
+
+use super::{Given, read};
+use crate::toml_file::Document;
+
+const ARRIVALS: &str = "[[arrivals]]\nkind = 'together'\ncallers = 1\n";
+
+#[track_caller]
+fn plan(text: &str) -> Plan {
+    let document = Document::parse(text).expect("it is TOML");
+    let scenario = read("s", &document, &Given::default());
+    let scenario = scenario.unwrap_or_else(|flaw| panic!("{}", flaw.show("s.toml", text)));
+    match &scenario.cases[0].entries[0].play {
+        Play::World(plan) => (**plan).clone(),
+        Play::Contention(_) => panic!("no file has writers"),
+    }
+}
+
+/// Whether these texts, each behind the start of a file, give every kind from 0 to below `kinds`.
+#[track_caller]
+fn all(texts: &[&str], kinds: usize, kind: impl Fn(&Plan) -> usize) {
+    let found: BTreeSet<usize> = texts.iter().map(|text| kind(&plan(text))).collect();
+    assert_eq!(found, (0..kinds).collect());
+}
+
+fn kind_of_arrivals(rule: &Arrivals) -> usize {
+    match rule {
+        Arrivals::Together { .. } => 0,
+        Arrivals::Even { .. } => 1,
+        Arrivals::Poisson { .. } => 2,
+        Arrivals::Noticed { .. } => 3,
+        Arrivals::Spread { .. } => 4,
+        Arrivals::Clients { .. } => 5,
+        Arrivals::Closed { .. } => 6,
+        Arrivals::Ramped(_) => 7,
+        Arrivals::Recorded(_) => 8,
+    }
+}
+
+const RULES: [&str; 9] = [
+    "kind = 'together'\ncallers = 1",
+    "kind = 'even'\ncallers = 2\nspacing = '1ms'",
+    "kind = 'poisson'\nrate = 5\nuntil = '1s'",
+    "kind = 'noticed'\ncallers = 2\nsigma = '1ms'",
+    "kind = 'spread'\ncallers = 2\nover = '1s'",
+    "kind = 'clients'\nclients = 2\ngap = '1s'\nuntil = '5s'",
+    "kind = 'closed'\nclients = 2\nthink = '1s'\nuntil = '5s'",
+    "kind = 'ramped'\ncallers = 5\nrate = 10\nover = '1s'\nmost = 20",
+    "kind = 'recorded'\nat = ['0s', '1s']",
+];
+
+#[test]
+fn every_kind_of_arrivals_can_be_written() {
+    let texts = RULES.map(|rule| format!("[[arrivals]]\n{rule}"));
+    all(&texts.each_ref().map(String::as_str), 9, |plan| kind_of_arrivals(&plan.arrivals[0]));
+}
+
+#[test]
+fn bystanders_may_come_in_every_way_too() {
+    let texts = RULES.map(|rule| format!("{ARRIVALS}[[bystanders]]\n{rule}"));
+    let kind = |plan: &Plan| kind_of_arrivals(&plan.bystanders[0].arrivals);
+    all(&texts.each_ref().map(String::as_str), 9, kind);
+}
+
+#[test]
+fn every_trouble_can_be_written() {
+    let texts = [
+        "kind = 'refuse'",
+        "kind = 'refuse'\nretry_after = '1s'",
+        "kind = 'hang'\nlasts = '1s'",
+        "kind = 'silence'",
+        "kind = 'stall'\nlasts = '1s'",
+        "kind = 'failing'\nshare = 0.5",
+        "kind = 'slow'\nfactor = 2",
+    ];
+    let texts = texts.map(|fault| format!("{ARRIVALS}[[fault]]\n{fault}"));
+    all(&texts.each_ref().map(String::as_str), 7, |plan| match plan.faults[0].trouble {
+        Trouble::Refuse => 0,
+        Trouble::RefuseFor(_) => 1,
+        Trouble::Hang => 2,
+        Trouble::Silence => 3,
+        Trouble::Stall => 4,
+        Trouble::Failing(_) => 5,
+        Trouble::Slow(_) => 6,
+    });
+}
+
+#[test]
+fn every_kind_of_server_can_be_written() {
+    let of = |server: &str| format!("{ARRIVALS}[server]\n{server}");
+    let services = [
+        "service = '1ms'",
+        "service = '1ms'\nservice_law = 'exponential'",
+        "service = '1ms'\nslow_service = '2ms'\nslow_share = 0.5",
+    ];
+    let services = services.map(of);
+    all(&services.each_ref().map(String::as_str), 3, |plan| match plan.backend.service {
+        Service::Fixed(_) => 0,
+        Service::Exponential(_) => 1,
+        Service::Tail { .. } => 2,
+    });
+    let limits = ["limit = { attempts = 1, window = '1s' }", "limit = { burst = 1, every = '1s' }"];
+    let limits = limits.map(of);
+    all(&limits.each_ref().map(String::as_str), 2, |plan| match plan.backend.limit {
+        Some(Limit::Window { .. }) => 0,
+        Some(Limit::Tokens { .. }) => 1,
+        None => usize::MAX,
+    });
+    let workers = |more: &str| of(&format!("service = '1ms'\nworkers = 1\nqueue = 1\n{more}"));
+    let queues = ["full = 'refuse'", "full = 'drop'"].map(workers);
+    all(&queues.each_ref().map(String::as_str), 2, |plan| {
+        match plan.backend.workers.map(|workers| workers.full) {
+            Some(Full::Refuse) => 0,
+            Some(Full::Drop) => 1,
+            None => usize::MAX,
+        }
+    });
+    let orders = ["order = 'oldest-first'", "order = 'newest-first'"].map(workers);
+    all(&orders.each_ref().map(String::as_str), 2, |plan| {
+        match plan.backend.workers.map(|workers| workers.order) {
+            Some(Order::OldestFirst) => 0,
+            Some(Order::NewestFirst) => 1,
+            None => usize::MAX,
+        }
+    });
+    let cancels = ["cancel = 'never'", "cancel = 'expired'", "cancel = 'hopeless'"].map(workers);
+    all(&cancels.each_ref().map(String::as_str), 3, |plan| {
+        match plan.backend.workers.map(|workers| workers.cancel) {
+            Some(Cancel::Never) => 0,
+            Some(Cancel::Expired) => 1,
+            Some(Cancel::Hopeless) => 2,
+            None => usize::MAX,
+        }
+    });
+    let whole = plan(&of(
+        "workers = 1\ncollapse = 0.1\nshards = 4\ncold_start = { factor = 2, over = '1s' }",
+    ));
+    assert!(whole.backend.cold_start.is_some() && whole.backend.shards == 4);
+}
+
+#[test]
+fn every_network_fleet_and_end_can_be_written() {
+    let hops = ["", "[network]\nhop = '1ms'", "[network]\nhop = '1ms'\nlaw = 'exponential'"];
+    let hops = hops.map(|hop| format!("{ARRIVALS}{hop}"));
+    all(&hops.each_ref().map(String::as_str), 3, |plan| match plan.hop {
+        Hop::None => 0,
+        Hop::Fixed(_) => 1,
+        Hop::Exponential(_) => 2,
+    });
+    let books = [
+        "",
+        "deposit = { by = 'calls', bucket = 1 }",
+        "deposit = { by = 'successes', bucket = 1 }",
+        "lifetime = { share = 0.5 }",
+        "[fleet.shared]\nbudget.interval = { retries = 1, interval = '1s' }",
+        "[fleet.shared]\nbudget.interval = { retries = 1, interval = '1s' }\naway = 'refuse'",
+    ];
+    let books = books.map(|book| format!("{ARRIVALS}[fleet]\n{book}"));
+    all(&books.each_ref().map(String::as_str), 6, |plan| match plan.fleet.book {
+        Book::Engine => 0,
+        Book::Deposit(deposit) => match deposit.paying {
+            Paying::Calls => 1,
+            Paying::Successes => 2,
+        },
+        Book::Lifetime(_) => 3,
+        Book::Shared(shared) => match shared.away {
+            Away::Local { .. } => 4,
+            Away::Refuse => 5,
+        },
+    });
+    let scopes = ["host", "shard"].map(|scope| format!("{ARRIVALS}[fleet]\nscope = '{scope}'"));
+    all(&scopes.each_ref().map(String::as_str), 2, |plan| match plan.fleet.scope {
+        Scope::Host => 0,
+        Scope::Shard => 1,
+    });
+    let ends =
+        ["drained", "first-tries"].map(|end| format!("{ARRIVALS}[watch]\nrecovery = '{end}'"));
+    all(&ends.each_ref().map(String::as_str), 2, |plan| match plan.watch.recovery {
+        Recovery::Drained => 0,
+        Recovery::FirstTries { .. } => 1,
+    });
+}

@@ -1,0 +1,78 @@
+//! How many retries a destination gets.
+
+use stagger_core::budget::{Floor, IntervalPlan, WindowPlan};
+use stagger_core::{ConfigError, Ratio, Span};
+
+use super::draft::Draft;
+
+/// From here on the floors of all callers add up to something.
+const MANY: u32 = 100;
+/// At so many calls a second the share alone is a retry a second.
+const NO_FLOOR: f64 = 10.0;
+/// Retries for each first attempt.
+const SHARE: Ratio = Ratio::from_percent(10);
+/// The longest interval for a retry: beyond a minute a caller would as well never retry.
+const LONGEST: f64 = 60.0;
+
+impl Draft<'_> {
+    /// The budget: always one, and tighter where the floors of many callers add up.
+    ///
+    /// # Errors
+    /// None: rates are within their bounds.
+    pub(super) fn settle_budget(&mut self) -> Result<(), ConfigError> {
+        if self.attempts == 1 {
+            return Ok(());
+        }
+        let callers = self.answers.callers;
+        match self.answers.rps.filter(|_| callers >= MANY) {
+            Some(rps) if rps < NO_FLOOR => return self.settle_interval(rps),
+            Some(rps) => {
+                self.budget = WindowPlan::new(SHARE)?.with_floor(Floor::Add(0))?.into();
+                self.because("budget.window.floor", format!(
+                    "none: a tenth of {rps}/s is enough, and floors of {callers} callers would add {callers} retries/s"
+                ));
+            }
+            None => {
+                self.budget = WindowPlan::new(SHARE)?.into();
+                let reason = if callers < MANY {
+                    format!(
+                        "lets a caller with little traffic retry at all; {callers} of them add at most {callers}/s"
+                    )
+                } else {
+                    format!(
+                        "lets a caller with little traffic retry at all, but {callers} of them add {callers}/s: say --rps to have less"
+                    )
+                };
+                self.because("budget.window.floor", reason);
+            }
+        }
+        self.because(
+            "budget.window.ratio",
+            "in a total outage retries add a tenth to the load, and not two thirds or more",
+        );
+        self.because(
+            "budget.window.window",
+            "long enough to survive a pause, short enough to forget an outage",
+        );
+        Ok(())
+    }
+
+    /// A tenth of little traffic is less than one retry a second, and a floor of one would be all.
+    fn settle_interval(&mut self, rps: f64) -> Result<(), ConfigError> {
+        let callers = self.answers.callers;
+        let seconds = (1.0 / (SHARE.as_f64() * rps)).ceil().clamp(1.0, LONGEST);
+        // OK because it is from 1 to 60.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "see above")]
+        let interval = Span::from_secs(seconds as u64);
+        self.budget = IntervalPlan::new(1, interval)?.into();
+        let fleet = f64::from(callers) / seconds;
+        self.because("budget.interval.retries", format!(
+            "a tenth of {rps}/s is less than one a second, and a floor of 1/s for each of {callers} callers no budget"
+        ));
+        self.because(
+            "budget.interval.interval",
+            format!("one retry in it: {fleet:.0} a second of all {callers} callers"),
+        );
+        Ok(())
+    }
+}

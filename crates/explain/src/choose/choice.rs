@@ -1,0 +1,123 @@
+//! The walk through the tree.
+
+use stagger_core::{ConfigError, Policy};
+
+use super::draft::Draft;
+use super::{Answers, Repeat};
+
+/// A policy with its reasons, or the reason for none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The policy; `None` when these calls should not be retried at all, for the reason in `notes`.
+    pub policy: Option<Policy>,
+    /// The reason for each line, by the key of the policy's text, such as `backoff.base`.
+    pub lines: Vec<Line>,
+    /// What is to be known besides: what no line of a policy can do.
+    pub notes: Vec<String>,
+}
+
+/// Why a key has its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The key of the policy's text.
+    pub key: &'static str,
+    /// The reason, one sentence without its full stop.
+    pub reason: String,
+}
+
+impl Choice {
+    /// The reason for a key, or for the table that it is the last part of.
+    #[must_use]
+    pub fn reason(&self, key: &str) -> Option<&str> {
+        let of = |line: &&Line| {
+            key.strip_prefix(line.key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.lines.iter().find(of).map(|line| line.reason.as_str())
+    }
+}
+
+/// The policy that an expert would defend for these calls.
+///
+/// # Errors
+/// None for answers within the bounds that their fields name.
+///
+/// ```
+/// use stagger_explain::{Answers, choose};
+/// let hopeless = Answers { retryable: false, ..Answers::default() };
+/// let choice = choose(&hopeless)?;
+/// assert!(choice.policy.is_none());
+/// assert!(choice.notes[0].contains("does not heal"));
+/// # Ok::<(), stagger_core::ConfigError>(())
+/// ```
+pub fn choose(answers: &Answers) -> Result<Choice, ConfigError> {
+    if !answers.retryable {
+        let reason = "No policy: what does not heal by itself fails again, and every retry is load \
+                      (permanent failures are never retried, whatever the policy). Mend the call, \
+                      or hand the error to its caller.";
+        return Ok(Choice { policy: None, lines: Vec::new(), notes: vec![reason.to_owned()] });
+    }
+    let mut draft = Draft::new(answers);
+    draft.settle_attempts();
+    draft.settle_delays()?;
+    draft.settle_times();
+    draft.settle_hints()?;
+    draft.settle_budget()?;
+    draft.settle_breaker()?;
+    draft.settle_refusals();
+    draft.advise();
+    let policy = draft.finish()?;
+    Ok(Choice { policy: Some(policy), lines: draft.lines, notes: draft.notes })
+}
+
+impl Draft<'_> {
+    /// Background work has the patience for a breaker, and must not turn a refusal into a hot loop.
+    fn settle_refusals(&mut self) {
+        if self.answers.background && self.attempts > 1 {
+            self.because(
+                "on_refusal.wait_for_breaker",
+                "nobody waits, so there is time for an open breaker to admit probes",
+            );
+            self.because(
+                "on_refusal.pause_when_empty",
+                "a job that goes on with its next item at once would be a hot loop",
+            );
+        }
+    }
+
+    /// What no line can do.
+    fn advise(&mut self) {
+        match self.answers.repeat {
+            Repeat::Idempotent => {}
+            Repeat::Keyed => self.note(
+                "Make one Idempotency-Key for each call, the same on all its attempts, and start \
+                 the call as idempotent; the server must remember keys for longer than the deadline.",
+            ),
+            Repeat::Never => self.note(
+                "To have retries, send an Idempotency-Key that the server remembers (one for each \
+                 call, the same on all attempts), and answer `key`. Look first, then send again, is \
+                 another way. (With more attempts, calls that are not started as idempotent are \
+                 repeated only where the server cannot have acted on them.)",
+            ),
+        }
+        if self.answers.layers > 1 && self.attempts > 1 {
+            let (layers, attempts) = (self.answers.layers, self.attempts);
+            let worst = u64::from(attempts).saturating_pow(layers);
+            self.note(format!(
+                "Retry in one layer only, the one next to what fails: {layers} layers of {attempts} \
+                 attempts make {worst} calls of one. Within a process the nested guard sees to it; \
+                 between services give the others max_attempts = 1."
+            ));
+        }
+        if self.attempts > 1 {
+            self.note(
+                "Keep one retrier for each destination and share it: budget and breaker protect \
+                 only those who share them.",
+            );
+        }
+    }
+
+    fn finish(&self) -> Result<Policy, ConfigError> {
+        let patient = self.answers.background && self.attempts > 1;
+        self.builder().wait_for_breaker(patient).pause_when_empty(patient).build()
+    }
+}

@@ -1,0 +1,55 @@
+//! All figures of a policy together.
+
+use stagger_core::{Policy, Span, Verdict};
+
+use crate::amplification::amplification;
+use crate::calls::Calls;
+use crate::cap_share::cap_share;
+use crate::fleet::fleet;
+use crate::lint::lint;
+use crate::load::load;
+use crate::outage::outage;
+use crate::timeline::timeline;
+use crate::worst_case::{worst_case, worst_case_hinted, worst_waits};
+use crate::{Explanation, Setting, SloCheck};
+
+/// The part of an SLO that retries may take: the rest is for the work itself.
+const SLO_PARTS: u64 = 3;
+
+/// What this policy does, as far as the setting is known.
+#[must_use]
+pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
+    let calls = Calls::play(policy, Verdict::Transient);
+    let (attempts, method, extent) = timeline(policy, Verdict::Transient, &calls);
+    let worst_case = worst_case(policy);
+    Explanation {
+        attempts,
+        extent,
+        method,
+        throttled: throttled(policy),
+        worst_waits: worst_waits(policy),
+        worst_case,
+        worst_case_hinted: worst_case_hinted(policy),
+        slo: setting.slo.map(|slo| slo_check(slo, worst_case)),
+        load: load(policy, setting, &calls),
+        amplification: setting.layers.map(|layers| amplification(policy, layers, &calls)),
+        fleet: fleet(policy, setting),
+        cap_share: cap_share(policy),
+        rides_out: outage(policy, calls),
+        findings: lint(policy, setting),
+    }
+}
+
+/// The time line after throttled verdicts, where it differs.
+fn throttled(policy: &Policy) -> Option<Vec<crate::Attempt>> {
+    if policy.throttled_backoff() == policy.backoff() {
+        return None;
+    }
+    let calls = Calls::play(policy, Verdict::Throttled);
+    Some(timeline(policy, Verdict::Throttled, &calls).0)
+}
+
+fn slo_check(slo: Span, worst_case: Option<Span>) -> SloCheck {
+    let limit = Span::from_nanos(slo.as_nanos() / SLO_PARTS);
+    SloCheck { limit, ok: worst_case.is_some_and(|worst| worst <= limit) }
+}

@@ -1,0 +1,85 @@
+//! The time line: when each attempt of a failing call starts.
+
+use stagger_core::{Policy, Span, Verdict};
+
+use crate::calls::{Calls, MAX_ROWS, backoff};
+use crate::delay::{Delay, delays};
+use crate::{Attempt, Extent, Method};
+
+/// The share of calls below which a deadline has ended the time line: one of a thousand.
+const HARDLY: f64 = 0.001;
+
+/// The rows, how their delays were come by, and where they end.
+pub(crate) fn timeline(
+    policy: &Policy,
+    verdict: Verdict,
+    calls: &Calls,
+) -> (Vec<Attempt>, Method, Extent) {
+    let (rows, extent) = rows(policy, calls);
+    // OK because there are at most MAX_ROWS rows.
+    let retries = u32::try_from(rows - 1).unwrap_or(0);
+    let (delays, method) = delays(backoff(policy, verdict), retries);
+    let mut line = vec![first()];
+    for delay in &delays {
+        let before = line[line.len() - 1];
+        line.push(next(policy, calls, &before, delay));
+    }
+    (line, method, extent)
+}
+
+/// The latest start of an attempt that the deadline leaves time for.
+pub(crate) fn latest_start(policy: &Policy) -> Option<Span> {
+    let limits = policy.limits();
+    let least = limits.min_attempt_time().max(Span::from_nanos(1));
+    limits.deadline().map(|deadline| deadline - least)
+}
+
+fn rows(policy: &Policy, calls: &Calls) -> (usize, Extent) {
+    let reached = (1..=MAX_ROWS).take_while(|&row| calls.reached(row) >= HARDLY).count().max(1);
+    let allowed = policy.limits().max_attempts().map(|max| max as usize);
+    match allowed {
+        Some(allowed) if reached >= allowed => (allowed, Extent::Attempts),
+        _ if reached < MAX_ROWS => (reached, Extent::Deadline),
+        _ => (MAX_ROWS, Extent::Rows),
+    }
+}
+
+const fn first() -> Attempt {
+    Attempt {
+        attempt: 1,
+        ceiling: Span::ZERO,
+        shortest: Span::ZERO,
+        longest: Span::ZERO,
+        mean: Span::ZERO,
+        p50: Span::ZERO,
+        p99: Span::ZERO,
+        cumulative_best: Span::ZERO,
+        cumulative_mean: Span::ZERO,
+        cumulative_worst: Span::ZERO,
+        reached: 1.0,
+    }
+}
+
+fn next(policy: &Policy, calls: &Calls, before: &Attempt, delay: &Delay) -> Attempt {
+    let attempt = before.attempt + 1;
+    let longest = before.cumulative_worst + delay.longest;
+    let latest = latest_start(policy).unwrap_or(Span::MAX);
+    // Where the deadline cuts nothing off, the means add up; else only calls that fit count.
+    let whole = before.reached >= 1.0 && longest <= latest;
+    Attempt {
+        attempt,
+        ceiling: delay.ceiling,
+        shortest: delay.shortest,
+        longest: delay.longest,
+        mean: delay.mean,
+        p50: delay.p50,
+        p99: delay.p99,
+        cumulative_best: before.cumulative_best + delay.shortest,
+        cumulative_mean: match whole {
+            true => before.cumulative_mean + delay.mean,
+            false => calls.start(attempt as usize),
+        },
+        cumulative_worst: longest.min(latest),
+        reached: if whole { 1.0 } else { calls.reached(attempt as usize) },
+    }
+}

@@ -1,0 +1,51 @@
+//! Why a text is no settings file.
+
+use std::fmt;
+
+/// A setting that is wrong by the rules of the product that it is from, or of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportError {
+    field: String,
+    value: String,
+    bound: String,
+}
+
+impl ImportError {
+    pub(crate) fn new(
+        field: impl Into<String>,
+        value: impl fmt::Display,
+        bound: impl Into<String>,
+    ) -> Self {
+        Self { field: field.into(), value: value.to_string(), bound: bound.into() }
+    }
+
+    /// The dotted path of the setting, empty for the whole text.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// What stands there.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// What it must be.
+    #[must_use]
+    pub fn bound(&self) -> &str {
+        &self.bound
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.field.as_str(), self.value.as_str()) {
+            ("", value) => write!(f, "{value}: must be {}", self.bound),
+            (field, "") => write!(f, "{field}: must be {}", self.bound),
+            (field, value) => write!(f, "{field} = {value}: must be {}", self.bound),
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}

@@ -1,0 +1,55 @@
+//! What came of a file.
+
+use stagger_core::Policy;
+
+use crate::Source;
+
+/// The policies of a file, and what of it they do not say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// Which product's settings they were.
+    pub source: Source,
+    /// Policies by their names, in the order of the file.
+    pub policies: Vec<(String, Policy)>,
+    /// Settings that have no counterpart, or none that is exactly the same.
+    pub left_out: Vec<LeftOut>,
+    /// What behaves differently without a setting of its own.
+    pub notes: Vec<String>,
+}
+
+/// A setting that could not be mapped exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its dotted path in the file.
+    pub path: String,
+    /// Its value, as JSON.
+    pub value: String,
+    /// What became of it, and why.
+    pub why: String,
+}
+
+impl Imported {
+    pub(crate) const fn new(source: Source) -> Self {
+        Self { source, policies: Vec::new(), left_out: Vec::new(), notes: Vec::new() }
+    }
+
+    pub(crate) fn leave_out(
+        &mut self,
+        path: impl Into<String>,
+        value: impl ToString,
+        why: impl Into<String>,
+    ) {
+        self.left_out.push(LeftOut {
+            path: path.into(),
+            value: value.to_string(),
+            why: why.into(),
+        });
+    }
+
+    /// Says something once, however many policies it holds for.
+    pub(crate) fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The pictures of a report, in the order in which page and files have them.
+
+use stagger_sim::{CaseReport, Report};
+
+use crate::grid::Grid;
+use crate::picture::Picture;
+use crate::pictures::{arrivals, failures, heat, phases, recovery, strips};
+
+/// All pictures of a report.
+#[derive(Debug)]
+pub(crate) struct Album<'r> {
+    /// The six, as far as there are figures for them: those of one case are of the main one.
+    pub(crate) main: Vec<Picture>,
+    /// The same of each other case that is shown.
+    pub(crate) others: Vec<(&'r CaseReport, Vec<Picture>)>,
+}
+
+/// Cases that are shown one by one. One of five entries takes 150 KB of a page and one of fifteen
+/// 600 KB, so a page of these opens at once on a telephone; and nobody looks through more of them.
+pub(crate) const SHOWN: usize = 8;
+
+impl<'r> Album<'r> {
+    /// The pictures of this report, and of what was swept.
+    pub(crate) fn of(report: &'r Report, grid: Option<&Grid>) -> Self {
+        let main = main_case(report);
+        let of = |case: Option<&CaseReport>, drawn: Drawn| {
+            case.and_then(|case| drawn(report, case)).map(|chart| (name(report, case), chart))
+        };
+        let over = |chart| Option::map(chart, |chart| (String::new(), chart));
+        let six = [
+            ("instants", of(main, strips)),
+            ("arrivals", of(main, arrivals)),
+            ("recovery", over(recovery(report))),
+            ("failures", over(failures(report))),
+            ("heat", over(grid.and_then(heat))),
+            ("queue", of(main, phases)),
+        ];
+        let picture = |(kind, chart): (&str, Option<_>)| {
+            let (name, chart) = chart?;
+            Some(Picture::new(&format!("{kind} {name}"), chart))
+        };
+        let main_pictures = six.into_iter().filter_map(picture).collect();
+        let others = shown(report)
+            .into_iter()
+            .filter(|&case| main.is_some_and(|main| !std::ptr::eq(main, case)));
+        let others = others.map(|case| {
+            let three: [(&str, Drawn); 3] =
+                [("instants", strips), ("arrivals", arrivals), ("queue", phases)];
+            let three = three.map(|(kind, drawn)| (kind, of(Some(case), drawn)));
+            (case, three.into_iter().filter_map(picture).collect())
+        });
+        Self { main: main_pictures, others: others.collect() }
+    }
+}
+
+/// Every picture that the report has figures for, in the order of the page: the attempts' instants,
+/// what is offered, served and wasted, recovery, success over failures, the heat map of what was
+/// swept, the queue; then those of the other cases that are shown, see [`shown_of`].
+///
+/// Pictures of one case are of the one in the middle first, which is neither the mildest nor the
+/// worst.
+#[must_use]
+pub fn pictures(report: &Report, grid: Option<&Grid>) -> Vec<Picture> {
+    let Album { main, others } = Album::of(report, grid);
+    main.into_iter().chain(others.into_iter().flat_map(|(_, pictures)| pictures)).collect()
+}
+
+/// How many cases are shown one by one, and of how many: of many cases eight from the first to
+/// the last.
+#[must_use]
+pub fn shown_of(report: &Report) -> (usize, usize) {
+    (shown(report).len(), report.cases.len())
+}
+
+/// A picture of one case.
+type Drawn = fn(&Report, &CaseReport) -> Option<crate::chart::Chart>;
+
+/// The case in the middle.
+pub(crate) fn main_case(report: &Report) -> Option<&CaseReport> {
+    report.cases.get(report.cases.len() / 2)
+}
+
+/// The cases that are shown one by one: the main one, and others evenly from the first to the last.
+pub(crate) fn shown(report: &Report) -> Vec<&CaseReport> {
+    let count = report.cases.len();
+    if count <= SHOWN {
+        return report.cases.iter().collect();
+    }
+    const EVENLY: usize = SHOWN - 1;
+    let mut places: Vec<usize> = (0..EVENLY).map(|nth| nth * (count - 1) / (EVENLY - 1)).collect();
+    // OK because more than eight cases have their middle within the first and the last.
+    if !places.contains(&(count / 2)) {
+        places.push(count / 2);
+    }
+    places.sort_unstable();
+    places.into_iter().filter_map(|place| report.cases.get(place)).collect()
+}
+
+/// What tells the pictures of one case from those of another.
+fn name(report: &Report, case: Option<&CaseReport>) -> String {
+    let case = case.filter(|_| report.cases.len() > 1);
+    case.map_or_else(String::new, |case| case.label.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_sim::Scenario;
+
+    use super::*;
+
+    fn report(cases: u32) -> Report {
+        let mut report = Scenario::default().run(&stagger_sim::Crew::single());
+        report.cases = (0..cases)
+            .map(|value| CaseReport {
+                label: value.to_string(),
+                value: value.into(),
+                outages: Vec::new(),
+                capacity: None,
+                rows: Vec::new(),
+            })
+            .collect();
+        report
+    }
+
+    #[test]
+    fn of_many_cases_the_first_the_middle_and_the_last_are_shown() {
+        for cases in [1, 2, 8, 9, 10, 25, 100, 1_600] {
+            let report = report(cases);
+            let values: Vec<f64> = shown(&report).iter().map(|case| case.value).collect();
+            assert!(values.windows(2).all(|pair| pair[0] < pair[1]), "{values:?}");
+            assert!(values.len() <= SHOWN && values.len() >= SHOWN.min(cases as usize) - 1);
+            let main = main_case(&report).expect("there is a case");
+            assert!(values.contains(&main.value));
+            assert_eq!((values.first(), values.last()), (Some(&0.0), Some(&f64::from(cases - 1))));
+        }
+        assert!(shown(&report(0)).is_empty());
+    }
+}
