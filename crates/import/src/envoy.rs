@@ -106,9 +106,7 @@ fn policy(
         _ => "no such setting here",
     });
     let policy = builder.build().map_err(table.refused("per_try_timeout"))?;
-    let taken = imported.policies.iter().filter(|(known, _)| known.starts_with(name)).count();
-    let name = if taken == 0 { name.to_owned() } else { format!("{name}-{}", taken + 1) };
-    imported.policies.push((name, policy));
+    imported.add(name, policy);
     Ok(())
 }
 

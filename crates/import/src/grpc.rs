@@ -44,7 +44,7 @@ fn names(entry: &Table<'_>, config: &ServiceConfig, imported: &mut Imported) {
             (service, method) => format!("{service}/{method}"),
         };
         if let Some(found) = config.method(&format!("/{service}/{method}")) {
-            imported.policies.push((shown, *found.policy()));
+            imported.add(&shown, *found.policy());
         }
     }
 }

@@ -33,6 +33,18 @@ impl Imported {
         Self { source, policies: Vec::new(), left_out: Vec::new(), notes: Vec::new() }
     }
 
+    /// Adds a policy; a name that is taken gets a number.
+    pub(crate) fn add(&mut self, name: &str, policy: Policy) {
+        let taken = |name: &str| self.policies.iter().any(|(known, _)| known == name);
+        let mut free = name.to_owned();
+        let mut number = 2_u32;
+        while taken(&free) {
+            free = format!("{name}-{number}");
+            number += 1;
+        }
+        self.policies.push((free, policy));
+    }
+
     pub(crate) fn leave_out(
         &mut self,
         path: impl Into<String>,

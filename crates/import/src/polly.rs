@@ -95,7 +95,7 @@ fn finish(
     let built = builder.budget(BudgetPlan::Unlimited).build();
     let policy =
         built.map_err(|error| ImportError::new(table.path.clone(), "", error.to_string()))?;
-    imported.policies.push((name.to_owned(), policy));
+    imported.add(name, policy);
     Ok(())
 }
 

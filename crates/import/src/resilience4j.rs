@@ -58,7 +58,7 @@ pub(crate) fn import(tree: &Value) -> Result<Imported, ImportError> {
         }
         let error =
             |error| ImportError::new(format!("resilience4j.*.{name}"), "", format!("{error}"));
-        imported.policies.push((name.to_owned(), builder.build().map_err(error)?));
+        imported.add(name, builder.build().map_err(error)?);
     }
     root.leave_rest(&mut imported, |_| "not about retries, breakers or time limits");
     imported.note("resilience4j has no budget, so it is unlimited: [budget.window] would bound the retries of an outage.");

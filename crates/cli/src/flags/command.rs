@@ -126,7 +126,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Play an outage for real: the dispatcher, a receiver that fails, and what arrives there
+    /// Play an outage for real: the dispatcher, a receiver that fails, what arrives
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoFlags),
     /// Play an outage in virtual time and compare how retry laws load the server

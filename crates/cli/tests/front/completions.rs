@@ -17,7 +17,7 @@ fn offered(words: &[&str]) -> Vec<String> {
     );
     let (done, said) = system("bash", &["--norc", "-c", &ask], "").expect("bash is everywhere");
     assert!(done, "{said}");
-    assert!(said.contains("complete -F _stagger"), "{said}");
+    assert!(said.contains("-F _stagger stagger"), "{said}");
     std::fs::remove_dir_all(folder).expect("ours");
     said.lines().map(str::to_owned).collect()
 }

@@ -17,6 +17,7 @@ fn no_command_is_left_out_here() {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed: Vec<&str> = listed
         .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
         .collect();
@@ -37,7 +38,7 @@ fn a_line_of_help_fits_a_terminal() {
 #[test]
 fn a_slip_is_answered_with_what_was_meant() {
     for (slip, meant) in [
-        (&["strom"][..], "a similar subcommand exists: 'storm'"),
+        (&["htpt"][..], "a similar subcommand exists: 'http'"),
         (&["store", "bakcup"], "a similar subcommand exists: 'backup'"),
         (&["storm", "--cllers", "3"], "a similar argument exists: '--callers'"),
         (&["completions", "bsh"], "a similar value exists: 'bash'"),
