@@ -151,7 +151,9 @@ async fn release(signals: &mut Signals, scene: &Scene) -> io::Result<()> {
                 News::End(signal) => std::process::exit(i32::from(signal_code(signal))),
                 other => heed(scene, other),
             },
-            written = &mut writing => return written.unwrap_or_else(|error| Err(io::Error::other(error))),
+            written = &mut writing => {
+                return written.unwrap_or_else(|error| Err(io::Error::other(error)));
+            }
         }
     }
 }
