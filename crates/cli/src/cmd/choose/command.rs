@@ -21,10 +21,12 @@ pub(crate) fn choose(flags: &ChooseFlags) -> ExitCode {
         Ok(said) => said,
         Err(refusal) => return refusal.tell("choose"),
     };
-    if !flags.defaults && io::stdin().is_terminal() && io::stderr().is_terminal() {
-        if let Err(ended) = terminal::ask(&mut said) {
-            return stderr::refuse(&ended);
-        }
+    let terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+    if terminal
+        && !flags.defaults
+        && let Err(ended) = terminal::ask(&mut said)
+    {
+        return stderr::refuse(&ended);
     }
     match stagger_explain::choose(&said.answers) {
         Ok(choice) => print(flags, &said, &choice),

@@ -164,6 +164,7 @@ fn ratio(ratio: Ratio) -> String {
 fn span(span: Span) -> String {
     let units = [(1_000_000_000, "secs"), (1_000_000, "millis"), (1_000, "micros"), (1, "nanos")];
     let nanos = span.as_nanos();
-    let (unit, name) = units.into_iter().find(|(n, _)| nanos % n == 0).unwrap_or((1, "nanos"));
+    let (unit, name) =
+        units.into_iter().find(|(n, _)| nanos.is_multiple_of(*n)).unwrap_or((1, "nanos"));
     format!("Span::from_{name}({})", nanos / unit)
 }
