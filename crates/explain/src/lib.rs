@@ -34,8 +34,8 @@ mod setting;
 mod timeline;
 mod worst_case;
 
-pub use choose::{Answers, Choice, Key, Line, QUESTIONS, Question, Repeat, choose};
 pub use cap_share::cap_share;
+pub use choose::{Answers, Choice, Key, Line, QUESTIONS, Question, Repeat, choose};
 pub use explain::explain;
 pub use explanation::{
     Attempt, CapShare, Explanation, Extent, FleetBudget, LoadFactor, Method, Quantiles, SloCheck,

@@ -39,15 +39,15 @@ fn calls(line: &str) -> Vec<Vec<String>> {
             (Some(_), _) => word.push(letter),
             (None, '\'' | '"') => (quote, quoted) = (Some(letter), true),
             (None, ' ') if typed[at..].starts_with(GAP) => break,
-            (None, ' ' | '|' | ';' | '>') => {
+            (None, ' ' | '|' | ';' | '<' | '>') => {
                 if !word.is_empty() || quoted {
                     words.push(std::mem::take(&mut word));
                 }
                 quoted = false;
                 if letter == '|' || letter == ';' {
                     calls.push(std::mem::take(&mut words));
-                } else if letter == '>' {
-                    // Where the output goes is the shell's business.
+                } else if letter == '<' || letter == '>' {
+                    // Files beside it are the shell's business.
                     break;
                 }
             }
