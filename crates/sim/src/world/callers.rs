@@ -31,12 +31,12 @@ pub(super) struct Callers<'a, Q> {
     pub(super) plain: bool,
     /// Whether an attempt is at the backend as soon as it is made.
     at_once: bool,
-    seed: u64,
+    pub(super) seed: u64,
     /// Ids of outermost calls, and of the calls of inner layers.
-    calls: u32,
+    pub(super) calls: u32,
     inner: u32,
     /// Calls that are in no figure, and their attempts.
-    bystanders: u32,
+    pub(super) bystanders: u32,
     bystanding: u64,
 }
 
@@ -89,14 +89,6 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         Some((kept.who, kept.call.attach(policy)))
     }
 
-    /// The event of the next call's first attempt.
-    #[inline]
-    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> Event {
-        let client = client.unwrap_or(self.calls);
-        let event = Event::new(at, Class::Arrival, self.calls);
-        event.with(u32::from(source), [u64::from(client), 0])
-    }
-
     /// An event happens, and with it its time.
     #[inline]
     pub(super) fn note(&mut self, event: Event) {
@@ -104,34 +96,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.traffic.shop.now_is(event.at());
     }
 
-    /// A new outermost call.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
-    pub(super) fn arrive(&mut self, event: Event) {
-        // OK because the tag is the number of a source, and the word that of a client.
-        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
-        self.calls = self.calls.max(id + 1);
-        if self.plain {
-            self.score.arrival();
-            return self.begin_plain(id);
-        }
-        // The sources of bystanders come after the callers' own, and so do their numbers.
-        let other = usize::from(source).checked_sub(self.plan.arrivals.len());
-        match other {
-            None => self.score.arrival(),
-            Some(_) => self.bystanders += 1,
-        }
-        let layer = other.map_or(0, |other| self.plan.callers.len() + other);
-        // OK because a plan has fewer callers than a byte counts.
-        let layer = u8::try_from(layer).unwrap_or(u8::MAX);
-        let shard = self.traffic.shop.shard_of(id);
-        let book = self.shelf.number(layer, client, shard);
-        let parent = None;
-        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
-    }
-
-    #[inline]
-    fn begin_call(&mut self, who: Who) {
+    pub(super) fn begin_call(&mut self, who: Who) {
         let (now, book) = (self.score.now(), who.book);
         let policy = self.policy(who.layer);
         let ledger = self.shelf.book(book);
@@ -477,17 +443,6 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             self.score.over(&done);
         }
         self.think(now, who.id, who.client, who.source);
-    }
-
-    /// After the end of an outermost call a closed client thinks about its next one.
-    #[inline]
-    pub(super) fn think(&mut self, now: Instant, id: u32, client: u32, source: u8) {
-        let rule = self.plan.source(source);
-        if let Some(at) = rule.and_then(|rule| rule.next_call(self.seed, id, now)) {
-            let next = self.arrival(at, source, Some(client));
-            self.calls += 1;
-            self.queue.push(next);
-        }
     }
 
     #[inline]

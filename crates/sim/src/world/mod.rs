@@ -1,5 +1,6 @@
 //! One run: callers, a backend and the pending events, until nothing is left to happen.
 
+mod arrivals;
 mod callers;
 mod connections;
 mod parking;
