@@ -72,11 +72,13 @@ pub fn choose(answers: &Answers) -> Result<Choice, ConfigError> {
 impl Draft<'_> {
     /// Background work has the patience for a breaker, and must not turn a refusal into a hot loop.
     fn settle_refusals(&mut self) {
-        if self.answers.background && self.attempts > 1 {
+        if self.waits_for_breaker() {
             self.because(
                 "on_refusal.wait_for_breaker",
                 "nobody waits, so there is time for an open breaker to admit probes",
             );
+        }
+        if self.is_patient() {
             self.because(
                 "on_refusal.pause_when_empty",
                 "a job that goes on with its next item at once would be a hot loop",
@@ -116,8 +118,17 @@ impl Draft<'_> {
         }
     }
 
+    const fn is_patient(&self) -> bool {
+        self.answers.background && self.attempts > 1
+    }
+
+    /// Such a wait lasts up to the deadline, which is all of an SLO.
+    const fn waits_for_breaker(&self) -> bool {
+        self.is_patient() && self.answers.slo.is_none()
+    }
+
     fn finish(&self) -> Result<Policy, ConfigError> {
-        let patient = self.answers.background && self.attempts > 1;
-        self.builder().wait_for_breaker(patient).pause_when_empty(patient).build()
+        let builder = self.builder().wait_for_breaker(self.waits_for_breaker());
+        builder.pause_when_empty(self.is_patient()).build()
     }
 }
