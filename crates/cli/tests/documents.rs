@@ -33,6 +33,13 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
+/// The exit code that a command is said to have: 0, unless a comment behind it names another.
+fn code(command: &str) -> i32 {
+    let said = command.split_once("# exit ").map(|(_, said)| said);
+    let digits = said.map(|said| said.split(|c: char| !c.is_ascii_digit()).next());
+    digits.flatten().map_or(0, |digits| digits.parse().expect("a number follows"))
+}
+
 /// A shell as a reader has it, in which our binary comes first.
 fn run(command: &str) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_BIN_EXE_stagger")).parent().expect("a file is in a folder");
@@ -40,7 +47,7 @@ fn run(command: &str) -> Result<(), String> {
     let mut shell = Command::new("bash");
     shell.args(["-o", "pipefail", "-c", command]).env("PATH", path).current_dir(root());
     let output = shell.stdin(std::process::Stdio::null()).output().expect("bash is there");
-    if output.status.success() && !output.stdout.is_empty() {
+    if output.status.code() == Some(code(command)) && !output.stdout.is_empty() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
@@ -70,4 +77,5 @@ fn only_commands_of_shell_blocks_are_run() {
     let text =
         "stagger no\n```sh\nstagger a\n# no\nstagger b | wc\n```\n```text\nstagger no\n```\n";
     assert_eq!(commands(text), ["stagger a", "stagger b | wc"]);
+    assert_eq!((code("stagger a"), code("stagger a  # exit 1: too slow")), (0, 1));
 }
