@@ -145,7 +145,7 @@ pub const QUESTIONS: [Question; 9] = [
         branches: &[
             (
                 "yes",
-                "up to 20 attempts, base 1 s, cap 5 min, hints of 15 min, and waiting for a breaker",
+                "up to 20 attempts, base 1 s, cap 5 min, hints of 15 min, and without an SLO waiting for a breaker",
             ),
             ("no", "3 attempts, base 100 ms, cap 10 s, and an answer in time rather than later"),
         ],
