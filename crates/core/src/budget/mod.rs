@@ -37,6 +37,7 @@ mod interval;
 mod keyed;
 mod level;
 mod plan;
+mod share;
 mod throttle;
 mod token;
 mod window;

@@ -3,7 +3,6 @@
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
 use stagger_core::{Instant, Span};
 
-use super::share::share_of;
 use crate::plan::{Away, Shared};
 
 /// A process's share of the store, and what it has not told the store yet.
@@ -73,7 +72,7 @@ impl Request {
 impl Leased {
     pub(super) fn new(rule: &Shared) -> Self {
         let own = match rule.away {
-            Away::Local { nodes } => Some(Budget::new(share_of(rule.budget, nodes))),
+            Away::Local { nodes } => Some(Budget::new(rule.budget.share_of(nodes))),
             Away::Refuse => None,
         };
         Self {
@@ -262,11 +261,6 @@ mod tests {
         assert_eq!(leased.permits, 1);
         assert!(leased.request(at(300)).is_some());
         assert_eq!(asks(&mut leased, at(400)), 2, "the leased one and the own one again");
-    }
-
-    #[test]
-    fn an_unlimited_share_stays_unlimited() {
-        assert_eq!(share_of(BudgetPlan::Unlimited, 7), BudgetPlan::Unlimited);
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod lane;
 mod lanes;
 mod local;
 mod shard;
+#[cfg(feature = "redis")]
+mod shared;
 mod stats;
 mod sync;
 mod tally;
@@ -16,4 +18,6 @@ mod word;
 
 pub use keyed::Ledgers;
 pub use local::LocalLedger;
+#[cfg(feature = "redis")]
+pub use shared::{Away, SharedLedger, SharedOptions, SharedStats, SharedStore, StoreError};
 pub use stats::LedgerStats;
