@@ -125,8 +125,9 @@ kinds.interval = {
     end
   end,
   hear = function() end,
+  -- Those that were granted last, of the same microsecond.
   give_back = function(rule, state, count, mark)
-    for i = 1, rule[1] do
+    for i = rule[1], 1, -1 do
       if count > 0 and state[i] == mark + rule[2] then
         state[i] = 0
         count = count - 1
