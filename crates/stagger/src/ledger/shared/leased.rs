@@ -177,6 +177,11 @@ impl Leased {
         !self.news.is_empty()
     }
 
+    /// Whether a call wants the lessee to look.
+    pub(super) fn is_called(&self) -> bool {
+        self.told.load(Ordering::SeqCst) || self.low.load(Ordering::SeqCst)
+    }
+
     /// The lessee has looked: from here on a call wakes it again.
     pub(super) fn looked(&self) {
         self.told.store(false, Ordering::SeqCst);

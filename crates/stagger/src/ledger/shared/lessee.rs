@@ -49,7 +49,10 @@ impl Lessee {
     /// Until the ledger is dropped.
     pub(super) async fn run(mut self) {
         while !self.leased.is_closed() {
-            self.leased.woken().await;
+            // Who called during the last request has called, though nobody waited for it.
+            if !self.leased.is_called() {
+                self.leased.woken().await;
+            }
             self.until_due().await;
             self.leased.looked();
             let wanted = self.leased.wanted();

@@ -104,7 +104,12 @@ impl Link {
         let limit = Some(self.patience.to_duration());
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(limit).set_response_timeout(limit);
-        let dial = client.get_multiplexed_async_connection_with_config(&config);
+        let dial = async {
+            let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+            // A server that wants a password says so only when it is asked for something.
+            redis::cmd("PING").exec_async(&mut connection).await?;
+            Ok(connection)
+        };
         let dialled = timeout(self.patience.to_duration(), dial).await;
         dialled.map_err(|_| Lost::Late)?.map_err(Lost::Failed)
     }
