@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The server that all tests share, if there is one.
+#[expect(clippy::print_stderr, reason = "who runs the tests should know what was left out")]
 pub(crate) fn shared_redis() -> Option<String> {
     let url = std::env::var("STAGGER_REDIS").ok();
     if url.is_none() {

@@ -105,7 +105,8 @@ impl Link {
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(limit).set_response_timeout(limit);
         let dial = async {
-            let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+            let mut connection =
+                client.get_multiplexed_async_connection_with_config(&config).await?;
             // A server that wants a password says so only when it is asked for something.
             redis::cmd("PING").exec_async(&mut connection).await?;
             Ok(connection)
