@@ -15,7 +15,6 @@ use super::news::News;
 use super::script::{Answer, Request, Rule, SCRIPT};
 
 /// The server for tests, if there is one.
-#[expect(clippy::print_stderr, reason = "who runs the tests should know what was left out")]
 fn connection() -> Option<Connection> {
     let Ok(url) = std::env::var("STAGGER_REDIS") else {
         eprintln!("skipped: STAGGER_REDIS is not set; see scripts/redis");
