@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::count::Count;
 use super::crew::Crew;
+use super::forecast::Outage;
 use super::phase::Phase;
 use super::report::Report;
 use super::store::Store;
@@ -46,6 +47,9 @@ pub(crate) fn run(fleet: &Fleet) -> Result<bool, Box<dyn Error>> {
 }
 
 async fn phases(fleet: &Fleet) -> Result<Report, Box<dyn Error>> {
+    let (processes, seconds) = (fleet.processes, fleet.seconds);
+    let outage = Outage { processes, lease: LEASE, rate: RATE, seconds, start: START };
+    let forecast = outage.forecast()?;
     let store = Store::start()?;
     let every_ms = u64::from(fleet.processes) * 1_000 / RATE;
     let arguments = [
@@ -82,6 +86,7 @@ async fn phases(fleet: &Fleet) -> Result<Report, Box<dyn Error>> {
         outstanding_leases: u64::from(fleet.processes) * u64::from(LEASE) * 3 / 2,
         max_wait_on_redis_us: waits.iter().map(|count| count.shared_us).max().unwrap_or(0),
         max_wait_on_local_us: waits.iter().map(|count| count.local_us).max().unwrap_or(0),
+        forecast,
         after_redis_stop: stopped,
         after_redis_back: back,
         after_redis_pause: paused,

@@ -3,6 +3,7 @@
 mod chore;
 mod count;
 mod crew;
+mod forecast;
 mod member;
 mod phase;
 mod report;

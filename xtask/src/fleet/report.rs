@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::forecast::Forecast;
 use super::phase::Phase;
 
 /// A total outage with one budget for all, beside one for each; then the same without the store.
@@ -20,6 +21,8 @@ pub(super) struct Report {
     /// and for a local one beside it: what is in both is the machine's.
     pub(super) max_wait_on_redis_us: u64,
     pub(super) max_wait_on_local_us: u64,
+    /// What the storm lab says of the same outage.
+    pub(super) forecast: Forecast,
     pub(super) after_redis_stop: Phase,
     pub(super) after_redis_back: Phase,
     pub(super) after_redis_pause: Phase,
@@ -45,6 +48,8 @@ impl fmt::Display for Report {
         writeln!(f, "{:>10} first attempts", self.first_attempts)?;
         writeln!(f, "{:>10} retries with one budget, of {}", self.retries_shared, self.limit)?;
         writeln!(f, "{:>10} retries with a budget each", self.retries_local)?;
+        let Forecast { retries_shared, retries_local } = self.forecast;
+        writeln!(f, "{retries_shared:>10} and {retries_local}: the forecast of the storm lab")?;
         writeln!(f, "{:>10} permits at most in the hands of processes", self.outstanding_leases)?;
         writeln!(
             f,
