@@ -29,6 +29,19 @@ impl Redis {
         Some(redis)
     }
 
+    /// A file in its folder.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text).expect("a folder of its own");
+        path
+    }
+
+    /// The same server with further options, for the next start.
+    pub(crate) fn with(mut self, options: &[&str]) -> Self {
+        self.options.extend(options.iter().map(ToString::to_string));
+        self
+    }
+
     /// One that is not started yet.
     pub(crate) fn prepare(options: &[&str]) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
