@@ -10,8 +10,8 @@ use std::time::Duration;
 use stagger::budget::{BudgetPlan, Charge, Floor, Settled, ThrottlePlan, TokenPlan, WindowPlan};
 use stagger::retry::{Ledger, Stop};
 use stagger::{
-    Away, Clock, Policy, Ratio, Retrier, SharedLedger, SharedOptions, SharedStats, SharedStore,
-    Span, StdTime, TokioTime,
+    Away, Clock, Policy, Ratio, Retrier, SharedLedger, SharedLedgers, SharedOptions, SharedStats,
+    SharedStore, Span, StdTime, TokioTime,
 };
 use support::{Redis, shared_redis};
 
@@ -314,4 +314,24 @@ async fn budgets_that_nobody_needs_to_share_ask_no_store() {
         let error = store.ledger(wrong, &policy(BudgetPlan::None)).expect_err("no name");
         assert_eq!(error.field(), "shared.name");
     }
+}
+
+#[tokio::test]
+async fn destinations_have_a_budget_each_within_a_bound() {
+    let Some(url) = shared_redis() else { return };
+    let store = store(&url, options(6, Away::Refuse)).await;
+    let ledgers = SharedLedgers::new(&store, &tokens(5, 1)).with_bound(2).expect("in bounds");
+    let names = ["a", "b", "c"].map(name);
+    for name in &names {
+        let ledger = ledgers.clone().ledger(StdTime.now(), name).expect("a name");
+        take(&ledger, 5).await;
+        let same = ledgers.ledger(StdTime.now(), name).expect("a name");
+        assert!(Arc::ptr_eq(&ledger, &same));
+    }
+    assert!((1..=2).contains(&ledgers.len()), "{ledgers:?}");
+    // Forgotten here, and not there.
+    let again = ledgers.ledger(StdTime.now(), &names[0]).expect("a name");
+    none_is_left(&again).await;
+    assert_eq!(ledgers.all_stats(StdTime.now()).len(), ledgers.len());
+    assert!(ledgers.ledger(StdTime.now(), "").is_err());
 }

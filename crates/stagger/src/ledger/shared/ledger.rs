@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use stagger_core::breaker::{Admission, Report, Ticket};
+use stagger_core::breaker::{Admission, Report, StateKind, Ticket};
 use stagger_core::budget::{BudgetPlan, Charge, Paid, Settled};
 use stagger_core::retry::Ledger;
 use stagger_core::{ConfigError, Entropy, Instant, Policy};
@@ -101,6 +101,11 @@ impl SharedLedger {
             own_grants: figures.own_grants.load(Ordering::Relaxed),
             answers: figures.answers.load(Ordering::Relaxed),
         }
+    }
+
+    /// Where the breaker stands, if there is one.
+    pub(in crate::ledger) fn state(&self, now: Instant) -> Option<StateKind> {
+        self.local.state(now)
     }
 
     /// Gives back what is left of the lease and tells the last news, for at most 1 s. From then on

@@ -9,6 +9,7 @@ mod away;
 #[cfg(test)]
 mod differential;
 mod error;
+mod keyed;
 mod leased;
 mod ledger;
 mod lessee;
@@ -21,6 +22,7 @@ mod store;
 
 pub use away::Away;
 pub use error::StoreError;
+pub use keyed::SharedLedgers;
 pub use ledger::SharedLedger;
 pub use options::SharedOptions;
 pub use stats::SharedStats;
