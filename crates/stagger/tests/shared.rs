@@ -335,3 +335,49 @@ async fn destinations_have_a_budget_each_within_a_bound() {
     assert_eq!(ledgers.all_stats(StdTime.now()).len(), ledgers.len());
     assert!(ledgers.ledger(StdTime.now(), "").is_err());
 }
+
+#[cfg(feature = "tracing")]
+#[test]
+fn a_store_that_goes_and_comes_back_is_told_once() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let heard = support::Listener::hear(|| {
+        runtime.block_on(async {
+            let store = store(&redis.url(), options(4, Away::Refuse)).await;
+            let ledger = store.ledger("told", &tokens(40, 1)).expect("a name");
+            take(&ledger, 1).await;
+            redis.stop();
+            eventually("it is away", || {
+                ask(&ledger);
+                stats(&ledger).away
+            })
+            .await;
+            redis.again();
+            eventually("it is back", || !stats(&ledger).away).await;
+        });
+    });
+    let place = format!("store=\"the store at {} as default\"", redis.url().replace("unix://", ""));
+    let [away, back] = &heard[..] else { panic!("{heard:?}") };
+    assert!(away.starts_with("WARN stagger stagger.store.away"), "{away}");
+    assert!(back.starts_with("INFO stagger stagger.store.back"), "{back}");
+    assert!(away.contains("budget=\"told\"") && back.contains(&place), "{heard:?}");
+}
+
+#[cfg(feature = "metrics")]
+#[tokio::test]
+async fn the_lease_is_a_figure_for_whoever_looks() {
+    let Some(url) = shared_redis() else { return };
+    let store = store(&url, options(4, Away::Refuse)).await;
+    let ledger = store.ledger(&name("figures"), &tokens(5, 1)).expect("a name");
+    take(&ledger, 5).await;
+    none_is_left(&ledger).await;
+    let heard = support::Figures::hear(|| stagger::observe::report_shared("one", &stats(&ledger)));
+    for line in ["budget.grants", "budget.leased"] {
+        assert!(heard.contains(&format!("{line}{{destination=one}} = 5")), "{heard:?}");
+    }
+    for line in ["budget.level", "budget.permits", "budget.own_grants", "budget.away"] {
+        assert!(heard.contains(&format!("{line}{{destination=one}} = 0")), "{heard:?}");
+    }
+    assert!(heard.iter().any(|line| line.starts_with("budget.withheld")), "{heard:?}");
+}

@@ -203,7 +203,8 @@ impl Leased {
         self.permits.swap(0, Ordering::AcqRel)
     }
 
-    pub(super) fn answered(&self, wanted: u64, answer: &Answer) {
+    /// Takes in an answer; whether the store had been away.
+    pub(super) fn answered(&self, wanted: u64, answer: &Answer) -> bool {
         for (level, told) in self.level.iter().zip(answer.level) {
             level.store(told, Ordering::Relaxed);
         }
@@ -211,13 +212,14 @@ impl Leased {
         count(&self.figures.leased, answer.granted);
         count(&self.figures.withheld, wanted.saturating_sub(answer.granted));
         self.permits.fetch_add(answer.granted, Ordering::AcqRel);
-        self.away.store(false, Ordering::Release);
+        self.away.swap(false, Ordering::AcqRel)
     }
 
-    pub(super) fn went_away(&self) {
-        if !self.away.swap(true, Ordering::AcqRel) {
-            count(&self.figures.went_away, 1);
-        }
+    /// The store does not answer; whether it did before.
+    pub(super) fn went_away(&self) -> bool {
+        let was_there = !self.away.swap(true, Ordering::AcqRel);
+        count(&self.figures.went_away, u64::from(was_there));
+        was_there
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -234,7 +236,8 @@ impl Leased {
         self.wake_once(&self.told);
     }
 
-    /// A load, and nothing more, unless it is the first since the lessee looked.
+    /// A load, and nothing more, unless it is the first since the lessee looked. A processor may let
+    /// a call miss that the lessee has just looked; then the next call wakes it.
     #[inline]
     fn wake_once(&self, flag: &AtomicBool) {
         if !flag.load(Ordering::Relaxed) && !flag.swap(true, Ordering::SeqCst) {

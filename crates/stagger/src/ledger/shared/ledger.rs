@@ -13,11 +13,9 @@ use tokio::task::JoinHandle;
 use super::leased::Leased;
 use super::lessee::Lessee;
 use super::options::part_of_key;
-use super::script::Rule;
 use super::{SharedStats, SharedStore};
 use crate::ledger::LedgerStats;
 use crate::ledger::local::LocalLedger;
-use crate::rng::os_bits;
 
 /// The budget of a whole fleet for one destination, and this process's own breaker for it.
 ///
@@ -64,9 +62,10 @@ impl SharedLedger {
     ) -> Result<Arc<Self>, ConfigError> {
         let name = part_of_key("shared.name", name)?;
         let plan = *policy.budget();
-        let permits = match Rule::of(&plan) {
+        let leased = Arc::new(Leased::new(plan, store.options(), store.is_up()));
+        let permits = match Lessee::new(Arc::clone(&leased), store.clone(), name, &plan) {
             None => Permits::Own(plan),
-            Some(rule) => lease(store, name, plan, rule)?,
+            Some(lessee) => Permits::Leased { leased, task: Mutex::new(Some(spawn(lessee)?)) },
         };
         Ok(Arc::new(Self {
             local: LocalLedger::of(BudgetPlan::None, policy),
@@ -178,20 +177,11 @@ impl Ledger for &SharedLedger {
     }
 }
 
-fn lease(
-    store: &SharedStore,
-    name: &str,
-    plan: BudgetPlan,
-    rule: Rule,
-) -> Result<Permits, ConfigError> {
+fn spawn(lessee: Lessee) -> Result<JoinHandle<()>, ConfigError> {
     let runtime = Handle::try_current();
     let runtime =
         runtime.map_err(|_| ConfigError::new("shared.runtime", "none", "a runtime of tokio"))?;
-    let leased = Arc::new(Leased::new(plan, store.options(), store.is_up()));
-    let keys = rule.keys(store.options().prefix(), name, os_bits());
-    let lessee = Lessee::new(Arc::clone(&leased), store.clone(), rule, keys, &plan);
-    let task = Mutex::new(Some(runtime.spawn(lessee.run())));
-    Ok(Permits::Leased { leased, task })
+    Ok(runtime.spawn(lessee.run()))
 }
 
 /// For metrics only: nothing is decided by it, so it may be seen late.

@@ -10,6 +10,8 @@ use super::SharedStore;
 use super::leased::Leased;
 use super::script::{Request, Rule};
 use crate::clock::{Clock, TokioTime};
+use crate::observe::{store_away, store_back};
+use crate::rng::os_bits;
 
 /// How long a process waits for its last answer.
 const LAST: Span = Span::from_secs(1);
@@ -18,6 +20,7 @@ const LAST: Span = Span::from_secs(1);
 pub(super) struct Lessee {
     leased: Arc<Leased>,
     store: SharedStore,
+    name: String,
     rule: Rule,
     keys: [String; 2],
     /// How long news of first attempts is worth anything.
@@ -31,19 +34,31 @@ pub(super) struct Lessee {
 }
 
 impl Lessee {
+    /// The lessee of the budget of this name; `None` where there is nothing to lease.
     pub(super) fn new(
         leased: Arc<Leased>,
         store: SharedStore,
-        rule: Rule,
-        keys: [String; 2],
+        name: &str,
         plan: &BudgetPlan,
-    ) -> Self {
+    ) -> Option<Self> {
+        let rule = Rule::of(plan)?;
+        let keys = rule.keys(store.options().prefix(), name, os_bits());
         let fresh = match plan {
             BudgetPlan::Window(plan) => plan.slot(),
             _ => Span::MAX,
         };
-        let (asked_at, refused_until) = (Instant::ORIGIN, Instant::ORIGIN);
-        Self { leased, store, rule, keys, fresh, number: 0, last: (0, 0), asked_at, refused_until }
+        Some(Self {
+            leased,
+            store,
+            name: name.to_owned(),
+            rule,
+            keys,
+            fresh,
+            number: 0,
+            last: (0, 0),
+            asked_at: Instant::ORIGIN,
+            refused_until: Instant::ORIGIN,
+        })
     }
 
     /// Until the ledger is dropped.
@@ -98,10 +113,15 @@ impl Lessee {
                     if TokioTime.now() - begun > self.fresh {
                         self.leased.forget_firsts();
                     }
-                    return self.leased.answered(wanted, &answer);
+                    if self.leased.answered(wanted, &answer) {
+                        store_back(&self.name, self.store.place());
+                    }
+                    return;
                 }
                 Err(until) => {
-                    self.leased.went_away();
+                    if self.leased.went_away() {
+                        store_away(&self.name, self.store.place());
+                    }
                     self.pause(until).await;
                 }
             }
