@@ -76,6 +76,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for (process, ledger) in fleet.iter().zip(&ledgers) {
         assert!(process.retry_if(|_: &&str| true).run(async || Ok(())).await.is_ok());
         while stats(ledger).permits == 0 {
+            if stats(ledger).away {
+                return Err("the store is away".into());
+            }
             TokioTime.sleep(Span::from_millis(1)).await;
         }
     }

@@ -203,8 +203,7 @@ impl Leased {
         self.permits.swap(0, Ordering::AcqRel)
     }
 
-    /// Takes in an answer; whether the store had been away.
-    pub(super) fn answered(&self, wanted: u64, answer: &Answer) -> bool {
+    pub(super) fn answered(&self, wanted: u64, answer: &Answer) {
         for (level, told) in self.level.iter().zip(answer.level) {
             level.store(told, Ordering::Relaxed);
         }
@@ -212,14 +211,13 @@ impl Leased {
         count(&self.figures.leased, answer.granted);
         count(&self.figures.withheld, wanted.saturating_sub(answer.granted));
         self.permits.fetch_add(answer.granted, Ordering::AcqRel);
-        self.away.swap(false, Ordering::AcqRel)
+        self.away.store(false, Ordering::Release);
     }
 
-    /// The store does not answer; whether it did before.
-    pub(super) fn went_away(&self) -> bool {
-        let was_there = !self.away.swap(true, Ordering::AcqRel);
-        count(&self.figures.went_away, u64::from(was_there));
-        was_there
+    pub(super) fn went_away(&self) {
+        if !self.away.swap(true, Ordering::AcqRel) {
+            count(&self.figures.went_away, 1);
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {

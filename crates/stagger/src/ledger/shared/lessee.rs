@@ -31,6 +31,8 @@ pub(super) struct Lessee {
     last: (u64, u64),
     asked_at: Instant,
     refused_until: Instant,
+    /// Whether somebody was told that the store is away.
+    told_away: bool,
 }
 
 impl Lessee {
@@ -58,6 +60,7 @@ impl Lessee {
             last: (0, 0),
             asked_at: Instant::ORIGIN,
             refused_until: Instant::ORIGIN,
+            told_away: false,
         })
     }
 
@@ -113,13 +116,15 @@ impl Lessee {
                     if TokioTime.now() - begun > self.fresh {
                         self.leased.forget_firsts();
                     }
-                    if self.leased.answered(wanted, &answer) {
+                    self.leased.answered(wanted, &answer);
+                    if std::mem::take(&mut self.told_away) {
                         store_back(&self.name, self.store.place());
                     }
                     return;
                 }
                 Err(until) => {
-                    if self.leased.went_away() {
+                    self.leased.went_away();
+                    if !std::mem::replace(&mut self.told_away, true) {
                         store_away(&self.name, self.store.place());
                     }
                     self.pause(until).await;

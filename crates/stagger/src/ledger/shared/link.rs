@@ -59,10 +59,6 @@ impl Link {
         self.dial_at
     }
 
-    pub(super) const fn is_up(&self) -> bool {
-        self.connection.is_some()
-    }
-
     /// The connection and its number; dials when there is none.
     pub(super) async fn connection(&mut self) -> Result<(MultiplexedConnection, u64), Lost> {
         if let Some(connection) = &self.connection {

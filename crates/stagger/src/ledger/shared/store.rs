@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use redis::{ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, ServerErrorKind};
 use stagger_core::{ConfigError, Instant, Policy};
@@ -39,6 +40,8 @@ struct Inner {
     place: String,
     options: SharedOptions,
     link: Mutex<Link>,
+    /// Whether it answered when it was asked last.
+    up: AtomicBool,
 }
 
 impl SharedStore {
@@ -56,14 +59,16 @@ impl SharedStore {
         let place = place(&home);
         let password = home.redis_settings().password().unwrap_or_default().to_owned();
         let link = Mutex::new(Link::new(home, options.again()));
-        let store = Self { inner: Arc::new(Inner { place, options, link }) };
+        let store =
+            Self { inner: Arc::new(Inner { place, options, link, up: AtomicBool::new(false) }) };
         match store.inner.link.lock().await.connection().await {
+            Ok(_) => store.inner.up.store(true, Ordering::Release),
             Err(Lost::Failed(error)) if is_final(&error) => {
                 let reason = redacted(&error.to_string(), &password);
                 return Err(StoreError::new(store.place(), reason));
             }
             // It may come back.
-            _ => {}
+            Err(_) => {}
         }
         Ok(store)
     }
@@ -105,7 +110,7 @@ impl SharedStore {
         let connection = self.inner.link.lock().await.connection().await;
         let (mut connection, generation) = match connection {
             Ok(connection) => connection,
-            Err(_) => return Err(self.dial_at().await),
+            Err(_) => return Err(self.away().await),
         };
         let mut invocation = SCRIPT.key(&keys[0]);
         invocation.key(&keys[1]);
@@ -114,20 +119,25 @@ impl SharedStore {
         }
         let answer = invocation.invoke_async(&mut connection);
         let lost = match timeout(self.options().again().to_duration(), answer).await {
-            Ok(Ok(numbers)) => return Ok(Answer::of(numbers)),
+            Ok(Ok(numbers)) => {
+                self.inner.up.store(true, Ordering::Release);
+                return Ok(Answer::of(numbers));
+            }
             Ok(Err(error)) => Lost::Failed(error),
             Err(_) => Lost::Late,
         };
         self.inner.link.lock().await.down(generation, &lost);
-        Err(self.dial_at().await)
+        Err(self.away().await)
     }
 
-    /// Whether it is connected, as far as can be seen without waiting.
+    /// Whether it answered when it was asked last.
     pub(super) fn is_up(&self) -> bool {
-        self.inner.link.try_lock().is_ok_and(|link| link.is_up())
+        self.inner.up.load(Ordering::Acquire)
     }
 
-    async fn dial_at(&self) -> Instant {
+    /// Notes that it is away, and says when it may be asked again.
+    async fn away(&self) -> Instant {
+        self.inner.up.store(false, Ordering::Release);
         self.inner.link.lock().await.dial_at()
     }
 }
