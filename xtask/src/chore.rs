@@ -5,7 +5,7 @@ use std::error::Error;
 use clap::{Parser, Subcommand};
 
 use crate::format::Format;
-use crate::{bench, contracts, crash, features, golden, tidy, vectors};
+use crate::{bench, contracts, crash, features, fleet, golden, tidy, vectors};
 
 /// The command line of the chores.
 #[derive(Debug, Parser)]
@@ -31,6 +31,12 @@ enum Name {
     Bench(bench::Bench),
     /// Kills the dispatcher under load, and counts what was lost. Exit 1 when anything was.
     Crash(crash::Crash),
+    /// Many processes with one budget, through an outage, and without their store. Exit 1 when there
+    /// were too many retries, or when a process did not find its store again.
+    Fleet(fleet::Fleet),
+    /// One process of the fleet; told what to do on its standard input.
+    #[command(hide = true)]
+    Member(fleet::Member),
     /// What every integration promises, over real sockets. Exit 1 on a failed or an empty cell.
     Contracts {
         #[arg(long, value_enum, default_value_t)]
@@ -62,6 +68,8 @@ impl Chore {
             Name::Vectors { format } => vectors::run(format),
             Name::Bench(bench) => bench::run(&bench),
             Name::Crash(crash) => crash::run(&crash),
+            Name::Fleet(fleet) => fleet::run(&fleet),
+            Name::Member(member) => fleet::member(&member),
             Name::Contracts { format, write } => contracts::run(format, write),
             Name::Golden { format, percent, tables } => golden::run(format, percent, &tables),
             Name::Features => features::run(),

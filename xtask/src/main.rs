@@ -9,6 +9,7 @@ mod chore;
 mod contracts;
 mod crash;
 mod features;
+mod fleet;
 mod format;
 mod golden;
 mod rig;

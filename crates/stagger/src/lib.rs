@@ -24,6 +24,10 @@ pub mod tower;
 #[cfg(feature = "tokio")]
 pub use clock::TokioTime;
 pub use clock::{Clock, Pause, Sleep, StdTime};
+#[cfg(feature = "redis")]
+pub use ledger::{
+    Away, SharedLedger, SharedLedgers, SharedOptions, SharedStats, SharedStore, StoreError,
+};
 pub use ledger::{LedgerStats, Ledgers, LocalLedger};
 pub use poll::{PollError, PollStop, Poller, Progress};
 pub use rng::{OsEntropy, Rng};

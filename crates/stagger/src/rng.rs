@@ -70,7 +70,7 @@ impl Entropy for OsEntropy {
 }
 
 /// 128 bits that nobody can guess and no other call has: a generator's state has too few for a name.
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "redis"))]
 pub(crate) fn os_bits() -> u128 {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {

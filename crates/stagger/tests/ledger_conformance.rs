@@ -1,5 +1,8 @@
 //! What every ledger promises, asked of each of them.
 
+#[cfg(feature = "redis")]
+mod support;
+
 use stagger::breaker::{Admission, BreakerPlan, BreakerPlanBuilder, Report, Ticket};
 use stagger::budget::{
     BudgetPlan, Charge, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
@@ -31,6 +34,20 @@ macro_rules! promises {
     };
 }
 
+/// One test for each promise that a ledger keeps whose permits are leased: they do not age.
+#[cfg(feature = "redis")]
+macro_rules! shared_promises {
+    ($($promise:ident)*) => {
+        mod shared_ledger {
+            $(#[test] fn $promise() {
+                if let Some(store) = super::shared::store() {
+                    super::$promise(|policy| super::shared::ledger(&store, policy));
+                }
+            })*
+        }
+    };
+}
+
 promises! {
     callers_that_fail_for_ever_are_stopped_by_every_kind_of_budget
     a_grant_given_back_can_be_granted_again
@@ -49,6 +66,75 @@ promises! {
     a_ramp_admits_a_growing_share
     failures_during_a_ramp_open_it_for_longer
     without_a_breaker_nobody_is_admitted
+}
+
+#[cfg(feature = "redis")]
+shared_promises! {
+    a_grant_given_back_can_be_granted_again
+    an_ask_that_is_refused_takes_nothing
+    a_call_refused_by_its_breaker_gives_its_grant_back
+    a_dropped_call_gives_its_grant_back
+    half_open_admits_the_probes_and_nobody_else
+    a_probe_that_says_nothing_frees_its_place
+    a_probe_that_hangs_loses_its_place
+    a_result_from_before_a_move_changes_nothing
+    a_bad_probe_doubles_the_open_time
+    throttling_opens_only_where_it_was_asked_to
+    a_success_may_be_the_call_that_opens
+    a_ramp_admits_a_growing_share
+    failures_during_a_ramp_open_it_for_longer
+    without_a_breaker_nobody_is_admitted
+}
+
+/// Ledgers whose first lease is all that the store has.
+#[cfg(feature = "redis")]
+mod shared {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use stagger::retry::Ledger;
+    use stagger::{
+        Away, Clock, Instant, Policy, SharedLedger, SharedOptions, SharedStore, StdTime,
+    };
+    use tokio::runtime::{Builder, Runtime};
+
+    use crate::support::shared_redis;
+
+    pub(super) fn store() -> Option<SharedStore> {
+        let url = shared_redis()?;
+        let options = SharedOptions::new(1).and_then(|options| options.with_lease(1_000));
+        let options = options.and_then(|options| options.with_away(Away::Refuse));
+        let connect = SharedStore::connect(&url, options.expect("in bounds"));
+        Some(runtime().block_on(connect).expect("a server at STAGGER_REDIS"))
+    }
+
+    pub(super) fn ledger(store: &SharedStore, policy: &Policy) -> &'static SharedLedger {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("conformance-{}-{number}", std::process::id());
+        let _inside = runtime().enter();
+        let ledger = store.ledger(&name, policy).expect("a name");
+        // Left behind, as a registry would keep it.
+        let mut ledger: &'static SharedLedger = &*Box::leak(Box::new(ledger));
+        let unshared = ledger.stats(Instant::ORIGIN).ledger.level.capacity == 0;
+        if !unshared {
+            ledger.on_first(Instant::ORIGIN);
+            let patience = StdTime.now() + stagger::Span::from_secs(20);
+            while ledger.stats(Instant::ORIGIN).answers == 0 {
+                assert!(StdTime.now() < patience, "no lease");
+                std::thread::yield_now();
+            }
+        }
+        ledger
+    }
+
+    fn runtime() -> &'static Runtime {
+        static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+        RUNTIME.get_or_init(|| {
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(1).enable_all().build().expect("a runtime")
+        })
+    }
 }
 
 fn second(n: u64) -> Instant {

@@ -39,6 +39,7 @@ mod keyed;
 mod level;
 mod plan;
 mod saved;
+mod share;
 mod throttle;
 mod token;
 mod window;

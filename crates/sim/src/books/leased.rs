@@ -3,7 +3,6 @@
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
 use stagger_core::{Instant, Span};
 
-use super::share::share_of;
 use crate::plan::{Away, Shared};
 
 /// A process's share of the store, and what it has not told the store yet.
@@ -11,7 +10,8 @@ use crate::plan::{Away, Shared};
 /// A retry takes a leased permit or is refused: it never waits for the store. The first call asks
 /// for the first lease, and whenever half a lease is used up, another one is asked for; news of
 /// first attempts and outcomes goes along with the request, and again with the next one when no
-/// answer came. Then the store counts as away, until it answers.
+/// answer came. Then the store counts as away, until it answers. A first attempt earns once: from
+/// the store, or, while that is away, from the process's own budget.
 #[derive(Clone, Debug)]
 pub(crate) struct Leased {
     permits: u32,
@@ -73,7 +73,7 @@ impl Request {
 impl Leased {
     pub(super) fn new(rule: &Shared) -> Self {
         let own = match rule.away {
-            Away::Local { nodes } => Some(Budget::new(share_of(rule.budget, nodes))),
+            Away::Local { nodes } => Some(Budget::new(rule.budget.share_of(nodes))),
             Away::Refuse => None,
         };
         Self {
@@ -90,8 +90,9 @@ impl Leased {
     }
 
     pub(super) fn on_first(&mut self, now: Instant) {
-        self.news.firsts += 1;
-        if let Some(own) = &mut self.own {
+        if !self.is_away(now) {
+            self.news.firsts += 1;
+        } else if let Some(own) = &mut self.own {
             own.on_first(now);
         }
     }
@@ -265,8 +266,19 @@ mod tests {
     }
 
     #[test]
-    fn an_unlimited_share_stays_unlimited() {
-        assert_eq!(share_of(BudgetPlan::Unlimited, 7), BudgetPlan::Unlimited);
+    fn a_first_attempt_earns_once() {
+        let plan = stagger_core::budget::WindowPlan::new(Ratio::ONE).expect("valid");
+        let plan = plan.with_floor(stagger_core::budget::Floor::Add(0)).expect("valid");
+        let budget = BudgetPlan::from(plan);
+        let mut leased = Leased::new(&Shared { budget, ..rule(Away::Local { nodes: 2 }) });
+        leased.on_first(at(0));
+        assert_eq!(leased.request(at(0)).map(|request| request.firsts), Some(1));
+        leased.on_first(at(1));
+        // No answer comes: from here on it is the own budget's.
+        assert_eq!(asks(&mut leased, at(100)), 0);
+        leased.on_first(at(100));
+        assert_eq!(asks(&mut leased, at(100)), 1);
+        assert_eq!(leased.request(at(100)).map(|request| request.firsts), Some(2));
     }
 
     #[test]

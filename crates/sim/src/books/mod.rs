@@ -5,7 +5,6 @@ mod deposit;
 mod intervals;
 mod leased;
 mod lifetime;
-mod share;
 mod shelf;
 mod store;
 

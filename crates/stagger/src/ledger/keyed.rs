@@ -15,12 +15,12 @@ use super::stats::LedgerStats;
 
 /// Ledgers kept unless told otherwise: about 2 KB each, and more destinations than one process
 /// talks to.
-const DEFAULT_BOUND: usize = 10_000;
+pub(super) const DEFAULT_BOUND: usize = 10_000;
 /// The most that may be asked for: about 2 GB.
-const MAX_BOUND: usize = 1_000_000;
+pub(super) const MAX_BOUND: usize = 1_000_000;
 /// How long an unused ledger is kept by default: ten times the longest window, and ten times the
 /// default cap of an open time.
-const DEFAULT_IDLE: Span = Span::from_secs(600);
+pub(super) const DEFAULT_IDLE: Span = Span::from_secs(600);
 /// The most parts with a lock of their own: with more than this many threads in one instant, a look
 /// at a map would still take far less time than the call it is for.
 const MAX_SHARDS: usize = 16;
@@ -145,7 +145,7 @@ impl<K: Hash + Eq> Ledgers<K> {
             return known;
         }
         shard.make_room(now, self.inner.idle);
-        shard.insert(now, key.to_owned(), &self.inner.policy)
+        shard.insert(now, key.to_owned(), Arc::new(LocalLedger::new(&self.inner.policy)))
     }
 
     /// The figures of the ledger of `key`, if there is one, without counting as a use.
@@ -165,7 +165,8 @@ impl<K: Hash + Eq> Ledgers<K> {
     where
         K: Clone,
     {
-        self.inner.shards.iter().flat_map(|shard| lock(shard).all_stats(now)).collect()
+        let figures = |ledger: &LocalLedger| ledger.stats(now);
+        self.inner.shards.iter().flat_map(|shard| lock(shard).all(figures)).collect()
     }
 
     fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &Mutex<Shard<K>> {
@@ -193,7 +194,7 @@ impl<K> fmt::Debug for Ledgers<K> {
 }
 
 /// How long what a budget granted still counts.
-fn memory(plan: &BudgetPlan) -> Span {
+pub(super) fn memory(plan: &BudgetPlan) -> Span {
     match plan {
         BudgetPlan::Window(plan) => plan.window(),
         BudgetPlan::Interval(plan) => plan.interval(),
@@ -201,7 +202,7 @@ fn memory(plan: &BudgetPlan) -> Span {
     }
 }
 
-fn lock<K>(shard: &Mutex<Shard<K>>) -> MutexGuard<'_, Shard<K>> {
+pub(super) fn lock<K, L>(shard: &Mutex<Shard<K, L>>) -> MutexGuard<'_, Shard<K, L>> {
     // Only a key's own `Hash` or `Eq` could panic in there, and a map is whole after that.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! Where budgets and breakers remember: one [`LocalLedger`] a destination, kept in [`Ledgers`].
+//! Where budgets and breakers remember: one [`LocalLedger`] a destination, kept in [`Ledgers`]; or one for
+//! a whole fleet, in `shared`.
 
 mod breaker;
 mod budget;
@@ -8,6 +9,8 @@ mod lane;
 mod lanes;
 mod local;
 mod shard;
+#[cfg(feature = "redis")]
+mod shared;
 mod stats;
 mod sync;
 mod tally;
@@ -16,4 +19,8 @@ mod word;
 
 pub use keyed::Ledgers;
 pub use local::LocalLedger;
+#[cfg(feature = "redis")]
+pub use shared::{
+    Away, SharedLedger, SharedLedgers, SharedOptions, SharedStats, SharedStore, StoreError,
+};
 pub use stats::LedgerStats;

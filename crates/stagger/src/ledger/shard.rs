@@ -6,25 +6,45 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use stagger_core::breaker::StateKind;
-use stagger_core::{Instant, Policy, Span};
+use stagger_core::{Instant, Span};
 
 use super::local::LocalLedger;
-use super::stats::LedgerStats;
+#[cfg(feature = "redis")]
+use super::shared::SharedLedger;
 
 /// When the bound is reached, this share of the ledgers goes in one sweep, so a sweep over all of
 /// them is paid for by that many insertions.
 const SWEPT_SHARE: usize = 16;
 
-pub(super) struct Shard<K> {
+pub(super) struct Shard<K, L = LocalLedger> {
     bound: usize,
-    entries: HashMap<K, Entry>,
+    entries: HashMap<K, Entry<L>>,
     next_sweep: Instant,
     /// Entries made so far.
     made: u64,
 }
 
-struct Entry {
-    ledger: Arc<LocalLedger>,
+/// What can be kept.
+pub(super) trait Kept {
+    /// Where its breaker stands, if there is one.
+    fn breaker(&self, now: Instant) -> Option<StateKind>;
+}
+
+impl Kept for LocalLedger {
+    fn breaker(&self, now: Instant) -> Option<StateKind> {
+        self.state(now)
+    }
+}
+
+#[cfg(feature = "redis")]
+impl Kept for SharedLedger {
+    fn breaker(&self, now: Instant) -> Option<StateKind> {
+        self.state(now)
+    }
+}
+
+struct Entry<L> {
+    ledger: Arc<L>,
     used: Instant,
     /// Tells entries apart that are otherwise worth the same.
     number: u64,
@@ -34,7 +54,7 @@ struct Entry {
 /// last use, age.
 type Worth = (u8, bool, Instant, u64);
 
-impl<K> Shard<K> {
+impl<K, L: Kept> Shard<K, L> {
     pub(super) fn new(bound: usize) -> Self {
         Self { bound, entries: HashMap::new(), next_sweep: Instant::ORIGIN, made: 0 }
     }
@@ -70,8 +90,8 @@ impl<K> Shard<K> {
     }
 }
 
-impl<K: Hash + Eq> Shard<K> {
-    pub(super) fn find<Q>(&mut self, now: Instant, key: &Q) -> Option<Arc<LocalLedger>>
+impl<K: Hash + Eq, L: Kept> Shard<K, L> {
+    pub(super) fn find<Q>(&mut self, now: Instant, key: &Q) -> Option<Arc<L>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -81,7 +101,7 @@ impl<K: Hash + Eq> Shard<K> {
         Some(Arc::clone(&entry.ledger))
     }
 
-    pub(super) fn peek<Q>(&self, key: &Q) -> Option<Arc<LocalLedger>>
+    pub(super) fn peek<Q>(&self, key: &Q) -> Option<Arc<L>>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -89,33 +109,32 @@ impl<K: Hash + Eq> Shard<K> {
         self.entries.get(key).map(|entry| Arc::clone(&entry.ledger))
     }
 
-    pub(super) fn insert(&mut self, now: Instant, key: K, policy: &Policy) -> Arc<LocalLedger> {
-        let ledger = Arc::new(LocalLedger::new(policy));
+    pub(super) fn insert(&mut self, now: Instant, key: K, ledger: Arc<L>) -> Arc<L> {
         self.made += 1;
         let entry = Entry { ledger: Arc::clone(&ledger), used: now, number: self.made };
         self.entries.insert(key, entry);
         ledger
     }
 
-    pub(super) fn all_stats(&self, now: Instant) -> Vec<(K, LedgerStats)>
+    pub(super) fn all<T>(&self, figures: impl Fn(&L) -> T) -> Vec<(K, T)>
     where
         K: Clone,
     {
-        self.entries.iter().map(|(key, entry)| (key.clone(), entry.ledger.stats(now))).collect()
+        self.entries.iter().map(|(key, entry)| (key.clone(), figures(&entry.ledger))).collect()
     }
 }
 
 /// The rank of an open breaker.
 const OPEN: u8 = 2;
 
-impl Entry {
+impl<L: Kept> Entry<L> {
     /// Somebody has it in hand: a second one beside it would grant the same retries again.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.ledger) > 1
     }
 
     fn rank(&self, now: Instant) -> u8 {
-        match self.ledger.state(now) {
+        match self.ledger.breaker(now) {
             None | Some(StateKind::Closed) => 0,
             Some(StateKind::HalfOpen | StateKind::Ramp) => 1,
             Some(StateKind::Open) => OPEN,

@@ -33,3 +33,17 @@ pub(crate) fn ended(name: Option<&'static str>, done: &Done) {
         super::metrics::ended(name, done);
     }
 }
+
+/// The store of the budget of this name does not answer any more.
+#[cfg(feature = "redis")]
+pub(crate) fn store_away(budget: &str, place: &str) {
+    #[cfg(feature = "tracing")]
+    super::tracing::store_away(budget, place);
+}
+
+/// It answers again.
+#[cfg(feature = "redis")]
+pub(crate) fn store_back(budget: &str, place: &str) {
+    #[cfg(feature = "tracing")]
+    super::tracing::store_back(budget, place);
+}

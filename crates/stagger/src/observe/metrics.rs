@@ -8,6 +8,8 @@ use stagger_core::retry::Done;
 use stagger_core::{Outcome, Span};
 
 use crate::ledger::LedgerStats;
+#[cfg(feature = "redis")]
+use crate::ledger::SharedStats;
 
 const RETRIES: &str = "stagger.retries";
 const DELAY: &str = "stagger.retry.delay";
@@ -18,6 +20,16 @@ const LEVEL: &str = "stagger.budget.level";
 const GRANTS: &str = "stagger.budget.grants";
 const REFUSALS: &str = "stagger.budget.refusals";
 const REFUNDS: &str = "stagger.budget.refunds";
+#[cfg(feature = "redis")]
+const PERMITS: &str = "stagger.budget.permits";
+#[cfg(feature = "redis")]
+const LEASED: &str = "stagger.budget.leased";
+#[cfg(feature = "redis")]
+const WITHHELD: &str = "stagger.budget.withheld";
+#[cfg(feature = "redis")]
+const OWN_GRANTS: &str = "stagger.budget.own_grants";
+#[cfg(feature = "redis")]
+const AWAY: &str = "stagger.budget.away";
 const BREAKER_STATE: &str = "stagger.breaker.state";
 const BREAKER_REFUSALS: &str = "stagger.breaker.refusals";
 const BREAKER_OPENINGS: &str = "stagger.breaker.openings";
@@ -48,6 +60,17 @@ pub fn describe_metrics() {
     describe_gauge!(BREAKER_STATE, Unit::Count, "1 for the state that the breaker is in");
     describe_counter!(BREAKER_REFUSALS, Unit::Count, "Attempts that the breaker refused");
     describe_counter!(BREAKER_OPENINGS, Unit::Count, "How often the breaker opened");
+    #[cfg(feature = "redis")]
+    describe_shared();
+}
+
+#[cfg(feature = "redis")]
+fn describe_shared() {
+    describe_gauge!(PERMITS, Unit::Count, "Leased permits that are left");
+    describe_counter!(LEASED, Unit::Count, "Permits that the store granted");
+    describe_counter!(WITHHELD, Unit::Count, "Permits that the store did not grant");
+    describe_counter!(OWN_GRANTS, Unit::Count, "Retries granted while the store was away");
+    describe_gauge!(AWAY, Unit::Count, "1 while the store is away");
 }
 
 /// Reports the figures of a ledger under the name of its destination. Nothing counts them in
@@ -75,6 +98,18 @@ pub fn report_ledger(destination: &'static str, stats: &LedgerStats) {
     }
     counter!(BREAKER_REFUSALS, labels(name)).absolute(stats.breaker_refusals);
     counter!(BREAKER_OPENINGS, labels(name)).absolute(stats.breaker_opened);
+}
+
+/// Reports the figures of a shared ledger, those of [`report_ledger`] included.
+#[cfg(feature = "redis")]
+pub fn report_shared(destination: &'static str, stats: &SharedStats) {
+    report_ledger(destination, &stats.ledger);
+    let name = Some(destination);
+    gauge!(PERMITS, labels(name)).set(float(stats.permits));
+    counter!(LEASED, labels(name)).absolute(stats.leased);
+    counter!(WITHHELD, labels(name)).absolute(stats.withheld);
+    counter!(OWN_GRANTS, labels(name)).absolute(stats.own_grants);
+    gauge!(AWAY, labels(name)).set(if stats.away { 1.0 } else { 0.0 });
 }
 
 pub(super) fn retried(name: Option<&'static str>, delay: Span, outcome: &Outcome) {

@@ -12,8 +12,9 @@
 //! | `stagger.retry` | info | a retry is decided, before its delay | `stagger.attempt` (the one that failed), `stagger.delay`, `stagger.verdict`, `stagger.hint` |
 //! | `stagger.hedge` | debug | a further copy of a slow call is launched | `stagger.attempt` |
 //! | `stagger.end` | see below | a call ends, unless by a clean first try | `stagger.stop_reason`, `stagger.attempts`, `stagger.elapsed`, `stagger.hint` |
+//! | `stagger.store.away`, `stagger.store.back` | warn, info | the store of a shared budget answers no more, answers again (feature `redis`) | `stagger.budget`, `stagger.store` |
 //!
-//! All carry `stagger.destination` when there is a name. The end of a call is info when it succeeded
+//! Those of calls carry `stagger.destination` when there is a name. The end of a call is info when it succeeded
 //! after all, debug when no retry would have helped (permanent, cancelled, dropped), else a warning.
 //!
 //! # Metrics (feature `metrics`)
@@ -29,9 +30,12 @@
 //! | `stagger.budget.grants`, `.refusals`, `.refunds` | counter | | what the budget answered |
 //! | `stagger.breaker.state` | gauge | `stagger.breaker.state` | 1 for the state that the breaker is in, 0 for the others |
 //! | `stagger.breaker.refusals`, `.openings` | counter | | attempts that the breaker refused, and how often it opened |
+//! | `stagger.budget.permits` | gauge | | leased permits that a process holds (feature `redis`) |
+//! | `stagger.budget.leased`, `.withheld`, `.own_grants` | counter | | permits that the store granted and did not, and retries granted without it |
+//! | `stagger.budget.away` | gauge | | 1 while the store is away |
 //!
-//! All carry `stagger.destination` when there is a name. The last four rows are a ledger's own and
-//! are reported by `report_ledger`, as often as somebody looks.
+//! All carry `stagger.destination` when there is a name. Those of budgets and breakers are a ledger's
+//! own: `report_ledger` and `report_shared` tell them, as often as somebody looks.
 
 mod events;
 #[cfg(feature = "metrics")]
@@ -40,6 +44,11 @@ mod metrics;
 mod tracing;
 
 pub(crate) use events::{ended, hedged, retried};
+#[cfg(feature = "redis")]
+pub(crate) use events::{store_away, store_back};
+#[cfg(all(feature = "metrics", feature = "redis"))]
+#[cfg_attr(docsrs, doc(cfg(all(feature = "metrics", feature = "redis"))))]
+pub use metrics::report_shared;
 #[cfg(feature = "metrics")]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
 pub use metrics::{describe_metrics, report_ledger};

@@ -52,3 +52,27 @@ pub(super) fn ended(name: Option<&'static str>, done: &Done) {
         _ => end!(WARN, name, done, "call failed, no further attempt"),
     }
 }
+
+#[cfg(feature = "redis")]
+pub(super) fn store_away(budget: &str, place: &str) {
+    tracing::event!(
+        name: "stagger.store.away",
+        target: "stagger",
+        tracing::Level::WARN,
+        stagger.budget = budget,
+        stagger.store = place,
+        "the store of a shared budget does not answer, going on without it"
+    );
+}
+
+#[cfg(feature = "redis")]
+pub(super) fn store_back(budget: &str, place: &str) {
+    tracing::event!(
+        name: "stagger.store.back",
+        target: "stagger",
+        tracing::Level::INFO,
+        stagger.budget = budget,
+        stagger.store = place,
+        "the store of a shared budget answers again"
+    );
+}

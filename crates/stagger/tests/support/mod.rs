@@ -1,4 +1,4 @@
-//! Time that a test moves, and listeners that write down what they hear.
+//! Time that a test moves, listeners that write down what they hear, a store that a test may stop.
 #![allow(dead_code, unused_imports, reason = "each test binary uses its own part")]
 
 mod diary;
@@ -6,6 +6,8 @@ mod diary;
 mod listener;
 #[cfg(feature = "metrics")]
 mod recorder;
+#[cfg(feature = "redis")]
+mod redis;
 mod time;
 
 pub(crate) use diary::{Diary, Line};
@@ -13,4 +15,6 @@ pub(crate) use diary::{Diary, Line};
 pub(crate) use listener::Listener;
 #[cfg(feature = "metrics")]
 pub(crate) use recorder::Figures;
+#[cfg(feature = "redis")]
+pub(crate) use redis::{Redis, shared_redis};
 pub(crate) use time::{ManualTime, poll};

@@ -1,30 +1,43 @@
 //! One node's part of a fleet's budget.
 
-use stagger_core::budget::{
-    BudgetPlan, Charge, Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan,
-};
+use super::{BudgetPlan, Charge, Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
 
-/// The budget of one node of so many, rounded down, so that all of them together never have more
-/// than the fleet. A node whose part is less than one retry has none.
-pub(super) fn share_of(fleet: BudgetPlan, nodes: u32) -> BudgetPlan {
-    let nodes = nodes.max(1);
-    let share = match fleet {
-        BudgetPlan::Window(plan) => of_window(plan, nodes),
-        BudgetPlan::Tokens(plan) => of_tokens(plan, nodes),
-        BudgetPlan::Throttle(plan) => {
-            ThrottlePlan::new(plan.max_tokens() / nodes, plan.token_ratio()).ok().map(Into::into)
-        }
-        BudgetPlan::Interval(plan) => {
-            let retries = u32::from(plan.retries()) / nodes;
-            let retries = u8::try_from(retries).unwrap_or(0);
-            IntervalPlan::new(retries, plan.interval()).ok().map(Into::into)
-        }
-        null => Some(null),
-    };
-    share.unwrap_or(BudgetPlan::None)
+impl BudgetPlan {
+    /// The part of one node of so many, at least 1, rounded down: all of them together never have
+    /// more than the fleet. A node whose part is less than one retry has none.
+    ///
+    /// A share of a node's own first attempts is its part already; the floor is the fleet's.
+    ///
+    /// ```
+    /// use stagger_core::budget::{BudgetPlan, TokenPlan};
+    /// let BudgetPlan::Tokens(part) = BudgetPlan::from(TokenPlan::aws_2_0()).share_of(40) else {
+    ///     panic!("a part is of the same kind")
+    /// };
+    /// assert_eq!(part.capacity(), 500 / 40);
+    /// assert_eq!(BudgetPlan::from(TokenPlan::aws_2_0()).share_of(101), BudgetPlan::None);
+    /// ```
+    #[must_use]
+    pub fn share_of(self, nodes: u32) -> Self {
+        let nodes = nodes.max(1);
+        let share = match self {
+            Self::Window(plan) => of_window(plan, nodes),
+            Self::Tokens(plan) => of_tokens(plan, nodes),
+            Self::Throttle(plan) => {
+                ThrottlePlan::new(plan.max_tokens() / nodes, plan.token_ratio())
+                    .ok()
+                    .map(Into::into)
+            }
+            Self::Interval(plan) => {
+                let retries = u32::from(plan.retries()) / nodes;
+                let retries = u8::try_from(retries).unwrap_or(0);
+                IntervalPlan::new(retries, plan.interval()).ok().map(Into::into)
+            }
+            Self::Unlimited | Self::None => Some(self),
+        };
+        share.unwrap_or(Self::None)
+    }
 }
 
-/// A share of a node's own first attempts is its part already; the floor is the fleet's.
 fn of_window(plan: WindowPlan, nodes: u32) -> Option<BudgetPlan> {
     let floor = match plan.floor() {
         Floor::Add(rate) => Floor::Add(rate / nodes),
@@ -48,13 +61,13 @@ fn of_tokens(plan: TokenPlan, nodes: u32) -> Option<BudgetPlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stagger_core::Ratio;
+    use crate::Ratio;
 
     #[test]
     fn all_parts_together_are_never_more_than_the_whole() {
         let tokens = TokenPlan::aws_2_0();
         for nodes in 1..=200 {
-            match share_of(tokens.into(), nodes) {
+            match BudgetPlan::from(tokens).share_of(nodes) {
                 BudgetPlan::Tokens(share) => {
                     assert!(share.capacity() * nodes <= 500 && share.initial() * nodes <= 500);
                     assert_eq!(share.cost(Charge::Retry), 5);
@@ -68,13 +81,20 @@ mod tests {
     fn a_share_of_traffic_needs_no_division_and_its_floor_does() {
         let plan = WindowPlan::new(Ratio::from_percent(20)).expect("valid");
         let plan = plan.with_floor(Floor::Add(10)).expect("valid");
-        let BudgetPlan::Window(share) = share_of(plan.into(), 4) else { panic!("another kind") };
+        let BudgetPlan::Window(share) = BudgetPlan::from(plan).share_of(4) else {
+            panic!("another kind")
+        };
         assert_eq!((share.ratio(), share.floor()), (Ratio::from_percent(20), Floor::Add(2)));
     }
 
     #[test]
     fn a_part_of_less_than_a_retry_is_none() {
         let throttle = ThrottlePlan::new(10, Ratio::from_percent(10)).expect("valid");
-        assert_eq!(share_of(throttle.into(), 11), BudgetPlan::None);
+        assert_eq!(BudgetPlan::from(throttle).share_of(11), BudgetPlan::None);
+    }
+
+    #[test]
+    fn an_unlimited_share_stays_unlimited() {
+        assert_eq!(BudgetPlan::Unlimited.share_of(7), BudgetPlan::Unlimited);
     }
 }

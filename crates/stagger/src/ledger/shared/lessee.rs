@@ -1,0 +1,166 @@
+//! The task that leases permits in the background and tells the store the news.
+
+use std::sync::Arc;
+
+use stagger_core::budget::BudgetPlan;
+use stagger_core::{Instant, Span};
+use tokio::time::timeout;
+
+use super::SharedStore;
+use super::leased::Leased;
+use super::script::{Request, Rule};
+use crate::clock::{Clock, TokioTime};
+use crate::observe::{store_away, store_back};
+use crate::rng::os_bits;
+
+/// How long a process waits for its last answer.
+const LAST: Span = Span::from_secs(1);
+
+/// One process's lessee of one budget.
+pub(super) struct Lessee {
+    leased: Arc<Leased>,
+    store: SharedStore,
+    name: String,
+    rule: Rule,
+    keys: [String; 2],
+    /// How long news of first attempts is worth anything.
+    fresh: Span,
+    /// The number of the last request.
+    number: u64,
+    /// What the store granted last, and where it noted that.
+    last: (u64, u64),
+    asked_at: Instant,
+    refused_until: Instant,
+    /// Whether somebody was told that the store is away.
+    told_away: bool,
+}
+
+impl Lessee {
+    /// The lessee of the budget of this name; `None` where there is nothing to lease.
+    pub(super) fn new(
+        leased: Arc<Leased>,
+        store: SharedStore,
+        name: &str,
+        plan: &BudgetPlan,
+    ) -> Option<Self> {
+        let rule = Rule::of(plan)?;
+        let keys = rule.keys(store.options().prefix(), name, os_bits());
+        let fresh = match plan {
+            BudgetPlan::Window(plan) => plan.slot(),
+            _ => Span::MAX,
+        };
+        Some(Self {
+            leased,
+            store,
+            name: name.to_owned(),
+            rule,
+            keys,
+            fresh,
+            number: 0,
+            last: (0, 0),
+            asked_at: Instant::ORIGIN,
+            refused_until: Instant::ORIGIN,
+            told_away: false,
+        })
+    }
+
+    /// Until the ledger is dropped.
+    pub(super) async fn run(mut self) {
+        while !self.leased.is_closed() {
+            // Who called during the last request has called, though nobody waited for it.
+            if !self.leased.is_called() {
+                self.leased.woken().await;
+            }
+            self.until_due().await;
+            self.leased.looked();
+            let wanted = self.leased.wanted();
+            if !self.leased.is_closed() && (wanted > 0 || self.leased.has_news()) {
+                self.lease(wanted).await;
+            }
+        }
+        self.give_back().await;
+    }
+
+    /// News has time; a lease has not, unless the store has just refused one.
+    async fn until_due(&self) {
+        while !self.leased.is_closed() {
+            let again = self.store.options().again();
+            let wants = self.leased.wanted() > 0;
+            let due = if wants { self.refused_until } else { self.asked_at + again };
+            let now = TokioTime.now();
+            if now >= due {
+                return;
+            }
+            // Woken or not, it is looked at again.
+            let _ = timeout((due - now).to_duration(), self.leased.woken()).await;
+        }
+    }
+
+    /// Asks until there is an answer: the same request under the same number, so that the store
+    /// hears it once.
+    async fn lease(&mut self, wanted: u64) {
+        let begun = TokioTime.now();
+        self.number += 1;
+        let news = self.leased.take_news();
+        let mut request = Request { number: self.number, wanted, news, ..Request::default() };
+        loop {
+            self.asked_at = TokioTime.now();
+            match self.store.ask(&self.keys, &self.rule, &request).await {
+                Ok(answer) => {
+                    if answer.granted > 0 {
+                        self.last = (answer.granted, answer.mark);
+                    }
+                    if answer.granted < wanted {
+                        self.refused_until = TokioTime.now() + self.store.options().again();
+                    }
+                    if TokioTime.now() - begun > self.fresh {
+                        self.leased.forget_firsts();
+                    }
+                    self.leased.answered(wanted, &answer);
+                    if std::mem::take(&mut self.told_away) {
+                        store_back(&self.name, self.store.place());
+                    }
+                    return;
+                }
+                Err(until) => {
+                    self.leased.went_away();
+                    if !std::mem::replace(&mut self.told_away, true) {
+                        store_away(&self.name, self.store.place());
+                    }
+                    self.pause(until).await;
+                }
+            }
+            if self.leased.is_closed() {
+                return;
+            }
+            // A share of first attempts of a while ago is no share of those of now.
+            if TokioTime.now() - begun > self.fresh {
+                request.news.firsts = 0;
+            }
+        }
+    }
+
+    /// Until then, or until the ledger is dropped.
+    async fn pause(&self, until: Instant) {
+        loop {
+            let now = TokioTime.now();
+            if self.leased.is_closed() || now >= until {
+                return;
+            }
+            let _ = timeout((until - now).to_duration(), self.leased.woken()).await;
+        }
+    }
+
+    /// The last news, and what is left of the last lease. Asked once: a store that is away keeps the
+    /// permits, which then are lost.
+    async fn give_back(self) {
+        let (granted, mark) = self.last;
+        let returned = self.leased.take_permits().min(granted);
+        let news = self.leased.take_news();
+        let number = self.number + 1;
+        let request = Request { number, wanted: 0, returned, mark, news };
+        let once = self.store.ask(&self.keys, &self.rule, &request);
+        // Nobody is left to be told.
+        let _ = timeout(LAST.to_duration(), once).await;
+    }
+}

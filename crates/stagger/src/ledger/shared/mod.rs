@@ -1,0 +1,29 @@
+//! One budget for a whole fleet, in Redis or Valkey. No call ever waits for it.
+//!
+//! ```text
+//!  calls ──ask──▶ Leased ◀──permits── Lessee ◀──one script a lease── SharedStore ── Redis, Valkey
+//!         (atomics)       ──news────▶ (task)
+//! ```
+
+mod away;
+#[cfg(test)]
+mod differential;
+mod error;
+mod keyed;
+mod leased;
+mod ledger;
+mod lessee;
+mod link;
+mod news;
+mod options;
+mod script;
+mod stats;
+mod store;
+
+pub use away::Away;
+pub use error::StoreError;
+pub use keyed::SharedLedgers;
+pub use ledger::SharedLedger;
+pub use options::SharedOptions;
+pub use stats::SharedStats;
+pub use store::SharedStore;

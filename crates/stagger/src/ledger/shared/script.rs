@@ -1,0 +1,128 @@
+//! The script that grants a lease, and what goes in and out of it.
+
+use std::sync::LazyLock;
+
+use redis::Script;
+use stagger_core::Span;
+use stagger_core::budget::{BudgetPlan, Charge, Floor};
+
+use super::news::News;
+
+/// `decide` for a whole fleet, in the store's own language.
+pub(super) static SCRIPT: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("budget.lua")));
+
+/// How long a bucket that nobody asks is kept: a day. After that it starts as its plan says.
+const BUCKET_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How long the store knows what it answered: an hour, for an answer that was lost in an outage.
+const ANSWER_KEPT_MS: u64 = 60 * 60 * 1_000;
+/// An interval of 140 years, in microseconds: sums of two and a time stay exact in the script.
+const LONGEST_US: u64 = 1 << 52;
+/// The longest time to keep a key, in milliseconds: 35 years.
+const LONGEST_MS: u64 = 1 << 40;
+
+/// A plan as the script reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    kind: &'static str,
+    numbers: Vec<u64>,
+    kept_ms: u64,
+}
+
+/// One request: numbered, so that the store hears it once however often it is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) number: u64,
+    pub(super) wanted: u64,
+    /// Permits of the last lease that come back unused, and its mark.
+    pub(super) returned: u64,
+    pub(super) mark: u64,
+    pub(super) news: News,
+}
+
+/// What the store answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) granted: u64,
+    /// Where the store noted the grant.
+    pub(super) mark: u64,
+    /// How full the fleet's budget is: retries, held, capacity.
+    pub(super) level: [u64; 3],
+}
+
+impl Rule {
+    /// The rule of `plan`; `None` where there is nothing to share.
+    pub(super) fn of(plan: &BudgetPlan) -> Option<Self> {
+        let (kind, numbers, kept_ms) = match plan {
+            BudgetPlan::Window(plan) => {
+                let (add, rate) = match plan.floor() {
+                    Floor::Add(rate) => (1, rate),
+                    Floor::AtLeast(rate) => (0, rate),
+                };
+                // As in the plan: retries a second times nanoseconds, in millionths.
+                let reserve = u64::from(rate) * plan.window().as_nanos() / 1_000;
+                let ratio = u64::from(plan.ratio().ppm());
+                let (slot, window) = (micros(plan.slot()), micros(plan.window()));
+                ("window", vec![slot, window, ratio, reserve, add], 2 * millis(plan.window()))
+            }
+            BudgetPlan::Tokens(plan) => {
+                let retry = plan.cost(Charge::Retry);
+                let numbers = [plan.capacity(), plan.initial(), retry, plan.first_try()];
+                ("tokens", numbers.map(u64::from).to_vec(), BUCKET_KEPT_MS)
+            }
+            BudgetPlan::Throttle(plan) => {
+                let credit = plan.token_ratio().ppm() / 1_000;
+                let numbers = [plan.max_tokens() * 1_000, credit];
+                ("throttle", numbers.map(u64::from).to_vec(), BUCKET_KEPT_MS)
+            }
+            BudgetPlan::Interval(plan) => {
+                let interval = micros(plan.interval()).min(LONGEST_US);
+                let kept = millis(plan.interval()).saturating_mul(2);
+                ("interval", vec![u64::from(plan.retries()), interval], kept)
+            }
+            _ => return None,
+        };
+        Some(Self { kind, numbers, kept_ms: kept_ms.min(LONGEST_MS) })
+    }
+
+    /// The keys of a budget and of one of its processes, in one slot of a cluster. Plans whose states
+    /// differ never read each other's: while a fleet moves from one to the next, each has its own.
+    pub(super) fn keys(&self, prefix: &str, name: &str, process: u128) -> [String; 2] {
+        let shape = match self.kind {
+            "window" | "interval" => format!("{}:{}", self.kind, self.numbers[0]),
+            kind => kind.to_owned(),
+        };
+        let fleet = format!("{{{prefix}:{name}}}:{shape}");
+        let process = format!("{fleet}:{process:032x}");
+        [fleet, process]
+    }
+
+    /// The script's arguments, the test's clock left out.
+    pub(super) fn arguments(&self, request: &Request) -> [String; 4] {
+        let Request { number, wanted, returned, mark, news } = *request;
+        let News { firsts, first_tries, after_retry, failed } = news;
+        let request = [number, wanted, returned, mark, firsts, first_tries, after_retry, failed];
+        let kept = [self.kept_ms, ANSWER_KEPT_MS];
+        [self.kind.to_owned(), words(&self.numbers), words(&request), words(&kept)]
+    }
+}
+
+impl Answer {
+    /// The answer of these numbers.
+    pub(super) const fn of([granted, mark, retries, held, capacity]: [u64; 5]) -> Self {
+        Self { granted, mark, level: [retries, held, capacity] }
+    }
+}
+
+/// Rounded up: a window or an interval that is a little longer never grants more.
+fn micros(span: Span) -> u64 {
+    span.as_nanos().div_ceil(1_000)
+}
+
+fn millis(span: Span) -> u64 {
+    span.as_nanos().div_ceil(1_000_000)
+}
+
+fn words(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}

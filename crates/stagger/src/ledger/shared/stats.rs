@@ -1,0 +1,44 @@
+//! What a shared ledger can tell about itself.
+
+use crate::ledger::LedgerStats;
+
+/// A shared ledger's figures at one instant, for metrics and people.
+///
+/// Each figure is exact, but they are read one after the other while calls go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SharedStats {
+    /// The figures that every ledger has. The level is the fleet's as the store told it last; this
+    /// process's own while the store is away.
+    pub ledger: LedgerStats,
+    /// Leased permits that are left.
+    pub permits: u64,
+    /// Permits that were leased so far.
+    pub leased: u64,
+    /// Permits that the store was asked for and did not grant so far.
+    pub withheld: u64,
+    /// Whether the store is away.
+    pub away: bool,
+    /// How often it went away so far.
+    pub went_away: u64,
+    /// Retries and hedges that this process granted on its own so far, because the store was away.
+    pub own_grants: u64,
+    /// Requests that the store answered so far.
+    pub answers: u64,
+}
+
+impl SharedStats {
+    /// The figures of a ledger that needs no store.
+    pub(super) const fn unshared(ledger: LedgerStats) -> Self {
+        Self {
+            ledger,
+            permits: 0,
+            leased: 0,
+            withheld: 0,
+            away: false,
+            went_away: 0,
+            own_grants: 0,
+            answers: 0,
+        }
+    }
+}

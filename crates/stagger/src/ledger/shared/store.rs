@@ -1,0 +1,191 @@
+//! The store that a whole fleet leases its permits from: a connection to Redis or Valkey.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redis::{ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, ServerErrorKind};
+use stagger_core::{ConfigError, Instant, Policy};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use super::StoreError;
+use super::ledger::SharedLedger;
+use super::link::{Link, Lost};
+use super::options::SharedOptions;
+use super::script::{Answer, Request, Rule, SCRIPT};
+
+/// A Redis (from 5) or Valkey that keeps the budgets of a fleet; clones share one connection.
+///
+/// It may be away at any time, also at the start: then its ledgers do as
+/// [`Away`](super::Away) says, and it is dialled again after delays that grow to 5 s and are jittered.
+///
+/// ```no_run
+/// use stagger::{Policy, Retrier, SharedOptions, SharedStore, TokioTime};
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// // 40 processes expected: that is what each one's share is, should the store be away.
+/// let store = SharedStore::connect("redis://10.0.0.7", SharedOptions::new(40)?).await?;
+/// let policy = Policy::interactive()?;
+/// let ledger = store.ledger("payments", &policy)?;
+/// let payments = Retrier::new(policy, TokioTime).with_ledger(ledger);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SharedStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    place: String,
+    options: SharedOptions,
+    link: Mutex<Link>,
+    /// Whether it answered when it was asked last.
+    up: AtomicBool,
+}
+
+impl SharedStore {
+    /// The store at `url`, which is dialled once before this returns.
+    ///
+    /// `redis://user:password@host:port/database`; `rediss://` with TLS (feature `redis-rustls`);
+    /// `unix:///path?db=1&user=..&pass=..` for a socket.
+    ///
+    /// # Errors
+    /// A URL that names no store, and a store that answered and refused us: a wrong password, a
+    /// command that this user may not use, a certificate that does not match. A store that does not
+    /// answer is no error.
+    pub async fn connect(url: &str, options: SharedOptions) -> Result<Self, StoreError> {
+        let home = read(url)?;
+        let place = place(&home);
+        let password = home.redis_settings().password().unwrap_or_default().to_owned();
+        let link = Mutex::new(Link::new(home, options.again()));
+        let store =
+            Self { inner: Arc::new(Inner { place, options, link, up: AtomicBool::new(false) }) };
+        match store.inner.link.lock().await.connection().await {
+            Ok(_) => store.inner.up.store(true, Ordering::Release),
+            Err(Lost::Failed(error)) if is_final(&error) => {
+                let reason = redacted(&error.to_string(), &password);
+                return Err(StoreError::new(store.place(), reason));
+            }
+            // It may come back.
+            Err(_) => {}
+        }
+        Ok(store)
+    }
+
+    /// Which store it is, and as whom it is asked; without the password.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.inner.place
+    }
+
+    /// How this process shares.
+    #[must_use]
+    pub fn options(&self) -> &SharedOptions {
+        &self.inner.options
+    }
+
+    /// The ledger of the budget that the fleet calls `name`, under the plan of `policy`. Make one for
+    /// each destination, and keep it: each is a lessee of its own. The breaker is this process's own.
+    ///
+    /// Its task runs on the tokio runtime that this is called from, and ends with the ledger.
+    ///
+    /// # Errors
+    /// `shared.name` empty, longer than 200 bytes or with a brace; `shared.runtime` outside of a
+    /// runtime.
+    pub fn ledger(&self, name: &str, policy: &Policy) -> Result<Arc<SharedLedger>, ConfigError> {
+        SharedLedger::new(self, name, policy)
+    }
+
+    /// Asks for a lease, and tells the news.
+    ///
+    /// # Errors
+    /// When the store is away; and when it may be asked again, at the earliest.
+    pub(super) async fn ask(
+        &self,
+        keys: &[String; 2],
+        rule: &Rule,
+        request: &Request,
+    ) -> Result<Answer, Instant> {
+        let connection = self.inner.link.lock().await.connection().await;
+        let (mut connection, generation) = match connection {
+            Ok(connection) => connection,
+            Err(_) => return Err(self.away().await),
+        };
+        let mut invocation = SCRIPT.key(&keys[0]);
+        invocation.key(&keys[1]);
+        for argument in rule.arguments(request) {
+            invocation.arg(argument);
+        }
+        let answer = invocation.invoke_async(&mut connection);
+        let lost = match timeout(self.options().again().to_duration(), answer).await {
+            Ok(Ok(numbers)) => {
+                self.inner.up.store(true, Ordering::Release);
+                return Ok(Answer::of(numbers));
+            }
+            Ok(Err(error)) => Lost::Failed(error),
+            Err(_) => Lost::Late,
+        };
+        self.inner.link.lock().await.down(generation, &lost);
+        Err(self.away().await)
+    }
+
+    /// Whether it answered when it was asked last.
+    pub(super) fn is_up(&self) -> bool {
+        self.inner.up.load(Ordering::Acquire)
+    }
+
+    /// Notes that it is away, and says when it may be asked again.
+    async fn away(&self) -> Instant {
+        self.inner.up.store(false, Ordering::Release);
+        self.inner.link.lock().await.dial_at()
+    }
+}
+
+impl fmt::Debug for SharedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedStore")
+            .field("place", &self.inner.place)
+            .field("options", &self.inner.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The URL is left out of the error: a mistake may have put the password anywhere in it.
+fn read(url: &str) -> Result<ConnectionInfo, StoreError> {
+    let secure = url.starts_with("rediss:") || url.starts_with("valkeys:");
+    let refused = |reason: &str| Err(StoreError::new("the store's URL", reason));
+    if secure && cfg!(not(feature = "redis-rustls")) {
+        return refused("TLS needs the feature redis-rustls");
+    }
+    #[cfg(feature = "redis-rustls")]
+    if secure && rustls::crypto::CryptoProvider::get_default().is_none() {
+        return refused("TLS needs a provider: call CryptoProvider::install_default first");
+    }
+    match url.into_connection_info() {
+        Ok(info) => Ok(info),
+        Err(_) => refused("must be redis://user:password@host:port/database, or unix:///path"),
+    }
+}
+
+fn place(home: &ConnectionInfo) -> String {
+    let user = home.redis_settings().username().unwrap_or("default");
+    format!("the store at {} as {user}", home.addr())
+}
+
+/// Whether it answered, and will answer the same next time.
+fn is_final(error: &RedisError) -> bool {
+    let is_certificate = || error.to_string().contains("certificate");
+    match error.kind() {
+        ErrorKind::AuthenticationFailed
+        | ErrorKind::InvalidClientConfig
+        | ErrorKind::Server(ServerErrorKind::NoPerm) => true,
+        ErrorKind::Io => is_certificate(),
+        _ => matches!(error.code(), Some("WRONGPASS" | "NOAUTH")),
+    }
+}
+
+/// No server repeats a password; should one do it, nobody reads it.
+fn redacted(text: &str, password: &str) -> String {
+    if password.is_empty() { text.to_owned() } else { text.replace(password, "***") }
+}

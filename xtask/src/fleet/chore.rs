@@ -1,0 +1,118 @@
+//! The run: an outage with the store, without it, with it again; stopped first, then paused.
+
+use std::error::Error;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::time::{Instant, sleep};
+
+use super::count::Count;
+use super::crew::Crew;
+use super::forecast::Outage;
+use super::phase::Phase;
+use super::report::Report;
+use super::store::Store;
+use crate::format::{Format, note};
+use crate::rig::run_here;
+
+/// First attempts a second of the whole fleet: more, and the machine is measured.
+const RATE: u64 = 1_000;
+/// Permits in a lease.
+const LEASE: u32 = 4;
+/// How long processes are left to start and to lease before anything is counted, in seconds.
+const START: u64 = 2;
+/// How long the store is away: longer than any patience with it.
+const AWAY: u64 = 4;
+/// How long it is back: longer than the longest delay before it is dialled again, 5 s.
+const BACK: u64 = 8;
+
+/// How many processes, for how long, and how to show what came of it.
+#[derive(Debug, Args)]
+pub(crate) struct Fleet {
+    /// Processes that share a budget.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=200))]
+    processes: u32,
+    /// Seconds of the outage with the store there; 24 more without it and with it again.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=30))]
+    seconds: u64,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs the fleet; false when it made too many retries, or lost its store.
+pub(crate) fn run(fleet: &Fleet) -> Result<bool, Box<dyn Error>> {
+    let report = run_here(phases(fleet))?;
+    fleet.format.show(&report, &report)?;
+    Ok(report.is_good())
+}
+
+async fn phases(fleet: &Fleet) -> Result<Report, Box<dyn Error>> {
+    let (processes, seconds) = (fleet.processes, fleet.seconds);
+    let outage = Outage { processes, lease: LEASE, rate: RATE, seconds, start: START };
+    let forecast = outage.forecast()?;
+    let store = Store::start()?;
+    let every_ms = u64::from(fleet.processes) * 1_000 / RATE;
+    let arguments = [
+        ("url", store.url().to_owned()),
+        ("processes", fleet.processes.to_string()),
+        ("lease", LEASE.to_string()),
+        ("every-ms", every_ms.max(1).to_string()),
+    ];
+    let arguments = arguments.map(|(name, value)| format!("--{name}={value}"));
+    let crew = Crew::start(fleet.processes, &arguments)?;
+    let mut run = Run { crew, begun: Instant::now(), last: Count::default(), before: None };
+    run.phase("they start", START).await?;
+    let outage = run.phase("the server is down, the store is there", fleet.seconds).await?;
+    let mut waits = vec![run.last];
+    store.stop()?;
+    let stopped = run.phase("the store is stopped", AWAY).await?;
+    waits.push(run.last);
+    store.again()?;
+    let back = run.phase("the store is back, and has forgotten everything", BACK).await?;
+    waits.push(run.last);
+    store.pause()?;
+    let paused = run.phase("the store is paused", AWAY).await?;
+    waits.push(run.last);
+    store.resume()?;
+    let resumed = run.phase("the store goes on", BACK).await?;
+    waits.push(run.last);
+    run.crew.end().await?;
+    Ok(Report {
+        processes: fleet.processes,
+        first_attempts: outage.first_attempts,
+        retries_shared: outage.retries_shared,
+        retries_local: outage.retries_local,
+        limit: outage.limit,
+        outstanding_leases: u64::from(fleet.processes) * u64::from(LEASE) * 3 / 2,
+        max_wait_on_redis_us: waits.iter().map(|count| count.shared_us).max().unwrap_or(0),
+        max_wait_on_local_us: waits.iter().map(|count| count.local_us).max().unwrap_or(0),
+        forecast,
+        after_redis_stop: stopped,
+        after_redis_back: back,
+        after_redis_pause: paused,
+        after_redis_resume: resumed,
+    })
+}
+
+struct Run {
+    crew: Crew,
+    /// When the phase began, and what was counted in the one before.
+    begun: Instant,
+    last: Count,
+    before: Option<Phase>,
+}
+
+impl Run {
+    async fn phase(&mut self, what: &str, seconds: u64) -> Result<Phase, Box<dyn Error>> {
+        note(&format!("{seconds} s: {what}"));
+        sleep(Duration::from_secs(seconds)).await;
+        let (held, before) = (self.last.held, self.before);
+        self.last = self.crew.count().await?;
+        // Rounded up: what the store takes to start and to stop is part of the phase.
+        let seconds = self.begun.elapsed().as_secs() + 1;
+        self.begun = Instant::now();
+        let phase = Phase::new(seconds, self.last, before.as_ref(), held);
+        self.before = Some(phase);
+        Ok(phase)
+    }
+}

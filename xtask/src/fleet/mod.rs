@@ -1,0 +1,14 @@
+//! Many processes with one budget in a real store, which is stopped and paused: `cargo xtask fleet`.
+
+mod chore;
+mod count;
+mod crew;
+mod forecast;
+mod member;
+mod phase;
+mod report;
+mod store;
+mod timed;
+
+pub(crate) use chore::{Fleet, run};
+pub(crate) use member::{Member, member};
