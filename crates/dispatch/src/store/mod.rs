@@ -3,12 +3,18 @@
 #[cfg(test)]
 mod conformance;
 mod contract;
+mod document;
 #[cfg(test)]
 mod fixture;
+mod id_range;
 mod memory;
+mod numbers;
 mod page;
+mod saved;
 mod settlement;
 mod sqlite;
+mod unreadable;
+mod walk;
 
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use memory::MemoryStore;

@@ -19,7 +19,6 @@ mod checkpoint;
 mod column;
 #[cfg(test)]
 mod differential;
-mod document;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
@@ -36,7 +35,6 @@ mod prune;
 mod readers;
 mod replay;
 mod row;
-mod saved;
 mod settle;
 mod slack;
 mod store;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
-use super::row::state_number;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::Counts;
+use crate::store::numbers::state_number;
 
 const STATES: usize = DeliveryState::ALL.len();
 /// Under this id all deliveries are counted.
