@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::inbox::{Came, Command, Inbox};
 use super::parts::Parts;
-use super::patience::Patience;
+use crate::patience::Patience;
 use super::payloads::Parcel;
 use super::runner::not_made;
 use crate::Error;

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::health::State;
 use super::inbox::Command;
 use super::parts::Parts;
-use super::patience::Patience;
+use crate::patience::Patience;
 use super::payloads::Parcel;
 use super::runner::MOST_UNSETTLED;
 use crate::Error;

@@ -10,14 +10,19 @@ mod id_range;
 mod memory;
 mod numbers;
 mod page;
+mod postgres;
 mod saved;
 mod settlement;
 mod sqlite;
+mod tally;
 mod unreadable;
 mod walk;
 
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use memory::MemoryStore;
 pub use page::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+pub use postgres::{
+    PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
+};
 pub use settlement::{Fence, Settlement};
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};

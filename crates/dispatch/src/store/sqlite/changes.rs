@@ -4,9 +4,9 @@ use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::slack;
-use super::tally::Tally;
 use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
+use crate::store::tally::Tally;
 
 /// What the writer knows from one transaction to the next.
 #[derive(Debug)]

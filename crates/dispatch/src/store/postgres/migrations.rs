@@ -1,0 +1,121 @@
+//! The tables: how they are made and brought to this version.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::address::PostgresAddress;
+use super::column::get;
+use super::options::PostgresOptions;
+use super::pool::{Lease, Pool};
+use super::statement;
+use super::trouble::Trouble;
+use crate::Error;
+
+/// What makes a database of version n out of one of version n - 1. Only ever added to.
+const MIGRATIONS: [&str; VERSION as usize] = [include_str!("migrations/1.sql")];
+/// The version that this release writes.
+pub(super) const VERSION: u32 = 1;
+/// How long a table's lock is waited for: whoever wants it too waits behind, so a migration that does
+/// not get it gives up, and changes nothing.
+const LOCK_WAIT: &str = "3s";
+/// How long another one that migrates is waited for.
+const TURN_WAIT: &str = "60s";
+
+/// Brings a database to this release's version; makes the tables if there are none. The version that it
+/// had.
+///
+/// # Errors
+/// It cannot be reached or written, a lock was not free in time, or it is of a later release or
+/// damaged. Nothing has changed then.
+pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
+    let pool = Pool::new(address, &PostgresOptions::default())?;
+    let mut lease = pool.lease().await?;
+    let done = migrate(&mut lease).await;
+    Ok(lease.end(Some(done))?)
+}
+
+/// Sees that the database has this release's version. An empty one gets its tables; one of an earlier
+/// release is brought to this one's if `migrate` says so.
+pub(super) async fn prepare(lease: &mut Lease, wanted: bool) -> Result<(), Trouble> {
+    let version = applied(&**lease).await?;
+    if version == 0 || (wanted && version < VERSION) {
+        migrate(lease).await?;
+    }
+    recognise(lease).await.map(drop)
+}
+
+/// The version of the database, if it is this release's.
+pub(super) async fn recognise(lease: &Lease) -> Result<u32, Trouble> {
+    match applied(&**lease).await? {
+        0 => Err(Error::store("the database holds no store of stagger's").into()),
+        VERSION => Ok(VERSION),
+        version => Err(Error::store(format!(
+            "the database has version {version}, and this release needs {VERSION}: \
+             stagger store migrate brings it there, or stagger serve --migrate"
+        ))
+        .into()),
+    }
+}
+
+async fn migrate(lease: &mut Lease) -> Result<u32, Trouble> {
+    let whole = lease.transaction().await?;
+    whole
+        .batch_execute(&format!(
+            "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{TURN_WAIT}'; \
+             SELECT pg_advisory_xact_lock(hashtext('stagger.' || current_schema())); \
+             SET LOCAL lock_timeout = '{LOCK_WAIT}'"
+        ))
+        .await?;
+    let from = applied(&whole).await?;
+    if from == 0 {
+        whole
+            .batch_execute(
+                "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
+                 applied_at timestamptz NOT NULL DEFAULT now())",
+            )
+            .await?;
+    }
+    for (version, step) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
+        whole.batch_execute(step).await?;
+        let sql = "INSERT INTO migration (version, checksum) VALUES ($1, $2)";
+        whole.execute(sql, &[&version.cast_signed(), &checksum(step)]).await?;
+    }
+    whole.commit().await?;
+    Ok(from)
+}
+
+/// The version of the database: 0 if it has no tables of ours. Refuses one of a later release, and one
+/// that other steps have made.
+async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, Trouble> {
+    let there = db.query_one("SELECT to_regclass('migration') IS NOT NULL", &[]).await?;
+    if !get::<bool>(&there, 0)? {
+        return Ok(0);
+    }
+    let sql = "SELECT version, checksum FROM migration ORDER BY version";
+    let rows = statement::rows(db, sql, &[]).await?;
+    for (at, row) in (1..).zip(&rows) {
+        let (version, recorded) = (get::<i32>(row, 0)?, get::<&str>(row, 1)?);
+        if version > VERSION.cast_signed() {
+            let newest = rows.len();
+            return Err(Error::store(format!(
+                "the database has version {newest}, which is newer than {VERSION}, that of this release"
+            ))
+            .into());
+        }
+        let step = usize::try_from(version - 1).ok().and_then(|at| MIGRATIONS.get(at));
+        if version != at || step.is_none_or(|step| checksum(step) != recorded) {
+            let why = format!("version {version} of the database was made by other steps than ours");
+            return Err(Error::store(why).into());
+        }
+    }
+    Ok(u32::try_from(rows.len()).unwrap_or(u32::MAX))
+}
+
+fn checksum(step: &str) -> String {
+    Sha256::digest(step.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}

@@ -1,0 +1,117 @@
+//! How a change becomes a transaction, and what is done when that fails.
+
+use std::sync::Arc;
+
+use super::changes::{Changes, Memory};
+use super::pool::{Lease, Pool};
+use super::tally;
+use super::trouble::Trouble;
+use crate::Error;
+use crate::patience::Patience;
+use crate::store::tally::Tally;
+
+/// How often a transaction is made that others get in the way of: deadlocks, and what databases whose
+/// transactions are serializable ask to be made again.
+const TRIES: u32 = 4;
+
+/// Who counts: each has a row of its own for every count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(pub(super) i16);
+
+/// Settlements count here.
+pub(super) const SETTLING: Slot = Slot(100);
+/// Everything that is seldom done counts here.
+pub(super) const SELDOM: Slot = Slot(101);
+
+/// A change, made in one transaction. It can be made again.
+pub(super) trait Change: Sync {
+    /// What comes of it.
+    type Done: Send;
+
+    /// Makes it.
+    fn make(
+        &self,
+        changes: &mut Changes<'_>,
+    ) -> impl Future<Output = Result<Self::Done, Trouble>> + Send;
+}
+
+/// Makes changes.
+#[derive(Clone, Debug)]
+pub(super) struct Writer {
+    pool: Arc<Pool>,
+    memory: Arc<Memory>,
+}
+
+impl Writer {
+    pub(super) fn new(pool: Arc<Pool>) -> Self {
+        Self { pool, memory: Arc::default() }
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Makes a change: ready once it is durable.
+    pub(super) async fn write<C: Change>(&self, slot: Slot, change: &C) -> Result<C::Done, Error> {
+        Ok(self.try_write(slot, change, false).await?)
+    }
+
+    /// Makes a change, and does not answer before it is known whether it holds.
+    pub(super) async fn write_surely<C: Change>(
+        &self,
+        slot: Slot,
+        change: &C,
+    ) -> Result<C::Done, Trouble> {
+        let mut patience = Patience::new();
+        let mut answer = self.try_write(slot, change, false).await;
+        let Err(Trouble::Doubtful(why)) = &answer else { return answer };
+        tracing::warn!(%why, "the connection to the store broke in a commit, finding out what holds");
+        loop {
+            patience.wait().await;
+            answer = self.try_write(slot, change, true).await;
+            match &answer {
+                Ok(_) => return answer,
+                Err(Trouble::Doubtful(_)) => {}
+                Err(Trouble::Refused(error)) if error.is_unavailable() => {}
+                Err(trouble) if !trouble.may_be_the_data() && !trouble.is_refusal() => {}
+                Err(_) => return answer,
+            }
+        }
+    }
+
+    async fn try_write<C: Change>(
+        &self,
+        slot: Slot,
+        change: &C,
+        again: bool,
+    ) -> Result<C::Done, Trouble> {
+        let mut tries = 1;
+        loop {
+            let mut lease = self.pool.lease().await?;
+            let work = transact(&mut lease, &self.memory, slot, change, again);
+            let answer = self.pool.bounded(work).await;
+            let answer = lease.end(answer);
+            match answer {
+                Err(trouble) if trouble.is_worth_repeating() && tries < TRIES => tries += 1,
+                answer => return answer,
+            }
+        }
+    }
+}
+
+async fn transact<C: Change>(
+    lease: &mut Lease,
+    memory: &Memory,
+    slot: Slot,
+    change: &C,
+    again: bool,
+) -> Result<C::Done, Trouble> {
+    let db = lease.transaction().await?;
+    let (tally, slack) = (Tally::default(), memory.slack());
+    let mut changes = Changes { db, memory, tally, again, slack };
+    let done = change.make(&mut changes).await?;
+    tally::write(&changes.db, &mut changes.tally, slot).await?;
+    changes.db.commit().await.map_err(Trouble::of_commit)?;
+    memory.widened(changes.slack);
+    Ok(done)
+}
