@@ -29,6 +29,8 @@ mod pool;
 mod prune;
 mod replay;
 mod row;
+#[cfg(test)]
+mod scratch;
 mod settle;
 mod statement;
 mod store;

@@ -242,3 +242,14 @@ impl Store for PostgresStore {
         self.writer.write(SELDOM, &Touch).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+    use crate::store::conformance::suite;
+
+    suite!(match Scratch::new().await {
+        Some(store) => store,
+        None => return,
+    });
+}

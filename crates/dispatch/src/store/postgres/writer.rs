@@ -47,10 +47,6 @@ impl Writer {
         Self { pool, memory: Arc::default() }
     }
 
-    pub(super) fn memory(&self) -> &Memory {
-        &self.memory
-    }
-
     /// Makes a change: ready once it is durable.
     pub(super) async fn write<C: Change>(&self, slot: Slot, change: &C) -> Result<C::Done, Error> {
         Ok(self.try_write(slot, change, false).await?)

@@ -1,0 +1,96 @@
+//! A schema for one test, in the database that `STAGGER_POSTGRES` names.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio::runtime::Builder;
+use tokio_postgres::NoTls;
+
+use super::{PostgresAddress, PostgresOptions, PostgresStore};
+
+/// A new schema, dropped with this.
+#[derive(Debug)]
+pub(crate) struct TestSchema {
+    url: String,
+    name: String,
+}
+
+impl TestSchema {
+    /// A schema in the database of the variable; none, with a message, where it is not set.
+    pub(crate) async fn new() -> Option<Self> {
+        let Ok(url) = std::env::var("STAGGER_POSTGRES") else {
+            eprintln!("skipped: STAGGER_POSTGRES names no database");
+            return None;
+        };
+        Some(Self::of(url).await)
+    }
+
+    /// A schema in this database.
+    pub(crate) async fn of(url: String) -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let name = format!("test_{process}_{number}");
+        run(&url, &format!("CREATE SCHEMA {name}")).await;
+        Self { url, name }
+    }
+
+    pub(crate) fn address(&self) -> PostgresAddress {
+        let separator = if self.url.contains('?') { '&' } else { '?' };
+        let url = format!("{}{separator}options=-csearch_path%3D{}", self.url, self.name);
+        url.parse().unwrap()
+    }
+
+    pub(crate) async fn open(&self) -> PostgresStore {
+        PostgresStore::open(&self.address(), PostgresOptions::default()).await.unwrap()
+    }
+
+    /// Runs statements of a test's own.
+    pub(crate) async fn run(&self, sql: &str) {
+        run(&self.url, &format!("SET search_path = {}; {sql}", self.name)).await;
+    }
+}
+
+impl Drop for TestSchema {
+    fn drop(&mut self) {
+        let (url, sql) = (self.url.clone(), format!("DROP SCHEMA {} CASCADE", self.name));
+        // Not within the runtime of the test, which may be at its end.
+        let work = move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                if let Ok((client, connection)) = tokio_postgres::connect(&url, NoTls).await {
+                    tokio::spawn(connection);
+                    client.batch_execute(&sql).await.ok();
+                }
+            });
+        };
+        std::thread::spawn(work).join().ok();
+    }
+}
+
+/// A store in a schema of its own.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    store: PostgresStore,
+    pub(crate) schema: TestSchema,
+}
+
+impl Scratch {
+    pub(crate) async fn new() -> Option<Self> {
+        let schema = TestSchema::new().await?;
+        Some(Self { store: schema.open().await, schema })
+    }
+}
+
+impl Deref for Scratch {
+    type Target = PostgresStore;
+
+    fn deref(&self) -> &PostgresStore {
+        &self.store
+    }
+}
+
+async fn run(url: &str, sql: &str) {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(sql).await.unwrap();
+}
