@@ -3,6 +3,9 @@
 #[cfg(test)]
 mod conformance;
 mod contract;
+mod copy;
+#[cfg(test)]
+mod differential;
 mod document;
 #[cfg(test)]
 mod fixture;
@@ -10,6 +13,7 @@ mod id_range;
 mod memory;
 mod numbers;
 mod page;
+mod place;
 mod postgres;
 mod saved;
 mod settlement;
@@ -19,8 +23,10 @@ mod unreadable;
 mod walk;
 
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
+pub use copy::{Copied, copy};
 pub use memory::MemoryStore;
 pub use page::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+pub use place::StorePlace;
 pub use postgres::{
     PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
 };

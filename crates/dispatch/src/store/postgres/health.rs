@@ -1,13 +1,13 @@
 //! Whether a database is in order.
 
 use super::address::PostgresAddress;
+use super::column::get;
 use super::options::PostgresOptions;
 use super::pool::{Lease, Pool};
 use super::trouble::Trouble;
 use super::{migrations, statement, tally};
 use crate::Error;
 use crate::store::Health;
-use crate::store::postgres::column::get;
 
 /// Looks through a database: its version, its counts against its rows, and that nothing is without what
 /// it belongs to. Works beside running dispatchers, and only reads.

@@ -119,3 +119,58 @@ fn checksum(step: &str) -> String {
         hex
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::TestSchema;
+    use super::*;
+    use crate::store::PostgresStore;
+    use crate::store::place::StorePlace;
+
+    async fn refusal(schema: &TestSchema) -> String {
+        let opened = PostgresStore::open(&schema.address(), PostgresOptions::default()).await;
+        opened.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn several_nodes_may_meet_at_an_empty_database() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(tokio::join!(schema.open(), schema.open(), schema.open()));
+        assert_eq!(migrate_postgres(&schema.address()).await.unwrap(), VERSION);
+    }
+
+    #[tokio::test]
+    async fn a_database_of_a_later_release_is_refused() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        schema.run("INSERT INTO migration VALUES (2, 'of a later release')").await;
+        let refused = refusal(&schema).await;
+        assert!(refused.contains("version 2, which is newer than 1"), "{refused}");
+        assert!(migrate_postgres(&schema.address()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_database_that_other_steps_have_made_is_refused() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        schema.run("UPDATE migration SET checksum = 'another'").await;
+        assert!(refusal(&schema).await.contains("made by other steps"));
+    }
+
+    #[tokio::test]
+    async fn half_a_copy_is_not_opened() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        schema.run("UPDATE mark SET value = 1 WHERE name = 'copy'").await;
+        assert!(refusal(&schema).await.contains("cut short"));
+    }
+
+    #[tokio::test]
+    async fn a_check_makes_no_tables() {
+        let Some(schema) = TestSchema::new().await else { return };
+        let place = StorePlace::Database(Box::new(schema.address()));
+        let refused = place.check().await.unwrap_err().to_string();
+        assert!(refused.contains("holds no store"), "{refused}");
+        schema.run("DO $$ BEGIN ASSERT to_regclass('migration') IS NULL; END $$").await;
+    }
+}

@@ -19,18 +19,25 @@ mod changes;
 mod column;
 mod days;
 mod deliveries;
+#[cfg(test)]
+mod differential;
 mod health;
 mod intake;
 mod lists;
 mod lookups;
+mod marks;
 mod migrations;
 mod options;
+#[cfg(test)]
+mod outages;
 mod pool;
 mod prune;
 mod replay;
 mod row;
 #[cfg(test)]
-mod scratch;
+pub(super) mod scratch;
+#[cfg(test)]
+mod server;
 mod settle;
 mod statement;
 mod store;

@@ -35,9 +35,18 @@ impl TestSchema {
     }
 
     pub(crate) fn address(&self) -> PostgresAddress {
+        self.url_with("").parse().unwrap()
+    }
+
+    /// The address with a setting of the session.
+    pub(crate) fn address_with(&self, setting: &str) -> PostgresAddress {
+        self.url_with(&format!("%20{setting}")).parse().unwrap()
+    }
+
+    /// The address in full.
+    pub(crate) fn url_with(&self, settings: &str) -> String {
         let separator = if self.url.contains('?') { '&' } else { '?' };
-        let url = format!("{}{separator}options=-csearch_path%3D{}", self.url, self.name);
-        url.parse().unwrap()
+        format!("{}{separator}options=-csearch_path%3D{}{settings}", self.url, self.name)
     }
 
     pub(crate) async fn open(&self) -> PostgresStore {

@@ -12,33 +12,6 @@ use super::writer::Change;
 use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, NewMessage, Standing};
 use crate::store::{Fence, Settlement, document};
 
-/// A new run begins; settlements of earlier ones that are being written end first.
-pub(super) struct BeginRun;
-
-impl Change for BeginRun {
-    type Done = Fence;
-
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Fence, Trouble> {
-        let sql = "UPDATE mark SET value = value + 1 WHERE name = 'run' RETURNING value";
-        let row = statement::row(&changes.db, sql, &[]).await?;
-        let run = row.map(|row| get::<i64>(&row, 0)).transpose()?.unwrap_or_default();
-        Ok(Fence(run.cast_unsigned()))
-    }
-}
-
-/// Writes something that changes nothing, to see whether writing works.
-pub(super) struct Touch;
-
-impl Change for Touch {
-    type Done = ();
-
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
-        let sql = "UPDATE mark SET value = value WHERE name = 'touch'";
-        statement::run(&changes.db, sql, &[]).await?;
-        Ok(())
-    }
-}
-
 /// Settlements of a run.
 pub(super) struct Settle<'s> {
     pub(super) fence: Fence,

@@ -12,17 +12,19 @@ use super::options::PostgresOptions;
 use super::pool::{Lease, Pool};
 use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
-use super::settle::{BeginRun, Settle, Touch};
+use super::marks::{BeginRun, MarkCopy, Touch};
+use super::settle::Settle;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
 use super::trouble::Trouble;
 use super::writer::{SELDOM, SETTLING, Writer};
-use super::{days, lists, lookups, migrations, sweep, tally, tenants};
+use super::{days, lists, lookups, migrations, statement, sweep, tally, tenants};
 use crate::Error;
 use crate::model::{
     Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
     NewMessage, Standing,
 };
 use crate::store::id_range::IdRange;
+use crate::store::place::cut_short;
 use crate::store::{
     Accepted, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Pruned,
     ReplayRequest, Settlement, Store,
@@ -55,6 +57,11 @@ impl PostgresStore {
         sweep::finish(&pool, &writer).await?;
         let intake = Intake::start(&writer, options.queue.get());
         Ok(Self { pool, writer, intake })
+    }
+
+    /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
+    pub(in crate::store) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
+        self.writer.write(SELDOM, &MarkCopy(under_way)).await
     }
 
     async fn read<T>(
@@ -105,6 +112,10 @@ impl PostgresStore {
 
 async fn prepare(lease: &mut Lease, migrate: bool) -> Result<(), Trouble> {
     migrations::prepare(lease, migrate).await?;
+    let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
+    if statement::row(&**lease, sql, &[]).await?.is_some() {
+        return Err(cut_short().into());
+    }
     days::make_ahead(lease).await
 }
 

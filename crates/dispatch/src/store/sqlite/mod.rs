@@ -25,7 +25,7 @@ mod durability;
 mod failures;
 mod file;
 #[cfg(test)]
-mod folder;
+pub(super) mod folder;
 mod health;
 mod lists;
 mod lock;
@@ -45,6 +45,7 @@ mod trouble;
 mod writer;
 
 pub use backup::{backup, restore};
+pub(super) use file::has_store;
 pub use health::{Health, check};
 pub use options::SqliteOptions;
 pub use store::SqliteStore;
