@@ -88,8 +88,11 @@ async fn migrate(lease: &mut Lease) -> Result<u32, Trouble> {
 /// The version of the database: 0 if it has no tables of ours. Refuses one of a later release, and one
 /// that other steps have made.
 async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, Trouble> {
-    let there = db.query_one("SELECT to_regclass('migration') IS NOT NULL", &[]).await?;
-    if !get::<bool>(&there, 0)? {
+    // Asked of the catalogue's tables: what resolves names keeps "it is not there" in a cache, which whoever
+    // has just waited for another migration has not renewed.
+    let there = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE n.nspname = current_schema() AND c.relname = 'migration'";
+    if statement::row(db, there, &[]).await?.is_none() {
         return Ok(0);
     }
     let sql = "SELECT version, checksum FROM migration ORDER BY version";

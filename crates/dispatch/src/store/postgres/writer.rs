@@ -105,8 +105,19 @@ async fn transact<C: Change>(
     let db = lease.transaction().await?;
     let (tally, slack) = (Tally::default(), memory.slack());
     let mut changes = Changes { db, memory, tally, again, slack };
-    let done = change.make(&mut changes).await?;
-    tally::write(&changes.db, &mut changes.tally, slot).await?;
+    let made = match change.make(&mut changes).await {
+        Ok(done) => tally::write(&changes.db, &mut changes.tally, slot).await.map(|()| done),
+        Err(trouble) => Err(trouble),
+    };
+    let done = match made {
+        Ok(done) => done,
+        Err(trouble) => {
+            // What it has locked is free by the time that anybody hears of the failure. Where this
+            // fails too, the connection is gone, and its locks with it.
+            changes.db.rollback().await.ok();
+            return Err(trouble);
+        }
+    };
     changes.db.commit().await.map_err(Trouble::of_commit)?;
     memory.widened(changes.slack);
     Ok(done)
