@@ -147,7 +147,10 @@ fn a_store_that_is_no_store_is_refused_without_its_password() {
     let output = stagger(&["serve", "--check", "--store", wrong]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(message.starts_with("error: --store: store = ..: must be embedded, memory or"), "{message}");
+    assert!(
+        message.starts_with("error: --store: store = ..: must be embedded, memory or"),
+        "{message}"
+    );
     let output = stagger(&["store", "backup", "x.db", "--store", "postgres://me:hunter2@db/shop"]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));

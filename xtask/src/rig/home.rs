@@ -59,7 +59,8 @@ impl Database {
     fn start(name: &str) -> Result<Self, Box<dyn Error>> {
         let script = Workspace::load()?.workspace_root.join("scripts/postgres");
         let folder = Scratch::new(&format!("{name}-database"))?;
-        let output = Command::new(&script).arg("start").arg(folder.path()).arg("durable").output()?;
+        let output =
+            Command::new(&script).arg("start").arg(folder.path()).arg("durable").output()?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into());
         }

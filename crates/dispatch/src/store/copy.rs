@@ -96,6 +96,8 @@ async fn transfer(
         let mut pages = Pages::of(from, application);
         while let Some(page) = pages.next().await? {
             page.iter().for_each(|bundle| stock.bundle(bundle));
+            let ids: Vec<_> = page.iter().map(|bundle| bundle.message.id).collect();
+            target.make_room(&ids).await?;
             to.accept(page.iter().map(Bundle::as_new).collect()).await?;
             to.settle(fence, page.into_iter().flat_map(Bundle::into_settlements).collect()).await?;
             tell(stock.copied.messages);
@@ -266,7 +268,10 @@ mod tests {
             let settlement = Settlement {
                 delivery: Some(delivery(n, 1, 1, state, 300)),
                 attempt: Some(attempt(n, 1, 1, Verdict::Transient)),
-                standing: Some((ep(1), Standing { paused_until: Some(at(9)), ..Standing::default() })),
+                standing: Some((
+                    ep(1),
+                    Standing { paused_until: Some(at(9)), ..Standing::default() },
+                )),
                 operational: None,
             };
             store.settle(fence, vec![settlement]).await.unwrap();

@@ -34,7 +34,9 @@ pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, 
     Ok(Application {
         id,
         name: document.name,
-        keys: keys.collect::<Result<_, _>>().map_err(|_| Unreadable::new("not the hash of a key"))?,
+        keys: keys
+            .collect::<Result<_, _>>()
+            .map_err(|_| Unreadable::new("not the hash of a key"))?,
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
     })
@@ -88,7 +90,8 @@ pub(super) fn of_standing(standing: &Standing) -> Result<String, Unreadable> {
 pub(super) fn standing(text: &str) -> Result<Standing, Unreadable> {
     let document: StandingDocument = read(text)?;
     let reason = |name: String| {
-        Disabled::by_name(&name).ok_or_else(|| Unreadable::new(format!("no reason is called {name}")))
+        Disabled::by_name(&name)
+            .ok_or_else(|| Unreadable::new(format!("no reason is called {name}")))
     };
     let opened = |(until, open_time)| Opened {
         until: Instant::from_nanos(until),

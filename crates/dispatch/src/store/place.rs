@@ -10,6 +10,7 @@ use super::{
     check_postgres, migrate_postgres,
 };
 use crate::Error;
+use crate::model::MessageId;
 
 /// The data folder of an embedded store, or the address of a PostgreSQL database.
 ///
@@ -94,6 +95,14 @@ impl Opened {
         match self {
             Self::Folder(store) => store,
             Self::Database(store) => store,
+        }
+    }
+
+    /// Prepares for messages that were accepted long ago.
+    pub(super) async fn make_room(&self, messages: &[MessageId]) -> Result<(), Error> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            Self::Database(store) => store.make_days(messages).await,
         }
     }
 

@@ -159,7 +159,8 @@ impl Changes<'_> {
         }
         let ids: Vec<_> = repeated.iter().map(|message| *message.id.as_uuid()).collect();
         let applications: Vec<_> = repeated.iter().map(|m| *m.application.as_uuid()).collect();
-        let keys: Vec<_> = repeated.iter().map(|m| m.key.as_ref().map(|key| key.as_str())).collect();
+        let keys: Vec<_> =
+            repeated.iter().map(|m| m.key.as_ref().map(|key| key.as_str())).collect();
         let by_id = "SELECT id FROM message WHERE id = ANY($1)";
         let by_key = "SELECT m.id, m.application, m.key FROM unnest($1::uuid[], $2::text[]) \
                       AS n (application, key) JOIN message m \

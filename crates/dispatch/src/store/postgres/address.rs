@@ -118,7 +118,8 @@ mod tests {
             let address: PostgresAddress = text.parse().unwrap();
             assert!(!format!("{address} {address:?}").contains("hunter2"), "{address}");
         }
-        for wrong in ["postgres://me:hunter2@db:port/shop", "postgres://me:hunter2@db/?sslmode=no"] {
+        for wrong in ["postgres://me:hunter2@db:port/shop", "postgres://me:hunter2@db/?sslmode=no"]
+        {
             let error = wrong.parse::<PostgresAddress>().unwrap_err();
             assert!(error.is_invalid() && !error.to_string().contains("hunter2"), "{error}");
         }
@@ -126,8 +127,13 @@ mod tests {
 
     #[test]
     fn tls_is_asked_for_by_the_mode() {
-        let tls = |mode| format!("postgres://db/shop?sslmode={mode}").parse().map(|a: PostgresAddress| a.tls);
-        assert_eq!((tls("disable"), tls("require"), tls("verify-full")), (Ok(false), Ok(true), Ok(true)));
+        let tls = |mode| {
+            format!("postgres://db/shop?sslmode={mode}").parse().map(|a: PostgresAddress| a.tls)
+        };
+        assert_eq!(
+            (tls("disable"), tls("require"), tls("verify-full")),
+            (Ok(false), Ok(true), Ok(true))
+        );
         let roots = "postgres://db/shop?sslrootcert=/etc/ca.pem&sslmode=require";
         let roots = roots.parse::<PostgresAddress>().unwrap().roots;
         assert_eq!(roots, Some(PathBuf::from("/etc/ca.pem")));

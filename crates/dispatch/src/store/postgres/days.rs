@@ -30,8 +30,17 @@ pub(super) fn day_of(message: MessageId) -> i32 {
 /// Makes the partitions of the coming days.
 pub(super) async fn make_ahead(lease: &mut Lease) -> Result<(), Trouble> {
     let today = today(lease).await?;
+    make(lease, today..today + AHEAD).await
+}
+
+/// Makes the partitions of these days.
+pub(super) async fn make(
+    lease: &mut Lease,
+    days: impl IntoIterator<Item = i32> + Send,
+) -> Result<(), Trouble> {
     let there = there(lease).await?;
-    for day in (today..today + AHEAD).filter(|day| !there.contains(day)) {
+    let missing: Vec<_> = days.into_iter().filter(|day| !there.contains(day)).collect();
+    for day in missing {
         let sql = format!(
             "SET LOCAL lock_timeout = '{LOCK_WAIT}'; \
              CREATE TABLE attempt_{day} (LIKE attempt INCLUDING ALL); \

@@ -52,8 +52,18 @@ impl Changes<'_> {
             &self.db,
             sql,
             &[
-                &c.messages, &c.endpoints, &applications, &shards, &c.states, &c.ended, &c.due,
-                &c.attempts, &c.replays, &c.calls, &c.endings, &c.updated_at,
+                &c.messages,
+                &c.endpoints,
+                &applications,
+                &shards,
+                &c.states,
+                &c.ended,
+                &c.due,
+                &c.attempts,
+                &c.replays,
+                &c.calls,
+                &c.endings,
+                &c.updated_at,
             ],
         )
         .await?;
@@ -88,8 +98,16 @@ impl Changes<'_> {
             &self.db,
             sql,
             &[
-                &c.messages, &c.endpoints, &c.states, &c.ended, &c.due, &c.attempts, &c.replays,
-                &c.calls, &c.endings, &c.updated_at,
+                &c.messages,
+                &c.endpoints,
+                &c.states,
+                &c.ended,
+                &c.due,
+                &c.attempts,
+                &c.replays,
+                &c.calls,
+                &c.endings,
+                &c.updated_at,
             ],
         )
         .await?;

@@ -217,3 +217,38 @@ fn read(row: &Row) -> Result<Option<(Delivery, Instant)>, Trouble> {
     let accepted_at = get::<Option<i64>>(row, ACCEPTED_AT)?.map_or(Instant::ORIGIN, instant);
     Ok(Some((row::delivery(row)?, accepted_at)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::TestSchema;
+    use super::*;
+    use crate::model::DeliveryState::Dead;
+    use crate::store::fixture::{app, ep};
+
+    #[tokio::test]
+    async fn no_list_is_sorted_or_scanned() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        let walks = [
+            (Walk::All, "delivery_pkey", 4),
+            (Walk::Open, "delivery_open", 4),
+            (Walk::Ended(Dead), "delivery_ended", 5),
+            (Walk::OfEndpoint(ep(1)), "delivery_by_endpoint", 5),
+            (Walk::EndedOfApplication(app(1), Dead), "delivery_ended_by_application", 6),
+            (Walk::EndedOfEndpoint(ep(1), Dead), "delivery_ended_by_endpoint", 6),
+        ];
+        for (walk, index, parameters) in walks {
+            for order in [Order::NewestFirst, Order::OldestFirst] {
+                let plan = schema.plan(&walk_sql(walk, order), parameters).await;
+                assert!(plan.contains(&format!("{index} on delivery d")), "{plan}");
+                assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
+            }
+        }
+        let plan = schema.plan(&messages_sql(), 5).await;
+        assert!(plan.contains("message_by_application") && !plan.contains("Sort"), "{plan}");
+        // An application's deliveries are found through its messages, a bounded number at a time.
+        let of = walk_sql(Walk::OfApplication(app(1)), Order::NewestFirst);
+        let plan = schema.plan(&of, 5).await;
+        assert!(plan.contains("message_by_application") && !plan.contains("Seq Scan"), "{plan}");
+    }
+}

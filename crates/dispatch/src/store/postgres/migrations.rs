@@ -108,7 +108,8 @@ async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, Trou
         }
         let step = usize::try_from(version - 1).ok().and_then(|at| MIGRATIONS.get(at));
         if version != at || step.is_none_or(|step| checksum(step) != recorded) {
-            let why = format!("version {version} of the database was made by other steps than ours");
+            let why =
+                format!("version {version} of the database was made by other steps than ours");
             return Err(Error::store(why).into());
         }
     }

@@ -127,6 +127,18 @@ async fn a_database_that_only_reads_is_unavailable_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_server_without_a_free_connection_is_unavailable() {
+    let Some(schema) = TestSchema::new().await else { return };
+    let role = format!("few_{}", std::process::id());
+    schema.run(&format!("CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")).await;
+    let url = schema.url_with("").replace("user=stagger", &format!("user={role}"));
+    let opened = PostgresStore::open(&url.parse().unwrap(), PostgresOptions::default()).await;
+    schema.run(&format!("DROP ROLE {role}")).await;
+    let refused = opened.unwrap_err();
+    assert!(refused.is_unavailable() && refused.to_string().contains("(53300)"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_there_is_named_without_the_password() {
     let url = "postgres://me:hunter2@127.0.0.1:1/shop";
     let address: PostgresAddress = url.parse().unwrap();
@@ -135,7 +147,7 @@ async fn a_server_that_is_not_there_is_named_without_the_password() {
 }
 
 #[tokio::test]
-async fn one_bad_message_does_not_spoil_those_beside_it() {
+async fn what_no_text_of_postgres_holds_is_replaced() {
     let Some(store) = Scratch::new().await else { return };
     furnish(&*store).await;
     let mut odd = message(1, 1, &[1]);

@@ -138,9 +138,7 @@ fn prepare_session(statement_time: Span) -> Hook {
     );
     Hook::async_fn(move |client, _| {
         let sql = sql.clone();
-        Box::pin(async move {
-            client.batch_execute(&sql).await.map_err(HookError::Backend)
-        })
+        Box::pin(async move { client.batch_execute(&sql).await.map_err(HookError::Backend) })
     })
 }
 

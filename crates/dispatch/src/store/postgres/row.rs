@@ -47,7 +47,8 @@ pub(super) fn message(row: &Row) -> Result<Message, Trouble> {
 /// The delivery of a row.
 pub(super) fn delivery(row: &Row) -> Result<Delivery, Trouble> {
     let read_call = |bytes| saved::decode(bytes).ok_or_else(|| Unreadable::new("not a saved call"));
-    let read_ending = |name| Ending::by_name(name).ok_or_else(|| Unreadable::unknown("ending", name));
+    let read_ending =
+        |name| Ending::by_name(name).ok_or_else(|| Unreadable::unknown("ending", name));
     Ok(Delivery {
         message: message_id(row, 0)?,
         endpoint: endpoint_id(row, 1)?,

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::runtime::Builder;
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 use super::{PostgresAddress, PostgresOptions, PostgresStore};
 
@@ -56,6 +56,28 @@ impl TestSchema {
     /// Runs statements of a test's own.
     pub(crate) async fn run(&self, sql: &str) {
         run(&self.url, &format!("SET search_path = {}; {sql}", self.name)).await;
+    }
+}
+
+impl TestSchema {
+    /// How PostgreSQL would run a statement of so many parameters if it may neither scan nor sort unless
+    /// there is no other way.
+    pub(crate) async fn plan(&self, sql: &str, parameters: usize) -> String {
+        let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let nothing = vec!["NULL"; parameters].join(", ");
+        let steps = format!(
+            "SET search_path = {}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+             SET enable_sort = off; SET enable_incremental_sort = off; SET enable_bitmapscan = off; \
+             PREPARE walk AS {sql}; EXPLAIN EXECUTE walk ({nothing})",
+            self.name
+        );
+        let told = client.simple_query(&steps).await.unwrap();
+        let line = |message: &SimpleQueryMessage| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        };
+        told.iter().filter_map(line).collect::<Vec<_>>().join("\n")
     }
 }
 

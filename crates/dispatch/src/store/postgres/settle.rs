@@ -150,8 +150,19 @@ impl Changes<'_> {
             &self.db,
             sql,
             &[
-                &days, &messages, &endpoints, &numbers, &started_at, &latencies, &statuses,
-                &failures, &details, &replies, &verdicts, &hints, &nexts,
+                &days,
+                &messages,
+                &endpoints,
+                &numbers,
+                &started_at,
+                &latencies,
+                &statuses,
+                &failures,
+                &details,
+                &replies,
+                &verdicts,
+                &hints,
+                &nexts,
             ],
         )
         .await?;

@@ -1,5 +1,6 @@
 //! The contract, kept in a PostgreSQL database.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,11 +9,11 @@ use stagger::Instant;
 
 use super::address::PostgresAddress;
 use super::intake::Intake;
+use super::marks::{BeginRun, MarkCopy, Touch};
 use super::options::PostgresOptions;
 use super::pool::{Lease, Pool};
 use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
-use super::marks::{BeginRun, MarkCopy, Touch};
 use super::settle::Settle;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
 use super::trouble::Trouble;
@@ -62,6 +63,14 @@ impl PostgresStore {
     /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
     pub(in crate::store) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
         self.writer.write(SELDOM, &MarkCopy(under_way)).await
+    }
+
+    /// Makes what keeps the attempts of these messages by the day.
+    pub(in crate::store) async fn make_days(&self, messages: &[MessageId]) -> Result<(), Error> {
+        let days: BTreeSet<_> = messages.iter().map(|id| days::day_of(*id)).collect();
+        let mut lease = self.pool.lease().await?;
+        let made = self.pool.bounded(days::make(&mut lease, days)).await;
+        Ok(lease.end(made)?)
     }
 
     async fn read<T>(

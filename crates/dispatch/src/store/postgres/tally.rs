@@ -24,8 +24,8 @@ pub(super) async fn write(
         return Ok(());
     }
     let endpoints: Vec<_> = changes.iter().map(|(endpoint, _)| *endpoint.as_uuid()).collect();
-    let [pending, waiting, delivered, dead, cancelled] =
-        DeliveryState::ALL.map(|of| changes.iter().map(|(_, by)| by[of as usize]).collect::<Vec<_>>());
+    let [pending, waiting, delivered, dead, cancelled] = DeliveryState::ALL
+        .map(|of| changes.iter().map(|(_, by)| by[of as usize]).collect::<Vec<_>>());
     let sql = "INSERT INTO tally (endpoint, slot, pending, waiting, delivered, dead, cancelled) \
                SELECT n.endpoint, $7, n.pending, n.waiting, n.delivered, n.dead, n.cancelled \
                FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \

@@ -60,7 +60,8 @@ impl Change for SweepApplication {
         let id = self.0.as_uuid();
         let sql = "SELECT id FROM message WHERE application = $1 ORDER BY id LIMIT $2";
         let found = statement::rows(&changes.db, sql, &[id, &from_size(STEP)]).await?;
-        let messages: Vec<_> = found.iter().map(|row| message_id(row, 0)).collect::<Result<_, _>>()?;
+        let messages: Vec<_> =
+            found.iter().map(|row| message_id(row, 0)).collect::<Result<_, _>>()?;
         changes.delete_attempts(&messages).await?;
         changes.delete_messages(&messages).await?;
         let done = messages.len() < STEP;
@@ -129,7 +130,8 @@ impl Change for SweepEndpoint {
         );
         let after = self.after.map_or(Uuid::nil(), |after| *after.as_uuid());
         let (id, shard) = (self.id.as_uuid(), super::deliveries::shard(self.id));
-        let found = statement::rows(&changes.db, &sql, &[&shard, id, &after, &from_size(STEP)]).await?;
+        let found =
+            statement::rows(&changes.db, &sql, &[&shard, id, &after, &from_size(STEP)]).await?;
         let open: Vec<_> = found.iter().map(row::delivery).collect::<Result<_, _>>()?;
         let cancelled: Vec<_> =
             open.iter().map(|d| (d.endpoint_deleted(self.now), d.state)).collect();

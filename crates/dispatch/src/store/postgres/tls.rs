@@ -26,8 +26,9 @@ pub(super) fn connector(file: Option<&Path>) -> Result<MakeRustlsConnect, Error>
 }
 
 fn add(roots: &mut RootCertStore, file: &Path) -> Result<(), Error> {
-    let refused =
-        |why: &dyn std::fmt::Display| Error::invalid("sslrootcert", file.display(), format!("certificates (PEM): {why}"));
+    let refused = |why: &dyn std::fmt::Display| {
+        Error::invalid("sslrootcert", file.display(), format!("certificates (PEM): {why}"))
+    };
     let found = CertificateDer::pem_file_iter(file).map_err(|error| refused(&error))?;
     let mut any = false;
     for certificate in found {

@@ -14,7 +14,8 @@ pub(super) enum Trouble {
     Refused(Error),
     /// The database failed; nothing of the transaction holds.
     Broken(tokio_postgres::Error),
-    /// The connection broke while the transaction was being committed: it may hold.
+    /// The connection broke while the transaction was being committed, or the server does not answer: it may
+    /// hold. In words.
     Doubtful(String),
 }
 
@@ -23,7 +24,7 @@ impl Trouble {
     pub(super) fn of_commit(error: tokio_postgres::Error) -> Self {
         match error.code() {
             Some(code) if was_refused(code) => Self::Broken(error),
-            _ => Self::Doubtful(words(&error)),
+            _ => Self::Doubtful(format!("{}, in a commit, which may hold", words(&error))),
         }
     }
 
@@ -69,11 +70,13 @@ impl From<Trouble> for Error {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Refused(error) => error,
-            Trouble::Broken(error) if error.code().is_some_and(is_about_data) => {
-                Self::invalid("row", "(not shown)", format!("what PostgreSQL takes: {}", words(&error)))
-            }
+            Trouble::Broken(error) if error.code().is_some_and(is_about_data) => Self::invalid(
+                "row",
+                "(not shown)",
+                format!("what PostgreSQL takes: {}", words(&error)),
+            ),
             Trouble::Broken(error) => Self::store(words(&error)),
-            Trouble::Doubtful(why) => Self::store(format!("it may have been written: {why}")),
+            Trouble::Doubtful(why) => Self::store(why),
         }
     }
 }
