@@ -17,6 +17,10 @@ struct Server {
 }
 
 impl Server {
+    #[expect(
+        clippy::print_stderr,
+        reason = "whoever reads the output of tests hears what was left out"
+    )]
     fn start(name: &str) -> Option<Self> {
         if std::env::var_os("STAGGER_POSTGRES").is_none() {
             eprintln!("skipped: STAGGER_POSTGRES names no database");

@@ -151,12 +151,17 @@ impl Bundle {
         NewMessage { message: self.message.clone(), payload: self.payload.clone(), endpoints }
     }
 
-    /// What makes the deliveries what they are once the message is accepted.
+    /// What makes the deliveries what they are once the message is accepted. Of those that nobody has
+    /// attempted there is nothing to say.
     fn into_settlements(self) -> impl Iterator<Item = Settlement> {
-        self.deliveries.into_iter().flat_map(|(delivery, attempts)| {
+        let accepted_at = self.message.created_at;
+        self.deliveries.into_iter().flat_map(move |(delivery, attempts)| {
+            let Delivery { message, endpoint, application, .. } = delivery;
+            let new = Delivery::new(message, endpoint, application, accepted_at);
+            let moved = (delivery != new).then_some(delivery);
+            let moved = moved.map(|it| Settlement { delivery: Some(it), ..Settlement::default() });
             let attempt = |it| Settlement { attempt: Some(it), ..Settlement::default() };
-            let delivery = Settlement { delivery: Some(delivery), ..Settlement::default() };
-            std::iter::once(delivery).chain(attempts.into_iter().map(attempt))
+            moved.into_iter().chain(attempts.into_iter().map(attempt))
         })
     }
 }

@@ -6,7 +6,7 @@
 use stagger::Span;
 
 use super::column::get;
-use super::pool::Lease;
+use super::pool::Loan;
 use super::statement;
 use super::trouble::{Trouble, words};
 use crate::model::MessageId;
@@ -28,17 +28,17 @@ pub(super) fn day_of(message: MessageId) -> i32 {
 }
 
 /// Makes the partitions of the coming days.
-pub(super) async fn make_ahead(lease: &mut Lease) -> Result<(), Trouble> {
-    let today = today(lease).await?;
-    make(lease, today..today + AHEAD).await
+pub(super) async fn make_ahead(loan: &mut Loan) -> Result<(), Trouble> {
+    let today = today(loan).await?;
+    make(loan, today..today + AHEAD).await
 }
 
 /// Makes the partitions of these days.
 pub(super) async fn make(
-    lease: &mut Lease,
+    loan: &mut Loan,
     days: impl IntoIterator<Item = i32> + Send,
 ) -> Result<(), Trouble> {
-    let there = there(lease).await?;
+    let there = there(loan).await?;
     let missing: Vec<_> = days.into_iter().filter(|day| !there.contains(day)).collect();
     for day in missing {
         let sql = format!(
@@ -48,31 +48,31 @@ pub(super) async fn make(
              FOR VALUES FROM ({day}) TO ({})",
             day + 1
         );
-        try_once(lease, &sql, day).await?;
+        try_once(loan, &sql, day).await?;
     }
     Ok(())
 }
 
 /// Drops the partitions of days before that of `oldest` of which no message is left.
-pub(super) async fn drop_finished(lease: &mut Lease, oldest: MessageId) -> Result<(), Trouble> {
+pub(super) async fn drop_finished(loan: &mut Loan, oldest: MessageId) -> Result<(), Trouble> {
     let sql = "SELECT 1 FROM message WHERE id >= $1 AND id < $2 LIMIT 1";
-    for day in there(lease).await?.into_iter().filter(|day| *day < day_of(oldest)) {
+    for day in there(loan).await?.into_iter().filter(|day| *day < day_of(oldest)) {
         let Ok(of_day) = u64::try_from(day) else { continue };
         let (first, next) = (first_of(of_day * DAY), first_of((of_day + 1) * DAY));
-        if statement::row(&**lease, sql, &[first.as_uuid(), next.as_uuid()]).await?.is_none() {
+        if statement::row(&**loan, sql, &[first.as_uuid(), next.as_uuid()]).await?.is_none() {
             let sql = format!("SET LOCAL lock_timeout = '{LOCK_WAIT}'; DROP TABLE attempt_{day}");
-            try_once(lease, &sql, day).await?;
+            try_once(loan, &sql, day).await?;
         }
     }
     Ok(())
 }
 
 /// The days that have a partition.
-async fn there(lease: &Lease) -> Result<Vec<i32>, Trouble> {
+async fn there(loan: &Loan) -> Result<Vec<i32>, Trouble> {
     let sql = "SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
                WHERE i.inhparent = 'attempt'::regclass";
     let mut days = Vec::new();
-    for row in statement::rows(&**lease, sql, &[]).await? {
+    for row in statement::rows(&**loan, sql, &[]).await? {
         let name: &str = get(&row, 0)?;
         days.extend(name.strip_prefix("attempt_").and_then(|day| day.parse::<i32>().ok()));
     }
@@ -80,15 +80,15 @@ async fn there(lease: &Lease) -> Result<Vec<i32>, Trouble> {
 }
 
 /// By the clock of the database, which all nodes have in common.
-async fn today(lease: &Lease) -> Result<i32, Trouble> {
+async fn today(loan: &Loan) -> Result<i32, Trouble> {
     let sql = "SELECT floor(extract(epoch FROM now()) / 86400)::integer";
-    let row = statement::row(&**lease, sql, &[]).await?;
+    let row = statement::row(&**loan, sql, &[]).await?;
     Ok(row.map(|row| get(&row, 0)).transpose()?.unwrap_or_default())
 }
 
 /// Runs statements in a transaction; that another node was faster, or a lock was not free, is no failure.
-async fn try_once(lease: &mut Lease, sql: &str, day: i32) -> Result<(), Trouble> {
-    let transaction = lease.transaction().await?;
+async fn try_once(loan: &mut Loan, sql: &str, day: i32) -> Result<(), Trouble> {
+    let transaction = loan.transaction().await?;
     match transaction.batch_execute(sql).await {
         Ok(()) => transaction.commit().await.map_err(Trouble::from),
         Err(error) if error.code().is_some() => {

@@ -3,7 +3,7 @@
 use super::address::PostgresAddress;
 use super::column::get;
 use super::options::PostgresOptions;
-use super::pool::{Lease, Pool};
+use super::pool::{Loan, Pool};
 use super::trouble::Trouble;
 use super::{migrations, statement, tally};
 use crate::Error;
@@ -17,16 +17,16 @@ use crate::store::Health;
 /// names the first damage.
 pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> {
     let pool = Pool::new(address, &PostgresOptions::default())?;
-    let mut lease = pool.lease().await?;
-    let found = look(&mut lease).await;
-    Ok(lease.end(Some(found))?)
+    let mut loan = pool.lend().await?;
+    let found = look(&mut loan).await;
+    Ok(loan.end(Some(found))?)
 }
 
-async fn look(lease: &mut Lease) -> Result<Health, Trouble> {
-    lease.batch_execute("SET statement_timeout = 0").await?;
-    let version = migrations::recognise(lease).await?;
+async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
+    loan.batch_execute("SET statement_timeout = 0").await?;
+    let version = migrations::recognise(loan).await?;
     // All that is counted is of one moment.
-    let moment = lease
+    let moment = loan
         .build_transaction()
         .isolation_level(tokio_postgres::IsolationLevel::RepeatableRead)
         .read_only(true)

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::accept::Accept;
 use super::trouble::Trouble;
-use super::writer::{Slot, Writer};
+use super::writer::{Counter, Writer};
 use crate::Error;
 use crate::model::NewMessage;
 use crate::store::Accepted;
@@ -38,7 +38,7 @@ impl Intake {
         let (queue, jobs) = mpsc::channel(queue);
         let jobs = Arc::new(Mutex::new(jobs));
         for worker in 0..WORKERS {
-            tokio::spawn(work(writer.clone(), Slot(worker), Arc::clone(&jobs)));
+            tokio::spawn(work(writer.clone(), Counter(worker), Arc::clone(&jobs)));
         }
         Self { queue }
     }
@@ -54,13 +54,13 @@ impl Intake {
     }
 }
 
-async fn work(writer: Writer, slot: Slot, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
+async fn work(writer: Writer, counter: Counter, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
     loop {
         let batch = collect(&mut *jobs.lock().await).await;
         if batch.is_empty() {
             return;
         }
-        write(&writer, slot, batch).await;
+        write(&writer, counter, batch).await;
     }
 }
 
@@ -79,9 +79,9 @@ async fn collect(jobs: &mut mpsc::Receiver<Job>) -> Vec<Job> {
 }
 
 /// Writes a batch. If one of it may be to blame for a failure, each is tried on its own.
-async fn write(writer: &Writer, slot: Slot, batch: Vec<Job>) {
+async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
     let calls: Vec<&[NewMessage]> = batch.iter().map(|job| &job.messages[..]).collect();
-    match writer.write_surely(slot, &Accept(&calls)).await {
+    match writer.write_surely(counter, &Accept(&calls)).await {
         Ok(answers) => {
             for (job, answer) in batch.into_iter().zip(answers) {
                 // Nobody may be waiting any more; it is stored all the same.
@@ -90,7 +90,7 @@ async fn write(writer: &Writer, slot: Slot, batch: Vec<Job>) {
         }
         Err(trouble) if trouble.may_be_the_data() && batch.len() > 1 => {
             for job in batch {
-                let answer = writer.write_surely(slot, &Accept(&[&job.messages])).await;
+                let answer = writer.write_surely(counter, &Accept(&[&job.messages])).await;
                 job.reply.send(only(answer)).ok();
             }
         }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use deadpool_postgres::Transaction;
 use sha2::{Digest, Sha256};
 
 use super::address::PostgresAddress;
 use super::column::get;
 use super::options::PostgresOptions;
-use super::pool::{Lease, Pool};
+use super::pool::{Loan, Pool};
 use super::statement;
 use super::trouble::Trouble;
 use crate::Error;
@@ -30,24 +31,24 @@ const TURN_WAIT: &str = "60s";
 /// damaged. Nothing has changed then.
 pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
     let pool = Pool::new(address, &PostgresOptions::default())?;
-    let mut lease = pool.lease().await?;
-    let done = migrate(&mut lease).await;
-    Ok(lease.end(Some(done))?)
+    let mut loan = pool.lend().await?;
+    let done = migrate(&mut loan).await;
+    Ok(loan.end(Some(done))?)
 }
 
 /// Sees that the database has this release's version. An empty one gets its tables; one of an earlier
 /// release is brought to this one's if `migrate` says so.
-pub(super) async fn prepare(lease: &mut Lease, wanted: bool) -> Result<(), Trouble> {
-    let version = applied(&**lease).await?;
+pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), Trouble> {
+    let version = applied(&**loan).await?;
     if version == 0 || (wanted && version < VERSION) {
-        migrate(lease).await?;
+        migrate(loan).await?;
     }
-    recognise(lease).await.map(drop)
+    recognise(loan).await.map(drop)
 }
 
 /// The version of the database, if it is this release's.
-pub(super) async fn recognise(lease: &Lease) -> Result<u32, Trouble> {
-    match applied(&**lease).await? {
+pub(super) async fn recognise(loan: &Loan) -> Result<u32, Trouble> {
+    match applied(&**loan).await? {
         0 => Err(Error::store("the database holds no store of stagger's").into()),
         VERSION => Ok(VERSION),
         version => Err(Error::store(format!(
@@ -58,8 +59,22 @@ pub(super) async fn recognise(lease: &Lease) -> Result<u32, Trouble> {
     }
 }
 
-async fn migrate(lease: &mut Lease) -> Result<u32, Trouble> {
-    let whole = lease.transaction().await?;
+async fn migrate(loan: &mut Loan) -> Result<u32, Trouble> {
+    let whole = loan.transaction().await?;
+    match steps(&whole).await {
+        Ok(from) => {
+            whole.commit().await?;
+            Ok(from)
+        }
+        Err(trouble) => {
+            // Others wait for the locks.
+            whole.rollback().await.ok();
+            Err(trouble)
+        }
+    }
+}
+
+async fn steps(whole: &Transaction<'_>) -> Result<u32, Trouble> {
     whole
         .batch_execute(&format!(
             "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{TURN_WAIT}'; \
@@ -67,7 +82,7 @@ async fn migrate(lease: &mut Lease) -> Result<u32, Trouble> {
              SET LOCAL lock_timeout = '{LOCK_WAIT}'"
         ))
         .await?;
-    let from = applied(&whole).await?;
+    let from = applied(whole).await?;
     if from == 0 {
         whole
             .batch_execute(
@@ -81,7 +96,6 @@ async fn migrate(lease: &mut Lease) -> Result<u32, Trouble> {
         let sql = "INSERT INTO migration (version, checksum) VALUES ($1, $2)";
         whole.execute(sql, &[&version.cast_signed(), &checksum(step)]).await?;
     }
-    whole.commit().await?;
     Ok(from)
 }
 

@@ -16,7 +16,7 @@ use crate::store::{Accepted, Settlement, Store};
 
 /// Messages that are accepted through a restart, and who sends them at the same time.
 const MESSAGES: u64 = 1200;
-const SENDERS: u64 = 12;
+const SENDERS: usize = 12;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
@@ -39,9 +39,9 @@ async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
         sender.await.unwrap();
     }
     assert!(book.failures.load(Ordering::Relaxed) > 0, "the restart was not noticed");
-    let answers = book.answers.lock().unwrap();
+    let answers = book.answers.lock().unwrap().clone();
     assert_eq!(answers.len() as u64, MESSAGES);
-    for (key, answers) in &*answers {
+    for (key, answers) in &answers {
         let id = answers[0].id;
         // Whoever is told that it is new puts it on the floor: exactly one.
         let new = answers.iter().filter(|answer| !answer.repeated).count();
@@ -67,12 +67,13 @@ impl Book {
 }
 
 /// Sends every twelfth message until it is answered, under a new id each time, as an API does.
-async fn send(store: Arc<PostgresStore>, book: Arc<Book>, sender: u64) {
+async fn send(store: Arc<PostgresStore>, book: Arc<Book>, sender: usize) {
+    let sender = sender as u64;
     let mut id = sender + 1;
-    for key in (sender..MESSAGES).step_by(SENDERS as usize) {
+    for key in (sender..MESSAGES).step_by(SENDERS) {
         let mut patience = Patience::new();
         loop {
-            id += SENDERS;
+            id += SENDERS as u64;
             match store.accept(vec![keyed(id, 1, &[1, 2], &key.to_string())]).await {
                 Ok(accepted) => {
                     book.answers.lock().unwrap().entry(key).or_default().push(accepted[0]);

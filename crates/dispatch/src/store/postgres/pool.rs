@@ -64,12 +64,12 @@ impl Pool {
     }
 
     /// Lends a connection.
-    pub(super) async fn lease(&self) -> Result<Lease, Error> {
+    pub(super) async fn lend(&self) -> Result<Loan, Error> {
         let client = self.inner.get().await.map_err(|error| unavailable(&error))?;
-        Ok(Lease { client: Some(client) })
+        Ok(Loan { client: Some(client) })
     }
 
-    /// What `work` comes to, unless it takes so long that the server must be gone. The lease that it
+    /// What `work` comes to, unless it takes so long that the server must be gone. The loan that it
     /// works with is to be ended with the answer.
     pub(super) async fn bounded<T>(
         &self,
@@ -86,11 +86,11 @@ impl Pool {
 /// A connection on loan. One that was dropped in the middle of something is closed, because what it
 /// would answer next is unknown.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(super) struct Loan {
     client: Option<Client>,
 }
 
-impl Lease {
+impl Loan {
     /// Gives the connection back, and says what came of it.
     pub(super) fn end<T>(mut self, answer: Option<Result<T, Trouble>>) -> Result<T, Trouble> {
         let Some(answer) = answer else {
@@ -102,21 +102,21 @@ impl Lease {
     }
 }
 
-impl Deref for Lease {
+impl Deref for Loan {
     type Target = Client;
 
     fn deref(&self) -> &Client {
-        self.client.as_ref().expect("it is there until the lease ends")
+        self.client.as_ref().expect("it is there until the loan ends")
     }
 }
 
-impl DerefMut for Lease {
+impl DerefMut for Loan {
     fn deref_mut(&mut self) -> &mut Client {
-        self.client.as_mut().expect("it is there until the lease ends")
+        self.client.as_mut().expect("it is there until the loan ends")
     }
 }
 
-impl Drop for Lease {
+impl Drop for Loan {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
             drop(Object::take(client));

@@ -11,7 +11,7 @@ use super::address::PostgresAddress;
 use super::intake::Intake;
 use super::marks::{BeginRun, MarkCopy, Touch};
 use super::options::PostgresOptions;
-use super::pool::{Lease, Pool};
+use super::pool::{Loan, Pool};
 use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
 use super::settle::Settle;
@@ -51,9 +51,9 @@ impl PostgresStore {
     /// [`migrate`](PostgresOptions::migrate), of an earlier one, or a copy into it was cut short.
     pub async fn open(address: &PostgresAddress, options: PostgresOptions) -> Result<Self, Error> {
         let pool = Arc::new(Pool::new(address, &options)?);
-        let mut lease = pool.lease().await?;
-        let ready = pool.bounded(prepare(&mut lease, options.migrate)).await;
-        lease.end(ready)?;
+        let mut loan = pool.lend().await?;
+        let ready = pool.bounded(prepare(&mut loan, options.migrate)).await;
+        loan.end(ready)?;
         let writer = Writer::new(Arc::clone(&pool));
         sweep::finish(&pool, &writer).await?;
         let intake = Intake::start(&writer, options.queue.get());
@@ -68,18 +68,18 @@ impl PostgresStore {
     /// Makes what keeps the attempts of these messages by the day.
     pub(in crate::store) async fn make_days(&self, messages: &[MessageId]) -> Result<(), Error> {
         let days: BTreeSet<_> = messages.iter().map(|id| days::day_of(*id)).collect();
-        let mut lease = self.pool.lease().await?;
-        let made = self.pool.bounded(days::make(&mut lease, days)).await;
-        Ok(lease.end(made)?)
+        let mut loan = self.pool.lend().await?;
+        let made = self.pool.bounded(days::make(&mut loan, days)).await;
+        Ok(loan.end(made)?)
     }
 
     async fn read<T>(
         &self,
-        read: impl AsyncFnOnce(&Lease) -> Result<T, Trouble>,
+        read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
     ) -> Result<T, Error> {
-        let lease = self.pool.lease().await?;
-        let found = self.pool.bounded(read(&lease)).await;
-        Ok(lease.end(found)?)
+        let loan = self.pool.lend().await?;
+        let found = self.pool.bounded(read(&loan)).await;
+        Ok(loan.end(found)?)
     }
 
     /// Replays many: they are looked for first, in as many rounds as it takes to find enough whose
@@ -93,10 +93,10 @@ impl PostgresStore {
         let (mut replayed, mut after) = (Vec::new(), None);
         while replayed.len() < limit {
             let wanted = limit - replayed.len();
-            let lease = self.pool.lease().await?;
-            let find = replay::find(&*lease, application, &filter, now, after, wanted);
+            let loan = self.pool.lend().await?;
+            let find = replay::find(&*loan, application, &filter, now, after, wanted);
             let found = self.pool.bounded(find).await;
-            let found = lease.end(found)?;
+            let found = loan.end(found)?;
             let Some(&(message, endpoint)) = found.last() else { break };
             after = Some(Cursor { message: *message.as_uuid(), endpoint: *endpoint.as_uuid() });
             let change = ReplayMany(&found, now);
@@ -107,25 +107,25 @@ impl PostgresStore {
 
     /// Makes and drops what attempts are kept in by the day.
     async fn turn_days(&self, before: Instant) -> Result<(), Error> {
-        let mut lease = self.pool.lease().await?;
+        let mut loan = self.pool.lend().await?;
         let work = async {
-            let slack = lists::read_slack(&*lease).await?;
+            let slack = lists::read_slack(&*loan).await?;
             let oldest = IdRange::of(slack, Some(before), None).from;
-            days::make_ahead(&mut lease).await?;
-            days::drop_finished(&mut lease, oldest).await
+            days::make_ahead(&mut loan).await?;
+            days::drop_finished(&mut loan, oldest).await
         };
         let turned = self.pool.bounded(work).await;
-        Ok(lease.end(turned)?)
+        Ok(loan.end(turned)?)
     }
 }
 
-async fn prepare(lease: &mut Lease, migrate: bool) -> Result<(), Trouble> {
-    migrations::prepare(lease, migrate).await?;
+async fn prepare(loan: &mut Loan, migrate: bool) -> Result<(), Trouble> {
+    migrations::prepare(loan, migrate).await?;
     let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
-    if statement::row(&**lease, sql, &[]).await?.is_some() {
+    if statement::row(&**loan, sql, &[]).await?.is_some() {
         return Err(cut_short().into());
     }
-    days::make_ahead(lease).await
+    days::make_ahead(loan).await
 }
 
 #[async_trait]

@@ -31,9 +31,9 @@ pub(super) async fn endpoint(writer: &Writer, id: EndpointId, now: Instant) -> R
 
 /// Ends the deletions that were begun.
 pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
-    let lease = pool.lease().await?;
-    let found = pool.bounded(begun(&lease)).await;
-    let (applications, endpoints) = lease.end(found)?;
+    let loan = pool.lend().await?;
+    let found = pool.bounded(begun(&loan)).await;
+    let (applications, endpoints) = loan.end(found)?;
     for id in applications {
         application(writer, id).await?;
     }
@@ -45,14 +45,14 @@ pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
 
 type Begun = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
 
-async fn begun(lease: &super::pool::Lease) -> Result<Begun, Trouble> {
+async fn begun(loan: &super::pool::Loan) -> Result<Begun, Trouble> {
     let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
     let sql = "SELECT id FROM application WHERE gone";
-    for row in statement::rows(&**lease, sql, &[]).await? {
+    for row in statement::rows(&**loan, sql, &[]).await? {
         applications.push(application_id(&row, 0)?);
     }
     let sql = "SELECT id, gone_at FROM endpoint WHERE gone_at IS NOT NULL";
-    for row in statement::rows(&**lease, sql, &[]).await? {
+    for row in statement::rows(&**loan, sql, &[]).await? {
         endpoints.push((endpoint_id(&row, 0)?, instant(get(&row, 1)?)));
     }
     Ok((applications, endpoints))

@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 use super::column::get;
 use super::statement;
 use super::trouble::Trouble;
-use super::writer::Slot;
+use super::writer::Counter;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::Counts;
 use crate::store::numbers::state;
@@ -17,7 +17,7 @@ use crate::store::tally::{ALL, Tally};
 pub(super) async fn write(
     db: &impl GenericClient,
     tally: &mut Tally,
-    slot: Slot,
+    counter: Counter,
 ) -> Result<(), Trouble> {
     let changes = tally.take();
     if changes.is_empty() {
@@ -26,18 +26,18 @@ pub(super) async fn write(
     let endpoints: Vec<_> = changes.iter().map(|(endpoint, _)| *endpoint.as_uuid()).collect();
     let [pending, waiting, delivered, dead, cancelled] = DeliveryState::ALL
         .map(|of| changes.iter().map(|(_, by)| by[of as usize]).collect::<Vec<_>>());
-    let sql = "INSERT INTO tally (endpoint, slot, pending, waiting, delivered, dead, cancelled) \
+    let sql = "INSERT INTO tally (endpoint, counter, pending, waiting, delivered, dead, cancelled) \
                SELECT n.endpoint, $7, n.pending, n.waiting, n.delivered, n.dead, n.cancelled \
                FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
                $6::bigint[]) AS n (endpoint, pending, waiting, delivered, dead, cancelled) \
-               ON CONFLICT (endpoint, slot) DO UPDATE SET \
+               ON CONFLICT (endpoint, counter) DO UPDATE SET \
                pending = tally.pending + excluded.pending, \
                waiting = tally.waiting + excluded.waiting, \
                delivered = tally.delivered + excluded.delivered, \
                dead = tally.dead + excluded.dead, \
                cancelled = tally.cancelled + excluded.cancelled";
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 7] =
-        [&endpoints, &pending, &waiting, &delivered, &dead, &cancelled, &slot.0];
+        [&endpoints, &pending, &waiting, &delivered, &dead, &cancelled, &counter.0];
     statement::run(db, sql, &bound).await?;
     Ok(())
 }

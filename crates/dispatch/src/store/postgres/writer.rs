@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::changes::{Changes, Memory};
-use super::pool::{Lease, Pool};
+use super::pool::{Loan, Pool};
 use super::tally;
 use super::trouble::Trouble;
 use crate::Error;
@@ -16,12 +16,12 @@ const TRIES: u32 = 4;
 
 /// Who counts: each has a row of its own for every count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot(pub(super) i16);
+pub(super) struct Counter(pub(super) i16);
 
 /// Settlements count here.
-pub(super) const SETTLING: Slot = Slot(100);
+pub(super) const SETTLING: Counter = Counter(100);
 /// Everything that is seldom done counts here.
-pub(super) const SELDOM: Slot = Slot(101);
+pub(super) const SELDOM: Counter = Counter(101);
 
 /// A change, made in one transaction. It can be made again.
 pub(super) trait Change: Sync {
@@ -48,23 +48,27 @@ impl Writer {
     }
 
     /// Makes a change: ready once it is durable.
-    pub(super) async fn write<C: Change>(&self, slot: Slot, change: &C) -> Result<C::Done, Error> {
-        Ok(self.try_write(slot, change, false).await?)
+    pub(super) async fn write<C: Change>(
+        &self,
+        counter: Counter,
+        change: &C,
+    ) -> Result<C::Done, Error> {
+        Ok(self.try_write(counter, change, false).await?)
     }
 
     /// Makes a change, and does not answer before it is known whether it holds.
     pub(super) async fn write_surely<C: Change>(
         &self,
-        slot: Slot,
+        counter: Counter,
         change: &C,
     ) -> Result<C::Done, Trouble> {
         let mut patience = Patience::new();
-        let mut answer = self.try_write(slot, change, false).await;
+        let mut answer = self.try_write(counter, change, false).await;
         let Err(Trouble::Doubtful(why)) = &answer else { return answer };
         tracing::warn!(%why, "the connection to the store broke in a commit, finding out what holds");
         loop {
             patience.wait().await;
-            answer = self.try_write(slot, change, true).await;
+            answer = self.try_write(counter, change, true).await;
             match &answer {
                 Ok(_) => return answer,
                 Err(Trouble::Doubtful(_)) => {}
@@ -77,16 +81,16 @@ impl Writer {
 
     async fn try_write<C: Change>(
         &self,
-        slot: Slot,
+        counter: Counter,
         change: &C,
         again: bool,
     ) -> Result<C::Done, Trouble> {
         let mut tries = 1;
         loop {
-            let mut lease = self.pool.lease().await?;
-            let work = transact(&mut lease, &self.memory, slot, change, again);
+            let mut loan = self.pool.lend().await?;
+            let work = transact(&mut loan, &self.memory, counter, change, again);
             let answer = self.pool.bounded(work).await;
-            let answer = lease.end(answer);
+            let answer = loan.end(answer);
             match answer {
                 Err(trouble) if trouble.is_worth_repeating() && tries < TRIES => tries += 1,
                 answer => return answer,
@@ -96,17 +100,17 @@ impl Writer {
 }
 
 async fn transact<C: Change>(
-    lease: &mut Lease,
+    loan: &mut Loan,
     memory: &Memory,
-    slot: Slot,
+    counter: Counter,
     change: &C,
     again: bool,
 ) -> Result<C::Done, Trouble> {
-    let db = lease.transaction().await?;
+    let db = loan.transaction().await?;
     let (tally, slack) = (Tally::default(), memory.slack());
     let mut changes = Changes { db, memory, tally, again, slack };
     let made = match change.make(&mut changes).await {
-        Ok(done) => tally::write(&changes.db, &mut changes.tally, slot).await.map(|()| done),
+        Ok(done) => tally::write(&changes.db, &mut changes.tally, counter).await.map(|()| done),
         Err(trouble) => Err(trouble),
     };
     let done = match made {

@@ -95,14 +95,14 @@ CREATE TABLE attempt (
 CREATE TABLE attempt_other PARTITION OF attempt DEFAULT;
 
 -- Deliveries in each state by endpoint, kept within each transaction; the nil id counts all. Each
--- writer has a slot of its own, so that none waits for another: a count is the sum over the slots.
+-- writer has a counter of its own, so that none waits for another: a count is the sum over the counters.
 CREATE TABLE tally (
     endpoint uuid NOT NULL,
-    slot smallint NOT NULL,
+    counter smallint NOT NULL,
     pending bigint NOT NULL,
     waiting bigint NOT NULL,
     delivered bigint NOT NULL,
     dead bigint NOT NULL,
     cancelled bigint NOT NULL,
-    PRIMARY KEY (endpoint, slot)
+    PRIMARY KEY (endpoint, counter)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
