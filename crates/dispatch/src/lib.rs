@@ -10,6 +10,7 @@ pub mod lane;
 pub mod model;
 pub mod node;
 pub mod observe;
+mod patience;
 pub mod send;
 pub mod server;
 pub mod sign;

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{core, dispatch, neighbours, peers, sim};
 use crate::format::Format;
-use crate::rig::run_optimised;
+use crate::rig::{StoreKind, run_optimised};
 
 /// Seconds of a run of `neighbours`: as long as a hung endpoint holds an attempt.
 const SECONDS: u64 = 30;
@@ -21,6 +21,9 @@ pub(crate) struct Bench {
     /// Fewer operations, only to see that it runs (peers, sim, dispatch).
     #[arg(long)]
     quick: bool,
+    /// What the dispatcher keeps everything in (dispatch) [default: embedded]
+    #[arg(long, value_enum)]
+    store: Option<StoreKind>,
     /// Show what peers do on an input beside what we do, instead of what it costs (peers).
     #[arg(long)]
     facts: bool,
@@ -50,6 +53,7 @@ pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
     refuse("--quick", bench.quick && !can_be_quick, "peers, sim, dispatch")?;
     refuse("--facts", bench.facts && bench.what != Peers, "peers")?;
     refuse("--seconds", bench.seconds.is_some() && bench.what != Neighbours, "neighbours")?;
+    refuse("--store", bench.store.is_some() && bench.what != Dispatch, "dispatch")?;
     match bench.what {
         Core => core::run(bench.format),
         Peers if bench.facts => peers::facts(),
@@ -61,7 +65,9 @@ pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
 
 fn dispatcher(bench: &Bench) -> Result<bool, Box<dyn Error>> {
     match bench.seconds {
-        _ if bench.what == What::Dispatch => dispatch::run(bench.format, bench.quick),
+        _ if bench.what == What::Dispatch => {
+            dispatch::run(bench.format, bench.quick, bench.store.unwrap_or_default())
+        }
         seconds => neighbours::run(bench.format, seconds.unwrap_or(SECONDS)),
     }
 }

@@ -4,7 +4,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -12,9 +11,9 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::load::{End, Posted};
-use super::stage::Stage;
+use super::stage::{Setup, Stage};
 use crate::format::{Format, note};
-use crate::rig::{Reaction, build, median, quantile, run_here};
+use crate::rig::{Reaction, StoreKind, build, median, quantile, run_here};
 
 /// Who posts when it is about how many messages are accepted.
 const CONNECTIONS: usize = 64;
@@ -28,10 +27,10 @@ const FAN_OUT_MESSAGES: usize = 400;
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures and shows.
-pub(crate) fn run(format: Format, quick: bool) -> Result<bool, Box<dyn Error>> {
+pub(crate) fn run(format: Format, quick: bool, store: StoreKind) -> Result<bool, Box<dyn Error>> {
     let binary = build()?;
     let length = if quick { Length::QUICK } else { Length::FULL };
-    let figures = run_here(measure(&binary, &length))?;
+    let figures = run_here(measure((&binary, store), &length))?;
     format.show(&figures, &figures)?;
     Ok(true)
 }
@@ -69,17 +68,17 @@ const PEER_FAN_OUT: f64 = 2831.0;
 const PEER_CPU_MS: f64 = 1.8;
 const PEER_IDLE_MIB: f64 = 43.0;
 
-async fn measure(binary: &Path, length: &Length) -> Result<Figures, Box<dyn Error>> {
+async fn measure(setup: Setup<'_>, length: &Length) -> Result<Figures, Box<dyn Error>> {
     let (mut single, mut fan_out) = (Vec::new(), Vec::new());
     for run in 1..=length.runs {
         note(&format!("run {run} of {}: one endpoint, then {FAN_OUT}", length.runs));
-        single.push(Single::measure(binary, length.posting).await?);
-        fan_out.push(fan_out_rate(binary).await?);
+        single.push(Single::measure(setup, length.posting).await?);
+        fan_out.push(fan_out_rate(setup).await?);
     }
     let middle = |of: fn(&Single) -> f64| median(single.iter().map(of).collect());
     let (accepted, delivered) = (middle(|s| s.accepted), middle(|s| s.delivered));
     note("latency at half of that load");
-    let [p50_ms, p99_ms] = latency(binary, accepted.min(delivered) / 2.0, length.paced).await?;
+    let [p50_ms, p99_ms] = latency(setup, accepted.min(delivered) / 2.0, length.paced).await?;
     Ok(Figures {
         accepted_per_s: rounded(accepted),
         delivered_per_s: rounded(delivered),
@@ -102,8 +101,8 @@ struct Single {
 }
 
 impl Single {
-    async fn measure(binary: &Path, posting: Duration) -> Result<Self, Box<dyn Error>> {
-        let stage = Stage::start(binary, vec![endpoint(CONCURRENCY)]).await?;
+    async fn measure(setup: Setup<'_>, posting: Duration) -> Result<Self, Box<dyn Error>> {
+        let stage = Stage::start(setup, vec![endpoint(CONCURRENCY)]).await?;
         // What a start leaves behind has settled after a second.
         sleep(Duration::from_secs(1)).await;
         let (idle_mib, _) = stage.process.rss_mib()?;
@@ -126,8 +125,8 @@ impl Single {
 }
 
 /// Deliveries a second of messages that go to many endpoints, and the most memory used.
-async fn fan_out_rate(binary: &Path) -> Result<(f64, f64), Box<dyn Error>> {
-    let stage = Stage::start(binary, (0..FAN_OUT).map(|_| endpoint(16)).collect()).await?;
+async fn fan_out_rate(setup: Setup<'_>) -> Result<(f64, f64), Box<dyn Error>> {
+    let stage = Stage::start(setup, (0..FAN_OUT).map(|_| endpoint(16)).collect()).await?;
     let load = stage.load(FAN_OUT_CONNECTIONS, None, End::Messages(FAN_OUT_MESSAGES));
     let posted = load.post(&stage.log).await?;
     stage.log.delivered(FAN_OUT, posted.accepted, DRAIN_LIMIT).await?;
@@ -135,8 +134,8 @@ async fn fan_out_rate(binary: &Path) -> Result<(f64, f64), Box<dyn Error>> {
 }
 
 /// From accepted to arrived at this pace: the median and the 99th percentile in ms.
-async fn latency(binary: &Path, pace: f64, paced: Duration) -> Result<[f64; 2], Box<dyn Error>> {
-    let stage = Stage::start(binary, vec![endpoint(CONCURRENCY)]).await?;
+async fn latency(setup: Setup<'_>, pace: f64, paced: Duration) -> Result<[f64; 2], Box<dyn Error>> {
+    let stage = Stage::start(setup, vec![endpoint(CONCURRENCY)]).await?;
     let posted = stage.load(CONNECTIONS, Some(pace), End::After(paced)).post(&stage.log).await?;
     stage.log.delivered(1, posted.accepted, DRAIN_LIMIT).await?;
     let sorted = stage.log.latencies(1);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::load::End;
 use super::stage::Stage;
 use crate::format::{Format, note};
-use crate::rig::{Reaction, build, quantile, run_here};
+use crate::rig::{Reaction, StoreKind, build, quantile, run_here};
 
 /// The healthy endpoints; one more is sometimes sick. Every message goes to all of them.
 const HEALTHY: usize = 9;
@@ -65,7 +65,7 @@ async fn one(
     note(&format!("{} endpoints for {length:?}: {what}", HEALTHY + 1));
     let mut endpoints = vec![(json!({}), Reaction::Answer(200)); HEALTHY];
     endpoints.push((settings, sick));
-    let stage = Stage::start(binary, endpoints).await?;
+    let stage = Stage::start((binary, StoreKind::Embedded), endpoints).await?;
     let load = stage.load(CONNECTIONS, Some(PACE), End::After(length));
     let posted = load.post(&stage.log).await?;
     stage.log.delivered(HEALTHY, posted.accepted, DRAIN_LIMIT).await?;

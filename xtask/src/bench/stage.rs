@@ -9,7 +9,10 @@ use serde_json::Value;
 
 use super::load::{End, Load};
 use super::log::Log;
-use crate::rig::{Driver, Process, Reaction, Receiver, Scratch};
+use crate::rig::{Driver, Home, Process, Reaction, Receiver, StoreKind};
+
+/// The binary that is measured, and what it keeps its things in.
+pub(crate) type Setup<'b> = (&'b Path, StoreKind);
 
 /// Everything that one measurement needs; the process ends when it is dropped.
 #[derive(Debug)]
@@ -19,20 +22,20 @@ pub(crate) struct Stage {
     addr: SocketAddr,
     application: String,
     _receiver: Receiver,
-    _data: Scratch,
+    _home: Home,
 }
 
 impl Stage {
     /// Starts it with an endpoint for each of `endpoints`: its settings without URL, and what it does.
     pub(crate) async fn start(
-        binary: &Path,
+        (binary, store): Setup<'_>,
         endpoints: Vec<(Value, Reaction)>,
     ) -> Result<Self, Box<dyn Error>> {
-        let data = Scratch::new("bench")?;
+        let home = Home::new("bench", store)?;
         let (settings, reactions): (Vec<_>, Vec<_>) = endpoints.into_iter().unzip();
         let log = Arc::new(Log::new(reactions));
         let receiver = Receiver::start(Arc::clone(&log)).await?;
-        let mut process = Process::spawn(binary, data.path())?;
+        let mut process = Process::spawn(binary, &home)?;
         let addr = process.address().await?;
         let mut driver = Driver::new(addr).await?;
         for (at, mut settings) in settings.into_iter().enumerate() {
@@ -40,7 +43,7 @@ impl Stage {
             driver.endpoint(&settings).await?;
         }
         let application = driver.application().to_owned();
-        Ok(Self { process, log, addr, application, _receiver: receiver, _data: data })
+        Ok(Self { process, log, addr, application, _receiver: receiver, _home: home })
     }
 
     /// A load on its application.

@@ -17,7 +17,7 @@ use super::cast::Role;
 use super::poster::{Place, Posters};
 use super::report::Report;
 use crate::format::{Format, note};
-use crate::rig::{Driver, Process, Receiver, Scratch, build, run_here};
+use crate::rig::{Driver, Home, Process, Receiver, StoreKind, build, run_here};
 
 /// How long after its start the server is killed: sometimes before it listens.
 const SHORTEST: Span = Span::from_millis(10);
@@ -36,6 +36,9 @@ pub(crate) struct Crash {
     /// The same seed kills after the same times, and has the same endpoints fail.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The store that it works on.
+    #[arg(long, value_enum, default_value_t)]
+    store: StoreKind,
     /// The binary to kill, instead of building one.
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
@@ -52,11 +55,11 @@ pub(crate) fn run(crash: &Crash) -> Result<bool, Box<dyn Error>> {
 }
 
 async fn rounds(binary: &Path, crash: &Crash) -> Result<Report, Box<dyn Error>> {
-    let data = Scratch::new("crash")?;
+    let home = Home::new("crash", crash.store)?;
     let book = Arc::new(Book::new(crash.seed));
     let receiver = Receiver::start(Arc::clone(&book)).await?;
     let (up, place) = watch::channel(None);
-    let (mut process, endpoints, application) = first(binary, data.path(), &receiver, &up).await?;
+    let (mut process, endpoints, application) = first(binary, &home, &receiver, &up).await?;
     let posters = Posters::start(&place, &application, &book);
     let mut mix = Mix::new(crash.seed);
     for round in 1..=crash.rounds {
@@ -72,7 +75,7 @@ async fn rounds(binary: &Path, crash: &Crash) -> Result<Report, Box<dyn Error>> 
         tokio::time::sleep_until(end).await;
         process.kill()?;
         up.send_replace(None);
-        process = Process::spawn(binary, data.path())?;
+        process = Process::spawn(binary, &home)?;
     }
     up.send_replace(Some(process.address().await?));
     posters.finish().await?;
@@ -83,11 +86,11 @@ async fn rounds(binary: &Path, crash: &Crash) -> Result<Report, Box<dyn Error>> 
 /// The first start: with an application and an endpoint for each role.
 async fn first(
     binary: &Path,
-    data: &Path,
+    home: &Home,
     receiver: &Receiver,
     up: &watch::Sender<Option<std::net::SocketAddr>>,
 ) -> Result<(Process, Vec<String>, String), Box<dyn Error>> {
-    let mut process = Process::spawn(binary, data)?;
+    let mut process = Process::spawn(binary, home)?;
     let addr = process.address().await?;
     let mut driver = Driver::new(addr).await?;
     let mut endpoints = Vec::new();

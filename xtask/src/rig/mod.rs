@@ -4,6 +4,7 @@
 mod connection;
 mod driver;
 mod here;
+mod home;
 mod marker;
 mod process;
 mod receiver;
@@ -13,6 +14,7 @@ mod spread;
 pub(crate) use connection::{Connection, Request};
 pub(crate) use driver::{Driver, message};
 pub(crate) use here::{run_here, run_optimised};
+pub(crate) use home::{Home, StoreKind};
 pub(crate) use marker::Marker;
 pub(crate) use process::{Process, build};
 pub(crate) use receiver::{Arrival, Reaction, Receiver, Witness};

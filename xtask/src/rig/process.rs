@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::home::Home;
 use crate::format::note;
 use crate::workspace::{Workspace, cargo};
 
@@ -41,13 +42,13 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it on the store in `data`; its log goes there too.
-    pub(crate) fn spawn(binary: &Path, data: &Path) -> Result<Self, Box<dyn Error>> {
-        let log = data.join("serve.log");
+    /// Starts it on the store of `home`; its log goes there too.
+    pub(crate) fn spawn(binary: &Path, home: &Home) -> Result<Self, Box<dyn Error>> {
+        let log = home.folder().join("serve.log");
         let child = Command::new(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-private"])
-            .args(["--admin-key", ADMIN_KEY, "--data"])
-            .arg(data)
+            .args(["--admin-key", ADMIN_KEY, "--store", home.store(), "--data"])
+            .arg(home.folder())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)

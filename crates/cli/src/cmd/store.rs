@@ -1,4 +1,4 @@
-//! `stagger store`: backup, restore, check.
+//! `stagger store`: backup, restore, check, migrate, copy.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,38 +6,100 @@ use std::process::ExitCode;
 
 use stagger_dispatch::Error;
 use stagger_dispatch::model::DeliveryState;
-use stagger_dispatch::store::{self, Health};
+use stagger_dispatch::store::{self, Copied, Counts, Health, StorePlace};
 
 use crate::flags::{StoreCommand, StoreFlags};
 use crate::{stderr, stdout};
 
 /// Does what the flags ask for.
 pub(crate) fn store(flags: &StoreFlags) -> ExitCode {
-    match act(&flags.command, &flags.data) {
+    match act(flags) {
         Ok(page) => stdout::write(&page),
         Err(error) => stderr::refuse(&error),
     }
 }
 
-fn act(command: &StoreCommand, data: &Path) -> Result<String, Error> {
-    match command {
+fn act(flags: &StoreFlags) -> Result<String, Error> {
+    let place = match &flags.store {
+        Some(url) => url.parse()?,
+        None => StorePlace::Folder(flags.data.clone()),
+    };
+    match &flags.command {
         StoreCommand::Backup { file } => {
+            let data = folder(&place)?;
             store::backup(data, file)?;
             Ok(format!("{} holds a copy of the store in {}\n", file.display(), data.display()))
         }
         StoreCommand::Restore { file } => {
+            let data = folder(&place)?;
             store::restore(file, data)?;
             Ok(format!("the store in {} is what {} was\n", data.display(), file.display()))
         }
-        StoreCommand::Check => store::check(data).map(|health| page(&health)),
+        StoreCommand::Check => Ok(page(&wait(place.check())?)),
+        StoreCommand::Migrate => {
+            let version = wait(place.migrate())?;
+            Ok(format!("{place} has version {version}\n"))
+        }
+        StoreCommand::Copy { from, to } => {
+            let (from, to): (StorePlace, StorePlace) = (from.parse()?, to.parse()?);
+            let copied = wait(store::copy(&from, &to, tell()))?;
+            Ok(format!("{to} holds all of {from}\n{}", balance(&copied)))
+        }
+    }
+}
+
+/// The folder of an embedded store: a database has tools of its own for copies of files.
+fn folder(place: &StorePlace) -> Result<&Path, Error> {
+    match place {
+        StorePlace::Folder(folder) => Ok(folder),
+        StorePlace::Database(_) => {
+            let bound = "a folder: for a database there are pg_dump and pg_restore";
+            Err(Error::invalid("store", place, bound))
+        }
+    }
+}
+
+fn wait<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::store(format!("no threads to run on: {error}")))?;
+    runtime.block_on(work)
+}
+
+/// Says now and then how far it is.
+fn tell() -> impl FnMut(u64) + Send {
+    const EVERY: u64 = 10_000;
+    let mut told = 0;
+    move |messages| {
+        if messages / EVERY > told {
+            told = messages / EVERY;
+            stderr::note(&format!("{messages} messages"));
+        }
     }
 }
 
 fn page(health: &Health) -> String {
     let mut page = format!("sound, version {}\n{} messages\n", health.version, health.messages);
-    for state in DeliveryState::ALL {
-        // Writing to a string does not fail.
-        let _ = writeln!(page, "{} deliveries {}", health.deliveries.of(state), state.name());
-    }
+    page.push_str(&deliveries(&health.deliveries));
     page
+}
+
+fn balance(copied: &Copied) -> String {
+    let Copied { applications, endpoints, messages, attempts, .. } = copied;
+    let mut page = format!("{applications} applications\n{endpoints} endpoints\n");
+    // Writing to a string does not fail.
+    let _ = write!(page, "{messages} messages\n{attempts} attempts\n");
+    page.push_str(&deliveries(&copied.deliveries));
+    page.push_str("sha256 ");
+    for byte in copied.checksum {
+        let _ = write!(page, "{byte:02x}");
+    }
+    page.push('\n');
+    page
+}
+
+fn deliveries(counts: &Counts) -> String {
+    let line = |state: DeliveryState| format!("{} deliveries {}\n", counts.of(state), state.name());
+    DeliveryState::ALL.map(line).concat()
 }

@@ -99,13 +99,17 @@ Examples:
   stagger serve                                 on 127.0.0.1:8080, data in ./stagger-data
   stagger serve --config dispatcher.toml        settings from a file
   stagger serve --config dispatcher.toml --check    say what is wrong with it, and serve nothing
-  stagger serve --allow-private                 for tests: endpoints may be on this machine";
+  stagger serve --allow-private                 for tests: endpoints may be on this machine
+  stagger serve --store 'postgres://me@db/webhooks?sslmode=require'   in a PostgreSQL database";
 
 const STORE_EXAMPLES: &str = "\
 Examples:
   stagger store backup today.db                 a consistent copy, also while it is served
   stagger store restore today.db                put it back; nothing may be serving then
-  stagger store check                           is the file sound, and how much is in it?";
+  stagger store check                           is the file sound, and how much is in it?
+  stagger store check --store postgres://me@db/webhooks     the same of a database
+  stagger store migrate --store postgres://me@db/webhooks   bring it to this release's version
+  stagger store copy --from stagger-data --to postgres://me@db/webhooks   move to a database";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -153,7 +157,7 @@ pub(crate) enum Command {
     /// Accept messages and deliver them as webhooks: durable, retried, never lost
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Box<ServeFlags>),
-    /// Back up, restore or check a dispatcher's store
+    /// Back up, restore, check, migrate or copy a dispatcher's store
     #[command(after_help = STORE_EXAMPLES)]
     Store(StoreFlags),
     /// Print a script that completes commands and flags

@@ -26,8 +26,16 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "FOLDER")]
     data: Option<String>,
 
-    /// Keep everything in memory: at the end it is gone
+    /// Where everything is kept: embedded, memory, or postgres://user@host/database [embedded]
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+
+    /// Bring a database of an earlier release to this one's version
     #[arg(long)]
+    migrate: bool,
+
+    /// Keep everything in memory: at the end it is gone
+    #[arg(long, conflicts_with = "store")]
     memory: bool,
 
     /// The key that may do everything [made, and kept in FOLDER/admin.key]
@@ -93,6 +101,7 @@ impl ServeFlags {
         let valued = [
             ("listen", &self.listen),
             ("data", &self.data),
+            ("store", &self.store),
             ("admin_key", &self.admin_key),
             ("ports", &self.ports),
             ("roots", &self.roots),
@@ -107,8 +116,11 @@ impl ServeFlags {
             ("log", &self.log),
             ("otlp", &self.otlp),
         ];
-        let switched =
-            [("store", "memory", self.memory), ("allow_private", "true", self.allow_private)];
+        let switched = [
+            ("store", "memory", self.memory),
+            ("migrate", "true", self.migrate),
+            ("allow_private", "true", self.allow_private),
+        ];
         let valued = valued.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
         let switched = switched.into_iter().filter(|(.., on)| *on).map(|(key, to, _)| (key, to));
         valued.chain(switched).collect()

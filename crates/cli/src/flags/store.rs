@@ -13,6 +13,10 @@ pub(crate) struct StoreFlags {
     /// The folder of the store
     #[arg(long, value_name = "FOLDER", default_value = "stagger-data", global = true)]
     pub(crate) data: PathBuf,
+
+    /// The PostgreSQL database that is the store, instead of a folder: postgres://...
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -32,4 +36,15 @@ pub(crate) enum StoreCommand {
     /// Check that the store is sound, and count what is in it
     #[command(after_help = "Examples:\n  stagger store check --data stagger-data")]
     Check,
+    /// Bring the store to this release's version; an empty database gets its tables
+    Migrate,
+    /// Copy everything into another store, which is empty; nobody may be using either
+    Copy {
+        /// The store that is copied: a folder or postgres://...
+        #[arg(long, value_name = "STORE")]
+        from: String,
+        /// The store that is filled: a folder or postgres://...
+        #[arg(long, value_name = "STORE")]
+        to: String,
+    },
 }

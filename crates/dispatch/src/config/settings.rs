@@ -28,7 +28,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 17] = [
+const SETTINGS: [Setting; 18] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -41,8 +41,14 @@ const SETTINGS: [Setting; 17] = [
     },
     Setting {
         key: "store",
-        bound: "embedded or memory",
+        bound: "embedded, memory or postgres://user:password@host/database, where sslmode may be \
+                disable, require or verify-full",
         set: |config, text| store(text).map(|it| config.store = it),
+    },
+    Setting {
+        key: "migrate",
+        bound: "true or false",
+        set: |config, text| text.parse().ok().map(|it| config.migrate = it),
     },
     Setting {
         key: "admin_key",
@@ -138,9 +144,10 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
     spelling::nearest(name, keys())
 }
 
-/// A key that was refused is nobody's business in a log.
+/// A key or a password that was refused is nobody's business in a log.
 fn shown<'t>(key: &str, text: &'t str) -> &'t str {
-    if key == "admin_key" { ".." } else { text }
+    let secret = key == "admin_key" || (key == "store" && text.contains(':'));
+    if secret { ".." } else { text }
 }
 
 fn path(text: &str) -> Option<PathBuf> {
@@ -151,7 +158,7 @@ fn store(text: &str) -> Option<StoreKind> {
     match text {
         "embedded" => Some(StoreKind::Embedded),
         "memory" => Some(StoreKind::Memory),
-        _ => None,
+        address => address.parse().ok().map(|it| StoreKind::Postgres(Box::new(it))),
     }
 }
 

@@ -11,6 +11,7 @@ use super::error::ConfigFault;
 use super::{file, settings};
 use crate::node::NodeOptions;
 use crate::observe::LogFormat;
+use crate::store::PostgresAddress;
 
 /// Everything that can be set of a dispatcher.
 ///
@@ -30,6 +31,9 @@ pub struct Config {
     pub data: PathBuf,
     /// Where everything durable is kept: default the embedded store.
     pub store: StoreKind,
+    /// Whether a database of an earlier release is brought to this one's version at the start: default
+    /// no. The embedded store always is.
+    pub migrate: bool,
     /// The key that may do everything. Left out, one is made and kept in the data folder.
     pub admin_key: Option<AdminKey>,
     /// Whether endpoints may have private and loopback addresses: default no.
@@ -55,12 +59,14 @@ pub struct Config {
 }
 
 /// The stores there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     /// SQLite in the data folder.
     Embedded,
     /// In memory: everything is gone at the end.
     Memory,
+    /// A PostgreSQL database.
+    Postgres(Box<PostgresAddress>),
 }
 
 impl Config {
@@ -124,6 +130,7 @@ impl Default for Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             data: PathBuf::from("stagger-data"),
             store: StoreKind::Embedded,
+            migrate: false,
             admin_key: None,
             allow_private: false,
             ports: Vec::new(),
@@ -189,6 +196,18 @@ mod tests {
             fault.to_string().starts_with("--max-payload: max_payload = 2KB: must be"),
             "{fault}"
         );
+    }
+
+    #[test]
+    fn a_store_is_a_word_or_an_address_whose_password_nobody_sees() {
+        let mut config = Config::default();
+        config.apply_text("d.toml", "store = 'postgres://me:hunter2@db/shop'").expect("valid");
+        assert!(matches!(config.store, StoreKind::Postgres(_)));
+        assert!(!format!("{config:?}").contains("hunter2"));
+        let message = refused("store = 'postgres://me:hunter2@db/shop?sslmode=prefer'");
+        assert!(message.contains("sslmode") && !message.contains("hunter2"), "{message}");
+        let message = refused("store = 'mysql://me:hunter2@db/shop'");
+        assert!(message.contains("postgres://") && !message.contains("hunter2"), "{message}");
     }
 
     #[test]

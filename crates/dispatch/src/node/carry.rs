@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::inbox::{Came, Command, Inbox};
 use super::parts::Parts;
-use super::patience::Patience;
 use super::payloads::Parcel;
 use super::runner::not_made;
 use crate::Error;
 use crate::lane::Launch;
 use crate::model::{Answer, Failure, MessageId};
 use crate::observe;
+use crate::patience::Patience;
 
 /// The promise to say what came of a launch: kept when dropped, too, so that no slot is ever lost.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stagger::Instant;
+use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Submission;
@@ -17,6 +17,10 @@ use crate::store::Accepted;
 
 /// What a message takes besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
+
+/// How long a caller waits for the store. One that broke in the middle of a commit answers only once it is
+/// known what holds, which may be long after; by then its caller has asked again, under the same key.
+const ANSWER: Span = Span::from_secs(20);
 
 /// Accepts messages of an application: all of them or none.
 pub(super) async fn accept(
@@ -85,7 +89,7 @@ impl Submission {
 async fn commit(parts: &Arc<Parts>, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
     let waiting = admit(parts, &messages)?;
     let parts = Arc::clone(parts);
-    to_the_end(async move {
+    let work = to_the_end(async move {
         let deliveries = messages.iter().map(|message| message.endpoints.len()).sum();
         let _room = parts.health.room(deliveries, parts.options.max_open)?;
         let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
@@ -96,8 +100,13 @@ async fn commit(parts: &Arc<Parts>, messages: Vec<NewMessage>) -> Result<Vec<Acc
         hand_over(&parts, new.map(|(fresh, _)| fresh).collect());
         parts.figures.accepted(accepted.len(), parts.clock.now() - began);
         Ok(accepted)
-    })
-    .await
+    });
+    tokio::select! {
+        biased;
+        accepted = work => accepted,
+        // The work goes on: what turns out to be stored is delivered.
+        () = TokioTime.sleep(ANSWER) => Err(Error::busy("the store has not answered in time")),
+    }
 }
 
 /// A place among those that wait for the store.

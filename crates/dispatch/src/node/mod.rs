@@ -18,7 +18,7 @@ mod names;
 mod news;
 mod options;
 mod parts;
-mod patience;
+
 mod payloads;
 mod pruning;
 mod replay;

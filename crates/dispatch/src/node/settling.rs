@@ -8,11 +8,11 @@ use tokio::sync::{mpsc, oneshot};
 use super::health::State;
 use super::inbox::Command;
 use super::parts::Parts;
-use super::patience::Patience;
 use super::payloads::Parcel;
 use super::runner::MOST_UNSETTLED;
 use crate::Error;
 use crate::model::{Delivery, NewMessage};
+use crate::patience::Patience;
 use crate::store::{Fence, Settlement};
 
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting

@@ -15,7 +15,9 @@ use crate::config::{AdminKey, Config, StoreKind};
 use crate::node::Node;
 use crate::observe;
 use crate::send::{SendOptions, Sender};
-use crate::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
+use crate::store::{
+    MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store,
+};
 use crate::ui::{self, UiOptions};
 
 /// A node behind an address: accepting, delivering, and showing what it does.
@@ -41,7 +43,7 @@ impl Server {
         let admin = admin_key(&config)?;
         let sender = Sender::new(send_options(&config)?)?;
         let metrics = observe::init_metrics()?;
-        let node = Node::start(open_store(&config)?, sender, config.node).await?;
+        let node = Node::start(open_store(&config).await?, sender, config.node).await?;
         let routes =
             routes(&node, &admin, &config).merge(observe::metrics_route(metrics, node.clone()));
         Ok(Self { listener, address, routes, node, admin, config })
@@ -103,18 +105,22 @@ fn cannot_listen(config: &Config, error: &io::Error) -> Error {
 }
 
 fn admin_key(config: &Config) -> Result<AdminKey, Error> {
-    match (&config.admin_key, config.store) {
+    match (&config.admin_key, &config.store) {
         (Some(key), _) => Ok(key.clone()),
-        (None, StoreKind::Embedded) => AdminKey::kept_in(&config.data),
+        (None, StoreKind::Embedded | StoreKind::Postgres(_)) => AdminKey::kept_in(&config.data),
         (None, StoreKind::Memory) => AdminKey::made(),
     }
 }
 
-fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
-    match config.store {
+async fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
+    match &config.store {
         StoreKind::Memory => Ok(Arc::new(MemoryStore::default())),
         StoreKind::Embedded => {
             Ok(Arc::new(SqliteStore::open(&config.data, SqliteOptions::default())?))
+        }
+        StoreKind::Postgres(address) => {
+            let options = PostgresOptions { migrate: config.migrate, ..PostgresOptions::default() };
+            Ok(Arc::new(PostgresStore::open(address, options).await?))
         }
     }
 }

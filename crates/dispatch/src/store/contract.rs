@@ -18,6 +18,11 @@ use crate::model::{
 /// Every write is atomic, and durable when its future is ready with `Ok`. A write that fails has
 /// changed nothing. Ended with an error that [`is_unavailable`](Error::is_unavailable), it can be
 /// made again.
+///
+/// A store behind a connection cannot always know: one that breaks in the middle of a commit leaves it
+/// open whether the write holds. [`accept`](Self::accept) and [`replay`](Self::replay) then answer once
+/// that is known, however long it takes, because memory has to follow. All others fail as above, and come
+/// to the same when they are made again.
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Opens the store for a new run of the dispatcher; settlements of earlier runs are refused from

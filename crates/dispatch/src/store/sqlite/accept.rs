@@ -4,11 +4,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::changes::Changes;
 use super::column::{from_instant, from_size};
-use super::row::state_number;
 use super::trouble::Trouble;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
 use crate::store::Accepted;
+use crate::store::numbers::state_number;
 
 impl Changes<'_> {
     /// Takes `messages`, all or none.

@@ -4,8 +4,9 @@ use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::slack;
-use super::tally::Tally;
 use crate::model::{Message, MessageId};
+use crate::store::id_range::slack_of;
+use crate::store::tally::Tally;
 
 /// What the writer knows from one transaction to the next.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl Changes<'_> {
 
     /// Keeps the slack true for `message`.
     pub(super) fn widen_slack(&mut self, message: &Message) -> rusqlite::Result<()> {
-        let slack = slack::of_message(message);
+        let slack = slack_of(message);
         if slack > self.memory.slack {
             slack::widen(self.db, slack)?;
             self.memory.slack = slack;

@@ -5,6 +5,7 @@ use stagger::{Instant, Span};
 use uuid::Uuid;
 
 use crate::model::{ApplicationId, EndpointId, MessageId};
+use crate::store::unreadable::Unreadable;
 
 macro_rules! id_column {
     ($($id:ident),*) => {$(
@@ -48,6 +49,12 @@ pub(super) const fn span(bits: i64) -> Span {
 /// A number of bytes or rows.
 pub(super) fn from_size(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+impl From<Unreadable> for rusqlite::Error {
+    fn from(error: Unreadable) -> Self {
+        broken(error)
+    }
 }
 
 /// The number of bytes that a column says.

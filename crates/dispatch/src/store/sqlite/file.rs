@@ -24,6 +24,11 @@ pub(super) fn path_in(folder: &Path) -> PathBuf {
     folder.join("stagger.db")
 }
 
+/// Whether there is a database file in a data folder.
+pub(in crate::store) fn has_store(folder: &Path) -> bool {
+    path_in(folder).exists()
+}
+
 /// Makes the folder if it is missing, readable by its owner only.
 pub(super) fn make_folder(folder: &Path) -> Result<(), Error> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);

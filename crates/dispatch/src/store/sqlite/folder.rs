@@ -8,16 +8,16 @@ use super::{SqliteOptions, SqliteStore};
 
 /// A new folder, deleted with this.
 #[derive(Debug)]
-pub(super) struct TestFolder(PathBuf);
+pub(crate) struct TestFolder(PathBuf);
 
 impl TestFolder {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         Self(std::env::temp_dir().join(format!("stagger-store-{process}-{number}")))
     }
 
-    pub(super) fn open(&self) -> SqliteStore {
+    pub(crate) fn open(&self) -> SqliteStore {
         SqliteStore::open(&self.0, SqliteOptions::default()).unwrap()
     }
 }

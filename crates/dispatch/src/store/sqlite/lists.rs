@@ -1,19 +1,14 @@
-//! Lists in pages, newest first: a walk along an index, which ends once the page is full or enough was
-//! looked at. No list is sorted, and none is scanned from its beginning.
+//! Lists in pages: the statements of the walks.
 
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use stagger::Instant;
-use uuid::Uuid;
 
 use super::column::instant;
-use super::row::{self, state_number};
-use super::slack::IdRange;
-use crate::model::{ApplicationId, Delivery, DeliveryState, EndpointId, Message, MessageId};
+use super::{row, slack};
+use crate::model::{ApplicationId, Delivery, DeliveryState, Message, MessageId};
+use crate::store::numbers::state_number;
+use crate::store::walk::{Begin, Gathering, Order, Walk};
 use crate::store::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
-
-/// Entries that are looked at for one page: some 10 ms of work, whatever the filter. A page that is
-/// not full by then ends, and the next one goes on from there.
-pub(super) const EXAMINED: usize = 10_000;
 
 /// A page of an application's messages.
 pub(super) fn messages(
@@ -22,7 +17,7 @@ pub(super) fn messages(
     filter: &MessageFilter,
     page: PageRequest,
 ) -> rusqlite::Result<Page<Message>> {
-    let ids = IdRange::of(db, filter.since, filter.until)?;
+    let ids = slack::ids(db, filter.since, filter.until)?;
     let after = page.after.map(|cursor| MessageId::from_uuid(cursor.message));
     let begin = after.map_or(ids.to, |after| after.min(ids.to));
     let mut walk = db.prepare_cached(&messages_sql())?;
@@ -56,41 +51,7 @@ pub(super) fn deliveries(
     Ok(found.into_page())
 }
 
-/// Which way a walk goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    NewestFirst,
-    OldestFirst,
-}
-
-/// Along which index deliveries are looked for: the one that leads past the fewest others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Walk {
-    All,
-    Open,
-    Ended(DeliveryState),
-    OfApplication(ApplicationId),
-    EndedOfApplication(ApplicationId, DeliveryState),
-    OfEndpoint(EndpointId),
-    EndedOfEndpoint(EndpointId, DeliveryState),
-}
-
 impl Walk {
-    /// The walk for a filter.
-    pub(super) fn of(application: Option<ApplicationId>, filter: &DeliveryFilter) -> Self {
-        let ended =
-            |state: &DeliveryState| matches!(state, DeliveryState::Dead | DeliveryState::Cancelled);
-        match (filter.endpoint, application, filter.state.filter(ended)) {
-            (Some(endpoint), _, Some(state)) => Self::EndedOfEndpoint(endpoint, state),
-            (Some(endpoint), _, None) => Self::OfEndpoint(endpoint),
-            (None, Some(application), Some(state)) => Self::EndedOfApplication(application, state),
-            (None, Some(application), None) => Self::OfApplication(application),
-            (None, None, Some(state)) => Self::Ended(state),
-            (None, None, None) if filter.state.is_some_and(DeliveryState::is_open) => Self::Open,
-            (None, None, None) => Self::All,
-        }
-    }
-
     /// Shows each delivery with the time of its message's acceptance to `see`, after `after`, until
     /// `see` says no. The time is read only if `filter` asks for it.
     pub(super) fn run(
@@ -101,7 +62,7 @@ impl Walk {
         after: Option<Cursor>,
         see: &mut dyn FnMut(Delivery, Instant) -> bool,
     ) -> rusqlite::Result<()> {
-        let ids = IdRange::of(db, filter.since, filter.until)?;
+        let ids = slack::ids(db, filter.since, filter.until)?;
         let timed = filter.since.or(filter.until).is_some();
         let begin = Begin::of(order, after, ids);
         let mut walk = db.prepare_cached(&self.sql(order))?;
@@ -172,64 +133,6 @@ impl Walk {
     }
 }
 
-/// The entries of a page, as they are found.
-struct Gathering<T> {
-    items: Vec<(Cursor, T)>,
-    limit: usize,
-    examined: usize,
-    last: Option<Cursor>,
-}
-
-impl<T> Gathering<T> {
-    const fn new(limit: usize) -> Self {
-        Self { items: Vec::new(), limit, examined: 0, last: None }
-    }
-
-    fn see(&mut self, at: Cursor, item: Option<T>) {
-        self.examined += 1;
-        self.last = Some(at);
-        self.items.extend(item.map(|item| (at, item)));
-    }
-
-    fn is_over(&self) -> bool {
-        self.items.len() > self.limit || self.examined >= EXAMINED
-    }
-
-    fn into_page(mut self) -> Page<T> {
-        let next = if self.items.len() > self.limit {
-            self.items.truncate(self.limit);
-            self.items.last().map(|(at, _)| *at)
-        } else {
-            self.last.filter(|_| self.examined >= EXAMINED)
-        };
-        Page { items: self.items.into_iter().map(|(_, item)| item).collect(), next }
-    }
-}
-
-/// Where a walk begins and ends.
-struct Begin {
-    message: MessageId,
-    endpoint: EndpointId,
-    end: MessageId,
-}
-
-impl Begin {
-    fn of(order: Order, after: Option<Cursor>, ids: IdRange) -> Self {
-        let (nearest, farthest, outside) = match order {
-            Order::NewestFirst => (ids.to, ids.from, Uuid::max()),
-            Order::OldestFirst => (ids.from, ids.to, Uuid::nil()),
-        };
-        let edge = (nearest, EndpointId::from_uuid(outside));
-        let after =
-            after.map(|c| (MessageId::from_uuid(c.message), EndpointId::from_uuid(c.endpoint)));
-        let (message, endpoint) = match order {
-            Order::NewestFirst => after.map_or(edge, |after| after.min(edge)),
-            Order::OldestFirst => after.map_or(edge, |after| after.max(edge)),
-        };
-        Self { message, endpoint, end: farthest }
-    }
-}
-
 pub(super) fn messages_sql() -> String {
     format!(
         "SELECT {} FROM message m WHERE m.application = ?1 AND m.id <= ?2 AND m.id >= ?3 \
@@ -243,7 +146,7 @@ fn number(state: DeliveryState) -> &'static i64 {
         let mut numbers = [0; DeliveryState::ALL.len()];
         let mut at = 0;
         while at < numbers.len() {
-            numbers[at] = state_number(DeliveryState::ALL[at]);
+            numbers[at] = state_number(DeliveryState::ALL[at]) as i64;
             at += 1;
         }
         numbers
@@ -306,20 +209,5 @@ mod tests {
         let by_application = "message_by_application (application=? AND id";
         assert_seeks(&db, &messages_sql(), by_application);
         assert_seeks(&db, &lookups::open_deliveries_sql(), "delivery_open ((message,endpoint)>");
-    }
-
-    #[test]
-    fn a_page_is_short_when_nothing_passes_for_long() {
-        let mut found = Gathering::new(2);
-        let at = |n: usize| Cursor {
-            message: Uuid::from_u128(u128::MAX - n as u128),
-            endpoint: Uuid::nil(),
-        };
-        for n in 0..EXAMINED {
-            assert!(!found.is_over());
-            found.see(at(n), (n == 7).then_some(n));
-        }
-        assert!(found.is_over());
-        assert_eq!(found.into_page(), Page { items: vec![7], next: Some(at(EXAMINED - 1)) });
     }
 }

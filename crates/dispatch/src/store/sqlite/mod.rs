@@ -19,14 +19,13 @@ mod checkpoint;
 mod column;
 #[cfg(test)]
 mod differential;
-mod document;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
 mod failures;
 mod file;
 #[cfg(test)]
-mod folder;
+pub(super) mod folder;
 mod health;
 mod lists;
 mod lock;
@@ -36,7 +35,6 @@ mod prune;
 mod readers;
 mod replay;
 mod row;
-mod saved;
 mod settle;
 mod slack;
 mod store;
@@ -47,6 +45,7 @@ mod trouble;
 mod writer;
 
 pub use backup::{backup, restore};
+pub(super) use file::has_store;
 pub use health::{Health, check};
 pub use options::SqliteOptions;
 pub use store::SqliteStore;

@@ -5,10 +5,10 @@ use stagger::Instant;
 
 use super::changes::Changes;
 use super::column::{from_size, instant};
-use super::row::state;
-use super::slack::IdRange;
+use super::slack;
 use super::trouble::Trouble;
 use crate::model::{DeliveryState, EndpointId, MessageId};
+use crate::store::numbers::state;
 
 /// Messages that one step deletes at most: some milliseconds of work.
 const STEP: usize = 128;
@@ -68,7 +68,7 @@ impl Changes<'_> {
         from: MessageId,
         limit: usize,
     ) -> rusqlite::Result<(Vec<MessageId>, Option<MessageId>)> {
-        let to = IdRange::of(self.db, None, Some(before))?.to;
+        let to = slack::ids(self.db, None, Some(before))?.to;
         let sql =
             "SELECT id, created_at FROM message WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
         let mut walk = self.db.prepare_cached(sql)?;

@@ -5,12 +5,12 @@ use rusqlite::Connection;
 use stagger::Instant;
 
 use super::changes::Changes;
-use super::lists::{Order, Walk};
 use super::lookups;
 
 use super::trouble::Trouble;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, MessageId};
+use crate::store::walk::{Order, Walk};
 use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
 
 /// A delivery's name.

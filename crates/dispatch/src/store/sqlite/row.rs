@@ -5,8 +5,9 @@ use rusqlite::Row;
 use stagger::Verdict;
 
 use super::column::{broken, instant, size, span, unknown};
-use super::saved;
-use crate::model::{Attempt, Delivery, DeliveryState, Ending, Failure, Message};
+use crate::model::{Attempt, Delivery, Ending, Failure, Message};
+use crate::store::numbers::state;
+use crate::store::saved;
 
 /// The columns of a message, for [`message`].
 pub(super) const MESSAGE: &str =
@@ -78,21 +79,4 @@ pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
         hint: row.get::<_, Option<i64>>(10)?.map(span),
         next: row.get::<_, Option<i64>>(11)?.map(instant),
     })
-}
-
-/// The number of a state: never changed, because the files of users have it.
-pub(super) const fn state_number(state: DeliveryState) -> i64 {
-    match state {
-        DeliveryState::Pending => 0,
-        DeliveryState::Waiting => 1,
-        DeliveryState::Delivered => 2,
-        DeliveryState::Dead => 3,
-        DeliveryState::Cancelled => 4,
-    }
-}
-
-/// The state with this number.
-pub(super) fn state(number: i64) -> rusqlite::Result<DeliveryState> {
-    let known = DeliveryState::ALL.into_iter().find(|state| state_number(*state) == number);
-    known.ok_or_else(|| unknown("state", number))
 }

@@ -4,12 +4,10 @@ use rusqlite::{OptionalExtension, params};
 
 use super::changes::Changes;
 use super::column::{from_instant, from_span};
-use super::document;
-use super::row::{state, state_number};
-use super::saved;
 use super::trouble::Trouble;
 use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, MessageId, Standing};
-use crate::store::{Fence, Settlement};
+use crate::store::numbers::{state, state_number};
+use crate::store::{Fence, Settlement, document, saved};
 
 impl Changes<'_> {
     /// A new run begins.
@@ -47,7 +45,7 @@ impl Changes<'_> {
     ) -> rusqlite::Result<Option<DeliveryState>> {
         let sql = "SELECT state FROM delivery WHERE message = ?1 AND endpoint = ?2";
         let mut find = self.db.prepare_cached(sql)?;
-        find.query_row(params![message, endpoint], |row| state(row.get(0)?)).optional()
+        find.query_row(params![message, endpoint], |row| Ok(state(row.get(0)?)?)).optional()
     }
 
     /// Writes a delivery that was in state `before`, and counts it.

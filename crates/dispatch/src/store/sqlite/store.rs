@@ -13,7 +13,7 @@ use super::lock::FolderLock;
 use super::options::SqliteOptions;
 use super::readers::Readers;
 use super::replay::{self, Name};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, failed};
 use super::writer::Writer;
 use super::{file, lists, lookups, sweep, tally, tenants};
 use crate::Error;
@@ -21,6 +21,7 @@ use crate::model::{
     Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
     NewMessage, Standing,
 };
+use crate::store::place::cut_short;
 use crate::store::{
     Accepted, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Pruned,
     ReplayRequest, Settlement, Store,
@@ -65,6 +66,7 @@ impl SqliteStore {
         let lock = FolderLock::take(folder)?;
         let file = file::path_in(folder);
         let db = file::open(&file, options.lock_wait)?;
+        refuse_half_a_copy(&db)?;
         sweep::finish(&db)?;
         let writer = Writer::start(db, lock, &options)?;
         let readers = Readers::new(file.clone(), options.readers.get(), options.lock_wait);
@@ -75,6 +77,16 @@ impl SqliteStore {
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
+    pub(in crate::store) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
+        let sql = "INSERT INTO mark VALUES ('copy', ?1) ON CONFLICT DO UPDATE SET value = ?1";
+        self.write(move |changes| {
+            changes.db.execute(sql, [i64::from(under_way)])?;
+            Ok(())
+        })
+        .await
     }
 
     async fn write<T: Send + 'static>(
@@ -112,6 +124,12 @@ impl SqliteStore {
         }
         Ok(replayed)
     }
+}
+
+fn refuse_half_a_copy(db: &Connection) -> Result<(), Error> {
+    let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
+    let half = db.prepare(sql).and_then(|mut find| find.exists([]));
+    if half.map_err(|error| failed(&error))? { Err(cut_short()) } else { Ok(()) }
 }
 
 /// About what one row costs in the writer's queue, in bytes.

@@ -5,10 +5,11 @@ use stagger::Instant;
 
 use super::changes::{Changes, Memory};
 use super::column::instant;
-use super::tally::Tally;
+use super::tally;
 use super::trouble::{Trouble, failed};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
+use crate::store::tally::Tally;
 
 /// Ends the deletions that were begun.
 pub(super) fn finish(db: &Connection) -> Result<(), Error> {
@@ -45,7 +46,7 @@ fn transact<T>(
         let mut memory = Memory::load(db)?;
         let mut changes = Changes { db, memory: &mut memory, tally: Tally::default() };
         let done = change(&mut changes)?;
-        changes.tally.write(db)?;
+        tally::write(db, &mut changes.tally)?;
         whole.commit()?;
         Ok(done)
     };

@@ -1,48 +1,18 @@
-//! Deliveries by endpoint and state, counted as they change, so that nobody has to count rows.
-
-use std::collections::BTreeMap;
+//! The counts, as the file keeps them.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use uuid::Uuid;
 
-use super::row::state_number;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::Counts;
+use crate::store::numbers::state_number;
+use crate::store::tally::{ALL, STATES, Tally};
 
-const STATES: usize = DeliveryState::ALL.len();
-/// Under this id all deliveries are counted.
-const ALL: EndpointId = EndpointId::from_uuid(Uuid::nil());
-
-/// By how much a transaction has changed the counts.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    changes: BTreeMap<EndpointId, [i64; STATES]>,
-}
-
-impl Tally {
-    /// A delivery to `endpoint` is in `state` now.
-    pub(super) fn add(&mut self, endpoint: EndpointId, state: DeliveryState) {
-        self.change(endpoint, state, 1);
+/// Writes the counts: one row for each endpoint that was touched.
+pub(super) fn write(db: &Connection, tally: &mut Tally) -> rusqlite::Result<()> {
+    for (endpoint, by) in tally.take() {
+        write_one(db, endpoint, by)?;
     }
-
-    /// A delivery to `endpoint` is not in `state` any more.
-    pub(super) fn remove(&mut self, endpoint: EndpointId, state: DeliveryState) {
-        self.change(endpoint, state, -1);
-    }
-
-    /// Writes the counts: one row for each endpoint that was touched.
-    pub(super) fn write(&mut self, db: &Connection) -> rusqlite::Result<()> {
-        let mut all = [0; STATES];
-        for (endpoint, changes) in std::mem::take(&mut self.changes) {
-            all.iter_mut().zip(changes).for_each(|(all, change)| *all += change);
-            write(db, endpoint, changes)?;
-        }
-        write(db, ALL, all)
-    }
-
-    fn change(&mut self, endpoint: EndpointId, state: DeliveryState, by: i64) {
-        self.changes.entry(endpoint).or_default()[state as usize] += by;
-    }
+    Ok(())
 }
 
 /// The counts of `endpoint`, or of all.
@@ -75,10 +45,7 @@ pub(super) fn recount(db: &Connection, endpoint: Option<EndpointId>) -> rusqlite
     Ok(counts)
 }
 
-fn write(db: &Connection, endpoint: EndpointId, by: [i64; STATES]) -> rusqlite::Result<()> {
-    if by == [0; STATES] {
-        return Ok(());
-    }
+fn write_one(db: &Connection, endpoint: EndpointId, by: [i64; STATES]) -> rusqlite::Result<()> {
     let mut upsert = db.prepare_cached(
         "INSERT INTO tally VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET \
          pending = pending + ?2, waiting = waiting + ?3, delivered = delivered + ?4, \

@@ -7,12 +7,12 @@ use uuid::Uuid;
 
 use super::changes::Changes;
 use super::column::{from_instant, from_size};
-use super::document;
 use super::row;
 use super::trouble::Trouble;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, MessageId, Standing,
 };
+use crate::store::document;
 
 /// Messages or deliveries that one step changes at most: some milliseconds of work.
 const STEP: usize = 256;
@@ -113,7 +113,7 @@ impl Changes<'_> {
 /// All applications, oldest first.
 pub(super) fn applications(db: &Connection) -> rusqlite::Result<Vec<Application>> {
     let sql = "SELECT id, document FROM application WHERE NOT gone ORDER BY id";
-    let read = |row: &Row<'_>| document::application(row.get(0)?, row.get_ref(1)?.as_str()?);
+    let read = |row: &Row<'_>| Ok(document::application(row.get(0)?, row.get_ref(1)?.as_str()?)?);
     db.prepare_cached(sql)?.query_map([], read)?.collect()
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::Error;
+use crate::store::unreadable::Unreadable;
 
 /// What a change ends with when it fails.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ impl From<Error> for Trouble {
 impl From<rusqlite::Error> for Trouble {
     fn from(error: rusqlite::Error) -> Self {
         Self::Broken(error)
+    }
+}
+
+impl From<Unreadable> for Trouble {
+    fn from(error: Unreadable) -> Self {
+        Self::Broken(error.into())
     }
 }
 

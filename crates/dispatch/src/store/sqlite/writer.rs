@@ -13,9 +13,10 @@ use super::changes::{Changes, Memory};
 use super::checkpoint;
 use super::lock::FolderLock;
 use super::options::SqliteOptions;
-use super::tally::Tally;
+use super::tally;
 use super::trouble::{Trouble, failed};
 use crate::Error;
+use crate::store::tally::Tally;
 
 /// Writes in one transaction at most.
 const BATCH: usize = 512;
@@ -187,7 +188,7 @@ impl Bench {
         let tally = Tally::default();
         let mut changes = Changes { db: &self.db, memory: &mut self.memory, tally };
         batch.iter_mut().try_for_each(|job| job.run(&mut changes))?;
-        changes.tally.write(&self.db)?;
+        tally::write(&self.db, &mut changes.tally)?;
         self.db.prepare_cached("COMMIT")?.execute([]).map(drop)
     }
 }

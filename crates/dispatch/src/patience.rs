@@ -1,4 +1,4 @@
-//! How a node waits for a store that is away.
+//! How a store that is away is waited for.
 
 use stagger::{Backoff, OsEntropy, Sleep, Span, TokioTime};
 
@@ -9,20 +9,20 @@ const CAP: Span = Span::from_secs(5);
 
 /// The engine's backoff with full jitter, without an end: giving up would lose what is to be stored.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     backoff: Backoff,
     retries: u32,
     prev: Span,
 }
 
 impl Patience {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let backoff = Backoff::exponential(BASE, CAP).expect("the base is below the cap");
         Self { backoff, retries: 0, prev: Span::ZERO }
     }
 
     /// Waits once more, longer than before in the mean.
-    pub(super) async fn wait(&mut self) {
+    pub(crate) async fn wait(&mut self) {
         self.retries = self.retries.saturating_add(1);
         self.prev = self.backoff.delay(self.retries, self.prev, &mut OsEntropy);
         TokioTime.sleep(self.prev).await;

@@ -1,8 +1,8 @@
 //! Settings as JSON documents in a column, so that a new field needs no migration.
 //!
 //! A document is read leniently: a field that an older release did not write has its default, and one
-//! that a newer release wrote is passed over. Secrets stand in them as they are; the file is readable
-//! by its owner only.
+//! that a newer release wrote is passed over. Secrets stand in them as they are: whoever can read the
+//! store can sign.
 
 use std::num::NonZeroU32;
 
@@ -11,14 +11,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::{Instant, Policy, Ratio, Span};
 
-use super::column::broken;
+use super::unreadable::Unreadable;
 use crate::model::{
     Application, ApplicationId, Disabled, Endpoint, EndpointId, EventFilter, EventType,
     HeaderTemplate, KeyHash, Opened, Pace, Recovery, Secret, SecretKind, Standing, Statuses,
 };
 
 /// The document of an application.
-pub(super) fn of_application(application: &Application) -> rusqlite::Result<String> {
+pub(super) fn of_application(application: &Application) -> Result<String, Unreadable> {
     write(&ApplicationDocument {
         name: application.name.clone(),
         keys: application.keys.iter().map(|key| Base64(key.as_bytes().to_vec())).collect(),
@@ -28,20 +28,22 @@ pub(super) fn of_application(application: &Application) -> rusqlite::Result<Stri
 }
 
 /// The application that a document describes.
-pub(super) fn application(id: ApplicationId, text: &str) -> rusqlite::Result<Application> {
+pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, Unreadable> {
     let document: ApplicationDocument = read(text)?;
     let keys = document.keys.into_iter().map(|key| key.0.try_into().map(KeyHash::from_bytes));
     Ok(Application {
         id,
         name: document.name,
-        keys: keys.collect::<Result<_, _>>().map_err(|_| broken("not the hash of a key"))?,
+        keys: keys
+            .collect::<Result<_, _>>()
+            .map_err(|_| Unreadable::new("not the hash of a key"))?,
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
     })
 }
 
 /// The document of an endpoint.
-pub(super) fn of_endpoint(endpoint: &Endpoint) -> rusqlite::Result<String> {
+pub(super) fn of_endpoint(endpoint: &Endpoint) -> Result<String, Unreadable> {
     write(&EndpointDocument::from(endpoint))
 }
 
@@ -50,7 +52,7 @@ pub(super) fn endpoint(
     id: EndpointId,
     application: ApplicationId,
     text: &str,
-) -> rusqlite::Result<Endpoint> {
+) -> Result<Endpoint, Unreadable> {
     let document: EndpointDocument = read(text)?;
     let events = document.events;
     Ok(Endpoint {
@@ -73,7 +75,7 @@ pub(super) fn endpoint(
 }
 
 /// The document of a standing.
-pub(super) fn of_standing(standing: &Standing) -> rusqlite::Result<String> {
+pub(super) fn of_standing(standing: &Standing) -> Result<String, Unreadable> {
     write(&StandingDocument {
         disabled: standing.disabled.map(|reason| reason.name().to_owned()),
         failing_since: standing.failing_since.map(Instant::as_nanos),
@@ -85,10 +87,11 @@ pub(super) fn of_standing(standing: &Standing) -> rusqlite::Result<String> {
 }
 
 /// The standing that a document describes.
-pub(super) fn standing(text: &str) -> rusqlite::Result<Standing> {
+pub(super) fn standing(text: &str) -> Result<Standing, Unreadable> {
     let document: StandingDocument = read(text)?;
     let reason = |name: String| {
-        Disabled::by_name(&name).ok_or_else(|| broken(format!("no reason is called {name}")))
+        Disabled::by_name(&name)
+            .ok_or_else(|| Unreadable::new(format!("no reason is called {name}")))
     };
     let opened = |(until, open_time)| Opened {
         until: Instant::from_nanos(until),
@@ -274,12 +277,12 @@ impl<'de> Deserialize<'de> for Base64 {
     }
 }
 
-fn write(document: &impl Serialize) -> rusqlite::Result<String> {
-    serde_json::to_string(document).map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))
+fn write(document: &impl Serialize) -> Result<String, Unreadable> {
+    serde_json::to_string(document).map_err(Unreadable::new)
 }
 
-fn read<'d, T: Deserialize<'d>>(text: &'d str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(broken)
+fn read<'d, T: Deserialize<'d>>(text: &'d str) -> Result<T, Unreadable> {
+    serde_json::from_str(text).map_err(Unreadable::new)
 }
 
 #[cfg(test)]

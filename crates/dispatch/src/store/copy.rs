@@ -1,0 +1,341 @@
+//! Everything of one store into another, of whatever kind: nothing is lost, and it is shown.
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::document;
+use super::place::{Opened, StorePlace};
+use super::{Counts, MessageFilter, PageRequest, Settlement, Store};
+use crate::Error;
+use crate::model::{
+    Application, Attempt, Delivery, DeliveryState, Endpoint, Message, NewMessage, Standing,
+};
+
+/// Messages that are read and written together: some megabytes at most.
+const PAGE: usize = 100;
+
+/// What was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Applications.
+    pub applications: u64,
+    /// Endpoints.
+    pub endpoints: u64,
+    /// Messages, each with its payload.
+    pub messages: u64,
+    /// Attempts.
+    pub attempts: u64,
+    /// Deliveries by state.
+    pub deliveries: Counts,
+    /// The SHA-256 of all of it.
+    pub checksum: [u8; 32],
+}
+
+/// Copies everything of a store into an empty one, then reads both and compares them. `tell` hears how
+/// many messages there are so far.
+///
+/// Nothing may be serving on either. A copy that was cut short is marked as such, and is refused by
+/// whoever opens it.
+///
+/// # Errors
+/// A store cannot be opened; the target is not empty; they differ in the end.
+pub async fn copy(
+    from: &StorePlace,
+    to: &StorePlace,
+    mut tell: impl FnMut(u64) + Send,
+) -> Result<Copied, Error> {
+    if from == to {
+        return Err(Error::conflict("a store cannot be copied into itself"));
+    }
+    let (source, target) = (from.open().await?, to.make().await?);
+    if !is_empty(target.store()).await? {
+        return Err(Error::conflict(format!("{to} is not empty")));
+    }
+    target.mark_copy(true).await?;
+    // Whoever still serves the source stops when it next settles.
+    source.store().begin_run().await?;
+    let copied = transfer(&source, &target, &mut tell).await?;
+    let read = take_stock(target.store()).await?;
+    if copied != read {
+        return Err(Error::store(format!("the copy differs: {copied:?} became {read:?}")));
+    }
+    if take_stock(source.store()).await? != copied {
+        return Err(Error::conflict(format!("{from} has changed meanwhile: somebody serves it")));
+    }
+    target.mark_copy(false).await?;
+    Ok(copied)
+}
+
+async fn is_empty(store: &dyn Store) -> Result<bool, Error> {
+    let counts = store.counts(None).await?;
+    Ok(store.applications().await?.is_empty()
+        && store.endpoints().await?.is_empty()
+        && DeliveryState::ALL.iter().all(|state| counts.of(*state) == 0))
+}
+
+async fn transfer(
+    source: &Opened,
+    target: &Opened,
+    tell: &mut (dyn FnMut(u64) + Send),
+) -> Result<Copied, Error> {
+    let (from, to) = (source.store(), target.store());
+    let fence = to.begin_run().await?;
+    let mut stock = Stock::default();
+    let applications = from.applications().await?;
+    for application in &applications {
+        stock.application(application)?;
+        to.put_application(application.clone()).await?;
+    }
+    for (endpoint, standing) in from.endpoints().await? {
+        stock.endpoint(&endpoint, &standing)?;
+        let standing = Some((endpoint.id, standing));
+        to.put_endpoint(endpoint).await?;
+        to.settle(fence, vec![Settlement { standing, ..Settlement::default() }]).await?;
+    }
+    for application in &applications {
+        let mut pages = Pages::of(from, application);
+        while let Some(page) = pages.next().await? {
+            page.iter().for_each(|bundle| stock.bundle(bundle));
+            let ids: Vec<_> = page.iter().map(|bundle| bundle.message.id).collect();
+            target.make_room(&ids).await?;
+            to.accept(page.iter().map(Bundle::as_new).collect()).await?;
+            to.settle(fence, page.into_iter().flat_map(Bundle::into_settlements).collect()).await?;
+            tell(stock.copied.messages);
+        }
+    }
+    Ok(stock.end())
+}
+
+/// Counts and sums up all that is in a store.
+async fn take_stock(store: &dyn Store) -> Result<Copied, Error> {
+    let mut stock = Stock::default();
+    let applications = store.applications().await?;
+    applications.iter().try_for_each(|application| stock.application(application))?;
+    for (endpoint, standing) in store.endpoints().await? {
+        stock.endpoint(&endpoint, &standing)?;
+    }
+    for application in &applications {
+        let mut pages = Pages::of(store, application);
+        while let Some(page) = pages.next().await? {
+            page.iter().for_each(|bundle| stock.bundle(bundle));
+        }
+    }
+    Ok(stock.end())
+}
+
+/// A message with all that belongs to it.
+struct Bundle {
+    message: Message,
+    payload: Bytes,
+    deliveries: Vec<(Delivery, Vec<Attempt>)>,
+}
+
+impl Bundle {
+    async fn read(store: &dyn Store, message: Message) -> Result<Self, Error> {
+        let payload = store.payload(message.id).await?;
+        let payload = payload.ok_or_else(|| Error::store("a message without its payload"))?;
+        let mut deliveries = Vec::new();
+        for delivery in store.deliveries_of(message.id).await? {
+            // A delivery that nobody has attempted has no attempts to be asked for.
+            let attempts = match delivery.attempts {
+                0 => Vec::new(),
+                _ => store.attempts(delivery.message, delivery.endpoint).await?,
+            };
+            deliveries.push((delivery, attempts));
+        }
+        Ok(Self { message, payload, deliveries })
+    }
+
+    fn as_new(&self) -> NewMessage {
+        let endpoints = self.deliveries.iter().map(|(delivery, _)| delivery.endpoint).collect();
+        NewMessage { message: self.message.clone(), payload: self.payload.clone(), endpoints }
+    }
+
+    /// What makes the deliveries what they are once the message is accepted. Of those that nobody has
+    /// attempted there is nothing to say.
+    fn into_settlements(self) -> impl Iterator<Item = Settlement> {
+        let accepted_at = self.message.created_at;
+        self.deliveries.into_iter().flat_map(move |(delivery, attempts)| {
+            let Delivery { message, endpoint, application, .. } = delivery;
+            let new = Delivery::new(message, endpoint, application, accepted_at);
+            let moved = (delivery != new).then_some(delivery);
+            let moved = moved.map(|it| Settlement { delivery: Some(it), ..Settlement::default() });
+            let attempt = |it| Settlement { attempt: Some(it), ..Settlement::default() };
+            moved.into_iter().chain(attempts.into_iter().map(attempt))
+        })
+    }
+}
+
+/// An application's messages, newest first, some at a time.
+struct Pages<'s> {
+    store: &'s dyn Store,
+    application: &'s Application,
+    next: Option<PageRequest>,
+}
+
+impl<'s> Pages<'s> {
+    const fn of(store: &'s dyn Store, application: &'s Application) -> Self {
+        Self { store, application, next: Some(PageRequest { after: None, limit: PAGE }) }
+    }
+
+    async fn next(&mut self) -> Result<Option<Vec<Bundle>>, Error> {
+        let Some(request) = self.next else { return Ok(None) };
+        let filter = MessageFilter::default();
+        let page = self.store.messages(self.application.id, filter, request).await?;
+        self.next = page.next.map(|after| PageRequest { after: Some(after), limit: PAGE });
+        let mut bundles = Vec::with_capacity(page.items.len());
+        for message in page.items {
+            bundles.push(Bundle::read(self.store, message).await?);
+        }
+        Ok(Some(bundles))
+    }
+}
+
+/// Counts, and the sum over everything in the order in which it is read.
+#[derive(Default)]
+struct Stock {
+    copied: Copied,
+    sum: Sha256,
+}
+
+impl Stock {
+    fn application(&mut self, application: &Application) -> Result<(), Error> {
+        self.copied.applications += 1;
+        self.text(&application.id.to_string());
+        self.text(&document::of_application(application).map_err(unwritable)?);
+        Ok(())
+    }
+
+    fn endpoint(&mut self, endpoint: &Endpoint, standing: &Standing) -> Result<(), Error> {
+        self.copied.endpoints += 1;
+        self.text(&format!("{} of {}", endpoint.id, endpoint.application));
+        self.text(&document::of_endpoint(endpoint).map_err(unwritable)?);
+        self.text(&document::of_standing(standing).map_err(unwritable)?);
+        Ok(())
+    }
+
+    fn bundle(&mut self, bundle: &Bundle) {
+        self.copied.messages += 1;
+        self.text(&format!("{:?}", bundle.message));
+        self.bytes(&bundle.payload);
+        for (delivery, attempts) in &bundle.deliveries {
+            let state = delivery.state;
+            self.copied.deliveries.set(state, self.copied.deliveries.of(state) + 1);
+            self.copied.attempts += attempts.len() as u64;
+            self.text(&format!("{delivery:?} {attempts:?}"));
+        }
+    }
+
+    fn end(mut self) -> Copied {
+        self.copied.checksum = self.sum.finalize().into();
+        self.copied
+    }
+
+    fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    /// With its length, so that no two parts run into each other.
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.sum.update((bytes.len() as u64).to_le_bytes());
+        self.sum.update(bytes);
+    }
+}
+
+fn unwritable(error: super::unreadable::Unreadable) -> Error {
+    Error::store(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger::Verdict;
+
+    use super::*;
+    use crate::model::Secret;
+    use crate::store::fixture::{
+        at, attempt, delivery, endpoint, ep, furnish, keyed, message, msg, settled,
+    };
+    use crate::store::postgres::scratch::TestSchema;
+    use crate::store::sqlite::folder::TestFolder;
+    use crate::store::{DeliveryFilter, Fence, ReplayRequest};
+
+    /// Deliveries in every state, attempts, keys, secrets, a standing, a deleted endpoint, and more
+    /// messages than a page has.
+    async fn fill(store: &dyn Store) {
+        let fence = furnish(store).await;
+        let mut changed = endpoint(2, 1);
+        changed.secrets.push(Secret::parse("whsec_AQIDBAUGBwgJEBESExQVFg==").unwrap());
+        store.put_endpoint(changed).await.unwrap();
+        let batch = |from, to| (from..to).map(|n| message(n, 1, &[1, 2])).collect::<Vec<_>>();
+        store.accept(batch(1, 180)).await.unwrap();
+        store.accept(vec![keyed(200, 1, &[1], "order 7"), keyed(201, 2, &[3], "x")]).await.unwrap();
+        for (n, state) in (1..).zip(DeliveryState::ALL) {
+            let settlement = Settlement {
+                delivery: Some(delivery(n, 1, 1, state, 300)),
+                attempt: Some(attempt(n, 1, 1, Verdict::Transient)),
+                standing: Some((
+                    ep(1),
+                    Standing { paused_until: Some(at(9)), ..Standing::default() },
+                )),
+                operational: None,
+            };
+            store.settle(fence, vec![settlement]).await.unwrap();
+        }
+        store.settle(fence, vec![settled(9, 1, 1, DeliveryState::Dead, 300)]).await.unwrap();
+        store.replay(ReplayRequest::One(msg(9), ep(1)), at(400), 1).await.unwrap();
+        store.delete_endpoint(ep(3), at(500)).await.unwrap();
+    }
+
+    async fn assert_moved(from: &StorePlace, to: &StorePlace) -> Copied {
+        let copied = copy(from, to, |_| {}).await.unwrap();
+        assert_eq!((copied.messages, copied.attempts, copied.endpoints), (181, 5, 2));
+        for state in DeliveryState::ALL {
+            assert!(copied.deliveries.of(state) > 0, "{state:?}");
+        }
+        let opened = to.open().await.unwrap();
+        let store = opened.store();
+        let again = store.accept(vec![keyed(300, 1, &[1], "order 7")]).await.unwrap();
+        assert_eq!((again[0].id, again[0].repeated), (msg(200), true));
+        let dead = DeliveryFilter { state: Some(DeliveryState::Dead), ..DeliveryFilter::default() };
+        let page = PageRequest { after: None, limit: 9 };
+        assert_eq!(store.deliveries(None, dead, page).await.unwrap().items.len(), 1);
+        assert!(store.settle(Fence(0), Vec::new()).await.is_err());
+        copied
+    }
+
+    #[tokio::test]
+    async fn everything_moves_to_postgres_and_back() {
+        let Some(schema) = TestSchema::new().await else { return };
+        let (first, second) = (TestFolder::new(), TestFolder::new());
+        let place = |folder: &TestFolder| StorePlace::Folder(folder.to_path_buf());
+        let database = StorePlace::Database(Box::new(schema.address()));
+        {
+            let store = first.open();
+            fill(&store).await;
+        }
+        let there = assert_moved(&place(&first), &database).await;
+        let back = assert_moved(&database, &place(&second)).await;
+        assert_eq!(there, back);
+        database.check().await.unwrap();
+        place(&second).check().await.unwrap();
+        let refused = copy(&place(&first), &database, |_| {}).await.unwrap_err();
+        assert!(refused.is_conflict() && refused.to_string().contains("not empty"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn half_a_copy_is_not_opened_whatever_the_store() {
+        let folder = TestFolder::new();
+        folder.open().mark_copy(true).await.unwrap();
+        let place = StorePlace::Folder(folder.to_path_buf());
+        assert!(place.open().await.unwrap_err().to_string().contains("cut short"));
+    }
+
+    #[tokio::test]
+    async fn without_a_store_there_is_nothing_to_copy() {
+        let (from, to) = (TestFolder::new(), TestFolder::new());
+        let place = |folder: &TestFolder| StorePlace::Folder(folder.to_path_buf());
+        let refused = copy(&place(&from), &place(&to), |_| {}).await.unwrap_err();
+        assert!(refused.to_string().contains("there is no store in it"), "{refused}");
+        assert!(!from.exists() && !to.exists());
+    }
+}

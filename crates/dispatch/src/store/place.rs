@@ -1,0 +1,151 @@
+//! Where a store is: a folder, or a database.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::sqlite::{check, has_store};
+use super::{
+    Health, PostgresAddress, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store,
+    check_postgres, migrate_postgres,
+};
+use crate::Error;
+use crate::model::MessageId;
+
+/// The data folder of an embedded store, or the address of a PostgreSQL database.
+///
+/// ```
+/// use stagger_dispatch::store::StorePlace;
+/// let place: StorePlace = "postgres://me:hunter2@db.example/shop".parse()?;
+/// assert_eq!(place.to_string(), "postgres://me@db.example:5432/shop");
+/// assert_eq!("stagger-data".parse::<StorePlace>()?.to_string(), "stagger-data");
+/// # Ok::<(), stagger_dispatch::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorePlace {
+    /// The data folder of an embedded store.
+    Folder(PathBuf),
+    /// A PostgreSQL database.
+    Database(Box<PostgresAddress>),
+}
+
+impl StorePlace {
+    /// Looks through the store, and only reads; also while it is served.
+    ///
+    /// # Errors
+    /// There is none, it cannot be read, is of another release, or is damaged.
+    pub async fn check(&self) -> Result<Health, Error> {
+        match self {
+            Self::Folder(folder) => check(folder),
+            Self::Database(address) => check_postgres(address).await,
+        }
+    }
+
+    /// Brings the store to this release's version; a database that is empty gets its tables. The version
+    /// that it has then.
+    ///
+    /// # Errors
+    /// There is no store in the folder, or somebody works on it; it cannot be written; it is of a later
+    /// release.
+    pub async fn migrate(&self) -> Result<u32, Error> {
+        match self {
+            Self::Folder(folder) => {
+                SqliteStore::open(there(folder)?, SqliteOptions::default())?;
+            }
+            Self::Database(address) => {
+                migrate_postgres(address).await?;
+            }
+        }
+        Ok(self.check().await?.version)
+    }
+
+    /// Opens a store that is there.
+    pub(super) async fn open(&self) -> Result<Opened, Error> {
+        Ok(match self {
+            Self::Folder(folder) => {
+                Opened::Folder(SqliteStore::open(there(folder)?, SqliteOptions::default())?)
+            }
+            Self::Database(_) => self.make().await?,
+        })
+    }
+
+    /// Opens a store, and makes it if it is not there.
+    pub(super) async fn make(&self) -> Result<Opened, Error> {
+        Ok(match self {
+            Self::Folder(folder) => {
+                Opened::Folder(SqliteStore::open(folder, SqliteOptions::default())?)
+            }
+            Self::Database(address) => {
+                let options = PostgresOptions::default();
+                Opened::Database(PostgresStore::open(address, options).await?)
+            }
+        })
+    }
+}
+
+/// An open store of either kind.
+#[derive(Debug)]
+pub(super) enum Opened {
+    Folder(SqliteStore),
+    Database(PostgresStore),
+}
+
+impl Opened {
+    pub(super) fn store(&self) -> &dyn Store {
+        match self {
+            Self::Folder(store) => store,
+            Self::Database(store) => store,
+        }
+    }
+
+    /// Prepares for messages that were accepted long ago.
+    pub(super) async fn make_room(&self, messages: &[MessageId]) -> Result<(), Error> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            Self::Database(store) => store.make_days(messages).await,
+        }
+    }
+
+    /// Writes down whether a copy is being written into it; until the copy is whole, nobody opens it.
+    pub(super) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
+        match self {
+            Self::Folder(store) => store.mark_copy(under_way).await,
+            Self::Database(store) => store.mark_copy(under_way).await,
+        }
+    }
+}
+
+/// What opening a store is answered with into which a copy was cut short.
+pub(super) fn cut_short() -> Error {
+    Error::store("a copy into this store was cut short: delete all that is in it, and copy again")
+}
+
+fn there(folder: &Path) -> Result<&Path, Error> {
+    if has_store(folder) {
+        return Ok(folder);
+    }
+    Err(Error::store(format!("{}: there is no store in it", folder.display())))
+}
+
+impl FromStr for StorePlace {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if PostgresAddress::is_meant(text) {
+            return Ok(Self::Database(Box::new(text.parse()?)));
+        }
+        if text.is_empty() || text.contains("://") {
+            return Err(Error::invalid("store", "(not shown)", "a folder, or postgres://..."));
+        }
+        Ok(Self::Folder(PathBuf::from(text)))
+    }
+}
+
+impl fmt::Display for StorePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.display().fmt(f),
+            Self::Database(address) => address.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Messages come in, with everything that becomes durable together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::changes::Changes;
+use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id, text};
+use super::statement;
+use super::trouble::Trouble;
+use super::writer::Change;
+use crate::Error;
+use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
+use crate::store::Accepted;
+
+/// Calls of `accept` that share a transaction. Each is answered on its own: all of it, or refused.
+pub(super) struct Accept<'n>(pub(super) &'n [&'n [NewMessage]]);
+
+impl Change for Accept<'_> {
+    type Done = Vec<Result<Vec<Accepted>, Error>>;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, Trouble> {
+        let mut applications = BTreeSet::new();
+        for new in self.0.iter().copied().flatten() {
+            applications.insert(new.message.application);
+        }
+        let there = changes.applications(applications).await?;
+        let (mut wanted, mut is_there) = (Vec::new(), Vec::new());
+        for call in self.0 {
+            let all = call.iter().all(|new| there.contains(&new.message.application));
+            is_there.push(all);
+            wanted.extend(call.iter().filter(|_| all));
+        }
+        let mut accepted = changes.accept(&wanted).await?.into_iter();
+        let answer = |(call, all): (&&[NewMessage], bool)| match all {
+            true => Ok(accepted.by_ref().take(call.len()).collect()),
+            false => Err(Error::not_found("application")),
+        };
+        Ok(self.0.iter().zip(is_there).map(answer).collect())
+    }
+}
+
+impl Changes<'_> {
+    /// Which of these applications are there. They stay until the transaction ends.
+    pub(super) async fn applications(
+        &self,
+        ids: BTreeSet<ApplicationId>,
+    ) -> Result<BTreeSet<ApplicationId>, Trouble> {
+        let ids: Vec<_> = ids.iter().map(|id| *id.as_uuid()).collect();
+        let sql = "SELECT id FROM application WHERE id = ANY($1) AND NOT gone ORDER BY id \
+                   FOR KEY SHARE";
+        let found = statement::rows(&self.db, sql, &[&ids]).await?;
+        found.iter().map(|row| application_id(row, 0)).collect()
+    }
+
+    /// Which of these endpoints are there. They stay until the transaction ends.
+    pub(super) async fn endpoints(
+        &self,
+        ids: BTreeSet<EndpointId>,
+    ) -> Result<BTreeSet<EndpointId>, Trouble> {
+        let ids: Vec<_> = ids.iter().map(|id| *id.as_uuid()).collect();
+        let sql = "SELECT id FROM endpoint WHERE id = ANY($1) AND gone_at IS NULL ORDER BY id \
+                   FOR KEY SHARE";
+        let found = statement::rows(&self.db, sql, &[&ids]).await?;
+        found.iter().map(|row| endpoint_id(row, 0)).collect()
+    }
+
+    /// Takes messages whose applications are there.
+    pub(super) async fn accept(&mut self, new: &[&NewMessage]) -> Result<Vec<Accepted>, Trouble> {
+        if new.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fresh = self.insert_messages(new).await?;
+        let mut first = BTreeSet::new();
+        let (mut stored, mut repeated) = (Vec::new(), Vec::new());
+        for one in new {
+            let is_new = fresh.contains(&one.message.id) && first.insert(one.message.id);
+            if is_new { stored.push(*one) } else { repeated.push(&one.message) }
+        }
+        self.store(&stored).await?;
+        let earlier = self.find_earlier(&repeated).await?;
+        let mut first = BTreeSet::new();
+        let answer = |one: &&NewMessage| {
+            let id = one.message.id;
+            if fresh.contains(&id) && first.insert(id) {
+                return Ok(Accepted { id, repeated: false });
+            }
+            let id = earlier.of(&one.message).ok_or_else(|| {
+                // It was pruned between the two statements.
+                Error::busy("a message with the same key has just been deleted")
+            })?;
+            // What this transaction has written when it was tried before is no repetition.
+            let own = self.again && id == one.message.id && first.insert(id);
+            Ok(Accepted { id, repeated: !own })
+        };
+        new.iter().map(answer).collect()
+    }
+
+    /// Inserts messages; those that are there, by their id or their key, are left out. The ids of those
+    /// that were inserted.
+    async fn insert_messages(
+        &mut self,
+        new: &[&NewMessage],
+    ) -> Result<BTreeSet<MessageId>, Trouble> {
+        let messages = || new.iter().map(|new| &new.message);
+        self.widen_slack(messages()).await?;
+        messages().for_each(|message| self.lower_floor(message.id));
+        let ids: Vec<_> = messages().map(|m| *m.id.as_uuid()).collect();
+        let applications: Vec<_> = messages().map(|m| *m.application.as_uuid()).collect();
+        let types: Vec<_> = messages().map(|m| m.event_type.as_str()).collect();
+        let keys: Vec<_> = messages().map(|m| m.key.as_ref().map(|key| key.as_str())).collect();
+        let content_types: Vec<_> = messages().map(|m| text(&m.content_type)).collect();
+        let sizes: Vec<_> = messages().map(|m| from_size(m.size)).collect();
+        let times: Vec<_> = messages().map(|m| from_instant(m.created_at)).collect();
+        let sql = "INSERT INTO message (id, application, event_type, key, content_type, size, \
+                   created_at) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], \
+                   $5::text[], $6::bigint[], $7::bigint[]) ON CONFLICT DO NOTHING RETURNING id";
+        let inserted = statement::rows(
+            &self.db,
+            sql,
+            &[&ids, &applications, &types, &keys, &content_types, &sizes, &times],
+        )
+        .await?;
+        inserted.iter().map(|row| message_id(row, 0)).collect()
+    }
+
+    /// Stores what belongs to new messages.
+    async fn store(&mut self, new: &[&NewMessage]) -> Result<(), Trouble> {
+        if new.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = new.iter().map(|new| *new.message.id.as_uuid()).collect();
+        let payloads: Vec<_> = new.iter().map(|new| &new.payload[..]).collect();
+        let sql = "INSERT INTO payload (message, bytes) SELECT * FROM unnest($1::uuid[], $2::bytea[]) \
+                   ON CONFLICT (message) DO UPDATE SET bytes = excluded.bytes";
+        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&ids, &payloads];
+        let wanted = new.iter().flat_map(|new| new.endpoints.iter().copied()).collect();
+        let (_, there) = tokio::try_join!(
+            biased;
+            statement::run(&self.db, sql, &bound),
+            self.endpoints(wanted),
+        )?;
+        let delivery = |of: &Message, to: &EndpointId| {
+            let delivery = Delivery::new(of.id, *to, of.application, of.created_at);
+            if there.contains(to) { delivery } else { delivery.endpoint_deleted(of.created_at) }
+        };
+        let mut deliveries = BTreeMap::new();
+        for one in new {
+            for to in &one.endpoints {
+                deliveries.insert((one.message.id, *to), delivery(&one.message, to));
+            }
+        }
+        let deliveries: Vec<_> = deliveries.into_values().collect();
+        self.insert_deliveries(&deliveries).await
+    }
+
+    async fn find_earlier(&self, repeated: &[&Message]) -> Result<Earlier, Trouble> {
+        let mut earlier = Earlier::default();
+        if repeated.is_empty() {
+            return Ok(earlier);
+        }
+        let ids: Vec<_> = repeated.iter().map(|message| *message.id.as_uuid()).collect();
+        let applications: Vec<_> = repeated.iter().map(|m| *m.application.as_uuid()).collect();
+        let keys: Vec<_> =
+            repeated.iter().map(|m| m.key.as_ref().map(|key| key.as_str())).collect();
+        let by_id = "SELECT id FROM message WHERE id = ANY($1)";
+        let by_key = "SELECT m.id, m.application, m.key FROM unnest($1::uuid[], $2::text[]) \
+                      AS n (application, key) JOIN message m \
+                      ON m.application = n.application AND m.key = n.key";
+        for row in statement::rows(&self.db, by_id, &[&ids]).await? {
+            earlier.ids.insert(message_id(&row, 0)?);
+        }
+        for row in statement::rows(&self.db, by_key, &[&applications, &keys]).await? {
+            let key = (application_id(&row, 1)?, get(&row, 2)?);
+            earlier.keys.insert(key, message_id(&row, 0)?);
+        }
+        Ok(earlier)
+    }
+}
+
+/// What is there already.
+#[derive(Default)]
+struct Earlier {
+    ids: BTreeSet<MessageId>,
+    keys: BTreeMap<(ApplicationId, String), MessageId>,
+}
+
+impl Earlier {
+    /// The message that `message` repeats, by its key or by its id.
+    fn of(&self, message: &Message) -> Option<MessageId> {
+        let key = message.key.as_ref().map(|key| (message.application, key.as_str().to_owned()));
+        let by_key = key.and_then(|key| self.keys.get(&key)).copied();
+        by_key.or_else(|| self.ids.contains(&message.id).then_some(message.id))
+    }
+}

@@ -1,0 +1,72 @@
+//! How values stand in columns.
+
+use stagger::{Instant, Span};
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use uuid::Uuid;
+
+use crate::model::{ApplicationId, EndpointId, MessageId};
+
+use super::trouble::Trouble;
+
+/// An instant, kept as its 64 bits.
+pub(super) const fn from_instant(instant: Instant) -> i64 {
+    instant.as_nanos().cast_signed()
+}
+
+/// The instant with these bits.
+pub(super) const fn instant(bits: i64) -> Instant {
+    Instant::from_nanos(bits.cast_unsigned())
+}
+
+/// A span, kept as its 64 bits.
+pub(super) const fn from_span(span: Span) -> i64 {
+    span.as_nanos().cast_signed()
+}
+
+/// The span with these bits.
+pub(super) const fn span(bits: i64) -> Span {
+    Span::from_nanos(bits.cast_unsigned())
+}
+
+/// A number of bytes or rows.
+pub(super) fn from_size(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// A column of a row.
+pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, Trouble> {
+    Ok(row.try_get(at)?)
+}
+
+/// The name of an application, of an endpoint, of a message.
+pub(super) fn application_id(row: &Row, at: usize) -> Result<ApplicationId, Trouble> {
+    get(row, at).map(ApplicationId::from_uuid)
+}
+
+/// See [`application_id`].
+pub(super) fn endpoint_id(row: &Row, at: usize) -> Result<EndpointId, Trouble> {
+    get(row, at).map(EndpointId::from_uuid)
+}
+
+/// See [`application_id`].
+pub(super) fn message_id(row: &Row, at: usize) -> Result<MessageId, Trouble> {
+    get(row, at).map(MessageId::from_uuid)
+}
+
+/// A delivery's name, in two columns.
+pub(super) fn name(row: &Row, at: usize) -> Result<(MessageId, EndpointId), Trouble> {
+    Ok((message_id(row, at)?, endpoint_id(row, at + 1)?))
+}
+
+/// Names of deliveries as two arrays.
+pub(super) fn columns_of<'n>(
+    names: impl IntoIterator<Item = &'n (MessageId, EndpointId)>,
+) -> (Vec<Uuid>, Vec<Uuid>) {
+    names.into_iter().map(|(message, endpoint)| (*message.as_uuid(), *endpoint.as_uuid())).unzip()
+}
+
+/// A text without what no text of PostgreSQL holds.
+pub(super) fn text(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}

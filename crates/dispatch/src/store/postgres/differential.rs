@@ -1,0 +1,23 @@
+//! The PostgreSQL store answers as the one in memory does.
+
+use proptest::prelude::*;
+use tokio::runtime::Builder;
+
+use super::check_postgres;
+use super::scratch::Scratch;
+use crate::store::differential::{compare, steps};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_stores_answer_the_same(steps in steps()) {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            if let Some(store) = Scratch::new().await {
+                compare(&*store, &steps).await;
+                check_postgres(&store.schema.address()).await.unwrap();
+            }
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether a database is in order.
+
+use super::address::PostgresAddress;
+use super::column::get;
+use super::options::PostgresOptions;
+use super::pool::{Loan, Pool};
+use super::trouble::Trouble;
+use super::{migrations, statement, tally};
+use crate::Error;
+use crate::store::Health;
+
+/// Looks through a database: its version, its counts against its rows, and that nothing is without what
+/// it belongs to. Works beside running dispatchers, and only reads.
+///
+/// # Errors
+/// The database cannot be reached, holds no store, one of another release, or a damaged one; the error
+/// names the first damage.
+pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> {
+    let pool = Pool::new(address, &PostgresOptions::default())?;
+    let mut loan = pool.lend().await?;
+    let found = look(&mut loan).await;
+    Ok(loan.end(Some(found))?)
+}
+
+async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
+    loan.batch_execute("SET statement_timeout = 0").await?;
+    let version = migrations::recognise(loan).await?;
+    // All that is counted is of one moment.
+    let moment = loan
+        .build_transaction()
+        .isolation_level(tokio_postgres::IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await?;
+    for (sql, damage) in DAMAGES {
+        if let Some(row) = statement::row(&moment, sql, &[]).await? {
+            let id: uuid::Uuid = get(&row, 0)?;
+            return Err(Error::store(format!("{damage}: {id}")).into());
+        }
+    }
+    let (kept, counted) = (tally::read(&moment, None).await?, tally::recount(&moment).await?);
+    if kept != counted {
+        let wrong = format!("deliveries are counted as {kept:?}, but are {counted:?}");
+        return Err(Error::store(wrong).into());
+    }
+    let row = statement::row(&moment, "SELECT count(*) FROM message", &[]).await?;
+    let messages = row.map(|row| get::<i64>(&row, 0)).transpose()?.unwrap_or_default();
+    moment.commit().await?;
+    Ok(Health { version, messages: messages.cast_unsigned(), deliveries: kept })
+}
+
+/// What must find no row, and what it means if it does.
+const DAMAGES: [(&str, &str); 4] = [
+    (
+        "SELECT m.id FROM message m WHERE NOT EXISTS (SELECT 1 FROM payload p WHERE p.message = m.id) \
+         LIMIT 1",
+        "a message without its payload",
+    ),
+    (
+        "SELECT d.message FROM delivery d WHERE NOT EXISTS \
+         (SELECT 1 FROM message m WHERE m.id = d.message) LIMIT 1",
+        "a delivery without its message",
+    ),
+    (
+        "SELECT p.message FROM payload p WHERE NOT EXISTS \
+         (SELECT 1 FROM message m WHERE m.id = p.message) LIMIT 1",
+        "a payload without its message",
+    ),
+    (
+        "SELECT d.message FROM delivery d WHERE d.ended <> CASE WHEN d.state < 2 THEN 0 \
+         ELSE d.state END LIMIT 1",
+        "a delivery that is open and ended at once",
+    ),
+];

@@ -1,0 +1,254 @@
+//! Lists in pages: walks along an index, some rows at a time.
+
+use deadpool_postgres::GenericClient;
+use stagger::Instant;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::column::{from_size, get, instant};
+use super::trouble::Trouble;
+use super::{row, statement};
+use crate::model::{ApplicationId, Delivery, Message, MessageId};
+use crate::store::id_range::IdRange;
+use crate::store::numbers::state_number;
+use crate::store::walk::{Begin, Gathering, Order, Walk};
+use crate::store::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+
+/// Rows that are fetched at once at most, once the first few have not been enough.
+const FETCHED: usize = 2_000;
+/// By how much more are fetched each time.
+const GROWTH: usize = 4;
+
+/// A page of an application's messages.
+pub(super) async fn messages(
+    db: &impl GenericClient,
+    application: ApplicationId,
+    filter: &MessageFilter,
+    page: PageRequest,
+) -> Result<Page<Message>, Trouble> {
+    let ids = ids(db, filter.since, filter.until).await?;
+    let after = page.after.map(|cursor| MessageId::from_uuid(cursor.message));
+    let mut begin = after.map_or(ids.to, |after| after.min(ids.to));
+    let nothing = MessageId::from_uuid(Uuid::nil());
+    let (mut except, mut limit) = (after.unwrap_or(nothing), page.limit + 1);
+    let mut found = Gathering::new(page.limit);
+    loop {
+        let bound: [&(dyn ToSql + Sync); 5] = [
+            application.as_uuid(),
+            begin.as_uuid(),
+            ids.from.as_uuid(),
+            except.as_uuid(),
+            &from_size(limit),
+        ];
+        let rows = statement::rows(db, &messages_sql(), &bound).await?;
+        for row in &rows {
+            let message = row::message(row)?;
+            (begin, except) = (message.id, message.id);
+            let (at, passes) = (Cursor::of_message(message.id), filter.passes(&message));
+            found.see(at, passes.then_some(message));
+            if found.is_over() {
+                break;
+            }
+        }
+        if found.is_over() || rows.len() < limit {
+            return Ok(found.into_page());
+        }
+        limit = (limit * GROWTH).min(FETCHED);
+    }
+}
+
+/// A page of deliveries.
+pub(super) async fn deliveries(
+    db: &impl GenericClient,
+    application: Option<ApplicationId>,
+    filter: &DeliveryFilter,
+    page: PageRequest,
+) -> Result<Page<Delivery>, Trouble> {
+    let along = Walk::of(application, filter);
+    let mut found = Gathering::new(page.limit);
+    let first = page.limit + 1;
+    walk(db, along, filter, Order::NewestFirst, page.after, first, &mut |at, seen| {
+        let passes = |(delivery, accepted_at): &(Delivery, Instant)| {
+            application.is_none_or(|wanted| wanted == delivery.application)
+                && filter.passes(delivery, *accepted_at)
+        };
+        found.see(at, seen.filter(passes).map(|(delivery, _)| delivery));
+        !found.is_over()
+    })
+    .await?;
+    Ok(found.into_page())
+}
+
+/// Shows each delivery with the time of its message's acceptance to `see`, after `after`, until `see`
+/// says no. A message without deliveries is shown as a place only. `first` rows are fetched at first.
+pub(super) async fn walk(
+    db: &impl GenericClient,
+    along: Walk,
+    filter: &DeliveryFilter,
+    order: Order,
+    after: Option<Cursor>,
+    first: usize,
+    see: &mut (dyn FnMut(Cursor, Option<(Delivery, Instant)>) -> bool + Send),
+) -> Result<(), Trouble> {
+    let ids = ids(db, filter.since, filter.until).await?;
+    let (sql, mut after, mut limit) = (walk_sql(along, order), after, first.min(FETCHED));
+    loop {
+        let begin = Begin::of(order, after, ids);
+        let rows = statement::rows(db, &sql, &bound(&along, &begin, &from_size(limit))).await?;
+        let mut places = 0;
+        for row in &rows {
+            let at = place(row, order)?;
+            places += usize::from(after.is_none_or(|after| after.message != at.message));
+            after = Some(at);
+            if !see(at, read(row)?) {
+                return Ok(());
+            }
+        }
+        // Of an application's messages the limit counts messages, each with any number of rows.
+        let counted = if matches!(along, Walk::OfApplication(_)) { places } else { rows.len() };
+        if rows.is_empty() || counted + 1 < limit {
+            return Ok(());
+        }
+        limit = (limit * GROWTH).min(FETCHED);
+    }
+}
+
+/// The ids of messages accepted from `since` on and before `until`.
+async fn ids(
+    db: &impl GenericClient,
+    since: Option<Instant>,
+    until: Option<Instant>,
+) -> Result<IdRange, Trouble> {
+    let slack = if since.or(until).is_some() { read_slack(db).await? } else { 0 };
+    Ok(IdRange::of(slack, since, until))
+}
+
+/// The slack that is written down, in milliseconds.
+pub(super) async fn read_slack(db: &impl GenericClient) -> Result<u64, Trouble> {
+    let row = statement::row(db, "SELECT value FROM mark WHERE name = 'slack'", &[]).await?;
+    let slack = row.map(|row| get::<i64>(&row, 0)).transpose()?;
+    Ok(slack.unwrap_or_default().cast_unsigned())
+}
+
+fn messages_sql() -> String {
+    format!(
+        "SELECT {} FROM message m WHERE m.application = $1 AND m.id <= $2 AND m.id >= $3 \
+         AND m.id <> $4 ORDER BY m.id DESC LIMIT $5",
+        row::MESSAGE
+    )
+}
+
+/// The statement of a walk. `$1` and `$2` are where it begins, `$3` is where it ends, `$4` how many rows,
+/// `$5` and `$6` what it is narrowed to.
+fn walk_sql(along: Walk, order: Order) -> String {
+    let (past, until, way) = match order {
+        Order::NewestFirst => ("<", ">=", "DESC"),
+        Order::OldestFirst => (">", "<=", "ASC"),
+    };
+    if let Walk::OfApplication(_) = along {
+        // Spelt out, because no statistics tell whether few of all deliveries are this application's.
+        return format!(
+            "WITH m AS MATERIALIZED (SELECT id, created_at FROM message WHERE application = $5 \
+             AND id {past}= $1 AND id {until} $3 ORDER BY id {way} LIMIT $4) \
+             SELECT {}, m.created_at, m.id FROM m LEFT JOIN delivery d ON d.message = m.id \
+             AND (d.message, d.endpoint) {past} ($1, $2) ORDER BY m.id {way}, d.endpoint {way}",
+            row::DELIVERY
+        );
+    }
+    let narrowed = match along {
+        Walk::All | Walk::OfApplication(_) => "",
+        Walk::Open => "d.ended = 0 AND",
+        Walk::Ended(_) => "d.ended >= 3 AND d.ended = $5 AND",
+        Walk::EndedOfApplication(..) => "d.application = $5 AND d.ended >= 3 AND d.ended = $6 AND",
+        Walk::OfEndpoint(_) => "d.endpoint = $5 AND",
+        Walk::EndedOfEndpoint(..) => "d.endpoint = $5 AND d.ended >= 3 AND d.ended = $6 AND",
+    };
+    format!(
+        "SELECT {}, (SELECT created_at FROM message WHERE id = d.message), d.message \
+         FROM delivery d WHERE {narrowed} d.message {past}= $1 AND d.message {until} $3 \
+         AND (d.message, d.endpoint) {past} ($1, $2) \
+         ORDER BY d.message {way}, d.endpoint {way} LIMIT $4",
+        row::DELIVERY
+    )
+}
+
+fn bound<'b>(along: &'b Walk, begin: &'b Begin, limit: &'b i64) -> Vec<&'b (dyn ToSql + Sync)> {
+    let mut bound: Vec<&(dyn ToSql + Sync)> =
+        vec![begin.message.as_uuid(), begin.endpoint.as_uuid(), begin.end.as_uuid(), limit];
+    match along {
+        Walk::All | Walk::Open => {}
+        Walk::Ended(state) => bound.push(number(*state)),
+        Walk::OfApplication(application) => bound.push(application.as_uuid()),
+        Walk::OfEndpoint(endpoint) => bound.push(endpoint.as_uuid()),
+        Walk::EndedOfApplication(application, state) => {
+            bound.extend([application.as_uuid() as &(dyn ToSql + Sync), number(*state)]);
+        }
+        Walk::EndedOfEndpoint(endpoint, state) => {
+            bound.extend([endpoint.as_uuid() as &(dyn ToSql + Sync), number(*state)]);
+        }
+    }
+    bound
+}
+
+/// The number of a state that outlives the call.
+fn number(state: crate::model::DeliveryState) -> &'static i16 {
+    const NUMBERS: [i16; 5] = [0, 1, 2, 3, 4];
+    &NUMBERS[usize::from(state_number(state))]
+}
+
+/// The column behind those of a delivery.
+const ACCEPTED_AT: usize = 10;
+
+/// Where a row stands. A message without deliveries is past where they would be.
+fn place(row: &Row, order: Order) -> Result<Cursor, Trouble> {
+    let past = match order {
+        Order::NewestFirst => Uuid::nil(),
+        Order::OldestFirst => Uuid::max(),
+    };
+    let message = get(row, ACCEPTED_AT + 1)?;
+    Ok(Cursor { message, endpoint: get::<Option<Uuid>>(row, 1)?.unwrap_or(past) })
+}
+
+fn read(row: &Row) -> Result<Option<(Delivery, Instant)>, Trouble> {
+    if get::<Option<Uuid>>(row, 1)?.is_none() {
+        return Ok(None);
+    }
+    let accepted_at = get::<Option<i64>>(row, ACCEPTED_AT)?.map_or(Instant::ORIGIN, instant);
+    Ok(Some((row::delivery(row)?, accepted_at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::TestSchema;
+    use super::*;
+    use crate::model::DeliveryState::Dead;
+    use crate::store::fixture::{app, ep};
+
+    #[tokio::test]
+    async fn no_list_is_sorted_or_scanned() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        let walks = [
+            (Walk::All, "delivery_pkey", 4),
+            (Walk::Open, "delivery_open", 4),
+            (Walk::Ended(Dead), "delivery_ended", 5),
+            (Walk::OfEndpoint(ep(1)), "delivery_by_endpoint", 5),
+            (Walk::EndedOfApplication(app(1), Dead), "delivery_ended_by_application", 6),
+            (Walk::EndedOfEndpoint(ep(1), Dead), "delivery_ended_by_endpoint", 6),
+        ];
+        for (walk, index, parameters) in walks {
+            for order in [Order::NewestFirst, Order::OldestFirst] {
+                let plan = schema.plan(&walk_sql(walk, order), parameters).await;
+                assert!(plan.contains(&format!("{index} on delivery d")), "{plan}");
+                assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
+            }
+        }
+        let plan = schema.plan(&messages_sql(), 5).await;
+        assert!(plan.contains("message_by_application") && !plan.contains("Sort"), "{plan}");
+        // An application's deliveries are found through its messages, a bounded number at a time.
+        let of = walk_sql(Walk::OfApplication(app(1)), Order::NewestFirst);
+        let plan = schema.plan(&of, 5).await;
+        assert!(plan.contains("message_by_application") && !plan.contains("Seq Scan"), "{plan}");
+    }
+}

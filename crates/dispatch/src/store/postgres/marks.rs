@@ -1,0 +1,48 @@
+//! What is remembered of the store as a whole.
+
+use super::changes::Changes;
+use super::column::get;
+use super::statement;
+use super::trouble::Trouble;
+use super::writer::Change;
+use crate::store::Fence;
+
+/// A new run begins; settlements of earlier ones that are being written end first.
+pub(super) struct BeginRun;
+
+impl Change for BeginRun {
+    type Done = Fence;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Fence, Trouble> {
+        let sql = "UPDATE mark SET value = value + 1 WHERE name = 'run' RETURNING value";
+        let row = statement::row(&changes.db, sql, &[]).await?;
+        let run = row.map(|row| get::<i64>(&row, 0)).transpose()?.unwrap_or_default();
+        Ok(Fence(run.cast_unsigned()))
+    }
+}
+
+/// Writes something that changes nothing, to see whether writing works.
+pub(super) struct Touch;
+
+impl Change for Touch {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let sql = "UPDATE mark SET value = value WHERE name = 'touch'";
+        statement::run(&changes.db, sql, &[]).await?;
+        Ok(())
+    }
+}
+
+/// Writes down whether a copy is being written into the store.
+pub(super) struct MarkCopy(pub(super) bool);
+
+impl Change for MarkCopy {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let sql = "UPDATE mark SET value = $1 WHERE name = 'copy'";
+        statement::run(&changes.db, sql, &[&i64::from(self.0)]).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! The tables: how they are made and brought to this version.
+
+use std::fmt::Write;
+
+use deadpool_postgres::Transaction;
+use sha2::{Digest, Sha256};
+
+use super::address::PostgresAddress;
+use super::column::get;
+use super::options::PostgresOptions;
+use super::pool::{Loan, Pool};
+use super::statement;
+use super::trouble::Trouble;
+use crate::Error;
+
+/// What makes a database of version n out of one of version n - 1. Only ever added to.
+const MIGRATIONS: [&str; VERSION as usize] = [include_str!("migrations/1.sql")];
+/// The version that this release writes.
+pub(super) const VERSION: u32 = 1;
+/// How long a table's lock is waited for: whoever wants it too waits behind, so a migration that does
+/// not get it gives up, and changes nothing.
+const LOCK_WAIT: &str = "3s";
+/// How long another one that migrates is waited for.
+const TURN_WAIT: &str = "60s";
+
+/// Brings a database to this release's version; makes the tables if there are none. The version that it
+/// had.
+///
+/// # Errors
+/// It cannot be reached or written, a lock was not free in time, or it is of a later release or
+/// damaged. Nothing has changed then.
+pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
+    let pool = Pool::new(address, &PostgresOptions::default())?;
+    let mut loan = pool.lend().await?;
+    let done = migrate(&mut loan).await;
+    Ok(loan.end(Some(done))?)
+}
+
+/// Sees that the database has this release's version. An empty one gets its tables; one of an earlier
+/// release is brought to this one's if `migrate` says so.
+pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), Trouble> {
+    let version = applied(&**loan).await?;
+    if version == 0 || (wanted && version < VERSION) {
+        migrate(loan).await?;
+    }
+    recognise(loan).await.map(drop)
+}
+
+/// The version of the database, if it is this release's.
+pub(super) async fn recognise(loan: &Loan) -> Result<u32, Trouble> {
+    match applied(&**loan).await? {
+        0 => Err(Error::store("the database holds no store of stagger's").into()),
+        VERSION => Ok(VERSION),
+        version => Err(Error::store(format!(
+            "the database has version {version}, and this release needs {VERSION}: \
+             stagger store migrate brings it there, or stagger serve --migrate"
+        ))
+        .into()),
+    }
+}
+
+async fn migrate(loan: &mut Loan) -> Result<u32, Trouble> {
+    let whole = loan.transaction().await?;
+    match steps(&whole).await {
+        Ok(from) => {
+            whole.commit().await?;
+            Ok(from)
+        }
+        Err(trouble) => {
+            // Others wait for the locks.
+            whole.rollback().await.ok();
+            Err(trouble)
+        }
+    }
+}
+
+async fn steps(whole: &Transaction<'_>) -> Result<u32, Trouble> {
+    whole
+        .batch_execute(&format!(
+            "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{TURN_WAIT}'; \
+             SELECT pg_advisory_xact_lock(hashtext('stagger.' || current_schema())); \
+             SET LOCAL lock_timeout = '{LOCK_WAIT}'"
+        ))
+        .await?;
+    let from = applied(whole).await?;
+    if from == 0 {
+        whole
+            .batch_execute(
+                "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
+                 applied_at timestamptz NOT NULL DEFAULT now())",
+            )
+            .await?;
+    }
+    for (version, step) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
+        whole.batch_execute(step).await?;
+        let sql = "INSERT INTO migration (version, checksum) VALUES ($1, $2)";
+        whole.execute(sql, &[&version.cast_signed(), &checksum(step)]).await?;
+    }
+    Ok(from)
+}
+
+/// The version of the database: 0 if it has no tables of ours. Refuses one of a later release, and one
+/// that other steps have made.
+async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, Trouble> {
+    // Asked of the catalogue's tables: what resolves names keeps "it is not there" in a cache, which whoever
+    // has just waited for another migration has not renewed.
+    let there = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE n.nspname = current_schema() AND c.relname = 'migration'";
+    if statement::row(db, there, &[]).await?.is_none() {
+        return Ok(0);
+    }
+    let sql = "SELECT version, checksum FROM migration ORDER BY version";
+    let rows = statement::rows(db, sql, &[]).await?;
+    for (at, row) in (1..).zip(&rows) {
+        let (version, recorded) = (get::<i32>(row, 0)?, get::<&str>(row, 1)?);
+        if version > VERSION.cast_signed() {
+            let newest = rows.len();
+            return Err(Error::store(format!(
+                "the database has version {newest}, which is newer than {VERSION}, that of this release"
+            ))
+            .into());
+        }
+        let step = usize::try_from(version - 1).ok().and_then(|at| MIGRATIONS.get(at));
+        if version != at || step.is_none_or(|step| checksum(step) != recorded) {
+            let why =
+                format!("version {version} of the database was made by other steps than ours");
+            return Err(Error::store(why).into());
+        }
+    }
+    Ok(u32::try_from(rows.len()).unwrap_or(u32::MAX))
+}
+
+fn checksum(step: &str) -> String {
+    Sha256::digest(step.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::TestSchema;
+    use super::*;
+    use crate::store::PostgresStore;
+    use crate::store::place::StorePlace;
+
+    async fn refusal(schema: &TestSchema) -> String {
+        let opened = PostgresStore::open(&schema.address(), PostgresOptions::default()).await;
+        opened.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn several_nodes_may_meet_at_an_empty_database() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(tokio::join!(schema.open(), schema.open(), schema.open()));
+        assert_eq!(migrate_postgres(&schema.address()).await.unwrap(), VERSION);
+    }
+
+    #[tokio::test]
+    async fn a_database_of_a_later_release_is_refused() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        schema.run("INSERT INTO migration VALUES (2, 'of a later release')").await;
+        let refused = refusal(&schema).await;
+        assert!(refused.contains("version 2, which is newer than 1"), "{refused}");
+        assert!(migrate_postgres(&schema.address()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_database_that_other_steps_have_made_is_refused() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        schema.run("UPDATE migration SET checksum = 'another'").await;
+        assert!(refusal(&schema).await.contains("made by other steps"));
+    }
+
+    #[tokio::test]
+    async fn half_a_copy_is_not_opened() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        schema.run("UPDATE mark SET value = 1 WHERE name = 'copy'").await;
+        assert!(refusal(&schema).await.contains("cut short"));
+    }
+
+    #[tokio::test]
+    async fn a_check_makes_no_tables() {
+        let Some(schema) = TestSchema::new().await else { return };
+        let place = StorePlace::Database(Box::new(schema.address()));
+        let refused = place.check().await.unwrap_err().to_string();
+        assert!(refused.contains("holds no store"), "{refused}");
+        schema.run("DO $$ BEGIN ASSERT to_regclass('migration') IS NULL; END $$").await;
+    }
+}

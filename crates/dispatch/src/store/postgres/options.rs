@@ -1,0 +1,35 @@
+//! The bounds of the PostgreSQL store.
+
+use std::num::NonZeroUsize;
+
+use stagger::Span;
+
+/// Connections and times of the PostgreSQL store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PostgresOptions {
+    /// Connections at most. Default: 10, of which accepting takes 3 at most and settling 1.
+    pub connections: NonZeroUsize,
+    /// Calls of `accept` that may wait for a connection; more are answered with
+    /// [`Error::busy`](crate::Error::busy) at once, so that no memory fills with them. Default: 4096.
+    pub queue: NonZeroUsize,
+    /// How long a connection may take to be made, and a free one is waited for. Default: 5 s.
+    pub connect_time: Span,
+    /// How long one statement may take before the server ends it; the store gives up on a server that
+    /// does not answer soon after. Default: 30 s.
+    pub statement_time: Span,
+    /// Whether a database of an earlier release is brought to this one's version. An empty one always
+    /// is. Default: no.
+    pub migrate: bool,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            connections: const { NonZeroUsize::new(10).expect("above zero") },
+            queue: const { NonZeroUsize::new(4096).expect("above zero") },
+            connect_time: Span::from_secs(5),
+            statement_time: Span::from_secs(30),
+            migrate: false,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Connections, and how long they may take.
+
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Client, Hook, HookError, Manager, ManagerConfig, Object, Pool as Inner, PoolError,
+    RecyclingMethod, Runtime,
+};
+use stagger::{Sleep, Span, TokioTime};
+use tokio_postgres::NoTls;
+
+use super::address::PostgresAddress;
+use super::options::PostgresOptions;
+use super::tls;
+use super::trouble::{Trouble, words};
+use crate::Error;
+
+/// How much longer than a statement may take an operation of several may, before the server counts as
+/// gone: it ends its statements itself if it lives.
+const MARGIN: Span = Span::from_secs(10);
+/// How long a lock of somebody else is waited for.
+const LOCK_WAIT: Span = Span::from_secs(10);
+/// When a connection on which nothing is said is looked after, and how often; and how long sent bytes
+/// may stay unacknowledged. A server that vanished is noticed within seconds.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_RETRIES: u32 = 3;
+const UNACKNOWLEDGED: Duration = Duration::from_secs(15);
+
+/// The connections to the database, made when they are needed.
+#[derive(Debug)]
+pub(super) struct Pool {
+    inner: Inner,
+    limit: Span,
+}
+
+impl Pool {
+    /// A pool that has made no connection yet.
+    pub(super) fn new(address: &PostgresAddress, options: &PostgresOptions) -> Result<Self, Error> {
+        let mut config = address.config.clone();
+        config
+            .connect_timeout(options.connect_time.into())
+            .keepalives_idle(KEEPALIVE_IDLE)
+            .keepalives_interval(KEEPALIVE_INTERVAL)
+            .keepalives_retries(KEEPALIVE_RETRIES)
+            .tcp_user_timeout(UNACKNOWLEDGED);
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = if address.tls {
+            let tls = tls::connector(address.roots.as_deref())?;
+            Manager::from_config(config, tls, recycling)
+        } else {
+            Manager::from_config(config, NoTls, recycling)
+        };
+        let inner = Inner::builder(manager)
+            .max_size(options.connections.get())
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(options.connect_time.into()))
+            .create_timeout(Some(options.connect_time.into()))
+            .post_create(prepare_session(options.statement_time))
+            .build()
+            .map_err(|error| Error::store(error.to_string()))?;
+        Ok(Self { inner, limit: options.statement_time + MARGIN })
+    }
+
+    /// Lends a connection.
+    pub(super) async fn lend(&self) -> Result<Loan, Error> {
+        let client = self.inner.get().await.map_err(|error| unavailable(&error))?;
+        Ok(Loan { client: Some(client) })
+    }
+
+    /// What `work` comes to, unless it takes so long that the server must be gone. The loan that it
+    /// works with is to be ended with the answer.
+    pub(super) async fn bounded<T>(
+        &self,
+        work: impl Future<Output = Result<T, Trouble>>,
+    ) -> Option<Result<T, Trouble>> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = TokioTime.sleep(self.limit) => None,
+        }
+    }
+}
+
+/// A connection on loan. One that was dropped in the middle of something is closed, because what it
+/// would answer next is unknown.
+#[derive(Debug)]
+pub(super) struct Loan {
+    client: Option<Client>,
+}
+
+impl Loan {
+    /// Gives the connection back, and says what came of it.
+    pub(super) fn end<T>(mut self, answer: Option<Result<T, Trouble>>) -> Result<T, Trouble> {
+        let Some(answer) = answer else {
+            return Err(Trouble::Doubtful("PostgreSQL does not answer".to_owned()));
+        };
+        // Back into the pool, which looks whether it is closed.
+        drop(self.client.take());
+        answer
+    }
+}
+
+impl Deref for Loan {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        self.client.as_ref().expect("it is there until the loan ends")
+    }
+}
+
+impl DerefMut for Loan {
+    fn deref_mut(&mut self) -> &mut Client {
+        self.client.as_mut().expect("it is there until the loan ends")
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            drop(Object::take(client));
+        }
+    }
+}
+
+/// Settings of each connection. Nothing is acknowledged before it is durable, also where the server's
+/// default is to forget the last moments in a crash.
+fn prepare_session(statement_time: Span) -> Hook {
+    let sql = format!(
+        "SET statement_timeout = {}; SET lock_timeout = {}; \
+         SET idle_in_transaction_session_timeout = {}; \
+         SELECT set_config('synchronous_commit', 'on', false) \
+         WHERE current_setting('synchronous_commit') = 'off'",
+        millis(statement_time),
+        millis(LOCK_WAIT),
+        millis(statement_time + MARGIN),
+    );
+    Hook::async_fn(move |client, _| {
+        let sql = sql.clone();
+        Box::pin(async move { client.batch_execute(&sql).await.map_err(HookError::Backend) })
+    })
+}
+
+fn millis(span: Span) -> u64 {
+    span.as_nanos() / Span::from_millis(1).as_nanos()
+}
+
+fn unavailable(error: &PoolError) -> Error {
+    match error {
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+            Error::store(words(error))
+        }
+        PoolError::Timeout(_) => Error::busy("no connection to PostgreSQL in time"),
+        other => Error::store(format!("PostgreSQL: {other}")),
+    }
+}

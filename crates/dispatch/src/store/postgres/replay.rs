@@ -1,0 +1,96 @@
+//! Finished deliveries are made pending again. Those of many are looked for while others write, then
+//! changed in one transaction, which looks at each once more.
+
+use deadpool_postgres::GenericClient;
+use stagger::Instant;
+
+use super::changes::Changes;
+use super::deliveries::{self, Name};
+use super::lists;
+use super::trouble::Trouble;
+use super::writer::Change;
+use crate::Error;
+use crate::model::{ApplicationId, Delivery, DeliveryState};
+use crate::store::walk::{Order, Walk};
+use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
+
+/// The names of what a request for many is about, oldest first, `limit` at most, after `after`.
+pub(super) async fn find(
+    db: &impl GenericClient,
+    application: ApplicationId,
+    filter: &DeliveryFilter,
+    now: Instant,
+    after: Option<Cursor>,
+    limit: usize,
+) -> Result<Vec<Name>, Trouble> {
+    let Some(state) = ReplayRequest::state_of_many(filter) else { return Ok(Vec::new()) };
+    let filter = DeliveryFilter { state: Some(state), ..*filter };
+    let mut found = Vec::new();
+    let walk = Walk::of(Some(application), &filter);
+    lists::walk(db, walk, &filter, Order::OldestFirst, after, limit, &mut |_, seen| {
+        if let Some((delivery, accepted_at)) = seen {
+            let wanted = delivery.application == application
+                && delivery.updated_at <= now
+                && filter.passes(&delivery, accepted_at);
+            found.extend(wanted.then_some((delivery.message, delivery.endpoint)));
+        }
+        found.len() < limit
+    })
+    .await?;
+    Ok(found)
+}
+
+/// Replays one delivery.
+pub(super) struct ReplayOne(pub(super) Name, pub(super) Instant);
+
+impl Change for ReplayOne {
+    type Done = Delivery;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Delivery, Trouble> {
+        let Self(name, now) = self;
+        let found = deliveries::lock(&changes.db, [name]).await?;
+        let delivery = found.first().ok_or(Error::not_found("delivery"))?;
+        if changes.again && is_replayed(delivery, *now) {
+            return Ok(*delivery);
+        }
+        if delivery.state.is_open() {
+            return Err(Error::conflict("the delivery is open already").into());
+        }
+        if changes.endpoints([name.1].into()).await?.is_empty() {
+            return Err(Error::not_found("endpoint").into());
+        }
+        let replayed = delivery.replayed(*now);
+        changes.update_deliveries(&[(replayed, delivery.state)]).await?;
+        Ok(replayed)
+    }
+}
+
+/// Replays those that nothing has changed since they were found, and whose endpoint is there.
+pub(super) struct ReplayMany<'n>(pub(super) &'n [Name], pub(super) Instant);
+
+impl Change for ReplayMany<'_> {
+    type Done = Vec<Delivery>;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Delivery>, Trouble> {
+        let Self(names, now) = *self;
+        let found = deliveries::lock(&changes.db, names).await?;
+        let there = changes.endpoints(names.iter().map(|name| name.1).collect()).await?;
+        let (mut replayed, mut changed) = (Vec::new(), Vec::new());
+        for delivery in found {
+            let unchanged = !delivery.state.is_open() && delivery.updated_at <= now;
+            if changes.again && is_replayed(&delivery, now) {
+                replayed.push(delivery);
+            } else if unchanged && there.contains(&delivery.endpoint) {
+                replayed.push(delivery.replayed(now));
+                changed.push((delivery.replayed(now), delivery.state));
+            }
+        }
+        changes.update_deliveries(&changed).await?;
+        Ok(replayed)
+    }
+}
+
+/// Whether this is what a replay at `now` has made of it.
+fn is_replayed(delivery: &Delivery, now: Instant) -> bool {
+    delivery.state == DeliveryState::Pending && (delivery.updated_at, delivery.due) == (now, now)
+}

@@ -1,0 +1,91 @@
+//! Rows as what they mean.
+
+use bytes::Bytes;
+use stagger::Verdict;
+use tokio_postgres::Row;
+
+use super::column::{application_id, endpoint_id, get, instant, message_id, span};
+use super::trouble::Trouble;
+use crate::model::{Attempt, Delivery, Ending, EventType, Failure, IdempotencyKey, Message};
+use crate::store::numbers::state;
+use crate::store::saved;
+use crate::store::unreadable::Unreadable;
+
+/// The columns of a message, for [`message`].
+pub(super) const MESSAGE: &str =
+    "m.id, m.application, m.event_type, m.key, m.content_type, m.size, m.created_at";
+/// The columns of a delivery, for [`delivery`].
+pub(super) const DELIVERY: &str = "d.message, d.endpoint, d.application, d.state, d.due, \
+     d.attempts, d.replays, d.call, d.ending, d.updated_at";
+/// The columns of an attempt, for [`attempt`].
+pub(super) const ATTEMPT: &str = "message, endpoint, number, started_at, latency, status, failure, \
+     detail, reply, verdict, hint, next";
+
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Ok,
+    Verdict::Transient,
+    Verdict::Throttled,
+    Verdict::Unprocessed,
+    Verdict::Permanent,
+    Verdict::Cancelled,
+];
+
+/// The message of a row.
+pub(super) fn message(row: &Row) -> Result<Message, Trouble> {
+    let key = get::<Option<&str>>(row, 3)?.map(str::parse::<IdempotencyKey>).transpose()?;
+    Ok(Message {
+        id: message_id(row, 0)?,
+        application: application_id(row, 1)?,
+        event_type: get::<&str>(row, 2)?.parse::<EventType>()?,
+        key,
+        content_type: get(row, 4)?,
+        size: usize::try_from(get::<i64>(row, 5)?).map_err(Unreadable::new)?,
+        created_at: instant(get(row, 6)?),
+    })
+}
+
+/// The delivery of a row.
+pub(super) fn delivery(row: &Row) -> Result<Delivery, Trouble> {
+    let read_call = |bytes| saved::decode(bytes).ok_or_else(|| Unreadable::new("not a saved call"));
+    let read_ending =
+        |name| Ending::by_name(name).ok_or_else(|| Unreadable::unknown("ending", name));
+    Ok(Delivery {
+        message: message_id(row, 0)?,
+        endpoint: endpoint_id(row, 1)?,
+        application: application_id(row, 2)?,
+        state: state(get::<i16>(row, 3)?.into())?,
+        due: instant(get(row, 4)?),
+        attempts: number(row, 5)?,
+        replays: number(row, 6)?,
+        call: get::<Option<&[u8]>>(row, 7)?.map(read_call).transpose()?,
+        ending: get::<Option<&str>>(row, 8)?.map(read_ending).transpose()?,
+        updated_at: instant(get(row, 9)?),
+    })
+}
+
+/// The attempt of a row.
+pub(super) fn attempt(row: &Row) -> Result<Attempt, Trouble> {
+    let read_failure =
+        |name| Failure::by_name(name).ok_or_else(|| Unreadable::unknown("failure", name));
+    let verdict: &str = get(row, 9)?;
+    let read_verdict = VERDICTS.into_iter().find(|known| known.name() == verdict);
+    let status = get::<Option<i32>>(row, 5)?.map(u16::try_from).transpose();
+    Ok(Attempt {
+        message: message_id(row, 0)?,
+        endpoint: endpoint_id(row, 1)?,
+        number: number(row, 2)?,
+        started_at: instant(get(row, 3)?),
+        latency: span(get(row, 4)?),
+        status: status.map_err(Unreadable::new)?,
+        failure: get::<Option<&str>>(row, 6)?.map(read_failure).transpose()?,
+        detail: get(row, 7)?,
+        reply: Bytes::copy_from_slice(get::<Option<&[u8]>>(row, 8)?.unwrap_or_default()),
+        verdict: read_verdict.ok_or_else(|| Unreadable::unknown("verdict", verdict))?,
+        hint: get::<Option<i64>>(row, 10)?.map(span),
+        next: get::<Option<i64>>(row, 11)?.map(instant),
+    })
+}
+
+fn number(row: &Row, at: usize) -> Result<u32, Trouble> {
+    Ok(u32::try_from(get::<i64>(row, at)?).map_err(Unreadable::new)?)
+}

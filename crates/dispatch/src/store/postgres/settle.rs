@@ -1,0 +1,187 @@
+//! Attempts settle: deliveries, attempts and standings are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::changes::Changes;
+use super::column::{from_instant, from_span, get, text};
+use super::days::day_of;
+use super::deliveries::{self, Name};
+use super::statement;
+use super::trouble::Trouble;
+use super::writer::Change;
+use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, NewMessage, Standing};
+use crate::store::{Fence, Settlement, document};
+
+/// Settlements of a run.
+pub(super) struct Settle<'s> {
+    pub(super) fence: Fence,
+    pub(super) settlements: &'s [Settlement],
+}
+
+impl Change for Settle<'_> {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let names: BTreeSet<Name> = self.settlements.iter().flat_map(names).collect();
+        let (run, stored) = tokio::try_join!(
+            biased;
+            newest_run(changes),
+            deliveries::lock(&changes.db, &names),
+        )?;
+        if run == 0 || self.fence != Fence(run) {
+            return Err(self.fence.is_over().into());
+        }
+        let mut outcome = Outcome::new(stored);
+        self.settlements.iter().for_each(|settlement| outcome.add(settlement));
+        outcome.write(changes).await
+    }
+}
+
+/// The newest run; no other begins before this transaction ends.
+async fn newest_run(changes: &Changes<'_>) -> Result<u64, Trouble> {
+    let sql = "SELECT value FROM mark WHERE name = 'run' FOR SHARE";
+    let row = statement::row(&changes.db, sql, &[]).await?;
+    let run = row.map(|row| get::<i64>(&row, 0)).transpose()?;
+    Ok(run.unwrap_or_default().cast_unsigned())
+}
+
+fn names(settlement: &Settlement) -> impl Iterator<Item = Name> {
+    let delivery = settlement.delivery.map(|delivery| (delivery.message, delivery.endpoint));
+    let attempt = settlement.attempt.as_ref().map(|attempt| (attempt.message, attempt.endpoint));
+    delivery.into_iter().chain(attempt)
+}
+
+/// What settlements come to, one after the other: the last word about each row.
+struct Outcome<'s> {
+    /// The state in the store, and the state by now.
+    states: BTreeMap<Name, (DeliveryState, DeliveryState)>,
+    deliveries: BTreeMap<Name, Delivery>,
+    attempts: BTreeMap<(Name, u32), &'s Attempt>,
+    standings: BTreeMap<EndpointId, Standing>,
+    operational: Vec<&'s NewMessage>,
+}
+
+impl<'s> Outcome<'s> {
+    fn new(stored: Vec<Delivery>) -> Self {
+        let state = |d: Delivery| ((d.message, d.endpoint), (d.state, d.state));
+        Self {
+            states: stored.into_iter().map(state).collect(),
+            deliveries: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            standings: BTreeMap::new(),
+            operational: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, settlement: &'s Settlement) {
+        if let Some(delivery) = settlement.delivery {
+            let name = (delivery.message, delivery.endpoint);
+            // A finished delivery stays finished.
+            if let Some((_, state)) = self.states.get_mut(&name)
+                && (state.is_open() || !delivery.state.is_open())
+            {
+                *state = delivery.state;
+                self.deliveries.insert(name, delivery);
+            }
+        }
+        if let Some(attempt) = &settlement.attempt {
+            let of = (attempt.message, attempt.endpoint);
+            if self.states.contains_key(&of) {
+                self.attempts.insert((of, attempt.number), attempt);
+            }
+        }
+        self.standings.extend(settlement.standing);
+        self.operational.extend(&settlement.operational);
+    }
+
+    async fn write(self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let before = |name: &Name| self.states.get(name).map(|(stored, _)| *stored);
+        let changed: Vec<_> =
+            self.deliveries.iter().filter_map(|(name, d)| Some((*d, before(name)?))).collect();
+        changes.update_deliveries(&changed).await?;
+        let attempts: Vec<_> = self.attempts.into_values().collect();
+        tokio::try_join!(
+            biased;
+            changes.insert_attempts(&attempts),
+            changes.write_standings(&self.standings),
+        )?;
+        if self.operational.is_empty() {
+            return Ok(());
+        }
+        let of = self.operational.iter().map(|new| new.message.application).collect();
+        let there = changes.applications(of).await?;
+        let wanted = |new: &&NewMessage| there.contains(&new.message.application);
+        let wanted: Vec<_> = self.operational.into_iter().filter(wanted).collect();
+        changes.accept(&wanted).await.map(drop)
+    }
+}
+
+impl Changes<'_> {
+    /// Writes attempts, no two of the same number at the same delivery.
+    pub(super) async fn insert_attempts(&self, made: &[&Attempt]) -> Result<(), Trouble> {
+        if made.is_empty() {
+            return Ok(());
+        }
+        let days: Vec<_> = made.iter().map(|a| day_of(a.message)).collect();
+        let messages: Vec<_> = made.iter().map(|a| *a.message.as_uuid()).collect();
+        let endpoints: Vec<_> = made.iter().map(|a| *a.endpoint.as_uuid()).collect();
+        let numbers: Vec<_> = made.iter().map(|a| i64::from(a.number)).collect();
+        let started_at: Vec<_> = made.iter().map(|a| from_instant(a.started_at)).collect();
+        let latencies: Vec<_> = made.iter().map(|a| from_span(a.latency)).collect();
+        let statuses: Vec<_> = made.iter().map(|a| a.status.map(i32::from)).collect();
+        let failures: Vec<_> = made.iter().map(|a| a.failure.map(|it| it.name())).collect();
+        let details: Vec<_> = made.iter().map(|a| a.detail.as_deref().map(text)).collect();
+        let reply = |a: &&Attempt| (!a.reply.is_empty()).then(|| a.reply.to_vec());
+        let replies: Vec<_> = made.iter().map(reply).collect();
+        let verdicts: Vec<_> = made.iter().map(|a| a.verdict.name()).collect();
+        let hints: Vec<_> = made.iter().map(|a| a.hint.map(from_span)).collect();
+        let nexts: Vec<_> = made.iter().map(|a| a.next.map(from_instant)).collect();
+        let sql = "INSERT INTO attempt (day, message, endpoint, number, started_at, latency, status, \
+                   failure, detail, reply, verdict, hint, next) \
+                   SELECT * FROM unnest($1::integer[], $2::uuid[], $3::uuid[], $4::bigint[], \
+                   $5::bigint[], $6::bigint[], $7::integer[], $8::text[], $9::text[], $10::bytea[], \
+                   $11::text[], $12::bigint[], $13::bigint[]) \
+                   ON CONFLICT (day, message, endpoint, number) DO UPDATE SET \
+                   started_at = excluded.started_at, latency = excluded.latency, \
+                   status = excluded.status, failure = excluded.failure, detail = excluded.detail, \
+                   reply = excluded.reply, verdict = excluded.verdict, hint = excluded.hint, \
+                   next = excluded.next";
+        statement::run(
+            &self.db,
+            sql,
+            &[
+                &days,
+                &messages,
+                &endpoints,
+                &numbers,
+                &started_at,
+                &latencies,
+                &statuses,
+                &failures,
+                &details,
+                &replies,
+                &verdicts,
+                &hints,
+                &nexts,
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    async fn write_standings(
+        &self,
+        standings: &BTreeMap<EndpointId, Standing>,
+    ) -> Result<(), Trouble> {
+        if standings.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = standings.keys().map(|id| *id.as_uuid()).collect();
+        let documents: Vec<_> =
+            standings.values().map(document::of_standing).collect::<Result<_, _>>()?;
+        let sql = "UPDATE endpoint AS e SET standing = n.standing \
+                   FROM unnest($1::uuid[], $2::text[]) AS n (id, standing) WHERE e.id = n.id";
+        statement::run(&self.db, sql, &[&ids, &documents]).await?;
+        Ok(())
+    }
+}

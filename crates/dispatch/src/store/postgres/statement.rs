@@ -1,0 +1,40 @@
+//! Statements, each prepared once for each connection.
+
+use deadpool_postgres::GenericClient;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::trouble::Trouble;
+
+/// What a statement is given for its parameters.
+pub(super) type Bound<'b> = [&'b (dyn ToSql + Sync)];
+
+/// The rows of a statement.
+pub(super) async fn rows(
+    db: &impl GenericClient,
+    sql: &str,
+    bound: &Bound<'_>,
+) -> Result<Vec<Row>, Trouble> {
+    let statement = db.prepare_cached(sql).await?;
+    Ok(db.query(&statement, bound).await?)
+}
+
+/// The one row of a statement, if it has one.
+pub(super) async fn row(
+    db: &impl GenericClient,
+    sql: &str,
+    bound: &Bound<'_>,
+) -> Result<Option<Row>, Trouble> {
+    let statement = db.prepare_cached(sql).await?;
+    Ok(db.query_opt(&statement, bound).await?)
+}
+
+/// Runs a statement; how many rows it has changed.
+pub(super) async fn run(
+    db: &impl GenericClient,
+    sql: &str,
+    bound: &Bound<'_>,
+) -> Result<u64, Trouble> {
+    let statement = db.prepare_cached(sql).await?;
+    Ok(db.execute(&statement, bound).await?)
+}

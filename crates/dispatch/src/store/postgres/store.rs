@@ -1,0 +1,275 @@
+//! The contract, kept in a PostgreSQL database.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use stagger::Instant;
+
+use super::address::PostgresAddress;
+use super::intake::Intake;
+use super::marks::{BeginRun, MarkCopy, Touch};
+use super::options::PostgresOptions;
+use super::pool::{Loan, Pool};
+use super::prune::Prune;
+use super::replay::{self, ReplayMany, ReplayOne};
+use super::settle::Settle;
+use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
+use super::trouble::Trouble;
+use super::writer::{SELDOM, SETTLING, Writer};
+use super::{days, lists, lookups, migrations, statement, sweep, tally, tenants};
+use crate::Error;
+use crate::model::{
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
+    NewMessage, Standing,
+};
+use crate::store::id_range::IdRange;
+use crate::store::place::cut_short;
+use crate::store::{
+    Accepted, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Pruned,
+    ReplayRequest, Settlement, Store,
+};
+
+/// Keeps everything in a PostgreSQL database, version 14 or later.
+///
+/// Deleting an application or an endpoint takes effect at once; what belongs to it goes in bounded
+/// steps, between which others write, and the answer comes after the last. If the process ends in
+/// between, the next opening does the rest.
+#[derive(Debug)]
+pub struct PostgresStore {
+    pool: Arc<Pool>,
+    writer: Writer,
+    intake: Intake,
+}
+
+impl PostgresStore {
+    /// Opens the store of a database, and makes its tables if it is empty.
+    ///
+    /// # Errors
+    /// The database cannot be reached, is of a later release or, without
+    /// [`migrate`](PostgresOptions::migrate), of an earlier one, or a copy into it was cut short.
+    pub async fn open(address: &PostgresAddress, options: PostgresOptions) -> Result<Self, Error> {
+        let pool = Arc::new(Pool::new(address, &options)?);
+        let mut loan = pool.lend().await?;
+        let ready = pool.bounded(prepare(&mut loan, options.migrate)).await;
+        loan.end(ready)?;
+        let writer = Writer::new(Arc::clone(&pool));
+        sweep::finish(&pool, &writer).await?;
+        let intake = Intake::start(&writer, options.queue.get());
+        Ok(Self { pool, writer, intake })
+    }
+
+    /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
+    pub(in crate::store) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
+        self.writer.write(SELDOM, &MarkCopy(under_way)).await
+    }
+
+    /// Makes what keeps the attempts of these messages by the day.
+    pub(in crate::store) async fn make_days(&self, messages: &[MessageId]) -> Result<(), Error> {
+        let days: BTreeSet<_> = messages.iter().map(|id| days::day_of(*id)).collect();
+        let mut loan = self.pool.lend().await?;
+        let made = self.pool.bounded(days::make(&mut loan, days)).await;
+        Ok(loan.end(made)?)
+    }
+
+    async fn read<T>(
+        &self,
+        read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
+    ) -> Result<T, Error> {
+        let loan = self.pool.lend().await?;
+        let found = self.pool.bounded(read(&loan)).await;
+        Ok(loan.end(found)?)
+    }
+
+    /// Replays many: they are looked for first, in as many rounds as it takes to find enough whose
+    /// endpoint is there.
+    async fn replay_many(
+        &self,
+        (application, filter): (ApplicationId, DeliveryFilter),
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        let (mut replayed, mut after) = (Vec::new(), None);
+        while replayed.len() < limit {
+            let wanted = limit - replayed.len();
+            let loan = self.pool.lend().await?;
+            let find = replay::find(&*loan, application, &filter, now, after, wanted);
+            let found = self.pool.bounded(find).await;
+            let found = loan.end(found)?;
+            let Some(&(message, endpoint)) = found.last() else { break };
+            after = Some(Cursor { message: *message.as_uuid(), endpoint: *endpoint.as_uuid() });
+            let change = ReplayMany(&found, now);
+            replayed.extend(self.writer.write_surely(SELDOM, &change).await?);
+        }
+        Ok(replayed)
+    }
+
+    /// Makes and drops what attempts are kept in by the day.
+    async fn turn_days(&self, before: Instant) -> Result<(), Error> {
+        let mut loan = self.pool.lend().await?;
+        let work = async {
+            let slack = lists::read_slack(&*loan).await?;
+            let oldest = IdRange::of(slack, Some(before), None).from;
+            days::make_ahead(&mut loan).await?;
+            days::drop_finished(&mut loan, oldest).await
+        };
+        let turned = self.pool.bounded(work).await;
+        Ok(loan.end(turned)?)
+    }
+}
+
+async fn prepare(loan: &mut Loan, migrate: bool) -> Result<(), Trouble> {
+    migrations::prepare(loan, migrate).await?;
+    let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
+    if statement::row(&**loan, sql, &[]).await?.is_some() {
+        return Err(cut_short().into());
+    }
+    days::make_ahead(loan).await
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn begin_run(&self) -> Result<Fence, Error> {
+        self.writer.write(SELDOM, &BeginRun).await
+    }
+
+    async fn put_application(&self, application: Application) -> Result<(), Error> {
+        self.writer.write(SELDOM, &PutApplication(&application)).await
+    }
+
+    async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
+        self.writer.write(SELDOM, &MarkApplication(id)).await?;
+        sweep::application(&self.writer, id).await
+    }
+
+    async fn applications(&self) -> Result<Vec<Application>, Error> {
+        self.read(async |db| tenants::applications(&**db).await).await
+    }
+
+    async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
+        self.writer.write(SELDOM, &PutEndpoint(&endpoint)).await
+    }
+
+    async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error> {
+        self.writer.write(SELDOM, &MarkEndpoint(id, now)).await?;
+        sweep::endpoint(&self.writer, id, now).await
+    }
+
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+        self.read(async |db| tenants::endpoints(&**db).await).await
+    }
+
+    async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
+        self.intake.accept(messages).await
+    }
+
+    async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {
+        let settlements = &settlements[..];
+        self.writer.write(SETTLING, &Settle { fence, settlements }).await
+    }
+
+    async fn open_deliveries(
+        &self,
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.read(async |db| lookups::open_deliveries(&**db, after, limit).await).await
+    }
+
+    async fn replay(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        match request {
+            ReplayRequest::One(message, endpoint) => {
+                let change = ReplayOne((message, endpoint), now);
+                Ok(vec![self.writer.write_surely(SELDOM, &change).await?])
+            }
+            ReplayRequest::Many(application, filter) => {
+                self.replay_many((application, filter), now, limit).await
+            }
+        }
+    }
+
+    async fn message(&self, id: MessageId) -> Result<Option<Message>, Error> {
+        self.read(async |db| lookups::message(&**db, id).await).await
+    }
+
+    async fn payload(&self, id: MessageId) -> Result<Option<Bytes>, Error> {
+        self.read(async |db| lookups::payload(&**db, id).await).await
+    }
+
+    async fn messages(
+        &self,
+        application: ApplicationId,
+        filter: MessageFilter,
+        page: PageRequest,
+    ) -> Result<Page<Message>, Error> {
+        self.read(async |db| lists::messages(&**db, application, &filter, page).await).await
+    }
+
+    async fn delivery(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Option<Delivery>, Error> {
+        self.read(async |db| lookups::delivery(&**db, message, endpoint).await).await
+    }
+
+    async fn deliveries_of(&self, message: MessageId) -> Result<Vec<Delivery>, Error> {
+        self.read(async |db| lookups::deliveries_of(&**db, message).await).await
+    }
+
+    async fn deliveries(
+        &self,
+        application: Option<ApplicationId>,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, Error> {
+        self.read(async |db| lists::deliveries(&**db, application, &filter, page).await).await
+    }
+
+    async fn attempts(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Vec<Attempt>, Error> {
+        self.read(async |db| lookups::attempts(&**db, message, endpoint).await).await
+    }
+
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
+        self.read(async |db| tally::read(&**db, endpoint).await).await
+    }
+
+    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+        let mut messages = 0;
+        while messages < limit {
+            let step = Prune { before, limit: limit - messages };
+            let step = self.writer.write(SELDOM, &step).await?;
+            messages += step.deleted;
+            if !step.more {
+                self.turn_days(before).await?;
+                break;
+            }
+        }
+        Ok(Pruned { messages })
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        self.writer.write(SELDOM, &Touch).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+    use crate::store::conformance::suite;
+
+    suite!(match Scratch::new().await {
+        Some(store) => store,
+        None => return,
+    });
+}

@@ -1,0 +1,59 @@
+//! Deletions are ended in bounded steps; what one left behind when its process ended in the middle is
+//! deleted at the next opening.
+
+use stagger::Instant;
+
+use super::column::{application_id, endpoint_id, get, instant};
+use super::pool::Pool;
+use super::statement;
+use super::tenants::{SweepApplication, SweepEndpoint};
+use super::trouble::Trouble;
+use super::writer::{SELDOM, Writer};
+use crate::Error;
+use crate::model::{ApplicationId, EndpointId};
+
+/// Deletes what is left of an application that is gone.
+pub(super) async fn application(writer: &Writer, id: ApplicationId) -> Result<(), Error> {
+    while !writer.write(SELDOM, &SweepApplication(id)).await? {}
+    Ok(())
+}
+
+/// Cancels what is open to an endpoint that is gone.
+pub(super) async fn endpoint(writer: &Writer, id: EndpointId, now: Instant) -> Result<(), Error> {
+    let mut after = None;
+    loop {
+        after = writer.write(SELDOM, &SweepEndpoint { id, now, after }).await?;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Ends the deletions that were begun.
+pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
+    let loan = pool.lend().await?;
+    let found = pool.bounded(begun(&loan)).await;
+    let (applications, endpoints) = loan.end(found)?;
+    for id in applications {
+        application(writer, id).await?;
+    }
+    for (id, now) in endpoints {
+        endpoint(writer, id, now).await?;
+    }
+    Ok(())
+}
+
+type Begun = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
+
+async fn begun(loan: &super::pool::Loan) -> Result<Begun, Trouble> {
+    let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
+    let sql = "SELECT id FROM application WHERE gone";
+    for row in statement::rows(&**loan, sql, &[]).await? {
+        applications.push(application_id(&row, 0)?);
+    }
+    let sql = "SELECT id, gone_at FROM endpoint WHERE gone_at IS NOT NULL";
+    for row in statement::rows(&**loan, sql, &[]).await? {
+        endpoints.push((endpoint_id(&row, 0)?, instant(get(&row, 1)?)));
+    }
+    Ok((applications, endpoints))
+}

@@ -1,0 +1,169 @@
+//! Applications and endpoints. Deleting one marks it as gone at once; what belongs to it is deleted
+//! after that in bounded steps, between which others write.
+
+use deadpool_postgres::GenericClient;
+use stagger::Instant;
+use uuid::Uuid;
+
+use super::changes::Changes;
+use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id};
+use super::trouble::Trouble;
+use super::writer::Change;
+use super::{row, statement};
+use crate::Error;
+use crate::model::{Application, ApplicationId, Endpoint, EndpointId, MessageId, Standing};
+use crate::store::document;
+
+/// Messages or deliveries that one step changes at most: some milliseconds of work.
+const STEP: usize = 256;
+
+/// Writes an application, new or changed.
+pub(super) struct PutApplication<'a>(pub(super) &'a Application);
+
+impl Change for PutApplication<'_> {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let sql = "INSERT INTO application (id, document) VALUES ($1, $2) \
+                   ON CONFLICT (id) DO UPDATE SET document = excluded.document";
+        let document = document::of_application(self.0)?;
+        statement::run(&changes.db, sql, &[self.0.id.as_uuid(), &document]).await?;
+        Ok(())
+    }
+}
+
+/// Marks an application as gone, and takes its endpoints away.
+pub(super) struct MarkApplication(pub(super) ApplicationId);
+
+impl Change for MarkApplication {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let id = self.0.as_uuid();
+        // Whoever accepts for it holds it; this waits until they have ended.
+        let sql = "SELECT 1 FROM application WHERE id = $1 FOR UPDATE";
+        statement::row(&changes.db, sql, &[id]).await?;
+        let sql = "UPDATE application SET gone = true WHERE id = $1";
+        statement::run(&changes.db, sql, &[id]).await?;
+        statement::run(&changes.db, "DELETE FROM endpoint WHERE application = $1", &[id]).await?;
+        Ok(())
+    }
+}
+
+/// Deletes some messages of an application that is gone; says whether that was all of it.
+pub(super) struct SweepApplication(pub(super) ApplicationId);
+
+impl Change for SweepApplication {
+    type Done = bool;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, Trouble> {
+        let id = self.0.as_uuid();
+        let sql = "SELECT id FROM message WHERE application = $1 ORDER BY id LIMIT $2";
+        let found = statement::rows(&changes.db, sql, &[id, &from_size(STEP)]).await?;
+        let messages: Vec<_> =
+            found.iter().map(|row| message_id(row, 0)).collect::<Result<_, _>>()?;
+        changes.delete_attempts(&messages).await?;
+        changes.delete_messages(&messages).await?;
+        let done = messages.len() < STEP;
+        if done {
+            let sql = "DELETE FROM application WHERE id = $1 AND gone";
+            statement::run(&changes.db, sql, &[id]).await?;
+        }
+        Ok(done)
+    }
+}
+
+/// Writes the settings of an endpoint, new or changed.
+pub(super) struct PutEndpoint<'e>(pub(super) &'e Endpoint);
+
+impl Change for PutEndpoint<'_> {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let Endpoint { id, application, .. } = self.0;
+        if changes.applications([*application].into()).await?.is_empty() {
+            return Err(Error::not_found("application").into());
+        }
+        let sql = "INSERT INTO endpoint (id, application, document, standing) \
+                   VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET document = excluded.document";
+        let standing = document::of_standing(&Standing::default())?;
+        let document = document::of_endpoint(self.0)?;
+        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [id.as_uuid(), application.as_uuid(), &document, &standing];
+        statement::run(&changes.db, sql, &bound).await?;
+        Ok(())
+    }
+}
+
+/// Marks an endpoint as gone.
+pub(super) struct MarkEndpoint(pub(super) EndpointId, pub(super) Instant);
+
+impl Change for MarkEndpoint {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let id = self.0.as_uuid();
+        let sql = "SELECT 1 FROM endpoint WHERE id = $1 FOR UPDATE";
+        statement::row(&changes.db, sql, &[id]).await?;
+        let sql = "UPDATE endpoint SET gone_at = $2 WHERE id = $1 AND gone_at IS NULL";
+        statement::run(&changes.db, sql, &[id, &from_instant(self.1)]).await?;
+        Ok(())
+    }
+}
+
+/// Cancels some open deliveries to an endpoint that is gone, those of messages after `after`. Says where
+/// it got to, or `None` when that was all of them.
+pub(super) struct SweepEndpoint {
+    pub(super) id: EndpointId,
+    pub(super) now: Instant,
+    pub(super) after: Option<MessageId>,
+}
+
+impl Change for SweepEndpoint {
+    type Done = Option<MessageId>;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Option<MessageId>, Trouble> {
+        let sql = format!(
+            "SELECT {} FROM delivery d WHERE d.shard = $1 AND d.endpoint = $2 AND d.message > $3 \
+             AND d.ended = 0 ORDER BY d.message LIMIT $4 FOR UPDATE",
+            row::DELIVERY
+        );
+        let after = self.after.map_or(Uuid::nil(), |after| *after.as_uuid());
+        let (id, shard) = (self.id.as_uuid(), super::deliveries::shard(self.id));
+        let found =
+            statement::rows(&changes.db, &sql, &[&shard, id, &after, &from_size(STEP)]).await?;
+        let open: Vec<_> = found.iter().map(row::delivery).collect::<Result<_, _>>()?;
+        let cancelled: Vec<_> =
+            open.iter().map(|d| (d.endpoint_deleted(self.now), d.state)).collect();
+        changes.update_deliveries(&cancelled).await?;
+        if open.len() < STEP {
+            let sql = "DELETE FROM endpoint WHERE id = $1 AND gone_at IS NOT NULL";
+            statement::run(&changes.db, sql, &[id]).await?;
+            return Ok(None);
+        }
+        Ok(open.last().map(|delivery| delivery.message))
+    }
+}
+
+/// All applications, oldest first.
+pub(super) async fn applications(db: &impl GenericClient) -> Result<Vec<Application>, Trouble> {
+    let sql = "SELECT id, document FROM application WHERE NOT gone ORDER BY id";
+    let read = |row: &tokio_postgres::Row| -> Result<Application, Trouble> {
+        Ok(document::application(application_id(row, 0)?, get(row, 1)?)?)
+    };
+    statement::rows(db, sql, &[]).await?.iter().map(read).collect()
+}
+
+/// All endpoints with their standing, oldest first.
+pub(super) async fn endpoints(
+    db: &impl GenericClient,
+) -> Result<Vec<(Endpoint, Standing)>, Trouble> {
+    let sql = "SELECT id, application, document, standing FROM endpoint \
+               WHERE gone_at IS NULL ORDER BY id";
+    let read = |row: &tokio_postgres::Row| -> Result<(Endpoint, Standing), Trouble> {
+        let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
+        let endpoint = document::endpoint(id, of, get(row, 2)?)?;
+        Ok((endpoint, document::standing(get(row, 3)?)?))
+    };
+    statement::rows(db, sql, &[]).await?.iter().map(read).collect()
+}

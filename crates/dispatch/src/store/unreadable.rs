@@ -1,0 +1,26 @@
+//! What a store holds and this release cannot read, or cannot write down.
+
+use std::fmt;
+
+/// A value that is not what its place asks for, and why.
+#[derive(Debug)]
+pub(super) struct Unreadable(String);
+
+impl Unreadable {
+    pub(super) fn new(why: impl fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+
+    /// A name or number that means nothing here.
+    pub(super) fn unknown(what: &'static str, value: impl fmt::Display) -> Self {
+        Self(format!("no {what} is called {value}"))
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
