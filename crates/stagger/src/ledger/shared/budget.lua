@@ -1,5 +1,5 @@
 -- A lease of one process from the budget of a whole fleet: tells the news, gives back, grants, in one atomic step.
--- It is a translation of stagger_core::budget, and held to it by tests/shared_differential.rs.
+-- It is a translation of stagger_core::budget, and held to it by differential.rs.
 --
 -- KEYS[1]  the budget's state; KEYS[2]  what this process was answered last. Both have one hash tag.
 -- ARGV[1]  the kind; ARGV[2]  its rule; ARGV[3]  the request: number, wanted, given back, their mark, first attempts,
