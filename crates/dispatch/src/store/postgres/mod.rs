@@ -21,6 +21,8 @@ mod days;
 mod deliveries;
 #[cfg(test)]
 mod differential;
+#[cfg(test)]
+mod doubts;
 mod health;
 mod intake;
 mod lists;
@@ -31,6 +33,8 @@ mod options;
 #[cfg(test)]
 mod outages;
 mod pool;
+#[cfg(test)]
+mod proxy;
 mod prune;
 mod replay;
 mod row;
