@@ -37,8 +37,12 @@ pub(crate) enum StoreCommand {
     #[command(after_help = "Examples:\n  stagger store check --data stagger-data")]
     Check,
     /// Bring the store to this release's version; an empty database gets its tables
+    #[command(after_help = "Examples:\n  stagger store migrate --store postgres://me@db/webhooks")]
     Migrate,
     /// Copy everything into another store, which is empty; nobody may be using either
+    #[command(
+        after_help = "Examples:\n  stagger store copy --from stagger-data --to postgres://me@db/webhooks"
+    )]
     Copy {
         /// The store that is copied: a folder or postgres://...
         #[arg(long, value_name = "STORE")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 15] = [
+pub(crate) const COMMANDS: [&str; 17] = [
     "demo",
     "storm",
     "explain",
@@ -19,6 +19,8 @@ pub(crate) const COMMANDS: [&str; 15] = [
     "store backup",
     "store restore",
     "store check",
+    "store migrate",
+    "store copy",
     "completions",
     "man",
 ];

@@ -1,5 +1,7 @@
 //! Where everything durable is kept: one contract, several stores.
 
+mod bits;
+mod columns;
 #[cfg(test)]
 mod conformance;
 mod contract;
@@ -20,6 +22,7 @@ mod settlement;
 mod sqlite;
 mod tally;
 mod unreadable;
+mod verdicts;
 mod walk;
 
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};

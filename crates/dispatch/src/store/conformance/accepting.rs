@@ -54,6 +54,17 @@ pub(crate) async fn an_id_that_is_there_is_not_stored_again(store: &dyn Store) {
     assert_eq!(store.deliveries_of(msg(1)).await.unwrap().len(), 1);
 }
 
+pub(crate) async fn a_repeated_key_hides_no_other_message_of_its_id(store: &dyn Store) {
+    furnish(store).await;
+    store.accept(vec![keyed(1, 1, &[1], "k")]).await.unwrap();
+    let batch = vec![keyed(2, 1, &[1], "k"), message(2, 1, &[2])];
+    let accepted = store.accept(batch).await.unwrap();
+    let answers: Vec<_> = accepted.iter().map(|a| (a.id, a.repeated)).collect();
+    assert_eq!(answers, [(msg(1), true), (msg(2), false)]);
+    assert_eq!(store.message(msg(2)).await.unwrap().map(|it| it.key), Some(None));
+    assert_eq!(store.deliveries_of(msg(2)).await.unwrap()[0].endpoint, ep(2));
+}
+
 pub(crate) async fn accepts_of_one_key_at_once_store_one(store: &dyn Store) {
     furnish(store).await;
     let accept = |n| store.accept(vec![keyed(n, 1, &[1], "k")]);

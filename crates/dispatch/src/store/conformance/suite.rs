@@ -11,6 +11,7 @@ macro_rules! suite {
             equal_keys_within_one_batch_are_one_message,
             keys_of_two_applications_are_apart,
             an_id_that_is_there_is_not_stored_again,
+            a_repeated_key_hides_no_other_message_of_its_id,
             accepts_of_one_key_at_once_store_one,
             a_settlement_is_written_whole,
             a_stale_run_changes_nothing,

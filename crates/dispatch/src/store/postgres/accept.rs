@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tokio_postgres::Row;
+
 use super::changes::Changes;
 use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id, text};
 use super::statement;
@@ -72,7 +74,7 @@ impl Changes<'_> {
         let mut first = BTreeSet::new();
         let (mut stored, mut repeated) = (Vec::new(), Vec::new());
         for one in new {
-            let is_new = fresh.contains(&one.message.id) && first.insert(one.message.id);
+            let is_new = fresh.is(&one.message) && first.insert(one.message.id);
             if is_new { stored.push(*one) } else { repeated.push(&one.message) }
         }
         self.store(&stored).await?;
@@ -80,7 +82,7 @@ impl Changes<'_> {
         let mut first = BTreeSet::new();
         let answer = |one: &&NewMessage| {
             let id = one.message.id;
-            if fresh.contains(&id) && first.insert(id) {
+            if fresh.is(&one.message) && first.insert(id) {
                 return Ok(Accepted { id, repeated: false });
             }
             let id = earlier.of(&one.message).ok_or_else(|| {
@@ -94,12 +96,8 @@ impl Changes<'_> {
         new.iter().map(answer).collect()
     }
 
-    /// Inserts messages; those that are there, by their id or their key, are left out. The ids of those
-    /// that were inserted.
-    async fn insert_messages(
-        &mut self,
-        new: &[&NewMessage],
-    ) -> Result<BTreeSet<MessageId>, Trouble> {
+    /// Inserts messages; those that are there, by their id or their key, are left out.
+    async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<Fresh, Trouble> {
         let messages = || new.iter().map(|new| &new.message);
         self.widen_slack(messages()).await?;
         messages().for_each(|message| self.lower_floor(message.id));
@@ -112,14 +110,16 @@ impl Changes<'_> {
         let times: Vec<_> = messages().map(|m| from_instant(m.created_at)).collect();
         let sql = "INSERT INTO message (id, application, event_type, key, content_type, size, \
                    created_at) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], \
-                   $5::text[], $6::bigint[], $7::bigint[]) ON CONFLICT DO NOTHING RETURNING id";
+                   $5::text[], $6::bigint[], $7::bigint[]) ON CONFLICT DO NOTHING \
+                   RETURNING id, application, key";
         let inserted = statement::rows(
             &self.db,
             sql,
             &[&ids, &applications, &types, &keys, &content_types, &sizes, &times],
         )
         .await?;
-        inserted.iter().map(|row| message_id(row, 0)).collect()
+        let named = |row: &Row| Ok((message_id(row, 0)?, (application_id(row, 1)?, get(row, 2)?)));
+        Ok(Fresh(inserted.iter().map(named).collect::<Result<_, Trouble>>()?))
     }
 
     /// Stores what belongs to new messages.
@@ -173,6 +173,20 @@ impl Changes<'_> {
             earlier.keys.insert(key, message_id(&row, 0)?);
         }
         Ok(earlier)
+    }
+}
+
+/// What was inserted. Of several with one id, the first whose key was free: so the id alone does not
+/// tell which.
+struct Fresh(BTreeMap<MessageId, (ApplicationId, Option<String>)>);
+
+impl Fresh {
+    /// Whether `message`, or another with the same id and the same key, was inserted.
+    fn is(&self, message: &Message) -> bool {
+        self.0.get(&message.id).is_some_and(|(application, key)| {
+            *application == message.application
+                && key.as_deref() == message.key.as_ref().map(|key| key.as_str())
+        })
     }
 }
 

@@ -1,38 +1,13 @@
 //! How values stand in columns.
 
-use stagger::{Instant, Span};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
 use crate::model::{ApplicationId, EndpointId, MessageId};
+pub(super) use crate::store::bits::{from_instant, from_size, from_span, instant, span};
 
 use super::trouble::Trouble;
-
-/// An instant, kept as its 64 bits.
-pub(super) const fn from_instant(instant: Instant) -> i64 {
-    instant.as_nanos().cast_signed()
-}
-
-/// The instant with these bits.
-pub(super) const fn instant(bits: i64) -> Instant {
-    Instant::from_nanos(bits.cast_unsigned())
-}
-
-/// A span, kept as its 64 bits.
-pub(super) const fn from_span(span: Span) -> i64 {
-    span.as_nanos().cast_signed()
-}
-
-/// The span with these bits.
-pub(super) const fn span(bits: i64) -> Span {
-    Span::from_nanos(bits.cast_unsigned())
-}
-
-/// A number of bytes or rows.
-pub(super) fn from_size(size: usize) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX)
-}
 
 /// A column of a row.
 pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, Trouble> {

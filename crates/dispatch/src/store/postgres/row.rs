@@ -1,34 +1,16 @@
 //! Rows as what they mean.
 
 use bytes::Bytes;
-use stagger::Verdict;
 use tokio_postgres::Row;
 
 use super::column::{application_id, endpoint_id, get, instant, message_id, span};
 use super::trouble::Trouble;
 use crate::model::{Attempt, Delivery, Ending, EventType, Failure, IdempotencyKey, Message};
+pub(super) use crate::store::columns::{ATTEMPT, DELIVERY, MESSAGE};
 use crate::store::numbers::state;
 use crate::store::saved;
 use crate::store::unreadable::Unreadable;
-
-/// The columns of a message, for [`message`].
-pub(super) const MESSAGE: &str =
-    "m.id, m.application, m.event_type, m.key, m.content_type, m.size, m.created_at";
-/// The columns of a delivery, for [`delivery`].
-pub(super) const DELIVERY: &str = "d.message, d.endpoint, d.application, d.state, d.due, \
-     d.attempts, d.replays, d.call, d.ending, d.updated_at";
-/// The columns of an attempt, for [`attempt`].
-pub(super) const ATTEMPT: &str = "message, endpoint, number, started_at, latency, status, failure, \
-     detail, reply, verdict, hint, next";
-
-const VERDICTS: [Verdict; 6] = [
-    Verdict::Ok,
-    Verdict::Transient,
-    Verdict::Throttled,
-    Verdict::Unprocessed,
-    Verdict::Permanent,
-    Verdict::Cancelled,
-];
+use crate::store::verdicts::verdict;
 
 /// The message of a row.
 pub(super) fn message(row: &Row) -> Result<Message, Trouble> {
@@ -67,8 +49,6 @@ pub(super) fn delivery(row: &Row) -> Result<Delivery, Trouble> {
 pub(super) fn attempt(row: &Row) -> Result<Attempt, Trouble> {
     let read_failure =
         |name| Failure::by_name(name).ok_or_else(|| Unreadable::unknown("failure", name));
-    let verdict: &str = get(row, 9)?;
-    let read_verdict = VERDICTS.into_iter().find(|known| known.name() == verdict);
     let status = get::<Option<i32>>(row, 5)?.map(u16::try_from).transpose();
     Ok(Attempt {
         message: message_id(row, 0)?,
@@ -80,7 +60,7 @@ pub(super) fn attempt(row: &Row) -> Result<Attempt, Trouble> {
         failure: get::<Option<&str>>(row, 6)?.map(read_failure).transpose()?,
         detail: get(row, 7)?,
         reply: Bytes::copy_from_slice(get::<Option<&[u8]>>(row, 8)?.unwrap_or_default()),
-        verdict: read_verdict.ok_or_else(|| Unreadable::unknown("verdict", verdict))?,
+        verdict: verdict(get(row, 9)?)?,
         hint: get::<Option<i64>>(row, 10)?.map(span),
         next: get::<Option<i64>>(row, 11)?.map(instant),
     })

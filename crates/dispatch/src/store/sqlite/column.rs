@@ -1,10 +1,10 @@
 //! How values stand in columns.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
-use stagger::{Instant, Span};
 use uuid::Uuid;
 
 use crate::model::{ApplicationId, EndpointId, MessageId};
+pub(super) use crate::store::bits::{from_instant, from_size, from_span, instant, span};
 use crate::store::unreadable::Unreadable;
 
 macro_rules! id_column {
@@ -25,31 +25,6 @@ macro_rules! id_column {
 }
 
 id_column!(ApplicationId, EndpointId, MessageId);
-
-/// An instant, kept as its 64 bits.
-pub(super) const fn from_instant(instant: Instant) -> i64 {
-    instant.as_nanos().cast_signed()
-}
-
-/// The instant with these bits.
-pub(super) const fn instant(bits: i64) -> Instant {
-    Instant::from_nanos(bits.cast_unsigned())
-}
-
-/// A span, kept as its 64 bits.
-pub(super) const fn from_span(span: Span) -> i64 {
-    span.as_nanos().cast_signed()
-}
-
-/// The span with these bits.
-pub(super) const fn span(bits: i64) -> Span {
-    Span::from_nanos(bits.cast_unsigned())
-}
-
-/// A number of bytes or rows.
-pub(super) fn from_size(size: usize) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX)
-}
 
 impl From<Unreadable> for rusqlite::Error {
     fn from(error: Unreadable) -> Self {

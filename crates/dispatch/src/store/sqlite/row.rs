@@ -2,31 +2,13 @@
 
 use bytes::Bytes;
 use rusqlite::Row;
-use stagger::Verdict;
 
 use super::column::{broken, instant, size, span, unknown};
 use crate::model::{Attempt, Delivery, Ending, Failure, Message};
+pub(super) use crate::store::columns::{ATTEMPT, DELIVERY, MESSAGE};
 use crate::store::numbers::state;
 use crate::store::saved;
-
-/// The columns of a message, for [`message`].
-pub(super) const MESSAGE: &str =
-    "m.id, m.application, m.event_type, m.key, m.content_type, m.size, m.created_at";
-/// The columns of a delivery, for [`delivery`].
-pub(super) const DELIVERY: &str = "d.message, d.endpoint, d.application, d.state, d.due, \
-     d.attempts, d.replays, d.call, d.ending, d.updated_at";
-/// The columns of an attempt, for [`attempt`].
-pub(super) const ATTEMPT: &str = "message, endpoint, number, started_at, latency, status, failure, \
-     detail, reply, verdict, hint, next";
-
-const VERDICTS: [Verdict; 6] = [
-    Verdict::Ok,
-    Verdict::Transient,
-    Verdict::Throttled,
-    Verdict::Unprocessed,
-    Verdict::Permanent,
-    Verdict::Cancelled,
-];
+use crate::store::verdicts::verdict;
 
 /// The message of a row.
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
@@ -63,8 +45,6 @@ pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
 /// The attempt of a row.
 pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
     let read_failure = |name| Failure::by_name(name).ok_or_else(|| unknown("failure", name));
-    let verdict = row.get_ref(9)?.as_str()?;
-    let read_verdict = VERDICTS.into_iter().find(|known| known.name() == verdict);
     Ok(Attempt {
         message: row.get(0)?,
         endpoint: row.get(1)?,
@@ -75,7 +55,7 @@ pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
         failure: row.get_ref(6)?.as_str_or_null()?.map(read_failure).transpose()?,
         detail: row.get(7)?,
         reply: Bytes::copy_from_slice(row.get_ref(8)?.as_blob_or_null()?.unwrap_or_default()),
-        verdict: read_verdict.ok_or_else(|| unknown("verdict", verdict))?,
+        verdict: verdict(row.get_ref(9)?.as_str()?)?,
         hint: row.get::<_, Option<i64>>(10)?.map(span),
         next: row.get::<_, Option<i64>>(11)?.map(instant),
     })
