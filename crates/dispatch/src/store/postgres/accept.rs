@@ -85,7 +85,9 @@ impl Changes<'_> {
             if fresh.is(&one.message) && first.insert(id) {
                 return Ok(Accepted { id, repeated: false });
             }
-            let id = earlier.of(&one.message).ok_or_else(|| {
+            // What comes later in this batch is nothing that this one repeats.
+            let is_earlier = |id: MessageId| first.contains(&id) || !fresh.holds(id);
+            let id = earlier.of(&one.message, is_earlier).ok_or_else(|| {
                 // It was pruned between the two statements.
                 Error::busy("a message with the same key has just been deleted")
             })?;
@@ -181,6 +183,10 @@ impl Changes<'_> {
 struct Fresh(BTreeMap<MessageId, (ApplicationId, Option<String>)>);
 
 impl Fresh {
+    fn holds(&self, id: MessageId) -> bool {
+        self.0.contains_key(&id)
+    }
+
     /// Whether `message`, or another with the same id and the same key, was inserted.
     fn is(&self, message: &Message) -> bool {
         self.0.get(&message.id).is_some_and(|(application, key)| {
@@ -199,9 +205,10 @@ struct Earlier {
 
 impl Earlier {
     /// The message that `message` repeats, by its key or by its id.
-    fn of(&self, message: &Message) -> Option<MessageId> {
+    fn of(&self, message: &Message, is_earlier: impl Fn(MessageId) -> bool) -> Option<MessageId> {
         let key = message.key.as_ref().map(|key| (message.application, key.as_str().to_owned()));
         let by_key = key.and_then(|key| self.keys.get(&key)).copied();
+        let by_key = by_key.filter(|id| is_earlier(*id));
         by_key.or_else(|| self.ids.contains(&message.id).then_some(message.id))
     }
 }
