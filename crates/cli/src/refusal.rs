@@ -40,8 +40,12 @@ impl Refusal {
             let text = if text == "capacity" { "--capacity" } else { text };
             text.replace("backoff.", "--").replace("limits.max_attempts", "--attempts")
         };
-        let flag = named(error.field());
-        let (value, bound) = (error.value(), named(error.bound()));
+        Self::of_setting(error, named)
+    }
+
+    /// The engine's refusal, in which `named` calls its fields by the flags of a command.
+    pub(crate) fn of_setting(error: &ConfigError, named: impl Fn(&str) -> String) -> Self {
+        let (flag, value, bound) = (named(error.field()), error.value(), named(error.bound()));
         Self::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
     }
 

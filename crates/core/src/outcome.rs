@@ -20,6 +20,16 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Ok,
+        Self::Transient,
+        Self::Throttled,
+        Self::Unprocessed,
+        Self::Permanent,
+        Self::Cancelled,
+    ];
+
     /// Whether a further attempt could make sense at all.
     #[must_use]
     pub const fn is_retryable(self) -> bool {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod calls;
+mod overrides;
 mod policies;
 mod source;
 mod survey;
@@ -9,6 +10,7 @@ mod text;
 
 pub(crate) use bounds::{CAPACITY, FLEET, LAYERS, RPS};
 pub(crate) use calls::Calls;
+pub(crate) use overrides::Overrides;
 pub(crate) use policies::named;
 pub(crate) use source::{Entry, Loaded, PolicySource};
 pub(crate) use survey::{Surveyed, survey};

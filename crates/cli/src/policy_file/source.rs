@@ -94,6 +94,32 @@ impl Loaded {
         })
     }
 
+    /// The one policy of a `--policy` or of a `--preset`, if either is there.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open) and [`preset`](Self::preset), and several policies in the file.
+    pub(crate) fn one(
+        policy: Option<&str>,
+        preset: Option<&str>,
+    ) -> Result<Option<Policy>, Refusal> {
+        let loaded = match (policy, preset) {
+            (Some(asked), _) => Self::open(asked)?,
+            (None, Some(name)) => Self::preset(name)?,
+            (None, None) => return Ok(None),
+        };
+        if let [only] = loaded.policies.as_slice() {
+            return Ok(Some(only.policy));
+        }
+        let names: Vec<&str> = loaded.policies.iter().map(|entry| entry.name.as_str()).collect();
+        let file = loaded.file;
+        Err(Refusal::bad_value(&format!(
+            "invalid value '{file}' for '--policy': must name one of its policies, as in {file}#{}: \
+             there are {}",
+            names.first().unwrap_or(&"NAME"),
+            names.join(", "),
+        )))
+    }
+
     fn parse(file: &str, text: &str) -> Result<Self, Refusal> {
         let survey = survey(text);
         if !survey.flaws.is_empty() {

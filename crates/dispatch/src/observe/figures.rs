@@ -28,14 +28,6 @@ const PAYLOAD_BYTES: &str = "stagger.payloads.memory";
 const VERDICT: &str = "stagger.verdict";
 const STATE: &str = "stagger.state";
 
-const VERDICTS: [Verdict; 6] = [
-    Verdict::Ok,
-    Verdict::Transient,
-    Verdict::Throttled,
-    Verdict::Unprocessed,
-    Verdict::Permanent,
-    Verdict::Cancelled,
-];
 /// The states in which a delivery ends.
 const ENDS: [DeliveryState; 3] =
     [DeliveryState::Delivered, DeliveryState::Dead, DeliveryState::Cancelled];
@@ -43,9 +35,9 @@ const ENDS: [DeliveryState; 3] =
 /// The figures of a node, each looked up once: an attempt only counts up. All labels are bounded, so
 /// no series ever has to be forgotten.
 pub(crate) struct Figures {
-    attempts: [Counter; VERDICTS.len()],
+    attempts: [Counter; Verdict::ALL.len()],
     latency: Histogram,
-    retries: [Counter; VERDICTS.len()],
+    retries: [Counter; Verdict::ALL.len()],
     delay: Histogram,
     ended: [Counter; ENDS.len()],
     accepted: Counter,
@@ -73,8 +65,9 @@ pub(crate) struct Census {
 impl Figures {
     /// Those of the recorder that is installed now.
     pub(crate) fn new() -> Self {
-        let of =
-            |name: &'static str| VERDICTS.map(|verdict| counter!(name, VERDICT => verdict.name()));
+        let of = |name: &'static str| {
+            Verdict::ALL.map(|verdict| counter!(name, VERDICT => verdict.name()))
+        };
         Self {
             attempts: of(ATTEMPTS),
             latency: histogram!(LATENCY),
@@ -90,7 +83,7 @@ impl Figures {
     }
 
     pub(crate) fn attempted(&self, attempt: &Attempt) {
-        let at = VERDICTS.iter().position(|verdict| *verdict == attempt.verdict);
+        let at = Verdict::ALL.iter().position(|verdict| *verdict == attempt.verdict);
         if let Some(attempts) = at.and_then(|at| self.attempts.get(at)) {
             attempts.increment(1);
         }
@@ -99,7 +92,7 @@ impl Figures {
 
     /// A retry was decided; it is due after `delay`.
     pub(crate) fn retried(&self, verdict: Verdict, delay: Span) {
-        let at = VERDICTS.iter().position(|other| *other == verdict);
+        let at = Verdict::ALL.iter().position(|other| *other == verdict);
         if let Some(retries) = at.and_then(|at| self.retries.get(at)) {
             retries.increment(1);
         }

@@ -1,10 +1,10 @@
 //! The policy: from a file, a preset or the default, with the flags on top.
 
 use stagger_core::budget::BudgetPlan;
-use stagger_core::{Backoff, ConfigError, Envelope, Policy, PolicyBuilder, Span};
+use stagger_core::{ConfigError, Policy, PolicyBuilder};
 
 use crate::flags::{Attempts, ExecPolicyFlags};
-use crate::policy_file::Loaded;
+use crate::policy_file::{Loaded, Overrides};
 use crate::refusal::Refusal;
 
 /// The policy that the flags ask for. `shared` says whether a budget file is there.
@@ -23,7 +23,8 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Re
     let rule = *policy.backoff();
     // A cap that nobody chose is no reason to refuse a base that somebody did.
     let least = flags.base.filter(|_| given.is_none()).unwrap_or(rule.cap());
-    let rule = backoff(flags, rule, rule.cap().max(least));
+    let ExecPolicyFlags { base, cap, factor, jitter, .. } = *flags;
+    let rule = Overrides { base, cap, factor, jitter }.on(&rule, rule.cap().max(least));
     limits(flags, rule.map(|rule| builder.backoff(rule)))
         .and_then(PolicyBuilder::build)
         .map_err(|error| refused(&error))
@@ -31,26 +32,12 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Re
 
 /// The policy of the file or the preset, if one is named.
 fn source(flags: &ExecPolicyFlags) -> Result<Option<Policy>, Refusal> {
-    let loaded = match (&flags.policy, &flags.preset) {
-        // Standard input is the command's.
-        (Some(file), _) if file == "-" || file.starts_with("-#") => {
-            return Err(Refusal::bad_value("invalid value '-' for '--policy': must be a file"));
-        }
-        (Some(file), _) => Loaded::open(file)?,
-        (None, Some(preset)) => Loaded::preset(preset)?,
-        (None, None) => return Ok(None),
-    };
-    match &loaded.policies[..] {
-        [entry] => Ok(Some(entry.policy)),
-        several => {
-            let names: Vec<&str> = several.iter().map(|entry| entry.name.as_str()).collect();
-            let (file, names) = (loaded.file, names.join(", "));
-            Err(Refusal::bad_value(&format!(
-                "{file} has several policies: say which one, as in --policy FILE#NAME; there are \
-                 {names}"
-            )))
-        }
+    let file = flags.policy.as_deref();
+    // Standard input is the command's.
+    if file.is_some_and(|file| file == "-" || file.starts_with("-#")) {
+        return Err(Refusal::bad_value("invalid value '-' for '--policy': must be a file"));
     }
+    Loaded::one(file, flags.preset.as_deref())
 }
 
 /// The same policy without what is done here: an attempt's own time limit, because the whole group
@@ -75,20 +62,6 @@ pub(super) fn for_engine(policy: &Policy, single: bool) -> Policy {
         builder = builder.breaker(*breaker);
     }
     builder.build().expect("a policy that was valid stays so with fewer limits")
-}
-
-fn backoff(flags: &ExecPolicyFlags, rule: Backoff, cap: Span) -> Result<Backoff, ConfigError> {
-    let base = flags.base.unwrap_or(rule.base());
-    let changed = match (rule.envelope(), flags.cap) {
-        // A constant envelope's cap is its base, and follows it.
-        (Envelope::Constant, None) => Backoff::constant(base),
-        (envelope, asked) => Backoff::new(envelope, base, asked.unwrap_or(cap))?,
-    };
-    let changed = match flags.factor {
-        Some(factor) => changed.with_factor(factor)?,
-        None => changed,
-    };
-    changed.with_jitter(flags.jitter.unwrap_or(rule.jitter()))
 }
 
 fn limits(
@@ -122,6 +95,5 @@ fn refused(error: &ConfigError) -> Refusal {
             .replace("limits.", "--")
             .replace("backoff.", "--")
     };
-    let (flag, value, bound) = (named(error.field()), error.value(), named(error.bound()));
-    Refusal::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
+    Refusal::of_setting(error, named)
 }

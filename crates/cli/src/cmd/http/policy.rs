@@ -1,10 +1,10 @@
 //! The policy: from a file, a preset or the default, with the flags on top.
 
 use stagger_core::budget::BudgetPlan;
-use stagger_core::{Backoff, ConfigError, Envelope, Policy, PolicyBuilder};
+use stagger_core::{ConfigError, Policy, PolicyBuilder};
 
 use crate::flags::HttpPolicyFlags;
-use crate::policy_file::Loaded;
+use crate::policy_file::{Loaded, Overrides};
 use crate::refusal::Refusal;
 
 /// The policy that the flags ask for.
@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 /// A file that is wrong, a name that nobody knows, several policies where one is wanted, settings
 /// that the engine refuses.
 pub(super) fn policy(flags: &HttpPolicyFlags) -> Result<Policy, Refusal> {
-    let given = source(flags)?;
+    let given = Loaded::one(flags.policy.as_deref(), flags.preset.as_deref())?;
     let policy = given.unwrap_or_default();
     let mut builder = policy.to_builder();
     if given.is_none() {
@@ -21,46 +21,11 @@ pub(super) fn policy(flags: &HttpPolicyFlags) -> Result<Policy, Refusal> {
         // are limited; with the default budget a call of fifty attempts would end at the tenth.
         builder = builder.budget(BudgetPlan::Unlimited);
     }
-    let changed = backoff(flags, policy.backoff()).map(|rule| match rule {
-        Some(rule) => builder.backoff(rule),
-        None => builder,
-    });
+    let HttpPolicyFlags { base, cap, jitter, .. } = *flags;
+    let rule = policy.backoff();
+    let changed = Overrides { base, cap, jitter, factor: None }.on(rule, rule.cap());
+    let changed = changed.map(|rule| builder.backoff(rule));
     changed.and_then(|builder| limits(flags, builder).build()).map_err(|error| refused(&error))
-}
-
-fn source(flags: &HttpPolicyFlags) -> Result<Option<Policy>, Refusal> {
-    let loaded = match (&flags.policy, &flags.preset) {
-        (Some(asked), _) => Loaded::open(asked)?,
-        (None, Some(name)) => Loaded::preset(name)?,
-        (None, None) => return Ok(None),
-    };
-    match loaded.policies.as_slice() {
-        [only] => Ok(Some(only.policy)),
-        several => {
-            let names: Vec<&str> = several.iter().map(|entry| entry.name.as_str()).collect();
-            let file = loaded.file;
-            Err(Refusal::bad_value(&format!(
-                "invalid value '{file}' for '--policy': must name one of its policies, as in \
-                 {file}#{}: there are {}",
-                names.first().unwrap_or(&"NAME"),
-                names.join(", "),
-            )))
-        }
-    }
-}
-
-/// The backoff with the flags on top, if there are any.
-fn backoff(flags: &HttpPolicyFlags, rule: &Backoff) -> Result<Option<Backoff>, ConfigError> {
-    if flags.base.is_none() && flags.cap.is_none() && flags.jitter.is_none() {
-        return Ok(None);
-    }
-    let base = flags.base.unwrap_or(rule.base());
-    let changed = match (rule.envelope(), flags.cap) {
-        // A constant envelope's cap is its base, and follows it.
-        (Envelope::Constant, None) => Backoff::constant(base),
-        (envelope, cap) => Backoff::new(envelope, base, cap.unwrap_or(rule.cap()))?,
-    };
-    changed.with_jitter(flags.jitter.unwrap_or(rule.jitter())).map(Some)
 }
 
 fn limits(flags: &HttpPolicyFlags, mut builder: PolicyBuilder) -> PolicyBuilder {
@@ -84,6 +49,5 @@ fn refused(error: &ConfigError) -> Refusal {
             .replace("limits.deadline", "--max-time")
             .replace("backoff.", "--")
     };
-    let (flag, value, bound) = (named(error.field()), error.value(), named(error.bound()));
-    Refusal::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
+    Refusal::of_setting(error, named)
 }
