@@ -1,6 +1,7 @@
 //! Where everything durable is kept: one contract, several stores.
 
 mod bits;
+mod cluster;
 mod columns;
 #[cfg(test)]
 mod conformance;
@@ -19,12 +20,16 @@ mod place;
 mod postgres;
 mod saved;
 mod settlement;
+mod shard;
 mod sqlite;
 mod tally;
 mod unreadable;
 mod verdicts;
 mod walk;
 
+pub use cluster::{
+    Arrival, Cluster, Entry, Hint, Joined, Lead, Member, News, Order, Roll, SettingChange,
+};
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use copy::{Copied, copy};
 pub use memory::MemoryStore;
@@ -34,4 +39,5 @@ pub use postgres::{
     PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
 };
 pub use settlement::{Fence, Settlement};
+pub use shard::{Shard, Shards};
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};
