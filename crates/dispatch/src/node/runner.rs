@@ -13,7 +13,7 @@ use super::news;
 use super::parts::Parts;
 use super::settling::{Receipt, SettleQueue};
 use crate::lane::{Floor, Launch, Next};
-use crate::model::{Answer, Delivery, EndpointId, Failure, Standing};
+use crate::model::{Answer, Delivery, EndpointId, Failure, MessageId, Standing};
 use crate::observe;
 use crate::store::Settlement;
 
@@ -74,13 +74,14 @@ impl Runner {
         }
     }
 
-    /// Puts deliveries that are durable on the floor. One whose endpoint was deleted meanwhile ends.
+    /// Puts deliveries that are durable on the floor. One whose endpoint was deleted meanwhile ends; among
+    /// several nodes whoever deletes an endpoint ends them.
     pub(super) fn add(&mut self, deliveries: &[Delivery]) {
         let now = self.parts.clock.now();
         for delivery in deliveries {
             if self.parts.directory.endpoint(delivery.endpoint).is_some() {
                 self.floor.add(now, delivery);
-            } else {
+            } else if self.parts.store.cluster().is_none() {
                 let delivery = Some(delivery.endpoint_deleted(now));
                 self.keep(Settlement { delivery, ..Settlement::default() });
             }
@@ -108,6 +109,17 @@ impl Runner {
         self.note_standing(id, standing);
         let standing = Some((id, standing));
         Some(self.keep_registered(Settlement { standing, ..Settlement::default() }))
+    }
+
+    /// Cancels an open delivery, and stores that; `None` if it is not on the floor.
+    pub(super) fn cancel(
+        &mut self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Option<(Delivery, Receipt)> {
+        let delivery = self.floor.cancel(self.parts.clock.now(), message, endpoint)?;
+        let settlement = Settlement { delivery: Some(delivery), ..Settlement::default() };
+        Some((delivery, self.keep_registered(settlement)))
     }
 
     /// Hands a settlement over to be stored.

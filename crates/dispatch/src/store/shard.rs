@@ -47,6 +47,14 @@ impl Shards {
     /// How many there are.
     pub const COUNT: usize = 256;
 
+    /// One shard.
+    #[must_use]
+    pub const fn of(shard: Shard) -> Self {
+        let mut set = Self::NONE;
+        set.insert(shard);
+        set
+    }
+
     /// Whether `shard` is among them.
     #[must_use]
     pub const fn contains(self, shard: Shard) -> bool {
