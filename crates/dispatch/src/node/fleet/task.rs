@@ -35,11 +35,17 @@ pub(in crate::node) async fn run(
 ) {
     loop {
         let mut member = Member::begin(&parts, joined).await;
+        let fence = member.fence;
         let end = member.live(&mut leave).await;
         member.end().await;
         match end {
             End::Left => return,
             End::Lost => tracing::warn!("other nodes took this one for dead, joining again"),
+            End::Doubted => {
+                tracing::warn!("joining again, under another number");
+                // Where it fails the others find out by themselves.
+                parts.cluster().leave(fence).await.ok();
+            }
         }
         joined = tokio::select! {
             again = join_again(&parts) => again,
@@ -66,6 +72,8 @@ enum End {
     Left,
     /// The others took it for dead.
     Lost,
+    /// It does not know any more what it leads.
+    Doubted,
 }
 
 /// What moves.
@@ -74,6 +82,8 @@ enum Move {
     Came(Shards),
     Went(Shards),
     Followed,
+    /// Nobody knows whether it went.
+    Doubtful,
     /// Never: the work ends with the membership.
     Worked,
 }
@@ -93,6 +103,8 @@ struct Member {
     leaving: bool,
     beaten: Instant,
     next: Instant,
+    /// Until when it may act on what it leads.
+    until: Instant,
     /// Whether somebody was told that the store is away.
     told: bool,
 }
@@ -121,6 +133,7 @@ impl Member {
             leaving: false,
             beaten: now,
             next: now,
+            until: now,
             told: false,
         }
     }
@@ -142,9 +155,9 @@ impl Member {
                     self.next = self.beaten;
                 }
                 Some(moved) = self.tasks.join_next() => match moved {
-                    Ok(moved) => self.moved(moved),
-                    // It panicked, and has said so: what it left is not to be trusted.
-                    Err(_) => return End::Lost,
+                    Ok(moved) if self.moved(moved) => {}
+                    // What is given up is in doubt, or the task panicked, and has said so.
+                    _ => return End::Doubted,
                 },
                 Some(hint) = self.hints.recv() => self.heed(hint),
             }
@@ -163,19 +176,17 @@ impl Member {
         let parts = Arc::clone(&self.parts);
         let (sent, every) = (parts.clock.now(), self.membership.beat_every());
         (self.beaten, self.next) = (sent, sent + every);
-        let followed = parts.following.followed();
-        let beat = parts.cluster().beat(self.fence, followed, self.leaving);
+        let until = sent + self.membership.hold();
         // An answer that comes after that is worth nothing.
         let roll = tokio::select! {
             biased;
-            roll = beat => roll,
-            () = parts.clock.until(Some(sent + self.membership.hold())) => {
-                Err(Error::busy("no answer in time"))
-            }
+            roll = self.ask(sent) => roll,
+            () = parts.clock.until(Some(until)) => Err(Error::busy("no answer in time")),
         };
         match roll {
             Ok(roll) => {
-                let until = Some(sent + self.membership.hold());
+                self.until = until;
+                let until = Some(until);
                 parts.floor.tell(Command::Do(Box::new(move |runner| runner.lead_until(until))));
                 if std::mem::take(&mut self.told) {
                     tracing::info!("the other nodes are heard of again");
@@ -190,6 +201,16 @@ impl Member {
                 None
             }
         }
+    }
+
+    /// Beats. Once its time is over it asks something else first: beats that arrive without answers coming
+    /// back would keep the others from following a node that does not act.
+    async fn ask(&self, now: Instant) -> Result<Roll, Error> {
+        let (cluster, followed) = (self.parts.cluster(), self.parts.following.followed());
+        if now >= self.until {
+            cluster.news(followed).await?;
+        }
+        cluster.beat(self.fence, followed, self.leaving).await
     }
 
     async fn act(&mut self, roll: &Roll) -> Option<End> {
@@ -220,12 +241,15 @@ impl Member {
         (self.leaving && own.is_empty() && self.coming.is_empty()).then_some(End::Left)
     }
 
-    fn moved(&mut self, moved: Move) {
+    /// Whether the membership can go on.
+    fn moved(&mut self, moved: Move) -> bool {
         match moved {
             Move::Came(shards) => self.coming = self.coming.without(shards),
             Move::Went(shards) => self.going = self.going.without(shards),
             Move::Followed | Move::Worked => {}
+            Move::Doubtful => return false,
         }
+        true
     }
 
     fn heed(&mut self, hint: Hint) {
@@ -284,9 +308,16 @@ impl Member {
         self.going = self.going.union(shards);
         let parts = Arc::clone(&self.parts);
         self.tasks.spawn(async move {
-            give_up(&parts, parts.cluster(), shards).await;
-            tracing::info!(shards = shards.len(), "leads fewer shards");
-            Move::Went(shards)
+            match give_up(&parts, parts.cluster(), shards).await {
+                Ok(()) => {
+                    tracing::info!(shards = shards.len(), "leads fewer shards");
+                    Move::Went(shards)
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "giving up shards is in doubt");
+                    Move::Doubtful
+                }
+            }
         });
     }
 

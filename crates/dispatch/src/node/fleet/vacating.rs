@@ -4,18 +4,27 @@
 
 use stagger::{Sleep, Span, TokioTime};
 
+use crate::Error;
 use crate::model::EndpointId;
 use crate::node::parts::Parts;
 use crate::node::runner::Runner;
-use crate::store::{Cluster, Shard, Shards};
+use crate::store::{Cluster, Hint, Shard, Shards};
 
 /// How often it is looked whether attempts have come back.
 const LOOK: Span = Span::from_millis(20);
 
 /// Lets others lead shards that this node leads: each as soon as nothing of it is under way.
 ///
-/// Others may be told after each step, and get shards while the last attempts are still out.
-pub(super) async fn give_up(parts: &Parts, cluster: &dyn Cluster, shards: Shards) {
+/// Others are told after each step, and get shards while the last attempts are still out.
+///
+/// # Errors
+/// It is not known whether shards are given up. The call may still be on its way, and must not take away
+/// what this node leads again by then: the membership has to end.
+pub(super) async fn give_up(
+    parts: &Parts,
+    cluster: &dyn Cluster,
+    shards: Shards,
+) -> Result<(), Error> {
     let fence = parts.leading.hold().lead().fence;
     parts.leading.remove(shards).over().await;
     rest(parts, shards).await;
@@ -27,17 +36,11 @@ pub(super) async fn give_up(parts: &Parts, cluster: &dyn Cluster, shards: Shards
             continue;
         }
         clear(parts, idle).await;
-        let mut patience = crate::patience::Patience::new();
-        while let Err(error) = cluster.give_up(fence, idle).await {
-            if error.is_conflict() {
-                return;
-            }
-            tracing::warn!(%error, "shards cannot be given up, trying again");
-            patience.wait().await;
-        }
+        cluster.give_up(fence, idle).await?;
         left = left.without(idle);
-        cluster.hint(crate::store::Hint::Roll).await;
+        cluster.hint(Hint::Roll).await;
     }
+    Ok(())
 }
 
 /// Takes the lanes of shards down, once what is under way of them is stored.
