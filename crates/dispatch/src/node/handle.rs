@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::observe::Census;
 use crate::send::Sender;
-use crate::store::{Accepted, Hint, ReplayRequest, Store};
+use crate::store::{Accepted, Hint, ReplayRequest, Shards, Store};
 
 /// How long a store that fails is waited for at the end: what it does not take is attempted again by
 /// the next run.
@@ -243,6 +243,12 @@ impl Node {
             Some(cluster) => fleet::view(parts, cluster, id).await.ok().flatten(),
             None => here,
         }
+    }
+
+    /// The shards that this node leads: all with a store of one node.
+    #[must_use]
+    pub fn led(&self) -> Shards {
+        self.parts().leading.shards()
     }
 
     /// Follows the settings as other nodes have changed them, so that what is asked next finds what was

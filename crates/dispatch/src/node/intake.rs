@@ -165,10 +165,19 @@ async fn among_others(
     waiting: OwnedSemaphorePermit,
 ) -> Result<Vec<Accepted>, Error> {
     parts.fleet.check_room(parts.options.max_open)?;
+    let mut looked = false;
     for _ in 0..MOST_TRIES {
         // In this order: what is followed meanwhile is looked at in vain, but never missed.
         let followed = parts.following.followed();
-        let messages = wanted.made(parts)?;
+        let messages = match wanted.made(parts) {
+            // Another node may just have made it.
+            Err(error) if error.is_not_found() && !looked => {
+                looked = true;
+                follow(parts).await?;
+                continue;
+            }
+            made => made?,
+        };
         let _room = parts.health.room(deliveries(&messages), parts.options.max_open)?;
         let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
         let held = parts.leading.hold();
