@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use stagger::Span;
 use stagger_dispatch::model::*;
-use stagger_dispatch::store::Shards;
+use stagger_dispatch::store::{Cut, Shards};
 use stagger_testkit::server::{Reaction, Script};
 
 use crate::fleet::{Fleet, id, until};
@@ -80,18 +80,18 @@ async fn an_attempt_that_hangs_keeps_back_its_own_shard_only() {
 async fn a_node_that_was_cut_off_is_replaced_and_comes_back() {
     let mut fleet = Fleet::of(2, Script::of([])).await;
     fleet.endpoints(20).await;
-    let store = std::sync::Arc::new(fleet.memory.node());
+    let store = std::sync::Arc::new(fleet.memory.handle());
     let third = fleet.start_on(store.clone()).await;
     fleet.nodes.push(third);
     fleet.until_even().await;
-    store.cut(true);
+    store.cut(Cut::Unanswered);
     let third = fleet.nodes.pop().unwrap();
     fleet.until_even().await;
     for n in 0..10 {
         fleet.send(&fleet.nodes[n % 2], &n.to_string()).await;
     }
     fleet.until_count(DeliveryState::Delivered, 200).await;
-    store.cut(false);
+    store.mend();
     fleet.nodes.push(third);
     fleet.until_even().await;
     for n in 10..20 {

@@ -9,7 +9,7 @@ use stagger::{Backoff, Instant, Policy, Span};
 use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::send::{SendOptions, Sender};
-use stagger_dispatch::store::{SharedMemory, Shard, Shards, Store};
+use stagger_dispatch::store::{MemoryStore, Shard, Shards, Store};
 use stagger_testkit::server::{Script, Server};
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Nodes on one store.
 pub(crate) struct Fleet {
-    pub(crate) memory: SharedMemory,
+    pub(crate) memory: MemoryStore,
     pub(crate) nodes: Vec<Node>,
     pub(crate) server: Server,
     pub(crate) app: ApplicationId,
@@ -29,7 +29,7 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// So many nodes, each of which leads its share, and an application.
     pub(crate) async fn of(count: usize, script: Script) -> Self {
-        let (memory, server) = (SharedMemory::default(), Server::start(script).await);
+        let (memory, server) = (MemoryStore::shared(), Server::start(script).await);
         let app = ApplicationId::from_uuid(Uuid::from_u128(1));
         let mut fleet = Self { memory, nodes: Vec::new(), server, app };
         for _ in 0..count {
@@ -43,7 +43,7 @@ impl Fleet {
 
     /// One more node.
     pub(crate) async fn start(&self) -> Node {
-        self.start_on(Arc::new(self.memory.node())).await
+        self.start_on(Arc::new(self.memory.handle())).await
     }
 
     pub(crate) async fn start_on(&self, store: Arc<dyn Store>) -> Node {
@@ -101,7 +101,7 @@ impl Fleet {
 
     /// Waits until so many deliveries, of all, are in this state.
     pub(crate) async fn until_count(&self, state: DeliveryState, count: u64) {
-        let store = self.memory.node();
+        let store = self.memory.handle();
         let reached = async {
             while store.counts(None).await.expect("it reads").of(state) < count {
                 tokio::task::yield_now().await;
@@ -119,7 +119,7 @@ impl Fleet {
             .iter()
             .map(|seen| {
                 let id = seen.headers["webhook-id"].to_str().expect("it is text").to_owned();
-                (seen.target.clone(), id)
+                (seen.path.clone(), id)
             })
             .collect();
         came.sort();

@@ -49,7 +49,7 @@ pub(in crate::node) async fn run(
         }
         joined = tokio::select! {
             again = join_again(&parts) => again,
-            _ = leave.wait_for(|leaves| *leaves) => return,
+            () = asked(&mut leave) => return,
         };
     }
 }
@@ -62,6 +62,14 @@ async fn join_again(parts: &Parts) -> Joined {
             Err(error) => tracing::warn!(%error, "cannot join the other nodes, trying again"),
         }
         patience.wait().await;
+    }
+}
+
+/// Ready once the node is asked to leave; never, if nobody is left to ask.
+async fn asked(leave: &mut watch::Receiver<bool>) {
+    let asked = leave.wait_for(|leaves| *leaves).await.is_ok();
+    if !asked {
+        std::future::pending().await
     }
 }
 
@@ -150,7 +158,7 @@ impl Member {
                         return end;
                     }
                 }
-                _ = leave.wait_for(|leaves| *leaves), if !self.leaving => {
+                () = asked(leave), if !self.leaving => {
                     self.leaving = true;
                     self.next = self.beaten;
                 }
