@@ -74,7 +74,7 @@ impl Accept<'_> {
             // When it was tried before it may have been in time.
             let holds = is_refused && changes.again && changes.has_stored(call.messages).await?;
             verdicts.push(match (is_refused && !holds, call.messages.iter().all(all)) {
-                (true, _) if is_outdated => Some(Ok(Entry::Outdated)),
+                (true, _) if leads => Some(Ok(Entry::Outdated)),
                 (true, _) => Some(Ok(Entry::NotLeading)),
                 (false, false) => Some(Err(Error::not_found("application"))),
                 (false, true) => None,

@@ -10,10 +10,11 @@ use super::super::statement;
 use super::super::trouble::Trouble;
 use super::super::writer::{Change, Slot};
 use super::shards::shards;
+use crate::Error;
 use crate::store::tally::ALL;
 use crate::store::{Fence, Member, Roll};
 
-/// Slots that members have counters in; more members than that share those of no slot.
+/// Members at most: each has some counters of its own, whose numbers have 16 bits.
 const SLOTS: i32 = 4000;
 
 /// A node becomes a member.
@@ -25,18 +26,20 @@ impl Change for Join<'_> {
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, Trouble> {
         // Others that join wait here, so no two find the same slot free.
         let fence = next_run(changes).await?;
+        statement::run(&changes.db, "DELETE FROM node WHERE slot < 0", &[]).await?;
         let sql = "INSERT INTO node (run, name, slot, beat, followed, leaving) \
-                   SELECT $1, $2, min(s)::smallint, 0, 0, false FROM generate_series(0, $3) AS s \
-                   WHERE NOT EXISTS (SELECT 1 FROM node WHERE slot = s) RETURNING slot";
+                   SELECT $1, $2, s::smallint, 0, 0, false FROM generate_series(0, $3) AS s \
+                   WHERE NOT EXISTS (SELECT 1 FROM node WHERE slot = s) ORDER BY s LIMIT 1 \
+                   RETURNING slot";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&run(fence), &text(self.0), &(SLOTS - 1)];
         let row = statement::row(&changes.db, sql, &bound).await?;
-        let slot = row.map(|row| get::<Option<i16>>(&row, 0)).transpose()?.flatten();
-        Ok((fence, Slot(slot)))
+        let row = row.ok_or_else(|| Error::busy("there are as many members as there can be"))?;
+        Ok((fence, Slot(Some(get(&row, 0)?))))
     }
 }
 
-/// All memberships end, and one begins that has the store alone.
+/// All memberships end, and a run begins that has the store alone.
 pub(in super::super) struct BeginRun;
 
 impl Change for BeginRun {
@@ -48,8 +51,8 @@ impl Change for BeginRun {
         statement::run(&changes.db, "DELETE FROM node", &[]).await?;
         let free = "UPDATE lease SET run = NULL WHERE run IS NOT NULL";
         statement::run(&changes.db, free, &[]).await?;
-        let sql = "INSERT INTO node (run, name, beat, followed, leaving) \
-                   VALUES ($1, 'alone', 0, 0, false)";
+        let sql = "INSERT INTO node (run, name, slot, beat, followed, leaving) \
+                   VALUES ($1, 'alone', -1, 0, 0, false)";
         statement::run(&changes.db, sql, &[&run(fence)]).await?;
         Ok(fence)
     }
@@ -113,7 +116,7 @@ pub(in super::super) async fn beat(
                (SELECT array_agg(shard) FROM lease WHERE run IS NULL), \
                (SELECT value FROM mark WHERE name = 'news'), \
                (SELECT (sum(pending) + sum(waiting))::bigint FROM tally WHERE endpoint = $4) \
-               FROM node n LEFT JOIN mine ON mine.run = n.run ORDER BY n.run";
+               FROM node n LEFT JOIN mine ON mine.run = n.run WHERE n.slot >= 0 ORDER BY n.run";
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&run(fence), &followed.cast_signed(), &leaving, ALL.as_uuid()];
     let rows = statement::rows(db, sql, &bound).await?;

@@ -6,12 +6,13 @@
 INSERT INTO mark VALUES ('news', 0);
 
 -- A row for each member, named by the run that its membership is. beat: counted up by it, so that others see
--- that it lives. slot: which of the counters of `tally` it counts in. Whatever is written in the name of a
+-- that it lives. slot: which of the counters of `tally` it counts in; -1 is the run of a dispatcher that has
+-- the store alone, which is no member, and ends when somebody joins. Whatever is written in the name of a
 -- member holds its row (FOR KEY SHARE), so its end waits for that; beats change no key and wait for nobody.
 CREATE TABLE node (
     run bigint PRIMARY KEY,
     name text NOT NULL,
-    slot smallint UNIQUE,
+    slot smallint NOT NULL UNIQUE,
     beat bigint NOT NULL,
     followed bigint NOT NULL,
     leaving boolean NOT NULL
