@@ -17,6 +17,8 @@ use crate::store::{Arrival, Fence, Shard, Shards};
 
 /// A payload of so many bytes at most comes along: a thousand of them are some megabytes.
 const SMALL: i64 = 16 << 10;
+/// Of each shard so many arrivals are looked at, at least.
+const FEWEST: usize = 8;
 /// Arrivals that one transaction forgets at most: some hundred milliseconds.
 pub(in super::super) const FORGOTTEN: usize = 20_000;
 
@@ -58,8 +60,15 @@ impl Claim<'_> {
         &self,
         db: &impl GenericClient,
     ) -> Result<Vec<Arrival>, Trouble> {
-        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&numbers(self.shards), &self.runs(), &from_size(self.limit)];
+        if self.limit == 0 || self.shards.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [
+            &numbers(self.shards),
+            &self.runs(),
+            &from_size(self.limit),
+            &from_size(few(self.shards, self.limit)),
+        ];
         let found = statement::rows(db, &find_sql(), &bound).await?;
         found.iter().map(read).collect()
     }
@@ -95,21 +104,34 @@ impl Changes<'_> {
     }
 }
 
-/// Each shard's oldest arrivals are read along an index, so that it does not matter how many others wait.
+/// The oldest arrivals, found along the index of each shard, so that it does not matter how many others wait.
+/// A few of each shard show up to which number there are enough; that far all are read, by their numbers
+/// alone, and then what belongs to those that are answered.
 fn find_sql() -> String {
     format!(
         "WITH led AS MATERIALIZED (SELECT shard FROM lease WHERE shard = ANY($1) \
          AND (run IS NULL OR run = ANY($2))), \
-         found AS MATERIALIZED (SELECT a.number, a.message, a.endpoint FROM led CROSS JOIN LATERAL \
-         (SELECT number, message, endpoint FROM arrival WHERE shard = led.shard \
+         head AS MATERIALIZED (SELECT a.number FROM led CROSS JOIN LATERAL (SELECT number \
+         FROM arrival WHERE shard = led.shard ORDER BY shard, number LIMIT $4) AS a), \
+         last AS MATERIALIZED (SELECT number FROM head ORDER BY number OFFSET $3 - 1 LIMIT 1), \
+         found AS MATERIALIZED (SELECT a.number FROM led CROSS JOIN LATERAL (SELECT number \
+         FROM arrival WHERE shard = led.shard \
+         AND number <= coalesce((SELECT number FROM last), {newest}) \
          ORDER BY shard, number LIMIT $3) AS a ORDER BY a.number LIMIT $3) \
-         SELECT {}, {}, p.bytes, found.number FROM found \
-         LEFT JOIN delivery d ON d.message = found.message AND d.endpoint = found.endpoint \
-         AND d.ended = 0 LEFT JOIN message m ON m.id = d.message \
+         SELECT {delivery}, {message}, p.bytes, found.number \
+         FROM found JOIN arrival a ON a.number = found.number \
+         LEFT JOIN delivery d ON d.message = a.message AND d.endpoint = a.endpoint AND d.ended = 0 \
+         LEFT JOIN message m ON m.id = d.message \
          LEFT JOIN payload p ON p.message = m.id AND m.size <= {SMALL} ORDER BY found.number",
-        row::DELIVERY,
-        row::MESSAGE,
+        newest = i64::MAX,
+        delivery = row::DELIVERY,
+        message = row::MESSAGE,
     )
+}
+
+/// How many of each shard are looked at first: several times what is wanted, if all have as many.
+fn few(shards: Shards, limit: usize) -> usize {
+    (4 * limit / shards.len().max(1)).clamp(FEWEST, limit.max(FEWEST))
 }
 
 /// Where the columns of a message begin, those of its payload, and the number.
@@ -126,4 +148,22 @@ fn read(of: &Row) -> Result<Arrival, Trouble> {
     let parcel = bytes.map(|bytes| Ok::<_, Trouble>((row::message_at(of, MESSAGE)?, bytes)));
     let parcel = parcel.transpose()?;
     Ok(Arrival { number, delivery: Some(row::delivery(of)?), parcel })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::scratch::TestSchema;
+    use super::*;
+
+    #[tokio::test]
+    async fn arrivals_are_found_along_indexes() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        let plan = schema.plan(&find_sql(), 4).await;
+        assert_eq!(plan.matches("Index Only Scan using arrival_by_shard").count(), 2, "{plan}");
+        for index in ["arrival_pkey", "delivery_open", "message_pkey", "payload_pkey"] {
+            assert!(plan.contains(index), "{index}: {plan}");
+        }
+        assert!(!plan.contains("Seq Scan"), "{plan}");
+    }
 }

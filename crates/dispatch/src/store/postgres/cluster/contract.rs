@@ -118,3 +118,14 @@ impl Cluster for PostgresStore {
         self.hints.tell(hint);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::scratch::Scratch;
+    use crate::store::conformance::cluster_suite;
+
+    cluster_suite!(match Scratch::new().await {
+        Some(store) => store,
+        None => return,
+    });
+}
