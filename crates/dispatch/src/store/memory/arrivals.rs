@@ -1,10 +1,10 @@
 //! Deliveries that their leaders have to hear of, in the store in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tables::Tables;
 use crate::model::{Delivery, EndpointId, MessageId};
-use crate::store::{Arrival, Shard, Shards};
+use crate::store::{Arrival, Fence, Shard, Shards};
 
 /// Payloads up to this many bytes come with the arrival: a leader has to read larger ones by themselves.
 const SMALL: usize = 8 * 1024;
@@ -29,11 +29,22 @@ impl Arrivals {
 }
 
 impl Tables {
-    pub(super) fn arrivals(&mut self, shards: Shards, done: &[u64], limit: usize) -> Vec<Arrival> {
-        done.iter().for_each(|number| {
-            self.arrivals.rows.remove(number);
-        });
-        let found = self.arrivals.of(shards).take(limit);
+    /// What a node of these memberships has done is forgotten, and others are found for it, unless somebody
+    /// else leads their shards by now: whoever was evicted and has not noticed would take what the next
+    /// leader has not heard of.
+    pub(super) fn arrivals(
+        &mut self,
+        node: &BTreeSet<Fence>,
+        shards: Shards,
+        done: &[u64],
+        limit: usize,
+    ) -> Vec<Arrival> {
+        let left = self.members.left_to(node);
+        let is_done = |number: &u64, (_, to): &(MessageId, EndpointId)| {
+            done.contains(number) && left.contains(Shard::of(*to))
+        };
+        self.arrivals.rows.retain(|number, name| !is_done(number, name));
+        let found = self.arrivals.of(shards.common(left)).take(limit);
         found.map(|(number, name)| self.arrival(number, name)).collect()
     }
 

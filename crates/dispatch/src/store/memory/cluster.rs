@@ -6,7 +6,9 @@ use super::MemoryStore;
 use super::tables::Tables;
 use crate::Error;
 use crate::model::{Delivery, EndpointId, NewMessage, Standing};
-use crate::store::{Arrival, Cluster, Entry, Fence, Hint, Joined, Lead, News, Order, Roll, Shards};
+use crate::store::{
+    Arrival, Cluster, Entry, Fence, Hint, Joined, Lead, News, Order, Roll, Shard, Shards,
+};
 
 /// Deliveries in a page of [`Cluster::load`]: as few as the smallest tests fill.
 const PAGE: usize = 100;
@@ -15,11 +17,12 @@ const PAGE: usize = 100;
 impl Cluster for MemoryStore {
     async fn join(&self, name: &str) -> Result<Joined, Error> {
         let fence = self.call(|tables| Ok(tables.members.join(name))).await?;
+        self.fences().insert(fence);
         Ok(Joined { fence, hints: self.hints.listen(&self.line) })
     }
 
-    async fn beat(&self, fence: Fence, followed: u64, leaving: bool) -> Result<Roll, Error> {
-        self.call(|tables| tables.beat(fence, followed, leaving)).await
+    async fn beat(&self, fence: Fence, _followed: u64, leaving: bool) -> Result<Roll, Error> {
+        self.call(|tables| tables.beat(fence, leaving)).await
     }
 
     async fn evict(&self, fence: Fence, beat: u64) -> Result<bool, Error> {
@@ -71,7 +74,7 @@ impl Cluster for MemoryStore {
         done: &[u64],
         limit: usize,
     ) -> Result<Vec<Arrival>, Error> {
-        self.call(|tables| Ok(tables.arrivals(shards, done, limit))).await
+        self.call(|tables| Ok(tables.arrivals(&self.fences(), shards, done, limit))).await
     }
 
     async fn news(&self, after: u64) -> Result<News, Error> {
@@ -110,11 +113,8 @@ impl Cluster for MemoryStore {
 }
 
 impl Tables {
-    fn beat(&mut self, fence: Fence, followed: u64, leaving: bool) -> Result<Roll, Error> {
-        self.members.beat(fence, followed, leaving)?;
-        if let Some(followed) = self.members.followed() {
-            self.log.forget(followed);
-        }
+    fn beat(&mut self, fence: Fence, leaving: bool) -> Result<Roll, Error> {
+        self.members.beat(fence, leaving)?;
         Ok(self.members.roll(self.log.last(), self.open.len()))
     }
 
@@ -124,12 +124,41 @@ impl Tables {
         followed: u64,
         messages: Vec<NewMessage>,
     ) -> Result<Entry, Error> {
-        if !lead.shards.is_empty() && !self.members.is_member(lead.fence) {
+        let mut endpoints = messages.iter().flat_map(|new| &new.endpoints);
+        // Without a delivery of its own it does not matter whether it leads.
+        let leads = endpoints.any(|endpoint| lead.shards.contains(Shard::of(*endpoint)));
+        if leads && !self.members.is_member(lead.fence) {
             return Ok(Entry::NotLeading);
         }
         if followed < self.log.last() {
             return Ok(Entry::Outdated);
         }
         self.accept(messages, lead.shards).map(Entry::Stored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::conformance::cluster_suite;
+    use crate::store::fixture::{furnish, message};
+
+    cluster_suite!(Box::new(MemoryStore::shared()));
+
+    #[tokio::test]
+    async fn who_was_evicted_takes_no_arrivals_from_the_next_leader() {
+        let ann = MemoryStore::shared();
+        furnish(&ann).await;
+        let bob = ann.handle();
+        let first = ann.join("ann").await.unwrap().fence;
+        ann.take(first, Shards::COUNT).await.unwrap();
+        let second = bob.join("bob").await.unwrap().fence;
+        ann.evict(first, 0).await.unwrap();
+        bob.take(second, Shards::COUNT).await.unwrap();
+        bob.accept(Lead::default(), 9, vec![message(1, 1, &[1])]).await.unwrap();
+        assert_eq!(ann.arrivals(Shards::ALL, &[1], 9).await.unwrap(), []);
+        let found = bob.arrivals(Shards::ALL, &[], 9).await.unwrap();
+        assert_eq!(found.iter().map(|it| it.number).collect::<Vec<_>>(), [1]);
+        assert_eq!(bob.arrivals(Shards::ALL, &[1], 9).await.unwrap(), []);
     }
 }

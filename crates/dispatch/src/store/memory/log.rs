@@ -6,11 +6,10 @@ use super::tables::Tables;
 use crate::model::{ApplicationId, EndpointId};
 use crate::store::{News, SettingChange};
 
-/// Changes that are kept for members that have not followed: whoever is further behind reads all settings
-/// faster than so many changes.
-const MOST: usize = 10_000;
+/// Changes that are kept: whoever has missed more reads all settings anew, which is hardly slower then.
+const MOST: usize = 4096;
 
-/// The changes that somebody may still have to follow, by their numbers.
+/// The latest changes, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     last: u64,
@@ -37,22 +36,17 @@ impl Log {
         }
     }
 
-    /// Everybody has followed up to `number`.
-    pub(super) fn forget(&mut self, number: u64) {
-        self.forgotten = self.forgotten.max(number.min(self.last));
-        self.changes = self.changes.split_off(&(self.forgotten + 1));
-    }
-
     pub(super) const fn last(&self) -> u64 {
         self.last
     }
 
     /// What has changed since, in the order of each one's first change: so no endpoint is before its
-    /// application.
+    /// application. None, too, for who has followed more than there is, in a store that was restored.
     fn since(&self, after: u64) -> Option<Vec<Changed>> {
         let mut seen = BTreeSet::new();
         let later = self.changes.range(after.saturating_add(1)..).map(|(_, changed)| *changed);
-        (after >= self.forgotten).then(|| later.filter(|changed| seen.insert(*changed)).collect())
+        let is_known = (self.forgotten..=self.last).contains(&after);
+        is_known.then(|| later.filter(|changed| seen.insert(*changed)).collect())
     }
 }
 
@@ -76,20 +70,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::fixture::{app, ep};
-
-    #[test]
-    fn what_everybody_has_followed_is_forgotten() {
-        let mut log = Log::default();
-        (1..=3).for_each(|n| log.add(Changed::Endpoint(ep(n))));
-        log.forget(2);
-        assert_eq!(log.since(1), None);
-        assert_eq!(log.since(2), Some(vec![Changed::Endpoint(ep(3))]));
-        log.forget(9);
-        assert_eq!((log.since(2), log.since(3), log.last()), (None, Some(Vec::new()), 3));
-        log.add(Changed::Application(app(1)));
-        assert_eq!(log.since(3), Some(vec![Changed::Application(app(1))]));
-    }
+    use crate::store::fixture::ep;
 
     #[test]
     fn more_changes_than_are_kept_push_out_the_oldest() {

@@ -1,6 +1,6 @@
 //! Who works on the store in memory, and who leads what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
 use crate::store::{Fence, Member, Roll, Shards};
@@ -11,14 +11,7 @@ pub(super) struct Members {
     /// The last fence that was given to anybody.
     given: u64,
     alone: Option<Fence>,
-    rows: BTreeMap<Fence, Row>,
-}
-
-#[derive(Debug)]
-struct Row {
-    member: Member,
-    /// Up to where it has followed the settings.
-    followed: u64,
+    rows: BTreeMap<Fence, Member>,
 }
 
 impl Members {
@@ -34,20 +27,19 @@ impl Members {
         self.alone = None;
         let member =
             Member { fence, name: name.to_owned(), beat: 0, leaving: false, shards: Shards::NONE };
-        self.rows.insert(fence, Row { member, followed: 0 });
+        self.rows.insert(fence, member);
         fence
     }
 
-    pub(super) fn beat(&mut self, fence: Fence, followed: u64, leaving: bool) -> Result<(), Error> {
-        let row = self.row(fence)?;
-        row.member.beat += 1;
-        row.member.leaving = leaving;
-        row.followed = followed;
+    pub(super) fn beat(&mut self, fence: Fence, leaving: bool) -> Result<(), Error> {
+        let member = self.member(fence)?;
+        member.beat += 1;
+        member.leaving = leaving;
         Ok(())
     }
 
     pub(super) fn evict(&mut self, fence: Fence, beat: u64) -> bool {
-        let silent = self.rows.get(&fence).is_some_and(|row| row.member.beat == beat);
+        let silent = self.rows.get(&fence).is_some_and(|member| member.beat == beat);
         silent && self.leave(fence)
     }
 
@@ -57,14 +49,14 @@ impl Members {
 
     pub(super) fn take(&mut self, fence: Fence, most: usize) -> Result<Shards, Error> {
         let taken: Shards = self.free().iter().take(most).collect();
-        let led = &mut self.row(fence)?.member.shards;
+        let led = &mut self.member(fence)?.shards;
         *led = led.union(taken);
         Ok(taken)
     }
 
     pub(super) fn give_up(&mut self, fence: Fence, shards: Shards) {
-        if let Some(row) = self.rows.get_mut(&fence) {
-            row.member.shards = row.member.shards.without(shards);
+        if let Some(member) = self.rows.get_mut(&fence) {
+            member.shards = member.shards.without(shards);
         }
     }
 
@@ -77,24 +69,24 @@ impl Members {
         self.rows.contains_key(&fence)
     }
 
-    /// Up to where all members have followed the settings; `None` if there are none.
-    pub(super) fn followed(&self) -> Option<u64> {
-        self.rows.values().map(|row| row.followed).min()
+    /// The shards that nobody leads but these.
+    pub(super) fn left_to(&self, these: &BTreeSet<Fence>) -> Shards {
+        let others = self.rows.values().filter(|member| !these.contains(&member.fence));
+        others.fold(Shards::ALL, |left, member| left.without(member.shards))
     }
 
     pub(super) fn roll(&self, news: u64, open: usize) -> Roll {
-        let members = self.rows.values().map(|row| row.member.clone()).collect();
+        let members = self.rows.values().cloned().collect();
         // OK because a `usize` has at most 64 bits.
         Roll { members, free: self.free(), news, open: open as u64 }
     }
 
     fn free(&self) -> Shards {
-        self.rows.values().fold(Shards::ALL, |free, row| free.without(row.member.shards))
+        self.left_to(&BTreeSet::new())
     }
 
-    fn row(&mut self, fence: Fence) -> Result<&mut Row, Error> {
-        let ended = || Error::conflict(format!("membership {} has ended", fence.0));
-        self.rows.get_mut(&fence).ok_or_else(ended)
+    fn member(&mut self, fence: Fence) -> Result<&mut Member, Error> {
+        self.rows.get_mut(&fence).ok_or_else(|| fence.is_over())
     }
 
     const fn next(&mut self) -> Fence {

@@ -1,5 +1,6 @@
 //! The contract, kept in memory.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -36,6 +37,8 @@ pub struct MemoryStore {
     tables: Arc<Mutex<Tables>>,
     pub(super) hints: Arc<Hints>,
     pub(super) line: Arc<Line>,
+    /// The memberships of this handle's node.
+    pub(super) fences: Mutex<BTreeSet<Fence>>,
 }
 
 impl MemoryStore {
@@ -56,7 +59,7 @@ impl MemoryStore {
     #[must_use]
     pub fn handle(&self) -> Self {
         let (tables, hints) = (Arc::clone(&self.tables), Arc::clone(&self.hints));
-        Self { tables, hints, line: Arc::default() }
+        Self { tables, hints, ..Self::default() }
     }
 
     /// Cuts the node of this handle off; it hears no hints either.
@@ -88,6 +91,10 @@ impl MemoryStore {
         work: impl FnOnce(&mut Tables) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
         self.line.call(Doubt::Waits, || work(&mut self.tables())).await
+    }
+
+    pub(super) fn fences(&self) -> MutexGuard<'_, BTreeSet<Fence>> {
+        self.fences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
