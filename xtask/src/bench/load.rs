@@ -96,7 +96,7 @@ impl Load {
     }
 
     async fn one(&self, connection: &mut Connection, marker: Marker) -> Result<(), String> {
-        let request = message(&self.application, marker, SIZE, None);
+        let request = message(&self.application, "load.test", marker, SIZE, None);
         loop {
             let answer = connection.send(&request).await.map_err(|e| e.to_string())?;
             match answer.status {

@@ -35,7 +35,7 @@ impl Stage {
         let (settings, reactions): (Vec<_>, Vec<_>) = endpoints.into_iter().unzip();
         let log = Arc::new(Log::new(reactions));
         let receiver = Receiver::start(Arc::clone(&log)).await?;
-        let mut process = Process::spawn(binary, &home)?;
+        let mut process = Process::spawn(binary, &home.site(0)?)?;
         let addr = process.address().await?;
         let mut driver = Driver::new(addr).await?;
         for (at, mut settings) in settings.into_iter().enumerate() {

@@ -78,7 +78,19 @@ impl Driver {
         Ok(false)
     }
 
-    async fn call(
+    /// How many endpoints of the application this node knows; none if it does not know the application.
+    pub(crate) async fn endpoints(&mut self) -> Result<usize, Box<dyn Error>> {
+        let path = format!("/v1/applications/{}/endpoints?limit={PAGE}", self.application);
+        let request = Request::new("GET", &path, ADMIN_KEY, &[], "");
+        let answer = self.connection.send(&request).await?;
+        if answer.status == 404 {
+            return Ok(0);
+        }
+        let page: Value = serde_json::from_slice(answer.body)?;
+        Ok(page["items"].as_array().map_or(0, Vec::len))
+    }
+
+    pub(crate) async fn call(
         &mut self,
         method: &str,
         path: &str,
@@ -95,15 +107,17 @@ impl Driver {
     }
 }
 
-/// The post of one message to an application, under a key of its own if it has one.
+/// The post of one message of this type to an application, under a key of its own if it has one.
 pub(crate) fn message(
     application: &str,
+    event_type: &str,
     marker: Marker,
     size: usize,
     key: Option<&str>,
 ) -> Request {
     let path = format!("/v1/applications/{application}/messages");
-    let body = format!(r#"{{"event_type":"load.test","payload":{}}}"#, marker.payload(size));
+    let payload = marker.payload(size);
+    let body = format!(r#"{{"event_type":"{event_type}","payload":{payload}}}"#);
     let headers: Vec<(&str, &str)> = key.map(|key| ("idempotency-key", key)).into_iter().collect();
     Request::new("POST", &path, ADMIN_KEY, &headers, &body)
 }

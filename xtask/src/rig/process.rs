@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::home::Home;
+use super::home::Site;
+use super::signal::signal;
 use crate::format::note;
 use crate::workspace::{Workspace, cargo};
 
@@ -42,13 +43,18 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it on the store of `home`; its log goes there too.
-    pub(crate) fn spawn(binary: &Path, home: &Home) -> Result<Self, Box<dyn Error>> {
-        let log = home.folder().join("serve.log");
-        let child = Command::new(binary)
+    /// Starts it at `site`; its log goes there too.
+    pub(crate) fn spawn(binary: &Path, site: &Site) -> Result<Self, Box<dyn Error>> {
+        let log = site.folder.join("serve.log");
+        let mut command = Command::new(binary);
+        command
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-private"])
-            .args(["--admin-key", ADMIN_KEY, "--store", home.store(), "--data"])
-            .arg(home.folder())
+            .args(["--admin-key", ADMIN_KEY, "--store", &site.store, "--data"])
+            .arg(&site.folder);
+        if let Some(lease) = site.lease {
+            command.args(["--lease", &format!("{}ms", lease.as_millis())]);
+        }
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
@@ -80,6 +86,36 @@ impl Process {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
+    }
+
+    /// Asks it to end, and waits until it has, for as long as `limit`.
+    pub(crate) async fn end(&mut self, limit: Duration) -> Result<(), Box<dyn Error>> {
+        signal(self.child.id(), "-TERM")?;
+        let until = Instant::now() + limit;
+        while self.child.try_wait()?.is_none() {
+            if Instant::now() > until {
+                let log = tail(&fs::read_to_string(&self.log)?);
+                return Err(format!("the server does not end within {limit:?}:\n{log}").into());
+            }
+            sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// Finds out whether it has ended, which is why it does not do what it should.
+    pub(crate) fn check(&mut self) -> Result<(), Box<dyn Error>> {
+        let Some(status) = self.child.try_wait()? else { return Ok(()) };
+        let log = tail(&fs::read_to_string(&self.log)?);
+        Err(format!("the server ended with {status}:\n{log}").into())
+    }
+
+    /// It stands still until it is to go on; its connections stay.
+    pub(crate) fn pause(&self) -> Result<(), Box<dyn Error>> {
+        signal(self.child.id(), "-STOP")
+    }
+
+    pub(crate) fn go_on(&self) -> Result<(), Box<dyn Error>> {
+        signal(self.child.id(), "-CONT")
     }
 
     /// Processor time used so far, in milliseconds, to the tick of 10 ms.
