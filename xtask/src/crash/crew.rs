@@ -25,11 +25,6 @@ const LONGEST: Span = Span::from_secs(3);
 const LONGER: Duration = Duration::from_millis(500);
 /// How long PostgreSQL stays away, at most.
 const AWAY: Span = Span::from_secs(1);
-/// How long all nodes may take to hear of a new endpoint.
-const NEWS_LIMIT: Duration = Duration::from_secs(10);
-/// How often they are asked.
-const LOOK: Duration = Duration::from_millis(20);
-
 /// The nodes, on one store.
 #[derive(Debug)]
 pub(super) struct Crew<'h> {
@@ -82,15 +77,8 @@ impl<'h> Crew<'h> {
             endpoints.push(driver.endpoint(&role.settings(&receiver.url(at))).await?);
         }
         let application = driver.application().to_owned();
-        let until = Instant::now() + NEWS_LIMIT;
         for addr in self.nodes.iter().filter_map(Node::addr) {
-            let mut driver = Driver::resume(addr, application.clone()).await?;
-            while driver.endpoints().await? < endpoints.len() {
-                if Instant::now() > until {
-                    return Err(format!("{addr} does not know all endpoints").into());
-                }
-                sleep(LOOK).await;
-            }
+            Driver::wait_for_news(addr, &application, endpoints.len()).await?;
         }
         Ok((application, endpoints))
     }

@@ -13,10 +13,8 @@ use tokio_postgres::Client;
 use super::gaps::Gaps;
 use super::roster::Roster;
 use crate::format::note;
-use crate::rig::connect;
+use crate::rig::{SHARDS, connect, leads};
 
-/// Shards of the store.
-const SHARDS: usize = 256;
 /// How often it is asked.
 const EVERY: Duration = Duration::from_millis(20);
 /// How long all shards may take to be led at the start, in leases, and how many all nodes have to have
@@ -25,9 +23,6 @@ const START_LEASES: u32 = 5;
 const SPREAD_LEASES: u32 = 3;
 /// How long an answer may take: longer, and the connection is of no more use.
 const ANSWER: Duration = Duration::from_secs(5);
-
-const LEADERS: &str =
-    "SELECT lease.shard, node.name FROM lease LEFT JOIN node ON node.run = lease.run";
 
 /// The one who asks, until it is stopped.
 #[derive(Debug)]
@@ -56,7 +51,7 @@ impl Leaders {
     ) -> Result<Self, Box<dyn Error>> {
         let client = connect(url).await?;
         let until = Instant::now() + START_LEASES * lease;
-        while ask(&client).await?.into_values().filter(|led| led.is_some()).count() < SHARDS {
+        while leads(&client).await?.into_values().filter(|led| led.is_some()).count() < SHARDS {
             if Instant::now() > until {
                 return Err(format!("not all shards are led after {START_LEASES} leases").into());
             }
@@ -106,7 +101,7 @@ impl Watcher {
 
     async fn sample(&mut self) -> Option<()> {
         let asked = self.roster.now();
-        let answer = timeout(ANSWER, ask(self.client.as_ref()?)).await;
+        let answer = timeout(ANSWER, leads(self.client.as_ref()?)).await;
         let leaders = answer.ok()?.ok()?;
         let times = (asked, self.roster.now());
         for shard in 0..SHARDS {
@@ -133,14 +128,4 @@ impl Watcher {
             self.found.spread = Some((before_most.max(*most), before_least.min(*least)));
         }
     }
-}
-
-/// The leader of each shard, by its name.
-async fn ask(client: &Client) -> Result<BTreeMap<usize, Option<String>>, Box<dyn Error>> {
-    let rows = client.query(LEADERS, &[]).await?;
-    let row = |row: tokio_postgres::Row| {
-        let shard: i16 = row.try_get(0)?;
-        Ok((usize::try_from(shard)?, row.try_get(1)?))
-    };
-    rows.into_iter().map(row).collect()
 }

@@ -2,15 +2,21 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::connection::{Connection, Request};
 use super::marker::Marker;
 use super::process::ADMIN_KEY;
 
 /// Items of a page: as many as the API gives.
-const PAGE: usize = 100;
+const PAGE: usize = 250;
+
+/// How long a node may take to hear of what was made at another, and how often it is asked.
+const NEWS_LIMIT: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The API at one address, for one application.
 #[derive(Debug)]
@@ -78,8 +84,27 @@ impl Driver {
         Ok(false)
     }
 
-    /// How many endpoints of the application this node knows; none if it does not know the application.
-    pub(crate) async fn endpoints(&mut self) -> Result<usize, Box<dyn Error>> {
+    /// Waits until a node has heard of the application and so many endpoints of it.
+    pub(crate) async fn wait_for_news(
+        addr: SocketAddr,
+        application: &str,
+        endpoints: usize,
+    ) -> Result<(), Box<dyn Error>> {
+        let mut driver = Self::resume(addr, application.to_owned()).await?;
+        let until = Instant::now() + NEWS_LIMIT;
+        while driver.endpoints().await? < endpoints {
+            if Instant::now() > until {
+                let limit = format!("{addr} knows fewer than {endpoints} endpoints");
+                return Err(format!("{limit} after {NEWS_LIMIT:?}").into());
+            }
+            sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// How many endpoints of the application, of a page at most, the node knows; none if it does not know
+    /// the application.
+    async fn endpoints(&mut self) -> Result<usize, Box<dyn Error>> {
         let path = format!("/v1/applications/{}/endpoints?limit={PAGE}", self.application);
         let request = Request::new("GET", &path, ADMIN_KEY, &[], "");
         let answer = self.connection.send(&request).await?;
@@ -90,7 +115,22 @@ impl Driver {
         Ok(page["items"].as_array().map_or(0, Vec::len))
     }
 
-    pub(crate) async fn call(
+    /// Disables an endpoint by its id: its deliveries wait.
+    pub(crate) async fn disable(&mut self, endpoint: &str) -> Result<(), Box<dyn Error>> {
+        let application = self.application.clone();
+        let path = format!("/v1/applications/{application}/endpoints/{endpoint}/disable");
+        self.call("POST", &path, &Value::Null).await.map(drop)
+    }
+
+    /// Sends so many small messages of one type, all or none.
+    pub(crate) async fn batch(&mut self, event: &str, count: usize) -> Result<(), Box<dyn Error>> {
+        let one = json!({ "event_type": event, "payload": { "small": true } });
+        let path = format!("/v1/applications/{}/messages/batch", self.application);
+        let batch = json!({ "messages": vec![one; count] });
+        self.call("POST", &path, &batch).await.map(drop)
+    }
+
+    async fn call(
         &mut self,
         method: &str,
         path: &str,
