@@ -12,7 +12,7 @@ use super::dispatch::{float, rounded};
 use super::load::{End, Load};
 use super::stage::{Setup, Stage};
 use crate::format::{Format, note};
-use crate::rig::{Driver, Reaction, StoreKind, build, connect, quantile, run_here};
+use crate::rig::{Driver, Reaction, StoreKind, build, quantile, run_here};
 
 /// Endpoints that get fresh messages; and those that are disabled, and get all that wait.
 const FRESH: usize = 8;
@@ -66,8 +66,6 @@ struct Row {
     /// From accepted to arrived: until whoever leads the endpoint has the delivery, and sends it.
     claim_p50_ms: f64,
     claim_p99_ms: f64,
-    /// The store's own time to find the oldest open deliveries of one shard, and a thousand of all.
-    select_shard_p99_ms: Option<f64>,
     rss_mib: f64,
 }
 
@@ -91,7 +89,7 @@ async fn measure(
         note(&format!("depth {wanted}"));
         let filled_per_s = fill(&mut driver, &mut depth, wanted).await?;
         sleep(SETTLE).await;
-        rows.push(Row { filled_per_s, ..Row::measure(&stage, setup.1, depth, span).await? });
+        rows.push(Row { filled_per_s, ..Row::measure(&stage, depth, span).await? });
     }
     let p99 = |row: Option<&Row>| row.map_or(0.0, |row| row.claim_p99_ms);
     let claim_p99_ratio = rounded(p99(rows.last()) / p99(rows.first()).max(f64::MIN_POSITIVE));
@@ -114,12 +112,7 @@ async fn fill(
 }
 
 impl Row {
-    async fn measure(
-        stage: &Stage,
-        store: StoreKind,
-        depth: usize,
-        span: Duration,
-    ) -> Result<Self, Box<dyn Error>> {
+    async fn measure(stage: &Stage, depth: usize, span: Duration) -> Result<Self, Box<dyn Error>> {
         stage.log.begin_anew();
         let load = stage.load(CONNECTIONS, Some(PACE), End::After(span));
         let posted = Load { types: FRESH, ..load }.post(&stage.log).await?;
@@ -133,29 +126,9 @@ impl Row {
             accept_p99_ms: of(&accepted, 990),
             claim_p50_ms: of(&claimed, 500),
             claim_p99_ms: of(&claimed, 990),
-            select_shard_p99_ms: match store {
-                StoreKind::Postgres => Some(select(stage).await?),
-                StoreKind::Embedded => None,
-            },
             rss_mib: rounded(stage.rss_mib()?),
         })
     }
-}
-
-/// How long a page of each shard's oldest open deliveries takes: the 99th percentile in ms.
-async fn select(stage: &Stage) -> Result<f64, Box<dyn Error>> {
-    let client = connect(stage.database()?.url()).await?;
-    let sql = "SELECT message, endpoint, state, due FROM delivery WHERE ended = 0 AND shard = $1 \
-               ORDER BY message, endpoint LIMIT 100";
-    let statement = client.prepare(sql).await?;
-    let mut times = Vec::new();
-    for shard in 0..=255_i16 {
-        let begun = Instant::now();
-        client.query(&statement, &[&shard]).await?;
-        times.push(begun.elapsed());
-    }
-    times.sort_unstable();
-    Ok(rounded(quantile(&times, 990)))
 }
 
 impl fmt::Display for Figures {
@@ -165,17 +138,13 @@ impl fmt::Display for Figures {
             "nodes: {}; claims, p99 at the last depth over the first: {}",
             self.nodes, self.claim_p99_ratio
         )?;
-        writeln!(
-            f,
-            "| open | filled/s | accept p50 ms | p99 | claim p50 ms | p99 | page of a shard p99 ms | MiB |"
-        )?;
-        writeln!(f, "|{}", " ---: |".repeat(8))?;
+        writeln!(f, "| open | filled/s | accept p50 ms | p99 | claim p50 ms | p99 | MiB |")?;
+        writeln!(f, "|{}", " ---: |".repeat(7))?;
         self.rows.iter().try_for_each(|row| {
             let Row { depth, filled_per_s, accept_p50_ms, accept_p99_ms, .. } = row;
             write!(f, "| {depth} | {filled_per_s} | {accept_p50_ms} | {accept_p99_ms} ")?;
-            let Row { claim_p50_ms, claim_p99_ms, select_shard_p99_ms, rss_mib, .. } = row;
-            let select = select_shard_p99_ms.map_or_else(String::new, |ms| ms.to_string());
-            writeln!(f, "| {claim_p50_ms} | {claim_p99_ms} | {select} | {rss_mib} |")
+            let Row { claim_p50_ms, claim_p99_ms, rss_mib, .. } = row;
+            writeln!(f, "| {claim_p50_ms} | {claim_p99_ms} | {rss_mib} |")
         })
     }
 }

@@ -143,6 +143,9 @@ impl Driver {
             let body = String::from_utf8_lossy(answer.body);
             return Err(format!("{method} {path}: {} {body}", answer.status).into());
         }
+        if answer.body.is_empty() {
+            return Ok(Value::Null);
+        }
         Ok(serde_json::from_slice(answer.body)?)
     }
 }
