@@ -31,6 +31,9 @@ pub(crate) struct Crash {
     /// The binary to test, instead of building one.
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// Where to keep what each node said in each of its lives.
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) logs: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

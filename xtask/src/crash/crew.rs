@@ -40,13 +40,13 @@ impl<'h> Crew<'h> {
         binary: &Path,
         home: &'h Home,
         count: usize,
-        lease: Duration,
+        (lease, logs): (Duration, Option<&Path>),
     ) -> Result<Self, Box<dyn Error>> {
         let roster = Arc::new(Roster::new());
         let mut nodes = Vec::new();
         for number in 0..count {
-            let lease = (count > 1).then_some(lease);
-            nodes.push(Node::start(binary, (home, number), lease, &roster).await?);
+            let flags = ((count > 1).then_some(lease), logs);
+            nodes.push(Node::start(binary, (home, number), flags, &roster).await?);
         }
         Ok(Self { home, nodes, roster, lease })
     }

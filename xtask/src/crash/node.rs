@@ -21,6 +21,9 @@ const END_LIMIT: Duration = Duration::from_secs(40);
 pub(super) struct Node {
     binary: PathBuf,
     site: Site,
+    /// Where its logs are kept, and how often it was started.
+    logs: Option<PathBuf>,
+    lives: usize,
     process: Process,
     cable: Option<Cable>,
     up: watch::Sender<Option<SocketAddr>>,
@@ -32,10 +35,11 @@ impl Node {
     pub(super) async fn start(
         binary: &Path,
         (home, number): (&Home, usize),
-        lease: Option<Duration>,
+        (lease, logs): (Option<Duration>, Option<&Path>),
         roster: &Arc<Roster>,
     ) -> Result<Self, Box<dyn Error>> {
         let mut site = Site { lease, ..home.site(number)? };
+        let logs = logs.map(|logs| logs.join(format!("node-{number}")));
         let cable = match home.database() {
             Some(database) => Some(Cable::lay(&database.socket()).await?),
             None => None,
@@ -44,9 +48,11 @@ impl Node {
             site.store = format!("postgres://stagger@{}/postgres", cable.addr());
         }
         let (binary, roster) = (binary.to_owned(), Arc::clone(roster));
+        let lives = 1;
+        site.name_log(logs.as_deref(), lives)?;
         let process = Process::spawn(&binary, &site)?;
         let up = watch::Sender::new(None);
-        let mut node = Self { binary, site, process, cable, up, roster };
+        let mut node = Self { binary, site, logs, lives, process, cable, up, roster };
         node.wait().await?;
         Ok(node)
     }
@@ -116,6 +122,8 @@ impl Node {
     }
 
     fn again(&mut self) -> Result<(), Box<dyn Error>> {
+        self.lives += 1;
+        self.site.name_log(self.logs.as_deref(), self.lives)?;
         self.process = Process::spawn(&self.binary, &self.site)?;
         Ok(())
     }

@@ -34,7 +34,7 @@ pub(super) async fn rounds(binary: &Path, crash: &Crash) -> Result<Report, Box<d
     let home = Home::new("crash", crash.store)?;
     let book = Arc::new(Book::new(crash.seed, Role::of(nodes)));
     let receiver = Receiver::start(Arc::clone(&book)).await?;
-    let mut crew = Crew::start(binary, &home, nodes, LEASE).await?;
+    let mut crew = Crew::start(binary, &home, nodes, (LEASE, crash.logs.as_deref())).await?;
     let (application, endpoints) = crew.introduce(book.roles(), &receiver).await?;
     let posters = Posters::start(&crew.places(), &application, &book);
     let leaders = match home.database().filter(|_| nodes > 1) {

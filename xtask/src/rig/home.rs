@@ -1,9 +1,9 @@
 //! What a dispatcher keeps its things in, for one run.
 
 use std::error::Error;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use clap::ValueEnum;
 
@@ -33,10 +33,22 @@ pub(crate) struct Home {
 pub(crate) struct Site {
     /// Its own folder.
     pub(crate) folder: PathBuf,
+    /// What it says goes there.
+    pub(crate) log: PathBuf,
     /// The store as the dispatcher's flag names it.
     pub(crate) store: String,
     /// After how long a node that is silent is replaced; the default of the flag when `None`.
     pub(crate) lease: Option<Duration>,
+}
+
+impl Site {
+    /// Has each life of the node write a log of its own below `logs`, to be read after the run.
+    pub(crate) fn name_log(&mut self, logs: Option<&Path>, life: usize) -> io::Result<()> {
+        let Some(logs) = logs else { return Ok(()) };
+        fs::create_dir_all(logs)?;
+        self.log = logs.join(format!("{life}.log"));
+        Ok(())
+    }
 }
 
 impl Home {
@@ -63,6 +75,6 @@ impl Home {
         let folder = self.folder().join(format!("node-{number}"));
         fs::create_dir_all(&folder)?;
         let store = self.database.as_ref().map_or("embedded", Database::url).to_owned();
-        Ok(Site { folder, store, lease: None })
+        Ok(Site { log: folder.join("serve.log"), folder, store, lease: None })
     }
 }

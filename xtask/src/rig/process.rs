@@ -42,9 +42,9 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it at `site`; its log goes there too.
+    /// Starts it at `site`.
     pub(crate) fn spawn(binary: &Path, site: &Site) -> Result<Self, Box<dyn Error>> {
-        let log = site.folder.join("serve.log");
+        let log = site.log.clone();
         let mut command = Command::new(binary);
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-private"])
