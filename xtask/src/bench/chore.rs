@@ -4,12 +4,18 @@ use std::error::Error;
 
 use clap::{Args, ValueEnum};
 
-use super::{core, dispatch, neighbours, peers, sim};
+use super::{bloat, core, dispatch, neighbours, nodes, peers, queue, sim};
 use crate::format::Format;
 use crate::rig::{StoreKind, run_optimised};
 
 /// Seconds of a run of `neighbours`: as long as a hung endpoint holds an attempt.
 const SECONDS: u64 = 30;
+/// Seconds at each depth of `queue`: two thousand messages, so that a 99th percentile is one of twenty.
+const QUEUE_SECONDS: u64 = 10;
+/// Depths of `queue`.
+const DEPTHS: [u32; 3] = [1_000, 100_000, 1_000_000];
+/// Deliveries of `bloat`.
+const DELIVERIES: u32 = 1_000_000;
 
 /// What to measure, and how to show it.
 #[derive(Debug, Args)]
@@ -21,13 +27,24 @@ pub(crate) struct Bench {
     /// Fewer operations, only to see that it runs (peers, sim, dispatch).
     #[arg(long)]
     quick: bool,
-    /// What the dispatcher keeps everything in (dispatch) [default: embedded]
+    /// What the dispatcher keeps everything in (dispatch, queue, bloat) [default: embedded, or postgres
+    /// where nothing else will do]
     #[arg(long, value_enum)]
     store: Option<StoreKind>,
+    /// Numbers of nodes on one database, one measurement each; one number for queue (dispatch, queue).
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
+    nodes: Vec<u8>,
+    /// Open deliveries that wait while fresh ones are measured, from few to many (queue)
+    /// [default: 1000,100000,1000000]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(100..=4_000_000))]
+    depths: Vec<u32>,
+    /// Deliveries that are accepted and settled (bloat) [default: 1000000]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    deliveries: Option<u32>,
     /// Show what peers do on an input beside what we do, instead of what it costs (peers).
     #[arg(long)]
     facts: bool,
-    /// Seconds of each of the three runs (neighbours) [default: 30]
+    /// Seconds of each of the three runs (neighbours) or at each depth (queue) [default: 30, 10]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: Option<u64>,
 }
@@ -40,35 +57,74 @@ enum What {
     Peers,
     /// The lab's world beside other simulators, on one model.
     Sim,
-    /// The dispatcher under load.
+    /// The dispatcher under load, one node or several.
     Dispatch,
     /// What one hung or dripping endpoint costs the others.
     Neighbours,
+    /// What a fresh delivery costs beside many that wait.
+    Queue,
+    /// What the database grows to with many deliveries.
+    Bloat,
 }
 
 /// Measures and shows; false when nothing was measured, or it found something wrong.
 pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
-    use What::{Core, Dispatch, Neighbours, Peers, Sim};
-    let can_be_quick = matches!(bench.what, Peers | Sim | Dispatch);
-    refuse("--quick", bench.quick && !can_be_quick, "peers, sim, dispatch")?;
-    refuse("--facts", bench.facts && bench.what != Peers, "peers")?;
-    refuse("--seconds", bench.seconds.is_some() && bench.what != Neighbours, "neighbours")?;
-    refuse("--store", bench.store.is_some() && bench.what != Dispatch, "dispatch")?;
-    match bench.what {
-        Core => core::run(bench.format),
+    use What::{Bloat, Core, Dispatch, Neighbours, Peers, Queue, Sim};
+    let Bench { what, format, quick, .. } = *bench;
+    refuse("--quick", quick && !matches!(what, Peers | Sim | Dispatch), "peers, sim, dispatch")?;
+    refuse("--facts", bench.facts && what != Peers, "peers")?;
+    let timed = matches!(what, Neighbours | Queue);
+    refuse("--seconds", bench.seconds.is_some() && !timed, "neighbours, queue")?;
+    let stored = matches!(what, Dispatch | Queue | Bloat);
+    refuse("--store", bench.store.is_some() && !stored, "dispatch, queue, bloat")?;
+    let several = matches!(what, Dispatch | Queue);
+    refuse("--nodes", !bench.nodes.is_empty() && !several, "dispatch, queue")?;
+    refuse("--depths", !bench.depths.is_empty() && what != Queue, "queue")?;
+    refuse("--deliveries", bench.deliveries.is_some() && what != Bloat, "bloat")?;
+    match what {
+        Core => core::run(format),
         Peers if bench.facts => peers::facts(),
-        Peers => peers::run(bench.format, bench.quick),
-        Sim => sim::run(bench.format, bench.quick),
-        Dispatch | Neighbours => run_optimised().unwrap_or_else(|| dispatcher(bench)),
+        Peers => peers::run(format, quick),
+        Sim => sim::run(format, quick),
+        Dispatch | Neighbours | Queue | Bloat => {
+            bench.check_store()?;
+            run_optimised().unwrap_or_else(|| bench.dispatcher())
+        }
     }
 }
 
-fn dispatcher(bench: &Bench) -> Result<bool, Box<dyn Error>> {
-    match bench.seconds {
-        _ if bench.what == What::Dispatch => {
-            dispatch::run(bench.format, bench.quick, bench.store.unwrap_or_default())
+impl Bench {
+    fn check_store(&self) -> Result<(), String> {
+        let embedded = self.store.unwrap_or_default() == StoreKind::Embedded;
+        match self.nodes.iter().find(|nodes| **nodes > 1 || self.what == What::Dispatch) {
+            Some(nodes) if embedded => Err(format!("--nodes {nodes}: needs --store postgres")),
+            _ if self.nodes.len() > 1 && self.what == What::Queue => {
+                Err(format!("--nodes: queue takes one number, not {}", self.nodes.len()))
+            }
+            _ if self.store == Some(StoreKind::Embedded) && self.what == What::Bloat => {
+                Err("--store embedded: bloat is measured on postgres".to_owned())
+            }
+            _ if !self.depths.is_sorted() => Err("--depths: from few to many".to_owned()),
+            _ => Ok(()),
         }
-        seconds => neighbours::run(bench.format, seconds.unwrap_or(SECONDS)),
+    }
+
+    fn dispatcher(&self) -> Result<bool, Box<dyn Error>> {
+        let store = self.store.unwrap_or_default();
+        match self.what {
+            What::Queue => {
+                let nodes = self.nodes.first().copied().unwrap_or(1);
+                let depths = if self.depths.is_empty() { &DEPTHS[..] } else { &self.depths };
+                let seconds = self.seconds.unwrap_or(QUEUE_SECONDS);
+                queue::run(self.format, store, (nodes, depths), seconds)
+            }
+            What::Bloat => bloat::run(self.format, self.deliveries.unwrap_or(DELIVERIES)),
+            What::Dispatch if !self.nodes.is_empty() => {
+                nodes::run(self.format, self.quick, &self.nodes)
+            }
+            What::Dispatch => dispatch::run(self.format, self.quick, store),
+            _ => neighbours::run(self.format, self.seconds.unwrap_or(SECONDS)),
+        }
     }
 }
 

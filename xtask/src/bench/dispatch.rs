@@ -105,13 +105,13 @@ impl Single {
         let stage = Stage::start(setup, vec![endpoint(CONCURRENCY)]).await?;
         // What a start leaves behind has settled after a second.
         sleep(Duration::from_secs(1)).await;
-        let (idle_mib, _) = stage.process.rss_mib()?;
-        let cpu = stage.process.cpu_ms()?;
+        let (idle_mib, _) = stage.process().rss_mib()?;
+        let cpu = stage.process().cpu_ms()?;
         let load = stage.load(CONNECTIONS, None, End::After(posting));
         let posted = load.post(&stage.log).await?;
         stage.log.delivered(1, posted.accepted, DRAIN_LIMIT).await?;
-        let cpu = stage.process.cpu_ms()? - cpu;
-        let (_, peak_mib) = stage.process.rss_mib()?;
+        let cpu = stage.process().cpu_ms()? - cpu;
+        let (_, peak_mib) = stage.process().rss_mib()?;
         let posting = posted.until.saturating_duration_since(posted.from);
         Ok(Self {
             accepted: float(posted.accepted) / posting.as_secs_f64(),
@@ -130,7 +130,7 @@ async fn fan_out_rate(setup: Setup<'_>) -> Result<(f64, f64), Box<dyn Error>> {
     let load = stage.load(FAN_OUT_CONNECTIONS, None, End::Messages(FAN_OUT_MESSAGES));
     let posted = load.post(&stage.log).await?;
     stage.log.delivered(FAN_OUT, posted.accepted, DRAIN_LIMIT).await?;
-    Ok((deliveries_per_s(&stage, posted, FAN_OUT), stage.process.rss_mib()?.1))
+    Ok((deliveries_per_s(&stage, posted, FAN_OUT), stage.process().rss_mib()?.1))
 }
 
 /// From accepted to arrived at this pace: the median and the 99th percentile in ms.
@@ -154,12 +154,12 @@ fn deliveries_per_s(stage: &Stage, posted: Posted, endpoints: usize) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 of anything")]
-fn float(count: usize) -> f64 {
+pub(super) fn float(count: usize) -> f64 {
     count as f64
 }
 
 /// To hundredths of small figures, to whole ones of great ones: more digits would be noise.
-fn rounded(figure: f64) -> f64 {
+pub(super) fn rounded(figure: f64) -> f64 {
     if figure < 100.0 { (figure * 1000.0).round() / 1000.0 } else { figure.round() }
 }
 

@@ -18,8 +18,11 @@ const SIZE: usize = 1024;
 /// What to post, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
-    pub(crate) addr: SocketAddr,
+    /// The nodes; each connection is to one of them, in turn.
+    pub(crate) addrs: Vec<SocketAddr>,
     pub(crate) application: String,
+    /// How many types messages have, in turn.
+    pub(crate) types: usize,
     /// How many post at the same time, each waiting for its answer.
     pub(crate) connections: usize,
     /// Messages a second; as many as can be without it. A late one is posted at once, so that a slow
@@ -44,13 +47,22 @@ pub(crate) struct Posted {
 }
 
 impl Load {
+    /// All messages are of one type.
+    pub(crate) const ONE_TYPE: usize = 1;
+
+    /// The name of a type.
+    pub(crate) fn event_type(number: usize) -> String {
+        format!("load.{number}")
+    }
+
     /// Posts until the end; what was refused for lack of room is posted again.
     pub(crate) async fn post(self, log: &Arc<Log>) -> Result<Posted, Box<dyn Error>> {
         let (from, next) = (Instant::now(), Arc::new(AtomicUsize::new(0)));
         let mut posters = JoinSet::new();
-        for _ in 0..self.connections {
+        for at in 0..self.connections {
+            let addr = *self.addrs.get(at % self.addrs.len().max(1)).ok_or("no node to post to")?;
             let (load, log, next) = (self.clone(), Arc::clone(log), Arc::clone(&next));
-            posters.spawn(async move { load.poster(from, &next, &log).await });
+            posters.spawn(async move { load.poster(addr, from, &next, &log).await });
         }
         let mut posted = Posted { accepted: 0, from, until: from };
         while let Some(done) = posters.join_next().await {
@@ -64,11 +76,12 @@ impl Load {
     /// One connection: how many messages it got accepted, and when the last one was.
     async fn poster(
         &self,
+        addr: SocketAddr,
         from: Instant,
         next: &AtomicUsize,
         log: &Log,
     ) -> Result<(usize, Instant), String> {
-        let mut connection = Connection::open(self.addr).await.map_err(|e| e.to_string())?;
+        let mut connection = Connection::open(addr).await.map_err(|e| e.to_string())?;
         let (mut accepted, mut last) = (0, from);
         loop {
             let marker = Marker(next.fetch_add(1, Ordering::Relaxed));
@@ -76,6 +89,7 @@ impl Load {
             if self.pace.is_some() {
                 sleep_until(due).await;
             }
+            log.posted(marker);
             self.one(&mut connection, marker).await?;
             last = Instant::now();
             log.accepted(marker);
@@ -96,7 +110,8 @@ impl Load {
     }
 
     async fn one(&self, connection: &mut Connection, marker: Marker) -> Result<(), String> {
-        let request = message(&self.application, marker, SIZE, None);
+        let event_type = Self::event_type(marker.0 % self.types);
+        let request = message(&self.application, &event_type, marker, SIZE, None);
         loop {
             let answer = connection.send(&request).await.map_err(|e| e.to_string())?;
             match answer.status {

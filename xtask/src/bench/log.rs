@@ -21,7 +21,8 @@ pub(crate) struct Log {
 
 #[derive(Debug)]
 struct Pages {
-    /// By marker: when its 202 was read.
+    /// By marker: when it was posted, and when its 202 was read.
+    posted: Vec<Option<Instant>>,
     accepted: Vec<Option<Instant>>,
     /// By endpoint, then by marker.
     arrivals: Vec<Vec<Seen>>,
@@ -42,15 +43,17 @@ struct Seen {
 impl Log {
     /// A log for endpoints with these reactions.
     pub(crate) fn new(reactions: Vec<Reaction>) -> Self {
-        let none = || reactions.iter().map(|_| Vec::new()).collect();
-        let pages = Pages {
-            accepted: Vec::new(),
-            arrivals: none(),
-            delivered: vec![0; reactions.len()],
-            duplicates: 0,
-            last: None,
-        };
-        Self { pages: Mutex::new(pages), reactions }
+        Self { pages: Mutex::new(Pages::new(reactions.len())), reactions }
+    }
+
+    /// Forgets everything, for messages that are counted from 0 again. All earlier ones have arrived.
+    pub(crate) fn begin_anew(&self) {
+        *self.pages() = Pages::new(self.reactions.len());
+    }
+
+    /// Notes that a message is posted now.
+    pub(crate) fn posted(&self, Marker(marker): Marker) {
+        *slot(&mut self.pages().posted, marker) = Some(Instant::now());
     }
 
     /// Notes that the 202 of a message was read now.
@@ -101,8 +104,51 @@ impl Log {
         found
     }
 
+    /// Waits until so many messages have been answered with a 2xx, each by one endpoint or another.
+    pub(crate) async fn delivered_in_all(
+        &self,
+        messages: usize,
+        limit: Duration,
+    ) -> Result<(), Box<dyn Error>> {
+        let until = Instant::now() + limit;
+        loop {
+            let sum: usize = self.pages().delivered.iter().sum();
+            if sum >= messages {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                return Err(format!("{sum} of {messages} delivered after {limit:?}").into());
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// From posted to accepted, sorted.
+    pub(crate) fn acceptances(&self) -> Vec<Duration> {
+        let pages = self.pages();
+        let both = pages.posted.iter().zip(&pages.accepted);
+        let both = both.filter_map(|(posted, accepted)| Some(((*accepted)?, (*posted)?)));
+        let mut found: Vec<Duration> =
+            both.map(|(accepted, posted)| accepted.saturating_duration_since(posted)).collect();
+        found.sort_unstable();
+        found
+    }
+
     fn pages(&self) -> MutexGuard<'_, Pages> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pages {
+    fn new(endpoints: usize) -> Self {
+        Self {
+            posted: Vec::new(),
+            accepted: Vec::new(),
+            arrivals: vec![Vec::new(); endpoints],
+            delivered: vec![0; endpoints],
+            duplicates: 0,
+            last: None,
+        }
     }
 }
 

@@ -1,13 +1,17 @@
 //! What things cost, measured on this machine: the engine, the library beside its peers, the
-//! lab beside other simulators, the dispatcher under load, and what one bad endpoint costs the others.
+//! lab beside other simulators, the dispatcher under load (one node or several, with a deep queue, after many
+//! deliveries), and what one bad endpoint costs the others.
 
+mod bloat;
 mod chore;
 mod core;
 mod dispatch;
 mod load;
 mod log;
 mod neighbours;
+mod nodes;
 mod peers;
+mod queue;
 mod sim;
 mod stage;
 

@@ -3,21 +3,32 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::time::Instant;
+
+use super::cap::Cap;
 use super::cast::Role;
+use super::probes::Probes;
 use super::report::Report;
+use crate::format::note;
 use crate::rig::{Arrival, Marker, Reaction, Witness};
 
 /// The book of one run; its own account, apart from what the dispatcher says.
 #[derive(Debug)]
 pub(super) struct Book {
     seed: u64,
+    roles: &'static [Role],
     pages: Mutex<Pages>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pages {
     posts: Vec<Post>,
     duplicates: usize,
+    /// Of the endpoints that have to be spared.
+    cap: Cap,
+    probes: Probes,
+    /// Whether who was down is well now.
+    healed: bool,
 }
 
 /// One message that was posted, however often.
@@ -32,8 +43,32 @@ struct Post {
 }
 
 impl Book {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { seed, pages: Mutex::default() }
+    /// An empty one, for endpoints with these roles.
+    pub(super) fn new(seed: u64, roles: &'static [Role]) -> Self {
+        let pages = Pages {
+            posts: Vec::new(),
+            duplicates: 0,
+            cap: Role::cap(),
+            probes: Probes::default(),
+            healed: false,
+        };
+        Self { seed, roles, pages: Mutex::new(pages) }
+    }
+
+    pub(super) const fn roles(&self) -> &'static [Role] {
+        self.roles
+    }
+
+    /// From now on, whoever is down gets probes and nothing else.
+    pub(super) fn breaker_is_open(&self) {
+        self.pages().probes.judge(true);
+    }
+
+    /// Whoever was down is well from now on.
+    pub(super) fn heal(&self) {
+        let mut pages = self.pages();
+        pages.probes.judge(false);
+        pages.healed = true;
     }
 
     /// Notes that a 202 was read, with this id.
@@ -46,30 +81,34 @@ impl Book {
 
     /// Deliveries that were promised and not yet answered with a 2xx.
     pub(super) fn missing(&self) -> usize {
-        let pages = self.pages();
-        pages.promised().flat_map(|post| post.answered).filter(|answered| !answered).count()
+        self.pages().promised(self.roles).filter(|(post, at)| !post.answered[*at]).count()
     }
 
     /// The balance, with the dispatcher's own list of dead letters: (id, endpoint).
     pub(super) fn balance(&self, rounds: u32, dead: &HashSet<(String, usize)>) -> Report {
         let pages = self.pages();
         let mut report = Report { rounds, duplicates: pages.duplicates, ..Report::default() };
-        for post in pages.promised() {
-            for (endpoint, answered) in post.answered.iter().enumerate() {
-                let died = |id: &str| dead.contains(&(id.to_owned(), endpoint));
-                report.accepted += 1;
-                if *answered {
-                    report.delivered += 1;
-                } else if post.ids.iter().any(|id| died(id)) {
-                    report.dead += 1;
-                } else {
-                    report.lost += 1;
-                }
+        for (post, endpoint) in pages.promised(self.roles) {
+            let died = |id: &str| dead.contains(&(id.to_owned(), endpoint));
+            report.accepted += 1;
+            if post.answered[endpoint] {
+                report.delivered += 1;
+            } else if post.ids.iter().any(|id| died(id)) {
+                report.dead += 1;
+            } else {
+                report.lost += 1;
+                note(&format!("lost: {:?} at {:?}", post.ids, self.roles.get(endpoint)));
             }
         }
         let extra = |post: &Post| post.ids.len().saturating_sub(1);
         report.duplicates_with_new_id = pages.posts.iter().map(extra).sum();
         report
+    }
+
+    /// How the endpoints that have to be spared were spared.
+    pub(super) fn spared(&self) -> (Cap, Probes) {
+        let pages = self.pages();
+        (pages.cap, pages.probes)
     }
 
     fn pages(&self) -> MutexGuard<'_, Pages> {
@@ -85,8 +124,13 @@ impl Pages {
         &mut self.posts[marker]
     }
 
-    fn promised(&self) -> impl Iterator<Item = &Post> {
-        self.posts.iter().filter(|post| post.accepted)
+    /// All deliveries that were promised: posts, and the places of the endpoints that want them.
+    fn promised(&self, roles: &'static [Role]) -> impl Iterator<Item = (&Post, usize)> {
+        let promised = self.posts.iter().enumerate().filter(|(_, post)| post.accepted);
+        promised.flat_map(move |(marker, post)| {
+            let wants = move |at: &usize| roles[*at].wants(Marker(marker));
+            (0..roles.len()).filter(wants).map(move |at| (post, at))
+        })
     }
 }
 
@@ -100,13 +144,21 @@ impl Post {
 
 impl Witness for Book {
     fn arrived(&self, arrival: &Arrival<'_>) -> Reaction {
-        let (marker, role) = (Marker::of(arrival.body), Role::ALL.get(arrival.endpoint));
+        let (marker, role) = (Marker::of(arrival.body), self.roles.get(arrival.endpoint));
         let (Some(marker), Some(role)) = (marker, role) else { return Reaction::Answer(400) };
-        let mut pages = self.pages();
+        let (mut pages, now) = (self.pages(), Instant::now());
         let post = pages.post(marker);
         post.named(arrival.id);
         let again = post.answered[arrival.endpoint];
         pages.duplicates += usize::from(again);
+        match role {
+            Role::Capped => pages.cap.arrived(now),
+            Role::Down => pages.probes.arrived(now),
+            _ => {}
+        }
+        if pages.healed && *role == Role::Down {
+            return Reaction::Answer(200);
+        }
         role.reaction(self.seed, marker, arrival.attempt)
     }
 
@@ -133,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_was_promised_is_delivered_dead_or_lost() {
-        let book = Book::new(1);
+        let book = Book::new(1, Role::of(1));
         book.accepted(Marker(0), "msg_0");
         deliver(&book, Marker(0), "msg_0");
         // Nobody read the 202 of this one: nothing was promised.
@@ -145,13 +197,13 @@ mod tests {
 
     #[test]
     fn a_second_id_is_found_whether_it_was_answered_or_delivered() {
-        let book = Book::new(1);
+        let book = Book::new(1, Role::of(1));
         book.accepted(Marker(0), "msg_0");
         deliver(&book, Marker(0), "msg_0");
         deliver(&book, Marker(0), "msg_9");
         let report = book.balance(1, &HashSet::new());
         assert_eq!((report.duplicates, report.duplicates_with_new_id), (1, 1));
-        let book = Book::new(1);
+        let book = Book::new(1, Role::of(1));
         book.accepted(Marker(0), "msg_0");
         book.accepted(Marker(0), "msg_9");
         assert_eq!(book.balance(1, &HashSet::new()).duplicates_with_new_id, 1);

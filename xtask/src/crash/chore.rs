@@ -1,121 +1,74 @@
-//! The rounds: start, load, kill, and at the end the balance.
+//! How the test is asked for.
 
-use std::collections::HashSet;
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::PathBuf;
 
 use clap::Args;
-use stagger_core::{Entropy, Span};
-use stagger_testkit::Mix;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout_at};
 
-use super::book::Book;
-use super::cast::Role;
-use super::poster::{Place, Posters};
-use super::report::Report;
-use crate::format::{Format, note};
-use crate::rig::{Driver, Home, Process, Receiver, StoreKind, build, run_here};
+use super::rounds::rounds;
+use super::trouble::Trouble;
+use crate::format::Format;
+use crate::rig::{StoreKind, build, run_here};
 
-/// How long after its start the server is killed: sometimes before it listens.
-const SHORTEST: Span = Span::from_millis(10);
-const LONGEST: Span = Span::from_secs(3);
-/// How long everything may take after the last round.
-const DRAIN_LIMIT: Duration = Duration::from_secs(60);
-/// How often it is asked whether everything is finished.
-const LOOK: Duration = Duration::from_millis(250);
-
-/// How often to kill, and how to show what came of it.
+/// How often to make trouble, and how to show what came of it.
 #[derive(Debug, Args)]
 pub(crate) struct Crash {
-    /// Kills.
+    /// Troubles, one after the other.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    rounds: u32,
-    /// The same seed kills after the same times, and has the same endpoints fail.
+    pub(super) rounds: u32,
+    /// The same seed makes the same troubles after the same times, and has the same endpoints fail.
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(super) seed: u64,
     /// The store that it works on.
     #[arg(long, value_enum, default_value_t)]
-    store: StoreKind,
-    /// The binary to kill, instead of building one.
+    pub(super) store: StoreKind,
+    /// Nodes on that store; more than one needs postgres.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(super) nodes: u8,
+    /// What is done, each once before any comes again [default: kill for one node, else all]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "TROUBLES")]
+    troubles: Vec<Trouble>,
+    /// The binary to test, instead of building one.
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// Where to keep what each node said in each of its lives.
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) logs: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// Kills and counts; false when something was lost or came under another id.
+impl Crash {
+    /// What is done to the nodes.
+    pub(super) fn troubles(&self) -> Vec<Trouble> {
+        match self.nodes {
+            _ if !self.troubles.is_empty() => self.troubles.clone(),
+            1 => vec![Trouble::Kill],
+            _ => Trouble::ALL.to_vec(),
+        }
+    }
+
+    fn check(&self) -> Result<(), Box<dyn Error>> {
+        if self.store == StoreKind::Postgres {
+            return Ok(());
+        }
+        let needs = "needs --store postgres";
+        if self.nodes > 1 {
+            return Err(format!("--nodes {}: more than 1 {needs}", self.nodes).into());
+        }
+        match self.troubles.iter().find(|trouble| trouble.is_of_the_database()) {
+            Some(trouble) => Err(format!("--troubles {}: {needs}", trouble.name()).into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes trouble and counts; false when something was lost or came under another id, or when nodes
+/// together did what one may not.
 pub(crate) fn run(crash: &Crash) -> Result<bool, Box<dyn Error>> {
+    crash.check()?;
     let binary = crash.binary.clone().map_or_else(build, Ok)?;
     let report = run_here(rounds(&binary, crash))?;
     crash.format.show(&report, &report)?;
     Ok(report.is_good())
-}
-
-async fn rounds(binary: &Path, crash: &Crash) -> Result<Report, Box<dyn Error>> {
-    let home = Home::new("crash", crash.store)?;
-    let book = Arc::new(Book::new(crash.seed));
-    let receiver = Receiver::start(Arc::clone(&book)).await?;
-    let (up, place) = watch::channel(None);
-    let (mut process, endpoints, application) = first(binary, &home, &receiver, &up).await?;
-    let posters = Posters::start(&place, &application, &book);
-    let mut mix = Mix::new(crash.seed);
-    for round in 1..=crash.rounds {
-        let life: Duration = mix.draw(SHORTEST, LONGEST).into();
-        note(&format!("round {round} of {}: killed after {life:?}", crash.rounds));
-        let end = Instant::now() + life;
-        if place.borrow().is_none() {
-            // A kill before it listens is a round too.
-            if let Ok(addr) = timeout_at(end, process.address()).await {
-                up.send_replace(Some(addr?));
-            }
-        }
-        tokio::time::sleep_until(end).await;
-        process.kill()?;
-        up.send_replace(None);
-        process = Process::spawn(binary, &home)?;
-    }
-    up.send_replace(Some(process.address().await?));
-    posters.finish().await?;
-    let dead = drain(&place, &application, &endpoints, &book).await?;
-    Ok(book.balance(crash.rounds, &dead))
-}
-
-/// The first start: with an application and an endpoint for each role.
-async fn first(
-    binary: &Path,
-    home: &Home,
-    receiver: &Receiver,
-    up: &watch::Sender<Option<std::net::SocketAddr>>,
-) -> Result<(Process, Vec<String>, String), Box<dyn Error>> {
-    let mut process = Process::spawn(binary, home)?;
-    let addr = process.address().await?;
-    let mut driver = Driver::new(addr).await?;
-    let mut endpoints = Vec::new();
-    for (at, role) in Role::ALL.into_iter().enumerate() {
-        endpoints.push(driver.endpoint(&role.settings(&receiver.url(at))).await?);
-    }
-    up.send_replace(Some(addr));
-    Ok((process, endpoints, driver.application().to_owned()))
-}
-
-/// Waits until the dispatcher has nothing left to do, or for too long; its dead letters.
-async fn drain(
-    place: &Place,
-    application: &str,
-    endpoints: &[String],
-    book: &Book,
-) -> Result<HashSet<(String, usize)>, Box<dyn Error>> {
-    let addr = (*place.borrow()).ok_or("the server is not up")?;
-    let mut driver = Driver::resume(addr, application.to_owned()).await?;
-    let until = Instant::now() + DRAIN_LIMIT;
-    while driver.is_open().await? && Instant::now() < until {
-        sleep(LOOK).await;
-    }
-    note(&format!("{} deliveries without a 2xx: dead or lost", book.missing()));
-    let dead = driver.deliveries("dead").await?;
-    let place = |name: &str| endpoints.iter().position(|id| id == name);
-    Ok(dead.into_iter().filter_map(|(id, endpoint)| Some((id, place(&endpoint)?))).collect())
 }

@@ -1,9 +1,19 @@
-//! Kills the dispatcher under load, again and again, and counts what was lost: `cargo xtask crash`.
+//! Kills the dispatcher under load, or makes other trouble, again and again, and counts what was lost:
+//! `cargo xtask crash`.
 
 mod book;
+mod cap;
 mod cast;
 mod chore;
+mod crew;
+mod gaps;
+mod leaders;
+mod node;
 mod poster;
+mod probes;
 mod report;
+mod roster;
+mod rounds;
+mod trouble;
 
 pub(crate) use chore::{Crash, run};

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, interval, sleep, timeout};
 
 use super::book::Book;
+use super::cast::Role;
 use crate::rig::{Connection, Marker, Request, message};
 
 /// Who posts at the same time.
@@ -21,10 +22,13 @@ const EVERY: Duration = Duration::from_millis(40);
 const SIZE: usize = 512;
 /// How long to wait after a connection broke, while the server is away.
 const AWAY: Duration = Duration::from_millis(5);
+/// How long an answer is waited for, and how long whoever owes one is left alone then.
+const ANSWER: Duration = Duration::from_secs(1);
+const REST: Duration = Duration::from_secs(2);
 /// No message is posted for longer than this.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where the server is, if it is up.
+/// Where a node is, if it is up.
 pub(super) type Place = watch::Receiver<Option<SocketAddr>>;
 
 /// All posters of a run.
@@ -35,14 +39,13 @@ pub(super) struct Posters {
 }
 
 impl Posters {
-    pub(super) fn start(place: &Place, application: &str, book: &Arc<Book>) -> Self {
+    pub(super) fn start(places: &[Place], application: &str, book: &Arc<Book>) -> Self {
         let (stop, next) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = JoinSet::new();
         for _ in 0..POSTERS {
             let (stop, next, book) = (Arc::clone(&stop), Arc::clone(&next), Arc::clone(book));
-            let (place, application) = (place.clone(), application.to_owned());
+            let mut poster = Poster::new(places, application.to_owned(), book);
             tasks.spawn(async move {
-                let mut poster = Poster { place, connection: None, application, book };
                 let mut beat = interval(EVERY);
                 while !stop.load(Ordering::Relaxed) {
                     beat.tick().await;
@@ -65,61 +68,93 @@ impl Posters {
 }
 
 struct Poster {
-    place: Place,
-    connection: Option<Connection>,
+    doors: Vec<Door>,
     application: String,
     book: Arc<Book>,
 }
 
+/// One node, as a poster knows it.
+struct Door {
+    place: Place,
+    connection: Option<Connection>,
+    /// It owes an answer, and is left alone until then.
+    rests: Instant,
+}
+
 impl Poster {
+    fn new(places: &[Place], application: String, book: Arc<Book>) -> Self {
+        let rests = Instant::now();
+        let door = |place: &Place| Door { place: place.clone(), connection: None, rests };
+        Self { doors: places.iter().map(door).collect(), application, book }
+    }
+
+    /// Posts at the nodes in turn, each message first at another one, until one has accepted it.
     async fn post(&mut self, marker: Marker) -> Result<(), String> {
-        let key = format!("post-{}", marker.0);
-        let request = message(&self.application, marker, SIZE, Some(&key));
+        let (key, event_type) = (format!("post-{}", marker.0), Role::event_type(marker));
+        let request = message(&self.application, event_type, marker, SIZE, Some(&key));
         let until = Instant::now() + PATIENCE;
+        let (mut turn, mut busy) = (marker.0, 0);
         while Instant::now() < until {
-            match self.attempt(marker, &request).await {
-                Ok(Verdict::Accepted) => return Ok(()),
-                Ok(Verdict::Busy(seconds)) => sleep(Duration::from_secs(seconds)).await,
+            turn += 1;
+            let at = turn % self.doors.len();
+            match self.doors[at].attempt(&request).await {
+                Ok(Verdict::Accepted(id)) => {
+                    self.book.accepted(marker, &id);
+                    return Ok(());
+                }
+                Ok(Verdict::Busy(seconds)) => {
+                    busy += 1;
+                    // Another one may have room.
+                    if busy % self.doors.len() == 0 {
+                        sleep(Duration::from_secs(seconds)).await;
+                    }
+                }
                 Ok(Verdict::Refused(why)) => return Err(why),
-                // It was killed: whether it had accepted the message, nobody knows.
+                // It was killed, or is silent: whether it had accepted the message, nobody knows.
                 Err(_) => {
-                    self.connection = None;
+                    self.doors[at].connection = None;
                     sleep(AWAY).await;
                 }
             }
         }
         Err(format!("no answer for {PATIENCE:?}"))
     }
+}
 
-    async fn attempt(&mut self, marker: Marker, request: &Request) -> io::Result<Verdict> {
+impl Door {
+    async fn attempt(&mut self, request: &Request) -> io::Result<Verdict> {
+        if Instant::now() < self.rests {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let done = timeout(ANSWER, self.send(request)).await;
+        done.unwrap_or_else(|silent| {
+            self.rests = Instant::now() + REST;
+            Err(silent.into())
+        })
+    }
+
+    async fn send(&mut self, request: &Request) -> io::Result<Verdict> {
         if self.connection.is_none() {
-            let addr = self.address().await?;
+            let addr = *self.place.borrow();
+            let addr = addr.ok_or(io::ErrorKind::NotConnected)?;
             self.connection = Some(Connection::open(addr).await?);
         }
         let connection = self.connection.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let answer = connection.send(request).await?;
-        match (answer.status, answer.id()) {
-            (202, Some(id)) => {
-                self.book.accepted(marker, id);
-                Ok(Verdict::Accepted)
-            }
-            (429 | 503, _) => Ok(Verdict::Busy(answer.retry_after.unwrap_or(1))),
+        Ok(match (answer.status, answer.id()) {
+            (202, Some(id)) => Verdict::Accepted(id.to_owned()),
+            (429 | 503, _) => Verdict::Busy(answer.retry_after.unwrap_or(1)),
             (status, _) => {
                 let body = String::from_utf8_lossy(answer.body);
-                Ok(Verdict::Refused(format!("a message was answered with {status}: {body}")))
+                Verdict::Refused(format!("a message was answered with {status}: {body}"))
             }
-        }
-    }
-
-    /// Where the server is; waits while it is away.
-    async fn address(&mut self) -> io::Result<SocketAddr> {
-        let up = self.place.wait_for(Option::is_some).await.map_err(io::Error::other)?;
-        (*up).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        })
     }
 }
 
 enum Verdict {
-    Accepted,
+    /// Under this id.
+    Accepted(String),
     /// Come back after so many seconds.
     Busy(u64),
     Refused(String),

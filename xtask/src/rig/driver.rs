@@ -2,15 +2,21 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::connection::{Connection, Request};
 use super::marker::Marker;
 use super::process::ADMIN_KEY;
 
 /// Items of a page: as many as the API gives.
-const PAGE: usize = 100;
+const PAGE: usize = 250;
+
+/// How long a node may take to hear of what was made at another, and how often it is asked.
+const NEWS_LIMIT: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The API at one address, for one application.
 #[derive(Debug)]
@@ -78,6 +84,52 @@ impl Driver {
         Ok(false)
     }
 
+    /// Waits until a node has heard of the application and so many endpoints of it.
+    pub(crate) async fn wait_for_news(
+        addr: SocketAddr,
+        application: &str,
+        endpoints: usize,
+    ) -> Result<(), Box<dyn Error>> {
+        let mut driver = Self::resume(addr, application.to_owned()).await?;
+        let until = Instant::now() + NEWS_LIMIT;
+        while driver.endpoints().await? < endpoints {
+            if Instant::now() > until {
+                let limit = format!("{addr} knows fewer than {endpoints} endpoints");
+                return Err(format!("{limit} after {NEWS_LIMIT:?}").into());
+            }
+            sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// How many endpoints of the application, of a page at most, the node knows; none if it does not know
+    /// the application.
+    async fn endpoints(&mut self) -> Result<usize, Box<dyn Error>> {
+        let path = format!("/v1/applications/{}/endpoints?limit={PAGE}", self.application);
+        let request = Request::new("GET", &path, ADMIN_KEY, &[], "");
+        let answer = self.connection.send(&request).await?;
+        if answer.status == 404 {
+            return Ok(0);
+        }
+        let page: Value = serde_json::from_slice(answer.body)?;
+        Ok(page["items"].as_array().map_or(0, Vec::len))
+    }
+
+    /// Disables an endpoint by its id: its deliveries wait.
+    pub(crate) async fn disable(&mut self, endpoint: &str) -> Result<(), Box<dyn Error>> {
+        let application = self.application.clone();
+        let path = format!("/v1/applications/{application}/endpoints/{endpoint}/disable");
+        self.call("POST", &path, &Value::Null).await.map(drop)
+    }
+
+    /// Sends so many small messages of one type, all or none.
+    pub(crate) async fn batch(&mut self, event: &str, count: usize) -> Result<(), Box<dyn Error>> {
+        let one = json!({ "event_type": event, "payload": { "small": true } });
+        let path = format!("/v1/applications/{}/messages/batch", self.application);
+        let batch = json!({ "messages": vec![one; count] });
+        self.call("POST", &path, &batch).await.map(drop)
+    }
+
     async fn call(
         &mut self,
         method: &str,
@@ -91,19 +143,24 @@ impl Driver {
             let body = String::from_utf8_lossy(answer.body);
             return Err(format!("{method} {path}: {} {body}", answer.status).into());
         }
+        if answer.body.is_empty() {
+            return Ok(Value::Null);
+        }
         Ok(serde_json::from_slice(answer.body)?)
     }
 }
 
-/// The post of one message to an application, under a key of its own if it has one.
+/// The post of one message of this type to an application, under a key of its own if it has one.
 pub(crate) fn message(
     application: &str,
+    event_type: &str,
     marker: Marker,
     size: usize,
     key: Option<&str>,
 ) -> Request {
     let path = format!("/v1/applications/{application}/messages");
-    let body = format!(r#"{{"event_type":"load.test","payload":{}}}"#, marker.payload(size));
+    let payload = marker.payload(size);
+    let body = format!(r#"{{"event_type":"{event_type}","payload":{payload}}}"#);
     let headers: Vec<(&str, &str)> = key.map(|key| ("idempotency-key", key)).into_iter().collect();
     Request::new("POST", &path, ADMIN_KEY, &headers, &body)
 }

@@ -2,12 +2,13 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::time::Duration;
+use std::{fs, io};
 
 use clap::ValueEnum;
 
+use super::database::Database;
 use super::scratch::Scratch;
-use crate::workspace::Workspace;
 
 /// The stores that a dispatcher can be run on here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -27,6 +28,29 @@ pub(crate) struct Home {
     folder: Scratch,
 }
 
+/// What one node is started with.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// Its own folder.
+    pub(crate) folder: PathBuf,
+    /// What it says goes there.
+    pub(crate) log: PathBuf,
+    /// The store as the dispatcher's flag names it.
+    pub(crate) store: String,
+    /// After how long a node that is silent is replaced; the default of the flag when `None`.
+    pub(crate) lease: Option<Duration>,
+}
+
+impl Site {
+    /// Has each life of the node write a log of its own below `logs`, to be read after the run.
+    pub(crate) fn name_log(&mut self, logs: Option<&Path>, life: usize) -> io::Result<()> {
+        let Some(logs) = logs else { return Ok(()) };
+        fs::create_dir_all(logs)?;
+        self.log = logs.join(format!("{life}.log"));
+        Ok(())
+    }
+}
+
 impl Home {
     /// An empty one.
     pub(crate) fn new(name: &str, store: StoreKind) -> Result<Self, Box<dyn Error>> {
@@ -42,36 +66,15 @@ impl Home {
         self.folder.path()
     }
 
-    /// The store as the dispatcher's flag names it.
-    pub(crate) fn store(&self) -> &str {
-        self.database.as_ref().map_or("embedded", |database| &database.url)
+    pub(crate) const fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
     }
-}
 
-#[derive(Debug)]
-struct Database {
-    script: PathBuf,
-    url: String,
-    folder: Scratch,
-}
-
-impl Database {
-    fn start(name: &str) -> Result<Self, Box<dyn Error>> {
-        let script = Workspace::load()?.workspace_root.join("scripts/postgres");
-        let folder = Scratch::new(&format!("{name}-database"))?;
-        let output =
-            Command::new(&script).arg("start").arg(folder.path()).arg("durable").output()?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into());
-        }
-        let url = String::from_utf8(output.stdout)?.trim().to_owned();
-        Ok(Self { script, url, folder })
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        // If it does not end now, there is nobody left who could end it.
-        let _ = Command::new(&self.script).arg("stop").arg(self.folder.path()).output();
+    /// The place of one node, with a folder of its own.
+    pub(crate) fn site(&self, number: usize) -> Result<Site, Box<dyn Error>> {
+        let folder = self.folder().join(format!("node-{number}"));
+        fs::create_dir_all(&folder)?;
+        let store = self.database.as_ref().map_or("embedded", Database::url).to_owned();
+        Ok(Site { log: folder.join("serve.log"), folder, store, lease: None })
     }
 }

@@ -1,20 +1,29 @@
 //! What the chores need that watch the dispatcher from outside: the released binary, a connection to it,
 //! a fast receiver, a folder of its own. Lean, because they share the machine with what they measure.
 
+mod cable;
 mod connection;
+mod database;
 mod driver;
+mod family;
 mod here;
 mod home;
+mod leads;
 mod marker;
 mod process;
 mod receiver;
 mod scratch;
+mod signal;
 mod spread;
 
+pub(crate) use cable::Cable;
 pub(crate) use connection::{Connection, Request};
+pub(crate) use database::{Database, Ending, connect};
 pub(crate) use driver::{Driver, message};
+pub(crate) use family::family_ms;
 pub(crate) use here::{run_here, run_optimised};
-pub(crate) use home::{Home, StoreKind};
+pub(crate) use home::{Home, Site, StoreKind};
+pub(crate) use leads::{SHARDS, leads};
 pub(crate) use marker::Marker;
 pub(crate) use process::{Process, build};
 pub(crate) use receiver::{Arrival, Reaction, Receiver, Witness};

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::home::Home;
+use super::family::cpu_ms;
+use super::home::Site;
+use super::signal::signal;
 use crate::format::note;
 use crate::workspace::{Workspace, cargo};
 
@@ -21,8 +23,6 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(2);
 /// Lines of a log that an error shows.
 const TAIL: usize = 20;
-/// Ticks a second in `/proc`: `USER_HZ`, which is 100 on every Linux of today.
-const TICK_MS: u64 = 10;
 
 /// Builds the binary as it is released, and says where it is.
 pub(crate) fn build() -> Result<PathBuf, Box<dyn Error>> {
@@ -42,13 +42,18 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it on the store of `home`; its log goes there too.
-    pub(crate) fn spawn(binary: &Path, home: &Home) -> Result<Self, Box<dyn Error>> {
-        let log = home.folder().join("serve.log");
-        let child = Command::new(binary)
+    /// Starts it at `site`.
+    pub(crate) fn spawn(binary: &Path, site: &Site) -> Result<Self, Box<dyn Error>> {
+        let log = site.log.clone();
+        let mut command = Command::new(binary);
+        command
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-private"])
-            .args(["--admin-key", ADMIN_KEY, "--store", home.store(), "--data"])
-            .arg(home.folder())
+            .args(["--admin-key", ADMIN_KEY, "--store", &site.store, "--data"])
+            .arg(&site.folder);
+        if let Some(lease) = site.lease {
+            command.args(["--lease", &format!("{}ms", lease.as_millis())]);
+        }
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
@@ -82,11 +87,39 @@ impl Process {
         Ok(())
     }
 
+    /// Asks it to end, and waits until it has, for as long as `limit`.
+    pub(crate) async fn end(&mut self, limit: Duration) -> Result<(), Box<dyn Error>> {
+        signal(self.child.id(), "-TERM")?;
+        let until = Instant::now() + limit;
+        while self.child.try_wait()?.is_none() {
+            if Instant::now() > until {
+                let log = tail(&fs::read_to_string(&self.log)?);
+                return Err(format!("the server does not end within {limit:?}:\n{log}").into());
+            }
+            sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// Finds out whether it has ended, which is why it does not do what it should.
+    pub(crate) fn check(&mut self) -> Result<(), Box<dyn Error>> {
+        let Some(status) = self.child.try_wait()? else { return Ok(()) };
+        let log = tail(&fs::read_to_string(&self.log)?);
+        Err(format!("the server ended with {status}:\n{log}").into())
+    }
+
+    /// It stands still until it is to go on; its connections stay.
+    pub(crate) fn pause(&self) -> Result<(), Box<dyn Error>> {
+        signal(self.child.id(), "-STOP")
+    }
+
+    pub(crate) fn go_on(&self) -> Result<(), Box<dyn Error>> {
+        signal(self.child.id(), "-CONT")
+    }
+
     /// Processor time used so far, in milliseconds, to the tick of 10 ms.
     pub(crate) fn cpu_ms(&self) -> Result<u64, Box<dyn Error>> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let ticks = ticks(&stat).ok_or("no processor time in /proc")?;
-        Ok(ticks * TICK_MS)
+        cpu_ms(self.child.id())
     }
 
     /// Memory in use now, and the most so far, in MiB.
@@ -117,13 +150,6 @@ fn tail(log: &str) -> String {
     lines[lines.len().saturating_sub(TAIL)..].join("\n")
 }
 
-/// User and system time of a line of `/proc/PID/stat`: fields 14 and 15, counted behind the name.
-fn ticks(stat: &str) -> Option<u64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(11).map(str::parse::<u64>);
-    Some(fields.next()?.ok()? + fields.next()?.ok()?)
-}
-
 fn kib(status: &str, name: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
@@ -132,12 +158,6 @@ fn kib(status: &str, name: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_with_a_bracket_does_not_shift_the_fields() {
-        let stat = "7 (a) b) S 1 1 1 0 -1 4194560 2112 0 12 0 35 17 0 0 20 0 8 0 5000 1 2";
-        assert_eq!(ticks(stat), Some(52));
-    }
 
     #[test]
     fn only_a_whole_line_is_an_address() {

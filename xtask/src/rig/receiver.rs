@@ -10,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
+use super::marker::Marker;
+
 /// Headers of one delivery; there are about ten.
 const HEADERS: usize = 48;
 /// How many bytes a dripping answer has: one a second.
@@ -31,6 +33,8 @@ pub(crate) struct Arrival<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
     Answer(u16),
+    /// 500 to the first attempt of one message in so many, else 200.
+    FirstFails(u64),
     /// Answers so much later.
     Late(Duration, u16),
     /// Closes the connection without an answer.
@@ -107,6 +111,12 @@ async fn react(
 ) -> io::Result<bool> {
     let (status, drips) = match witness.arrived(arrival) {
         Reaction::Answer(status) => (status, 0),
+        Reaction::FirstFails(one_in) => {
+            let marker = Marker::of(arrival.body).map_or(0, |Marker(marker)| marker);
+            let mix = marker as u64 ^ arrival.endpoint as u64;
+            let fails = arrival.attempt == 1 && mix.is_multiple_of(one_in);
+            (if fails { 500 } else { 200 }, 0)
+        }
         Reaction::Late(span, status) => {
             sleep(span).await;
             (status, 0)

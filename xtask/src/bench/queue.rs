@@ -1,0 +1,150 @@
+//! What a fresh delivery costs beside many that wait: `cargo xtask bench queue`.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::dispatch::{float, rounded};
+use super::load::{End, Load};
+use super::stage::{Setup, Stage};
+use crate::format::{Format, note};
+use crate::rig::{Driver, Reaction, StoreKind, build, quantile, run_here};
+
+/// Endpoints that get fresh messages; and those that are disabled, and get all that wait.
+const FRESH: usize = 8;
+const DISABLED: usize = 100;
+/// Fresh messages a second, and who posts them: far from what a node can do, so that it is the depth that
+/// is measured.
+const PACE: f64 = 200.0;
+const CONNECTIONS: usize = 16;
+/// Messages of a batch that is to wait, each for all that are disabled.
+const BATCH: usize = 100;
+/// What is posted to those that are disabled.
+const WAITING: &str = "load.waiting";
+/// How long deliveries may take after the last post.
+const DRAIN_LIMIT: Duration = Duration::from_secs(60);
+/// What filling leaves behind is written within this.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// Fills and measures, from depth to depth, and shows.
+pub(super) fn run(
+    format: Format,
+    store: StoreKind,
+    (nodes, depths): (u8, &[u32]),
+    seconds: u64,
+) -> Result<bool, Box<dyn Error>> {
+    let binary = build()?;
+    let span = Duration::from_secs(seconds);
+    let depths =
+        depths.iter().map(|depth| usize::try_from(*depth)).collect::<Result<Vec<_>, _>>()?;
+    let figures = run_here(measure((&binary, store), (nodes.into(), depths), span))?;
+    format.show(&figures, &figures)?;
+    Ok(true)
+}
+
+#[derive(Debug, Serialize)]
+struct Figures {
+    nodes: usize,
+    rows: Vec<Row>,
+    /// The 99th percentile of claims at the last depth, over that at the first.
+    claim_p99_ratio: f64,
+}
+
+/// Fresh messages beside so many open deliveries.
+#[derive(Debug, Serialize)]
+struct Row {
+    depth: usize,
+    /// Deliveries a second that were added to get here.
+    filled_per_s: f64,
+    /// From posted to accepted.
+    accept_p50_ms: f64,
+    accept_p99_ms: f64,
+    /// From accepted to arrived: until whoever leads the endpoint has the delivery, and sends it.
+    claim_p50_ms: f64,
+    claim_p99_ms: f64,
+    rss_mib: f64,
+}
+
+async fn measure(
+    setup: Setup<'_>,
+    (nodes, depths): (usize, Vec<usize>),
+    span: Duration,
+) -> Result<Figures, Box<dyn Error>> {
+    let fresh = |number| {
+        (json!({ "events": [Load::event_type(number)], "concurrency": 64 }), Reaction::Answer(200))
+    };
+    let disabled = || (json!({ "events": [WAITING] }), Reaction::Answer(500));
+    let endpoints = (0..FRESH).map(fresh).chain((0..DISABLED).map(|_| disabled())).collect();
+    let stage = Stage::of_several(setup, nodes, endpoints).await?;
+    let mut driver = stage.driver().await?;
+    for endpoint in &stage.endpoints()[FRESH..] {
+        driver.disable(endpoint).await?;
+    }
+    let (mut rows, mut depth) = (Vec::new(), 0);
+    for wanted in depths {
+        note(&format!("depth {wanted}"));
+        let filled_per_s = fill(&mut driver, &mut depth, wanted).await?;
+        sleep(SETTLE).await;
+        rows.push(Row { filled_per_s, ..Row::measure(&stage, depth, span).await? });
+    }
+    let p99 = |row: Option<&Row>| row.map_or(0.0, |row| row.claim_p99_ms);
+    let claim_p99_ratio = rounded(p99(rows.last()) / p99(rows.first()).max(f64::MIN_POSITIVE));
+    Ok(Figures { nodes, rows, claim_p99_ratio })
+}
+
+/// Adds deliveries that wait, until there are at least `wanted`; how many a second.
+async fn fill(
+    driver: &mut Driver,
+    depth: &mut usize,
+    wanted: usize,
+) -> Result<f64, Box<dyn Error>> {
+    let (from, begun) = (*depth, Instant::now());
+    while *depth < wanted {
+        let messages = (wanted - *depth).div_ceil(DISABLED).min(BATCH);
+        driver.batch(WAITING, messages).await?;
+        *depth += messages * DISABLED;
+    }
+    Ok(rounded(float(*depth - from) / begun.elapsed().as_secs_f64()))
+}
+
+impl Row {
+    async fn measure(stage: &Stage, depth: usize, span: Duration) -> Result<Self, Box<dyn Error>> {
+        stage.log.begin_anew();
+        let load = stage.load(CONNECTIONS, Some(PACE), End::After(span));
+        let posted = Load { types: FRESH, ..load }.post(&stage.log).await?;
+        stage.log.delivered_in_all(posted.accepted, DRAIN_LIMIT).await?;
+        let (accepted, claimed) = (stage.log.acceptances(), stage.log.latencies(FRESH));
+        let of = |sorted: &[Duration], part| rounded(quantile(sorted, part));
+        Ok(Self {
+            depth,
+            filled_per_s: 0.0,
+            accept_p50_ms: of(&accepted, 500),
+            accept_p99_ms: of(&accepted, 990),
+            claim_p50_ms: of(&claimed, 500),
+            claim_p99_ms: of(&claimed, 990),
+            rss_mib: rounded(stage.rss_mib()?),
+        })
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "nodes: {}; claims, p99 at the last depth over the first: {}",
+            self.nodes, self.claim_p99_ratio
+        )?;
+        writeln!(f, "| open | filled/s | accept p50 ms | p99 | claim p50 ms | p99 | MiB |")?;
+        writeln!(f, "|{}", " ---: |".repeat(7))?;
+        self.rows.iter().try_for_each(|row| {
+            let Row { depth, filled_per_s, accept_p50_ms, accept_p99_ms, .. } = row;
+            write!(f, "| {depth} | {filled_per_s} | {accept_p50_ms} | {accept_p99_ms} ")?;
+            let Row { claim_p50_ms, claim_p99_ms, rss_mib, .. } = row;
+            writeln!(f, "| {claim_p50_ms} | {claim_p99_ms} | {rss_mib} |")
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! One node of the run: a process, and what connects it with its database.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::poster::Place;
+use super::roster::Roster;
+use crate::rig::{Cable, Home, Process, Site};
+
+/// How long a node that is told to end may take.
+const END_LIMIT: Duration = Duration::from_secs(40);
+
+/// A node, whose process may be another one than before.
+#[derive(Debug)]
+pub(super) struct Node {
+    binary: PathBuf,
+    site: Site,
+    /// Where its logs are kept, and how often it was started.
+    logs: Option<PathBuf>,
+    lives: usize,
+    process: Process,
+    cable: Option<Cable>,
+    up: watch::Sender<Option<SocketAddr>>,
+    roster: Arc<Roster>,
+}
+
+impl Node {
+    /// Starts one; the first of a run is to be up before the next is started.
+    pub(super) async fn start(
+        binary: &Path,
+        (home, number): (&Home, usize),
+        (lease, logs): (Option<Duration>, Option<&Path>),
+        roster: &Arc<Roster>,
+    ) -> Result<Self, Box<dyn Error>> {
+        let mut site = Site { lease, ..home.site(number)? };
+        let logs = logs.map(|logs| logs.join(format!("node-{number}")));
+        let cable = match home.database() {
+            Some(database) => Some(Cable::lay(&database.socket()).await?),
+            None => None,
+        };
+        if let Some(cable) = &cable {
+            site.store = format!("postgres://stagger@{}/postgres", cable.addr());
+        }
+        let (binary, roster) = (binary.to_owned(), Arc::clone(roster));
+        let lives = 1;
+        site.name_log(logs.as_deref(), lives)?;
+        let process = Process::spawn(&binary, &site)?;
+        let up = watch::Sender::new(None);
+        let mut node = Self { binary, site, logs, lives, process, cable, up, roster };
+        node.wait().await?;
+        Ok(node)
+    }
+
+    /// Where it is; changes as it dies and is started anew.
+    pub(super) fn place(&self) -> Place {
+        self.up.subscribe()
+    }
+
+    pub(super) fn addr(&self) -> Option<SocketAddr> {
+        *self.up.borrow()
+    }
+
+    /// Waits until it listens.
+    pub(super) async fn wait(&mut self) -> Result<(), Box<dyn Error>> {
+        if self.addr().is_none() {
+            let addr = self.process.address().await?;
+            self.roster.rise(&addr.to_string());
+            self.up.send_replace(Some(addr));
+        }
+        Ok(())
+    }
+
+    /// Kills it, and starts it anew after `away`.
+    pub(super) async fn kill(&mut self, away: Duration) -> Result<(), Box<dyn Error>> {
+        self.process.kill()?;
+        self.fall();
+        self.up.send_replace(None);
+        sleep(away).await;
+        self.again()
+    }
+
+    /// Has it end in order, and starts it anew.
+    pub(super) async fn drain(&mut self) -> Result<(), Box<dyn Error>> {
+        // One that does not listen yet may not know the signal either.
+        self.wait().await?;
+        self.fall();
+        self.process.end(END_LIMIT).await?;
+        self.up.send_replace(None);
+        self.again()
+    }
+
+    /// Cuts it off from its database for as long as `span`.
+    pub(super) async fn cut(&self, span: Duration, forgetful: bool) -> Result<(), Box<dyn Error>> {
+        let cable = self.cable.as_ref().ok_or("only what is connected can be cut")?;
+        cable.cut();
+        self.fall();
+        sleep(span).await;
+        cable.mend(forgetful);
+        self.rise();
+        Ok(())
+    }
+
+    /// Has it stand still for as long as `span`.
+    pub(super) async fn pause(&self, span: Duration) -> Result<(), Box<dyn Error>> {
+        self.process.pause()?;
+        self.fall();
+        sleep(span).await;
+        self.process.go_on()?;
+        self.rise();
+        Ok(())
+    }
+
+    /// It may have ended by itself, which nobody asked for.
+    pub(super) fn check(&mut self) -> Result<(), Box<dyn Error>> {
+        self.process.check()
+    }
+
+    fn again(&mut self) -> Result<(), Box<dyn Error>> {
+        self.lives += 1;
+        self.site.name_log(self.logs.as_deref(), self.lives)?;
+        self.process = Process::spawn(&self.binary, &self.site)?;
+        Ok(())
+    }
+
+    fn fall(&self) {
+        if let Some(addr) = self.addr() {
+            self.roster.fall(&addr.to_string());
+        }
+    }
+
+    fn rise(&self) {
+        if let Some(addr) = self.addr() {
+            self.roster.rise(&addr.to_string());
+        }
+    }
+}
