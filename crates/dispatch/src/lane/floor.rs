@@ -170,17 +170,6 @@ impl Floor {
         self.on_lane(id, |lane| lane.recover(now))
     }
 
-    /// STUB
-    pub fn rest(&mut self, id: EndpointId) {
-        self.on_lane(id, |lane| lane.resting = true);
-    }
-
-    /// STUB
-    #[must_use]
-    pub fn is_idle(&self, id: EndpointId) -> bool {
-        self.lanes.get(&id).is_none_or(|lane| lane.flights().len() == 0)
-    }
-
     /// How an endpoint's lane stands.
     #[must_use]
     pub fn view(&self, now: Instant, id: EndpointId) -> Option<LaneView> {

@@ -29,7 +29,6 @@ pub(super) struct Lane {
     tempo: Tempo,
     shelf: Shelf,
     flights: BTreeMap<u64, Flight>,
-    pub(super) resting: bool,
 }
 
 /// An attempt under way, with the permits that it holds.
@@ -70,7 +69,6 @@ impl Lane {
             rules,
             shelf: Shelf::default(),
             flights: BTreeMap::new(),
-            resting: false,
         }
     }
 
@@ -210,7 +208,7 @@ impl Lane {
     fn check_room(&self) -> Result<(), Hold> {
         let full = self.flights.len() >= self.rules.most_at_once();
         let disabled = self.health.standing().disabled.is_some();
-        let held = self.resting || full || disabled || self.shelf.len() == 0 || self.is_probed();
+        let held = full || disabled || self.shelf.len() == 0 || self.is_probed();
         if held { Err(Hold::Told) } else { Ok(()) }
     }
 

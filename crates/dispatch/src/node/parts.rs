@@ -42,7 +42,6 @@ pub(super) struct Parts {
     pub(super) figures: Figures,
     /// What this node leads, with a store of its own everything.
     pub(super) leading: Leading,
-    pub(super) lost: Lost,
     pub(super) following: Following,
     pub(super) fleet: FleetView,
     /// The way to the task that owns the floor.
@@ -76,7 +75,6 @@ impl Parts {
             health: Health::new(),
             figures: Figures::new(),
             leading,
-            lost: Lost::default(),
             following: Following::default(),
             fleet: FleetView::default(),
             floor,
@@ -96,17 +94,6 @@ impl Parts {
     pub(super) fn know(&self, endpoint: Arc<Endpoint>) {
         let target = Arc::new(self.sender.prepare(&endpoint));
         self.directory.put_endpoint(Known { endpoint, target });
-    }
-}
-
-/// STUB
-#[derive(Debug, Default)]
-pub(super) struct Lost(tokio::sync::watch::Sender<crate::store::Fence>);
-impl Lost {
-    pub(super) fn tell(&self, fence: crate::store::Fence) { self.0.send_replace(fence); }
-    pub(super) async fn of(&self, fence: crate::store::Fence) {
-        let mut r = self.0.subscribe();
-        _ = r.wait_for(|lost| *lost == fence).await;
     }
 }
 

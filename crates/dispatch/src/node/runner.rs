@@ -36,7 +36,6 @@ pub(super) struct Runner {
     standings: HashMap<EndpointId, Standing>,
     /// Set once it is to end: when it waits no longer for what is under way.
     patience: Option<Instant>,
-    lead: Option<Instant>,
 }
 
 impl Runner {
@@ -54,7 +53,6 @@ impl Runner {
             under_way: 0,
             standings: HashMap::new(),
             patience: None,
-            lead: None,
         }
     }
 
@@ -136,13 +134,6 @@ impl Runner {
         self.settling.push_registered(settlement)
     }
 
-    pub(super) fn lead_until(&mut self, until: Option<Instant>) { self.lead = until; }
-    pub(super) fn begin(&mut self, fence: crate::store::Fence) { self.settling.begin(fence); self.lead = Some(Instant::ORIGIN); }
-    pub(super) fn flushed(&self) -> Receipt { self.settling.flushed() }
-    pub(super) fn forget_all(&mut self) {
-        self.attempts.abort_all();
-        for id in self.parts.directory.all_endpoints() { self.forget(id); }
-    }
     /// Launches nothing any more, and ends when nothing is under way or it is `patience`.
     pub(super) fn end(&mut self, patience: Instant) {
         self.patience = Some(patience);
@@ -163,18 +154,14 @@ impl Runner {
             self.attempts.abort_all();
             return None;
         }
-        if let Some(lead) = self.lead && lead <= now {
-            self.attempts.abort_all();
-            return None;
-        }
         for _ in 0..BATCH {
             if self.parts.health.unsettled() >= MOST_UNSETTLED {
                 return None;
             }
             match self.floor.next(now, &mut OsEntropy) {
                 Next::Send(launch) => self.send(launch),
-                Next::Until(at) => return Some(self.lead.map_or(at, |l| l.min(at))),
-                Next::Idle => return self.lead,
+                Next::Until(at) => return Some(at),
+                Next::Idle => return None,
             }
         }
         Some(now)

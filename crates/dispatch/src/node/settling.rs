@@ -23,7 +23,6 @@ const BATCH: usize = 1024;
 #[derive(Debug)]
 pub(super) struct SettleQueue {
     queue: mpsc::UnboundedSender<Entry>,
-    fence: std::sync::Mutex<Fence>,
 }
 
 /// Tells when a settlement is durable, or that the store failed and it is tried again.
@@ -36,6 +35,7 @@ pub(super) struct Receipt {
 #[derive(Debug)]
 pub(super) struct Settler {
     parts: Arc<Parts>,
+    fence: Fence,
     queue: mpsc::UnboundedReceiver<Entry>,
 }
 
@@ -44,38 +44,28 @@ pub(super) struct Settler {
 struct Entry {
     settlement: Settlement,
     done: Option<oneshot::Sender<Result<(), Error>>>,
-    fence: Fence,
-    counts: bool,
 }
 
 impl SettleQueue {
     pub(super) fn new(parts: Arc<Parts>, fence: Fence) -> (Self, Settler) {
         let (sender, queue) = mpsc::unbounded_channel();
-        (Self { queue: sender, fence: fence.into() }, Settler { parts, queue })
+        (Self { queue: sender }, Settler { parts, fence, queue })
     }
 
     /// In the order of calls. Without a settler nothing is written: then another run has the store,
     /// or this one has ended.
     pub(super) fn push(&self, settlement: Settlement) {
-        _ = self.queue.send(Entry { settlement, done: None, fence: *self.fence.lock().unwrap(), counts: true });
+        _ = self.queue.send(Entry { settlement, done: None });
     }
 
     /// The same, and tells when it is durable.
     pub(super) fn push_registered(&self, settlement: Settlement) -> Receipt {
         let (sender, done) = oneshot::channel();
-        _ = self.queue.send(Entry { settlement, done: Some(sender), fence: *self.fence.lock().unwrap(), counts: true });
+        _ = self.queue.send(Entry { settlement, done: Some(sender) });
         Receipt { done }
     }
 }
 
-impl SettleQueue {
-    pub(super) fn begin(&self, fence: Fence) { *self.fence.lock().unwrap() = fence; }
-    pub(super) fn flushed(&self) -> Receipt {
-        let (sender, done) = oneshot::channel();
-        _ = self.queue.send(Entry { settlement: Settlement::default(), done: Some(sender), fence: *self.fence.lock().unwrap(), counts: false });
-        Receipt { done }
-    }
-}
 impl Receipt {
     /// Waits for the first try to store it.
     pub(super) async fn wait(self) -> Result<(), Error> {
@@ -88,12 +78,8 @@ impl Settler {
     pub(super) async fn run(mut self) {
         let mut entries = Vec::with_capacity(BATCH);
         while self.queue.recv_many(&mut entries, BATCH).await > 0 {
-            while !entries.is_empty() {
-                let fence = entries[0].fence;
-                let n = entries.iter().position(|e| e.fence != fence).unwrap_or(entries.len());
-                let rest = entries.split_off(n);
-                if !self.write(&mut entries).await { return; }
-                entries = rest;
+            if !self.write(&mut entries).await {
+                return;
             }
         }
     }
@@ -106,7 +92,6 @@ impl Settler {
                 self.stored(entries);
                 return true;
             };
-            if error.is_conflict() && self.parts.store.cluster().is_some() { self.drop_lost(entries); return true; }
             if error.is_conflict() {
                 self.lose(&error);
                 return false;
@@ -122,7 +107,7 @@ impl Settler {
     async fn try_once(&self, entries: &[Entry]) -> Result<(), Error> {
         let settlements = entries.iter().map(|entry| entry.settlement.clone()).collect();
         let began = self.parts.clock.now();
-        self.parts.store.settle(entries[0].fence, settlements).await?;
+        self.parts.store.settle(self.fence, settlements).await?;
         self.parts.figures.committed(entries.len(), self.parts.clock.now() - began);
         Ok(())
     }
@@ -145,24 +130,16 @@ impl Settler {
         true
     }
 
-    fn drop_lost(&self, entries: &mut Vec<Entry>) {
-        let lost = Error::busy("another node leads this endpoint by now");
-        self.parts.lost.tell(entries[0].fence);
-        self.tell_waiting(entries, &lost);
-        self.parts.health.end_settling(entries.iter().filter(|e| e.counts).count());
-        entries.clear();
-    }
-
     /// They are durable: their owners hear of it, and what they told applications is delivered.
     fn stored(&self, entries: &mut Vec<Entry>) {
         if self.parts.health.turn(State::Well) {
             tracing::info!("the store works again");
         }
-        let left = self.parts.health.end_settling(entries.iter().filter(|e| e.counts).count());
+        let left = self.parts.health.end_settling(entries.len());
         if left < MOST_UNSETTLED && left + entries.len() >= MOST_UNSETTLED {
             self.parts.floor.tell(Command::GoOn);
         }
-        for Entry { settlement, done, .. } in entries.drain(..) {
+        for Entry { settlement, done } in entries.drain(..) {
             if let Some(done) = done {
                 _ = done.send(Ok(()));
             }
@@ -173,7 +150,6 @@ impl Settler {
     }
 
     fn deliver(&self, message: NewMessage) {
-        if self.parts.store.cluster().is_some() { return; }
         let NewMessage { message, payload, endpoints } = message;
         let (id, application, at) = (message.id, message.application, message.created_at);
         let parcel = Parcel { message: Arc::new(message), payload };
