@@ -12,13 +12,13 @@ mod clock;
 mod directory;
 mod handle;
 mod health;
+mod hinting;
 mod inbox;
 mod intake;
 mod names;
 mod news;
 mod options;
 mod parts;
-
 mod payloads;
 mod pruning;
 mod replay;
