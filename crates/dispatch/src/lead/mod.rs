@@ -51,8 +51,9 @@
 //! 3. Before shards are given up, nothing of them is under way any more. If the answer to giving up is not
 //!    known, the node ends this membership and joins anew: a call that is late would otherwise take away
 //!    what the node may lead again by then.
-//! 4. A node whose time is over, because no beat was answered, asks the store something else before it beats
-//!    again. Beats that arrive without answers coming back would keep everybody from following it.
+//! 4. A node whose last call was not answered asks the store something that says nothing of the node, until
+//!    that is answered, before it joins or beats again. Beats that arrive without answers coming back would
+//!    keep everybody from following it.
 
 #[cfg(test)]
 mod drill;
