@@ -215,4 +215,3 @@ pub enum Hint {
     /// Settings.
     News,
 }
-

@@ -32,7 +32,7 @@ pub use cluster::{
 };
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use copy::{Copied, copy};
-pub use memory::MemoryStore;
+pub use memory::{Cut, MemoryStore};
 pub use page::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 pub use place::StorePlace;
 pub use postgres::{
