@@ -22,6 +22,8 @@ mod parts;
 mod payloads;
 mod pruning;
 mod replay;
+#[cfg(test)]
+mod rig;
 mod runner;
 mod settling;
 mod start;
