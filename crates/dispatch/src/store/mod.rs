@@ -2,6 +2,8 @@
 
 mod bits;
 mod cluster;
+#[cfg(test)]
+mod cluster_differential;
 mod columns;
 #[cfg(test)]
 mod conformance;

@@ -6,7 +6,9 @@ use super::MemoryStore;
 use super::tables::Tables;
 use crate::Error;
 use crate::model::{Delivery, EndpointId, NewMessage, Standing};
-use crate::store::{Arrival, Cluster, Entry, Fence, Hint, Joined, Lead, News, Order, Roll, Shards};
+use crate::store::{
+    Arrival, Cluster, Entry, Fence, Hint, Joined, Lead, News, Order, Roll, Shard, Shards,
+};
 
 /// Deliveries in a page of [`Cluster::load`]: as few as the smallest tests fill.
 const PAGE: usize = 100;

@@ -86,8 +86,7 @@ impl Members {
     }
 
     fn member(&mut self, fence: Fence) -> Result<&mut Member, Error> {
-        let ended = || Error::conflict(format!("membership {} has ended", fence.0));
-        self.rows.get_mut(&fence).ok_or_else(ended)
+        self.rows.get_mut(&fence).ok_or_else(|| fence.is_over())
     }
 
     const fn next(&mut self) -> Fence {
