@@ -100,8 +100,11 @@ impl Membership {
         let wanted = self.wanted(own, roll, &dead).saturating_sub(free.len());
         let share = share::of(own, &living(roll, &dead));
         let (has, free) = (me.shards.len(), free.len());
-        let take = if is_overdue { free } else { share.saturating_sub(has).min(free) };
-        Moves { evict, give_up: has.saturating_sub(share).min(wanted), take }
+        if is_overdue {
+            return Moves { evict, give_up: 0, take: free };
+        }
+        let (give_up, take) = (has.saturating_sub(share).min(wanted), share.saturating_sub(has));
+        Moves { evict, give_up, take: take.min(free) }
     }
 
     /// Watches everybody; answers how much time this look counts for.
@@ -126,9 +129,9 @@ impl Membership {
     }
 }
 
-/// Those who get a share.
+/// Those who get a share. One that has not beaten yet may never do: its joining was perhaps not answered.
 fn living(roll: &Roll, dead: &[&Member]) -> Vec<Fence> {
     let is_dead = |member: &Member| dead.iter().any(|one| one.fence == member.fence);
-    let living = roll.members.iter().filter(|member| !member.leaving && !is_dead(member));
-    living.map(|member| member.fence).collect()
+    let wants = |member: &&Member| member.beat > 0 && !member.leaving && !is_dead(member);
+    roll.members.iter().filter(wants).map(|member| member.fence).collect()
 }

@@ -39,20 +39,29 @@
 //!
 //! A leader that died is seen for the first time within a beat, outlasts the patience of half a lease, is
 //! evicted at the next beat, and what it led is taken at once: within seven tenths of a lease, and a few
-//! calls of the store. If those who should take it do not, because they die too, anybody takes it a beat or
-//! two later. Time in which the store answered nobody does not count, because those who are well could not
-//! beat either.
+//! calls of the store. If those whose share it is do not take it, because they die too, anybody takes it a
+//! beat or two later: so as long as one node is well, that is within the lease whatever befalls the others,
+//! if a call takes less than a fiftieth of it. Time in which the store answered nobody does not count,
+//! because those who are well could not beat either.
+//!
+//! # Whose share
+//!
+//! Shares differ by one shard at most and add up to all, so that everybody knows its own and nothing moves
+//! once all have theirs. A member counts from its first beat on, until it is leaving or is to be evicted.
+//! Nothing is given up that no other lacks, nor for one that has missed a few beats.
 //!
 //! # What is asked of whoever acts on it
 //!
 //! 1. The time of [`heard`](Membership::heard) is read after the answer came; `hold` counts from before the
 //!    beat was sent.
 //! 2. One call after the other: beat, then evict, give up, take, as the moves say.
-//! 3. Before shards are given up, nothing of them is under way any more. If the answer to giving up is not
-//!    known, the node ends this membership and joins anew: a call that is late would otherwise take away
-//!    what the node may lead again by then.
-//! 4. A node whose time is over, because no beat was answered, asks the store something else before it beats
-//!    again. Beats that arrive without answers coming back would keep everybody from following it.
+//! 3. Before shards are given up, or the node leaves, nothing of them is under way any more; and one that is
+//!    leaving takes nothing, whatever it was told before. If the answer to giving up is not known, the node
+//!    ends this membership and joins anew: a call that is late would otherwise take away what the node may
+//!    lead again by then.
+//! 4. A node whose last call was not answered asks the store something that says nothing of the node, until
+//!    that is answered, before it joins or beats again. Beats that arrive without answers coming back would
+//!    keep everybody from following it.
 
 #[cfg(test)]
 mod drill;

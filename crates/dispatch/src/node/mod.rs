@@ -15,16 +15,18 @@ mod directory;
 mod fleet;
 mod handle;
 mod health;
+mod hinting;
 mod inbox;
 mod intake;
 mod names;
 mod news;
 mod options;
 mod parts;
-
 mod payloads;
 mod pruning;
 mod replay;
+#[cfg(test)]
+mod rig;
 mod runner;
 mod settling;
 mod start;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use super::NodeOptions;
 use super::arrivals::ArrivalBook;
@@ -11,6 +11,7 @@ use super::clock::EngineClock;
 use super::directory::{Directory, Known};
 use super::fleet::{FleetView, Following, Leading};
 use super::health::Health;
+use super::hinting::Hinting;
 use super::inbox::Inbox;
 use super::names::Names;
 use super::payloads::Payloads;
@@ -18,7 +19,7 @@ use crate::Error;
 use crate::model::Endpoint;
 use crate::observe::Figures;
 use crate::send::Sender;
-use crate::store::{Cluster, Store};
+use crate::store::{Cluster, Fence, Store};
 
 /// Reads of payloads at once: enough to keep a disk busy, and few enough that accepting is not
 /// starved.
@@ -50,6 +51,10 @@ pub(super) struct Parts {
     pub(super) changes: Mutex<()>,
     pub(super) reads: Semaphore,
     pub(super) uncommitted: Arc<Semaphore>,
+    /// The membership under which settlements were refused last: it has ended.
+    pub(super) lost: watch::Sender<Option<Fence>>,
+    /// Where the store has new work, of which other nodes do not know yet.
+    pub(super) hinting: Hinting,
 }
 
 impl Parts {
@@ -81,6 +86,8 @@ impl Parts {
             changes: Mutex::new(()),
             reads: Semaphore::new(READS),
             uncommitted: Arc::new(Semaphore::new(UNCOMMITTED)),
+            lost: watch::Sender::new(None),
+            hinting: Hinting::default(),
         }
     }
 

@@ -15,7 +15,7 @@ use super::settling::{Receipt, SettleQueue};
 use crate::lane::{Floor, Launch, Next};
 use crate::model::{Answer, Delivery, EndpointId, Failure, MessageId, Standing};
 use crate::observe;
-use crate::store::Settlement;
+use crate::store::{Fence, Settlement};
 
 /// Commands taken and launches made in a row, so that neither keeps the other waiting.
 const BATCH: usize = 256;
@@ -36,6 +36,8 @@ pub(super) struct Runner {
     standings: HashMap<EndpointId, Standing>,
     /// Set once it is to end: when it waits no longer for what is under way.
     patience: Option<Instant>,
+    /// From when on it makes no attempts, because another node may lead by then; `None`: never.
+    until: Option<Instant>,
 }
 
 impl Runner {
@@ -53,6 +55,7 @@ impl Runner {
             under_way: 0,
             standings: HashMap::new(),
             patience: None,
+            until: None,
         }
     }
 
@@ -97,6 +100,34 @@ impl Runner {
     pub(super) fn forget(&mut self, id: EndpointId) {
         self.floor.remove_endpoint(id);
         self.standings.remove(&id);
+    }
+
+    /// Forgets all endpoints: what is under way is broken off, and what came of it does not matter any
+    /// more.
+    pub(super) fn forget_all(&mut self) {
+        let endpoints: Vec<EndpointId> = self.floor.endpoints().collect();
+        for id in endpoints {
+            self.floor.remove_endpoint(id);
+        }
+        self.standings.clear();
+        self.attempts.abort_all();
+    }
+
+    /// Makes attempts until then, or, with `None`, for ever. What is under way at that moment is broken
+    /// off, and counts as not made; everything stays on the floor, and goes on when this is told a later
+    /// time.
+    pub(super) const fn lead_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// From now on settlements are written under this fence.
+    pub(super) const fn begin(&mut self, fence: Fence) {
+        self.settling.begin(fence);
+    }
+
+    /// Tells when all that was settled until now is durable, or was dropped with its fence.
+    pub(super) fn flushed(&self) -> Receipt {
+        self.settling.flushed()
     }
 
     /// Lets an endpoint's lane change its standing, and stores it; `None` if it is not there.
@@ -154,6 +185,15 @@ impl Runner {
             self.attempts.abort_all();
             return None;
         }
+        if self.until.is_some_and(|until| until <= now) {
+            self.attempts.abort_all();
+            return None;
+        }
+        let wake = self.launch_due(now);
+        wake.into_iter().chain(self.until).min()
+    }
+
+    fn launch_due(&mut self, now: Instant) -> Option<Instant> {
         for _ in 0..BATCH {
             if self.parts.health.unsettled() >= MOST_UNSETTLED {
                 return None;

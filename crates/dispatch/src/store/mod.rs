@@ -13,7 +13,7 @@ mod copy;
 mod differential;
 mod document;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod id_range;
 mod memory;
 mod numbers;

@@ -41,19 +41,21 @@ impl World {
             let origin = world.up_to(lease.as_nanos() * 1_000);
             world.slots.push(Slot::new(Clock { rate, origin }, lease));
         }
-        // One is left alone, so that there is somebody to take over.
         for slot in 0..world.slots.len() {
             let time = world.up_to(lease.as_nanos());
             world.plan(time, slot, Blow::Start);
         }
         let mut time = lease.as_nanos();
-        while time < end {
+        loop {
             time += world.up_to(lease.as_nanos());
+            if time >= end {
+                return world;
+            }
+            // The first is left alone, so that there is somebody to take over.
             let slot = 1 + usize::try_from(world.up_to(count - 2)).expect("few nodes");
             let blow = world.blow(lease.as_nanos(), weather);
             world.plan(time, slot, blow);
         }
-        world
     }
 
     fn blow(&mut self, lease: u64, weather: Weather) -> Blow {

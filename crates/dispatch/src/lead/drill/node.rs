@@ -63,7 +63,7 @@ pub(super) struct Node {
     led: Shards,
     pub(super) until: Instant,
     sent: Option<Instant>,
-    /// Whether an answer has come since the last beat.
+    /// Whether its last call was answered.
     answered: bool,
     pub(super) leaving: bool,
     todo: VecDeque<Call>,
@@ -79,7 +79,7 @@ impl Node {
             led: Shards::NONE,
             until: Instant::ORIGIN,
             sent: None,
-            answered: false,
+            answered: true,
             leaving: false,
             todo: VecDeque::new(),
         }
@@ -95,9 +95,13 @@ impl Node {
     }
 
     pub(super) fn next(&mut self, now: Instant) -> Step {
-        let Some(fence) = self.fence else {
-            return if self.leaving { Step::Gone } else { Step::Send(Call::Join) };
-        };
+        if self.fence.is_none() && self.leaving {
+            return Step::Gone;
+        }
+        if !self.answered && self.flaw != Flaw::BeatsBlindly {
+            return Step::Send(Call::Ask);
+        }
+        let Some(fence) = self.fence else { return Step::Send(Call::Join) };
         if let Some(call) = self.todo.pop_front() {
             return Step::Send(call);
         }
@@ -106,18 +110,13 @@ impl Node {
         {
             return Step::Wait(due);
         }
-        let lapsed = now >= self.until && !self.answered;
-        if lapsed && self.flaw != Flaw::BeatsBlindly {
-            return Step::Send(Call::Ask);
-        }
         self.sent = Some(now);
-        self.answered = false;
         Step::Send(Call::Beat(fence, self.leaving))
     }
 
     /// What a call came to; nothing if no answer came in time.
     pub(super) fn take(&mut self, now: Instant, call: Call, answer: Option<Answer>) {
-        self.answered |= answer.is_some();
+        self.answered = answer.is_some();
         match (call, answer) {
             (_, Some(Answer::Joined(fence))) => self.fence = Some(fence),
             (_, Some(Answer::All(roll))) => self.hear(now, &roll),
@@ -129,7 +128,8 @@ impl Node {
     }
 
     fn lose(&mut self) {
-        *self = Self { leaving: self.leaving, ..Self::new(self.lease, self.flaw) };
+        let (leaving, answered) = (self.leaving, self.answered);
+        *self = Self { leaving, answered, ..Self::new(self.lease, self.flaw) };
     }
 
     fn hear(&mut self, now: Instant, roll: &Roll) {
@@ -149,7 +149,7 @@ impl Node {
         if !given.is_empty() {
             self.todo.push_back(Call::GiveUp(fence, given));
         }
-        if moves.take > 0 {
+        if moves.take > 0 && !self.leaving {
             self.todo.push_back(Call::Take(fence, moves.take));
         }
         if self.leaving && self.led.is_empty() {

@@ -19,6 +19,11 @@ impl Watch {
         Self { last: vec![0; Shards::COUNT], lease: lease.as_nanos(), longest: 0 }
     }
 
+    /// Shards have a leader, whatever befalls it before it knows.
+    pub(super) fn taken(&mut self, now: u64, shards: Shards) {
+        shards.iter().for_each(|shard| self.last[usize::from(shard.0)] = now);
+    }
+
     /// Before something happens at `now`: who has acted until then.
     pub(super) fn note(&mut self, now: u64, slots: &[Slot]) {
         for slot in slots.iter().filter(|slot| !slot.is_paused(now)) {

@@ -128,6 +128,9 @@ impl World {
                 let is_lost = self.now < self.slots[at].cut_until && self.slots[at].is_mute;
                 if !is_lost {
                     let answer = call.act(&mut self.table);
+                    if let Answer::Took(shards) = &answer {
+                        self.watch.taken(self.now, *shards);
+                    }
                     let back = self.way(at);
                     self.put(back, Event::Answered(at, life, id, call, Some(answer)));
                 }

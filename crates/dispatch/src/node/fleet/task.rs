@@ -14,6 +14,7 @@ use crate::Error;
 use crate::lead::Membership;
 use crate::node::inbox::Command;
 use crate::node::parts::Parts;
+use crate::node::runner::Runner;
 use crate::patience::Patience;
 use crate::store::{Fence, Hint, Joined, Roll, Shards};
 
@@ -62,6 +63,20 @@ async fn join_again(parts: &Parts) -> Joined {
             Err(error) => tracing::warn!(%error, "cannot join the other nodes, trying again"),
         }
         patience.wait().await;
+    }
+}
+
+/// Ready once a settlement of this membership was refused.
+async fn lost(parts: &Parts, fence: Fence) {
+    // It cannot close: the parts hold its sender.
+    _ = parts.lost.subscribe().wait_for(|lost| *lost == Some(fence)).await;
+}
+
+/// Tells other nodes where the settlements of this one have left work.
+async fn pass_on(parts: &Parts) -> Move {
+    loop {
+        let shards = parts.hinting.next().await;
+        parts.cluster().hint(Hint::Work(shards)).await;
     }
 }
 
@@ -121,7 +136,12 @@ impl Member {
     async fn begin(parts: &Arc<Parts>, joined: Joined) -> Self {
         let Joined { fence, hints } = joined;
         parts.leading.begin(fence);
-        parts.floor.ask(move |runner| runner.begin(fence)).await;
+        let begin = move |runner: &mut Runner| {
+            runner.begin(fence);
+            // Until the first beat.
+            runner.lead_until(Some(Instant::ORIGIN));
+        };
+        parts.floor.ask(begin).await;
         let now = parts.clock.now();
         let (work, mut tasks) = (Arc::new(Work::default()), JoinSet::new());
         let (theirs, its) = (Arc::clone(parts), Arc::clone(&work));
@@ -129,6 +149,8 @@ impl Member {
             its.run(&theirs, theirs.cluster()).await;
             Move::Worked
         });
+        let theirs = Arc::clone(parts);
+        tasks.spawn(async move { pass_on(&theirs).await });
         Self {
             parts: Arc::clone(parts),
             fence,
@@ -152,7 +174,7 @@ impl Member {
             let (parts, fence) = (Arc::clone(&self.parts), self.fence);
             tokio::select! {
                 biased;
-                () = parts.lost.of(fence) => return End::Lost,
+                () = lost(&parts, fence) => return End::Lost,
                 () = parts.clock.until(Some(self.next)) => {
                     if let Some(end) = self.beat().await {
                         return end;
