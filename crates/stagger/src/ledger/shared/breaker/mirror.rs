@@ -280,7 +280,8 @@ impl Mirror {
         if std::mem::take(&mut self.forgotten) {
             return Some(self.remembered(local, now));
         }
-        if !self.is_untold(local) {
+        // Who has not heard the store for a while hears it first.
+        if !self.is_untold(local) || self.away.is_some() || self.heard_at.is_none() {
             return None;
         }
         if is_closed(local, now) {
@@ -342,6 +343,8 @@ impl Mirror {
             local.opened()
         };
         self.move_to(now, answer, seen);
+        // Whose own calls have failed has calls to make.
+        self.wanted |= caused;
         ((was_closed || reopened) && !caused).then_some(Heard::Opened)
     }
 
