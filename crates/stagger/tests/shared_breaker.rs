@@ -166,7 +166,8 @@ async fn what_one_process_opens_is_open_for_all() {
 #[tokio::test]
 async fn a_fleet_makes_as_many_probes_as_its_plan_says_and_not_one_more() {
     let Some(url) = shared_redis() else { return };
-    let fleet: [_; 4] = fleet(&url, &name("probes"), &policy(plan().probes(2)), LOCAL).await;
+    let policy = policy(plan().probes(2).lease(Span::from_secs(60)));
+    let fleet: [_; 4] = fleet(&url, &name("probes"), &policy, LOCAL).await;
     trip(&fleet[0]);
     for ledger in &fleet[1..] {
         hears_that_it_is_open(ledger).await;
@@ -182,7 +183,7 @@ async fn a_fleet_makes_as_many_probes_as_its_plan_says_and_not_one_more() {
         probes.len() >= 2
     })
     .await;
-    // Whatever the others get within two more answers is one too many; their leases run for 1 s.
+    // Whatever the others get within several more answers is one too many.
     let patience = StdTime.now() + Span::from_millis(500);
     eventually("time passes", || {
         ask(&mut probes);
@@ -211,8 +212,8 @@ async fn a_bad_probe_opens_it_for_all_and_for_longer() {
     let ticket = probe(&other).await;
     report(&other, ticket, Report::Failure);
     assert!(admit(&other).is_none(), "open again, and at once");
-    eventually("the store knows", || kept(&url, &name)[1..3] == [3, 1]).await;
-    assert_eq!(kept(&url, &name)[4], 400_000, "the open time has doubled, in us");
+    // The open time has doubled, in us.
+    eventually("the store knows", || kept(&url, &name)[4] == 400_000).await;
     eventually("the other hears it", || {
         let _ = admit(&one);
         stats(&one).breaker_heard == 1
@@ -228,12 +229,13 @@ async fn a_bad_probe_opens_it_for_all_and_for_longer() {
 async fn a_probe_that_is_never_told_ends_with_its_lease() {
     let Some(url) = shared_redis() else { return };
     let [one, other] = fleet(&url, &name("hung"), &policy(plan()), LOCAL).await;
+    let begun = StdTime.now();
     trip(&one);
     hears_that_it_is_open(&other).await;
     let hung = probe(&one).await;
-    let begun = StdTime.now();
     let next = probe(&other).await;
-    assert!(StdTime.now() >= begun + Span::from_millis(900), "the lease is 1 s");
+    let least = Span::from_millis(1_200);
+    assert!(StdTime.now() >= begun + least, "open for 200 ms, and the lease is 1 s");
     report(&one, hung, Report::Failure);
     report(&other, next, Report::Success);
     hears_that_it_is_closed(&one).await;
@@ -389,23 +391,30 @@ async fn whoever_may_not_decide_alone_waits_for_the_store_with_its_probes() {
 #[tokio::test]
 async fn a_store_that_is_paused_keeps_no_call_waiting() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let [one, other] = fleet(&redis.url(), "pause", &policy(plan()), LOCAL).await;
-    assert!(call(&one, Report::Success) && call(&other, Report::Success));
+    let patience = Span::from_secs(1);
+    let mut both = Vec::new();
+    for _ in 0..2 {
+        let options = options(LOCAL).with_again(patience).expect("in bounds");
+        let store = SharedStore::connect(&redis.url(), options).await.expect("it takes us");
+        both.push(store.ledger("pause", &policy(plan())).expect("a name"));
+    }
+    let [one, other] = &both[..] else { panic!("two of them") };
+    assert!(call(one, Report::Success) && call(other, Report::Success));
     redis.pause();
-    trip(&one);
+    trip(one);
     let (mut longest, mut away) = (Span::ZERO, false);
     eventually("it closes alone", || {
         let begun = StdTime.now();
-        call(&one, Report::Success);
+        call(one, Report::Success);
         longest = longest.max(StdTime.now() - begun);
-        away |= stats(&one).away;
-        away && state(&one) == StateKind::Closed
+        away |= stats(one).away;
+        away && state(one) == StateKind::Closed
     })
     .await;
-    assert!(longest < Span::from_millis(90), "below the patience with the store: {longest}");
+    assert!(longest < patience, "nobody has waited for the store: {longest}");
     redis.resume();
     eventually("they are back", || {
-        [&one, &other].iter().all(|it| {
+        [one, other].iter().all(|it| {
             call(it, Report::Success);
             !stats(it).away && state(it) == StateKind::Closed
         })
@@ -478,11 +487,10 @@ fn what_others_have_seen_is_told_once() {
             eventually("it is back", || call(&one, Report::Success) && !stats(&one).away).await;
         });
     });
-    let names: Vec<_> = heard.iter().map(|it| it.split(" breaker").next().unwrap_or(it)).collect();
     assert!(heard.iter().any(|line| line.contains("breaker=\"told\"")), "{heard:?}");
-    let count = |what: &str| names.iter().filter(|line| line.contains(what)).count();
+    let count = |what: &str| heard.iter().filter(|line| line.contains(what)).count();
     assert_eq!(count("WARN stagger stagger.breaker.opened"), 1, "{heard:?}");
-    assert_eq!(count("INFO stagger stagger.breaker.closed"), 2, "{heard:?}");
+    assert_eq!(count("INFO stagger stagger.breaker.closed"), 1, "{heard:?}");
     assert_eq!((count("stagger.store.away"), count("stagger.store.back")), (1, 1), "{heard:?}");
 }
 

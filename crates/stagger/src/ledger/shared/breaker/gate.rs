@@ -8,8 +8,8 @@ use stagger_core::{Entropy, Instant};
 
 use super::bell::Bell;
 use super::hand::Hand;
-use super::mirror::{Door, Heard, Mirror, Way};
-use super::script::{Answer, Request};
+use super::mirror::{Door, Exchange, Heard, Mirror, Way};
+use super::script::Request;
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::SharedOptions;
 use crate::rng::OsEntropy;
@@ -149,18 +149,12 @@ impl Gate {
         self.with_mirror(Mirror::last_request)
     }
 
-    /// The store has answered a request of `asked`; a move that this process has not caused.
-    pub(super) fn adopt(
-        &self,
-        request: (&Request, Instant),
-        now: Instant,
-        answer: &Answer,
-    ) -> Option<Heard> {
-        let adopt =
-            |mirror: &mut Mirror| mirror.adopt(&self.own, request, now, answer, &mut OsEntropy);
-        let heard = self.with_mirror(adopt);
+    /// The store has answered. A move that this process has not caused.
+    pub(super) fn adopt(&self, exchange: &Exchange<'_>) -> Option<Heard> {
+        let heard = self.with_mirror(|mirror| mirror.adopt(&self.own, exchange, &mut OsEntropy));
+        let granted = exchange.answer.lease.is_some();
         self.heard.fetch_add(u64::from(heard.is_some()), Ordering::Relaxed);
-        self.probes_leased.fetch_add(u64::from(answer.lease.is_some()), Ordering::Relaxed);
+        self.probes_leased.fetch_add(u64::from(granted), Ordering::Relaxed);
         heard
     }
 

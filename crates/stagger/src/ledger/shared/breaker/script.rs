@@ -113,6 +113,14 @@ impl Rule {
     }
 }
 
+impl Request {
+    /// Whether it may move the breaker.
+    pub(super) fn is_news(&self) -> bool {
+        let has_found = |&(_, finding): &(Token, Finding)| finding != Finding::Nothing;
+        self.opening.is_some() || self.results.iter().any(has_found)
+    }
+}
+
 impl Finding {
     const fn number(self) -> u64 {
         match self {

@@ -7,7 +7,7 @@ use stagger_core::{Instant, Span};
 use tokio::time::timeout;
 
 use super::gate::Gate;
-use super::mirror::Heard;
+use super::mirror::{Exchange, Heard};
 use super::script::{Answer, Request, Rule, SCRIPT, key};
 use crate::clock::{Clock, TokioTime};
 use crate::ledger::shared::SharedStore;
@@ -67,11 +67,13 @@ impl Watcher {
 
     /// Asks once; after a failure, waits until the store may be asked again.
     async fn ask(&mut self) {
-        self.asked_at = TokioTime.now();
-        let request = self.gate.request(self.asked_at);
+        let asked = TokioTime.now();
+        self.asked_at = asked;
+        let request = self.gate.request(asked);
         match self.consult(&request).await {
             Ok(answer) => {
-                let heard = self.gate.adopt((&request, self.asked_at), TokioTime.now(), &answer);
+                let (request, answer, now) = (&request, &answer, TokioTime.now());
+                let heard = self.gate.adopt(&Exchange { request, asked, answer, now });
                 if std::mem::take(&mut self.told_away) {
                     store_back(&self.name, self.store.place());
                 }
