@@ -115,7 +115,13 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event, u32)>> {
         2 => result().prop_map(|(which, finding)| Event::Both { which, finding }),
     ];
     // In thousandths of the open time.
-    let pass = prop_oneof![4 => Just(0_u64), 6 => 0..800_u64, 3 => 800..3_000_u64];
+    let pass = prop_oneof![
+        4 => Just(0_u64),
+        6 => 0..800_u64,
+        3 => 800..3_000_u64,
+        // What ends, ends at this very moment.
+        3 => Just(1_000_u64),
+    ];
     let spread = prop_oneof![4 => 0..=1_000_000_u32, 1 => Just(0), 1 => Just(1_000_000)];
     prop::collection::vec((pass, event, spread), 1..60)
 }
@@ -320,4 +326,46 @@ fn the_script_moves_as_the_engine_does() {
         Ok(())
     });
     outcome.expect("they agree");
+}
+
+#[test]
+fn a_clock_that_is_set_back_delays_nothing_by_more_than_it_could_have_taken() {
+    let Some(mut connection) = connection() else { return };
+    let second = 1_000_000_u64;
+    let (open, cap, ramp) = (4 * second, 60 * second, Some(8 * second));
+    let times = Times { open, cap, lease: None, ramp, factor_ppm: 2_000_000, probes: 1 };
+    let name = format!("{}-set-back", std::process::id());
+    let rule = Rule::of(&times.plan(1_000));
+    let mut store = Store { connection: &mut connection, rule, name };
+    let mut now_us = START_US;
+    let year = 365 * 24 * 3_600 * second;
+    let trip = Request { opening: Some(Opening::Trip), ..Request::default() };
+    let place = store.serve(now_us, &trip).place;
+    // An open time of 4 s ends 6 s later at the latest.
+    now_us -= year;
+    let look = Request { place, ..Request::default() };
+    assert_eq!(store.serve(now_us, &look).standing, Standing::Open(Span::from_secs(6)));
+    now_us += 6 * second;
+    let wish = Request { place, wish: Some(9), ..Request::default() };
+    let answer = store.serve(now_us, &wish);
+    assert_eq!((answer.standing, answer.lease), (Standing::HalfOpen, Some(Span::from_secs(4))));
+    // The lease of a probe that is never told.
+    now_us -= year;
+    let next = Request { place: answer.place, wish: Some(10), ..Request::default() };
+    assert_eq!(store.serve(now_us, &next).lease, None);
+    now_us += 4 * second;
+    assert_eq!(store.serve(now_us, &next).lease, Some(Span::from_secs(4)));
+    // The ramp.
+    let good = vec![(10, Finding::Good)];
+    let good = Request { place: answer.place, results: good, ..Request::default() };
+    let ramp = store.serve(now_us, &good);
+    assert_eq!(ramp.standing, Standing::Ramp(Span::from_secs(8)));
+    now_us -= year;
+    let look = Request { place: ramp.place, ..Request::default() };
+    assert_eq!(store.serve(now_us, &look).standing, Standing::Ramp(Span::from_secs(8)));
+    assert_eq!(store.serve(now_us + 8 * second, &look).standing, Standing::Closed);
+    // Set forward, all of it is over at once.
+    let trip = Request { place: ramp.place, ..trip };
+    assert!(matches!(store.serve(now_us, &trip).standing, Standing::Open(_)));
+    assert_eq!(store.serve(now_us + year, &look).standing, Standing::HalfOpen);
 }
