@@ -508,6 +508,7 @@ async fn a_process_that_is_killed_with_a_probe_keeps_it_no_longer_than_its_lease
     let name = name("killed");
     let [one] = fleet(&url, &name, &policy(plan()), LOCAL).await;
     trip(&one);
+    eventually("the store knows", || kept(&url, &name).len() >= 6).await;
     let mut child = process("child_holds_a_probe", &url, &name);
     let out = BufReader::new(child.stdout.take().expect("piped"));
     let says =
