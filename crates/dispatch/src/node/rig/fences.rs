@@ -20,7 +20,7 @@ async fn filled(store: MemoryStore) -> MemoryStore {
         store.put_endpoint(endpoint(n, 1)).await.unwrap();
     }
     let messages = [1, 2, 3].map(|n| message(n, 1, &[1])).to_vec();
-    store.accept(messages).await.unwrap();
+    Store::accept(&store, messages).await.unwrap();
     store
 }
 
