@@ -20,7 +20,7 @@ async fn filled(store: MemoryStore) -> MemoryStore {
         store.put_endpoint(endpoint(n, 1)).await.unwrap();
     }
     let messages = [1, 2, 3].map(|n| message(n, 1, &[1])).to_vec();
-    store.accept(messages).await.unwrap();
+    Store::accept(&store, messages).await.unwrap();
     store
 }
 
@@ -109,7 +109,9 @@ async fn what_the_dispatcher_tells_an_application_is_delivered_by_whoever_leads_
     let alone = filled(MemoryStore::default()).await;
     let fence = alone.begin_run().await.unwrap();
     let (_, mut commands) = tell(Arc::new(alone), fence).await;
-    let Ok(Command::Add(deliveries)) = commands.try_recv() else { panic!("the floor was not told") };
+    let Ok(Command::Add(deliveries)) = commands.try_recv() else {
+        panic!("the floor was not told")
+    };
     assert_eq!(deliveries[0].endpoint, ep(2));
 
     let store = filled(MemoryStore::shared()).await;
