@@ -53,7 +53,8 @@ pub struct Moves {
 }
 
 impl Membership {
-    /// Knows of nobody yet; a dead leader is to be replaced within `lease`.
+    /// Knows of nobody yet. A dead leader is to be replaced within `lease`, which is the same for all nodes
+    /// and has room for fifty calls of the store.
     #[must_use]
     pub const fn new(lease: Span) -> Self {
         Self { lease, last: None, pulses: Pulses::new(), vacancy: Vacancy::new() }

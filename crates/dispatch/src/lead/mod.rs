@@ -33,7 +33,9 @@
 //! What a node was writing when it was stopped may reach the store long after. Each membership has a number
 //! of its own, the fence; every write of a leader carries it, and the store refuses those of memberships that
 //! have ended. A node that was evicted joins again under a new number and begins with nothing. So the clocks
-//! keep attempts apart, and the fences keep the books right even if a clock should fail.
+//! keep attempts apart, and the fences keep the books right even if a clock should fail: one that stands
+//! still while its whole machine does, as in a virtual machine that is paused, tells nobody that the time is
+//! over. Such a node may make attempts beside its follower until its next call is answered.
 //!
 //! # How soon
 //!

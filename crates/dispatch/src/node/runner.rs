@@ -113,7 +113,7 @@ impl Runner {
         self.attempts.abort_all();
     }
 
-    /// Makes attempts until then, or, with `None`, for ever. What is under way at that moment is broken
+    /// Makes attempts until then, or, with `None`, for ever. What has no answer at that moment is broken
     /// off, and counts as not made; everything stays on the floor, and goes on when this is told a later
     /// time.
     pub(super) const fn lead_until(&mut self, until: Option<Instant>) {
@@ -177,20 +177,14 @@ impl Runner {
     /// Launches what is due; answers when to look again by itself.
     fn launch(&mut self) -> Option<Instant> {
         let now = self.parts.clock.now();
-        if let Some(patience) = self.patience {
-            if now < patience {
-                return Some(patience);
-            }
+        let over = self.patience.into_iter().chain(self.until).min();
+        if over.is_some_and(|over| over <= now) {
             // Each one that is cut off says so, as one that was not made.
             self.attempts.abort_all();
             return None;
         }
-        if self.until.is_some_and(|until| until <= now) {
-            self.attempts.abort_all();
-            return None;
-        }
-        let wake = self.launch_due(now);
-        wake.into_iter().chain(self.until).min()
+        let wake = if self.patience.is_none() { self.launch_due(now) } else { None };
+        wake.into_iter().chain(over).min()
     }
 
     fn launch_due(&mut self, now: Instant) -> Option<Instant> {

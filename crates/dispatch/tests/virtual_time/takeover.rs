@@ -117,9 +117,15 @@ fn a_lane_that_is_given_up_launches_nothing_and_settles_what_is_under_way() {
     let Next::Send(launch) = floor.next(at(0), &mut lowest()) else { panic!("nothing is sent") };
     floor.rest(endpoint_id(1));
     floor.put_endpoint(at(0), &endpoint(1), None);
-    assert_eq!((floor.next(at(0), &mut lowest()), floor.is_idle(endpoint_id(1))), (Next::Idle, false));
+    assert_eq!(
+        (floor.next(at(0), &mut lowest()), floor.is_idle(endpoint_id(1))),
+        (Next::Idle, false)
+    );
     floor.settle(at(1), launch, answer(Ok(200)), &mut highest()).expect("it counts");
-    assert_eq!((floor.next(at(1), &mut lowest()), floor.is_idle(endpoint_id(1))), (Next::Idle, true));
+    assert_eq!(
+        (floor.next(at(1), &mut lowest()), floor.is_idle(endpoint_id(1))),
+        (Next::Idle, true)
+    );
     floor.resume(endpoint_id(1));
     assert!(matches!(floor.next(at(1), &mut lowest()), Next::Send(_)));
     assert_eq!(floor.endpoints().collect::<Vec<_>>(), [endpoint_id(1)]);

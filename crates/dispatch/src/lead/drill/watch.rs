@@ -61,7 +61,8 @@ impl Watch {
         if now - oldest <= self.lease {
             return Ok(());
         }
-        let shard = (0..=u8::MAX).map(Shard).find(|shard| self.last[usize::from(shard.0)] == oldest);
+        let shard =
+            (0..=u8::MAX).map(Shard).find(|shard| self.last[usize::from(shard.0)] == oldest);
         Err(format!("nobody has acted on {shard:?} from {oldest} to {now}: {slots:#?}"))
     }
 }

@@ -109,7 +109,9 @@ async fn what_the_dispatcher_tells_an_application_is_delivered_by_whoever_leads_
     let alone = filled(MemoryStore::default()).await;
     let fence = alone.begin_run().await.unwrap();
     let (_, mut commands) = tell(Arc::new(alone), fence).await;
-    let Ok(Command::Add(deliveries)) = commands.try_recv() else { panic!("the floor was not told") };
+    let Ok(Command::Add(deliveries)) = commands.try_recv() else {
+        panic!("the floor was not told")
+    };
     assert_eq!(deliveries[0].endpoint, ep(2));
 
     let store = filled(MemoryStore::shared()).await;

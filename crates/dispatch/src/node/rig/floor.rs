@@ -7,11 +7,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::stage::{endpoint, parts, within};
-use crate::model::{DeliveryState, Standing};
+use crate::model::{Delivery, DeliveryState, Standing};
 use crate::node::parts::Parts;
 use crate::node::runner::Runner;
 use crate::node::settling::SettleQueue;
-use crate::store::fixture::{application, delivery, ep, message, msg};
+use crate::store::fixture::{app, application, ep, message, msg};
 use crate::store::{MemoryStore, Store};
 
 /// A floor with an endpoint whose attempts a test answers by hand.
@@ -51,7 +51,7 @@ impl Rig {
         let endpoint = endpoint.expect("it is known");
         self.ask(move |runner| {
             runner.floor.put_endpoint(now, &endpoint, Some(Standing::default()));
-            runner.add(&[delivery(1, 1, 1, DeliveryState::Pending, 1)]);
+            runner.add(&[Delivery::new(msg(1), ep(1), app(1), now)]);
         })
         .await;
     }
@@ -124,4 +124,19 @@ async fn a_node_that_forgets_all_breaks_off_and_can_begin_again() {
     rig.answer(&mut again).await;
     assert_eq!(rig.stored().await, (DeliveryState::Delivered, 1, 1));
     assert_eq!(rig.parts.health.unsettled(), 0);
+}
+
+#[tokio::test]
+async fn a_node_that_ends_breaks_off_when_its_time_is_over_however_patient_it_is() {
+    let rig = Rig::start().await;
+    rig.lead().await;
+    let socket = rig.attempt().await;
+    let now = rig.parts.clock.now();
+    rig.ask(move |runner| {
+        runner.end(now + Span::from_secs(3_600));
+        runner.lead_until(Some(now));
+    })
+    .await;
+    closed(socket).await;
+    assert_eq!(rig.stored().await, (DeliveryState::Pending, 0, 0));
 }
