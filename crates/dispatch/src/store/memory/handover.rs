@@ -71,20 +71,20 @@ fn nodes_with_a_defect_are_found() {
 }
 
 fn events() -> impl Strategy<Value = Vec<(usize, Event)>> {
-    let any = || 0..8_usize;
+    let nth = || 0..8_usize;
     let event = prop_oneof![
-        6 => any().prop_map(Event::Accept),
-        2 => any().prop_map(Event::Replay),
+        6 => nth().prop_map(Event::Accept),
+        2 => nth().prop_map(Event::Replay),
         3 => (1..300_usize).prop_map(Event::Take),
-        3 => any().prop_map(Event::GiveUp),
+        3 => nth().prop_map(Event::GiveUp),
         4 => Just(Event::Poll),
-        8 => any().prop_map(Event::Send),
-        8 => any().prop_map(Event::Settle),
+        8 => nth().prop_map(Event::Send),
+        8 => nth().prop_map(Event::Settle),
         1 => Just(Event::Beat),
         1 => Just(Event::EvictOther),
-        20 => any().prop_map(Event::Arrive),
-        2 => (any(), any::<bool>()).prop_map(|(n, taken)| Event::Lose(n, taken)),
-        20 => any().prop_map(Event::Hear),
+        20 => nth().prop_map(Event::Arrive),
+        2 => (nth(), any::<bool>()).prop_map(|(n, taken)| Event::Lose(n, taken)),
+        20 => nth().prop_map(Event::Hear),
     ];
     vec((0..2_usize, event), 1..200)
 }
