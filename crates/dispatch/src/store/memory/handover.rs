@@ -217,18 +217,16 @@ impl World {
     /// An attempt begins: of what is open, and by nobody else, as long as the node is a member.
     fn send(&mut self, who: usize, n: usize) -> Result<(), String> {
         let node = &mut self.nodes[who];
-        let Some((name, sent)) = node.floor.iter_mut().filter(|(_, sent)| !**sent).nth(n) else {
-            return Ok(());
-        };
-        *sent = true;
+        let Some(name) = node.floor_entry(false, n) else { return Ok(()) };
+        node.floor.insert(name, true);
         let tables = self.store.tables();
         if !tables.members.is_member(node.fence) {
             return Ok(());
         }
-        if !tables.open.contains(name) {
+        if !tables.open.contains(&name) {
             return Err(format!("{name:?} has ended and is sent again"));
         }
-        let before = self.under_way.insert(*name, node.fence);
+        let before = self.under_way.insert(name, node.fence);
         match before.filter(|fence| tables.members.is_member(*fence)) {
             Some(_) => Err(format!("{name:?} is sent by two at once")),
             None => Ok(()),
@@ -382,11 +380,17 @@ impl Node {
 
     /// An attempt ends, and its delivery with it.
     fn settle(&mut self, n: usize) {
-        let mut sent = self.floor.iter().filter(|(_, sent)| **sent).map(|(name, _)| *name);
-        if let Some(name) = sent.nth(n) {
+        if let Some(name) = self.floor_entry(true, n) {
             self.floor.remove(&name);
             self.calls.push(Call::Settle(self.fence, name));
         }
+    }
+
+    /// One of its deliveries that are under way, or of those that are not.
+    fn floor_entry(&self, is_sent: bool, n: usize) -> Option<Name> {
+        let found = self.floor.iter().filter(|(_, sent)| **sent == is_sent);
+        let found: Vec<_> = found.map(|(name, _)| *name).collect();
+        found.get(n.checked_rem(found.len())?).copied()
     }
 
     /// What it has asked and not heard of.

@@ -153,7 +153,10 @@ mod tests {
         assert_eq!(to_bob.try_recv().unwrap(), Hint::News);
         assert!(to_bob.try_recv().is_err() && to_ann.try_recv().is_err());
         ann.hint(Hint::Roll).await;
-        assert_eq!((to_ann.recv().await, to_bob.recv().await), (Some(Hint::Roll), Some(Hint::Roll)));
+        assert_eq!(
+            (to_ann.recv().await, to_bob.recv().await),
+            (Some(Hint::Roll), Some(Hint::Roll))
+        );
     }
 
     async fn enter(store: &MemoryStore) -> Result<Entry, Error> {
