@@ -62,7 +62,12 @@ fn nodes_with_a_defect_are_found() {
     let defects =
         [Defect::LeadsEarly, Defect::LeavesAccepting, Defect::LeavesSending, Defect::ForgetsEarly];
     for defect in defects {
-        let config = Config { cases: 5_000, failure_persistence: None, ..Config::default() };
+        let config = Config {
+            cases: 5_000,
+            max_shrink_iters: 0,
+            failure_persistence: None,
+            ..Config::default()
+        };
         let chance = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let found = TestRunner::new_with_rng(config, chance)
             .run(&events(), |events| play(&events, defect).map_err(TestCaseError::fail));
