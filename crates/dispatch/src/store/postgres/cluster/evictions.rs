@@ -297,7 +297,7 @@ async fn each_member_counts_for_itself_in_the_slot_of_one_that_has_left() {
         let (a, b) = (ann.join("ann").await.unwrap().fence, bob.join("bob").await.unwrap().fence);
         for (n, store) in [(1, &ann), (2, &bob)] {
             let n = 10 * round + n;
-            accept(&store, n).await;
+            accept(store, n).await;
             let fence = if n % 10 == 1 { a } else { b };
             store.settle(fence, vec![settled(n, 1, 1, Delivered, 5)]).await.unwrap();
         }
