@@ -1,6 +1,8 @@
 //! The store in memory is short and plain for nodes that share it, too; every other one must answer them the
 //! same.
 
+use std::collections::BTreeSet;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use stagger::Verdict;
@@ -114,35 +116,48 @@ fn of_orders() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Takes the steps with both stores, and compares every answer, and all that is there at the end.
-pub(crate) async fn compare(fast: &dyn Store, steps: &[Step]) {
+/// Takes the steps with both stores, each opened by two processes that take turns, and compares every answer,
+/// and all that is there at the end.
+pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
     let plain = MemoryStore::shared();
-    let mut sides = [Side::of(&plain).await, Side::of(fast).await];
+    let other = plain.handle();
+    let mut sides = [Side::of([&plain, &other]).await, Side::of(fast).await];
     let whole = [
         Step::Arrivals { of: ([true; 3], true), done: 0, limit: 99 },
         Step::Orders(([true; 3], true)),
     ];
     for (now, step) in (100..).zip(steps.iter().chain(&whole)) {
         let [expected, answer] = &mut sides;
+        expected.pass();
+        answer.pass();
         let expected = expected.take(step, now).await;
         assert_eq!(answer.take(step, now).await, expected, "{step:?}");
     }
-    assert_eq!(everything(fast).await, everything(&plain).await);
+    assert_eq!(everything(fast[0]).await, everything(&plain).await);
 }
 
-/// A store, and what its nodes were told by it.
+/// A store in two processes, and what its nodes were told by it.
 struct Side<'s> {
+    /// Whose turn it is.
     store: &'s dyn Store,
-    cluster: &'s dyn Cluster,
+    other: &'s dyn Store,
     members: Vec<Fence>,
     orders: Vec<u64>,
 }
 
 impl<'s> Side<'s> {
-    async fn of(store: &'s dyn Store) -> Self {
+    async fn of([store, other]: [&'s dyn Store; 2]) -> Self {
         furnish(store).await;
-        let cluster = store.cluster().expect("several nodes can share it");
-        Self { store, cluster, members: Vec::new(), orders: Vec::new() }
+        Self { store, other, members: Vec::new(), orders: Vec::new() }
+    }
+
+    /// It is the other's turn.
+    const fn pass(&mut self) {
+        std::mem::swap(&mut self.store, &mut self.other);
+    }
+
+    fn cluster(&self) -> &'s dyn Cluster {
+        self.store.cluster().expect("several nodes can share it")
     }
 
     /// Takes a step, and writes down the answer.
@@ -178,7 +193,7 @@ impl<'s> Side<'s> {
 
     /// The steps that only stores with several nodes know.
     async fn take_with_others(&mut self, step: Step) -> String {
-        let cluster = self.cluster;
+        let cluster = self.cluster();
         match step {
             Step::Join => {
                 let joined = cluster.join(&format!("node {}", self.members.len())).await.unwrap();
@@ -224,17 +239,21 @@ impl<'s> Side<'s> {
         };
         let followed = self.news().await.saturating_sub(behind);
         let messages = news.into_iter().map(build).collect();
-        answer(self.cluster.accept(lead, followed, messages).await)
+        answer(self.cluster().accept(lead, followed, messages).await)
     }
 
     /// What is open, and whether all arrivals are covered.
     async fn load(&self, of: Shards) -> String {
         let mut found = Vec::new();
         let mut page = |page: Vec<Delivery>| found.extend(page);
-        let mut covered = self.cluster.load(of, &mut page).await.unwrap();
-        let arrived = self.cluster.arrivals(of, &[], usize::MAX >> 1).await.unwrap();
+        let mut covered = self.cluster().load(of, &mut page).await.unwrap();
+        let other = self.other.cluster().expect("several nodes can share it");
+        let mut arrived = self.cluster().arrivals(of, &[], 9999).await.unwrap();
+        arrived.extend(other.arrivals(of, &[], 9999).await.unwrap());
+        // Each finds those that nobody leads.
+        let arrived: BTreeSet<_> = arrived.iter().map(|it| it.number).collect();
         covered.sort_unstable();
-        assert_eq!(covered, arrived.iter().map(|it| it.number).collect::<Vec<_>>());
+        assert!(covered.iter().eq(&arrived));
         let name = |it: &Delivery| (Shard::of(it.endpoint), it.message, it.endpoint);
         for shard in of.iter() {
             assert!(found.iter().filter(|it| name(it).0 == shard).is_sorted_by_key(name));
@@ -245,11 +264,11 @@ impl<'s> Side<'s> {
 
     /// Those of message `done` are done; which deliveries arrive then. What is gone may be left out.
     async fn arrivals(&self, of: Shards, done: u64, limit: usize) -> String {
-        let all = self.cluster.arrivals(of, &[], usize::MAX >> 1).await.unwrap();
+        let all = self.cluster().arrivals(of, &[], 9999).await.unwrap();
         let is_done = |it: &&Arrival| it.delivery.is_some_and(|it| it.message == msg(done));
         let numbers: Vec<_> = all.iter().filter(is_done).map(|it| it.number).collect();
-        let first = self.cluster.arrivals(of, &numbers, limit).await.unwrap();
-        let left = self.cluster.arrivals(of, &numbers, usize::MAX >> 1).await.unwrap();
+        let first = self.cluster().arrivals(of, &numbers, limit).await.unwrap();
+        let left = self.cluster().arrivals(of, &numbers, 9999).await.unwrap();
         assert!(left.is_sorted_by_key(|it| it.number));
         assert_eq!(first, left[..limit.min(left.len())]);
         let mut there: Vec<_> = left
@@ -262,7 +281,7 @@ impl<'s> Side<'s> {
 
     async fn orders(&self, of: Shards) -> String {
         let nth = |number: u64| self.orders.iter().position(|given| *given == number);
-        let orders = self.cluster.orders(of).await.unwrap();
+        let orders = self.cluster().orders(of).await.unwrap();
         let orders = orders.into_iter().map(|(number, to, order)| (nth(number), to, order));
         format!("{:?}", orders.collect::<Vec<_>>())
     }
@@ -277,12 +296,12 @@ impl<'s> Side<'s> {
     }
 
     async fn news(&self) -> u64 {
-        self.cluster.news(0).await.unwrap().to
+        self.cluster().news(0).await.unwrap().to
     }
 
     /// What a member leads; all of it if it is none.
     async fn shards_of(&self, fence: Fence) -> Shards {
-        let roll = self.cluster.beat(fence, 0, false).await.unwrap_or_default();
+        let roll = self.cluster().beat(fence, 0, false).await.unwrap_or_default();
         let member = roll.members.iter().find(|member| member.fence == fence);
         member.map_or(Shards::ALL, |member| member.shards)
     }
@@ -290,7 +309,7 @@ impl<'s> Side<'s> {
     async fn beat_of(&self, who: usize) -> u64 {
         let mut beat = 0;
         for other in (0..4).filter(|other| self.fence(*other) != self.fence(who)) {
-            let roll = self.cluster.beat(self.fence(other), 0, false).await.unwrap_or_default();
+            let roll = self.cluster().beat(self.fence(other), 0, false).await.unwrap_or_default();
             let member = roll.members.iter().find(|it| it.fence == self.fence(who));
             beat = member.map_or(beat, |member| member.beat);
         }

@@ -80,3 +80,86 @@ impl Default for Line {
 fn away() -> Error {
     Error::store("the node is cut off")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::store::fixture::{furnish, message, msg};
+    use crate::store::{Cluster, Entry, Hint, Lead, MemoryStore, Store};
+
+    #[tokio::test]
+    async fn a_refused_call_changes_nothing() {
+        let store = MemoryStore::shared();
+        furnish(&store).await;
+        store.cut(Cut::Refused);
+        assert!(enter(&store).await.unwrap_err().is_unavailable());
+        assert!(store.check().await.unwrap_err().is_unavailable());
+        assert_eq!(store.handle().message(msg(1)).await.unwrap(), None);
+        store.mend();
+        assert!(matches!(enter(&store).await.unwrap(), Entry::Stored(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_line_makes_calls_once_it_is_whole() {
+        let store = MemoryStore::shared();
+        furnish(&store).await;
+        store.cut(Cut::Silent);
+        let call = async {
+            let waits = timeout(Duration::from_secs(3600), store.message(msg(1))).await;
+            assert!(waits.is_err());
+            assert_eq!(store.handle().message(msg(1)).await.unwrap(), None);
+            store.mend();
+        };
+        let (entry, ()) = tokio::join!(enter(&store), call);
+        assert!(matches!(entry.unwrap(), Entry::Stored(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unanswered_call_has_taken_effect() {
+        let store = MemoryStore::shared();
+        furnish(&store).await;
+        let (ann, other) = (store.join("ann").await.unwrap().fence, store.handle());
+        let bob = other.join("bob").await.unwrap().fence;
+        store.cut(Cut::Unanswered);
+        assert!(store.beat(ann, 0, false).await.unwrap_err().is_unavailable());
+        assert_eq!(other.beat(bob, 0, false).await.unwrap().members[0].beat, 1);
+        let watch = async {
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            assert!(other.message(msg(1)).await.unwrap().is_some());
+            store.mend();
+        };
+        let (entry, ()) = tokio::join!(enter(&store), watch);
+        let Entry::Stored(accepted) = entry.unwrap() else { panic!("it was stored") };
+        assert!(!accepted[0].repeated);
+    }
+
+    #[tokio::test]
+    async fn who_is_cut_off_neither_gives_hints_nor_hears_them() {
+        let ann = MemoryStore::shared();
+        let bob = ann.handle();
+        let mut to_ann = ann.join("ann").await.unwrap().hints;
+        let mut to_bob = bob.join("bob").await.unwrap().hints;
+        ann.cut(Cut::Silent);
+        ann.hint(Hint::Roll).await;
+        bob.hint(Hint::News).await;
+        ann.mend();
+        bob.lose_hints(true);
+        ann.hint(Hint::Roll).await;
+        bob.lose_hints(false);
+        assert_eq!(to_bob.try_recv().unwrap(), Hint::News);
+        assert!(to_bob.try_recv().is_err() && to_ann.try_recv().is_err());
+        ann.hint(Hint::Roll).await;
+        assert_eq!(
+            (to_ann.recv().await, to_bob.recv().await),
+            (Some(Hint::Roll), Some(Hint::Roll))
+        );
+    }
+
+    async fn enter(store: &MemoryStore) -> Result<Entry, Error> {
+        Cluster::accept(store, Lead::default(), u64::MAX, vec![message(1, 1, &[1])]).await
+    }
+}

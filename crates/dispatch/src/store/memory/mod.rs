@@ -2,6 +2,8 @@
 
 mod arrivals;
 mod cluster;
+#[cfg(test)]
+mod handover;
 mod hints;
 mod line;
 mod log;

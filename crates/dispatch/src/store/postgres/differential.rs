@@ -20,12 +20,14 @@ proptest! {
             }
         });
     }
+
     #[test]
     fn both_stores_answer_nodes_the_same(steps in cluster_differential::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             if let Some(store) = Scratch::new().await {
-                cluster_differential::compare(&*store, &steps).await;
+                let other = store.schema.open().await;
+                cluster_differential::compare([&*store, &other], &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();
             }
         });

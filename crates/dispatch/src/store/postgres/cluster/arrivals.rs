@@ -113,7 +113,7 @@ fn find_sql() -> String {
          AND (run IS NULL OR run = ANY($2))), \
          head AS MATERIALIZED (SELECT a.number FROM led CROSS JOIN LATERAL (SELECT number \
          FROM arrival WHERE shard = led.shard ORDER BY shard, number LIMIT $4) AS a), \
-         last AS MATERIALIZED (SELECT number FROM head ORDER BY number OFFSET $3 - 1 LIMIT 1), \
+         last AS MATERIALIZED (SELECT number FROM head ORDER BY number OFFSET $3::bigint - 1 LIMIT 1), \
          found AS MATERIALIZED (SELECT a.number FROM led CROSS JOIN LATERAL (SELECT number \
          FROM arrival WHERE shard = led.shard \
          AND number <= coalesce((SELECT number FROM last), {newest}) \
@@ -131,7 +131,7 @@ fn find_sql() -> String {
 
 /// How many of each shard are looked at first: several times what is wanted, if all have as many.
 fn few(shards: Shards, limit: usize) -> usize {
-    (4 * limit / shards.len().max(1)).clamp(FEWEST, limit.max(FEWEST))
+    (limit.saturating_mul(4) / shards.len().max(1)).clamp(FEWEST, limit.max(FEWEST))
 }
 
 /// Where the columns of a message begin, those of its payload, and the number.
