@@ -185,6 +185,10 @@ pub struct News {
 
 /// A setting as it is now.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are endpoints, and few are there at a time"
+)]
 pub enum SettingChange {
     /// An application; `None` if it was deleted, with its endpoints.
     Application(ApplicationId, Option<Application>),

@@ -77,7 +77,7 @@ impl StorePlace {
             }
             Self::Database(address) => {
                 let options = PostgresOptions::default();
-                Opened::Database(PostgresStore::open(address, options).await?)
+                Opened::Database(Box::new(PostgresStore::open(address, options).await?))
             }
         })
     }
@@ -87,14 +87,14 @@ impl StorePlace {
 #[derive(Debug)]
 pub(super) enum Opened {
     Folder(SqliteStore),
-    Database(PostgresStore),
+    Database(Box<PostgresStore>),
 }
 
 impl Opened {
     pub(super) fn store(&self) -> &dyn Store {
         match self {
             Self::Folder(store) => store,
-            Self::Database(store) => store,
+            Self::Database(store) => &**store,
         }
     }
 

@@ -11,7 +11,7 @@ pub struct Fence(pub u64);
 impl Fence {
     /// What a settlement of an earlier run is answered with.
     pub(super) fn is_over(self) -> Error {
-        Error::conflict(format!("run {} is not the newest one of the dispatcher", self.0))
+        Error::conflict(format!("run {} of the dispatcher has ended", self.0))
     }
 }
 

@@ -18,13 +18,8 @@ struct Scene {
 impl Scene {
     async fn new() -> Option<Self> {
         let schema = TestSchema::new().await?;
-        let url = schema.url_with("");
-        let (_, rest) = url.split_once("host=")?;
-        let (folder, _) = rest.split_once('&').unwrap_or((rest, ""));
-        let proxy = Proxy::start(folder).await;
-        let wire = format!("host=127.0.0.1&port={}", proxy.port);
-        let url = url.replace(&format!("host={folder}"), &wire);
-        let store = PostgresStore::open(&url.parse().unwrap(), PostgresOptions::default()).await;
+        let (proxy, address) = schema.through_proxy().await;
+        let store = PostgresStore::open(&address, PostgresOptions::default()).await;
         let store = store.unwrap();
         let fence = furnish(&store).await;
         Some(Self { store, proxy, fence, schema })

@@ -18,6 +18,9 @@ const MIGRATIONS: [&str; VERSION as usize] =
     [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 /// The version that this release writes.
 pub(super) const VERSION: u32 = 2;
+/// Where it is written down which ones were made.
+const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
+                      applied_at timestamptz NOT NULL DEFAULT now())";
 /// How long a table's lock is waited for: whoever wants it too waits behind, so a migration that does
 /// not get it gives up, and changes nothing.
 const LOCK_WAIT: &str = "3s";
@@ -85,12 +88,7 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, Trouble> {
         .await?;
     let from = applied(whole).await?;
     if from == 0 {
-        whole
-            .batch_execute(
-                "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
-                 applied_at timestamptz NOT NULL DEFAULT now())",
-            )
-            .await?;
+        whole.batch_execute(RECORD).await?;
     }
     for (version, step) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
         whole.batch_execute(step).await?;
@@ -137,6 +135,17 @@ fn checksum(step: &str) -> String {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
+}
+
+/// The statements that make a database of an earlier version.
+#[cfg(test)]
+pub(super) fn steps_until(version: usize) -> String {
+    let mut all = format!("{RECORD};");
+    for (version, step) in (1..=version).zip(MIGRATIONS) {
+        let checksum = checksum(step);
+        all += &format!("{step}; INSERT INTO migration VALUES ({version}, '{checksum}');");
+    }
+    all
 }
 
 #[cfg(test)]

@@ -50,7 +50,11 @@ mod sweep;
 mod tally;
 mod tenants;
 mod tls;
+#[cfg(test)]
+mod tls_wires;
 mod trouble;
+#[cfg(test)]
+mod upgrades;
 mod writer;
 
 pub use address::PostgresAddress;

@@ -16,6 +16,8 @@ pub(crate) enum Cut {
     Answer,
     /// It never arrives.
     Question,
+    /// It never arrives, and neither side hears that the other is gone.
+    Silence,
 }
 
 /// A listener that forwards to the server.
@@ -72,6 +74,7 @@ async fn forward(client: TcpStream, server: UnixStream, cut: Arc<AtomicU8>) {
                 Next::PassAndEnd
             }
             armed if armed == Cut::Question as u8 => Next::End,
+            armed if armed == Cut::Silence as u8 => Next::Hang,
             _ => Next::Pass,
         }
     };
@@ -88,6 +91,7 @@ enum Next {
     Pass,
     PassAndEnd,
     End,
+    Hang,
 }
 
 async fn pump(
@@ -99,6 +103,9 @@ async fn pump(
     loop {
         let read = from.read(&mut bytes).await.unwrap_or(0);
         let next = if read == 0 { Next::End } else { judge(&bytes[..read]) };
+        if next == Next::Hang {
+            std::future::pending::<()>().await;
+        }
         if next == Next::End || to.write_all(&bytes[..read]).await.is_err() {
             return Next::End;
         }

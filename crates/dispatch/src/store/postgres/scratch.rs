@@ -4,8 +4,9 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::runtime::Builder;
-use tokio_postgres::{NoTls, SimpleQueryMessage};
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
+use super::proxy::Proxy;
 use super::{PostgresAddress, PostgresOptions, PostgresStore};
 
 /// A new schema, dropped with this.
@@ -53,6 +54,25 @@ impl TestSchema {
         PostgresStore::open(&self.address(), PostgresOptions::default()).await.unwrap()
     }
 
+    /// A connection of a test's own.
+    pub(crate) async fn connect(&self) -> Client {
+        let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(&format!("SET search_path = {}", self.name)).await.unwrap();
+        client
+    }
+
+    /// The address through a proxy to the same server.
+    pub(crate) async fn through_proxy(&self) -> (Proxy, PostgresAddress) {
+        let url = self.url_with("");
+        let (_, rest) = url.split_once("host=").unwrap();
+        let (folder, _) = rest.split_once('&').unwrap_or((rest, ""));
+        let proxy = Proxy::start(folder).await;
+        let wire = format!("host=127.0.0.1&port={}", proxy.port);
+        let address = url.replace(&format!("host={folder}"), &wire).parse().unwrap();
+        (proxy, address)
+    }
+
     /// Runs statements of a test's own.
     pub(crate) async fn run(&self, sql: &str) {
         run(&self.url, &format!("SET search_path = {}; {sql}", self.name)).await;
@@ -83,7 +103,9 @@ impl TestSchema {
 
 impl Drop for TestSchema {
     fn drop(&mut self) {
-        let (url, sql) = (self.url.clone(), format!("DROP SCHEMA {} CASCADE", self.name));
+        // A test that has failed may hold locks, and cannot let go of them before this has ended.
+        let sql = format!("SET lock_timeout = '5s'; DROP SCHEMA {} CASCADE", self.name);
+        let url = self.url.clone();
         // Not within the runtime of the test, which may be at its end.
         let work = move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();

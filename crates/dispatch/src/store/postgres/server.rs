@@ -1,8 +1,9 @@
 //! A PostgreSQL of one test's own, which it may stop.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/postgres");
@@ -12,6 +13,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/postgre
 pub(crate) struct OwnServer {
     folder: PathBuf,
     pub(crate) url: String,
+    tls: Option<u16>,
 }
 
 impl OwnServer {
@@ -25,9 +27,28 @@ impl OwnServer {
         let folder = std::env::temp_dir().join(format!("stagger-{name}-{}", std::process::id()));
         fs::remove_dir_all(&folder).ok();
         fs::DirBuilder::new().mode(0o755).create(&folder).unwrap();
-        let mut server = Self { folder, url: String::new() };
+        let mut server = Self { folder, url: String::new(), tls: None };
         server.url = server.script("start").trim().to_owned();
         Some(server)
+    }
+
+    /// Starts one that takes connections over TCP as well, and TLS on them, as whom a certificate and its key
+    /// say (PEM). Its address names its socket; the port is for those who want TLS.
+    pub(crate) fn start_tls(name: &str, certificate: &str, key: &str) -> Option<(Self, u16)> {
+        let mut server = Self::start(name)?;
+        server.stop();
+        fs::write(server.folder.join("server.crt"), certificate).unwrap();
+        fs::write(server.folder.join("server.key"), key).unwrap();
+        // Free at this moment: the system gives no port out again soon.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        server.tls = Some(port);
+        server.url = server.script("start").trim().to_owned();
+        Some((server, port))
+    }
+
+    /// Where files of the test may be.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Ends it at once, as a crash would.
@@ -41,7 +62,12 @@ impl OwnServer {
     }
 
     fn script(&self, act: &str) -> String {
-        let output = Command::new(SCRIPT).arg(act).arg(&self.folder).output().unwrap();
+        let mut command = Command::new(SCRIPT);
+        command.arg(act).arg(&self.folder);
+        if let Some(port) = self.tls.filter(|_| act == "start") {
+            command.args(["tls", &port.to_string()]);
+        }
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

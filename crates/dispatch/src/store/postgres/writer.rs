@@ -113,7 +113,7 @@ impl Writer {
         }
     }
 
-    async fn try_write<C: Change>(
+    pub(super) async fn try_write<C: Change>(
         &self,
         counter: Counter,
         change: &C,

@@ -3,6 +3,10 @@
 
 mod arrivals;
 mod contract;
+#[cfg(test)]
+mod evictions;
+#[cfg(test)]
+mod hearing;
 mod hints;
 mod members;
 mod news;
