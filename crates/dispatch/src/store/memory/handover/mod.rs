@@ -1,0 +1,4 @@
+//! Two nodes hand shards over to each other.
+
+mod node;
+mod world;

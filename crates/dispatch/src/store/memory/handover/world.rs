@@ -1,0 +1,250 @@
+//! Shards go from node to node while messages come in, whichever calls and answers pass each other: no
+//! delivery is lost, and none is sent twice, but by a node that does not know yet that it was evicted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stagger::Entropy;
+use stagger_testkit::Mix;
+use tokio::runtime::Builder;
+
+use super::node::{Answer, Call, Defect, Name, Node, delivered};
+use crate::model::Delivery;
+use crate::store::fixture::{at, furnish, message};
+use crate::store::memory::MemoryStore;
+use crate::store::{Cluster, Fence, ReplayRequest, Shards, Store};
+
+/// Runs, each of so many events: each of the defects is found in a third of them.
+const RUNS: u64 = 1000;
+const EVENTS: usize = 300;
+
+#[test]
+fn healthy_nodes_lose_nothing_and_send_nothing_twice() {
+    for seed in 0..RUNS {
+        assert_eq!(play(seed, Defect::None), Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
+fn nodes_with_a_defect_are_found() {
+    let defects =
+        [Defect::LeadsEarly, Defect::LeavesAccepting, Defect::LeavesSending, Defect::ForgetsEarly];
+    for defect in defects {
+        let found = (0..RUNS).find(|seed| play(*seed, defect).is_err());
+        assert!(found.is_some(), "{defect:?}");
+    }
+}
+
+/// What happens next, at one of the nodes. Numbers choose among what is there.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// Messages come in.
+    Accept(usize),
+    Replay(usize),
+    Take(usize),
+    GiveUp(usize),
+    Poll,
+    Send(usize),
+    Settle(usize),
+    Beat,
+    EvictOther,
+    /// A call reaches the store.
+    Arrive(usize),
+    /// A call is lost, or its answer.
+    Lose(usize, bool),
+    /// An answer reaches the node.
+    Hear(usize),
+}
+
+impl Event {
+    fn draw(chance: &mut Mix) -> Self {
+        let word = chance.next_u64();
+        let nth = usize::from(word.to_le_bytes()[7]);
+        match word % 100 {
+            0..8 => Self::Accept(nth),
+            8..10 => Self::Replay(nth),
+            10..18 => Self::Take(nth + 1),
+            18..24 => Self::GiveUp(nth),
+            24..29 => Self::Poll,
+            29..40 => Self::Send(nth),
+            40..50 => Self::Settle(nth),
+            50 => Self::Beat,
+            51 => Self::EvictOther,
+            52..54 => Self::Lose(nth, word.is_multiple_of(7)),
+            54..77 => Self::Arrive(nth),
+            _ => Self::Hear(nth),
+        }
+    }
+}
+
+/// Plays a run, then lets everything come to rest; what went wrong, if something did.
+fn play(seed: u64, defect: Defect) -> Result<(), String> {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let (mut world, mut chance) = (World::new(defect).await, Mix::new(seed));
+        for _ in 0..EVENTS {
+            let who = usize::from(chance.next_u64().is_multiple_of(2));
+            world.happen(who, Event::draw(&mut chance)).await?;
+        }
+        world.rest().await
+    })
+}
+
+/// Two nodes at one store.
+struct World {
+    store: MemoryStore,
+    nodes: Vec<Node>,
+    messages: u64,
+    /// The attempts whose settlement has not reached the store, and whose they are.
+    under_way: BTreeMap<Name, Fence>,
+}
+
+impl World {
+    async fn new(defect: Defect) -> Self {
+        let store = MemoryStore::shared();
+        furnish(&store).await;
+        let nodes =
+            vec![Node::new(store.handle(), defect).await, Node::new(store.handle(), defect).await];
+        Self { store, nodes, messages: 0, under_way: BTreeMap::new() }
+    }
+
+    async fn happen(&mut self, who: usize, event: Event) -> Result<(), String> {
+        let is_idle = match event {
+            Event::Arrive(_) => self.nodes[who].calls.is_empty(),
+            Event::Hear(_) => self.nodes[who].answers.is_empty(),
+            _ => false,
+        };
+        let who = if is_idle { 1 - who } else { who };
+        let other = self.nodes[1 - who].fence;
+        let node = &mut self.nodes[who];
+        match event {
+            Event::Accept(to) => {
+                self.messages += 1;
+                let to = [vec![1], vec![2], vec![1, 2], vec![3]][to % 4].clone();
+                node.calls.push(Call::Accept(self.messages, to, node.lead()));
+            }
+            Event::Replay(n) => self.replay(n).await,
+            Event::Take(most) => node.take(most),
+            Event::GiveUp(n) => node.give_up(n),
+            Event::Poll => node.poll(),
+            Event::Send(n) => return self.send(who, n),
+            Event::Settle(n) => node.settle(n),
+            Event::Beat => node.beat().await,
+            Event::EvictOther => self.evict(other),
+            Event::Arrive(n) if !node.calls.is_empty() => {
+                let call = node.calls.remove(n % node.calls.len());
+                let answer = self.make(who, &call).await;
+                self.nodes[who].answers.push((call, answer));
+            }
+            Event::Lose(n, taken) if !node.calls.is_empty() => {
+                let n = n % node.calls.len();
+                // All others answer in the end.
+                if matches!(node.calls[n], Call::Load(..) | Call::Poll(..) | Call::Settle(..)) {
+                    let call = node.calls.remove(n);
+                    if taken {
+                        self.make(who, &call).await;
+                    }
+                    self.nodes[who].answers.push((call, Answer::Lost));
+                }
+            }
+            Event::Hear(n) if !node.answers.is_empty() => {
+                let (call, answer) = node.answers.remove(n % node.answers.len());
+                node.hear(call, answer).await;
+            }
+            Event::Arrive(_) | Event::Lose(..) | Event::Hear(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A delivery that has ended is made open again, unless its end is still being told to the store.
+    async fn replay(&self, n: usize) {
+        let asked = self.nodes.iter().flat_map(Node::asked);
+        let told: BTreeSet<Name> = asked.filter_map(Call::settles).collect();
+        let ended =
+            |it: &&Delivery| !it.state.is_open() && !told.contains(&(it.message, it.endpoint));
+        let found = self.store.tables().deliveries.values().filter(ended).nth(n).copied();
+        if let Some(delivery) = found {
+            let one = ReplayRequest::One(delivery.message, delivery.endpoint);
+            self.store.replay(one, at(9), 1).await.unwrap();
+        }
+    }
+
+    /// An attempt begins: of what is open, and by nobody else, as long as the node is a member.
+    fn send(&mut self, who: usize, n: usize) -> Result<(), String> {
+        let node = &mut self.nodes[who];
+        let Some(name) = node.floor_entry(false, n) else { return Ok(()) };
+        node.floor.insert(name, true);
+        let tables = self.store.tables();
+        if !tables.members.is_member(node.fence) {
+            return Ok(());
+        }
+        if !tables.open.contains(&name) {
+            return Err(format!("{name:?} has ended and is sent again"));
+        }
+        let before = self.under_way.insert(name, node.fence);
+        match before.filter(|fence| tables.members.is_member(*fence)) {
+            Some(_) => Err(format!("{name:?} is sent by two at once")),
+            None => Ok(()),
+        }
+    }
+
+    fn evict(&self, fence: Fence) {
+        self.store.tables().members.leave(fence);
+    }
+
+    /// A call takes effect.
+    async fn make(&mut self, who: usize, call: &Call) -> Answer {
+        let store = &self.nodes[who].store;
+        match call.clone() {
+            Call::Accept(n, to, lead) => {
+                let new = message(n, to[0] / 3 + 1, &to);
+                Answer::Entry(Cluster::accept(store, lead, u64::MAX, vec![new]).await.unwrap())
+            }
+            Call::Take(fence, most) => {
+                store.take(fence, most).await.map_or(Answer::Ended, Answer::Taken)
+            }
+            Call::Load(_, shards) => {
+                let mut open = Vec::new();
+                let covered = store.load(shards, &mut |page| open.extend(page)).await.unwrap();
+                Answer::Loaded(open, covered)
+            }
+            Call::GiveUp(fence, shards) => {
+                store.give_up(fence, shards).await.unwrap();
+                Answer::Done
+            }
+            Call::Poll(_, shards, done) => {
+                Answer::Found(store.arrivals(shards, &done, 2).await.unwrap())
+            }
+            Call::Settle(fence, name) => {
+                if store.settle(fence, vec![delivered(name)]).await.is_err() {
+                    return Answer::Ended;
+                }
+                self.under_way.remove(&name);
+                Answer::Done
+            }
+        }
+    }
+
+    /// All calls are made and answered, all shards led, and all arrivals found: what is open must be known
+    /// to its leader, and to nobody else.
+    async fn rest(&mut self) -> Result<(), String> {
+        for _ in 0..2 {
+            for who in 0..2 {
+                self.nodes[who].beat().await;
+                self.nodes[who].take(Shards::COUNT);
+                self.nodes[who].poll();
+                while !self.nodes[who].calls.is_empty() || !self.nodes[who].answers.is_empty() {
+                    self.happen(who, Event::Arrive(0)).await?;
+                    self.happen(who, Event::Hear(0)).await?;
+                    if !self.nodes[who].done.is_empty() {
+                        self.nodes[who].poll();
+                    }
+                }
+            }
+        }
+        let known = self.nodes.iter().flat_map(|node| node.floor.keys().copied());
+        let mut known: Vec<Name> = known.collect();
+        known.sort_unstable();
+        let open: Vec<Name> = self.store.tables().open.iter().copied().collect();
+        if known == open { Ok(()) } else { Err(format!("{open:?} are open, {known:?} known")) }
+    }
+}
