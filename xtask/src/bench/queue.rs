@@ -59,7 +59,7 @@ struct Figures {
 }
 
 /// Fresh messages beside so many open deliveries.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Row {
     depth: usize,
     /// Deliveries a second that were added to get here.
@@ -95,9 +95,12 @@ async fn measure(
         sleep(SETTLE).await;
         rows.push(Row { filled_per_s, ..Row::measure(&stage, depth, span).await? });
     }
+    Ok(Figures { nodes, flat: is_flat(&rows), rows })
+}
+
+fn is_flat(rows: &[Row]) -> bool {
     let p99 = |row: Option<&Row>| row.map_or(0.0, |row| row.claim_p99_ms);
-    let flat = p99(rows.last()) <= p99(rows.first()) * FLAT_FACTOR + FLAT_MS;
-    Ok(Figures { nodes, rows, flat })
+    p99(rows.last()) <= p99(rows.first()) * FLAT_FACTOR + FLAT_MS
 }
 
 /// Adds deliveries that wait, until there are at least `wanted`; how many a second.
@@ -146,5 +149,17 @@ impl fmt::Display for Figures {
             let Row { claim_p50_ms, claim_p99_ms, rss_mib, .. } = row;
             writeln!(f, "| {claim_p50_ms} | {claim_p99_ms} | {rss_mib} |")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_that_grow_with_the_depth_are_not_flat() {
+        let rows = |p99s: [f64; 2]| p99s.map(|claim_p99_ms| Row { claim_p99_ms, ..Row::default() });
+        assert!(is_flat(&rows([2.0, 14.0])) && is_flat(&rows([40.0, 85.0])));
+        assert!(!is_flat(&rows([2.0, 15.0])) && !is_flat(&rows([40.0, 91.0])));
     }
 }
