@@ -7,6 +7,7 @@ pub mod config;
 mod egress;
 mod error;
 pub mod lane;
+pub mod lead;
 pub mod model;
 pub mod node;
 pub mod observe;

@@ -70,6 +70,10 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "TIME")]
     retention: Option<String>,
 
+    /// With PostgreSQL: within which time a node that died is replaced by the others [10s]
+    #[arg(long, value_name = "TIME")]
+    lease: Option<String>,
+
     /// How long a shutdown waits for attempts under way [30s]
     #[arg(long, value_name = "TIME")]
     grace: Option<String>,
@@ -109,6 +113,7 @@ impl ServeFlags {
             ("max_open", &self.max_open),
             ("payload_memory", &self.payload_memory),
             ("retention", &self.retention),
+            ("lease", &self.lease),
             ("grace", &self.grace),
             ("rate", &self.rate),
             ("max_body", &self.max_body),

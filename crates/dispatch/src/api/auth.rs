@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
+use http::Method;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use subtle::{Choice, ConstantTimeEq};
@@ -28,6 +29,7 @@ impl FromRequestParts<Api> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         let key = bearer(parts)?;
+        api.node().follow().await?;
         if is_admin(api, key) {
             return Ok(Self);
         }
@@ -67,6 +69,11 @@ impl FromRequestParts<Api> for Tenant {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         let key = bearer(parts)?;
         let id = param::<ApplicationId>(parts, "app", "application").await;
+        let known = id.as_ref().is_ok_and(|id| api.node().application(*id).is_some());
+        if !known || !is_message(parts) {
+            // Another node may have made or changed it a moment ago. For a message the store looks itself.
+            api.node().follow().await?;
+        }
         let application = id.and_then(|id| {
             api.node().application(id).ok_or_else(|| Problem::not_found("application"))
         });
@@ -143,6 +150,11 @@ impl FromRequestParts<Api> for OwnDelivery {
             None => Err(Problem::not_found("delivery")),
         }
     }
+}
+
+/// Whether messages are sent in: what there is most of.
+fn is_message(parts: &Parts) -> bool {
+    parts.method == Method::POST && parts.uri.path().contains("/messages")
 }
 
 /// The hash of the bearer key (RFC 6750 section 2.1).

@@ -19,6 +19,10 @@ const MAX_OPEN: usize = 100_000_000;
 const MAX_SIZE: usize = 64 << 20;
 /// Shortest admin key: below it a key can be guessed.
 const MIN_KEY: usize = 16;
+/// Shortest and longest lease: below it a busy database makes nodes take one another for dead; above it a
+/// dead one's deliveries wait for too long.
+const MIN_LEASE: Span = Span::from_secs(1);
+const MAX_LEASE: Span = Span::from_secs(300);
 /// Shortest retention: below it nobody could look into what went wrong.
 const MIN_RETENTION: Span = Span::from_secs(60);
 
@@ -28,7 +32,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 18] = [
+const SETTINGS: [Setting; 19] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -89,6 +93,11 @@ const SETTINGS: [Setting; 18] = [
         key: "retention",
         bound: "a span of at least 60s, such as 30d",
         set: |config, text| retention(text).map(|it| config.node.retention = it),
+    },
+    Setting {
+        key: "lease",
+        bound: "a span from 1s to 300s, such as 10s",
+        set: |config, text| lease(text).map(|it| config.node.lease = it),
     },
     Setting {
         key: "grace",
@@ -194,6 +203,10 @@ fn sized(text: &str) -> Option<usize> {
 
 fn retention(text: &str) -> Option<Span> {
     text.parse().ok().filter(|span| *span >= MIN_RETENTION)
+}
+
+fn lease(text: &str) -> Option<Span> {
+    text.parse().ok().filter(|span| (MIN_LEASE..=MAX_LEASE).contains(span))
 }
 
 fn address(text: &str) -> Option<String> {

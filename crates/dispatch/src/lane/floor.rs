@@ -68,17 +68,41 @@ impl Floor {
         self.applications.leave(id);
     }
 
-    /// An endpoint, new or with changed settings; `standing` is what the store remembers, at a start.
+    /// An endpoint, new or with changed settings; `standing` is what the store remembers, at a start or
+    /// when the endpoint is taken over from another node.
     ///
     /// Changed settings hold from the next launch and the next outcome on. The standing of an endpoint
-    /// that is there stays as it is.
+    /// that is there stays as it is. One with a standing has had attempts that nobody here knows of: its
+    /// cap on the rate, and its recovery, begin as if the last of them had just used them up.
     pub fn put_endpoint(&mut self, now: Instant, endpoint: &Endpoint, standing: Option<Standing>) {
-        let _ = now;
         let id = endpoint.id;
         if self.on_lane(id, |lane| lane.change(endpoint)).is_none() {
-            let lane = Lane::new(endpoint, standing.unwrap_or_default());
+            let new = || Lane::new(endpoint, Standing::default());
+            let lane = standing.map_or_else(new, |known| Lane::adopted(now, endpoint, known));
             self.lanes.insert(id, Box::new(lane));
         }
+    }
+
+    /// Launches nothing of an endpoint any more, because another node is to lead it, until it is
+    /// [resumed](Self::resume) or removed. What is under way goes on.
+    pub fn rest(&mut self, id: EndpointId) {
+        self.on_lane(id, |lane| lane.rest(true));
+    }
+
+    /// Goes on with an endpoint that rests.
+    pub fn resume(&mut self, id: EndpointId) {
+        self.on_lane(id, |lane| lane.rest(false));
+    }
+
+    /// Whether nothing of an endpoint is under way; so too if it is not there.
+    #[must_use]
+    pub fn is_idle(&self, id: EndpointId) -> bool {
+        self.lanes.get(&id).is_none_or(|lane| lane.flights().len() == 0)
+    }
+
+    /// All endpoints that are there.
+    pub fn endpoints(&self) -> impl Iterator<Item = EndpointId> {
+        self.lanes.keys().copied()
     }
 
     /// Forgets an endpoint and its open deliveries.

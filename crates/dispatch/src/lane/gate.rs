@@ -12,6 +12,12 @@ pub(super) struct Gate {
 }
 
 impl Gate {
+    /// A gate through which so many have just gone that all slack is used up: the next may pass one
+    /// interval from now. For whoever does not know how many did.
+    pub(super) fn spent(now: Instant, interval: Span, slack: Span) -> Self {
+        Self { next: now + slack + interval }
+    }
+
     /// From when on the next one may pass.
     pub(super) fn opens(self, slack: Span) -> Instant {
         Instant::from_nanos(self.next.as_nanos().saturating_sub(slack.as_nanos()))

@@ -29,6 +29,8 @@ pub(super) struct Lane {
     tempo: Tempo,
     shelf: Shelf,
     flights: BTreeMap<u64, Flight>,
+    /// Whether it launches nothing, because it is being given up.
+    resting: bool,
 }
 
 /// An attempt under way, with the permits that it holds.
@@ -69,7 +71,15 @@ impl Lane {
             rules,
             shelf: Shelf::default(),
             flights: BTreeMap::new(),
+            resting: false,
         }
+    }
+
+    /// The lane of an endpoint whose attempts were made elsewhere until now.
+    pub(super) fn adopted(now: Instant, endpoint: &Endpoint, standing: Standing) -> Self {
+        let mut lane = Self::new(endpoint, standing);
+        lane.tempo.adopt(now, &lane.rules, standing.recovering_since);
+        lane
     }
 
     /// Takes changed settings.
@@ -91,6 +101,11 @@ impl Lane {
     /// The attempts under way, by number.
     pub(super) fn flights(&self) -> impl ExactSizeIterator<Item = u64> {
         self.flights.keys().copied()
+    }
+
+    /// Launches nothing any more, or goes on.
+    pub(super) const fn rest(&mut self, resting: bool) {
+        self.resting = resting;
     }
 
     pub(super) fn add(&mut self, now: Instant, delivery: &Delivery) {
@@ -208,7 +223,7 @@ impl Lane {
     fn check_room(&self) -> Result<(), Hold> {
         let full = self.flights.len() >= self.rules.most_at_once();
         let disabled = self.health.standing().disabled.is_some();
-        let held = full || disabled || self.shelf.len() == 0 || self.is_probed();
+        let held = self.resting || full || disabled || self.shelf.len() == 0 || self.is_probed();
         if held { Err(Hold::Told) } else { Ok(()) }
     }
 

@@ -39,6 +39,17 @@ impl Tempo {
         }
     }
 
+    /// Takes over from somebody else, of whose last attempts nothing is known: they count as if cap and
+    /// recovery had no room left, so that both leaders together stay below them.
+    pub(super) fn adopt(&mut self, now: Instant, rules: &Rules, recovering_since: Option<Instant>) {
+        if let Some(interval) = cap_interval(rules) {
+            self.cap = Gate::spent(now, interval, cap_slack(interval));
+        }
+        let elapsed = recovering_since.map_or(Span::ZERO, |since| now - since);
+        let rate = recovery::rate(&rules.pace.recovery, elapsed);
+        self.recovery = Gate::spent(now, recovery::interval(rate), RECOVERY_SLACK);
+    }
+
     /// Follows another budget, which has seen nothing yet.
     pub(super) fn change(&mut self, rules: &Rules) {
         if rules.budget != *self.budget.plan() {
@@ -48,7 +59,7 @@ impl Tempo {
 
     /// From when on an attempt may be made, as far as cap and recovery go.
     pub(super) fn opens(&self, rules: &Rules, recovering_since: Option<Instant>) -> Instant {
-        let cap = cap_interval(rules).map(|interval| self.cap.opens(CAP_SLACK - interval));
+        let cap = cap_interval(rules).map(|interval| self.cap.opens(cap_slack(interval)));
         let recovery = recovering_since.map(|_| self.recovery.opens(RECOVERY_SLACK));
         cap.max(recovery).unwrap_or(Instant::ORIGIN)
     }
@@ -118,6 +129,11 @@ pub(super) fn rate(now: Instant, rules: &Rules, recovering_since: Option<Instant
     let recovery = recovering_since
         .map(|since| (recovery::rate(&rules.pace.recovery, now - since) / MICROS).max(1));
     cap.into_iter().chain(recovery).min()
+}
+
+/// How much of the slack is left besides the attempt that may always be made.
+fn cap_slack(interval: Span) -> Span {
+    CAP_SLACK - interval
 }
 
 fn cap_interval(rules: &Rules) -> Option<Span> {

@@ -20,5 +20,6 @@ pub(super) async fn census(parts: &Parts) -> Census {
     };
     let census = parts.floor.ask(count).await.unwrap_or_default();
     let (unsettled, payload_bytes) = (parts.health.unsettled(), parts.payloads.bytes());
-    Census { unsettled, payload_bytes, ..census }
+    let (members, shards) = (parts.fleet.members().max(1), parts.leading.shards().len());
+    Census { unsettled, payload_bytes, members, shards, ..census }
 }

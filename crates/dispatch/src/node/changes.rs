@@ -2,20 +2,25 @@
 
 use std::sync::Arc;
 
+use super::fleet;
 use super::parts::{Parts, to_the_end};
 use super::settling::Receipt;
 use crate::Error;
 use crate::lane::Floor;
 use crate::model::{
-    Application, ApplicationId, Delivery, Disabled, Endpoint, EndpointId, MessageId, Standing,
+    Application, ApplicationId, Delivery, DeliveryState, Disabled, Endpoint, EndpointId, MessageId,
+    Standing,
 };
-use crate::store::Settlement;
+use crate::store::{Cluster, Order};
 
 pub(super) async fn put_application(
     parts: Arc<Parts>,
     application: Application,
 ) -> Result<(), Error> {
     to_the_end(async move {
+        if let Some(cluster) = parts.store.cluster() {
+            return fleet::put_application(&parts, cluster, application).await;
+        }
         let _change = parts.changes.lock().await;
         parts.directory.check_keys(&application)?;
         parts.store.put_application(application.clone()).await?;
@@ -31,6 +36,9 @@ pub(super) async fn put_application(
 /// if the store does not do it.
 pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> Result<(), Error> {
     to_the_end(async move {
+        if let Some(cluster) = parts.store.cluster() {
+            return fleet::delete_application(&parts, cluster, id).await;
+        }
         let _change = parts.changes.lock().await;
         let removed = parts.directory.remove_application(id);
         let (application, endpoints) = removed.ok_or_else(|| Error::not_found("application"))?;
@@ -52,6 +60,9 @@ pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> 
 pub(super) async fn put_endpoint(parts: Arc<Parts>, endpoint: Endpoint) -> Result<(), Error> {
     check(&parts, &endpoint)?;
     to_the_end(async move {
+        if let Some(cluster) = parts.store.cluster() {
+            return fleet::put_endpoint(&parts, cluster, endpoint).await;
+        }
         let _change = parts.changes.lock().await;
         let owner = parts.directory.application(endpoint.application);
         owner.ok_or_else(|| Error::not_found("application"))?;
@@ -67,6 +78,9 @@ pub(super) async fn put_endpoint(parts: Arc<Parts>, endpoint: Endpoint) -> Resul
 
 pub(super) async fn delete_endpoint(parts: Arc<Parts>, id: EndpointId) -> Result<(), Error> {
     to_the_end(async move {
+        if let Some(cluster) = parts.store.cluster() {
+            return fleet::delete_endpoint(&parts, cluster, id).await;
+        }
         let _change = parts.changes.lock().await;
         let endpoint = parts.directory.remove_endpoint(id);
         let endpoint = endpoint.ok_or_else(|| Error::not_found("endpoint"))?;
@@ -81,11 +95,17 @@ pub(super) async fn delete_endpoint(parts: Arc<Parts>, id: EndpointId) -> Result
 }
 
 pub(super) async fn enable(parts: &Parts, id: EndpointId) -> Result<(), Error> {
-    change(parts, id, move |floor, now| floor.enable(now, id)).await
+    match elsewhere(parts, id) {
+        Some(cluster) => fleet::order(parts, cluster, id, Order::Enable).await,
+        None => change(parts, id, move |floor, now| floor.enable(now, id)).await,
+    }
 }
 
 pub(super) async fn disable(parts: &Parts, id: EndpointId) -> Result<(), Error> {
-    change(parts, id, move |floor, now| floor.disable(now, id, Disabled::ByHand)).await
+    match elsewhere(parts, id) {
+        Some(cluster) => fleet::order(parts, cluster, id, Order::Disable).await,
+        None => change(parts, id, move |floor, now| floor.disable(now, id, Disabled::ByHand)).await,
+    }
 }
 
 pub(super) async fn cancel(
@@ -94,22 +114,28 @@ pub(super) async fn cancel(
     endpoint: EndpointId,
 ) -> Result<Delivery, Error> {
     parts.health.check()?;
-    let now = parts.clock.now();
-    let cancel = move |runner: &mut super::runner::Runner| {
-        let delivery = runner.floor.cancel(now, message, endpoint)?;
-        let settlement = Settlement { delivery: Some(delivery), ..Settlement::default() };
-        Some((delivery, runner.keep_registered(settlement)))
-    };
+    let cancel = move |runner: &mut super::runner::Runner| runner.cancel(message, endpoint);
     if let Some((delivery, receipt)) = parts.floor.ask(cancel).await.flatten() {
         receipt.wait().await?;
         return Ok(delivery);
     }
+    let before = parts.store.delivery(message, endpoint).await?;
+    let is_open = before.is_some_and(|delivery| delivery.state.is_open());
+    if let Some(cluster) = elsewhere(parts, endpoint).filter(|_| is_open) {
+        fleet::order(parts, cluster, endpoint, Order::Cancel(message)).await?;
+    }
     match parts.store.delivery(message, endpoint).await? {
         None => Err(Error::not_found("delivery")),
+        Some(delivery) if is_open && delivery.state == DeliveryState::Cancelled => Ok(delivery),
         Some(delivery) => {
             Err(Error::conflict(format!("the delivery is {} already", delivery.state.name())))
         }
     }
+}
+
+/// Where another node leads the endpoint: what reaches that one.
+fn elsewhere(parts: &Parts, endpoint: EndpointId) -> Option<&dyn Cluster> {
+    parts.store.cluster().filter(|_| !parts.leading.leads(endpoint))
 }
 
 /// What the sender would refuse at every attempt is refused now.

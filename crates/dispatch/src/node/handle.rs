@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use stagger::Span;
-use tokio::sync::Mutex;
+use stagger::{Instant, Sleep, Span, TokioTime};
+use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::health::State;
 use super::parts::Parts;
 use super::start::{Loaded, load};
-use super::{Arrivals, NodeOptions, Submission, census, changes, intake, pruning, replay};
+use super::{
+    Arrivals, NodeOptions, Submission, census, changes, fleet, intake, pruning, replay,
+};
 use crate::Error;
 use crate::lane::LaneView;
 use crate::model::{
@@ -17,7 +19,7 @@ use crate::model::{
 };
 use crate::observe::Census;
 use crate::send::Sender;
-use crate::store::{Accepted, ReplayRequest, Store};
+use crate::store::{Accepted, Hint, ReplayRequest, Shards, Store};
 
 /// How long a store that fails is waited for at the end: what it does not take is attempted again by
 /// the next run.
@@ -34,7 +36,7 @@ pub struct Node {
 struct Handle {
     parts: Arc<Parts>,
     tasks: Mutex<Option<Tasks>>,
-    aborts: [AbortHandle; 3],
+    aborts: Vec<AbortHandle>,
 }
 
 #[derive(Debug)]
@@ -42,6 +44,14 @@ struct Tasks {
     runner: JoinHandle<()>,
     settler: JoinHandle<()>,
     pruning: JoinHandle<()>,
+    /// Among others.
+    membership: Option<Membership>,
+}
+
+#[derive(Debug)]
+struct Membership {
+    task: JoinHandle<()>,
+    leave: watch::Sender<bool>,
 }
 
 impl Node {
@@ -55,12 +65,15 @@ impl Node {
         options: NodeOptions,
     ) -> Result<Self, Error> {
         let Loaded { parts, runner, settler } = load(store, sender, options).await?;
-        let tasks = Tasks {
-            runner: tokio::spawn(runner.run()),
-            settler: tokio::spawn(settler.run()),
-            pruning: tokio::spawn(pruning::run(Arc::clone(&parts))),
-        };
-        let aborts = [&tasks.runner, &tasks.settler, &tasks.pruning].map(JoinHandle::abort_handle);
+        let (runner, settler) = (tokio::spawn(runner.run()), tokio::spawn(settler.run()));
+        let pruning = tokio::spawn(pruning::run(Arc::clone(&parts)));
+        let mut aborts: Vec<_> =
+            [&runner, &settler, &pruning].map(JoinHandle::abort_handle).into();
+        let membership = Membership::begin(&parts).await.inspect_err(|_| {
+            aborts.iter().for_each(AbortHandle::abort);
+        })?;
+        aborts.extend(membership.iter().map(|membership| membership.task.abort_handle()));
+        let tasks = Tasks { runner, settler, pruning, membership };
         let handle = Handle { parts, tasks: Mutex::new(Some(tasks)), aborts };
         Ok(Self { handle: Arc::new(handle) })
     }
@@ -72,6 +85,9 @@ impl Node {
         let Some(tasks) = self.handle.tasks.lock().await.take() else { return };
         tasks.pruning.abort();
         let patience = parts.clock.now() + grace;
+        if let Some(membership) = tasks.membership {
+            membership.leave(parts, patience).await;
+        }
         parts.floor.ask(move |runner| runner.end(patience)).await;
         // A task that panicked has said so, and its deliveries are safe in the store.
         _ = tasks.runner.await;
@@ -82,6 +98,7 @@ impl Node {
                 tracing::warn!(unsettled, "the store is away, the next run attempts these again");
             }
         }
+        end_membership(parts).await;
     }
 
     /// The store, for reading.
@@ -216,10 +233,31 @@ impl Node {
         changes::cancel(self.parts(), message, endpoint).await
     }
 
-    /// How an endpoint's lane stands now.
+    /// How an endpoint's lane stands now. One that another node leads is shown as the store has it.
     pub async fn view(&self, id: EndpointId) -> Option<LaneView> {
-        let now = self.parts().clock.now();
-        self.parts().floor.ask(move |runner| runner.floor.view(now, id)).await.flatten()
+        let parts = self.parts();
+        let now = parts.clock.now();
+        let here = parts.floor.ask(move |runner| runner.floor.view(now, id)).await.flatten();
+        match parts.store.cluster().filter(|_| here.is_none()) {
+            // While the store is away nothing is known of it.
+            Some(cluster) => fleet::view(parts, cluster, id).await.ok().flatten(),
+            None => here,
+        }
+    }
+
+    /// The shards that this node leads: all with a store of one node.
+    #[must_use]
+    pub fn led(&self) -> Shards {
+        self.parts().leading.shards()
+    }
+
+    /// Follows the settings as other nodes have changed them, so that what is asked next finds what was
+    /// changed before. Nothing with a store of one node.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn follow(&self) -> Result<(), Error> {
+        fleet::follow(self.parts()).await
     }
 
     /// The attempts of the last 5 minutes, of one endpoint or of all.
@@ -253,6 +291,42 @@ impl Node {
 
     fn parts(&self) -> &Arc<Parts> {
         &self.handle.parts
+    }
+}
+
+impl Membership {
+    /// Joins the other nodes of the store, if it can have any.
+    async fn begin(parts: &Arc<Parts>) -> Result<Option<Self>, Error> {
+        if parts.store.cluster().is_none() {
+            return Ok(None);
+        }
+        let joined = fleet::join(parts).await?;
+        let (leave, left) = watch::channel(false);
+        let task = tokio::spawn(fleet::run(Arc::clone(parts), joined, left));
+        Ok(Some(Self { task, leave }))
+    }
+
+    /// Gives everything up to others, as far as that is done by `patience`.
+    async fn leave(mut self, parts: &Parts, patience: Instant) {
+        self.leave.send_replace(true);
+        tokio::select! {
+            // If it panicked, it has said so.
+            _ = &mut self.task => {}
+            () = parts.clock.until(Some(patience)) => self.task.abort(),
+        }
+    }
+}
+
+/// What is still led is free at once. Where that fails, the others find out that the node is gone.
+async fn end_membership(parts: &Parts) {
+    let Some(cluster) = parts.store.cluster() else { return };
+    let fence = parts.leading.hold().lead().fence;
+    tokio::select! {
+        left = cluster.leave(fence) => match left {
+            Ok(()) => cluster.hint(Hint::Roll).await,
+            Err(error) => tracing::warn!(%error, "the other nodes are not told that this one ends"),
+        },
+        () = TokioTime.sleep(LAST_TRIES) => {}
     }
 }
 

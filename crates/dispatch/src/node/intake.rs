@@ -6,6 +6,7 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Submission;
+use super::fleet::{Held, follow};
 use super::inbox::Command;
 use super::parts::{Parts, UNCOMMITTED, to_the_end};
 use super::payloads::Parcel;
@@ -13,10 +14,13 @@ use crate::Error;
 use crate::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
-use crate::store::Accepted;
+use crate::store::{Accepted, Cluster, Entry, Hint, Shard, Shards};
 
 /// What a message takes besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
+
+/// How often messages are offered to a store of several nodes whose settings change at the same time.
+const MOST_TRIES: usize = 10;
 
 /// How long a caller waits for the store. One that broke in the middle of a commit answers only once it is
 /// known what holds, which may be long after; by then its caller has asked again, under the same key.
@@ -33,34 +37,17 @@ pub(super) async fn accept(
         let bound = "a type that does not begin with `stagger.`";
         return Err(Error::invalid("event_type", &own.event_type, bound));
     }
-    let types = messages.iter().map(|message| &message.event_type);
-    let receivers = parts
-        .directory
-        .fan_out(application, types)
-        .ok_or_else(|| Error::not_found("application"))?;
-    let now = parts.clock.now();
-    let ids = parts.names.messages(messages.len(), now);
-    let made = ids.into_iter().zip(messages).zip(receivers);
-    let made =
-        made.map(|((id, message), endpoints)| message.named(id, application, now, endpoints));
-    commit(parts, made.collect()).await
+    commit(parts, Wanted::new(parts, Receivers::Of(application), messages)).await
 }
 
 /// Sends a test event to one endpoint.
 pub(super) async fn test(parts: &Arc<Parts>, id: EndpointId) -> Result<MessageId, Error> {
     parts.health.check()?;
-    let endpoint = parts.directory.endpoint(id).ok_or_else(|| Error::not_found("endpoint"))?;
-    let now = parts.clock.now();
     let text = format!(r#"{{"type":"{TEST}","data":{{"endpoint":"{id}"}}}}"#);
     let event_type: EventType = TEST.parse()?;
     let message =
         Submission { event_type, payload: text.into(), content_type: JSON.to_owned(), key: None };
-    let ids = parts.names.messages(1, now);
-    let messages = ids.into_iter().zip([message]);
-    let named = |(id, message): (_, Submission)| {
-        message.named(id, endpoint.application, now, vec![endpoint.id])
-    };
-    let accepted = commit(parts, messages.map(named).collect()).await?;
+    let accepted = commit(parts, Wanted::new(parts, Receivers::Only(id), vec![message])).await?;
     accepted.first().map(|accepted| accepted.id).ok_or_else(|| Error::store("it took no message"))
 }
 
@@ -69,15 +56,63 @@ pub(super) const JSON: &str = "application/json";
 /// The type of a test event.
 const TEST: &str = "stagger.test";
 
+/// Who gets messages.
+#[derive(Clone, Copy, Debug)]
+enum Receivers {
+    /// All endpoints of an application that want their types.
+    Of(ApplicationId),
+    /// One endpoint.
+    Only(EndpointId),
+}
+
+/// What is to be accepted, before it is known who gets it.
+#[derive(Debug)]
+struct Wanted {
+    to: Receivers,
+    messages: Vec<(MessageId, Submission)>,
+    now: Instant,
+}
+
+impl Wanted {
+    fn new(parts: &Parts, to: Receivers, messages: Vec<Submission>) -> Self {
+        let now = parts.clock.now();
+        let ids = parts.names.messages(messages.len(), now);
+        Self { to, messages: ids.into_iter().zip(messages).collect(), now }
+    }
+
+    /// The messages with their receivers, as the directory has them now.
+    fn made(&self, parts: &Parts) -> Result<Vec<NewMessage>, Error> {
+        let (application, receivers) = match self.to {
+            Receivers::Of(application) => {
+                let types = self.messages.iter().map(|(_, message)| &message.event_type);
+                let receivers = parts.directory.fan_out(application, types);
+                (application, receivers.ok_or_else(|| Error::not_found("application"))?)
+            }
+            Receivers::Only(id) => {
+                let endpoint = parts.directory.endpoint(id);
+                let endpoint = endpoint.ok_or_else(|| Error::not_found("endpoint"))?;
+                (endpoint.application, vec![vec![id]; self.messages.len()])
+            }
+        };
+        let made = self.messages.iter().zip(receivers);
+        Ok(made.map(|((id, message), to)| message.named(*id, application, self.now, to)).collect())
+    }
+
+    /// What its payloads weigh while they wait for the store, in bytes.
+    fn weight(&self) -> usize {
+        self.messages.iter().map(|(_, message)| message.payload.len() + OVERHEAD).sum()
+    }
+}
+
 impl Submission {
     fn named(
-        self,
+        &self,
         id: MessageId,
         application: ApplicationId,
         now: Instant,
         endpoints: Vec<EndpointId>,
     ) -> NewMessage {
-        let Self { event_type, payload, content_type, key } = self;
+        let Self { event_type, payload, content_type, key } = self.clone();
         let size = payload.len();
         let message =
             Message { id, application, event_type, key, content_type, size, created_at: now };
@@ -86,18 +121,15 @@ impl Submission {
 }
 
 /// Stores messages, then puts their deliveries on the floor.
-async fn commit(parts: &Arc<Parts>, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
-    let waiting = admit(parts, &messages)?;
+async fn commit(parts: &Arc<Parts>, wanted: Wanted) -> Result<Vec<Accepted>, Error> {
+    let waiting = admit(parts, wanted.weight())?;
     let parts = Arc::clone(parts);
     let work = to_the_end(async move {
-        let deliveries = messages.iter().map(|message| message.endpoints.len()).sum();
-        let _room = parts.health.room(deliveries, parts.options.max_open)?;
-        let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
         let began = parts.clock.now();
-        let accepted = parts.store.accept(messages).await?;
-        drop(waiting);
-        let new = fresh.into_iter().zip(&accepted).filter(|(_, accepted)| !accepted.repeated);
-        hand_over(&parts, new.map(|(fresh, _)| fresh).collect());
+        let accepted = match parts.store.cluster() {
+            Some(cluster) => among_others(&parts, cluster, &wanted, waiting).await?,
+            None => alone(&parts, &wanted, waiting).await?,
+        };
         parts.figures.accepted(accepted.len(), parts.clock.now() - began);
         Ok(accepted)
     });
@@ -109,9 +141,77 @@ async fn commit(parts: &Arc<Parts>, messages: Vec<NewMessage>) -> Result<Vec<Acc
     }
 }
 
+/// All of it is this node's to deliver.
+async fn alone(
+    parts: &Parts,
+    wanted: &Wanted,
+    waiting: OwnedSemaphorePermit,
+) -> Result<Vec<Accepted>, Error> {
+    let messages = wanted.made(parts)?;
+    let _room = parts.health.room(deliveries(&messages), parts.options.max_open)?;
+    let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
+    let accepted = parts.store.accept(messages).await?;
+    drop(waiting);
+    let new = fresh.into_iter().zip(&accepted).filter(|(_, accepted)| !accepted.repeated);
+    hand_over(parts, new.map(|(fresh, _)| fresh).collect());
+    Ok(accepted)
+}
+
+/// What this node leads goes on its floor, all else is for others.
+async fn among_others(
+    parts: &Parts,
+    cluster: &dyn Cluster,
+    wanted: &Wanted,
+    waiting: OwnedSemaphorePermit,
+) -> Result<Vec<Accepted>, Error> {
+    parts.fleet.check_room(parts.options.max_open)?;
+    let mut looked = false;
+    for _ in 0..MOST_TRIES {
+        // In this order: what is followed meanwhile is looked at in vain, but never missed.
+        let followed = parts.following.followed();
+        let messages = match wanted.made(parts) {
+            // Another node may just have made it.
+            Err(error) if error.is_not_found() && !looked => {
+                looked = true;
+                follow(parts).await?;
+                continue;
+            }
+            made => made?,
+        };
+        let _room = parts.health.room(deliveries(&messages), parts.options.max_open)?;
+        let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
+        let held = parts.leading.hold();
+        match cluster.accept(held.lead(), followed, messages).await? {
+            Entry::Stored(accepted) => {
+                drop(waiting);
+                let new = fresh.into_iter().zip(&accepted).filter(|(_, it)| !it.repeated);
+                let new: Vec<_> = new.map(|(fresh, _)| fresh).collect();
+                let others = others(&new, &held);
+                hand_over(parts, new.into_iter().map(|fresh| fresh.of_lead(&held)).collect());
+                if !others.is_empty() {
+                    cluster.hint(Hint::Work(others)).await;
+                }
+                return Ok(accepted);
+            }
+            Entry::Outdated => follow(parts).await?,
+            Entry::NotLeading => parts.leading.end(held.lead().fence),
+        }
+    }
+    Err(Error::busy("settings change all the time"))
+}
+
+fn deliveries(messages: &[NewMessage]) -> usize {
+    messages.iter().map(|message| message.endpoints.len()).sum()
+}
+
+/// The shards of deliveries that others lead.
+fn others(fresh: &[Fresh], held: &Held) -> Shards {
+    let endpoints = fresh.iter().flat_map(|fresh| &fresh.endpoints);
+    endpoints.filter(|it| !held.leads(**it)).map(|it| Shard::of(*it)).collect()
+}
+
 /// A place among those that wait for the store.
-fn admit(parts: &Parts, messages: &[NewMessage]) -> Result<OwnedSemaphorePermit, Error> {
-    let bytes: usize = messages.iter().map(|message| message.payload.len() + OVERHEAD).sum();
+fn admit(parts: &Parts, bytes: usize) -> Result<OwnedSemaphorePermit, Error> {
     // A batch larger than all room waits alone.
     let bytes = u32::try_from(bytes.min(UNCOMMITTED)).unwrap_or(u32::MAX);
     let full = |_| Error::busy("too many messages wait for the store");
@@ -129,6 +229,12 @@ impl Fresh {
         let message = Arc::new(new.message.clone());
         let parcel = Parcel { message, payload: new.payload.clone() };
         Self { parcel, endpoints: new.endpoints.clone() }
+    }
+
+    /// Only what is delivered by this node.
+    fn of_lead(mut self, held: &Held) -> Self {
+        self.endpoints.retain(|endpoint| held.leads(*endpoint));
+        self
     }
 
     fn deliveries(&self) -> impl Iterator<Item = Delivery> {

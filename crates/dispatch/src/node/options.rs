@@ -1,5 +1,6 @@
 //! The settings of a node.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
 use stagger::Span;
@@ -16,12 +17,31 @@ pub struct NodeOptions {
     pub payload_memory: usize,
     /// How long finished messages are kept: default 30 days.
     pub retention: Span,
+    /// With a store of several nodes: within which time a node that died is replaced. Default 10 s; the
+    /// nodes of a store should agree.
+    pub lease: Span,
+    /// Where this node listens: what other nodes, and people, know it by.
+    pub address: Option<SocketAddr>,
+}
+
+impl NodeOptions {
+    /// What this node is known by.
+    pub(super) fn name(&self) -> String {
+        self.address.map_or_else(|| "unnamed".to_owned(), |address| address.to_string())
+    }
 }
 
 impl Default for NodeOptions {
     fn default() -> Self {
         let slots = const { NonZeroU32::new(1024).expect("above zero") };
         let retention = Span::from_secs(30 * 24 * 60 * 60);
-        Self { slots, max_open: 5_000_000, payload_memory: 64 << 20, retention }
+        Self {
+            slots,
+            max_open: 5_000_000,
+            payload_memory: 64 << 20,
+            retention,
+            lease: Span::from_secs(10),
+            address: None,
+        }
     }
 }

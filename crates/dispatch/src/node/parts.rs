@@ -3,13 +3,15 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use super::NodeOptions;
 use super::arrivals::ArrivalBook;
 use super::clock::EngineClock;
 use super::directory::{Directory, Known};
+use super::fleet::{FleetView, Following, Leading};
 use super::health::Health;
+use super::hinting::Hinting;
 use super::inbox::Inbox;
 use super::names::Names;
 use super::payloads::Payloads;
@@ -17,7 +19,7 @@ use crate::Error;
 use crate::model::Endpoint;
 use crate::observe::Figures;
 use crate::send::Sender;
-use crate::store::Store;
+use crate::store::{Cluster, Fence, Store};
 
 /// Reads of payloads at once: enough to keep a disk busy, and few enough that accepting is not
 /// starved.
@@ -39,12 +41,20 @@ pub(super) struct Parts {
     pub(super) arrivals: ArrivalBook,
     pub(super) health: Health,
     pub(super) figures: Figures,
+    /// What this node leads, with a store of its own everything.
+    pub(super) leading: Leading,
+    pub(super) following: Following,
+    pub(super) fleet: FleetView,
     /// The way to the task that owns the floor.
     pub(super) floor: Inbox,
     /// Held while settings change, so that store, directory and floor see changes in one order.
     pub(super) changes: Mutex<()>,
     pub(super) reads: Semaphore,
     pub(super) uncommitted: Arc<Semaphore>,
+    /// The membership under which settlements were refused last: it has ended.
+    pub(super) lost: watch::Sender<Option<Fence>>,
+    /// Where the store has new work, of which other nodes do not know yet.
+    pub(super) hinting: Hinting,
 }
 
 impl Parts {
@@ -54,6 +64,10 @@ impl Parts {
         options: NodeOptions,
         floor: Inbox,
     ) -> Self {
+        let leading = match store.cluster() {
+            Some(_) => Leading::nothing(),
+            None => Leading::alone(),
+        };
         Self {
             store,
             sender,
@@ -65,11 +79,22 @@ impl Parts {
             arrivals: ArrivalBook::default(),
             health: Health::new(),
             figures: Figures::new(),
+            leading,
+            following: Following::default(),
+            fleet: FleetView::default(),
             floor,
             changes: Mutex::new(()),
             reads: Semaphore::new(READS),
             uncommitted: Arc::new(Semaphore::new(UNCOMMITTED)),
+            lost: watch::Sender::new(None),
+            hinting: Hinting::default(),
         }
+    }
+
+    /// What the store offers to several nodes: for the tasks of a membership, which there is none of
+    /// without it.
+    pub(super) fn cluster(&self) -> &dyn Cluster {
+        self.store.cluster().expect("a node is a member with such a store only")
     }
 
     /// Puts an endpoint into the directory, ready to be sent to.

@@ -42,6 +42,11 @@ impl Payloads {
     pub(super) fn keep(&self, parcels: impl IntoIterator<Item = (Parcel, usize)>) {
         let mut kept = self.lock();
         for (parcel, attempts) in parcels.into_iter().filter(|(_, attempts)| *attempts > 0) {
+            // One that is kept already came for other endpoints.
+            if let Some((_, left)) = kept.parcels.get_mut(&parcel.message.id) {
+                *left += attempts;
+                continue;
+            }
             kept.bytes += weight(&parcel);
             kept.parcels.insert(parcel.message.id, (parcel, attempts));
         }
@@ -109,6 +114,16 @@ mod tests {
         payloads.keep([(parcel(1, 10), 2), (parcel(2, 10), 0)]);
         assert!(holds(&payloads, 1) && holds(&payloads, 1));
         assert!(!holds(&payloads, 1) && !holds(&payloads, 2));
+        assert_eq!(payloads.bytes(), 0);
+    }
+
+    #[test]
+    fn a_parcel_that_comes_again_is_kept_once_for_all_its_attempts() {
+        let payloads = Payloads::new(10_000);
+        payloads.keep([(parcel(1, 10), 1)]);
+        payloads.keep([(parcel(1, 10), 2)]);
+        assert_eq!(payloads.bytes(), OVERHEAD + 10);
+        assert!((0..3).all(|_| holds(&payloads, 1)) && !holds(&payloads, 1));
         assert_eq!(payloads.bytes(), 0);
     }
 

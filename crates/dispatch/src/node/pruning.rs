@@ -6,17 +6,25 @@ use stagger::{Entropy, Instant, OsEntropy, Sleep, Span, TokioTime};
 
 use super::parts::Parts;
 use crate::Error;
+use crate::store::{Shard, Shards};
 
 /// From one round to the next: messages are kept for days, so an hour more is nothing.
 const MEAN: Span = Span::from_secs(60 * 60);
 /// Messages in one call of the store: a moment's work, so that accepting goes on in between.
 const STEP: usize = 200;
 
+/// Who leads this shard prunes.
+const ONE: Shards = Shards::of(Shard(0));
+
 /// Prunes every hour or so, spread so that nodes started together do not prune together.
 pub(super) async fn run(parts: Arc<Parts>) {
     loop {
         let half = Span::from_nanos(MEAN.as_nanos() / 2);
         TokioTime.sleep(OsEntropy.draw(half, MEAN + half)).await;
+        // Of several nodes one prunes.
+        if parts.leading.shards().common(ONE).is_empty() {
+            continue;
+        }
         let before = parts.clock.now() - Instant::ORIGIN - parts.options.retention;
         match round(&parts, Instant::ORIGIN + before).await {
             Ok(0) => {}

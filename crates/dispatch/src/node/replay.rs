@@ -7,7 +7,7 @@ use super::parts::{Parts, to_the_end};
 use super::runner::Runner;
 use crate::Error;
 use crate::model::{Delivery, EndpointId, MessageId};
-use crate::store::{DeliveryFilter, ReplayRequest};
+use crate::store::{DeliveryFilter, Hint, ReplayRequest, Shard, Shards};
 
 /// Deliveries in one call of the store: a moment's work, so that accepting goes on in between.
 const STEP: usize = 500;
@@ -20,7 +20,9 @@ pub(super) async fn replay(parts: Arc<Parts>, request: ReplayRequest) -> Result<
             ReplayRequest::One(..) => {
                 let deliveries = step(&parts, request, 1).await?;
                 let count = deliveries.len();
-                parts.floor.ask(move |runner| runner.add(&deliveries)).await;
+                if !leave_to_others(&parts, &deliveries).await {
+                    parts.floor.ask(move |runner| runner.add(&deliveries)).await;
+                }
                 Ok(count)
             }
             ReplayRequest::Many(application, filter) => {
@@ -44,11 +46,10 @@ async fn many(
         let deliveries = step(parts, request(filter), STEP).await?;
         let (taken, newest) = (deliveries.len(), deliveries.iter().map(name).max());
         count += taken;
-        recovering = parts
-            .floor
-            .ask(move |runner| hand_over(runner, &deliveries, recovering))
-            .await
-            .unwrap_or_default();
+        if !leave_to_others(parts, &deliveries).await {
+            let hand_over = move |runner: &mut Runner| hand_over(runner, &deliveries, recovering);
+            recovering = parts.floor.ask(hand_over).await.unwrap_or_default();
+        }
         if taken < STEP || newest <= last {
             return Ok(count);
         }
@@ -63,6 +64,15 @@ async fn many(
 async fn step(parts: &Parts, request: ReplayRequest, limit: usize) -> Result<Vec<Delivery>, Error> {
     let _room = parts.health.room(limit, parts.options.max_open)?;
     parts.store.replay(request, parts.clock.now(), limit).await
+}
+
+/// Among several nodes, what was replayed has become arrivals, which the leaders take: they see by
+/// themselves which endpoints get so many that they must leave slowly.
+async fn leave_to_others(parts: &Parts, deliveries: &[Delivery]) -> bool {
+    let Some(cluster) = parts.store.cluster() else { return false };
+    let shards: Shards = deliveries.iter().map(|it| Shard::of(it.endpoint)).collect();
+    cluster.hint(Hint::Work(shards)).await;
+    true
 }
 
 /// Each endpoint begins its recovery once, before the first of its deliveries is there.

@@ -13,9 +13,9 @@ use super::news;
 use super::parts::Parts;
 use super::settling::{Receipt, SettleQueue};
 use crate::lane::{Floor, Launch, Next};
-use crate::model::{Answer, Delivery, EndpointId, Failure, Standing};
+use crate::model::{Answer, Delivery, EndpointId, Failure, MessageId, Standing};
 use crate::observe;
-use crate::store::Settlement;
+use crate::store::{Fence, Settlement};
 
 /// Commands taken and launches made in a row, so that neither keeps the other waiting.
 const BATCH: usize = 256;
@@ -36,6 +36,8 @@ pub(super) struct Runner {
     standings: HashMap<EndpointId, Standing>,
     /// Set once it is to end: when it waits no longer for what is under way.
     patience: Option<Instant>,
+    /// From when on it makes no attempts, because another node may lead by then; `None`: never.
+    until: Option<Instant>,
 }
 
 impl Runner {
@@ -53,6 +55,7 @@ impl Runner {
             under_way: 0,
             standings: HashMap::new(),
             patience: None,
+            until: None,
         }
     }
 
@@ -74,13 +77,14 @@ impl Runner {
         }
     }
 
-    /// Puts deliveries that are durable on the floor. One whose endpoint was deleted meanwhile ends.
+    /// Puts deliveries that are durable on the floor. One whose endpoint was deleted meanwhile ends; among
+    /// several nodes whoever deletes an endpoint ends them.
     pub(super) fn add(&mut self, deliveries: &[Delivery]) {
         let now = self.parts.clock.now();
         for delivery in deliveries {
             if self.parts.directory.endpoint(delivery.endpoint).is_some() {
                 self.floor.add(now, delivery);
-            } else {
+            } else if self.parts.store.cluster().is_none() {
                 let delivery = Some(delivery.endpoint_deleted(now));
                 self.keep(Settlement { delivery, ..Settlement::default() });
             }
@@ -98,6 +102,34 @@ impl Runner {
         self.standings.remove(&id);
     }
 
+    /// Forgets all endpoints: what is under way is broken off, and what came of it does not matter any
+    /// more.
+    pub(super) fn forget_all(&mut self) {
+        let endpoints: Vec<EndpointId> = self.floor.endpoints().collect();
+        for id in endpoints {
+            self.floor.remove_endpoint(id);
+        }
+        self.standings.clear();
+        self.attempts.abort_all();
+    }
+
+    /// Makes attempts until then, or, with `None`, for ever. What is under way at that moment is broken
+    /// off, and counts as not made; everything stays on the floor, and goes on when this is told a later
+    /// time.
+    pub(super) const fn lead_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// From now on settlements are written under this fence.
+    pub(super) const fn begin(&mut self, fence: Fence) {
+        self.settling.begin(fence);
+    }
+
+    /// Tells when all that was settled until now is durable, or was dropped with its fence.
+    pub(super) fn flushed(&self) -> Receipt {
+        self.settling.flushed()
+    }
+
     /// Lets an endpoint's lane change its standing, and stores it; `None` if it is not there.
     pub(super) fn change(
         &mut self,
@@ -108,6 +140,17 @@ impl Runner {
         self.note_standing(id, standing);
         let standing = Some((id, standing));
         Some(self.keep_registered(Settlement { standing, ..Settlement::default() }))
+    }
+
+    /// Cancels an open delivery, and stores that; `None` if it is not on the floor.
+    pub(super) fn cancel(
+        &mut self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Option<(Delivery, Receipt)> {
+        let delivery = self.floor.cancel(self.parts.clock.now(), message, endpoint)?;
+        let settlement = Settlement { delivery: Some(delivery), ..Settlement::default() };
+        Some((delivery, self.keep_registered(settlement)))
     }
 
     /// Hands a settlement over to be stored.
@@ -142,6 +185,15 @@ impl Runner {
             self.attempts.abort_all();
             return None;
         }
+        if self.until.is_some_and(|until| until <= now) {
+            self.attempts.abort_all();
+            return None;
+        }
+        let wake = self.launch_due(now);
+        wake.into_iter().chain(self.until).min()
+    }
+
+    fn launch_due(&mut self, now: Instant) -> Option<Instant> {
         for _ in 0..BATCH {
             if self.parts.health.unsettled() >= MOST_UNSETTLED {
                 return None;

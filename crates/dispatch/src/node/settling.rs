@@ -13,7 +13,7 @@ use super::runner::MOST_UNSETTLED;
 use crate::Error;
 use crate::model::{Delivery, NewMessage};
 use crate::patience::Patience;
-use crate::store::{Fence, Settlement};
+use crate::store::{Fence, Settlement, Shard};
 
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting
 /// waiting.
@@ -23,6 +23,7 @@ const BATCH: usize = 1024;
 #[derive(Debug)]
 pub(super) struct SettleQueue {
     queue: mpsc::UnboundedSender<Entry>,
+    fence: Fence,
 }
 
 /// Tells when a settlement is durable, or that the store failed and it is tried again.
@@ -35,33 +36,50 @@ pub(super) struct Receipt {
 #[derive(Debug)]
 pub(super) struct Settler {
     parts: Arc<Parts>,
-    fence: Fence,
     queue: mpsc::UnboundedReceiver<Entry>,
+    /// The fence that was refused last.
+    lost: Option<Fence>,
 }
 
-/// A settlement, and who waits for it.
+/// A settlement, and who waits for it; without one, it asks only when all before it is done.
 #[derive(Debug)]
 struct Entry {
-    settlement: Settlement,
+    fence: Fence,
+    settlement: Option<Settlement>,
     done: Option<oneshot::Sender<Result<(), Error>>>,
 }
 
 impl SettleQueue {
     pub(super) fn new(parts: Arc<Parts>, fence: Fence) -> (Self, Settler) {
         let (sender, queue) = mpsc::unbounded_channel();
-        (Self { queue: sender }, Settler { parts, fence, queue })
+        (Self { queue: sender, fence }, Settler { parts, queue, lost: None })
+    }
+
+    /// What is pushed from now on is written under this fence.
+    pub(super) const fn begin(&mut self, fence: Fence) {
+        self.fence = fence;
     }
 
     /// In the order of calls. Without a settler nothing is written: then another run has the store,
     /// or this one has ended.
     pub(super) fn push(&self, settlement: Settlement) {
-        _ = self.queue.send(Entry { settlement, done: None });
+        let settlement = Some(settlement);
+        _ = self.queue.send(Entry { fence: self.fence, settlement, done: None });
     }
 
     /// The same, and tells when it is durable.
     pub(super) fn push_registered(&self, settlement: Settlement) -> Receipt {
+        self.enter(Some(settlement))
+    }
+
+    /// Tells when all that was pushed until now is durable, or was dropped with its fence.
+    pub(super) fn flushed(&self) -> Receipt {
+        self.enter(None)
+    }
+
+    fn enter(&self, settlement: Option<Settlement>) -> Receipt {
         let (sender, done) = oneshot::channel();
-        _ = self.queue.send(Entry { settlement, done: Some(sender) });
+        _ = self.queue.send(Entry { fence: self.fence, settlement, done: Some(sender) });
         Receipt { done }
     }
 }
@@ -76,81 +94,102 @@ impl Receipt {
 
 impl Settler {
     pub(super) async fn run(mut self) {
-        let mut entries = Vec::with_capacity(BATCH);
-        while self.queue.recv_many(&mut entries, BATCH).await > 0 {
-            if !self.write(&mut entries).await {
-                return;
+        let mut taken = Vec::with_capacity(BATCH);
+        while self.queue.recv_many(&mut taken, BATCH).await > 0 {
+            for batch in taken.chunk_by_mut(|one, next| one.fence == next.fence) {
+                if !self.write(batch).await {
+                    return;
+                }
             }
+            taken.clear();
         }
     }
 
-    /// Stores all of them, however long that takes; false when the store belongs to another run.
-    async fn write(&self, entries: &mut Vec<Entry>) -> bool {
+    /// Stores all of them, which have one fence, however long that takes; false when the store belongs to
+    /// another run.
+    async fn write(&mut self, batch: &mut [Entry]) -> bool {
+        if self.lost.is_some_and(|lost| lost == batch[0].fence) {
+            self.leave_out(batch);
+            return true;
+        }
         let mut patience = Patience::new();
         loop {
-            let Err(error) = self.try_once(entries).await else {
-                self.stored(entries);
+            let Err(error) = self.try_once(batch).await else {
+                self.stored(batch);
                 return true;
             };
             if error.is_conflict() {
-                self.lose(&error);
-                return false;
+                return self.lose(batch, &error);
             }
             if !error.is_unavailable() {
-                return self.write_one_by_one(entries).await;
+                return self.write_one_by_one(batch).await;
             }
-            self.away(entries, &error);
+            self.away(batch, &error);
             patience.wait().await;
         }
     }
 
-    async fn try_once(&self, entries: &[Entry]) -> Result<(), Error> {
-        let settlements = entries.iter().map(|entry| entry.settlement.clone()).collect();
-        let began = self.parts.clock.now();
-        self.parts.store.settle(self.fence, settlements).await?;
-        self.parts.figures.committed(entries.len(), self.parts.clock.now() - began);
+    async fn try_once(&self, batch: &[Entry]) -> Result<(), Error> {
+        let settlements: Vec<_> =
+            batch.iter().filter_map(|entry| entry.settlement.clone()).collect();
+        if settlements.is_empty() {
+            return Ok(());
+        }
+        let (count, began) = (settlements.len(), self.parts.clock.now());
+        self.parts.store.settle(batch[0].fence, settlements).await?;
+        self.parts.figures.committed(count, self.parts.clock.now() - began);
         Ok(())
     }
 
     /// One of them is wrong, and must not hold up the others. Left out, its attempt is made again
     /// after a restart.
-    async fn write_one_by_one(&self, entries: &mut Vec<Entry>) -> bool {
-        for entry in entries.drain(..) {
-            let mut one = vec![entry];
-            if let Err(error) = self.try_once(&one).await {
+    async fn write_one_by_one(&mut self, batch: &mut [Entry]) -> bool {
+        for at in 0..batch.len() {
+            let one = &mut batch[at..=at];
+            if let Err(error) = self.try_once(one).await {
                 if error.is_conflict() {
-                    self.lose(&error);
-                    return false;
+                    return self.lose(&mut batch[at..], &error);
                 }
                 tracing::error!(%error, settlement = ?one[0].settlement, "cannot be stored, left out");
-                self.tell_waiting(&mut one, &error);
+                tell_waiting(one, &error);
             }
-            self.stored(&mut one);
+            self.stored(one);
         }
         true
     }
 
     /// They are durable: their owners hear of it, and what they told applications is delivered.
-    fn stored(&self, entries: &mut Vec<Entry>) {
-        if self.parts.health.turn(State::Well) {
-            tracing::info!("the store works again");
-        }
-        let left = self.parts.health.end_settling(entries.len());
-        if left < MOST_UNSETTLED && left + entries.len() >= MOST_UNSETTLED {
-            self.parts.floor.tell(Command::GoOn);
-        }
-        for Entry { settlement, done } in entries.drain(..) {
-            if let Some(done) = done {
+    fn stored(&self, batch: &mut [Entry]) {
+        self.end(batch);
+        for Entry { settlement, done, .. } in batch {
+            if let Some(done) = done.take() {
                 _ = done.send(Ok(()));
             }
-            if let Some(message) = settlement.operational {
+            if let Some(message) = settlement.take().and_then(|settled| settled.operational) {
                 self.deliver(message);
             }
         }
     }
 
+    /// The store works, and these wait for it no longer.
+    fn end(&self, batch: &[Entry]) {
+        if self.parts.health.turn(State::Well) {
+            tracing::info!("the store works again");
+        }
+        let count = batch.iter().filter(|entry| entry.settlement.is_some()).count();
+        let left = self.parts.health.end_settling(count);
+        if left < MOST_UNSETTLED && left + count >= MOST_UNSETTLED {
+            self.parts.floor.tell(Command::GoOn);
+        }
+    }
+
+    /// Where several nodes share the store, what is told applications comes back to their leaders as
+    /// arrivals.
     fn deliver(&self, message: NewMessage) {
         let NewMessage { message, payload, endpoints } = message;
+        if self.parts.store.cluster().is_some() {
+            return self.parts.hinting.add(endpoints.into_iter().map(Shard::of).collect());
+        }
         let (id, application, at) = (message.id, message.application, message.created_at);
         let parcel = Parcel { message: Arc::new(message), payload };
         self.parts.payloads.keep([(parcel, endpoints.len())]);
@@ -158,24 +197,49 @@ impl Settler {
         self.parts.floor.tell(Command::Add(endpoints.into_iter().map(delivery).collect()));
     }
 
-    fn away(&self, entries: &mut [Entry], error: &Error) {
+    fn away(&self, batch: &mut [Entry], error: &Error) {
         if self.parts.health.turn(State::Failing(error.clone())) {
             tracing::error!(%error, "attempts cannot be stored, trying again");
         }
         self.parts.figures.commit_failed();
-        self.tell_waiting(entries, error);
+        tell_waiting(batch, error);
     }
 
-    fn tell_waiting(&self, entries: &mut [Entry], error: &Error) {
-        for done in entries.iter_mut().filter_map(|entry| entry.done.take()) {
-            _ = done.send(Err(error.clone()));
+    /// Another run, or another node, has what these were about; whether to go on with others.
+    fn lose(&mut self, batch: &mut [Entry], error: &Error) -> bool {
+        if self.parts.store.cluster().is_none() {
+            self.give_way(error);
+            return false;
         }
+        let fence = batch[0].fence;
+        tracing::warn!(%error, fence = fence.0, "this membership has ended, its attempts are not stored");
+        self.lost = Some(fence);
+        self.leave_out(batch);
+        self.parts.lost.send_replace(self.lost);
+        true
     }
 
     /// Going on would send what the other run sends too.
-    fn lose(&self, error: &Error) {
+    fn give_way(&self, error: &Error) {
         tracing::error!(%error, "another run owns the store, this one ends");
         self.parts.health.turn(State::Ended(format!("another run owns the store: {error}")));
         self.parts.floor.tell(Command::Do(Box::new(|runner| runner.end(Instant::ORIGIN))));
+    }
+
+    /// Whoever leads now makes these attempts again.
+    fn leave_out(&self, batch: &mut [Entry]) {
+        self.end(batch);
+        tell_waiting(batch, &Error::busy("another node leads this endpoint by now"));
+        for done in batch.iter_mut().filter_map(|entry| entry.done.take()) {
+            _ = done.send(Ok(()));
+        }
+    }
+}
+
+/// Tells those who wait for one settlement, and not for all before them.
+fn tell_waiting(batch: &mut [Entry], error: &Error) {
+    let settlements = batch.iter_mut().filter(|entry| entry.settlement.is_some());
+    for done in settlements.filter_map(|entry| entry.done.take()) {
+        _ = done.send(Err(error.clone()));
     }
 }

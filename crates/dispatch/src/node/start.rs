@@ -11,13 +11,13 @@ use super::settling::{SettleQueue, Settler};
 use crate::Error;
 use crate::model::EndpointId;
 use crate::send::Sender;
-use crate::store::{Cursor, Store};
+use crate::store::{Cursor, Fence, Store};
 
 /// Deliveries loaded in one call of the store: 2 MB.
 const PAGE: usize = 10_000;
 /// Overdue deliveries of an endpoint from which on they leave slowly: what the dispatcher missed while it
 /// was away is a backlog like any other, and this many are a second's worth of a recovery.
-const BACKLOG: u32 = 100;
+pub(super) const BACKLOG: u32 = 100;
 
 /// A node that is loaded and does not run yet.
 #[derive(Debug)]
@@ -27,20 +27,24 @@ pub(super) struct Loaded {
     pub(super) settler: Settler,
 }
 
-/// Takes the store over from any earlier run, and loads what is open.
+/// Takes the store over from any earlier run, and loads what is open. Of a store that several nodes work
+/// on nothing is loaded yet: that comes with the lead.
 pub(super) async fn load(
     store: Arc<dyn Store>,
     sender: Sender,
     options: NodeOptions,
 ) -> Result<Loaded, Error> {
-    let fence = store.begin_run().await?;
+    let shared = store.cluster().is_some();
+    let fence = if shared { Fence::default() } else { store.begin_run().await? };
     let (inbox, commands) = Inbox::new();
     let parts = Arc::new(Parts::new(store, sender, options, inbox));
     let (settling, settler) = SettleQueue::new(Arc::clone(&parts), fence);
     let mut runner = Runner::new(Arc::clone(&parts), commands, settling);
-    load_settings(&parts, &mut runner).await?;
-    load_deliveries(&parts, &mut runner).await?;
-    parts.health.set_open(runner.floor.len());
+    if !shared {
+        load_settings(&parts, &mut runner).await?;
+        load_deliveries(&parts, &mut runner).await?;
+        parts.health.set_open(runner.floor.len());
+    }
     Ok(Loaded { parts, runner, settler })
 }
 

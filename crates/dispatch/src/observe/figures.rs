@@ -24,6 +24,8 @@ const COMMITTED: &str = "stagger.settlements";
 const COMMIT_FAILURES: &str = "stagger.commit.failures";
 const UNSETTLED: &str = "stagger.settlements.unsettled";
 const PAYLOAD_BYTES: &str = "stagger.payloads.memory";
+const MEMBERS: &str = "stagger.nodes";
+const SHARDS: &str = "stagger.shards";
 
 const VERDICT: &str = "stagger.verdict";
 const STATE: &str = "stagger.state";
@@ -60,6 +62,8 @@ pub(crate) struct Census {
     pub(crate) disabled: usize,
     pub(crate) unsettled: usize,
     pub(crate) payload_bytes: usize,
+    pub(crate) members: usize,
+    pub(crate) shards: usize,
 }
 
 impl Figures {
@@ -153,6 +157,8 @@ impl Census {
         set(&gauge!(DISABLED), self.disabled);
         set(&gauge!(UNSETTLED), self.unsettled);
         set(&gauge!(PAYLOAD_BYTES), self.payload_bytes);
+        set(&gauge!(MEMBERS), self.members);
+        set(&gauge!(SHARDS), self.shards);
     }
 }
 
@@ -177,6 +183,8 @@ pub(super) fn describe() {
     describe_counter!(COMMIT_FAILURES, "Tries to store settlements that failed");
     describe_gauge!(UNSETTLED, "Settlements that are not durable yet");
     describe_gauge!(PAYLOAD_BYTES, Unit::Bytes, "Payloads kept in memory for their first attempts");
+    describe_gauge!(MEMBERS, "Nodes that work on the store, as this one last heard");
+    describe_gauge!(SHARDS, "Shards that this node leads, of 256");
 }
 
 fn count(n: usize) -> u64 {

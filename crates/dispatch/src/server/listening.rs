@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::Error;
 use crate::api::{self, ApiOptions};
 use crate::config::{AdminKey, Config, StoreKind};
-use crate::node::Node;
+use crate::node::{Node, NodeOptions};
 use crate::observe;
 use crate::send::{SendOptions, Sender};
 use crate::store::{
@@ -43,7 +43,8 @@ impl Server {
         let admin = admin_key(&config)?;
         let sender = Sender::new(send_options(&config)?)?;
         let metrics = observe::init_metrics()?;
-        let node = Node::start(open_store(&config).await?, sender, config.node).await?;
+        let options = NodeOptions { address: Some(address), ..config.node };
+        let node = Node::start(open_store(&config).await?, sender, options).await?;
         let routes =
             routes(&node, &admin, &config).merge(observe::metrics_route(metrics, node.clone()));
         Ok(Self { listener, address, routes, node, admin, config })

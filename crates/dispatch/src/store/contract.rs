@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Instant;
 
-use super::{Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Settlement};
+use super::{Cluster, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Settlement};
 use crate::Error;
 use crate::model::{
     Application, ApplicationId, Attempt, Delivery, DeliveryState, Endpoint, EndpointId, Message,
@@ -26,7 +26,7 @@ use crate::model::{
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Opens the store for a new run of the dispatcher; settlements of earlier runs are refused from
-    /// now on.
+    /// now on. In a store that several nodes can share, this one alone has it: all members are evicted.
     async fn begin_run(&self) -> Result<Fence, Error>;
 
     /// Writes an application, new or changed.
@@ -123,6 +123,11 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Whether it can write now, for readiness.
     async fn check(&self) -> Result<(), Error>;
+
+    /// What it offers to several nodes; `None` if one node works on it, which then leads everything.
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        None
+    }
 }
 
 /// What became of a message that was sent in.

@@ -32,15 +32,13 @@ pub(crate) enum Step {
 }
 
 /// A message to come: its number, its time, its key, its endpoints.
-type New = (u64, u64, Option<u8>, bool, bool);
+pub(super) type New = (u64, u64, Option<u8>, bool, bool);
 
-const MESSAGES: u64 = 12;
+pub(super) const MESSAGES: u64 = 12;
 
 /// Steps that a store may be taken through.
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let n = || 1..=MESSAGES;
-    let new = || (n(), n(), proptest::option::weighted(0.3, 0..3_u8), any::<bool>(), any::<bool>());
-    let name = || (n(), 1..=3_u64);
+    let name = || (1..=MESSAGES, 1..=3_u64);
     let state = || proptest::sample::select(&DeliveryState::ALL[..]);
     let settle = (
         proptest::bool::weighted(0.05),
@@ -69,6 +67,11 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(of, filter, page)| Step::Deliveries { of, filter, page }),
     ];
     vec(step, 1..60)
+}
+
+pub(super) fn new() -> impl Strategy<Value = New> {
+    let n = || 1..=MESSAGES;
+    (n(), n(), proptest::option::weighted(0.3, 0..3_u8), any::<bool>(), any::<bool>())
 }
 
 fn time() -> impl Strategy<Value = Option<Instant>> {
@@ -149,12 +152,12 @@ async fn take(store: &dyn Store, step: &Step, run: u64, now: u64) -> String {
     }
 }
 
-fn answer(outcome: Result<impl std::fmt::Debug, Error>) -> String {
+pub(super) fn answer(outcome: Result<impl std::fmt::Debug, Error>) -> String {
     format!("{outcome:?}")
 }
 
 /// The message of number n is of application 1 or 2, and its time is not always that of its id.
-fn build((n, time, key, first, second): New) -> crate::model::NewMessage {
+pub(super) fn build((n, time, key, first, second): New) -> crate::model::NewMessage {
     let of = n % 2 + 1;
     let endpoints: &[u64] = match (of, first, second) {
         (1, true, true) => &[2, 1],
@@ -171,7 +174,7 @@ fn build((n, time, key, first, second): New) -> crate::model::NewMessage {
 }
 
 /// All that a store can be asked for.
-async fn everything(store: &dyn Store) -> Vec<String> {
+pub(super) async fn everything(store: &dyn Store) -> Vec<String> {
     let all = page(250);
     let mut found = vec![
         answer(store.applications().await),

@@ -1,6 +1,9 @@
 //! Where everything durable is kept: one contract, several stores.
 
 mod bits;
+mod cluster;
+#[cfg(test)]
+mod cluster_differential;
 mod columns;
 #[cfg(test)]
 mod conformance;
@@ -10,7 +13,7 @@ mod copy;
 mod differential;
 mod document;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod id_range;
 mod memory;
 mod numbers;
@@ -19,19 +22,24 @@ mod place;
 mod postgres;
 mod saved;
 mod settlement;
+mod shard;
 mod sqlite;
 mod tally;
 mod unreadable;
 mod verdicts;
 mod walk;
 
+pub use cluster::{
+    Arrival, Cluster, Entry, Hint, Joined, Lead, Member, News, Order, Roll, SettingChange,
+};
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use copy::{Copied, copy};
-pub use memory::MemoryStore;
+pub use memory::{Cut, MemoryStore};
 pub use page::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 pub use place::StorePlace;
 pub use postgres::{
     PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
 };
 pub use settlement::{Fence, Settlement};
+pub use shard::{Shard, Shards};
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};

@@ -5,7 +5,7 @@ use crate::model::{Attempt, Delivery, EndpointId, NewMessage, Standing};
 
 /// Which run of the dispatcher may write: every opening of a store for work takes the next number,
 /// and what an earlier one still sends is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence(pub u64);
 
 impl Fence {

@@ -7,5 +7,6 @@ mod durable;
 mod fixture;
 mod receiver;
 mod scenarios;
+mod takeover;
 mod witness;
 mod world;

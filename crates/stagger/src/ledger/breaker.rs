@@ -224,14 +224,14 @@ impl LocalBreaker {
         });
     }
 
-    fn note(&self, moved: Option<Transition>) {
+    pub(super) fn note(&self, moved: Option<Transition>) {
         if let Some(Transition::Opened { .. }) = moved {
             self.opened.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Does something with the machine as it stands at `now`, and publishes where it stands then.
-    fn with_machine<T>(&self, now: Instant, act: impl FnOnce(&mut Breaker) -> T) -> T {
+    pub(super) fn with_machine<T>(&self, now: Instant, act: impl FnOnce(&mut Breaker) -> T) -> T {
         let mut machine = self.lock();
         machine.wake(now);
         let answer = act(&mut machine);

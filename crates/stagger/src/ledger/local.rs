@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stagger_core::breaker::{Admission, Report, StateKind, Ticket};
-use stagger_core::budget::{BudgetPlan, Charge, Paid, Settled};
+use stagger_core::budget::{Charge, Paid, Settled};
 use stagger_core::retry::Ledger;
 use stagger_core::{Entropy, Instant, Policy};
 
@@ -60,13 +60,8 @@ impl LocalLedger {
     /// An empty ledger for the budget and breaker of `policy`.
     #[must_use]
     pub fn new(policy: &Policy) -> Self {
-        Self::of(*policy.budget(), policy)
-    }
-
-    /// An empty ledger for the breaker of `policy` and another budget.
-    pub(super) fn of(plan: BudgetPlan, policy: &Policy) -> Self {
         Self {
-            budget: LocalBudget::new(plan),
+            budget: LocalBudget::new(*policy.budget()),
             breaker: policy.breaker().copied().map(LocalBreaker::new),
             grants: AtomicU64::new(0),
             refusals: AtomicU64::new(0),

@@ -47,3 +47,17 @@ pub(crate) fn store_back(budget: &str, place: &str) {
     #[cfg(feature = "tracing")]
     super::tracing::store_back(budget, place);
 }
+
+/// The fleet's breaker of this name has opened, for what another process saw.
+#[cfg(feature = "redis")]
+pub(crate) fn breaker_opened(breaker: &str, place: &str) {
+    #[cfg(feature = "tracing")]
+    super::tracing::breaker_opened(breaker, place);
+}
+
+/// It has closed.
+#[cfg(feature = "redis")]
+pub(crate) fn breaker_closed(breaker: &str, place: &str) {
+    #[cfg(feature = "tracing")]
+    super::tracing::breaker_closed(breaker, place);
+}

@@ -30,6 +30,8 @@ const WITHHELD: &str = "stagger.budget.withheld";
 const OWN_GRANTS: &str = "stagger.budget.own_grants";
 #[cfg(feature = "redis")]
 const AWAY: &str = "stagger.budget.away";
+const HEARD: &str = "stagger.breaker.heard";
+const PROBES: &str = "stagger.breaker.probes_leased";
 const BREAKER_STATE: &str = "stagger.breaker.state";
 const BREAKER_REFUSALS: &str = "stagger.breaker.refusals";
 const BREAKER_OPENINGS: &str = "stagger.breaker.openings";
@@ -70,6 +72,8 @@ fn describe_shared() {
     describe_counter!(LEASED, Unit::Count, "Permits that the store granted");
     describe_counter!(WITHHELD, Unit::Count, "Permits that the store did not grant");
     describe_counter!(OWN_GRANTS, Unit::Count, "Retries granted while the store was away");
+    describe_counter!(HEARD, Unit::Count, "Moves of a shared breaker for what others saw");
+    describe_counter!(PROBES, Unit::Count, "Probes that the store granted");
     describe_gauge!(AWAY, Unit::Count, "1 while the store is away");
 }
 
@@ -109,6 +113,8 @@ pub fn report_shared(destination: &'static str, stats: &SharedStats) {
     counter!(LEASED, labels(name)).absolute(stats.leased);
     counter!(WITHHELD, labels(name)).absolute(stats.withheld);
     counter!(OWN_GRANTS, labels(name)).absolute(stats.own_grants);
+    counter!(HEARD, labels(name)).absolute(stats.breaker_heard);
+    counter!(PROBES, labels(name)).absolute(stats.probes_leased);
     gauge!(AWAY, labels(name)).set(if stats.away { 1.0 } else { 0.0 });
 }
 

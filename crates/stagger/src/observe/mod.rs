@@ -12,7 +12,8 @@
 //! | `stagger.retry` | info | a retry is decided, before its delay | `stagger.attempt` (the one that failed), `stagger.delay`, `stagger.verdict`, `stagger.hint` |
 //! | `stagger.hedge` | debug | a further copy of a slow call is launched | `stagger.attempt` |
 //! | `stagger.end` | see below | a call ends, unless by a clean first try | `stagger.stop_reason`, `stagger.attempts`, `stagger.elapsed`, `stagger.hint` |
-//! | `stagger.store.away`, `stagger.store.back` | warn, info | the store of a shared budget answers no more, answers again (feature `redis`) | `stagger.budget`, `stagger.store` |
+//! | `stagger.store.away`, `stagger.store.back` | warn, info | the store of a shared budget or breaker answers no more, answers again (feature `redis`) | `stagger.budget`, `stagger.store` |
+//! | `stagger.breaker.opened`, `stagger.breaker.closed` | warn, info | a shared breaker has opened, or closed, for what another process saw (feature `redis`) | `stagger.breaker`, `stagger.store` |
 //!
 //! Those of calls carry `stagger.destination` when there is a name. The end of a call is info when it succeeded
 //! after all, debug when no retry would have helped (permanent, cancelled, dropped), else a warning.
@@ -33,6 +34,7 @@
 //! | `stagger.budget.permits` | gauge | | leased permits that a process holds (feature `redis`) |
 //! | `stagger.budget.leased`, `.withheld`, `.own_grants` | counter | | permits that the store granted and did not, and retries granted without it |
 //! | `stagger.budget.away` | gauge | | 1 while the store is away |
+//! | `stagger.breaker.heard`, `.probes_leased` | counter | | moves of a shared breaker that other processes caused, and probes that the store granted (feature `redis`) |
 //!
 //! All carry `stagger.destination` when there is a name. Those of budgets and breakers are a ledger's
 //! own: `report_ledger` and `report_shared` tell them, as often as somebody looks.
@@ -43,9 +45,9 @@ mod metrics;
 #[cfg(feature = "tracing")]
 mod tracing;
 
-pub(crate) use events::{ended, hedged, retried};
 #[cfg(feature = "redis")]
-pub(crate) use events::{store_away, store_back};
+pub(crate) use events::{breaker_closed, breaker_opened, store_away, store_back};
+pub(crate) use events::{ended, hedged, retried};
 #[cfg(all(feature = "metrics", feature = "redis"))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "metrics", feature = "redis"))))]
 pub use metrics::report_shared;

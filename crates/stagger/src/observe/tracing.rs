@@ -76,3 +76,27 @@ pub(super) fn store_back(budget: &str, place: &str) {
         "the store of a shared budget answers again"
     );
 }
+
+#[cfg(feature = "redis")]
+pub(super) fn breaker_opened(breaker: &str, place: &str) {
+    tracing::event!(
+        name: "stagger.breaker.opened",
+        target: "stagger",
+        tracing::Level::WARN,
+        stagger.breaker = breaker,
+        stagger.store = place,
+        "another process of the fleet has opened the shared breaker"
+    );
+}
+
+#[cfg(feature = "redis")]
+pub(super) fn breaker_closed(breaker: &str, place: &str) {
+    tracing::event!(
+        name: "stagger.breaker.closed",
+        target: "stagger",
+        tracing::Level::INFO,
+        stagger.breaker = breaker,
+        stagger.store = place,
+        "the shared breaker has closed"
+    );
+}

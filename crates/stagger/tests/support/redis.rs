@@ -66,6 +66,11 @@ impl Redis {
         self.run("stop");
     }
 
+    /// Ends it as a machine ends that loses its power.
+    pub(crate) fn kill(&self) {
+        self.signal("-KILL");
+    }
+
     /// It hears, and says nothing.
     pub(crate) fn pause(&self) {
         self.signal("-STOP");

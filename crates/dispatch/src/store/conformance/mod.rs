@@ -2,6 +2,7 @@
 
 mod accepting;
 mod answers;
+mod cluster;
 mod lists;
 mod pruning;
 mod replays;
@@ -10,6 +11,7 @@ mod suite;
 mod tenants;
 
 pub(crate) use accepting::*;
+pub(crate) use cluster::*;
 pub(crate) use lists::*;
 pub(crate) use pruning::*;
 pub(crate) use replays::*;

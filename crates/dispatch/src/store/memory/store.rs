@@ -1,11 +1,14 @@
 //! The contract, kept in memory.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Instant;
 
+use super::hints::Hints;
+use super::line::{Cut, Doubt, Line};
 use super::tables::Tables;
 use crate::Error;
 use crate::model::{
@@ -13,8 +16,8 @@ use crate::model::{
     NewMessage, Standing,
 };
 use crate::store::{
-    Accepted, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Pruned,
-    ReplayRequest, Settlement, Store,
+    Accepted, Cluster, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest,
+    Pruned, ReplayRequest, Settlement, Shards, Store,
 };
 
 /// Keeps everything in memory: for tests, and for trying things out. What it holds is gone with it.
@@ -31,11 +34,70 @@ use crate::store::{
 /// ```
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    tables: Mutex<Tables>,
+    tables: Arc<Mutex<Tables>>,
+    pub(super) hints: Arc<Hints>,
+    pub(super) line: Arc<Line>,
+    /// The memberships of this handle's node.
+    pub(super) fences: Mutex<BTreeSet<Fence>>,
 }
 
 impl MemoryStore {
-    fn tables(&self) -> MutexGuard<'_, Tables> {
+    /// A store that several nodes of one process can share: each has a [`handle`](Self::handle).
+    ///
+    /// ```
+    /// use stagger_dispatch::store::{MemoryStore, Store};
+    /// let store = MemoryStore::shared();
+    /// assert!(store.cluster().is_some() && store.handle().cluster().is_some());
+    /// assert!(MemoryStore::default().cluster().is_none());
+    /// ```
+    #[must_use]
+    pub fn shared() -> Self {
+        Self { tables: Arc::new(Mutex::new(Tables::shared())), ..Self::default() }
+    }
+
+    /// The same store for another node, which is cut off from it alone.
+    #[must_use]
+    pub fn handle(&self) -> Self {
+        let (tables, hints) = (Arc::clone(&self.tables), Arc::clone(&self.hints));
+        Self { tables, hints, ..Self::default() }
+    }
+
+    /// Cuts the node of this handle off; it hears no hints either.
+    pub fn cut(&self, how: Cut) {
+        self.line.set(Some(how));
+    }
+
+    /// Ends a cut.
+    pub fn mend(&self) {
+        self.line.set(None);
+    }
+
+    /// Loses the hints of all nodes from now on, or no longer.
+    pub fn lose_hints(&self, lost: bool) {
+        self.hints.lose(lost);
+    }
+
+    /// A call that fails if it is unknown whether it took effect.
+    pub(super) async fn call<T>(
+        &self,
+        work: impl FnOnce(&mut Tables) -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        self.line.call(Doubt::Fails, || work(&mut self.tables())).await
+    }
+
+    /// A call that answers once it is known whether it took effect.
+    pub(super) async fn call_to_the_end<T: Send>(
+        &self,
+        work: impl FnOnce(&mut Tables) -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        self.line.call(Doubt::Waits, || work(&mut self.tables())).await
+    }
+
+    pub(super) fn fences(&self) -> MutexGuard<'_, BTreeSet<Fence>> {
+        self.fences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
         // No method of the tables leaves them half-changed, so a poisoned lock holds whole ones.
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -44,42 +106,51 @@ impl MemoryStore {
 #[async_trait]
 impl Store for MemoryStore {
     async fn begin_run(&self) -> Result<Fence, Error> {
-        Ok(self.tables().begin_run())
+        self.call(|tables| Ok(tables.members.begin_run())).await
     }
 
     async fn put_application(&self, application: Application) -> Result<(), Error> {
-        self.tables().put_application(application);
-        Ok(())
+        self.call(|tables| {
+            tables.put_application(application);
+            Ok(())
+        })
+        .await
     }
 
     async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
-        self.tables().delete_application(id);
-        Ok(())
+        self.call(|tables| {
+            tables.delete_application(id);
+            Ok(())
+        })
+        .await
     }
 
     async fn applications(&self) -> Result<Vec<Application>, Error> {
-        Ok(self.tables().applications())
+        self.call(|tables| Ok(tables.applications())).await
     }
 
     async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
-        self.tables().put_endpoint(endpoint)
+        self.call(|tables| tables.put_endpoint(endpoint)).await
     }
 
     async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error> {
-        self.tables().delete_endpoint(id, now);
-        Ok(())
+        self.call(|tables| {
+            tables.delete_endpoint(id, now);
+            Ok(())
+        })
+        .await
     }
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
-        Ok(self.tables().endpoints())
+        self.call(|tables| Ok(tables.endpoints())).await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
-        self.tables().accept(messages)
+        self.call_to_the_end(|tables| tables.accept(messages, Shards::NONE)).await
     }
 
     async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {
-        self.tables().settle(fence, settlements)
+        self.call(|tables| tables.settle(fence, settlements)).await
     }
 
     async fn open_deliveries(
@@ -87,7 +158,7 @@ impl Store for MemoryStore {
         after: Option<Cursor>,
         limit: usize,
     ) -> Result<Vec<Delivery>, Error> {
-        Ok(self.tables().open_deliveries(after, limit))
+        self.call(|tables| Ok(tables.open_deliveries(after, limit))).await
     }
 
     async fn replay(
@@ -96,15 +167,15 @@ impl Store for MemoryStore {
         now: Instant,
         limit: usize,
     ) -> Result<Vec<Delivery>, Error> {
-        self.tables().replay(request, now, limit)
+        self.call_to_the_end(|tables| tables.replay(request, now, limit)).await
     }
 
     async fn message(&self, id: MessageId) -> Result<Option<Message>, Error> {
-        Ok(self.tables().message(id))
+        self.call(|tables| Ok(tables.message(id))).await
     }
 
     async fn payload(&self, id: MessageId) -> Result<Option<Bytes>, Error> {
-        Ok(self.tables().payload(id))
+        self.call(|tables| Ok(tables.payload(id))).await
     }
 
     async fn messages(
@@ -113,7 +184,7 @@ impl Store for MemoryStore {
         filter: MessageFilter,
         page: PageRequest,
     ) -> Result<Page<Message>, Error> {
-        Ok(self.tables().messages(application, &filter, page))
+        self.call(|tables| Ok(tables.messages(application, &filter, page))).await
     }
 
     async fn delivery(
@@ -121,11 +192,11 @@ impl Store for MemoryStore {
         message: MessageId,
         endpoint: EndpointId,
     ) -> Result<Option<Delivery>, Error> {
-        Ok(self.tables().delivery(message, endpoint))
+        self.call(|tables| Ok(tables.delivery(message, endpoint))).await
     }
 
     async fn deliveries_of(&self, message: MessageId) -> Result<Vec<Delivery>, Error> {
-        Ok(self.tables().deliveries_of(message))
+        self.call(|tables| Ok(tables.deliveries_of(message))).await
     }
 
     async fn deliveries(
@@ -134,7 +205,7 @@ impl Store for MemoryStore {
         filter: DeliveryFilter,
         page: PageRequest,
     ) -> Result<Page<Delivery>, Error> {
-        Ok(self.tables().deliveries(application, &filter, page))
+        self.call(|tables| Ok(tables.deliveries(application, &filter, page))).await
     }
 
     async fn attempts(
@@ -142,19 +213,23 @@ impl Store for MemoryStore {
         message: MessageId,
         endpoint: EndpointId,
     ) -> Result<Vec<Attempt>, Error> {
-        Ok(self.tables().attempts(message, endpoint))
+        self.call(|tables| Ok(tables.attempts(message, endpoint))).await
     }
 
     async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
-        Ok(self.tables().counts(endpoint))
+        self.call(|tables| Ok(tables.counts(endpoint))).await
     }
 
     async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
-        Ok(self.tables().prune(before, limit))
+        self.call(|tables| Ok(tables.prune(before, limit))).await
     }
 
     async fn check(&self) -> Result<(), Error> {
-        Ok(())
+        self.call(|_| Ok(())).await
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        self.tables().shared.then_some(self)
     }
 }
 
@@ -164,4 +239,10 @@ mod tests {
     use crate::store::conformance::suite;
 
     suite!(Box::new(MemoryStore::default()));
+
+    mod shared {
+        use super::*;
+
+        suite!(Box::new(MemoryStore::shared()));
+    }
 }

@@ -5,12 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use stagger::Instant;
 
+use super::arrivals::Arrivals;
+use super::log::{Changed, Log};
+use super::members::Members;
+use super::orders::Orders;
 use crate::Error;
 use crate::model::{
     Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, IdempotencyKey, Message,
     MessageId, NewMessage, Standing,
 };
-use crate::store::{Accepted, Counts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement};
+use crate::store::{
+    Accepted, Counts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement, Shard, Shards,
+};
 
 /// Rows by their names, and what is looked up by something else.
 #[derive(Debug, Default)]
@@ -22,26 +28,34 @@ pub(super) struct Tables {
     pub(super) open: BTreeSet<(MessageId, EndpointId)>,
     pub(super) attempts: BTreeMap<(MessageId, EndpointId, u32), Attempt>,
     pub(super) counts: BTreeMap<Option<EndpointId>, Counts>,
+    pub(super) members: Members,
+    pub(super) arrivals: Arrivals,
+    pub(super) log: Log,
+    pub(super) orders: Orders,
+    /// Whether several nodes can work on it. If not, nobody asks for arrivals and news.
+    pub(super) shared: bool,
     keys: BTreeMap<(ApplicationId, IdempotencyKey), MessageId>,
-    run: u64,
     /// Whether something was deleted, so that messages may be on their way to what is gone.
     deleted: bool,
 }
 
 impl Tables {
-    pub(super) const fn begin_run(&mut self) -> Fence {
-        self.run += 1;
-        Fence(self.run)
+    pub(super) fn shared() -> Self {
+        Self { shared: true, ..Self::default() }
     }
 
     pub(super) fn put_application(&mut self, application: Application) {
+        self.changed(Changed::Application(application.id));
         self.applications.insert(application.id, application);
     }
 
     pub(super) fn delete_application(&mut self, id: ApplicationId) {
         self.deleted = true;
-        self.applications.remove(&id);
+        if self.applications.remove(&id).is_some() {
+            self.changed(Changed::Application(id));
+        }
         self.endpoints.retain(|_, (endpoint, _)| endpoint.application != id);
+        self.orders.keep(|endpoint| self.endpoints.contains_key(&endpoint));
         let of_it = |(message, _): &&(Message, Bytes)| message.application == id;
         let ids: Vec<_> = self.messages.values().filter(of_it).map(|(m, _)| m.id).collect();
         ids.into_iter().for_each(|message| self.delete_message(message));
@@ -50,26 +64,35 @@ impl Tables {
     pub(super) fn put_endpoint(&mut self, endpoint: Endpoint) -> Result<(), Error> {
         self.refuse_deleted(endpoint.application)?;
         let standing = self.endpoints.get(&endpoint.id).map_or_else(Standing::default, |e| e.1);
+        self.changed(Changed::Endpoint(endpoint.id));
         self.endpoints.insert(endpoint.id, (endpoint, standing));
         Ok(())
     }
 
     pub(super) fn delete_endpoint(&mut self, id: EndpointId, now: Instant) {
         self.deleted = true;
-        self.endpoints.remove(&id);
+        if self.endpoints.remove(&id).is_some() {
+            self.changed(Changed::Endpoint(id));
+        }
+        self.orders.keep(|endpoint| endpoint != id);
         let open: Vec<_> = self.open.iter().filter(|(_, to)| *to == id).copied().collect();
         for name in open {
             self.write(self.deliveries[&name].endpoint_deleted(now));
         }
     }
 
-    pub(super) fn accept(&mut self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
+    /// Takes messages; their deliveries outside of `led` arrive.
+    pub(super) fn accept(
+        &mut self,
+        messages: Vec<NewMessage>,
+        led: Shards,
+    ) -> Result<Vec<Accepted>, Error> {
         messages.iter().try_for_each(|new| self.refuse_deleted(new.message.application))?;
-        Ok(messages.into_iter().map(|new| self.accept_one(new)).collect())
+        Ok(messages.into_iter().map(|new| self.accept_one(new, led)).collect())
     }
 
     pub(super) fn settle(&mut self, fence: Fence, all: Vec<Settlement>) -> Result<(), Error> {
-        if self.run == 0 || fence != Fence(self.run) {
+        if !self.members.is_valid(fence) {
             return Err(fence.is_over());
         }
         all.into_iter().for_each(|settlement| self.settle_one(settlement));
@@ -89,7 +112,10 @@ impl Tables {
             }
         };
         let replayed: Vec<_> = found.into_iter().map(|delivery| delivery.replayed(now)).collect();
-        replayed.iter().for_each(|delivery| self.write(*delivery));
+        for delivery in &replayed {
+            self.write(*delivery);
+            self.arrive(delivery, Shards::NONE);
+        }
         Ok(replayed)
     }
 
@@ -108,7 +134,7 @@ impl Tables {
         if gone { Err(Error::not_found("application")) } else { Ok(()) }
     }
 
-    fn accept_one(&mut self, new: NewMessage) -> Accepted {
+    fn accept_one(&mut self, new: NewMessage, led: Shards) -> Accepted {
         let message = new.message;
         if let Some(id) = self.repeated(&message) {
             return Accepted { id, repeated: true };
@@ -121,7 +147,9 @@ impl Tables {
         for endpoint in new.endpoints {
             let delivery = Delivery::new(id, endpoint, application, now);
             let gone = self.deleted && !self.endpoints.contains_key(&endpoint);
-            self.write(if gone { delivery.endpoint_deleted(now) } else { delivery });
+            let delivery = if gone { delivery.endpoint_deleted(now) } else { delivery };
+            self.write(delivery);
+            self.arrive(&delivery, led);
         }
         Accepted { id, repeated: false }
     }
@@ -157,7 +185,21 @@ impl Tables {
         if let Some(new) = settlement.operational
             && self.refuse_deleted(new.message.application).is_ok()
         {
-            self.accept_one(new);
+            self.accept_one(new, Shards::NONE);
+        }
+    }
+
+    /// Whoever leads the endpoint has to hear of the delivery, unless that is in `led`.
+    fn arrive(&mut self, delivery: &Delivery, led: Shards) {
+        let known = !self.shared || led.contains(Shard::of(delivery.endpoint));
+        if !known && delivery.state.is_open() {
+            self.arrivals.add(delivery);
+        }
+    }
+
+    fn changed(&mut self, what: Changed) {
+        if self.shared {
+            self.log.add(what);
         }
     }
 

@@ -11,36 +11,110 @@ use super::trouble::Trouble;
 use super::writer::Change;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
-use crate::store::Accepted;
+use crate::store::{Accepted, Entry, Fence, Lead, Shard, Shards};
 
 /// Calls of `accept` that share a transaction. Each is answered on its own: all of it, or refused.
-pub(super) struct Accept<'n>(pub(super) &'n [&'n [NewMessage]]);
+pub(super) struct Accept<'n>(pub(super) &'n [Call<'n>]);
+
+/// One call of `accept`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call<'n> {
+    pub(super) messages: &'n [NewMessage],
+    /// None if neither settings nor a membership matter.
+    pub(super) choice: Option<Choice>,
+}
+
+/// What a node knew when it chose the endpoints of messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub(super) lead: Lead,
+    pub(super) followed: u64,
+}
+
+/// A message, and the shards in which its deliveries are made by whoever sends it in.
+pub(super) type Incoming<'n> = (&'n NewMessage, Shards);
 
 impl Change for Accept<'_> {
-    type Done = Vec<Result<Vec<Accepted>, Error>>;
+    type Done = Vec<Result<Entry, Error>>;
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, Trouble> {
-        let mut applications = BTreeSet::new();
-        for new in self.0.iter().copied().flatten() {
-            applications.insert(new.message.application);
-        }
-        let there = changes.applications(applications).await?;
-        let (mut wanted, mut is_there) = (Vec::new(), Vec::new());
-        for call in self.0 {
-            let all = call.iter().all(|new| there.contains(&new.message.application));
-            is_there.push(all);
-            wanted.extend(call.iter().filter(|_| all));
+        let verdicts = self.judge(changes).await?;
+        let mut wanted = Vec::new();
+        for (call, _) in self.0.iter().zip(&verdicts).filter(|(_, verdict)| verdict.is_none()) {
+            wanted.extend(call.messages.iter().map(|new| (new, call.led())));
         }
         let mut accepted = changes.accept(&wanted).await?.into_iter();
-        let answer = |(call, all): (&&[NewMessage], bool)| match all {
-            true => Ok(accepted.by_ref().take(call.len()).collect()),
-            false => Err(Error::not_found("application")),
+        let answer = |(call, verdict): (&Call<'_>, Option<_>)| {
+            let mut stored = || accepted.by_ref().take(call.messages.len()).collect();
+            verdict.unwrap_or_else(|| Ok(Entry::Stored(stored())))
         };
-        Ok(self.0.iter().zip(is_there).map(answer).collect())
+        Ok(self.0.iter().zip(verdicts).map(answer).collect())
+    }
+}
+
+impl Accept<'_> {
+    /// What each call is answered with if it is refused.
+    async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<Refusal>, Trouble> {
+        let fences: BTreeSet<_> = self.0.iter().filter_map(Call::fence).collect();
+        let fences: Vec<_> = fences.into_iter().collect();
+        let messages = self.0.iter().flat_map(|call| call.messages);
+        let applications = messages.map(|new| new.message.application).collect();
+        let (members, there, news) = tokio::try_join!(
+            biased;
+            changes.members(&fences),
+            changes.applications(applications),
+            changes.last_news(),
+        )?;
+        let mut verdicts = Vec::new();
+        for call in self.0 {
+            let is_outdated = call.choice.is_some_and(|choice| choice.followed < news);
+            let leads = call.fence().is_none_or(|fence| members.contains(&fence));
+            let is_refused = is_outdated || !leads;
+            let all = |new: &NewMessage| there.contains(&new.message.application);
+            // When it was tried before it may have been in time.
+            let holds = is_refused && changes.again && changes.has_stored(call.messages).await?;
+            verdicts.push(match (is_refused && !holds, call.messages.iter().all(all)) {
+                (true, _) if leads => Some(Ok(Entry::Outdated)),
+                (true, _) => Some(Ok(Entry::NotLeading)),
+                (false, false) => Some(Err(Error::not_found("application"))),
+                (false, true) => None,
+            });
+        }
+        Ok(verdicts)
+    }
+}
+
+type Refusal = Option<Result<Entry, Error>>;
+
+impl Call<'_> {
+    /// In which shards the caller makes the deliveries itself.
+    fn led(&self) -> Shards {
+        self.choice.map_or(Shards::NONE, |choice| choice.lead.shards)
+    }
+
+    /// The membership that it depends on: none if all deliveries are made by others.
+    fn fence(&self) -> Option<Fence> {
+        let led = self.led();
+        let mut endpoints = self.messages.iter().flat_map(|new| &new.endpoints);
+        let any = endpoints.any(|endpoint| led.contains(Shard::of(*endpoint)));
+        self.choice.filter(|_| any).map(|choice| choice.lead.fence)
     }
 }
 
 impl Changes<'_> {
+    /// Whether one of these messages is there. A transaction that is just storing them, whose connection
+    /// broke, is waited for, as only an insertion does; it is taken back.
+    async fn has_stored(&mut self, new: &[NewMessage]) -> Result<bool, Trouble> {
+        let ids: Vec<_> = new.iter().map(|new| *new.message.id.as_uuid()).collect();
+        let slack = self.slack;
+        self.db.batch_execute("SAVEPOINT doubt").await?;
+        self.insert_messages(&new.iter().collect::<Vec<_>>()).await?;
+        self.db.batch_execute("ROLLBACK TO SAVEPOINT doubt").await?;
+        self.slack = slack;
+        let sql = "SELECT 1 FROM message WHERE id = ANY($1) LIMIT 1";
+        Ok(statement::row(&self.db, sql, &[&ids]).await?.is_some())
+    }
+
     /// Which of these applications are there. They stay until the transaction ends.
     pub(super) async fn applications(
         &self,
@@ -66,21 +140,22 @@ impl Changes<'_> {
     }
 
     /// Takes messages whose applications are there.
-    pub(super) async fn accept(&mut self, new: &[&NewMessage]) -> Result<Vec<Accepted>, Trouble> {
+    pub(super) async fn accept(&mut self, new: &[Incoming<'_>]) -> Result<Vec<Accepted>, Trouble> {
         if new.is_empty() {
             return Ok(Vec::new());
         }
-        let fresh = self.insert_messages(new).await?;
+        let messages: Vec<_> = new.iter().map(|(new, _)| *new).collect();
+        let fresh = self.insert_messages(&messages).await?;
         let mut first = BTreeSet::new();
         let (mut stored, mut repeated) = (Vec::new(), Vec::new());
-        for one in new {
+        for (one, led) in new {
             let is_new = fresh.is(&one.message) && first.insert(one.message.id);
-            if is_new { stored.push(*one) } else { repeated.push(&one.message) }
+            if is_new { stored.push((*one, *led)) } else { repeated.push(&one.message) }
         }
         self.store(&stored).await?;
         let earlier = self.find_earlier(&repeated).await?;
         let mut first = BTreeSet::new();
-        let answer = |one: &&NewMessage| {
+        let answer = |(one, _): &Incoming<'_>| {
             let id = one.message.id;
             if fresh.is(&one.message) && first.insert(id) {
                 return Ok(Accepted { id, repeated: false });
@@ -125,16 +200,16 @@ impl Changes<'_> {
     }
 
     /// Stores what belongs to new messages.
-    async fn store(&mut self, new: &[&NewMessage]) -> Result<(), Trouble> {
+    async fn store(&mut self, new: &[Incoming<'_>]) -> Result<(), Trouble> {
         if new.is_empty() {
             return Ok(());
         }
-        let ids: Vec<_> = new.iter().map(|new| *new.message.id.as_uuid()).collect();
-        let payloads: Vec<_> = new.iter().map(|new| &new.payload[..]).collect();
+        let ids: Vec<_> = new.iter().map(|(new, _)| *new.message.id.as_uuid()).collect();
+        let payloads: Vec<_> = new.iter().map(|(new, _)| &new.payload[..]).collect();
         let sql = "INSERT INTO payload (message, bytes) SELECT * FROM unnest($1::uuid[], $2::bytea[]) \
                    ON CONFLICT (message) DO UPDATE SET bytes = excluded.bytes";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&ids, &payloads];
-        let wanted = new.iter().flat_map(|new| new.endpoints.iter().copied()).collect();
+        let wanted = new.iter().flat_map(|(new, _)| new.endpoints.iter().copied()).collect();
         let (_, there) = tokio::try_join!(
             biased;
             statement::run(&self.db, sql, &bound),
@@ -144,14 +219,19 @@ impl Changes<'_> {
             let delivery = Delivery::new(of.id, *to, of.application, of.created_at);
             if there.contains(to) { delivery } else { delivery.endpoint_deleted(of.created_at) }
         };
-        let mut deliveries = BTreeMap::new();
-        for one in new {
+        let (mut deliveries, mut arrivals) = (BTreeMap::new(), BTreeSet::new());
+        for (one, led) in new {
             for to in &one.endpoints {
-                deliveries.insert((one.message.id, *to), delivery(&one.message, to));
+                let delivery = delivery(&one.message, to);
+                if delivery.state.is_open() && !led.contains(Shard::of(*to)) {
+                    arrivals.insert((one.message.id, *to));
+                }
+                deliveries.insert((one.message.id, *to), delivery);
             }
         }
         let deliveries: Vec<_> = deliveries.into_values().collect();
-        self.insert_deliveries(&deliveries).await
+        self.insert_deliveries(&deliveries).await?;
+        self.insert_arrivals(&arrivals).await
     }
 
     async fn find_earlier(&self, repeated: &[&Message]) -> Result<Earlier, Trouble> {

@@ -1,7 +1,6 @@
 //! Deliveries as arrays: locked, inserted and changed many at once.
 
 use deadpool_postgres::GenericClient;
-use sha2::{Digest, Sha256};
 
 use super::changes::Changes;
 use super::column::{columns_of, from_instant};
@@ -9,7 +8,7 @@ use super::trouble::Trouble;
 use super::{row, statement};
 use crate::model::{Delivery, DeliveryState, EndpointId, MessageId};
 use crate::store::numbers::state_number;
-use crate::store::saved;
+use crate::store::{Shard, saved};
 
 /// A delivery's name.
 pub(super) type Name = (MessageId, EndpointId);
@@ -41,7 +40,7 @@ impl Changes<'_> {
         }
         let columns = Columns::of(new.iter());
         let applications: Vec<_> = new.iter().map(|d| *d.application.as_uuid()).collect();
-        let shards: Vec<_> = new.iter().map(|d| shard(d.endpoint)).collect();
+        let shards: Vec<_> = new.iter().map(|d| i16::from(Shard::of(d.endpoint).0)).collect();
         let sql = "INSERT INTO delivery (message, endpoint, application, shard, state, ended, due, \
                    attempts, replays, call, ending, updated_at) \
                    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::smallint[], \
@@ -115,11 +114,6 @@ impl Changes<'_> {
     }
 }
 
-/// Which shard an endpoint is of: never changed, because the databases of users have it.
-pub(super) fn shard(endpoint: EndpointId) -> i16 {
-    Sha256::digest(endpoint.as_uuid().as_bytes())[0].into()
-}
-
 /// Columns that an insert and an update share.
 #[derive(Default)]
 struct Columns {
@@ -152,16 +146,5 @@ impl Columns {
             columns.updated_at.push(from_instant(delivery.updated_at));
         }
         columns
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::fixture::ep;
-
-    #[test]
-    fn an_endpoint_stays_in_its_shard_for_ever() {
-        assert_eq!([1, 2, 3].map(|n| shard(ep(n))), [100, 147, 32]);
     }
 }

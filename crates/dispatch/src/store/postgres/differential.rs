@@ -5,17 +5,27 @@ use tokio::runtime::Builder;
 
 use super::check_postgres;
 use super::scratch::Scratch;
-use crate::store::differential::{compare, steps};
+use crate::store::{cluster_differential, differential};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_stores_answer_the_same(steps in steps()) {
+    fn both_stores_answer_the_same(steps in differential::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             if let Some(store) = Scratch::new().await {
-                compare(&*store, &steps).await;
+                differential::compare(&*store, &steps).await;
+                check_postgres(&store.schema.address()).await.unwrap();
+            }
+        });
+    }
+    #[test]
+    fn both_stores_answer_nodes_the_same(steps in cluster_differential::steps()) {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            if let Some(store) = Scratch::new().await {
+                cluster_differential::compare(&*store, &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();
             }
         });

@@ -23,7 +23,9 @@ pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> 
 }
 
 async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
-    loan.batch_execute("SET statement_timeout = 0").await?;
+    // It looks through whole tables, and is in no hurry.
+    let settings = "SET statement_timeout = 0; SET enable_seqscan = on; SET jit = on";
+    loan.batch_execute(settings).await?;
     let version = migrations::recognise(loan).await?;
     // All that is counted is of one moment.
     let moment = loan
@@ -34,7 +36,7 @@ async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
         .await?;
     for (sql, damage) in DAMAGES {
         if let Some(row) = statement::row(&moment, sql, &[]).await? {
-            let id: uuid::Uuid = get(&row, 0)?;
+            let id: &str = get(&row, 0)?;
             return Err(Error::store(format!("{damage}: {id}")).into());
         }
     }
@@ -50,25 +52,41 @@ async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
 }
 
 /// What must find no row, and what it means if it does.
-const DAMAGES: [(&str, &str); 4] = [
+const DAMAGES: [(&str, &str); 8] = [
     (
-        "SELECT m.id FROM message m WHERE NOT EXISTS (SELECT 1 FROM payload p WHERE p.message = m.id) \
+        "SELECT m.id::text FROM message m WHERE NOT EXISTS (SELECT 1 FROM payload p WHERE p.message = m.id) \
          LIMIT 1",
         "a message without its payload",
     ),
     (
-        "SELECT d.message FROM delivery d WHERE NOT EXISTS \
+        "SELECT d.message::text FROM delivery d WHERE NOT EXISTS \
          (SELECT 1 FROM message m WHERE m.id = d.message) LIMIT 1",
         "a delivery without its message",
     ),
     (
-        "SELECT p.message FROM payload p WHERE NOT EXISTS \
+        "SELECT p.message::text FROM payload p WHERE NOT EXISTS \
          (SELECT 1 FROM message m WHERE m.id = p.message) LIMIT 1",
         "a payload without its message",
     ),
     (
-        "SELECT d.message FROM delivery d WHERE d.ended <> CASE WHEN d.state < 2 THEN 0 \
+        "SELECT d.message::text FROM delivery d WHERE d.ended <> CASE WHEN d.state < 2 THEN 0 \
          ELSE d.state END LIMIT 1",
         "a delivery that is open and ended at once",
     ),
+    (
+        "SELECT a.message::text FROM arrival a WHERE NOT EXISTS (SELECT 1 FROM delivery d \
+         WHERE d.message = a.message AND d.endpoint = a.endpoint AND d.shard = a.shard) LIMIT 1",
+        "an arrival without its delivery",
+    ),
+    (
+        "SELECT o.endpoint::text FROM orders o WHERE NOT EXISTS \
+         (SELECT 1 FROM endpoint e WHERE e.id = o.endpoint) LIMIT 1",
+        "an order without its endpoint",
+    ),
+    (
+        "SELECT l.shard::text FROM lease l WHERE l.run IS NOT NULL AND NOT EXISTS \
+         (SELECT 1 FROM node n WHERE n.run = l.run) LIMIT 1",
+        "a shard that is led by no member",
+    ),
+    ("SELECT count(*)::text FROM lease HAVING count(*) <> 256", "shards that can be led, of 256"),
 ];

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::accept::Accept;
+use super::accept::{Accept, Call, Choice};
 use super::trouble::Trouble;
 use super::writer::{Counter, Writer};
 use crate::Error;
 use crate::model::NewMessage;
-use crate::store::Accepted;
+use crate::store::Entry;
 
 /// Transactions that accept at the same time: one is being made while others wait for the disk.
 const WORKERS: i16 = 3;
@@ -29,7 +29,14 @@ pub(super) struct Intake {
 #[derive(Debug)]
 struct Job {
     messages: Vec<NewMessage>,
-    reply: oneshot::Sender<Result<Vec<Accepted>, Error>>,
+    choice: Option<Choice>,
+    reply: oneshot::Sender<Result<Entry, Error>>,
+}
+
+impl Job {
+    fn call(&self) -> Call<'_> {
+        Call { messages: &self.messages, choice: self.choice }
+    }
 }
 
 impl Intake {
@@ -44,9 +51,13 @@ impl Intake {
     }
 
     /// Accepts: ready once it is durable.
-    pub(super) async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
+    pub(super) async fn accept(
+        &self,
+        messages: Vec<NewMessage>,
+        choice: Option<Choice>,
+    ) -> Result<Entry, Error> {
         let (reply, answer) = oneshot::channel();
-        self.queue.try_send(Job { messages, reply }).map_err(|refused| match refused {
+        self.queue.try_send(Job { messages, choice, reply }).map_err(|refused| match refused {
             TrySendError::Full(_) => Error::busy("the store's queue of writes is full"),
             TrySendError::Closed(_) => Error::store("closed"),
         })?;
@@ -80,7 +91,7 @@ async fn collect(jobs: &mut mpsc::Receiver<Job>) -> Vec<Job> {
 
 /// Writes a batch. If one of it may be to blame for a failure, each is tried on its own.
 async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
-    let calls: Vec<&[NewMessage]> = batch.iter().map(|job| &job.messages[..]).collect();
+    let calls: Vec<_> = batch.iter().map(Job::call).collect();
     match writer.write_surely(counter, &Accept(&calls)).await {
         Ok(answers) => {
             for (job, answer) in batch.into_iter().zip(answers) {
@@ -90,7 +101,7 @@ async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
         }
         Err(trouble) if trouble.may_be_the_data() && batch.len() > 1 => {
             for job in batch {
-                let answer = writer.write_surely(counter, &Accept(&[&job.messages])).await;
+                let answer = writer.write_surely(counter, &Accept(&[job.call()])).await;
                 job.reply.send(only(answer)).ok();
             }
         }
@@ -101,8 +112,6 @@ async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
     }
 }
 
-fn only(
-    answer: Result<Vec<Result<Vec<Accepted>, Error>>, Trouble>,
-) -> Result<Vec<Accepted>, Error> {
+fn only(answer: Result<Vec<Result<Entry, Error>>, Trouble>) -> Result<Entry, Error> {
     answer?.pop().unwrap_or_else(|| Err(Error::store("no answer")))
 }

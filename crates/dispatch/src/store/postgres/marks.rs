@@ -7,18 +7,12 @@ use super::trouble::Trouble;
 use super::writer::Change;
 use crate::store::Fence;
 
-/// A new run begins; settlements of earlier ones that are being written end first.
-pub(super) struct BeginRun;
-
-impl Change for BeginRun {
-    type Done = Fence;
-
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Fence, Trouble> {
-        let sql = "UPDATE mark SET value = value + 1 WHERE name = 'run' RETURNING value";
-        let row = statement::row(&changes.db, sql, &[]).await?;
-        let run = row.map(|row| get::<i64>(&row, 0)).transpose()?.unwrap_or_default();
-        Ok(Fence(run.cast_unsigned()))
-    }
+/// The number of a run that begins. Others that begin wait until the transaction ends.
+pub(super) async fn next_run(changes: &Changes<'_>) -> Result<Fence, Trouble> {
+    let sql = "UPDATE mark SET value = value + 1 WHERE name = 'run' RETURNING value";
+    let row = statement::row(&changes.db, sql, &[]).await?;
+    let run = row.map(|row| get::<i64>(&row, 0)).transpose()?.unwrap_or_default();
+    Ok(Fence(run.cast_unsigned()))
 }
 
 /// Writes something that changes nothing, to see whether writing works.
@@ -43,6 +37,8 @@ impl Change for MarkCopy {
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
         let sql = "UPDATE mark SET value = $1 WHERE name = 'copy'";
         statement::run(&changes.db, sql, &[&i64::from(self.0)]).await?;
+        // Nobody leads anything yet, and whoever takes a shard loads what is open.
+        changes.db.batch_execute("TRUNCATE arrival").await?;
         Ok(())
     }
 }

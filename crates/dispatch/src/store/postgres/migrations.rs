@@ -14,9 +14,10 @@ use super::trouble::Trouble;
 use crate::Error;
 
 /// What makes a database of version n out of one of version n - 1. Only ever added to.
-const MIGRATIONS: [&str; VERSION as usize] = [include_str!("migrations/1.sql")];
+const MIGRATIONS: [&str; VERSION as usize] =
+    [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// How long a table's lock is waited for: whoever wants it too waits behind, so a migration that does
 /// not get it gives up, and changes nothing.
 const LOCK_WAIT: &str = "3s";
@@ -161,9 +162,9 @@ mod tests {
     async fn a_database_of_a_later_release_is_refused() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        schema.run("INSERT INTO migration VALUES (2, 'of a later release')").await;
+        schema.run("INSERT INTO migration VALUES (3, 'of a later release')").await;
         let refused = refusal(&schema).await;
-        assert!(refused.contains("version 2, which is newer than 1"), "{refused}");
+        assert!(refused.contains("version 3, which is newer than 2"), "{refused}");
         assert!(migrate_postgres(&schema.address()).await.is_err());
     }
 

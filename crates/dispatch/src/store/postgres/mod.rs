@@ -16,6 +16,7 @@
 mod accept;
 mod address;
 mod changes;
+mod cluster;
 mod column;
 mod days;
 mod deliveries;

@@ -7,7 +7,8 @@ use stagger::Span;
 /// Connections and times of the PostgreSQL store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// Connections at most. Default: 10, of which accepting takes 3 at most and settling 1.
+    /// Connections at most. Default: 10, of which accepting takes 3 at most and settling 1. A node that
+    /// shares the database takes up to 3 more, for its membership and for hints.
     pub connections: NonZeroUsize,
     /// Calls of `accept` that may wait for a connection; more are answered with
     /// [`Error::busy`](crate::Error::busy) at once, so that no memory fills with them. Default: 4096.
@@ -17,6 +18,9 @@ pub struct PostgresOptions {
     /// How long one statement may take before the server ends it; the store gives up on a server that
     /// does not answer soon after. Default: 30 s.
     pub statement_time: Span,
+    /// For how long a node that has gone silent is believed to live. What bounds transactions and locks
+    /// in a member's name follows from it: they end well before. At least 100 ms. Default: 10 s.
+    pub lease: Span,
     /// Whether a database of an earlier release is brought to this one's version. An empty one always
     /// is. Default: no.
     pub migrate: bool,
@@ -29,6 +33,7 @@ impl Default for PostgresOptions {
             queue: const { NonZeroUsize::new(4096).expect("above zero") },
             connect_time: Span::from_secs(5),
             statement_time: Span::from_secs(30),
+            lease: Span::from_secs(10),
             migrate: false,
         }
     }

@@ -8,9 +8,10 @@ use deadpool_postgres::{
     RecyclingMethod, Runtime,
 };
 use stagger::{Sleep, Span, TokioTime};
-use tokio_postgres::NoTls;
+use tokio_postgres::{Config, NoTls};
 
 use super::address::PostgresAddress;
+use super::cluster::Line;
 use super::options::PostgresOptions;
 use super::tls;
 use super::trouble::{Trouble, words};
@@ -28,6 +29,11 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 const UNACKNOWLEDGED: Duration = Duration::from_secs(15);
 
+/// Connections for membership: one that beats, and one for whatever else comes at the same time.
+const FOR_MEMBERSHIP: usize = 2;
+/// The shortest lease that everything below is a part of, in whole milliseconds.
+const SHORTEST_LEASE: Span = Span::from_millis(100);
+
 /// The connections to the database, made when they are needed.
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -35,16 +41,62 @@ pub(super) struct Pool {
     limit: Span,
 }
 
+/// How many connections, and how long things may take on them.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    connections: usize,
+    connect: Span,
+    statement: Span,
+    lock: Span,
+    /// A session that is silent for so long within a transaction is ended by the server: its node is cut
+    /// off, and what it has locked keeps others waiting.
+    idle: Span,
+    /// How long all statements of one transaction may take.
+    whole: Span,
+}
+
 impl Pool {
     /// A pool that has made no connection yet.
     pub(super) fn new(address: &PostgresAddress, options: &PostgresOptions) -> Result<Self, Error> {
-        let mut config = address.config.clone();
-        config
-            .connect_timeout(options.connect_time.into())
-            .keepalives_idle(KEEPALIVE_IDLE)
-            .keepalives_interval(KEEPALIVE_INTERVAL)
-            .keepalives_retries(KEEPALIVE_RETRIES)
-            .tcp_user_timeout(UNACKNOWLEDGED);
+        let lease = options.lease;
+        let whole = options.statement_time + MARGIN;
+        Self::with(
+            address,
+            Bounds {
+                connections: options.connections.get(),
+                connect: options.connect_time,
+                statement: options.statement_time,
+                // Both together are over before others count its node as dead.
+                lock: LOCK_WAIT.min(part(lease, 2)),
+                idle: whole.min(part(lease, 4)),
+                whole,
+            },
+        )
+    }
+
+    /// A pool for what keeps a node a member: nothing in it waits for long, because it is made again with
+    /// the next beat, and none of it has to wait for what else the node does.
+    pub(super) fn for_membership(
+        address: &PostgresAddress,
+        options: &PostgresOptions,
+    ) -> Result<Self, Error> {
+        let lease = options.lease;
+        let (short, shortest) = (part(lease, 4), part(lease, 10));
+        Self::with(
+            address,
+            Bounds {
+                connections: FOR_MEMBERSHIP,
+                connect: short.min(options.connect_time),
+                statement: shortest,
+                lock: shortest,
+                idle: short,
+                whole: short,
+            },
+        )
+    }
+
+    fn with(address: &PostgresAddress, bounds: Bounds) -> Result<Self, Error> {
+        let config = wire(address, bounds.connect, bounds.whole);
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = if address.tls {
             let tls = tls::connector(address.roots.as_deref())?;
@@ -53,14 +105,14 @@ impl Pool {
             Manager::from_config(config, NoTls, recycling)
         };
         let inner = Inner::builder(manager)
-            .max_size(options.connections.get())
+            .max_size(bounds.connections)
             .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(options.connect_time.into()))
-            .create_timeout(Some(options.connect_time.into()))
-            .post_create(prepare_session(options.statement_time))
+            .wait_timeout(Some(bounds.connect.into()))
+            .create_timeout(Some(bounds.connect.into()))
+            .post_create(prepare_session(bounds))
             .build()
             .map_err(|error| Error::store(error.to_string()))?;
-        Ok(Self { inner, limit: options.statement_time + MARGIN })
+        Ok(Self { inner, limit: bounds.whole })
     }
 
     /// Lends a connection.
@@ -124,22 +176,47 @@ impl Drop for Loan {
     }
 }
 
+/// How the connection for hints is made. On it too nothing takes long.
+pub(super) fn line(address: &PostgresAddress, options: &PostgresOptions) -> Result<Line, Error> {
+    let bound = part(options.lease, 4);
+    let tls = address.tls.then(|| tls::connector(address.roots.as_deref())).transpose()?;
+    Ok(Line { config: wire(address, bound.min(options.connect_time), bound), tls, bound })
+}
+
+/// An address with the settings of TCP.
+fn wire(address: &PostgresAddress, connect: Span, whole: Span) -> Config {
+    let mut config = address.config.clone();
+    config
+        .connect_timeout(connect.into())
+        .keepalives_idle(KEEPALIVE_IDLE)
+        .keepalives_interval(KEEPALIVE_INTERVAL)
+        .keepalives_retries(KEEPALIVE_RETRIES)
+        .tcp_user_timeout(UNACKNOWLEDGED.min(whole.into()));
+    config
+}
+
 /// Settings of each connection. Nothing is acknowledged before it is durable, also where the server's
-/// default is to forget the last moments in a crash.
-fn prepare_session(statement_time: Span) -> Hook {
+/// default is to forget the last moments in a crash. Statements are planned once, also while a table is
+/// empty, and none of them is to look through a whole table once it is not.
+fn prepare_session(bounds: Bounds) -> Hook {
     let sql = format!(
         "SET statement_timeout = {}; SET lock_timeout = {}; \
-         SET idle_in_transaction_session_timeout = {}; \
+         SET idle_in_transaction_session_timeout = {}; SET enable_seqscan = off; SET jit = off; \
          SELECT set_config('synchronous_commit', 'on', false) \
          WHERE current_setting('synchronous_commit') = 'off'",
-        millis(statement_time),
-        millis(LOCK_WAIT),
-        millis(statement_time + MARGIN),
+        millis(bounds.statement),
+        millis(bounds.lock),
+        millis(bounds.idle),
     );
     Hook::async_fn(move |client, _| {
         let sql = sql.clone();
         Box::pin(async move { client.batch_execute(&sql).await.map_err(HookError::Backend) })
     })
+}
+
+/// A part of a lease.
+fn part(lease: Span, of: u64) -> Span {
+    Span::from_nanos(lease.max(SHORTEST_LEASE).as_nanos() / of)
 }
 
 fn millis(span: Span) -> u64 {

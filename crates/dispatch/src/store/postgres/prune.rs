@@ -90,6 +90,7 @@ impl Changes<'_> {
             let (_, endpoint): (MessageId, EndpointId) = name(&row, 0)?;
             self.tally.remove(endpoint, state(get::<i16>(&row, 2)?.into())?);
         }
+        self.drop_arrivals(messages).await?;
         let payloads = "DELETE FROM payload WHERE message = ANY($1)";
         statement::run(&self.db, payloads, &[&ids]).await?;
         statement::run(&self.db, "DELETE FROM message WHERE id = ANY($1)", &[&ids]).await?;

@@ -61,6 +61,7 @@ impl Change for ReplayOne {
         }
         let replayed = delivery.replayed(*now);
         changes.update_deliveries(&[(replayed, delivery.state)]).await?;
+        changes.insert_arrivals([name]).await?;
         Ok(replayed)
     }
 }
@@ -86,6 +87,8 @@ impl Change for ReplayMany<'_> {
             }
         }
         changes.update_deliveries(&changed).await?;
+        let names: Vec<_> = changed.iter().map(|(d, _)| (d.message, d.endpoint)).collect();
+        changes.insert_arrivals(&names).await?;
         Ok(replayed)
     }
 }

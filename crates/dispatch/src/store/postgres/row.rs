@@ -14,15 +14,20 @@ use crate::store::verdicts::verdict;
 
 /// The message of a row.
 pub(super) fn message(row: &Row) -> Result<Message, Trouble> {
-    let key = get::<Option<&str>>(row, 3)?.map(str::parse::<IdempotencyKey>).transpose()?;
+    message_at(row, 0)
+}
+
+/// The message whose columns begin at `at`.
+pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, Trouble> {
+    let key = get::<Option<&str>>(row, at + 3)?.map(str::parse::<IdempotencyKey>).transpose()?;
     Ok(Message {
-        id: message_id(row, 0)?,
-        application: application_id(row, 1)?,
-        event_type: get::<&str>(row, 2)?.parse::<EventType>()?,
+        id: message_id(row, at)?,
+        application: application_id(row, at + 1)?,
+        event_type: get::<&str>(row, at + 2)?.parse::<EventType>()?,
         key,
-        content_type: get(row, 4)?,
-        size: usize::try_from(get::<i64>(row, 5)?).map_err(Unreadable::new)?,
-        created_at: instant(get(row, 6)?),
+        content_type: get(row, at + 4)?,
+        size: usize::try_from(get::<i64>(row, at + 5)?).map_err(Unreadable::new)?,
+        created_at: instant(get(row, at + 6)?),
     })
 }
 

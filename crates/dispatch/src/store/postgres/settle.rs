@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::Changes;
-use super::column::{from_instant, from_span, get, text};
+use super::column::{from_instant, from_span, text};
 use super::days::day_of;
 use super::deliveries::{self, Name};
 use super::statement;
 use super::trouble::Trouble;
 use super::writer::Change;
 use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, NewMessage, Standing};
-use crate::store::{Fence, Settlement, document};
+use crate::store::{Fence, Settlement, Shards, document};
 
 /// Settlements of a run.
 pub(super) struct Settle<'s> {
@@ -23,26 +23,15 @@ impl Change for Settle<'_> {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
         let names: BTreeSet<Name> = self.settlements.iter().flat_map(names).collect();
-        let (run, stored) = tokio::try_join!(
+        let ((), stored) = tokio::try_join!(
             biased;
-            newest_run(changes),
+            changes.member(self.fence),
             deliveries::lock(&changes.db, &names),
         )?;
-        if run == 0 || self.fence != Fence(run) {
-            return Err(self.fence.is_over().into());
-        }
         let mut outcome = Outcome::new(stored);
         self.settlements.iter().for_each(|settlement| outcome.add(settlement));
         outcome.write(changes).await
     }
-}
-
-/// The newest run; no other begins before this transaction ends.
-async fn newest_run(changes: &Changes<'_>) -> Result<u64, Trouble> {
-    let sql = "SELECT value FROM mark WHERE name = 'run' FOR SHARE";
-    let row = statement::row(&changes.db, sql, &[]).await?;
-    let run = row.map(|row| get::<i64>(&row, 0)).transpose()?;
-    Ok(run.unwrap_or_default().cast_unsigned())
 }
 
 fn names(settlement: &Settlement) -> impl Iterator<Item = Name> {
@@ -111,7 +100,9 @@ impl<'s> Outcome<'s> {
         let of = self.operational.iter().map(|new| new.message.application).collect();
         let there = changes.applications(of).await?;
         let wanted = |new: &&NewMessage| there.contains(&new.message.application);
-        let wanted: Vec<_> = self.operational.into_iter().filter(wanted).collect();
+        let wanted = self.operational.into_iter().filter(wanted);
+        // Whoever leads their endpoints finds them.
+        let wanted: Vec<_> = wanted.map(|new| (new, Shards::NONE)).collect();
         changes.accept(&wanted).await.map(drop)
     }
 }

@@ -1,17 +1,18 @@
 //! The contract, kept in a PostgreSQL database.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Instant;
 
 use super::address::PostgresAddress;
+use super::cluster::{BeginRun, Hints};
 use super::intake::Intake;
-use super::marks::{BeginRun, MarkCopy, Touch};
+use super::marks::{MarkCopy, Touch};
 use super::options::PostgresOptions;
-use super::pool::{Loan, Pool};
+use super::pool::{self, Loan, Pool};
 use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
 use super::settle::Settle;
@@ -27,8 +28,8 @@ use crate::model::{
 use crate::store::id_range::IdRange;
 use crate::store::place::cut_short;
 use crate::store::{
-    Accepted, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Pruned,
-    ReplayRequest, Settlement, Store,
+    Accepted, Cluster, Counts, Cursor, DeliveryFilter, Entry, Fence, MessageFilter, Page,
+    PageRequest, Pruned, ReplayRequest, Settlement, Store,
 };
 
 /// Keeps everything in a PostgreSQL database, version 14 or later.
@@ -38,9 +39,14 @@ use crate::store::{
 /// between, the next opening does the rest.
 #[derive(Debug)]
 pub struct PostgresStore {
-    pool: Arc<Pool>,
-    writer: Writer,
-    intake: Intake,
+    pub(super) pool: Arc<Pool>,
+    pub(super) writer: Writer,
+    pub(super) intake: Intake,
+    /// Writes what keeps a node a member.
+    pub(super) roll: Writer,
+    pub(super) hints: Hints,
+    /// The memberships of this process, as far as it knows.
+    memberships: Mutex<BTreeSet<Fence>>,
 }
 
 impl PostgresStore {
@@ -57,7 +63,9 @@ impl PostgresStore {
         let writer = Writer::new(Arc::clone(&pool));
         sweep::finish(&pool, &writer).await?;
         let intake = Intake::start(&writer, options.queue.get());
-        Ok(Self { pool, writer, intake })
+        let roll = Writer::new(Arc::new(Pool::for_membership(address, &options)?));
+        let hints = Hints::new(pool::line(address, &options)?);
+        Ok(Self { pool, writer, intake, roll, hints, memberships: Mutex::default() })
     }
 
     /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
@@ -73,13 +81,16 @@ impl PostgresStore {
         Ok(loan.end(made)?)
     }
 
-    async fn read<T>(
+    pub(super) async fn read<T>(
         &self,
         read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
     ) -> Result<T, Error> {
-        let loan = self.pool.lend().await?;
-        let found = self.pool.bounded(read(&loan)).await;
-        Ok(loan.end(found)?)
+        self.writer.read(read).await
+    }
+
+    pub(super) fn memberships(&self) -> MutexGuard<'_, BTreeSet<Fence>> {
+        // It is whole between any two of its changes.
+        self.memberships.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Replays many: they are looked for first, in as many rounds as it takes to find enough whose
@@ -144,7 +155,7 @@ impl Store for PostgresStore {
     }
 
     async fn applications(&self) -> Result<Vec<Application>, Error> {
-        self.read(async |db| tenants::applications(&**db).await).await
+        self.read(async |db| tenants::applications(&**db, None).await).await
     }
 
     async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
@@ -157,11 +168,15 @@ impl Store for PostgresStore {
     }
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
-        self.read(async |db| tenants::endpoints(&**db).await).await
+        self.read(async |db| tenants::endpoints(&**db, None).await).await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
-        self.intake.accept(messages).await
+        match self.intake.accept(messages, None).await? {
+            Entry::Stored(accepted) => Ok(accepted),
+            // It depends on no settings and on no membership.
+            Entry::Outdated | Entry::NotLeading => Err(Error::store("refused for no reason")),
+        }
     }
 
     async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {
@@ -260,6 +275,10 @@ impl Store for PostgresStore {
 
     async fn check(&self) -> Result<(), Error> {
         self.writer.write(SELDOM, &Touch).await
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        Some(self)
     }
 }
 

@@ -6,7 +6,6 @@ use tokio_postgres::Row;
 use super::column::get;
 use super::statement;
 use super::trouble::Trouble;
-use super::writer::Counter;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::Counts;
 use crate::store::numbers::state;
@@ -17,7 +16,7 @@ use crate::store::tally::{ALL, Tally};
 pub(super) async fn write(
     db: &impl GenericClient,
     tally: &mut Tally,
-    counter: Counter,
+    counter: i16,
 ) -> Result<(), Trouble> {
     let changes = tally.take();
     if changes.is_empty() {
@@ -37,7 +36,7 @@ pub(super) async fn write(
                dead = tally.dead + excluded.dead, \
                cancelled = tally.cancelled + excluded.cancelled";
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 7] =
-        [&endpoints, &pending, &waiting, &delivered, &dead, &cancelled, &counter.0];
+        [&endpoints, &pending, &waiting, &delivered, &dead, &cancelled, &counter];
     statement::run(db, sql, &bound).await?;
     Ok(())
 }

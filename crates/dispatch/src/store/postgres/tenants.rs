@@ -6,13 +6,14 @@ use stagger::Instant;
 use uuid::Uuid;
 
 use super::changes::Changes;
+use super::cluster::Changed;
 use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id};
 use super::trouble::Trouble;
 use super::writer::Change;
 use super::{row, statement};
 use crate::Error;
 use crate::model::{Application, ApplicationId, Endpoint, EndpointId, MessageId, Standing};
-use crate::store::document;
+use crate::store::{Shard, document};
 
 /// Messages or deliveries that one step changes at most: some milliseconds of work.
 const STEP: usize = 256;
@@ -28,7 +29,7 @@ impl Change for PutApplication<'_> {
                    ON CONFLICT (id) DO UPDATE SET document = excluded.document";
         let document = document::of_application(self.0)?;
         statement::run(&changes.db, sql, &[self.0.id.as_uuid(), &document]).await?;
-        Ok(())
+        changes.tell(Changed::Application(self.0.id)).await
     }
 }
 
@@ -43,10 +44,16 @@ impl Change for MarkApplication {
         // Whoever accepts for it holds it; this waits until they have ended.
         let sql = "SELECT 1 FROM application WHERE id = $1 FOR UPDATE";
         statement::row(&changes.db, sql, &[id]).await?;
-        let sql = "UPDATE application SET gone = true WHERE id = $1";
-        statement::run(&changes.db, sql, &[id]).await?;
-        statement::run(&changes.db, "DELETE FROM endpoint WHERE application = $1", &[id]).await?;
-        Ok(())
+        let sql = "UPDATE application SET gone = true WHERE id = $1 AND NOT gone";
+        if statement::run(&changes.db, sql, &[id]).await? == 0 {
+            return Ok(());
+        }
+        let sql = "DELETE FROM endpoint WHERE application = $1 RETURNING id";
+        let endpoints = statement::rows(&changes.db, sql, &[id]).await?;
+        let endpoints: Vec<_> =
+            endpoints.iter().map(|row| endpoint_id(row, 0)).collect::<Result<_, _>>()?;
+        changes.drop_orders(&endpoints).await?;
+        changes.tell(Changed::Application(self.0)).await
     }
 }
 
@@ -91,7 +98,7 @@ impl Change for PutEndpoint<'_> {
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [id.as_uuid(), application.as_uuid(), &document, &standing];
         statement::run(&changes.db, sql, &bound).await?;
-        Ok(())
+        changes.tell(Changed::Endpoint(*id)).await
     }
 }
 
@@ -106,8 +113,11 @@ impl Change for MarkEndpoint {
         let sql = "SELECT 1 FROM endpoint WHERE id = $1 FOR UPDATE";
         statement::row(&changes.db, sql, &[id]).await?;
         let sql = "UPDATE endpoint SET gone_at = $2 WHERE id = $1 AND gone_at IS NULL";
-        statement::run(&changes.db, sql, &[id, &from_instant(self.1)]).await?;
-        Ok(())
+        if statement::run(&changes.db, sql, &[id, &from_instant(self.1)]).await? == 0 {
+            return Ok(());
+        }
+        changes.drop_orders(&[self.0]).await?;
+        changes.tell(Changed::Endpoint(self.0)).await
     }
 }
 
@@ -129,7 +139,7 @@ impl Change for SweepEndpoint {
             row::DELIVERY
         );
         let after = self.after.map_or(Uuid::nil(), |after| *after.as_uuid());
-        let (id, shard) = (self.id.as_uuid(), super::deliveries::shard(self.id));
+        let (id, shard) = (self.id.as_uuid(), i16::from(Shard::of(self.id).0));
         let found =
             statement::rows(&changes.db, &sql, &[&shard, id, &after, &from_size(STEP)]).await?;
         let open: Vec<_> = found.iter().map(row::delivery).collect::<Result<_, _>>()?;
@@ -145,25 +155,40 @@ impl Change for SweepEndpoint {
     }
 }
 
-/// All applications, oldest first.
-pub(super) async fn applications(db: &impl GenericClient) -> Result<Vec<Application>, Trouble> {
-    let sql = "SELECT id, document FROM application WHERE NOT gone ORDER BY id";
+/// All applications, or those of these ids that are there; oldest first.
+pub(super) async fn applications(
+    db: &impl GenericClient,
+    ids: Option<&[Uuid]>,
+) -> Result<Vec<Application>, Trouble> {
+    let sql = "SELECT id, document FROM application WHERE NOT gone \
+               AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
     let read = |row: &tokio_postgres::Row| -> Result<Application, Trouble> {
         Ok(document::application(application_id(row, 0)?, get(row, 1)?)?)
     };
-    statement::rows(db, sql, &[]).await?.iter().map(read).collect()
+    statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
 }
 
-/// All endpoints with their standing, oldest first.
+/// All endpoints with their standing, or those of these ids that are there; oldest first.
 pub(super) async fn endpoints(
     db: &impl GenericClient,
+    ids: Option<&[Uuid]>,
 ) -> Result<Vec<(Endpoint, Standing)>, Trouble> {
     let sql = "SELECT id, application, document, standing FROM endpoint \
-               WHERE gone_at IS NULL ORDER BY id";
+               WHERE gone_at IS NULL AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
     let read = |row: &tokio_postgres::Row| -> Result<(Endpoint, Standing), Trouble> {
         let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
         let endpoint = document::endpoint(id, of, get(row, 2)?)?;
         Ok((endpoint, document::standing(get(row, 3)?)?))
     };
-    statement::rows(db, sql, &[]).await?.iter().map(read).collect()
+    statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
+}
+
+/// What is remembered of an endpoint that is there.
+pub(super) async fn standing(
+    db: &impl GenericClient,
+    id: EndpointId,
+) -> Result<Option<Standing>, Trouble> {
+    let sql = "SELECT standing FROM endpoint WHERE id = $1 AND gone_at IS NULL";
+    let row = statement::row(db, sql, &[id.as_uuid()]).await?;
+    row.map(|row| Ok(document::standing(get(&row, 0)?)?)).transpose()
 }

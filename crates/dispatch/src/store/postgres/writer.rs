@@ -1,6 +1,6 @@
 //! How a change becomes a transaction, and what is done when that fails.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{Changes, Memory};
 use super::pool::{Loan, Pool};
@@ -14,7 +14,7 @@ use crate::store::tally::Tally;
 /// transactions are serializable ask to be made again.
 const TRIES: u32 = 4;
 
-/// Who counts: each has a row of its own for every count.
+/// Who counts, within a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counter(pub(super) i16);
 
@@ -22,6 +22,24 @@ pub(super) struct Counter(pub(super) i16);
 pub(super) const SETTLING: Counter = Counter(100);
 /// Everything that is seldom done counts here.
 pub(super) const SELDOM: Counter = Counter(101);
+
+/// Which counters are a process's: each counter has a row of its own for every count, so that no member
+/// waits for another. The next member takes the slot of one that has left, so there are not ever more rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(pub(super) Option<i16>);
+
+impl Slot {
+    /// The number under which a counter of this process counts: that of the counter itself for whoever is
+    /// no member, above those for members.
+    pub(super) fn number(self, Counter(counter): Counter) -> i16 {
+        let own = match counter {
+            100.. => counter - 100,
+            worker => worker + 2,
+        };
+        // OK because there are some thousand slots at most, eight numbers each.
+        self.0.map_or(counter, |slot| 128 + 8 * slot + own)
+    }
+}
 
 /// A change, made in one transaction. It can be made again.
 pub(super) trait Change: Sync {
@@ -40,11 +58,27 @@ pub(super) trait Change: Sync {
 pub(super) struct Writer {
     pool: Arc<Pool>,
     memory: Arc<Memory>,
+    slot: Arc<Mutex<Slot>>,
 }
 
 impl Writer {
     pub(super) fn new(pool: Arc<Pool>) -> Self {
-        Self { pool, memory: Arc::default() }
+        Self { pool, memory: Arc::default(), slot: Arc::new(Mutex::new(Slot(None))) }
+    }
+
+    /// Counts in this slot from now on.
+    pub(super) fn count_in(&self, slot: Slot) {
+        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = slot;
+    }
+
+    /// Reads, without a transaction.
+    pub(super) async fn read<T>(
+        &self,
+        read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
+    ) -> Result<T, Error> {
+        let loan = self.pool.lend().await?;
+        let found = self.pool.bounded(read(&loan)).await;
+        Ok(loan.end(found)?)
     }
 
     /// Makes a change: ready once it is durable.
@@ -87,8 +121,9 @@ impl Writer {
     ) -> Result<C::Done, Trouble> {
         let mut tries = 1;
         loop {
+            let number = self.slot.lock().unwrap_or_else(PoisonError::into_inner).number(counter);
             let mut loan = self.pool.lend().await?;
-            let work = transact(&mut loan, &self.memory, counter, change, again);
+            let work = transact(&mut loan, &self.memory, number, change, again);
             let answer = self.pool.bounded(work).await;
             let answer = loan.end(answer);
             match answer {
@@ -102,7 +137,7 @@ impl Writer {
 async fn transact<C: Change>(
     loan: &mut Loan,
     memory: &Memory,
-    counter: Counter,
+    counter: i16,
     change: &C,
     again: bool,
 ) -> Result<C::Done, Trouble> {

@@ -37,6 +37,10 @@ pub(in crate::ui) async fn gate(
     if !public && !desk.door.admits(headers) {
         return to_sign_in(headers, request.uri());
     }
+    if !public {
+        // Without a store the page shows what is in memory, and says what it cannot read.
+        desk.node.follow().await.ok();
+    }
     next.run(request).await
 }
 

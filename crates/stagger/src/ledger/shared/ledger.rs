@@ -1,25 +1,28 @@
-//! The ledger of one destination, whose budget is the fleet's.
+//! The ledger of one destination, whose budget is the fleet's, and on request its breaker.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stagger_core::breaker::{Admission, Report, StateKind, Ticket};
-use stagger_core::budget::{BudgetPlan, Charge, Paid, Settled};
+use stagger_core::budget::{Budget, BudgetPlan, Charge, Paid, Settled};
 use stagger_core::retry::Ledger;
 use stagger_core::{ConfigError, Entropy, Instant, Policy};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use super::breaker::{Gate, Watcher};
 use super::leased::Leased;
 use super::lessee::Lessee;
 use super::options::part_of_key;
 use super::{SharedStats, SharedStore};
 use crate::ledger::LedgerStats;
-use crate::ledger::local::LocalLedger;
+use crate::ledger::breaker::LocalBreaker;
 
-/// The budget of a whole fleet for one destination, and this process's own breaker for it.
+/// The budget of a whole fleet for one destination; and a breaker, which is this process's own unless
+/// [`SharedOptions::with_shared_breaker`](super::SharedOptions::with_shared_breaker) shares it too.
 ///
-/// `&SharedLedger` is a [`Ledger`], so it takes the place of a [`LocalLedger`] in
+/// `&SharedLedger` is a [`Ledger`], so it takes the place of a [`LocalLedger`](crate::LocalLedger) in
 /// [`Retrier::with_ledger`](crate::Retrier::with_ledger). No call ever waits for the store: a retry
 /// takes a permit that was leased before, or is refused.
 ///
@@ -31,17 +34,36 @@ use crate::ledger::local::LocalLedger;
 /// - **Price.** A charge that costs more than a retry takes as many permits as that, rounded up.
 /// - **Crash.** The permits of a process that dies are lost, and never granted twice; dropped or
 ///   [closed](Self::close), it gives them back.
+/// - **Breaker.** Shared, each process counts what it sees while it is closed. One that opens tells the
+///   store at once; the others hear it with their next request, which follows a call within the
+///   patience of 500 ms. Half-open, a process admits a probe only while it holds one of the plan's,
+///   each leased by the store until it is told or the lease ends. While the store is away each breaker
+///   decides alone; back, open wins.
 ///
 /// A budget without limit, and one that grants nothing, need no store, and never ask it.
 #[derive(Debug)]
 pub struct SharedLedger {
-    /// The breaker, and a budget that nobody asks.
-    local: LocalLedger,
+    door: Door,
     permits: Permits,
     grants: AtomicU64,
     refusals: AtomicU64,
     refunds: AtomicU64,
+    breaker_refusals: AtomicU64,
 }
+
+/// Whom an attempt asks whether it may be made.
+#[derive(Debug)]
+enum Door {
+    /// As the plain ledger: a policy without a breaker does not ask.
+    None,
+    Own(LocalBreaker),
+    Fleet {
+        gate: Arc<Gate>,
+        task: Task,
+    },
+}
+
+type Task = Mutex<Option<JoinHandle<()>>>;
 
 /// Where permits come from.
 #[derive(Debug)]
@@ -50,7 +72,7 @@ enum Permits {
     Own(BudgetPlan),
     Leased {
         leased: Arc<Leased>,
-        task: Mutex<Option<JoinHandle<()>>>,
+        task: Task,
     },
 }
 
@@ -65,67 +87,120 @@ impl SharedLedger {
         let leased = Arc::new(Leased::new(plan, store.options(), store.is_up()));
         let permits = match Lessee::new(Arc::clone(&leased), store.clone(), name, &plan) {
             None => Permits::Own(plan),
-            Some(lessee) => Permits::Leased { leased, task: Mutex::new(Some(spawn(lessee)?)) },
+            Some(lessee) => Permits::Leased { leased, task: spawn(lessee.run())? },
+        };
+        let door = match policy.breaker() {
+            None => Door::None,
+            Some(plan) if store.options().shares_breaker() => {
+                let gate = Arc::new(Gate::new(*plan, store.options(), store.is_up()));
+                let tells = matches!(permits, Permits::Own(_));
+                let watcher = Watcher::new(Arc::clone(&gate), store.clone(), name, plan, tells);
+                Door::Fleet { gate, task: spawn(watcher.run())? }
+            }
+            Some(plan) => Door::Own(LocalBreaker::new(*plan)),
         };
         Ok(Arc::new(Self {
-            local: LocalLedger::of(BudgetPlan::None, policy),
+            door,
             permits,
             grants: AtomicU64::new(0),
             refusals: AtomicU64::new(0),
             refunds: AtomicU64::new(0),
+            breaker_refusals: AtomicU64::new(0),
         }))
     }
 
     /// Its figures at `now`.
     #[must_use]
     pub fn stats(&self, now: Instant) -> SharedStats {
-        let mut ledger = LedgerStats {
+        let (level, leased) = match &self.permits {
+            Permits::Own(plan) => (Budget::new(*plan).level(now), None),
+            Permits::Leased { leased, .. } => (leased.level(now), Some(leased)),
+        };
+        let ledger = LedgerStats {
+            level,
             grants: self.grants.load(Ordering::Relaxed),
             refusals: self.refusals.load(Ordering::Relaxed),
             refunds: self.refunds.load(Ordering::Relaxed),
-            ..self.local.stats(now)
+            breaker: self.state(now),
+            breaker_refusals: self.breaker_refusals.load(Ordering::Relaxed),
+            breaker_opened: match &self.door {
+                Door::None => 0,
+                Door::Own(breaker) => breaker.opened(),
+                Door::Fleet { gate, .. } => gate.opened(),
+            },
         };
-        let Permits::Leased { leased, .. } = &self.permits else {
-            return SharedStats::unshared(ledger);
-        };
-        ledger.level = leased.level(now);
-        let figures = &leased.figures;
-        SharedStats {
-            ledger,
-            permits: leased.permits(),
-            leased: figures.leased.load(Ordering::Relaxed),
-            withheld: figures.withheld.load(Ordering::Relaxed),
-            away: leased.is_away(),
-            went_away: figures.went_away.load(Ordering::Relaxed),
-            own_grants: figures.own_grants.load(Ordering::Relaxed),
-            answers: figures.answers.load(Ordering::Relaxed),
+        let mut stats = SharedStats::unshared(ledger);
+        if let Some(leased) = leased {
+            let figures = &leased.figures;
+            stats.permits = leased.permits();
+            stats.leased = figures.leased.load(Ordering::Relaxed);
+            stats.withheld = figures.withheld.load(Ordering::Relaxed);
+            stats.away = leased.is_away();
+            stats.went_away = figures.went_away.load(Ordering::Relaxed);
+            stats.own_grants = figures.own_grants.load(Ordering::Relaxed);
+            stats.answers = figures.answers.load(Ordering::Relaxed);
         }
+        if let Door::Fleet { gate, .. } = &self.door {
+            stats.away |= gate.is_away();
+            stats.breaker_heard = gate.heard();
+            stats.probes_leased = gate.probes_leased();
+        }
+        stats
     }
 
     /// Where the breaker stands, if there is one.
     pub(in crate::ledger) fn state(&self, now: Instant) -> Option<StateKind> {
-        self.local.state(now)
+        match &self.door {
+            Door::None => None,
+            Door::Own(breaker) => Some(breaker.state(now)),
+            Door::Fleet { gate, .. } => Some(gate.state(now)),
+        }
     }
 
-    /// Gives back what is left of the lease and tells the last news, for at most 1 s. From then on
-    /// nothing is granted but by the process's own share. Dropping a ledger does the same in the
-    /// background, if its runtime lives long enough.
+    /// Gives back what is left of the leases and tells the last news, for at most 1 s. From then on
+    /// nothing is granted but by the process's own share, and its breaker is its own. Dropping a ledger
+    /// does the same in the background, if its runtime lives long enough.
     pub async fn close(&self) {
-        let Permits::Leased { leased, task } = &self.permits else { return };
-        leased.close();
-        let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
-            // It ends by itself; an error means that its runtime has ended it.
-            let _ = task.await;
+        self.end();
+        let tasks = [
+            if let Permits::Leased { task, .. } = &self.permits { Some(task) } else { None },
+            if let Door::Fleet { task, .. } = &self.door { Some(task) } else { None },
+        ];
+        for task in tasks.into_iter().flatten() {
+            let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(task) = task {
+                // It ends by itself; an error means that its runtime has ended it.
+                let _ = task.await;
+            }
         }
+    }
+
+    fn end(&self) {
+        if let Permits::Leased { leased, .. } = &self.permits {
+            leased.close();
+        }
+        if let Door::Fleet { gate, .. } = &self.door {
+            gate.close();
+        }
+    }
+
+    #[cold]
+    fn admit_slowly(&self, now: Instant) -> Admission {
+        let admission = match &self.door {
+            Door::None => Admission::Refused { until: now },
+            Door::Own(breaker) => breaker.admit(now),
+            Door::Fleet { gate, .. } => gate.admit(now),
+        };
+        if matches!(admission, Admission::Refused { .. }) {
+            count(&self.breaker_refusals);
+        }
+        admission
     }
 }
 
 impl Drop for SharedLedger {
     fn drop(&mut self) {
-        if let Permits::Leased { leased, .. } = &self.permits {
-            leased.close();
-        }
+        self.end();
     }
 }
 
@@ -168,20 +243,32 @@ impl Ledger for &SharedLedger {
 
     #[inline]
     fn admit(&mut self, now: Instant) -> Admission {
-        (&self.local).admit(now)
+        let ticket = match &self.door {
+            Door::None => None,
+            Door::Own(breaker) => breaker.admit_closed(now),
+            Door::Fleet { gate, .. } => gate.admit_closed(now),
+        };
+        match ticket {
+            Some(ticket) => Admission::Admitted(ticket),
+            None => self.admit_slowly(now),
+        }
     }
 
     #[inline]
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, entropy: &mut dyn Entropy) {
-        (&self.local).report(now, ticket, report, entropy);
+        match &self.door {
+            Door::None => {}
+            Door::Own(breaker) => breaker.report(now, ticket, report, entropy),
+            Door::Fleet { gate, .. } => gate.report(now, ticket, report, entropy),
+        }
     }
 }
 
-fn spawn(lessee: Lessee) -> Result<JoinHandle<()>, ConfigError> {
+fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Result<Task, ConfigError> {
     let runtime = Handle::try_current();
     let runtime =
         runtime.map_err(|_| ConfigError::new("shared.runtime", "none", "a runtime of tokio"))?;
-    Ok(runtime.spawn(lessee.run()))
+    Ok(Mutex::new(Some(runtime.spawn(work))))
 }
 
 /// For metrics only: nothing is decided by it, so it may be seen late.

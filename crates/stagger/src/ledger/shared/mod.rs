@@ -1,4 +1,4 @@
-//! One budget for a whole fleet, in Redis or Valkey. No call ever waits for it.
+//! One budget and one breaker for a whole fleet, in Redis or Valkey. No call ever waits for it.
 //!
 //! ```text
 //!  calls ──ask──▶ Leased ◀──permits── Lessee ◀──one script a lease── SharedStore ── Redis, Valkey
@@ -6,6 +6,7 @@
 //! ```
 
 mod away;
+mod breaker;
 #[cfg(test)]
 mod differential;
 mod error;

@@ -1,4 +1,4 @@
-//! How a process shares the budget of its fleet.
+//! How a process shares the budget and the breaker of its fleet.
 
 use stagger_core::{ConfigError, Span};
 
@@ -21,7 +21,7 @@ const SHORTEST: Span = Span::from_millis(10);
 const LONGEST: Span = Span::from_secs(1);
 
 /// How a process shares a budget: the keys' prefix, the size of a lease, the patience with the store,
-/// and what happens without it.
+/// what happens without it, and whether the breaker is shared too.
 ///
 /// ```
 /// use stagger::{Away, SharedOptions, Span};
@@ -36,6 +36,7 @@ pub struct SharedOptions {
     lease: u32,
     again: Span,
     away: Away,
+    shares_breaker: bool,
 }
 
 impl SharedOptions {
@@ -46,7 +47,7 @@ impl SharedOptions {
     /// `shared.nodes` zero.
     pub fn new(expected_nodes: u32) -> Result<Self, ConfigError> {
         let (prefix, away) = (PREFIX.to_owned(), Away::Refuse);
-        let options = Self { prefix, lease: LEASE, again: AGAIN, away };
+        let options = Self { prefix, lease: LEASE, again: AGAIN, away, shares_breaker: false };
         options.with_away(Away::Local { nodes: expected_nodes })
     }
 
@@ -95,6 +96,23 @@ impl SharedOptions {
         Ok(Self { away, ..self })
     }
 
+    /// The same with one breaker for the whole fleet, or, the default, with one for each process.
+    ///
+    /// Shared, it opens for all when it opens for one: also when only the network of that one is ill.
+    /// What it takes to open is counted in each process.
+    ///
+    /// ```
+    /// use stagger::SharedOptions;
+    /// let options = SharedOptions::new(40)?;
+    /// assert!(!options.shares_breaker());
+    /// assert!(options.with_shared_breaker(true).shares_breaker());
+    /// # Ok::<(), stagger::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn with_shared_breaker(self, yes: bool) -> Self {
+        Self { shares_breaker: yes, ..self }
+    }
+
     /// What every key begins with.
     #[must_use]
     pub fn prefix(&self) -> &str {
@@ -117,6 +135,12 @@ impl SharedOptions {
     #[must_use]
     pub const fn away(&self) -> Away {
         self.away
+    }
+
+    /// Whether the breaker is the fleet's.
+    #[must_use]
+    pub const fn shares_breaker(&self) -> bool {
+        self.shares_breaker
     }
 }
 

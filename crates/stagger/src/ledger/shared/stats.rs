@@ -23,8 +23,13 @@ pub struct SharedStats {
     pub went_away: u64,
     /// Retries and hedges that this process granted on its own so far, because the store was away.
     pub own_grants: u64,
-    /// Requests that the store answered so far.
+    /// Requests for permits that the store answered so far.
     pub answers: u64,
+    /// How often the fleet's breaker opened or closed so far for what other processes saw; zero
+    /// unless it is shared.
+    pub breaker_heard: u64,
+    /// Probes that the store has leased to this process so far.
+    pub probes_leased: u64,
 }
 
 impl SharedStats {
@@ -39,6 +44,8 @@ impl SharedStats {
             went_away: 0,
             own_grants: 0,
             answers: 0,
+            breaker_heard: 0,
+            probes_leased: 0,
         }
     }
 }

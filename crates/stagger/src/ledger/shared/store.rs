@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redis::{ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, ServerErrorKind};
+use redis::{
+    ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo, RedisError, ScriptInvocation,
+    ServerErrorKind,
+};
 use stagger_core::{ConfigError, Instant, Policy};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -15,7 +18,7 @@ use super::link::{Link, Lost};
 use super::options::SharedOptions;
 use super::script::{Answer, Request, Rule, SCRIPT};
 
-/// A Redis (from 5) or Valkey that keeps the budgets of a fleet; clones share one connection.
+/// A Redis (from 5) or Valkey that keeps the budgets and breakers of a fleet; clones share one connection.
 ///
 /// It may be away at any time, also at the start: then its ledgers do as
 /// [`Away`](super::Away) says, and it is dialled again after delays that grow to 5 s and are jittered.
@@ -86,9 +89,10 @@ impl SharedStore {
     }
 
     /// The ledger of the budget that the fleet calls `name`, under the plan of `policy`. Make one for
-    /// each destination, and keep it: each is a lessee of its own. The breaker is this process's own.
+    /// each destination, and keep it: each is a lessee of its own. The breaker is this process's own,
+    /// unless the [options](SharedOptions::with_shared_breaker) share it under the same name.
     ///
-    /// Its task runs on the tokio runtime that this is called from, and ends with the ledger.
+    /// Its tasks run on the tokio runtime that this is called from, and end with the ledger.
     ///
     /// # Errors
     /// `shared.name` empty, longer than 200 bytes or with a brace; `shared.runtime` outside of a
@@ -107,21 +111,32 @@ impl SharedStore {
         rule: &Rule,
         request: &Request,
     ) -> Result<Answer, Instant> {
-        let connection = self.inner.link.lock().await.connection().await;
-        let (mut connection, generation) = match connection {
-            Ok(connection) => connection,
-            Err(_) => return Err(self.away().await),
-        };
         let mut invocation = SCRIPT.key(&keys[0]);
         invocation.key(&keys[1]);
         for argument in rule.arguments(request) {
             invocation.arg(argument);
         }
+        self.invoke(&invocation).await.map(Answer::of)
+    }
+
+    /// Runs a script.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub(super) async fn invoke<T: FromRedisValue>(
+        &self,
+        invocation: &ScriptInvocation<'_>,
+    ) -> Result<T, Instant> {
+        let connection = self.inner.link.lock().await.connection().await;
+        let (mut connection, generation) = match connection {
+            Ok(connection) => connection,
+            Err(_) => return Err(self.away().await),
+        };
         let answer = invocation.invoke_async(&mut connection);
         let lost = match timeout(self.options().again().to_duration(), answer).await {
             Ok(Ok(numbers)) => {
                 self.inner.up.store(true, Ordering::Release);
-                return Ok(Answer::of(numbers));
+                return Ok(numbers);
             }
             Ok(Err(error)) => Lost::Failed(error),
             Err(_) => Lost::Late,

@@ -1,0 +1,68 @@
+//! What is known here of endpoints that others lead, and of all nodes together.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use stagger::breaker::StateKind;
+
+use crate::Error;
+use crate::lane::LaneView;
+use crate::model::{DeliveryState, EndpointId};
+use crate::node::parts::Parts;
+use crate::store::{Cluster, Roll};
+
+/// All nodes together, as of the last beat.
+#[derive(Debug, Default)]
+pub(in crate::node) struct FleetView {
+    members: AtomicUsize,
+    open: AtomicU64,
+}
+
+impl FleetView {
+    pub(super) fn hear(&self, roll: &Roll) {
+        self.members.store(roll.members.len(), Ordering::Relaxed);
+        self.open.store(roll.open, Ordering::Relaxed);
+    }
+
+    /// How many nodes there are; 0 with a store of one node.
+    pub(in crate::node) fn members(&self) -> usize {
+        self.members.load(Ordering::Relaxed)
+    }
+
+    /// Whether all nodes together have room for more, each for `most` open deliveries.
+    pub(in crate::node) fn check_room(&self, most: usize) -> Result<(), Error> {
+        let most = most.saturating_mul(self.members().max(1));
+        if usize::try_from(self.open.load(Ordering::Relaxed)).is_ok_and(|open| open < most) {
+            return Ok(());
+        }
+        Err(Error::busy(format!("{most} deliveries are open already")))
+    }
+}
+
+/// How an endpoint stands that another node leads, as far as the store knows: attempts under way, and
+/// which deliveries are ready, only its leader can tell.
+pub(in crate::node) async fn view(
+    parts: &Parts,
+    cluster: &dyn Cluster,
+    id: EndpointId,
+) -> Result<Option<LaneView>, Error> {
+    let Some(standing) = cluster.standing(id).await? else { return Ok(None) };
+    let counts = parts.store.counts(Some(id)).await?;
+    let now = parts.clock.now();
+    let next_probe = standing.open.map(|opened| opened.until);
+    let breaker = match next_probe {
+        None => StateKind::Closed,
+        Some(until) if until > now => StateKind::Open,
+        Some(_) => StateKind::HalfOpen,
+    };
+    let count = |state| usize::try_from(counts.of(state)).unwrap_or(usize::MAX);
+    let rate = parts.directory.endpoint(id).and_then(|endpoint| endpoint.pace.rate);
+    Ok(Some(LaneView {
+        standing,
+        breaker,
+        next_probe,
+        ready: count(DeliveryState::Pending),
+        waiting: count(DeliveryState::Waiting),
+        in_flight: 0,
+        rate: rate.map(|rate| u64::from(rate.get())),
+    }))
+}

@@ -1,0 +1,127 @@
+//! What others leave for this node: deliveries that they have accepted, and orders.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use stagger::{Sleep, TokioTime};
+use tokio::sync::Notify;
+
+use super::adoption::{backlogs, recover};
+use super::follow::follow;
+use super::leading::Held;
+use super::orders;
+use crate::Error;
+use crate::lead::Membership;
+use crate::model::{Delivery, MessageId};
+use crate::node::inbox::Command;
+use crate::node::parts::Parts;
+use crate::node::payloads::Parcel;
+use crate::store::{Arrival, Cluster};
+
+/// Arrivals taken at once: 8 MiB of small payloads at most.
+const BATCH: usize = 512;
+
+/// The work of one membership.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// Arrivals that are on the floor, and not forgotten by the store yet.
+    done: Mutex<Vec<u64>>,
+    wake: Notify,
+}
+
+impl Work {
+    /// There may be work.
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// These arrivals are on the floor, or over.
+    pub(super) fn done(&self, numbers: Vec<u64>) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).extend(numbers);
+    }
+
+    /// Does what there is, again and again: when it is woken, and once a beat.
+    pub(super) async fn run(&self, parts: &Parts, cluster: &dyn Cluster) {
+        let every = Membership::new(parts.options.lease).beat_every();
+        loop {
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = TokioTime.sleep(every) => {}
+            }
+            if let Err(error) = self.round(parts, cluster).await {
+                tracing::debug!(%error, "arrivals cannot be read, trying again");
+            }
+        }
+    }
+
+    async fn round(&self, parts: &Parts, cluster: &dyn Cluster) -> Result<(), Error> {
+        loop {
+            // Held until what was read is on the floor: a shard that is given up meanwhile waits for it.
+            let held = parts.leading.hold();
+            let shards = held.lead().shards;
+            if shards.is_empty() {
+                return Ok(());
+            }
+            let more = self.take(parts, cluster, &held).await?;
+            orders::carry_out(parts, cluster, shards).await?;
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes some arrivals; whether there may be more to do.
+    async fn take(
+        &self,
+        parts: &Parts,
+        cluster: &dyn Cluster,
+        held: &Arc<Held>,
+    ) -> Result<bool, Error> {
+        let room = parts.options.max_open.saturating_sub(parts.health.open());
+        let limit = BATCH.min(room);
+        let done = self.drain();
+        let taken = match cluster.arrivals(held.lead().shards, &done, limit).await {
+            Ok(taken) => taken,
+            Err(error) => {
+                // They may have been forgotten: that can be said twice.
+                self.done(done);
+                return Err(error);
+            }
+        };
+        let unknown = |arrival: &Arrival| {
+            arrival.delivery.is_some_and(|it| parts.directory.endpoint(it.endpoint).is_none())
+        };
+        if taken.iter().any(unknown) {
+            follow(parts).await?;
+        }
+        let numbers = taken.iter().map(|arrival| arrival.number).collect::<Vec<_>>();
+        hand_over(parts, taken).await;
+        let more = !numbers.is_empty();
+        self.done(numbers);
+        Ok(more)
+    }
+
+    fn drain(&self) -> Vec<u64> {
+        std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Those that are over are left out; many replayed at once leave slowly.
+async fn hand_over(parts: &Parts, taken: Vec<Arrival>) {
+    let mut parcels = BTreeMap::<MessageId, (Parcel, usize)>::new();
+    let mut deliveries: Vec<Delivery> = Vec::with_capacity(taken.len());
+    for Arrival { delivery, parcel, .. } in taken {
+        let Some(delivery) = delivery else { continue };
+        deliveries.push(delivery);
+        if let Some((message, payload)) = parcel {
+            let parcel = Parcel { message: Arc::new(message), payload };
+            parcels.entry(delivery.message).or_insert((parcel, 0)).1 += 1;
+        }
+    }
+    let replayed = deliveries.iter().filter(|delivery| delivery.replays > 0);
+    for endpoint in backlogs(&mut BTreeMap::new(), replayed) {
+        recover(parts, endpoint);
+    }
+    parts.payloads.keep(parcels.into_values());
+    parts.floor.tell(Command::Add(deliveries));
+}

@@ -1,0 +1,217 @@
+//! The contract of a store that several nodes work on: who leads what, and how they hear of one another.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::{Accepted, Fence, Shards};
+use crate::Error;
+use crate::model::{
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, Message, MessageId, NewMessage,
+    Standing,
+};
+
+/// What a store offers to nodes that share it.
+///
+/// A node that has joined is a member until it leaves or is evicted. Its fence says which membership is
+/// meant: an evicted node joins again under another one, and what it still settles under the first is
+/// refused. A member says with every beat that it lives. Nobody reads a clock of somebody else: a member
+/// counts as dead when another has seen the same beat of it for so long, by its own monotonic clock.
+///
+/// Each shard is led by one member at most, which alone makes the attempts to its endpoints. A shard moves
+/// when its leader gives it up, having settled all that was under way, or is evicted.
+///
+/// Writes are atomic, durable, and can be made again, as those of [`Store`](super::Store).
+#[async_trait]
+pub trait Cluster: Send + Sync + fmt::Debug {
+    /// Becomes a member; `name` is for people. It leads nothing yet.
+    async fn join(&self, name: &str) -> Result<Joined, Error>;
+
+    /// Says that a member lives, up to where it has followed the settings, and whether it is leaving; how
+    /// everybody stands, as of one moment.
+    ///
+    /// # Errors
+    /// A conflict if it is no member any more.
+    async fn beat(&self, fence: Fence, followed: u64, leaving: bool) -> Result<Roll, Error>;
+
+    /// Ends the membership of a node that has not beaten since `beat`, and frees its shards; false if it has
+    /// beaten meanwhile, or is gone. What it was settling has ended when this answers.
+    async fn evict(&self, fence: Fence, beat: u64) -> Result<bool, Error>;
+
+    /// Leads up to `most` shards more, of those that nobody leads: which ones.
+    ///
+    /// # Errors
+    /// A conflict if it is no member any more.
+    async fn take(&self, fence: Fence, most: usize) -> Result<Shards, Error>;
+
+    /// Leads `shards` no longer.
+    async fn give_up(&self, fence: Fence, shards: Shards) -> Result<(), Error>;
+
+    /// Ends a membership, and frees what it leads. Nothing if it has ended.
+    async fn leave(&self, fence: Fence) -> Result<(), Error>;
+
+    /// Loads all open deliveries of `shards` as of one moment, oldest first within a shard, in pages; and
+    /// answers with the numbers of the arrivals that are among them or over already.
+    async fn load(
+        &self,
+        shards: Shards,
+        page: &mut (dyn FnMut(Vec<Delivery>) + Send),
+    ) -> Result<Vec<u64>, Error>;
+
+    /// Takes messages, as [`Store::accept`](super::Store::accept) does. Deliveries to endpoints of the lead's
+    /// shards are the caller's to make; all others become arrivals, which their leaders find.
+    ///
+    /// `followed` is up to where the caller had followed the settings when it chose the endpoints.
+    async fn accept(
+        &self,
+        lead: Lead,
+        followed: u64,
+        messages: Vec<NewMessage>,
+    ) -> Result<Entry, Error>;
+
+    /// Forgets the arrivals numbered `done`, and answers with others of `shards` that are still open,
+    /// `limit` at most, oldest first. They are answered again until they are done.
+    async fn arrivals(
+        &self,
+        shards: Shards,
+        done: &[u64],
+        limit: usize,
+    ) -> Result<Vec<Arrival>, Error>;
+
+    /// How the settings have changed since `after`, as they are now.
+    async fn news(&self, after: u64) -> Result<News, Error>;
+
+    /// Leaves an order for the leader of an endpoint: its number.
+    ///
+    /// # Errors
+    /// There is no such endpoint.
+    async fn order(&self, endpoint: EndpointId, order: Order) -> Result<u64, Error>;
+
+    /// The orders for endpoints of `shards`, oldest first.
+    async fn orders(&self, shards: Shards) -> Result<Vec<(u64, EndpointId, Order)>, Error>;
+
+    /// Orders were carried out, and what came of them is durable.
+    async fn carried_out(&self, orders: &[u64]) -> Result<(), Error>;
+
+    /// Whether an order was carried out, or its endpoint is gone.
+    async fn is_carried_out(&self, order: u64) -> Result<bool, Error>;
+
+    /// What is remembered of an endpoint that is there.
+    async fn standing(&self, endpoint: EndpointId) -> Result<Option<Standing>, Error>;
+
+    /// Tells all members at once, if it can: a hint, which may be lost.
+    async fn hint(&self, hint: Hint);
+}
+
+/// A membership that begins.
+#[derive(Debug)]
+pub struct Joined {
+    /// Its name in all writes.
+    pub fence: Fence,
+    /// What others hint at. Ends never while the store lives.
+    pub hints: mpsc::UnboundedReceiver<Hint>,
+}
+
+/// How all members stand, as of one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roll {
+    /// All members.
+    pub members: Vec<Member>,
+    /// What nobody leads.
+    pub free: Shards,
+    /// The number of the last change of settings.
+    pub news: u64,
+    /// Open deliveries of all shards.
+    pub open: u64,
+}
+
+/// A member, and what it leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its membership.
+    pub fence: Fence,
+    /// What it calls itself.
+    pub name: String,
+    /// Counts its beats.
+    pub beat: u64,
+    /// Whether it is leaving, and wants no more shards.
+    pub leaving: bool,
+    /// What it leads.
+    pub shards: Shards,
+}
+
+/// What a node leads, when it accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lead {
+    /// Its membership; not looked at if it leads nothing.
+    pub fence: Fence,
+    /// What it leads.
+    pub shards: Shards,
+}
+
+/// What became of messages that several nodes may have to deliver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// They are stored; in their order.
+    Stored(Vec<Accepted>),
+    /// Settings have changed since the endpoints were chosen: nothing is stored.
+    Outdated,
+    /// The lead's membership has ended: nothing is stored.
+    NotLeading,
+}
+
+/// An open delivery that a node other than its leader has accepted or replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrival {
+    /// Its number, by which it is done.
+    pub number: u64,
+    /// The delivery as it is now; `None` if it has ended or is gone.
+    pub delivery: Option<Delivery>,
+    /// Its message and payload, if that is small.
+    pub parcel: Option<(Message, Bytes)>,
+}
+
+/// How settings have changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct News {
+    /// The number of the last change.
+    pub to: u64,
+    /// The changes, each one once; `None` when they are not known any more, and all settings have to be
+    /// read anew.
+    pub changes: Option<Vec<SettingChange>>,
+}
+
+/// A setting as it is now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SettingChange {
+    /// An application; `None` if it was deleted, with its endpoints.
+    Application(ApplicationId, Option<Application>),
+    /// An endpoint, and what is remembered of it; `None` if it was deleted.
+    Endpoint(EndpointId, Option<(Endpoint, Standing)>),
+}
+
+/// What only the leader of an endpoint can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Enable it.
+    Enable,
+    /// Disable it by hand.
+    Disable,
+    /// Let what comes now leave slowly.
+    Recover,
+    /// Cancel its delivery of a message, if that is open.
+    Cancel(MessageId),
+}
+
+/// What a member may want to look at, before it would by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Arrivals or orders for these shards.
+    Work(Shards),
+    /// Members, or who leads what.
+    Roll,
+    /// Settings.
+    News,
+}

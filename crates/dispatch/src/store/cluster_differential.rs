@@ -1,0 +1,321 @@
+//! The store in memory is short and plain for nodes that share it, too; every other one must answer them the
+//! same.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use stagger::Verdict;
+
+use super::differential::{MESSAGES, New, answer, build, everything, new};
+use crate::model::{Delivery, DeliveryState, Standing};
+use crate::store::fixture::{app, application, at, attempt, endpoint, ep, furnish, msg, settled};
+use crate::store::{
+    Arrival, Cluster, DeliveryFilter, Fence, Lead, MemoryStore, Order, ReplayRequest, Settlement,
+    Shard, Shards, Store,
+};
+
+/// One call of a node. Members are counted in the order in which they joined, orders as they were given.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    BeginRun,
+    Join,
+    Beat { who: usize, leaving: bool },
+    Evict { who: usize, missed: u64 },
+    Leave(usize),
+    Take { who: usize, most: usize },
+    GiveUp { who: usize, of: Part },
+    Accept { who: Option<usize>, behind: u64, news: Vec<New> },
+    AcceptForAll(Vec<New>),
+    Settle { who: usize, of: (u64, u64), state: DeliveryState, news: Option<New> },
+    Replay { of: u64, one: Option<(u64, u64)>, limit: usize },
+    Prune(u64),
+    PutApplication(u64),
+    PutEndpoint(u64),
+    DeleteApplication(u64),
+    DeleteEndpoint(u64),
+    Load(Part),
+    Arrivals { of: Part, done: u64, limit: usize },
+    News { behind: u64 },
+    Order { of: u64, order: Order },
+    Orders(Part),
+    CarriedOut(usize),
+    IsCarriedOut(usize),
+    Standing(u64),
+}
+
+/// Some shards: those of endpoints 1 to 3 that are wanted, and whether all others.
+type Part = ([bool; 3], bool);
+
+/// Steps that a store may be taken through.
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
+    vec(
+        prop_oneof![8 => of_members(), 12 => of_messages(), 3 => of_settings(), 4 => of_orders()],
+        1..80,
+    )
+}
+
+fn of_members() -> impl Strategy<Value = Step> {
+    let who = || 0..4_usize;
+    let some = any::<Part>;
+    prop_oneof![
+        1 => Just(Step::BeginRun),
+        6 => Just(Step::Join),
+        6 => (who(), any::<bool>()).prop_map(|(who, leaving)| Step::Beat { who, leaving }),
+        4 => (who(), 0..2_u64).prop_map(|(who, missed)| Step::Evict { who, missed }),
+        1 => who().prop_map(Step::Leave),
+        10 => (who(), 0..400_usize).prop_map(|(who, most)| Step::Take { who, most }),
+        4 => (who(), some()).prop_map(|(who, of)| Step::GiveUp { who, of }),
+    ]
+}
+
+fn of_messages() -> impl Strategy<Value = Step> {
+    let who = || 0..4_usize;
+    let some = any::<Part>;
+    let name = || (1..=MESSAGES, 1..=3_u64);
+    let state = proptest::sample::select(&DeliveryState::ALL[..]);
+    let behind = prop_oneof![9 => Just(0_u64), 1 => Just(1)];
+    let accept = (proptest::option::of(who()), behind, vec(new(), 1..4));
+    let settle = (who(), name(), state, proptest::option::weighted(0.2, new()));
+    let replay = (1..=2_u64, proptest::option::of(name()), 1..4_usize);
+    prop_oneof![
+        8 => accept.prop_map(|(who, behind, news)| Step::Accept { who, behind, news }),
+        2 => vec(new(), 1..4).prop_map(Step::AcceptForAll),
+        8 => settle.prop_map(|(who, of, state, news)| Step::Settle { who, of, state, news }),
+        4 => replay.prop_map(|(of, one, limit)| Step::Replay { of, one, limit }),
+        1 => (1..=MESSAGES + 1).prop_map(Step::Prune),
+        4 => some().prop_map(Step::Load),
+        8 => (some(), 1..=MESSAGES, 0..4_usize)
+            .prop_map(|(of, done, limit)| Step::Arrivals { of, done, limit }),
+    ]
+}
+
+fn of_settings() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (1..=2_u64).prop_map(Step::PutApplication),
+        4 => (1..=3_u64).prop_map(Step::PutEndpoint),
+        1 => (1..=2_u64).prop_map(Step::DeleteApplication),
+        1 => (1..=3_u64).prop_map(Step::DeleteEndpoint),
+        4 => (0..9_u64).prop_map(|behind| Step::News { behind }),
+    ]
+}
+
+fn of_orders() -> impl Strategy<Value = Step> {
+    let order = prop_oneof![
+        Just(Order::Enable),
+        Just(Order::Disable),
+        Just(Order::Recover),
+        (1..=MESSAGES).prop_map(|n| Order::Cancel(msg(n))),
+    ];
+    prop_oneof![
+        (1..=3_u64, order).prop_map(|(of, order)| Step::Order { of, order }),
+        any::<Part>().prop_map(Step::Orders),
+        (0..9_usize).prop_map(Step::CarriedOut),
+        (0..9_usize).prop_map(Step::IsCarriedOut),
+        (1..=3_u64).prop_map(Step::Standing),
+    ]
+}
+
+/// Takes the steps with both stores, and compares every answer, and all that is there at the end.
+pub(crate) async fn compare(fast: &dyn Store, steps: &[Step]) {
+    let plain = MemoryStore::shared();
+    let mut sides = [Side::of(&plain).await, Side::of(fast).await];
+    let whole = [
+        Step::Arrivals { of: ([true; 3], true), done: 0, limit: 99 },
+        Step::Orders(([true; 3], true)),
+    ];
+    for (now, step) in (100..).zip(steps.iter().chain(&whole)) {
+        let [expected, answer] = &mut sides;
+        let expected = expected.take(step, now).await;
+        assert_eq!(answer.take(step, now).await, expected, "{step:?}");
+    }
+    assert_eq!(everything(fast).await, everything(&plain).await);
+}
+
+/// A store, and what its nodes were told by it.
+struct Side<'s> {
+    store: &'s dyn Store,
+    cluster: &'s dyn Cluster,
+    members: Vec<Fence>,
+    orders: Vec<u64>,
+}
+
+impl<'s> Side<'s> {
+    async fn of(store: &'s dyn Store) -> Self {
+        furnish(store).await;
+        let cluster = store.cluster().expect("several nodes can share it");
+        Self { store, cluster, members: Vec::new(), orders: Vec::new() }
+    }
+
+    /// Takes a step, and writes down the answer.
+    async fn take(&mut self, step: &Step, now: u64) -> String {
+        let store = self.store;
+        match step.clone() {
+            Step::AcceptForAll(news) => {
+                answer(store.accept(news.into_iter().map(build).collect()).await)
+            }
+            Step::Settle { who, of, state, news } => {
+                let settlement = settlement(of, state, news, now);
+                answer(store.settle(self.fence(who), vec![settlement]).await)
+            }
+            Step::Replay { of, one, limit } => {
+                let request = match one {
+                    Some((n, to)) => ReplayRequest::One(msg(n), ep(to)),
+                    None => ReplayRequest::Many(app(of), DeliveryFilter::default()),
+                };
+                answer(store.replay(request, at(now), limit).await)
+            }
+            Step::Prune(before) => answer(store.prune(at(before), 99).await),
+            Step::PutApplication(n) => answer(store.put_application(application(n)).await),
+            Step::PutEndpoint(n) => answer(store.put_endpoint(endpoint(n, n / 3 + 1)).await),
+            Step::DeleteApplication(n) => answer(store.delete_application(app(n)).await),
+            Step::DeleteEndpoint(n) => answer(store.delete_endpoint(ep(n), at(now)).await),
+            Step::BeginRun => answer(store.begin_run().await),
+            Step::Load(of) => self.load(shards(of)).await,
+            Step::Arrivals { of, done, limit } => self.arrivals(shards(of), done, limit).await,
+            Step::Accept { who, behind, news } => self.accept(who, behind, news).await,
+            step => self.take_with_others(step).await,
+        }
+    }
+
+    /// The steps that only stores with several nodes know.
+    async fn take_with_others(&mut self, step: Step) -> String {
+        let cluster = self.cluster;
+        match step {
+            Step::Join => {
+                let joined = cluster.join(&format!("node {}", self.members.len())).await.unwrap();
+                self.members.push(joined.fence);
+                answer(Ok(joined.fence))
+            }
+            Step::Beat { who, leaving } => answer(cluster.beat(self.fence(who), 0, leaving).await),
+            Step::Evict { who, missed } => {
+                let beat = self.beat_of(who).await.saturating_sub(missed);
+                answer(cluster.evict(self.fence(who), beat).await)
+            }
+            Step::Leave(who) => answer(cluster.leave(self.fence(who)).await),
+            Step::Take { who, most } => answer(cluster.take(self.fence(who), most).await),
+            Step::GiveUp { who, of } => answer(cluster.give_up(self.fence(who), shards(of)).await),
+            Step::News { behind } => {
+                // One more than there is, too.
+                let after = (self.news().await + 1).saturating_sub(behind);
+                answer(cluster.news(after).await)
+            }
+            Step::Order { of, order } => {
+                let number = cluster.order(ep(of), order).await;
+                self.orders.extend(&number);
+                answer(number.map(|_| self.orders.len()))
+            }
+            Step::Orders(of) => self.orders(shards(of)).await,
+            Step::CarriedOut(n) => answer(cluster.carried_out(&self.given(n)).await),
+            Step::IsCarriedOut(n) => match self.given(n).first() {
+                Some(order) => answer(cluster.is_carried_out(*order).await),
+                None => String::new(),
+            },
+            Step::Standing(n) => answer(cluster.standing(ep(n)).await),
+            step => unreachable!("{step:?} is of one node"),
+        }
+    }
+
+    async fn accept(&self, who: Option<usize>, behind: u64, news: Vec<New>) -> String {
+        let lead = match who {
+            Some(who) => {
+                let fence = self.fence(who);
+                Lead { fence, shards: self.shards_of(fence).await }
+            }
+            None => Lead::default(),
+        };
+        let followed = self.news().await.saturating_sub(behind);
+        let messages = news.into_iter().map(build).collect();
+        answer(self.cluster.accept(lead, followed, messages).await)
+    }
+
+    /// What is open, and whether all arrivals are covered.
+    async fn load(&self, of: Shards) -> String {
+        let mut found = Vec::new();
+        let mut page = |page: Vec<Delivery>| found.extend(page);
+        let mut covered = self.cluster.load(of, &mut page).await.unwrap();
+        let arrived = self.cluster.arrivals(of, &[], usize::MAX >> 1).await.unwrap();
+        covered.sort_unstable();
+        assert_eq!(covered, arrived.iter().map(|it| it.number).collect::<Vec<_>>());
+        let name = |it: &Delivery| (Shard::of(it.endpoint), it.message, it.endpoint);
+        for shard in of.iter() {
+            assert!(found.iter().filter(|it| name(it).0 == shard).is_sorted_by_key(name));
+        }
+        found.sort_by_key(name);
+        format!("{found:?}")
+    }
+
+    /// Those of message `done` are done; which deliveries arrive then. What is gone may be left out.
+    async fn arrivals(&self, of: Shards, done: u64, limit: usize) -> String {
+        let all = self.cluster.arrivals(of, &[], usize::MAX >> 1).await.unwrap();
+        let is_done = |it: &&Arrival| it.delivery.is_some_and(|it| it.message == msg(done));
+        let numbers: Vec<_> = all.iter().filter(is_done).map(|it| it.number).collect();
+        let first = self.cluster.arrivals(of, &numbers, limit).await.unwrap();
+        let left = self.cluster.arrivals(of, &numbers, usize::MAX >> 1).await.unwrap();
+        assert!(left.is_sorted_by_key(|it| it.number));
+        assert_eq!(first, left[..limit.min(left.len())]);
+        let mut there: Vec<_> = left
+            .into_iter()
+            .filter_map(|it| Some(format!("{:?} {:?}", it.delivery?, it.parcel)))
+            .collect();
+        there.sort();
+        format!("{there:?}")
+    }
+
+    async fn orders(&self, of: Shards) -> String {
+        let nth = |number: u64| self.orders.iter().position(|given| *given == number);
+        let orders = self.cluster.orders(of).await.unwrap();
+        let orders = orders.into_iter().map(|(number, to, order)| (nth(number), to, order));
+        format!("{:?}", orders.collect::<Vec<_>>())
+    }
+
+    fn fence(&self, who: usize) -> Fence {
+        // The latest are those that may still be there.
+        self.members.iter().rev().nth(who).copied().unwrap_or(Fence(9999))
+    }
+
+    fn given(&self, n: usize) -> Vec<u64> {
+        self.orders.iter().rev().nth(n).into_iter().copied().collect()
+    }
+
+    async fn news(&self) -> u64 {
+        self.cluster.news(0).await.unwrap().to
+    }
+
+    /// What a member leads; all of it if it is none.
+    async fn shards_of(&self, fence: Fence) -> Shards {
+        let roll = self.cluster.beat(fence, 0, false).await.unwrap_or_default();
+        let member = roll.members.iter().find(|member| member.fence == fence);
+        member.map_or(Shards::ALL, |member| member.shards)
+    }
+
+    async fn beat_of(&self, who: usize) -> u64 {
+        let mut beat = 0;
+        for other in (0..4).filter(|other| self.fence(*other) != self.fence(who)) {
+            let roll = self.cluster.beat(self.fence(other), 0, false).await.unwrap_or_default();
+            let member = roll.members.iter().find(|it| it.fence == self.fence(who));
+            beat = member.map_or(beat, |member| member.beat);
+        }
+        beat
+    }
+}
+
+fn settlement(
+    (n, to): (u64, u64),
+    state: DeliveryState,
+    news: Option<New>,
+    now: u64,
+) -> Settlement {
+    let standing = Standing { failing_since: Some(at(now)), ..Standing::default() };
+    Settlement {
+        attempt: Some(attempt(n, to, 1, Verdict::Transient)),
+        standing: Some((ep(to), standing)),
+        operational: news.map(build),
+        ..settled(n, to, to / 3 + 1, state, now)
+    }
+}
+
+fn shards((endpoints, others): Part) -> Shards {
+    let all: Shards = [1, 2, 3].map(|n| Shard::of(ep(n))).into_iter().collect();
+    let wanted = [1, 2, 3].into_iter().zip(endpoints).filter(|(_, wanted)| *wanted);
+    let wanted: Shards = wanted.map(|(n, _)| Shard::of(ep(n))).collect();
+    if others { wanted.union(Shards::ALL.without(all)) } else { wanted }
+}

@@ -1,0 +1,64 @@
+//! Deliveries that their leaders have to hear of, in the store in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::tables::Tables;
+use crate::model::{Delivery, EndpointId, MessageId};
+use crate::store::{Arrival, Fence, Shard, Shards};
+
+/// Payloads up to this many bytes come with the arrival: a leader has to read larger ones by themselves.
+const SMALL: usize = 8 * 1024;
+
+/// The arrivals that are not done.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    given: u64,
+    rows: BTreeMap<u64, (MessageId, EndpointId)>,
+}
+
+impl Arrivals {
+    pub(super) fn add(&mut self, delivery: &Delivery) {
+        self.given += 1;
+        self.rows.insert(self.given, (delivery.message, delivery.endpoint));
+    }
+
+    fn of(&self, shards: Shards) -> impl Iterator<Item = (u64, (MessageId, EndpointId))> {
+        let wanted = move |(_, to): &(MessageId, EndpointId)| shards.contains(Shard::of(*to));
+        self.rows.iter().filter(move |(_, name)| wanted(name)).map(|(n, name)| (*n, *name))
+    }
+}
+
+impl Tables {
+    /// What a node of these memberships has done is forgotten, and others are found for it, unless somebody
+    /// else leads their shards by now: whoever was evicted and has not noticed would take what the next
+    /// leader has not heard of.
+    pub(super) fn arrivals(
+        &mut self,
+        node: &BTreeSet<Fence>,
+        shards: Shards,
+        done: &[u64],
+        limit: usize,
+    ) -> Vec<Arrival> {
+        let left = self.members.left_to(node);
+        let is_done = |number: &u64, (_, to): &(MessageId, EndpointId)| {
+            done.contains(number) && left.contains(Shard::of(*to))
+        };
+        self.arrivals.rows.retain(|number, name| !is_done(number, name));
+        let found = self.arrivals.of(shards.common(left)).take(limit);
+        found.map(|(number, name)| self.arrival(number, name)).collect()
+    }
+
+    /// The open deliveries of `shards`, oldest first, and the numbers of all their arrivals.
+    pub(super) fn load(&self, shards: Shards) -> (Vec<Delivery>, Vec<u64>) {
+        let wanted = |(_, to): &&(MessageId, EndpointId)| shards.contains(Shard::of(*to));
+        let open = self.open.iter().filter(wanted).map(|name| self.deliveries[name]).collect();
+        (open, self.arrivals.of(shards).map(|(number, _)| number).collect())
+    }
+
+    fn arrival(&self, number: u64, (message, endpoint): (MessageId, EndpointId)) -> Arrival {
+        let delivery = self.delivery(message, endpoint).filter(|it| it.state.is_open());
+        let parcel = delivery.and_then(|_| self.messages.get(&message).cloned());
+        let parcel = parcel.filter(|(_, payload)| payload.len() <= SMALL);
+        Arrival { number, delivery, parcel }
+    }
+}

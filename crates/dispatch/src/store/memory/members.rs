@@ -1,0 +1,96 @@
+//! Who works on the store in memory, and who leads what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Error;
+use crate::store::{Fence, Member, Roll, Shards};
+
+/// The memberships that have not ended, and the run that has the store alone, if one has.
+#[derive(Debug, Default)]
+pub(super) struct Members {
+    /// The last fence that was given to anybody.
+    given: u64,
+    alone: Option<Fence>,
+    rows: BTreeMap<Fence, Member>,
+}
+
+impl Members {
+    pub(super) fn begin_run(&mut self) -> Fence {
+        let fence = self.next();
+        self.rows.clear();
+        self.alone = Some(fence);
+        fence
+    }
+
+    pub(super) fn join(&mut self, name: &str) -> Fence {
+        let fence = self.next();
+        self.alone = None;
+        let member =
+            Member { fence, name: name.to_owned(), beat: 0, leaving: false, shards: Shards::NONE };
+        self.rows.insert(fence, member);
+        fence
+    }
+
+    pub(super) fn beat(&mut self, fence: Fence, leaving: bool) -> Result<(), Error> {
+        let member = self.member(fence)?;
+        member.beat += 1;
+        member.leaving = leaving;
+        Ok(())
+    }
+
+    pub(super) fn evict(&mut self, fence: Fence, beat: u64) -> bool {
+        let silent = self.rows.get(&fence).is_some_and(|member| member.beat == beat);
+        silent && self.leave(fence)
+    }
+
+    pub(super) fn leave(&mut self, fence: Fence) -> bool {
+        self.rows.remove(&fence).is_some()
+    }
+
+    pub(super) fn take(&mut self, fence: Fence, most: usize) -> Result<Shards, Error> {
+        let taken: Shards = self.free().iter().take(most).collect();
+        let led = &mut self.member(fence)?.shards;
+        *led = led.union(taken);
+        Ok(taken)
+    }
+
+    pub(super) fn give_up(&mut self, fence: Fence, shards: Shards) {
+        if let Some(member) = self.rows.get_mut(&fence) {
+            member.shards = member.shards.without(shards);
+        }
+    }
+
+    /// Whether it may write: a member, or the run that has the store alone.
+    pub(super) fn is_valid(&self, fence: Fence) -> bool {
+        self.alone == Some(fence) || self.is_member(fence)
+    }
+
+    pub(super) fn is_member(&self, fence: Fence) -> bool {
+        self.rows.contains_key(&fence)
+    }
+
+    /// The shards that nobody leads but these.
+    pub(super) fn left_to(&self, these: &BTreeSet<Fence>) -> Shards {
+        let others = self.rows.values().filter(|member| !these.contains(&member.fence));
+        others.fold(Shards::ALL, |left, member| left.without(member.shards))
+    }
+
+    pub(super) fn roll(&self, news: u64, open: usize) -> Roll {
+        let members = self.rows.values().cloned().collect();
+        // OK because a `usize` has at most 64 bits.
+        Roll { members, free: self.free(), news, open: open as u64 }
+    }
+
+    fn free(&self) -> Shards {
+        self.left_to(&BTreeSet::new())
+    }
+
+    fn member(&mut self, fence: Fence) -> Result<&mut Member, Error> {
+        self.rows.get_mut(&fence).ok_or_else(|| fence.is_over())
+    }
+
+    const fn next(&mut self) -> Fence {
+        self.given += 1;
+        Fence(self.given)
+    }
+}

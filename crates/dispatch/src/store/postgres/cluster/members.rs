@@ -1,0 +1,153 @@
+//! Members: each has a row, whose beats the others count.
+
+use deadpool_postgres::GenericClient;
+use tokio_postgres::Row;
+
+use super::super::changes::Changes;
+use super::super::column::{get, text};
+use super::super::marks::next_run;
+use super::super::statement;
+use super::super::trouble::Trouble;
+use super::super::writer::{Change, Slot};
+use super::shards::shards;
+use crate::Error;
+use crate::store::tally::ALL;
+use crate::store::{Fence, Member, Roll};
+
+/// Members at most: each has some counters of its own, whose numbers have 16 bits.
+const SLOTS: i32 = 4000;
+
+/// A node becomes a member.
+pub(in super::super) struct Join<'n>(pub(in super::super) &'n str);
+
+impl Change for Join<'_> {
+    type Done = (Fence, Slot);
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, Trouble> {
+        // Others that join wait here, so no two find the same slot free.
+        let fence = next_run(changes).await?;
+        statement::run(&changes.db, "DELETE FROM node WHERE slot < 0", &[]).await?;
+        let sql = "INSERT INTO node (run, name, slot, beat, followed, leaving) \
+                   SELECT $1, $2, s::smallint, 0, 0, false FROM generate_series(0, $3) AS s \
+                   WHERE NOT EXISTS (SELECT 1 FROM node WHERE slot = s) ORDER BY s LIMIT 1 \
+                   RETURNING slot";
+        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+            [&run(fence), &text(self.0), &(SLOTS - 1)];
+        let row = statement::row(&changes.db, sql, &bound).await?;
+        let row = row.ok_or_else(|| Error::busy("there are as many members as there can be"))?;
+        Ok((fence, Slot(Some(get(&row, 0)?))))
+    }
+}
+
+/// All memberships end, and a run begins that has the store alone.
+pub(in super::super) struct BeginRun;
+
+impl Change for BeginRun {
+    type Done = Fence;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Fence, Trouble> {
+        let fence = next_run(changes).await?;
+        // What they are settling ends first.
+        statement::run(&changes.db, "DELETE FROM node", &[]).await?;
+        let free = "UPDATE lease SET run = NULL WHERE run IS NOT NULL";
+        statement::run(&changes.db, free, &[]).await?;
+        let sql = "INSERT INTO node (run, name, slot, beat, followed, leaving) \
+                   VALUES ($1, 'alone', -1, 0, 0, false)";
+        statement::run(&changes.db, sql, &[&run(fence)]).await?;
+        Ok(fence)
+    }
+}
+
+/// A membership ends; of one that has beaten since `beat` it does not. Says whether it has ended now.
+pub(in super::super) struct End {
+    pub(in super::super) fence: Fence,
+    pub(in super::super) beat: Option<u64>,
+}
+
+impl Change for End {
+    type Done = bool;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, Trouble> {
+        let run = run(self.fence);
+        // This waits for what is being written in its name.
+        let sql = "DELETE FROM node WHERE run = $1 AND beat = coalesce($2, beat)";
+        let beat = self.beat.map(u64::cast_signed);
+        if statement::run(&changes.db, sql, &[&run, &beat]).await? == 0 {
+            return Ok(false);
+        }
+        let sql = "UPDATE lease SET run = NULL WHERE run = $1";
+        statement::run(&changes.db, sql, &[&run]).await?;
+        Ok(true)
+    }
+}
+
+impl Changes<'_> {
+    /// Which of these are members. They stay until the transaction ends.
+    pub(in super::super) async fn members(&self, fences: &[Fence]) -> Result<Vec<Fence>, Trouble> {
+        if fences.is_empty() {
+            return Ok(Vec::new());
+        }
+        let runs: Vec<_> = fences.iter().copied().map(run).collect();
+        let sql = "SELECT run FROM node WHERE run = ANY($1) ORDER BY run FOR KEY SHARE";
+        let found = statement::rows(&self.db, sql, &[&runs]).await?;
+        found.iter().map(|row| fence(row, 0)).collect()
+    }
+
+    /// Refuses what is no member, or not any more. It stays one until the transaction ends.
+    pub(in super::super) async fn member(&self, fence: Fence) -> Result<(), Trouble> {
+        if self.members(&[fence]).await?.is_empty() {
+            return Err(fence.is_over().into());
+        }
+        Ok(())
+    }
+}
+
+/// One more beat of a member, and how all stand: one statement, so of one moment and in one round trip.
+pub(in super::super) async fn beat(
+    db: &impl GenericClient,
+    fence: Fence,
+    followed: u64,
+    leaving: bool,
+) -> Result<Roll, Trouble> {
+    let sql = "WITH mine AS (UPDATE node SET beat = beat + 1, followed = $2, leaving = $3 \
+               WHERE run = $1 RETURNING run, beat, leaving) \
+               SELECT n.run, n.name, coalesce(mine.beat, n.beat), coalesce(mine.leaving, n.leaving), \
+               (SELECT array_agg(l.shard) FROM lease l WHERE l.run = n.run), mine.run IS NOT NULL, \
+               (SELECT array_agg(shard) FROM lease WHERE run IS NULL), \
+               (SELECT value FROM mark WHERE name = 'news'), \
+               (SELECT (sum(pending) + sum(waiting))::bigint FROM tally WHERE endpoint = $4) \
+               FROM node n LEFT JOIN mine ON mine.run = n.run WHERE n.slot >= 0 ORDER BY n.run";
+    let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+        [&run(fence), &followed.cast_signed(), &leaving, ALL.as_uuid()];
+    let rows = statement::rows(db, sql, &bound).await?;
+    let mut roll = Roll::default();
+    let mut is_member = false;
+    for row in &rows {
+        is_member |= get::<bool>(row, 5)?;
+        roll.members.push(member(row)?);
+        roll.free = shards(row, 6)?;
+        roll.news = get::<i64>(row, 7)?.cast_unsigned();
+        let open = get::<Option<i64>>(row, 8)?.unwrap_or_default();
+        roll.open = u64::try_from(open).unwrap_or(0);
+    }
+    if is_member { Ok(roll) } else { Err(fence.is_over().into()) }
+}
+
+fn member(row: &Row) -> Result<Member, Trouble> {
+    Ok(Member {
+        fence: fence(row, 0)?,
+        name: get(row, 1)?,
+        beat: get::<i64>(row, 2)?.cast_unsigned(),
+        leaving: get(row, 3)?,
+        shards: shards(row, 4)?,
+    })
+}
+
+/// A fence as it stands in columns.
+pub(in super::super) const fn run(fence: Fence) -> i64 {
+    fence.0.cast_signed()
+}
+
+fn fence(row: &Row, at: usize) -> Result<Fence, Trouble> {
+    get::<i64>(row, at).map(|run| Fence(run.cast_unsigned()))
+}

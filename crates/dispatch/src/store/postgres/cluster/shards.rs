@@ -1,0 +1,169 @@
+//! Shards: taken, given up, and loaded.
+
+use tokio_postgres::{IsolationLevel, Row};
+use uuid::Uuid;
+
+use super::super::changes::Changes;
+use super::super::column::{from_size, get};
+use super::super::pool::{Loan, Pool};
+use super::super::trouble::Trouble;
+use super::super::writer::Change;
+use super::super::{row, statement};
+use super::members::run;
+use crate::model::Delivery;
+use crate::store::{Fence, Shard, Shards};
+
+/// Deliveries that are read at once: some megabytes, and some ten milliseconds.
+const PAGE: usize = 10_000;
+
+/// A member takes up to `most` shards that nobody leads: those.
+pub(in super::super) struct Take {
+    pub(in super::super) fence: Fence,
+    pub(in super::super) most: usize,
+}
+
+impl Change for Take {
+    type Done = Shards;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Shards, Trouble> {
+        changes.member(self.fence).await?;
+        // What another is taking at this moment is left to it.
+        let sql = "UPDATE lease SET run = $1 WHERE shard IN (SELECT shard FROM lease \
+                   WHERE run IS NULL ORDER BY shard LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING shard";
+        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
+            [&run(self.fence), &from_size(self.most)];
+        let taken = statement::rows(&changes.db, sql, &bound).await?;
+        taken.iter().map(|row| shard(get(row, 0)?)).collect()
+    }
+}
+
+/// A member leads shards no longer.
+pub(in super::super) struct GiveUp {
+    pub(in super::super) fence: Fence,
+    pub(in super::super) shards: Shards,
+}
+
+impl Change for GiveUp {
+    type Done = ();
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+        let sql = "UPDATE lease SET run = NULL WHERE run = $1 AND shard = ANY($2)";
+        statement::run(&changes.db, sql, &[&run(self.fence), &numbers(self.shards)]).await?;
+        Ok(())
+    }
+}
+
+/// What is open in shards, and the numbers of their arrivals, as of one moment. It takes as long as there
+/// is much: each page has its own bound, and the session none.
+pub(in super::super) async fn load(
+    pool: &Pool,
+    of: Shards,
+    page: &mut (dyn FnMut(Vec<Delivery>) + Send),
+) -> Result<Vec<u64>, Trouble> {
+    let mut loan = pool.lend().await?;
+    match read(pool, &mut loan, of, page).await {
+        Some(loaded) => loan.end(Some(loaded)),
+        None => loan.end(None),
+    }
+}
+
+/// Reads all; none if the server does not answer.
+async fn read(
+    pool: &Pool,
+    loan: &mut Loan,
+    of: Shards,
+    page: &mut (dyn FnMut(Vec<Delivery>) + Send),
+) -> Option<Result<Vec<u64>, Trouble>> {
+    let (moment, begun) = match pool.bounded(begin(loan, of)).await? {
+        Ok((moment, begun)) => (moment, begun),
+        Err(trouble) => return Some(Err(trouble)),
+    };
+    for shard in begun.occupied {
+        let mut after = (Uuid::nil(), Uuid::nil());
+        loop {
+            let found = match pool.bounded(next_page(&moment, shard, after)).await? {
+                Ok(found) => found,
+                Err(trouble) => return Some(Err(trouble)),
+            };
+            let is_last = found.len() < PAGE;
+            if let Some(last) = found.last() {
+                after = (*last.message.as_uuid(), *last.endpoint.as_uuid());
+                page(found);
+            }
+            if is_last {
+                break;
+            }
+        }
+    }
+    let ended = pool.bounded(async { Ok(moment.commit().await?) }).await?;
+    Some(ended.map(|()| begun.arrivals))
+}
+
+/// What the first look at shards finds.
+struct Begun {
+    arrivals: Vec<u64>,
+    /// Where anything is open.
+    occupied: Vec<i16>,
+}
+
+async fn begin(
+    loan: &mut Loan,
+    of: Shards,
+) -> Result<(deadpool_postgres::Transaction<'_>, Begun), Trouble> {
+    let moment = loan
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await?;
+    // Whoever is handed a page may take its time.
+    moment.batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0").await?;
+    let numbers = numbers(of);
+    let arrivals = "SELECT number FROM arrival WHERE shard = ANY($1)";
+    let occupied = "SELECT s FROM unnest($1::smallint[]) AS s WHERE EXISTS \
+                    (SELECT 1 FROM delivery WHERE shard = s AND ended = 0) ORDER BY s";
+    let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&numbers];
+    let (arrivals, occupied) = tokio::try_join!(
+        biased;
+        statement::rows(&moment, arrivals, &bound),
+        statement::rows(&moment, occupied, &bound),
+    )?;
+    let number = |row: &Row| get::<i64>(row, 0).map(i64::cast_unsigned);
+    let arrivals = arrivals.iter().map(number).collect::<Result<_, _>>()?;
+    let occupied = occupied.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+    Ok((moment, Begun { arrivals, occupied }))
+}
+
+async fn next_page(
+    moment: &deadpool_postgres::Transaction<'_>,
+    shard: i16,
+    (message, endpoint): (Uuid, Uuid),
+) -> Result<Vec<Delivery>, Trouble> {
+    let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+        [&shard, &message, &endpoint, &from_size(PAGE)];
+    let found = statement::rows(moment, &page_sql(), &bound).await?;
+    found.iter().map(row::delivery).collect()
+}
+
+fn page_sql() -> String {
+    format!(
+        "SELECT {} FROM delivery d WHERE d.shard = $1 AND d.ended = 0 \
+         AND (d.message, d.endpoint) > ($2, $3) ORDER BY d.message, d.endpoint LIMIT $4",
+        row::DELIVERY
+    )
+}
+
+/// Shards as they stand in columns.
+pub(in super::super) fn numbers(shards: Shards) -> Vec<i16> {
+    shards.iter().map(|shard| shard.0.into()).collect()
+}
+
+/// The shards in a column, which is an array, or null for none.
+pub(super) fn shards(row: &Row, at: usize) -> Result<Shards, Trouble> {
+    get::<Option<Vec<i16>>>(row, at)?.unwrap_or_default().into_iter().map(shard).collect()
+}
+
+fn shard(number: i16) -> Result<Shard, Trouble> {
+    let read = u8::try_from(number).map(Shard);
+    read.map_err(|_| crate::Error::store(format!("there is no shard {number}")).into())
+}

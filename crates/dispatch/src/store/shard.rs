@@ -1,0 +1,129 @@
+//! Shares of all endpoints: what one node leads, and another may take over.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::model::EndpointId;
+
+/// One of the 256 shares that all endpoints are spread over: those whose ids have the same first byte in
+/// their SHA-256. An endpoint stays in its shard for ever.
+///
+/// ```
+/// use stagger_dispatch::model::EndpointId;
+/// use stagger_dispatch::store::{Shard, Shards};
+/// let shard = Shard::of(EndpointId::from_uuid(uuid::Uuid::nil()));
+/// assert_eq!(shard, Shard(55));
+/// assert!(Shards::ALL.contains(shard));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shard(pub u8);
+
+impl Shard {
+    /// The shard of an endpoint.
+    #[must_use]
+    pub fn of(endpoint: EndpointId) -> Self {
+        Self(Sha256::digest(endpoint.as_uuid().as_bytes())[0])
+    }
+}
+
+/// A set of shards.
+///
+/// ```
+/// use stagger_dispatch::store::{Shard, Shards};
+/// let some: Shards = [Shard(0), Shard(255)].into_iter().collect();
+/// assert_eq!(some.len(), 2);
+/// assert_eq!(some.union(Shards::ALL.without(some)), Shards::ALL);
+/// assert_eq!(some.iter().collect::<Vec<_>>(), [Shard(0), Shard(255)]);
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shards([u64; 4]);
+
+impl Shards {
+    /// No shard.
+    pub const NONE: Self = Self([0; 4]);
+    /// All of them.
+    pub const ALL: Self = Self([u64::MAX; 4]);
+    /// How many there are.
+    pub const COUNT: usize = 256;
+
+    /// One shard.
+    #[must_use]
+    pub const fn of(shard: Shard) -> Self {
+        let mut set = Self::NONE;
+        set.insert(shard);
+        set
+    }
+
+    /// Whether `shard` is among them.
+    #[must_use]
+    pub const fn contains(self, shard: Shard) -> bool {
+        self.0[shard.0 as usize / 64] & (1 << (shard.0 % 64)) != 0
+    }
+
+    /// Adds a shard.
+    pub const fn insert(&mut self, shard: Shard) {
+        self.0[shard.0 as usize / 64] |= 1 << (shard.0 % 64);
+    }
+
+    /// These and those.
+    #[must_use]
+    pub fn union(self, others: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] | others.0[word]))
+    }
+
+    /// These, but for those.
+    #[must_use]
+    pub fn without(self, others: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !others.0[word]))
+    }
+
+    /// Those that are in both.
+    #[must_use]
+    pub fn common(self, others: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & others.0[word]))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(self) -> usize {
+        // OK because four words have 256 bits.
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// All of them, in order.
+    pub fn iter(self) -> impl Iterator<Item = Shard> {
+        (0..=u8::MAX).map(Shard).filter(move |shard| self.contains(*shard))
+    }
+}
+
+impl FromIterator<Shard> for Shards {
+    fn from_iter<I: IntoIterator<Item = Shard>>(shards: I) -> Self {
+        let mut set = Self::NONE;
+        shards.into_iter().for_each(|shard| set.insert(shard));
+        set
+    }
+}
+
+impl fmt::Debug for Shards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(|shard| shard.0)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fixture::ep;
+
+    #[test]
+    fn an_endpoint_stays_in_its_shard_for_ever() {
+        assert_eq!([1, 2, 3].map(|n| Shard::of(ep(n)).0), [100, 147, 32]);
+    }
+}

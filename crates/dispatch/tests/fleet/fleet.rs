@@ -1,0 +1,176 @@
+//! Some nodes with one application and one receiver, and what tests do with them.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stagger::budget::BudgetPlan;
+use stagger::{Backoff, Instant, Policy, Span};
+use stagger_dispatch::model::*;
+use stagger_dispatch::node::{Node, NodeOptions, Submission};
+use stagger_dispatch::send::{SendOptions, Sender};
+use stagger_dispatch::store::{MemoryStore, Shard, Shards, Store};
+use stagger_testkit::server::{Script, Server};
+use uuid::Uuid;
+
+/// Within which time a node that died is replaced.
+const LEASE: Span = Span::from_millis(500);
+/// No test waits for longer than this.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Nodes on one store.
+pub(crate) struct Fleet {
+    pub(crate) memory: MemoryStore,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) server: Server,
+    pub(crate) app: ApplicationId,
+}
+
+impl Fleet {
+    /// So many nodes, each of which leads its share, and an application.
+    pub(crate) async fn of(count: usize, script: Script) -> Self {
+        let (memory, server) = (MemoryStore::shared(), Server::start(script).await);
+        let app = ApplicationId::from_uuid(Uuid::from_u128(1));
+        let mut fleet = Self { memory, nodes: Vec::new(), server, app };
+        for _ in 0..count {
+            let node = fleet.start().await;
+            fleet.nodes.push(node);
+        }
+        fleet.until_even().await;
+        fleet.nodes[0].put_application(application(app)).await.expect("it is stored");
+        fleet
+    }
+
+    /// One more node.
+    pub(crate) async fn start(&self) -> Node {
+        self.start_on(Arc::new(self.memory.handle())).await
+    }
+
+    pub(crate) async fn start_on(&self, store: Arc<dyn Store>) -> Node {
+        let options = NodeOptions { lease: LEASE, ..NodeOptions::default() };
+        let allowed = SendOptions { allow_private: true, ..SendOptions::default() };
+        let sender = Sender::new(allowed).expect("no certificates");
+        Node::start(store, sender, options).await.expect("it joins")
+    }
+
+    /// Waits until all shards are led, evenly.
+    pub(crate) async fn until_even(&self) {
+        let count = self.nodes.len();
+        let (least, most) = (Shards::COUNT / count, Shards::COUNT.div_ceil(count));
+        until("the shards are spread evenly", || {
+            let led: Vec<_> = self.nodes.iter().map(|node| node.led().len()).collect();
+            let even = led.iter().all(|led| (least..=most).contains(led));
+            even && led.iter().sum::<usize>() == Shards::COUNT
+        })
+        .await;
+    }
+
+    /// Adds endpoints 1 to `count`, each at a path of its own, by way of all nodes in turn.
+    pub(crate) async fn endpoints(&self, count: u128) {
+        for n in 1..=count {
+            let node = &self.nodes[usize::try_from(n).expect("few") % self.nodes.len()];
+            node.put_endpoint(self.endpoint(n)).await.expect("it is stored");
+        }
+    }
+
+    pub(crate) fn endpoint(&self, n: u128) -> Endpoint {
+        endpoint(self.app, n, &self.server.url(&format!("/{n}")))
+    }
+
+    /// Which of the nodes leads endpoint `n`.
+    pub(crate) fn leader(&self, n: u128) -> usize {
+        let shard = Shard::of(id(n));
+        self.nodes.iter().position(|node| node.led().contains(shard)).expect("somebody leads it")
+    }
+
+    /// A node that does not lead endpoint `n`.
+    pub(crate) fn other(&self, n: u128) -> &Node {
+        &self.nodes[(self.leader(n) + 1) % self.nodes.len()]
+    }
+
+    /// Sends a message by way of a node.
+    pub(crate) async fn send(&self, node: &Node, payload: &str) -> MessageId {
+        let message = Submission {
+            event_type: "invoice.paid".parse().expect("a type"),
+            payload: payload.to_owned().into(),
+            content_type: "text/plain".to_owned(),
+            key: None,
+        };
+        node.accept(self.app, vec![message]).await.expect("there is room")[0].id
+    }
+
+    /// Waits until so many deliveries, of all, are in this state.
+    pub(crate) async fn until_count(&self, state: DeliveryState, count: u64) {
+        let store = self.memory.handle();
+        let reached = async {
+            while store.counts(None).await.expect("it reads").of(state) < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        let reached = tokio::time::timeout(PATIENCE, reached).await;
+        reached.unwrap_or_else(|_| panic!("not {count} deliveries are {}", state.name()));
+    }
+
+    /// How often each message came to each path.
+    pub(crate) fn came(&self) -> Vec<(String, String)> {
+        let mut came: Vec<_> = self
+            .server
+            .seen()
+            .iter()
+            .map(|seen| {
+                let id = seen.headers["webhook-id"].to_str().expect("it is text").to_owned();
+                (seen.path.clone(), id)
+            })
+            .collect();
+        came.sort();
+        came
+    }
+}
+
+/// Waits until something holds.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let reached = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+pub(crate) fn id(n: u128) -> EndpointId {
+    EndpointId::from_uuid(Uuid::from_u128(n))
+}
+
+pub(crate) fn application(id: ApplicationId) -> Application {
+    let slots = NonZeroU32::new(1000).expect("above zero");
+    Application { id, name: "shop".to_owned(), keys: vec![], slots, created_at: Instant::ORIGIN }
+}
+
+/// An endpoint whose retries come after 10 to 20 ms at most.
+pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
+    let backoff =
+        Backoff::exponential(Span::from_millis(10), Span::from_millis(20)).expect("it fits");
+    let policy = Policy::builder()
+        .backoff(backoff)
+        .max_attempts(100)
+        .budget(BudgetPlan::Unlimited)
+        .build()
+        .expect("it is valid");
+    Endpoint {
+        id: id(n),
+        application,
+        url: url.to_owned(),
+        description: String::new(),
+        events: EventFilter::All,
+        policy,
+        timeout: Span::from_secs(30),
+        pace: Pace::default(),
+        ordered: false,
+        permanent: Statuses::try_from(vec![422]).expect("a status"),
+        disable_after: Span::from_secs(432_000),
+        secrets: vec![Secret { kind: SecretKind::Symmetric, key: vec![7; 32], until: None }],
+        headers: vec![],
+        created_at: Instant::ORIGIN,
+        updated_at: Instant::ORIGIN,
+    }
+}

@@ -1,0 +1,6 @@
+//! Several nodes on one store, with real receivers over loopback sockets. Nothing waits for time; every
+//! test waits for what it is about, within a bound.
+
+mod ends;
+mod fleet;
+mod sharing;

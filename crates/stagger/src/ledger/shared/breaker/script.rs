@@ -1,0 +1,166 @@
+//! The script that keeps a fleet's breaker, and what goes in and out of it.
+
+use std::sync::LazyLock;
+
+use redis::Script;
+use stagger_core::Span;
+use stagger_core::breaker::BreakerPlan;
+
+/// The engine's breaker for a whole fleet, in the store's own language.
+pub(super) static SCRIPT: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("breaker.lua")));
+
+/// How long a breaker that nobody asks for is kept besides its own times: a day. Then it is closed.
+const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
+/// The longest time that the script is told, in microseconds: 35 years, so that its sums are exact.
+const LONGEST_US: u64 = 1 << 50;
+
+/// A plan as the script reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    numbers: [u64; 6],
+    kept_ms: u64,
+}
+
+/// A state of the breaker in the store: since when it remembers, and how often it has moved since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) birth: u64,
+    pub(super) era: u64,
+}
+
+/// Names one probe in the whole fleet.
+pub(super) type Token = u64;
+
+/// Why the fleet's breaker should open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// A rule of the plan is broken here.
+    Trip,
+    /// It was open as this process knows it: for so long yet, and with this open time.
+    Remembered { left: Span, open_time: Span },
+}
+
+/// What a probe has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// It was not made, or says nothing.
+    Nothing,
+    Good,
+    Bad,
+}
+
+/// One request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    /// What the process knows: its results and its trip are of this state.
+    pub(super) place: Place,
+    pub(super) results: Vec<(Token, Finding)>,
+    pub(super) opening: Option<Opening>,
+    /// The probe that it wants to make.
+    pub(super) wish: Option<Token>,
+    /// How far the open time is stretched, should it open: millionths of the longest stretch.
+    pub(super) spread_ppm: u32,
+}
+
+/// Where the fleet's breaker stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Closed,
+    /// For so long yet.
+    Open(Span),
+    HalfOpen,
+    Ramp(Span),
+}
+
+/// What the store answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) place: Place,
+    pub(super) standing: Standing,
+    pub(super) open_time: Span,
+    /// How long the wanted probe may take, counted from the request; `None` when it is not granted.
+    pub(super) lease: Option<Span>,
+}
+
+impl Rule {
+    pub(super) fn of(plan: &BreakerPlan) -> Self {
+        let lease = plan.lease().map_or(0, micros);
+        let ramp = plan.ramp().map_or(0, |(_, over)| micros(over));
+        let (open_time, cap) = (micros(plan.open_time()), micros(plan.open_cap()));
+        let factor = u64::from(plan.open_factor().ppm());
+        let longest = open_time.max(cap).max(lease).max(ramp);
+        Self {
+            numbers: [open_time, cap, lease, ramp, factor, u64::from(plan.probes())],
+            kept_ms: KEPT_MS + 2 * longest.div_ceil(1_000),
+        }
+    }
+
+    /// The script's arguments, the test's clock left out.
+    pub(super) fn arguments(&self, request: &Request) -> [String; 4] {
+        let Request { place, results, opening, wish, spread_ppm } = request;
+        let opening = match *opening {
+            None => [0, 0, 0],
+            Some(Opening::Trip) => [1, 0, 0],
+            Some(Opening::Remembered { left, open_time }) => [2, micros(left), micros(open_time)],
+        };
+        let [kind, left, open_time] = opening;
+        let (wish, spread) = (wish.unwrap_or(0), u64::from(*spread_ppm));
+        let ask = [place.birth, place.era, kind, left, open_time, wish, spread];
+        let results: Vec<_> =
+            results.iter().flat_map(|&(token, finding)| [token, finding.number()]).collect();
+        [words(&self.numbers), words(&ask), words(&results), self.kept_ms.to_string()]
+    }
+}
+
+impl Request {
+    /// Whether it may move the breaker.
+    pub(super) fn is_news(&self) -> bool {
+        let has_found = |&(_, finding): &(Token, Finding)| finding != Finding::Nothing;
+        self.opening.is_some() || self.results.iter().any(has_found)
+    }
+}
+
+impl Finding {
+    const fn number(self) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Good => 1,
+            Self::Bad => 2,
+        }
+    }
+}
+
+impl Answer {
+    /// The answer of these numbers.
+    pub(super) const fn of([birth, era, kind, left, open_time, lease]: [u64; 6]) -> Self {
+        let left = Span::from_micros(left);
+        let standing = match kind {
+            1 => Standing::Open(left),
+            2 => Standing::HalfOpen,
+            3 => Standing::Ramp(left),
+            _ => Standing::Closed,
+        };
+        let lease = if lease == 0 { None } else { Some(Span::from_micros(lease)) };
+        Self {
+            place: Place { birth, era },
+            standing,
+            open_time: Span::from_micros(open_time),
+            lease,
+        }
+    }
+}
+
+/// The key of the breaker of this name, beside its budget in a cluster.
+pub(super) fn key(prefix: &str, name: &str) -> String {
+    format!("{{{prefix}:{name}}}:breaker")
+}
+
+/// Rounded up: an open time is never shortened.
+fn micros(span: Span) -> u64 {
+    span.as_nanos().div_ceil(1_000).min(LONGEST_US)
+}
+
+fn words(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}
