@@ -201,3 +201,31 @@ impl fmt::Display for Figures {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of two deliveries whose table `delivery` has these bytes and dead rows.
+    fn run(bytes: [i64; 3], dead: i64) -> Figures {
+        let moment = |bytes: i64| {
+            let size = Size { bytes, rows: 80, dead, ..Size::default() };
+            Sizes::from([("delivery".to_owned(), size)])
+        };
+        let [before, half, after] = bytes.map(moment);
+        Figures::of(2, Duration::from_secs(1), [before, half, after.clone(), after])
+    }
+
+    #[test]
+    fn what_grows_faster_the_more_there_is_has_no_bound() {
+        assert!(run([100, 1_100, 2_200], 0).bounded);
+        assert!(!run([100, 1_100, 2_300], 0).bounded);
+        assert_eq!(run([100, 1_100, 2_200], 0).bytes_per_delivery, [1_000.0, 1_100.0]);
+    }
+
+    #[test]
+    fn dead_rows_that_nobody_clears_away_have_no_bound() {
+        assert!(run([0, 100, 200], 20).bounded);
+        assert!(!run([0, 100, 200], 21).bounded);
+    }
+}

@@ -129,3 +129,45 @@ impl Watcher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rig::{Home, StoreKind};
+
+    /// Two nodes with half of the shards each.
+    const TABLES: &str = "
+        CREATE TABLE node (run bigint PRIMARY KEY, name text);
+        CREATE TABLE lease (shard smallint PRIMARY KEY, run bigint);
+        INSERT INTO node VALUES (1, 'a'), (2, 'b');
+        INSERT INTO lease SELECT shard, 1 + shard % 2 FROM generate_series(0, 255) AS shard;";
+
+    #[tokio::test]
+    async fn a_leader_that_falls_is_missed_until_another_one_is_written_down() {
+        if std::env::var_os("STAGGER_POSTGRES").is_none() {
+            return note("skipped: STAGGER_POSTGRES names no database");
+        }
+        let home = Home::new("leaders", StoreKind::Postgres).expect("PostgreSQL is installed");
+        let url = home.database().expect("it was asked for").url().to_owned();
+        let client = connect(&url).await.expect("it answers");
+        client.batch_execute(TABLES).await.expect("it is empty");
+        let roster = Arc::new(Roster::new());
+        roster.rise("a");
+        roster.rise("b");
+        let found = Found::default();
+        let (lease, gaps) = (Duration::ZERO, Gaps::new(SHARDS, roster.now()));
+        let mut watcher =
+            Watcher { url, roster, nodes: 2, lease, gaps, found, client: Some(client) };
+        watcher.sample().await.expect("it answers");
+        assert_eq!(watcher.found.spread, Some((128, 128)));
+        watcher.roster.fall("b");
+        watcher.sample().await.expect("it answers");
+        let client = watcher.client.as_ref().expect("it is connected");
+        client.batch_execute("UPDATE lease SET run = 1").await.expect("there is such a table");
+        watcher.sample().await.expect("it answers");
+        let gap = watcher.gaps.longest(watcher.roster.now());
+        assert!(gap > Duration::ZERO);
+        let later = watcher.roster.now() + Duration::from_secs(3600);
+        assert_eq!(watcher.gaps.longest(later), gap, "it is over");
+    }
+}
