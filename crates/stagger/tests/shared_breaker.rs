@@ -389,6 +389,32 @@ async fn whoever_may_not_decide_alone_waits_for_the_store_with_its_probes() {
 }
 
 #[tokio::test]
+async fn what_opens_without_the_store_stays_open_for_whoever_may_not_decide_alone() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let [one] = fleet(&redis.url(), "stays", &policy(plan()), Away::Refuse).await;
+    redis.stop();
+    eventually("it is away", || call(&one, Report::Success) && stats(&one).away).await;
+    trip(&one);
+    let patience = StdTime.now() + Span::from_secs(1);
+    eventually("time passes", || {
+        assert!(admit(&one).is_none(), "the open time is over, and there is no lease");
+        StdTime.now() > patience
+    })
+    .await;
+    redis.again();
+    let ticket = probe(&one).await;
+    assert_eq!(stats(&one).probes_leased, 1);
+    report(&one, ticket, Report::Success);
+    hears_that_it_is_closed(&one).await;
+    // Whoever has left the fleet decides alone.
+    trip(&one);
+    one.close().await;
+    let ticket = probe(&one).await;
+    report(&one, ticket, Report::Success);
+    assert!(call(&one, Report::Success) && state(&one) == StateKind::Closed);
+}
+
+#[tokio::test]
 async fn a_store_that_is_paused_keeps_no_call_waiting() {
     let Some(redis) = Redis::start(&[]) else { return };
     let patience = Span::from_secs(1);

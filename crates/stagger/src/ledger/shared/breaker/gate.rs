@@ -62,18 +62,25 @@ impl Gate {
 
     pub(in crate::ledger::shared) fn admit(&self, now: Instant) -> Admission {
         match self.way.load(Ordering::Acquire) {
-            OWN => return self.own.admit(now),
+            OWN => return self.admit_alone(now),
             until if now.as_nanos() < until => {
                 self.bell.ring_once();
                 return Admission::Refused { until: Instant::from_nanos(until) };
             }
             _ => {}
         }
-        let door = self.with_mirror(|mirror| mirror.admit(now));
-        // Whatever it was, the store should know soon: a lease is wanted, or has been used up.
-        self.bell.ring();
+        let (door, wanted) = self.with_mirror(|mirror| {
+            let before = mirror.is_wanted();
+            (mirror.admit(now), mirror.is_wanted() && !before)
+        });
+        // A lease that is wanted now, or that was used up, is asked for at once.
+        if wanted || matches!(door, Door::Admitted(_)) {
+            self.bell.ring();
+        } else {
+            self.bell.ring_once();
+        }
         match door {
-            Door::Own => self.own.admit(now),
+            Door::Own => self.admit_alone(now),
             Door::Admitted(ticket) => Admission::Admitted(ticket),
             Door::Refused(until) => Admission::Refused { until },
         }
@@ -146,7 +153,7 @@ impl Gate {
     }
 
     pub(super) fn last_request(&self) -> Option<Request> {
-        self.with_mirror(Mirror::last_request)
+        self.with_mirror(Mirror::retire)
     }
 
     /// The store has answered. A move that this process has not caused.
@@ -160,6 +167,19 @@ impl Gate {
 
     pub(super) fn went_away(&self, now: Instant) {
         self.with_mirror(|mirror| mirror.went_away(now, &mut OsEntropy));
+    }
+
+    /// As the own breaker says, but for a probe that needs a lease.
+    fn admit_alone(&self, now: Instant) -> Admission {
+        let admission = self.own.admit(now);
+        let probe = admission.ticket().filter(|ticket| ticket.is_probe());
+        let Some(probe) = probe else { return admission };
+        let Some(until) = self.with_mirror(|mirror| mirror.refuses_own_probe(now)) else {
+            return admission;
+        };
+        self.own.report(now, probe, Report::Neutral, &mut OsEntropy);
+        self.bell.ring_once();
+        Admission::Refused { until }
     }
 
     /// Does something with the mirror, and publishes what calls may do then.

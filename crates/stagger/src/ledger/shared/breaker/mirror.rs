@@ -136,6 +136,22 @@ impl Mirror {
         }
     }
 
+    /// Whether a call waits for a lease.
+    pub(super) const fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// When to look again, where the own breaker must not probe: before the store has heard that it
+    /// opened, or without the store where nobody decides alone.
+    pub(super) fn refuses_own_probe(&self, now: Instant) -> Option<Instant> {
+        match self.away {
+            _ if self.handed_over => None,
+            Some(_) if self.alone => None,
+            Some(_) => Some(now + self.again),
+            None => Some(now + LOOK),
+        }
+    }
+
     pub(super) const fn way(&self) -> Way {
         match self.seen {
             Seen::Closed => Way::Own,
@@ -208,8 +224,9 @@ impl Mirror {
         }
     }
 
-    /// The last request of a process that ends: what it found, and the lease that it does not need.
-    pub(super) fn last_request(&mut self) -> Option<Request> {
+    /// Decides alone from now on. The last request: what was found, and the lease that is not needed.
+    pub(super) fn retire(&mut self) -> Option<Request> {
+        (self.alone, self.handed_over) = (true, true);
         self.lay_down();
         let results = std::mem::take(&mut self.results);
         (!results.is_empty()).then(|| Request { place: self.place, results, ..Request::default() })
