@@ -7,8 +7,9 @@ use stagger_core::breaker::{Admission, BreakerPlan, Report, StateKind, Ticket};
 use stagger_core::{Entropy, Instant};
 
 use super::bell::Bell;
+use super::exchange::{Exchange, Heard};
 use super::hand::Hand;
-use super::mirror::{Door, Exchange, Heard, Mirror, Way};
+use super::mirror::{Door, Mirror, Way};
 use super::script::Request;
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::SharedOptions;
@@ -70,8 +71,8 @@ impl Gate {
             _ => {}
         }
         let (door, wanted) = self.with_mirror(|mirror| {
-            let before = mirror.is_wanted();
-            (mirror.admit(now), mirror.is_wanted() && !before)
+            let before = mirror.wanted;
+            (mirror.admit(now), mirror.wanted && !before)
         });
         // A lease that is wanted now, or that was used up, is asked for at once.
         if wanted || matches!(door, Door::Admitted(_)) {
@@ -186,7 +187,7 @@ impl Gate {
     fn with_mirror<T>(&self, act: impl FnOnce(&mut Mirror) -> T) -> T {
         let mut mirror = self.lock();
         let answer = act(&mut mirror);
-        self.told_opened.store(mirror.told_opened(), Ordering::Release);
+        self.told_opened.store(mirror.told_opened, Ordering::Release);
         let way = match mirror.way() {
             Way::Own => OWN,
             Way::Ask => ASK,
