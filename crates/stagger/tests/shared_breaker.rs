@@ -552,7 +552,6 @@ async fn a_process_that_is_killed_with_a_probe_keeps_it_no_longer_than_its_lease
 
 #[tokio::test]
 #[ignore = "a part of the test above"]
-#[expect(clippy::print_stdout, reason = "the parent reads it")]
 async fn child_holds_a_probe() {
     let url = std::env::var("STAGGER_REDIS").expect("the parent says it");
     let name = std::env::var("STAGGER_BREAKER").expect("the parent says it");
