@@ -156,6 +156,16 @@ async fn what_one_process_opens_is_open_for_all() {
         assert_eq!(state(ledger), StateKind::Open);
     }
     assert_eq!([&one, &other, &third].map(|it| stats(it).breaker_heard), [0, 1, 1]);
+    #[cfg(feature = "metrics")]
+    {
+        let stats = stats(&other);
+        let heard = support::Figures::hear(|| stagger::observe::report_shared("one", &stats));
+        for line in ["breaker.heard{destination=one} = 1", "breaker.openings{destination=one} = 1"]
+        {
+            assert!(heard.iter().any(|it| it.contains(line)), "{heard:?}");
+        }
+        assert!(heard.iter().any(|it| it.starts_with("breaker.probes_leased")), "{heard:?}");
+    }
     // One that comes later knows it before it has failed itself.
     let late = comes_late(&url, &name, &policy).await;
     assert!(admit(&late).is_none());
