@@ -138,7 +138,7 @@ fn an_unlimited_budget_without_a_breaker_does_not_look_like_a_full_one() -> Done
 fn every_metric_is_described_once() {
     let mut heard = Figures::hear(observe::describe_metrics);
     assert!(heard.contains(&"histogram stagger.retry.delay in Some(Seconds)".to_owned()));
-    let expected = if cfg!(feature = "redis") { 12 + 5 } else { 12 };
+    let expected = if cfg!(feature = "redis") { 12 + 7 } else { 12 };
     assert_eq!(heard.len(), expected);
     heard.sort();
     heard.dedup();

@@ -156,6 +156,16 @@ async fn what_one_process_opens_is_open_for_all() {
         assert_eq!(state(ledger), StateKind::Open);
     }
     assert_eq!([&one, &other, &third].map(|it| stats(it).breaker_heard), [0, 1, 1]);
+    #[cfg(feature = "metrics")]
+    {
+        let stats = stats(&other);
+        let heard = support::Figures::hear(|| stagger::observe::report_shared("one", &stats));
+        for line in ["breaker.heard{destination=one} = 1", "breaker.openings{destination=one} = 1"]
+        {
+            assert!(heard.iter().any(|it| it.contains(line)), "{heard:?}");
+        }
+        assert!(heard.iter().any(|it| it.starts_with("breaker.probes_leased")), "{heard:?}");
+    }
     // One that comes later knows it before it has failed itself.
     let late = comes_late(&url, &name, &policy).await;
     assert!(admit(&late).is_none());
@@ -389,6 +399,32 @@ async fn whoever_may_not_decide_alone_waits_for_the_store_with_its_probes() {
 }
 
 #[tokio::test]
+async fn what_opens_without_the_store_stays_open_for_whoever_may_not_decide_alone() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let [one] = fleet(&redis.url(), "stays", &policy(plan()), Away::Refuse).await;
+    redis.stop();
+    eventually("it is away", || call(&one, Report::Success) && stats(&one).away).await;
+    trip(&one);
+    let patience = StdTime.now() + Span::from_secs(1);
+    eventually("time passes", || {
+        assert!(admit(&one).is_none(), "the open time is over, and there is no lease");
+        StdTime.now() > patience
+    })
+    .await;
+    redis.again();
+    let ticket = probe(&one).await;
+    assert_eq!(stats(&one).probes_leased, 1);
+    report(&one, ticket, Report::Success);
+    hears_that_it_is_closed(&one).await;
+    // Whoever has left the fleet decides alone.
+    trip(&one);
+    one.close().await;
+    let ticket = probe(&one).await;
+    report(&one, ticket, Report::Success);
+    assert!(call(&one, Report::Success) && state(&one) == StateKind::Closed);
+}
+
+#[tokio::test]
 async fn a_store_that_is_paused_keeps_no_call_waiting() {
     let Some(redis) = Redis::start(&[]) else { return };
     let patience = Span::from_secs(1);
@@ -526,7 +562,6 @@ async fn a_process_that_is_killed_with_a_probe_keeps_it_no_longer_than_its_lease
 
 #[tokio::test]
 #[ignore = "a part of the test above"]
-#[expect(clippy::print_stdout, reason = "the parent reads it")]
 async fn child_holds_a_probe() {
     let url = std::env::var("STAGGER_REDIS").expect("the parent says it");
     let name = std::env::var("STAGGER_BREAKER").expect("the parent says it");

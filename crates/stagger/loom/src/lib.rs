@@ -8,6 +8,8 @@ mod breaker;
 mod interval;
 #[path = "../../src/ledger/lanes.rs"]
 mod lanes;
+#[path = "../../src/ledger/shared/permits.rs"]
+mod permits;
 #[path = "../../src/ledger/tally.rs"]
 mod tally;
 #[path = "../../src/ledger/window.rs"]
@@ -17,4 +19,5 @@ mod word;
 
 mod breakers;
 mod budgets;
+mod leases;
 mod sync;

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +13,13 @@ const LOOK: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(crate) struct Proxy {
     port: u16,
-    way: Arc<Mutex<Way>>,
+    network: Arc<Network>,
+}
+
+#[derive(Debug)]
+struct Network {
+    way: Mutex<Way>,
+    changed: Condvar,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +35,14 @@ impl Proxy {
     /// An address in front of this port.
     pub(crate) fn to(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let way = Arc::new(Mutex::new(Way { to: Some(port), silent: false, number: 0 }));
-        let proxy =
-            Self { port: listener.local_addr().expect("an address").port(), way: Arc::clone(&way) };
+        let way = Mutex::new(Way { to: Some(port), silent: false, number: 0 });
+        let network = Arc::new(Network { way, changed: Condvar::new() });
+        let port = listener.local_addr().expect("an address").port();
+        let proxy = Self { port, network: Arc::clone(&network) };
         // It waits for connections until the process of the test ends.
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                carry(client, &way);
+                carry(client, &network);
             }
         });
         proxy
@@ -65,16 +72,27 @@ impl Proxy {
     }
 
     fn change(&self, change: impl FnOnce(&mut Way)) {
-        change(&mut self.way.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.network.way.lock().unwrap_or_else(PoisonError::into_inner));
+        self.network.changed.notify_all();
     }
 }
 
-fn read(way: &Mutex<Way>) -> Way {
-    *way.lock().unwrap_or_else(PoisonError::into_inner)
+impl Network {
+    fn way(&self) -> Way {
+        *self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As long as nothing arrives; whether a connection of this number still carries anything then.
+    fn carries(&self, number: u32) -> bool {
+        let way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
+        let holds = |way: &mut Way| way.silent && way.number == number;
+        let way = self.changed.wait_while(way, holds).unwrap_or_else(PoisonError::into_inner);
+        way.number == number
+    }
 }
 
-fn carry(client: TcpStream, way: &Arc<Mutex<Way>>) {
-    let Way { to, number, .. } = read(way);
+fn carry(client: TcpStream, network: &Arc<Network>) {
+    let Way { to, number, .. } = network.way();
     // Without a server behind it, the connection ends at once.
     let Some(server) = to.and_then(|port| TcpStream::connect(("127.0.0.1", port)).ok()) else {
         return;
@@ -82,19 +100,19 @@ fn carry(client: TcpStream, way: &Arc<Mutex<Way>>) {
     let both = |stream: &TcpStream| stream.try_clone().expect("a file is left");
     let ends = [(both(&client), both(&server)), (server, client)];
     for (from, to) in ends {
-        let way = Arc::clone(way);
+        let network = Arc::clone(network);
         thread::spawn(move || {
-            pump(&from, &to, number, &way);
+            pump(&from, &to, number, &network);
             // The other direction ends with this one.
             let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
         });
     }
 }
 
-fn pump(mut from: &TcpStream, mut to: &TcpStream, number: u32, way: &Mutex<Way>) {
+fn pump(mut from: &TcpStream, mut to: &TcpStream, number: u32, network: &Network) {
     from.set_read_timeout(Some(LOOK)).expect("above zero");
     let mut buffer = [0; 16 * 1_024];
-    while read(way).number == number {
+    while network.way().number == number {
         let length = match from.read(&mut buffer) {
             Ok(0) => return,
             Ok(length) => length,
@@ -103,10 +121,7 @@ fn pump(mut from: &TcpStream, mut to: &TcpStream, number: u32, way: &Mutex<Way>)
             }
             Err(_) => return,
         };
-        while read(way).silent {
-            thread::sleep(LOOK);
-        }
-        if read(way).number != number || to.write_all(&buffer[..length]).is_err() {
+        if !network.carries(number) || to.write_all(&buffer[..length]).is_err() {
             return;
         }
     }

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use super::Away;
 use super::news::{Counters, News};
 use super::options::SharedOptions;
+use super::permits::Permits;
 use super::script::Answer;
 use crate::ledger::budget::LocalBudget;
 
@@ -26,7 +27,7 @@ pub(super) struct Leased {
     plan: BudgetPlan,
     /// Permits that a lease has: enough for two of the dearest charge.
     lease: u64,
-    permits: AtomicU64,
+    permits: Permits,
     news: Counters,
     away: AtomicBool,
     /// For when the store is away.
@@ -65,7 +66,7 @@ impl Leased {
         Self {
             plan,
             lease: u64::from(options.lease()).max(least),
-            permits: AtomicU64::new(0),
+            permits: Permits::new(),
             news: Counters::default(),
             away: AtomicBool::new(!is_up),
             own,
@@ -92,14 +93,11 @@ impl Leased {
     #[inline]
     pub(super) fn ask(&self, now: Instant, charge: Charge) -> Option<Paid> {
         let price = price(&self.plan, charge);
-        let taken = self.permits.fetch_update(Ordering::AcqRel, Ordering::Acquire, |permits| {
-            permits.checked_sub(u64::from(price))
-        });
-        let left = taken.map_or(0, |before| before - u64::from(price));
-        if left <= self.lease / 2 {
+        let left = self.permits.take(u64::from(price));
+        if left.unwrap_or(0) <= self.lease / 2 {
             self.wake_once(&self.low);
         }
-        if taken.is_ok() {
+        if left.is_some() {
             return Some(Paid::new(price, LEASED));
         }
         if !self.is_away() {
@@ -112,7 +110,7 @@ impl Leased {
 
     pub(super) fn refund(&self, now: Instant, paid: Paid) {
         if paid.mark() == LEASED {
-            self.permits.fetch_add(u64::from(paid.amount()), Ordering::AcqRel);
+            self.permits.put(u64::from(paid.amount()));
         } else if let Some(own) = &self.own {
             own.refund(now, paid);
         }
@@ -159,7 +157,7 @@ impl Leased {
     }
 
     pub(super) fn permits(&self) -> u64 {
-        self.permits.load(Ordering::Acquire)
+        self.permits.count()
     }
 
     /// Ends the lease: the lessee gives back what it can.
@@ -200,7 +198,7 @@ impl Leased {
 
     /// The permits that are left, which then are no more.
     pub(super) fn take_permits(&self) -> u64 {
-        self.permits.swap(0, Ordering::AcqRel)
+        self.permits.take_all()
     }
 
     pub(super) fn answered(&self, wanted: u64, answer: &Answer) {
@@ -210,7 +208,7 @@ impl Leased {
         count(&self.figures.answers, 1);
         count(&self.figures.leased, answer.granted);
         count(&self.figures.withheld, wanted.saturating_sub(answer.granted));
-        self.permits.fetch_add(answer.granted, Ordering::AcqRel);
+        self.permits.put(answer.granted);
         self.away.store(false, Ordering::Release);
     }
 

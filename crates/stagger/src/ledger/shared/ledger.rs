@@ -56,7 +56,7 @@ pub struct SharedLedger {
 enum Door {
     /// As the plain ledger: a policy without a breaker does not ask.
     None,
-    Own(LocalBreaker),
+    Own(Box<LocalBreaker>),
     Fleet {
         gate: Arc<Gate>,
         task: Task,
@@ -97,7 +97,7 @@ impl SharedLedger {
                 let watcher = Watcher::new(Arc::clone(&gate), store.clone(), name, plan, tells);
                 Door::Fleet { gate, task: spawn(watcher.run())? }
             }
-            Some(plan) => Door::Own(LocalBreaker::new(*plan)),
+            Some(plan) => Door::Own(Box::new(LocalBreaker::new(*plan))),
         };
         Ok(Arc::new(Self {
             door,

@@ -17,9 +17,12 @@ mod lessee;
 mod link;
 mod news;
 mod options;
+mod permits;
 mod script;
 mod stats;
 mod store;
+
+use super::sync;
 
 pub use away::Away;
 pub use error::StoreError;

@@ -7,8 +7,9 @@ use stagger_core::breaker::{Admission, BreakerPlan, Report, StateKind, Ticket};
 use stagger_core::{Entropy, Instant};
 
 use super::bell::Bell;
+use super::exchange::{Exchange, Heard};
 use super::hand::Hand;
-use super::mirror::{Door, Exchange, Heard, Mirror, Way};
+use super::mirror::{Door, Mirror, Way};
 use super::script::Request;
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::SharedOptions;
@@ -62,18 +63,25 @@ impl Gate {
 
     pub(in crate::ledger::shared) fn admit(&self, now: Instant) -> Admission {
         match self.way.load(Ordering::Acquire) {
-            OWN => return self.own.admit(now),
+            OWN => return self.admit_alone(now),
             until if now.as_nanos() < until => {
                 self.bell.ring_once();
                 return Admission::Refused { until: Instant::from_nanos(until) };
             }
             _ => {}
         }
-        let door = self.with_mirror(|mirror| mirror.admit(now));
-        // Whatever it was, the store should know soon: a lease is wanted, or has been used up.
-        self.bell.ring();
+        let (door, wanted) = self.with_mirror(|mirror| {
+            let before = mirror.wanted;
+            (mirror.admit(now), mirror.wanted && !before)
+        });
+        // A lease that is wanted now, or that was used up, is asked for at once.
+        if wanted || matches!(door, Door::Admitted(_)) {
+            self.bell.ring();
+        } else {
+            self.bell.ring_once();
+        }
         match door {
-            Door::Own => self.own.admit(now),
+            Door::Own => self.admit_alone(now),
             Door::Admitted(ticket) => Admission::Admitted(ticket),
             Door::Refused(until) => Admission::Refused { until },
         }
@@ -146,7 +154,7 @@ impl Gate {
     }
 
     pub(super) fn last_request(&self) -> Option<Request> {
-        self.with_mirror(Mirror::last_request)
+        self.with_mirror(Mirror::retire)
     }
 
     /// The store has answered. A move that this process has not caused.
@@ -162,11 +170,24 @@ impl Gate {
         self.with_mirror(|mirror| mirror.went_away(now, &mut OsEntropy));
     }
 
+    /// As the own breaker says, but for a probe that needs a lease.
+    fn admit_alone(&self, now: Instant) -> Admission {
+        let admission = self.own.admit(now);
+        let probe = admission.ticket().filter(|ticket| ticket.is_probe());
+        let Some(probe) = probe else { return admission };
+        let Some(until) = self.with_mirror(|mirror| mirror.refuses_own_probe(now)) else {
+            return admission;
+        };
+        self.own.report(now, probe, Report::Neutral, &mut OsEntropy);
+        self.bell.ring_once();
+        Admission::Refused { until }
+    }
+
     /// Does something with the mirror, and publishes what calls may do then.
     fn with_mirror<T>(&self, act: impl FnOnce(&mut Mirror) -> T) -> T {
         let mut mirror = self.lock();
         let answer = act(&mut mirror);
-        self.told_opened.store(mirror.told_opened(), Ordering::Release);
+        self.told_opened.store(mirror.told_opened, Ordering::Release);
         let way = match mirror.way() {
             Way::Own => OWN,
             Way::Ask => ASK,

@@ -8,6 +8,7 @@
 mod bell;
 #[cfg(test)]
 mod differential;
+mod exchange;
 mod follow;
 mod gate;
 mod hand;

@@ -6,8 +6,8 @@ use stagger_core::breaker::BreakerPlan;
 use stagger_core::{Instant, Span};
 use tokio::time::timeout;
 
+use super::exchange::{Exchange, Heard};
 use super::gate::Gate;
-use super::mirror::{Exchange, Heard};
 use super::script::{Answer, Request, Rule, SCRIPT, key};
 use crate::clock::{Clock, TokioTime};
 use crate::ledger::shared::SharedStore;

@@ -1,0 +1,501 @@
+//! What a process tells its store of the breaker, and what it makes of the answer.
+
+use stagger_core::breaker::StateKind;
+use stagger_core::{Entropy, Instant, Ratio, Span};
+
+use super::follow;
+use super::hand::Lease;
+use super::mirror::{Mirror, Seen};
+use super::script::{Answer, Finding, Opening, Request, Standing, Token};
+use crate::ledger::breaker::LocalBreaker;
+
+/// For how many times the [patience](crate::SharedOptions::again) a lease is kept that no call uses: then
+/// it is another process's turn.
+const TURNS: u64 = 4;
+/// The longest stretch of an open time, as the engine has it.
+const SPREAD: Ratio = Ratio::from_percent(50);
+
+/// A move of the fleet's breaker that this process has not caused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    Opened,
+    Closed,
+}
+
+/// A request, and its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exchange<'a> {
+    pub(super) request: &'a Request,
+    /// When it was sent.
+    pub(super) asked: Instant,
+    pub(super) answer: &'a Answer,
+    /// When it was answered.
+    pub(super) now: Instant,
+}
+
+impl Mirror {
+    /// When the store should be asked; `None` when there is nothing to ask. `asked` is when it was
+    /// asked last, and `called` whether there were calls since.
+    pub(super) fn due(
+        &mut self,
+        local: &LocalBreaker,
+        asked: Instant,
+        called: bool,
+    ) -> Option<Instant> {
+        let is_new = self.heard_at.is_none();
+        if is_new || self.forgotten || !self.results.is_empty() || self.is_untold(local) {
+            return Some(asked);
+        }
+        let news = called.then(|| asked + self.again);
+        let wish = match self.seen {
+            Seen::Closed => None,
+            _ if self.hand.free().is_some() || !(self.wanted || called) => None,
+            Seen::Open(until) => Some(until.max(self.wish_from)),
+            Seen::HalfOpen => Some(self.wish_from),
+        };
+        let turn = self.hand.free().map(|lease| lease.since + self.again.saturating_mul(TURNS));
+        [news, wish, turn].into_iter().flatten().min()
+    }
+
+    /// What the store is to be told and asked at `now`. Sent again as often as it takes: what it has
+    /// heard it does not hear twice.
+    pub(super) fn request(
+        &mut self,
+        local: &LocalBreaker,
+        now: Instant,
+        called: bool,
+        chance: &mut impl Entropy,
+    ) -> Request {
+        self.wanted |= called && self.seen != Seen::Closed;
+        self.hand.lapse(now);
+        let turn = self.again.saturating_mul(TURNS);
+        if self.hand.free().is_some_and(|lease| now >= lease.since + turn) {
+            self.lay_down();
+            self.wish_from = now + self.again;
+        }
+        Request {
+            place: self.place,
+            results: self.results.clone(),
+            opening: self.opening(local, now),
+            wish: self.is_wishing(now).then(|| *self.wish.get_or_insert_with(|| token(chance))),
+            // OK because the draw is at most a million.
+            spread_ppm: u32::try_from(
+                chance.draw(Span::ZERO, Span::from_nanos(1_000_000)).as_nanos(),
+            )
+            .unwrap_or(0),
+        }
+    }
+
+    /// Decides alone from now on. The last request: what was found, and the lease that is not needed.
+    pub(super) fn retire(&mut self) -> Option<Request> {
+        (self.alone, self.handed_over) = (true, true);
+        self.lay_down();
+        let results = std::mem::take(&mut self.results);
+        (!results.is_empty()).then(|| Request { place: self.place, results, ..Request::default() })
+    }
+
+    /// The store has answered. A move that this process has not caused.
+    pub(super) fn adopt(
+        &mut self,
+        local: &LocalBreaker,
+        exchange: &Exchange<'_>,
+        entropy: &mut impl Entropy,
+    ) -> Option<Heard> {
+        let Exchange { request, answer, now, .. } = *exchange;
+        self.results.drain(..request.results.len().min(self.results.len()));
+        let knew_less = self.away.take().is_some() || self.heard_at.is_none();
+        let lost = answer.place.birth != self.place.birth || answer.place.era < self.place.era;
+        self.heard_at = Some(now);
+        let heard = match answer.standing {
+            Standing::Closed | Standing::Ramp(_) => {
+                // Open wins: who knows of it tells the store with the next request.
+                self.forgotten = (knew_less || lost) && self.is_open_here(local, now);
+                if self.forgotten { self.keep(exchange) } else { self.close(local, exchange) }
+            }
+            Standing::Open(left) => self.open(local, exchange, Seen::Open(now + left), entropy),
+            Standing::HalfOpen => {
+                let heard = self.open(local, exchange, Seen::HalfOpen, entropy);
+                self.lease(exchange);
+                heard
+            }
+        };
+        heard.filter(|_| !request.is_news())
+    }
+
+    /// The store does not answer.
+    pub(super) fn went_away(&mut self, now: Instant, entropy: &mut impl Entropy) {
+        if self.away.is_some() {
+            return;
+        }
+        // All processes notice it at once, and must not probe at once.
+        let end = match self.seen {
+            Seen::Open(until) => until.max(now),
+            _ => now,
+        };
+        self.away = Some(end + entropy.draw(Span::ZERO, SPREAD.of_span(self.open_time)));
+    }
+
+    /// Whether its own breaker has opened by itself, and the store does not know.
+    fn is_untold(&self, local: &LocalBreaker) -> bool {
+        self.seen == Seen::Closed && local.opened() > self.told_opened
+    }
+
+    fn opening(&mut self, local: &LocalBreaker, now: Instant) -> Option<Opening> {
+        if std::mem::take(&mut self.forgotten) {
+            return Some(self.remembered(local, now));
+        }
+        // Who has not heard the store for a while hears it first.
+        if self.seen != Seen::Closed || self.away.is_some() || self.heard_at.is_none() {
+            return None;
+        }
+        if is_closed(local, now) {
+            // It may have opened and closed again before anybody was told.
+            self.told_opened = local.opened();
+            return None;
+        }
+        Some(Opening::Trip)
+    }
+
+    fn remembered(&self, local: &LocalBreaker, now: Instant) -> Opening {
+        let (until, open_time) = match self.seen {
+            Seen::Open(until) if !self.handed_over => (Some(until), self.open_time),
+            Seen::HalfOpen if !self.handed_over => (None, self.open_time),
+            _ => local.with_machine(now, |own| (own.open_until(now), own.open_time())),
+        };
+        Opening::Remembered { left: until.unwrap_or(now) - now, open_time }
+    }
+
+    /// Whether the breaker is open as far as this process knows.
+    fn is_open_here(&self, local: &LocalBreaker, now: Instant) -> bool {
+        let follows = self.seen != Seen::Closed && !self.handed_over;
+        follows || !is_closed(local, now)
+    }
+
+    /// What the store has forgotten is kept until it is told.
+    fn keep(&mut self, exchange: &Exchange<'_>) -> Option<Heard> {
+        self.place = exchange.answer.place;
+        self.hand.clear(exchange.now);
+        None
+    }
+
+    fn close(&mut self, local: &LocalBreaker, exchange: &Exchange<'_>) -> Option<Heard> {
+        let (answer, now) = (exchange.answer, exchange.now);
+        let was_closed = self.seen == Seen::Closed;
+        if (self.place != answer.place || !was_closed) && !is_closed(local, now) {
+            self.told_opened = follow::close(local, now);
+        }
+        self.move_to(exchange, Seen::Closed);
+        self.wanted = false;
+        (!was_closed).then_some(Heard::Closed)
+    }
+
+    fn open(
+        &mut self,
+        local: &LocalBreaker,
+        exchange: &Exchange<'_>,
+        seen: Seen,
+        entropy: &mut impl Entropy,
+    ) -> Option<Heard> {
+        let now = exchange.now;
+        let (was_closed, has_opened) =
+            (self.seen == Seen::Closed, exchange.request.opening.is_some());
+        let reopened = !was_closed && !has_opened && self.is_reopened(exchange.answer);
+        self.told_opened = if is_closed(local, now) {
+            follow::open(local, now, entropy)
+        } else if reopened {
+            follow::reopen(local, now, entropy)
+        } else {
+            local.opened()
+        };
+        self.move_to(exchange, seen);
+        // Whose own calls have failed has calls to make.
+        self.wanted |= has_opened;
+        (was_closed || reopened).then_some(Heard::Opened)
+    }
+
+    /// Whether a probe has failed since the last answer: time alone makes one move, to half-open.
+    fn is_reopened(&self, answer: &Answer) -> bool {
+        let remembers = answer.place.birth == self.place.birth;
+        let moves = answer.place.era.saturating_sub(self.place.era);
+        remembers && moves > u64::from(answer.standing == Standing::HalfOpen)
+    }
+
+    fn move_to(&mut self, exchange: &Exchange<'_>, seen: Seen) {
+        let answer = exchange.answer;
+        if self.place != answer.place || self.seen != seen {
+            self.hand.clear(exchange.now);
+        }
+        self.place = answer.place;
+        self.open_time = answer.open_time;
+        self.seen = seen;
+        self.handed_over = false;
+    }
+
+    fn lease(&mut self, exchange: &Exchange<'_>) {
+        let Some(token) = exchange.request.wish else { return };
+        let asked = exchange.asked;
+        self.wish = None;
+        match exchange.answer.lease {
+            // From when it was asked for: so it ends here before it ends there.
+            Some(lease) => self.hand.hold(Lease { token, since: asked, ends: asked + lease }),
+            None => self.wish_from = asked + self.again,
+        }
+    }
+
+    fn is_wishing(&self, now: Instant) -> bool {
+        let over = match self.seen {
+            Seen::Closed => false,
+            Seen::Open(until) => now >= until,
+            Seen::HalfOpen => true,
+        };
+        over && self.wanted && self.hand.free().is_none() && now >= self.wish_from
+    }
+
+    fn lay_down(&mut self) {
+        if let Some(lease) = self.hand.take_free() {
+            self.results.push((lease.token, Finding::Nothing));
+        }
+    }
+}
+
+fn is_closed(local: &LocalBreaker, now: Instant) -> bool {
+    matches!(local.state(now), StateKind::Closed | StateKind::Ramp)
+}
+
+/// One of 2^52, zero left out: the script's numbers are exact up to there.
+fn token(chance: &mut impl Entropy) -> Token {
+    (chance.next_u64() >> 12).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_core::breaker::{BreakerPlan, Report, Ticket};
+
+    use super::super::mirror::Door;
+    use super::super::script::Place;
+    use super::*;
+    use crate::{Rng, SharedOptions};
+
+    /// Opens after one failure, for 5 s at first and for 60 s at most.
+    struct Process {
+        mirror: Mirror,
+        own: LocalBreaker,
+        chance: Rng,
+    }
+
+    impl Process {
+        fn new(seed: u64) -> Self {
+            let plan = BreakerPlan::builder().consecutive(1).probes(2).build().expect("in bounds");
+            let options = SharedOptions::new(2).expect("two nodes");
+            Self {
+                mirror: Mirror::new(plan, &options, true),
+                own: LocalBreaker::new(plan),
+                chance: Rng::with_seed(seed),
+            }
+        }
+
+        /// Asks at `asked`, and is answered at once.
+        fn ask(&mut self, asked: Instant, answer: &Answer) -> (Request, Option<Heard>) {
+            let Self { mirror, own, chance } = self;
+            let request = mirror.request(own, asked, true, chance);
+            let exchange = Exchange { request: &request, asked, answer, now: asked };
+            let heard = mirror.adopt(own, &exchange, chance);
+            (request, heard)
+        }
+
+        fn admit(&mut self, now: Instant) -> Option<Ticket> {
+            match self.mirror.admit(now) {
+                Door::Own => self.own.admit(now).ticket(),
+                Door::Admitted(ticket) => Some(ticket),
+                Door::Refused(until) => {
+                    assert!(until > now, "whoever waits has something to wait for");
+                    None
+                }
+            }
+        }
+
+        fn call(&mut self, now: Instant, report: Report) -> bool {
+            let ticket = self.admit(now);
+            if let Some(ticket) = ticket {
+                self.own.report(now, ticket, report, &mut self.chance);
+            }
+            ticket.is_some()
+        }
+
+        fn state(&self, now: Instant) -> StateKind {
+            self.mirror.state(&self.own, now)
+        }
+    }
+
+    fn at(second: u64) -> Instant {
+        Instant::ORIGIN + Span::from_secs(second)
+    }
+
+    /// Of the first memory of the store.
+    fn answer(era: u64, standing: Standing) -> Answer {
+        let place = Place { birth: if era == 0 { 0 } else { 7 }, era };
+        Answer { place, standing, open_time: Span::from_secs(5), lease: None }
+    }
+
+    fn open(era: u64) -> Answer {
+        answer(era, Standing::Open(Span::from_secs(5)))
+    }
+
+    const CLOSED: Answer = Answer {
+        place: Place { birth: 0, era: 0 },
+        standing: Standing::Closed,
+        open_time: Span::from_secs(5),
+        lease: None,
+    };
+
+    #[test]
+    fn what_is_broken_here_is_told_once_and_where_it_was_seen() {
+        let mut process = Process::new(1);
+        assert_eq!(process.ask(at(0), &CLOSED).0.opening, None);
+        assert!(process.call(at(1), Report::Failure) && !process.call(at(1), Report::Failure));
+        let (told, heard) = process.ask(at(1), &open(1));
+        assert_eq!((told.opening, told.place, heard), (Some(Opening::Trip), CLOSED.place, None));
+        assert_eq!(process.ask(at(1), &open(1)).0.opening, None);
+        assert_eq!(process.own.opened(), 1);
+    }
+
+    #[test]
+    fn a_trip_of_a_state_before_opens_nothing_here_either() {
+        let mut process = Process::new(1);
+        process.ask(at(0), &answer(3, Standing::Closed));
+        process.call(at(1), Report::Failure);
+        // Meanwhile the others have opened it, probed, and closed it.
+        let (_, heard) = process.ask(at(1), &answer(6, Standing::Closed));
+        assert_eq!((heard, process.state(at(1))), (None, StateKind::Closed));
+        assert!(process.call(at(1), Report::Success));
+    }
+
+    #[test]
+    fn the_own_breaker_is_opened_for_as_long_as_the_fleets() {
+        let mut process = Process::new(1);
+        for (era, moment, seconds) in [(1, 0, 5), (3, 10, 10), (5, 30, 20), (7, 60, 40)] {
+            assert_eq!(process.ask(at(moment), &open(era)).1, Some(Heard::Opened));
+            let time = process.own.with_machine(at(moment), |own| own.open_time());
+            assert_eq!(time, Span::from_secs(seconds));
+        }
+        let (_, heard) = process.ask(at(70), &answer(9, Standing::Closed));
+        assert_eq!((heard, process.state(at(70))), (Some(Heard::Closed), StateKind::Closed));
+        let time = process.own.with_machine(at(70), |own| own.open_time());
+        assert_eq!(time, Span::from_secs(5));
+    }
+
+    #[test]
+    fn an_own_breaker_with_probes_under_way_closes_all_the_same() {
+        let process = Process::new(1);
+        let mut chance = Rng::with_seed(1);
+        follow::open(&process.own, at(0), &mut chance);
+        let probes = [0; 2].map(|_| process.own.admit(at(10)).ticket().expect("half-open"));
+        follow::close(&process.own, at(10));
+        assert_eq!(process.own.state(at(10)), StateKind::Closed);
+        for probe in probes {
+            process.own.report(at(10), probe, Report::Failure, &mut chance);
+        }
+        assert_eq!(process.own.state(at(10)), StateKind::Closed, "they are stale");
+    }
+
+    #[test]
+    fn a_probe_is_made_on_a_lease_and_found_out_once() {
+        let mut process = Process::new(1);
+        process.ask(at(0), &open(1));
+        assert_eq!(process.admit(at(6)), None, "over, but without a lease");
+        let granted = Answer { lease: Some(Span::from_secs(5)), ..answer(2, Standing::HalfOpen) };
+        let (request, _) = process.ask(at(6), &granted);
+        let token = request.wish.expect("a call was refused");
+        let probe = process.admit(at(7)).expect("leased");
+        assert_eq!(process.admit(at(7)), None, "one lease, one probe");
+        process.mirror.report(at(8), probe, Report::Success);
+        process.mirror.report(at(8), probe, Report::Failure);
+        // Told until there is an answer.
+        let results = vec![(token, Finding::Good)];
+        let Process { mirror, own, chance } = &mut process;
+        assert_eq!(mirror.request(own, at(8), false, chance).results, results);
+        let (request, _) = process.ask(at(9), &answer(2, Standing::HalfOpen));
+        assert_eq!(request.results, results);
+        let (request, _) = process.ask(at(9), &answer(3, Standing::Closed));
+        assert_eq!(request.results, []);
+        assert!(process.call(at(9), Report::Success));
+    }
+
+    #[test]
+    fn a_fleet_that_loses_its_store_does_not_probe_at_one_moment() {
+        let lost_at = at(10);
+        let mut first_probes: Vec<Instant> = (0..200)
+            .map(|seed| {
+                let mut process = Process::new(seed);
+                process.ask(at(0), &open(1));
+                process.ask(at(8), &answer(2, Standing::HalfOpen));
+                process.mirror.went_away(lost_at, &mut process.chance);
+                let tenths = (0..100).map(|tenth| lost_at + Span::from_millis(100 * tenth));
+                let mut moments = tenths.filter(|now| process.admit(*now).is_some());
+                moments.next().expect("each probes by itself")
+            })
+            .collect();
+        first_probes.sort();
+        // Half of the open time is 2.5 s.
+        let (early, late) = (first_probes[20], first_probes[180]);
+        assert!(late - early > Span::from_millis(1_500), "{early:?} {late:?}");
+        assert!(first_probes[199] <= lost_at + Span::from_millis(2_600));
+    }
+
+    #[test]
+    fn what_is_open_here_is_open_for_all_when_the_store_is_back() {
+        let mut process = Process::new(1);
+        process.ask(at(0), &CLOSED);
+        process.mirror.went_away(at(1), &mut process.chance);
+        assert!(process.call(at(2), Report::Failure));
+        let (request, _) = process.ask(at(3), &CLOSED);
+        assert_eq!(request.opening, None, "it hears first");
+        let until = process.own.with_machine(at(3), |own| own.open_until(at(3))).expect("open");
+        let open_time = Span::from_secs(5);
+        let remembered = Opening::Remembered { left: until - at(3), open_time };
+        let (request, heard) = process.ask(at(3), &open(1));
+        assert_eq!((request.opening, heard), (Some(remembered), None));
+        assert_eq!(process.own.opened(), 1);
+    }
+
+    #[test]
+    fn a_store_that_knows_less_than_before_is_reminded_and_one_that_knows_more_is_heard() {
+        for (era, birth) in [(0, 7), (0, 0), (4, 9)] {
+            let mut process = Process::new(1);
+            process.ask(at(0), &open(1));
+            let place = Place { birth, era };
+            process.ask(at(2), &Answer { place, ..CLOSED });
+            assert_eq!(process.state(at(2)), StateKind::Open, "{place:?}");
+            let (request, _) = process.ask(at(2), &open(5));
+            let remembered =
+                Opening::Remembered { left: Span::from_secs(3), open_time: Span::from_secs(5) };
+            assert_eq!((request.opening, request.place), (Some(remembered), place));
+        }
+        let mut process = Process::new(1);
+        process.ask(at(0), &open(1));
+        process.ask(at(2), &answer(3, Standing::Closed));
+        assert_eq!(process.state(at(2)), StateKind::Closed);
+        assert_eq!(process.ask(at(2), &answer(3, Standing::Closed)).0.opening, None);
+    }
+
+    #[test]
+    fn what_was_good_here_while_the_store_was_away_is_not_opened_by_an_old_memory_of_it() {
+        let mut process = Process::new(1);
+        process.ask(at(0), &open(1));
+        process.mirror.went_away(at(1), &mut process.chance);
+        // Two good probes close it here.
+        assert!(process.call(at(20), Report::Success) && process.call(at(20), Report::Success));
+        assert_eq!(process.state(at(20)), StateKind::Closed);
+        process.ask(at(21), &CLOSED);
+        assert_eq!(process.state(at(21)), StateKind::Closed);
+        assert_eq!(process.ask(at(21), &CLOSED).0.opening, None);
+    }
+
+    #[test]
+    fn whoever_calls_once_in_a_quarter_of_an_hour_is_not_refused_for_ever() {
+        let mut process = Process::new(1);
+        process.ask(at(0), &open(1));
+        assert!(!process.call(at(599), Report::Success), "what was heard counts");
+        assert!(process.call(at(900), Report::Success), "what is so old does not");
+    }
+}
