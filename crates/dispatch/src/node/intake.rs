@@ -14,7 +14,7 @@ use crate::Error;
 use crate::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
-use crate::store::{Accepted, Cluster, Entry, Hint, Shard, Shards};
+use crate::store::{Accepted, Cluster, Entry, Fence, Hint, Shard, Shards};
 
 /// What a message takes besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
@@ -187,7 +187,8 @@ async fn among_others(
                 let new = fresh.into_iter().zip(&accepted).filter(|(_, it)| !it.repeated);
                 let new: Vec<_> = new.map(|(fresh, _)| fresh).collect();
                 let others = others(&new, &held);
-                hand_over(parts, new.into_iter().map(|fresh| fresh.of_lead(&held)).collect());
+                let own = new.into_iter().map(|fresh| fresh.of_lead(&held)).collect();
+                hand_over_under(parts, held.lead().fence, own);
                 if !others.is_empty() {
                     cluster.hint(Hint::Work(others)).await;
                 }
@@ -247,10 +248,27 @@ impl Fresh {
 }
 
 fn hand_over(parts: &Parts, fresh: Vec<Fresh>) {
-    let deliveries: Vec<_> = fresh.iter().flat_map(Fresh::deliveries).collect();
-    if deliveries.is_empty() {
-        return;
+    let deliveries = kept(parts, fresh);
+    if !deliveries.is_empty() {
+        parts.floor.tell(Command::Add(deliveries));
     }
+}
+
+/// The same, unless the membership has ended: then whoever leads now has loaded them, and may be done.
+fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<Fresh>) {
+    let deliveries = kept(parts, fresh);
+    if !deliveries.is_empty() {
+        parts.floor.tell(Command::Do(Box::new(move |runner| {
+            if runner.is_under(fence) {
+                runner.add(&deliveries);
+            }
+        })));
+    }
+}
+
+/// The deliveries of messages, whose payloads are kept for them.
+fn kept(parts: &Parts, fresh: Vec<Fresh>) -> Vec<Delivery> {
+    let deliveries = fresh.iter().flat_map(Fresh::deliveries).collect();
     parts.payloads.keep(fresh.into_iter().map(|fresh| (fresh.parcel, fresh.endpoints.len())));
-    parts.floor.tell(Command::Add(deliveries));
+    deliveries
 }

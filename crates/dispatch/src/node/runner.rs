@@ -125,6 +125,11 @@ impl Runner {
         self.settling.begin(fence);
     }
 
+    /// Whether this is the fence under which settlements are written.
+    pub(super) fn is_under(&self, fence: Fence) -> bool {
+        self.settling.fence() == fence
+    }
+
     /// Tells when all that was settled until now is durable, or was dropped with its fence.
     pub(super) fn flushed(&self) -> Receipt {
         self.settling.flushed()

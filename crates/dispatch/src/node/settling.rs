@@ -60,6 +60,10 @@ impl SettleQueue {
         self.fence = fence;
     }
 
+    pub(super) const fn fence(&self) -> Fence {
+        self.fence
+    }
+
     /// In the order of calls. Without a settler nothing is written: then another run has the store,
     /// or this one has ended.
     pub(super) fn push(&self, settlement: Settlement) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 
-use super::follow;
+use super::follow::{self, follow};
 use super::vacating::vacate;
 use super::work::Work;
 use crate::Error;
@@ -33,13 +33,21 @@ async fn try_adopt(
 ) -> Result<(), Error> {
     lay_lanes(parts, cluster, shards).await?;
     let (now, mut overdue) = (parts.clock.now(), BTreeMap::new());
-    let mut page = |deliveries: Vec<Delivery>| {
+    let mut unknown = Vec::new();
+    let mut page = |mut deliveries: Vec<Delivery>| {
+        let is_unknown = |it: &mut Delivery| parts.directory.endpoint(it.endpoint).is_none();
+        unknown.extend(deliveries.extract_if(.., is_unknown));
         for endpoint in backlogs(&mut overdue, deliveries.iter().filter(|it| it.due <= now)) {
             recover(parts, endpoint);
         }
         parts.floor.tell(Command::Add(deliveries));
     };
     let covered = cluster.load(shards, &mut page).await?;
+    if !unknown.is_empty() {
+        // Their endpoints were made since the lanes were laid.
+        follow(parts).await?;
+        parts.floor.tell(Command::Add(unknown));
+    }
     work.done(covered);
     parts.leading.add(shards);
     work.wake();

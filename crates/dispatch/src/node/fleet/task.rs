@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stagger::{Instant, Span};
+use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -20,6 +20,8 @@ use crate::store::{Fence, Hint, Joined, Roll, Shards};
 
 /// Hints make it look this much sooner than its beat, at most.
 const SOONER: u64 = 4;
+/// Beats in whose time a call is to be answered.
+const ANSWER: u64 = 3;
 
 /// Becomes a member, and reads the settings for the first time.
 pub(in crate::node) async fn join(parts: &Parts) -> Result<Joined, Error> {
@@ -58,7 +60,12 @@ pub(in crate::node) async fn run(
 async fn join_again(parts: &Parts) -> Joined {
     let mut patience = Patience::new();
     loop {
-        match join(parts).await {
+        // Asked first: who joins without hearing of it would be counted on by the others.
+        let joined = match follow(parts).await {
+            Ok(()) => join(parts).await,
+            Err(error) => Err(error),
+        };
+        match joined {
             Ok(joined) => return joined,
             Err(error) => tracing::warn!(%error, "cannot join the other nodes, trying again"),
         }
@@ -126,8 +133,8 @@ struct Member {
     leaving: bool,
     beaten: Instant,
     next: Instant,
-    /// Until when it may act on what it leads.
-    until: Instant,
+    /// Whether the last beat was answered.
+    answered: bool,
     /// Whether somebody was told that the store is away.
     told: bool,
 }
@@ -163,7 +170,7 @@ impl Member {
             leaving: false,
             beaten: now,
             next: now,
-            until: now,
+            answered: true,
             told: false,
         }
     }
@@ -206,17 +213,11 @@ impl Member {
         let parts = Arc::clone(&self.parts);
         let (sent, every) = (parts.clock.now(), self.membership.beat_every());
         (self.beaten, self.next) = (sent, sent + every);
-        let until = sent + self.membership.hold();
-        // An answer that comes after that is worth nothing.
-        let roll = tokio::select! {
-            biased;
-            roll = self.ask(sent) => roll,
-            () = parts.clock.until(Some(until)) => Err(Error::busy("no answer in time")),
-        };
+        let roll = self.within(self.ask()).await;
+        self.answered = roll.is_ok();
         match roll {
             Ok(roll) => {
-                self.until = until;
-                let until = Some(until);
+                let until = Some(sent + self.membership.hold());
                 parts.floor.tell(Command::Do(Box::new(move |runner| runner.lead_until(until))));
                 if std::mem::take(&mut self.told) {
                     tracing::info!("the other nodes are heard of again");
@@ -233,14 +234,24 @@ impl Member {
         }
     }
 
-    /// Beats. Once its time is over it asks something else first: beats that arrive without answers coming
-    /// back would keep the others from following a node that does not act.
-    async fn ask(&self, now: Instant) -> Result<Roll, Error> {
+    /// Beats. After a beat without an answer it asks something else first: beats that arrive without answers
+    /// coming back would keep the others from following a node that does not act.
+    async fn ask(&self) -> Result<Roll, Error> {
         let (cluster, followed) = (self.parts.cluster(), self.parts.following.followed());
-        if now >= self.until {
+        if !self.answered {
             cluster.news(followed).await?;
         }
         cluster.beat(self.fence, followed, self.leaving).await
+    }
+
+    /// What a call comes to, if it is answered before it would keep the beats waiting.
+    async fn within<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let limit = self.membership.beat_every().saturating_mul(ANSWER);
+        tokio::select! {
+            biased;
+            answer = call => answer,
+            () = TokioTime.sleep(limit) => Err(Error::busy(format!("no answer within {limit}"))),
+        }
     }
 
     async fn act(&mut self, roll: &Roll) -> Option<End> {
@@ -295,7 +306,7 @@ impl Member {
     }
 
     async fn evict(&self, fence: Fence, beat: u64) -> bool {
-        match self.parts.cluster().evict(fence, beat).await {
+        match self.within(self.parts.cluster().evict(fence, beat)).await {
             Ok(true) => {
                 tracing::warn!(node = fence.0, "a node is dead, its shards are free");
                 true
@@ -309,7 +320,7 @@ impl Member {
     }
 
     async fn take(&mut self, most: usize) {
-        match self.parts.cluster().take(self.fence, most).await {
+        match self.within(self.parts.cluster().take(self.fence, most)).await {
             Ok(taken) => self.come(taken),
             // What was taken though the answer was lost shows in the next roll.
             Err(error) => tracing::warn!(%error, "no shards can be taken, trying again"),

@@ -1,6 +1,7 @@
 //! What others leave for this node: deliveries that they have accepted, and orders.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stagger::{Sleep, TokioTime};
@@ -27,6 +28,8 @@ pub(super) struct Work {
     /// Arrivals that are on the floor, and not forgotten by the store yet.
     done: Mutex<Vec<u64>>,
     wake: Notify,
+    /// Whether somebody was told that it cannot be read.
+    told: AtomicBool,
 }
 
 impl Work {
@@ -48,8 +51,12 @@ impl Work {
                 () = self.wake.notified() => {}
                 () = TokioTime.sleep(every) => {}
             }
-            if let Err(error) = self.round(parts, cluster).await {
-                tracing::debug!(%error, "arrivals cannot be read, trying again");
+            match self.round(parts, cluster).await {
+                Ok(()) => self.told.store(false, Ordering::Relaxed),
+                Err(error) if self.told.swap(true, Ordering::Relaxed) => {
+                    tracing::debug!(%error, "arrivals still cannot be read");
+                }
+                Err(error) => tracing::warn!(%error, "arrivals cannot be read, trying again"),
             }
         }
     }
