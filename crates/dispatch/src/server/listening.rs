@@ -120,7 +120,8 @@ async fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
             Ok(Arc::new(SqliteStore::open(&config.data, SqliteOptions::default())?))
         }
         StoreKind::Postgres(address) => {
-            let options = PostgresOptions { migrate: config.migrate, ..PostgresOptions::default() };
+            let (migrate, lease) = (config.migrate, config.node.lease);
+            let options = PostgresOptions { migrate, lease, ..PostgresOptions::default() };
             Ok(Arc::new(PostgresStore::open(address, options).await?))
         }
     }
