@@ -31,9 +31,12 @@ fn policy(plan: BreakerPlanBuilder) -> Policy {
 
 const LOCAL: Away = Away::Local { nodes: 3 };
 
+/// The longest patience with the store: on a machine that is busy, a shorter one takes it for away.
+const PATIENCE: Span = Span::from_secs(1);
+
 fn options(away: Away) -> SharedOptions {
     let options = SharedOptions::new(3).and_then(|options| options.with_away(away));
-    let options = options.and_then(|options| options.with_again(Span::from_millis(100)));
+    let options = options.and_then(|options| options.with_again(PATIENCE));
     options.expect("in bounds").with_shared_breaker(true)
 }
 
@@ -104,9 +107,16 @@ async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Calls until one is refused, so that the process hears of the others.
+/// Calls until it is no more admitted but as a probe, so that the process hears of the others. A
+/// probe is given back.
 async fn hears_that_it_is_open(ledger: &SharedLedger) {
-    eventually("it hears that it is open", || !call(ledger, Report::Success)).await;
+    let hears = || {
+        let Some(ticket) = admit(ledger) else { return true };
+        let result = if ticket.is_probe() { Report::Neutral } else { Report::Success };
+        report(ledger, ticket, result);
+        ticket.is_probe()
+    };
+    eventually("it hears that it is open", hears).await;
 }
 
 async fn hears_that_it_is_closed(ledger: &SharedLedger) {
@@ -194,7 +204,7 @@ async fn a_fleet_makes_as_many_probes_as_its_plan_says_and_not_one_more() {
     })
     .await;
     // Whatever the others get within several more answers is one too many.
-    let patience = StdTime.now() + Span::from_millis(500);
+    let patience = StdTime.now() + PATIENCE + PATIENCE;
     eventually("time passes", || {
         ask(&mut probes);
         StdTime.now() > patience
@@ -299,7 +309,7 @@ async fn without_the_store_each_opens_and_probes_alone_and_open_wins_when_it_is_
     assert!(admit(&one).is_none());
     redis.again();
     // What it saw alone, it tells when the store is back.
-    eventually("the other hears it", || !call(&other, Report::Success)).await;
+    hears_that_it_is_open(&other).await;
     let time = kept(&redis.url(), "alone")[4];
     assert_eq!(time, 2_000_000, "its open time has doubled before, in us");
     let ticket = probe(&other).await;
@@ -427,14 +437,8 @@ async fn what_opens_without_the_store_stays_open_for_whoever_may_not_decide_alon
 #[tokio::test]
 async fn a_store_that_is_paused_keeps_no_call_waiting() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let patience = Span::from_secs(1);
-    let mut both = Vec::new();
-    for _ in 0..2 {
-        let options = options(LOCAL).with_again(patience).expect("in bounds");
-        let store = SharedStore::connect(&redis.url(), options).await.expect("it takes us");
-        both.push(store.ledger("pause", &policy(plan())).expect("a name"));
-    }
-    let [one, other] = &both[..] else { panic!("two of them") };
+    let both: [_; 2] = fleet(&redis.url(), "pause", &policy(plan()), LOCAL).await;
+    let [one, other] = &both;
     assert!(call(one, Report::Success) && call(other, Report::Success));
     redis.pause();
     trip(one);
@@ -447,7 +451,7 @@ async fn a_store_that_is_paused_keeps_no_call_waiting() {
         away && state(one) == StateKind::Closed
     })
     .await;
-    assert!(longest < patience, "nobody has waited for the store: {longest}");
+    assert!(longest < PATIENCE, "nobody has waited for the store: {longest}");
     redis.resume();
     eventually("they are back", || {
         [one, other].iter().all(|it| {
@@ -492,7 +496,7 @@ async fn a_breaker_that_is_not_shared_is_each_process_own() {
         both.push(store.ledger(&name, &policy).expect("a name"));
     }
     trip(&both[0]);
-    let patience = StdTime.now() + Span::from_millis(300);
+    let patience = StdTime.now() + PATIENCE;
     eventually("time passes", || {
         assert!(call(&both[1], Report::Success));
         StdTime.now() > patience

@@ -33,7 +33,7 @@ fn policy() -> Policy {
 async fn join(url: &str, away: Away) -> Arc<SharedLedger> {
     let options = SharedOptions::new(2).and_then(|options| options.with_away(away));
     let options = options.and_then(|options| options.with_lease(LEASE));
-    let options = options.and_then(|options| options.with_again(Span::from_millis(100)));
+    let options = options.and_then(|options| options.with_again(Span::from_millis(500)));
     let options = options.expect("in bounds").with_shared_breaker(true);
     let store = SharedStore::connect(url, options).await.expect("it takes us");
     store.ledger("failover", &policy()).expect("a name")
@@ -186,7 +186,7 @@ async fn a_fleet_exceeds_its_budget_by_what_the_replica_had_not_seen_and_no_more
     assert_eq!(granted, u64::from(40 + 20 + late));
     assert_eq!(granted, leased(&fleet), "all that was leased has been used");
     assert_eq!(granted, u64::from(BUCKET) + unseen, "and nothing else is too much");
-    assert!(fleet.iter().all(|it| !stats(it).away));
+    eventually("all are back", || fleet.iter().all(|it| !stats(it).away)).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! The ledger of one destination, whose budget is the fleet's, and on request its breaker.
 
-use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,10 +39,10 @@ use crate::ledger::breaker::LocalBreaker;
 ///   each leased by the store until it is told or the lease ends. While the store is away each breaker
 ///   decides alone; back, open wins.
 ///
-/// A budget without limit, and one that grants nothing, need no store, and never ask it.
+/// A budget without limit, and one that grants nothing, need no store, and never ask it for permits.
 #[derive(Debug)]
 pub struct SharedLedger {
-    door: Door,
+    guard: Guard,
     permits: Permits,
     grants: AtomicU64,
     refusals: AtomicU64,
@@ -53,7 +52,7 @@ pub struct SharedLedger {
 
 /// Whom an attempt asks whether it may be made.
 #[derive(Debug)]
-enum Door {
+enum Guard {
     /// As the plain ledger: a policy without a breaker does not ask.
     None,
     Own(Box<LocalBreaker>),
@@ -89,18 +88,18 @@ impl SharedLedger {
             None => Permits::Own(plan),
             Some(lessee) => Permits::Leased { leased, task: spawn(lessee.run())? },
         };
-        let door = match policy.breaker() {
-            None => Door::None,
+        let guard = match policy.breaker() {
+            None => Guard::None,
             Some(plan) if store.options().shares_breaker() => {
                 let gate = Arc::new(Gate::new(*plan, store.options(), store.is_up()));
                 let tells = matches!(permits, Permits::Own(_));
                 let watcher = Watcher::new(Arc::clone(&gate), store.clone(), name, plan, tells);
-                Door::Fleet { gate, task: spawn(watcher.run())? }
+                Guard::Fleet { gate, task: spawn(watcher.run())? }
             }
-            Some(plan) => Door::Own(Box::new(LocalBreaker::new(*plan))),
+            Some(plan) => Guard::Own(Box::new(LocalBreaker::new(*plan))),
         };
         Ok(Arc::new(Self {
-            door,
+            guard,
             permits,
             grants: AtomicU64::new(0),
             refusals: AtomicU64::new(0),
@@ -123,10 +122,10 @@ impl SharedLedger {
             refunds: self.refunds.load(Ordering::Relaxed),
             breaker: self.state(now),
             breaker_refusals: self.breaker_refusals.load(Ordering::Relaxed),
-            breaker_opened: match &self.door {
-                Door::None => 0,
-                Door::Own(breaker) => breaker.opened(),
-                Door::Fleet { gate, .. } => gate.opened(),
+            breaker_opened: match &self.guard {
+                Guard::None => 0,
+                Guard::Own(breaker) => breaker.opened(),
+                Guard::Fleet { gate, .. } => gate.opened(),
             },
         };
         let mut stats = SharedStats::unshared(ledger);
@@ -140,7 +139,7 @@ impl SharedLedger {
             stats.own_grants = figures.own_grants.load(Ordering::Relaxed);
             stats.answers = figures.answers.load(Ordering::Relaxed);
         }
-        if let Door::Fleet { gate, .. } = &self.door {
+        if let Guard::Fleet { gate, .. } = &self.guard {
             stats.away |= gate.is_away();
             stats.breaker_heard = gate.heard();
             stats.probes_leased = gate.probes_leased();
@@ -150,10 +149,10 @@ impl SharedLedger {
 
     /// Where the breaker stands, if there is one.
     pub(in crate::ledger) fn state(&self, now: Instant) -> Option<StateKind> {
-        match &self.door {
-            Door::None => None,
-            Door::Own(breaker) => Some(breaker.state(now)),
-            Door::Fleet { gate, .. } => Some(gate.state(now)),
+        match &self.guard {
+            Guard::None => None,
+            Guard::Own(breaker) => Some(breaker.state(now)),
+            Guard::Fleet { gate, .. } => Some(gate.state(now)),
         }
     }
 
@@ -164,7 +163,7 @@ impl SharedLedger {
         self.end();
         let tasks = [
             if let Permits::Leased { task, .. } = &self.permits { Some(task) } else { None },
-            if let Door::Fleet { task, .. } = &self.door { Some(task) } else { None },
+            if let Guard::Fleet { task, .. } = &self.guard { Some(task) } else { None },
         ];
         for task in tasks.into_iter().flatten() {
             let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -179,17 +178,17 @@ impl SharedLedger {
         if let Permits::Leased { leased, .. } = &self.permits {
             leased.close();
         }
-        if let Door::Fleet { gate, .. } = &self.door {
+        if let Guard::Fleet { gate, .. } = &self.guard {
             gate.close();
         }
     }
 
     #[cold]
     fn admit_slowly(&self, now: Instant) -> Admission {
-        let admission = match &self.door {
-            Door::None => Admission::Refused { until: now },
-            Door::Own(breaker) => breaker.admit(now),
-            Door::Fleet { gate, .. } => gate.admit(now),
+        let admission = match &self.guard {
+            Guard::None => Admission::Refused { until: now },
+            Guard::Own(breaker) => breaker.admit(now),
+            Guard::Fleet { gate, .. } => gate.admit(now),
         };
         if matches!(admission, Admission::Refused { .. }) {
             count(&self.breaker_refusals);
@@ -243,10 +242,10 @@ impl Ledger for &SharedLedger {
 
     #[inline]
     fn admit(&mut self, now: Instant) -> Admission {
-        let ticket = match &self.door {
-            Door::None => None,
-            Door::Own(breaker) => breaker.admit_closed(now),
-            Door::Fleet { gate, .. } => gate.admit_closed(now),
+        let ticket = match &self.guard {
+            Guard::None => None,
+            Guard::Own(breaker) => breaker.admit_closed(now),
+            Guard::Fleet { gate, .. } => gate.admit_closed(now),
         };
         match ticket {
             Some(ticket) => Admission::Admitted(ticket),
@@ -256,10 +255,10 @@ impl Ledger for &SharedLedger {
 
     #[inline]
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, entropy: &mut dyn Entropy) {
-        match &self.door {
-            Door::None => {}
-            Door::Own(breaker) => breaker.report(now, ticket, report, entropy),
-            Door::Fleet { gate, .. } => gate.report(now, ticket, report, entropy),
+        match &self.guard {
+            Guard::None => {}
+            Guard::Own(breaker) => breaker.report(now, ticket, report, entropy),
+            Guard::Fleet { gate, .. } => gate.report(now, ticket, report, entropy),
         }
     }
 }

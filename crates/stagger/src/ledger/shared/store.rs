@@ -18,7 +18,8 @@ use super::link::{Link, Lost};
 use super::options::SharedOptions;
 use super::script::{Answer, Request, Rule, SCRIPT};
 
-/// A Redis (from 5) or Valkey that keeps the budgets and breakers of a fleet; clones share one connection.
+/// A Redis (from 5) or Valkey that keeps the budgets and breakers of a fleet; clones share one
+/// connection.
 ///
 /// It may be away at any time, also at the start: then its ledgers do as
 /// [`Away`](super::Away) says, and it is dialled again after delays that grow to 5 s and are jittered.

@@ -9,8 +9,8 @@ use super::mirror::{Mirror, Seen};
 use super::script::{Answer, Finding, Opening, Request, Standing, Token};
 use crate::ledger::breaker::LocalBreaker;
 
-/// For how many times the [patience](crate::SharedOptions::again) a lease is kept that no call uses: then
-/// it is another process's turn.
+/// For how many times the [patience](crate::SharedOptions::again) a lease is kept that no call uses:
+/// then it is another process's turn.
 const TURNS: u64 = 4;
 /// The longest stretch of an open time, as the engine has it.
 const SPREAD: Ratio = Ratio::from_percent(50);

@@ -11,7 +11,7 @@ use crate::ledger::shared::{Away, SharedOptions};
 /// When a call that was refused for want of a lease may look again: by then the store has answered.
 const LOOK: Span = Span::from_millis(10);
 /// What was heard longer ago is worth nothing: as long as a registry remembers an idle breaker. So a
-/// process that calls less than once in this time probes by itself, and is not refused for ever.
+/// process that nobody called meanwhile, and that asked nobody, probes by itself.
 const WORTH: Span = Span::from_secs(600);
 
 /// The fleet's breaker as the store told it last.
