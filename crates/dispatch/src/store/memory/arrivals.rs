@@ -13,18 +13,27 @@ const SMALL: usize = 8 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     given: u64,
-    rows: BTreeMap<u64, (MessageId, EndpointId)>,
+    rows: BTreeMap<u64, (Shard, Name)>,
 }
+
+type Name = (MessageId, EndpointId);
 
 impl Arrivals {
     pub(super) fn add(&mut self, delivery: &Delivery) {
         self.given += 1;
-        self.rows.insert(self.given, (delivery.message, delivery.endpoint));
+        let (shard, name) = (Shard::of(delivery.endpoint), (delivery.message, delivery.endpoint));
+        self.rows.insert(self.given, (shard, name));
     }
 
-    fn of(&self, shards: Shards) -> impl Iterator<Item = (u64, (MessageId, EndpointId))> {
-        let wanted = move |(_, to): &(MessageId, EndpointId)| shards.contains(Shard::of(*to));
-        self.rows.iter().filter(move |(_, name)| wanted(name)).map(|(n, name)| (*n, *name))
+    fn forget(&mut self, number: u64, of: Shards) {
+        if self.rows.get(&number).is_some_and(|(shard, _)| of.contains(*shard)) {
+            self.rows.remove(&number);
+        }
+    }
+
+    fn of(&self, shards: Shards) -> impl Iterator<Item = (u64, Name)> {
+        let rows = self.rows.iter().filter(move |(_, (shard, _))| shards.contains(*shard));
+        rows.map(|(number, (_, name))| (*number, *name))
     }
 }
 
@@ -40,22 +49,19 @@ impl Tables {
         limit: usize,
     ) -> Vec<Arrival> {
         let left = self.members.left_to(node);
-        let is_done = |number: &u64, (_, to): &(MessageId, EndpointId)| {
-            done.contains(number) && left.contains(Shard::of(*to))
-        };
-        self.arrivals.rows.retain(|number, name| !is_done(number, name));
+        done.iter().for_each(|number| self.arrivals.forget(*number, left));
         let found = self.arrivals.of(shards.common(left)).take(limit);
         found.map(|(number, name)| self.arrival(number, name)).collect()
     }
 
     /// The open deliveries of `shards`, oldest first, and the numbers of all their arrivals.
     pub(super) fn load(&self, shards: Shards) -> (Vec<Delivery>, Vec<u64>) {
-        let wanted = |(_, to): &&(MessageId, EndpointId)| shards.contains(Shard::of(*to));
+        let wanted = |(_, to): &&Name| shards.contains(Shard::of(*to));
         let open = self.open.iter().filter(wanted).map(|name| self.deliveries[name]).collect();
         (open, self.arrivals.of(shards).map(|(number, _)| number).collect())
     }
 
-    fn arrival(&self, number: u64, (message, endpoint): (MessageId, EndpointId)) -> Arrival {
+    fn arrival(&self, number: u64, (message, endpoint): Name) -> Arrival {
         let delivery = self.delivery(message, endpoint).filter(|it| it.state.is_open());
         let parcel = delivery.and_then(|_| self.messages.get(&message).cloned());
         let parcel = parcel.filter(|(_, payload)| payload.len() <= SMALL);
