@@ -77,33 +77,21 @@ impl Role {
 
     /// Settings with delays so short that everything is finished soon.
     pub(super) fn settings(self, url: &str) -> Value {
-        let mut policy = json!({
+        // Whoever is down is so as briefly as not, so that a second probe would meet the first.
+        let open_cap = if self == Self::Down { "200ms" } else { "400ms" };
+        let policy = json!({
             "backoff": { "base": "20ms", "cap": "300ms" },
             "limits": { "max_attempts": 1000, "attempt_timeout": "2s" },
             "budget": "unlimited",
+            "breaker": { "consecutive": 5, "open_time": "100ms", "open_cap": open_cap },
         });
-        match self {
-            Self::Ordered => {
-                policy["breaker"] =
-                    json!({ "consecutive": 5, "open_time": "100ms", "open_cap": "400ms" });
-            }
-            // Open as briefly as closed, so that a second probe would meet the first.
-            Self::Down => {
-                policy["breaker"] =
-                    json!({ "consecutive": 5, "open_time": "100ms", "open_cap": "200ms" });
-            }
-            _ => {}
-        }
-        let mut settings = json!({ "url": url, "policy": policy, "timeout": "2s" });
-        let quickly = json!({ "from": 1, "rate": 5000, "over": "1s" });
+        let recovery = json!({ "from": 1, "rate": 5000, "over": "1s" });
+        let mut settings =
+            json!({ "url": url, "policy": policy, "timeout": "2s", "recovery": recovery });
         match self {
             Self::Picky => settings["permanent"] = json!([422]),
-            Self::Ordered => {
-                settings["ordered"] = true.into();
-                settings["recovery"] = quickly;
-            }
+            Self::Ordered => settings["ordered"] = true.into(),
             Self::Capped => settings["rate"] = RATE.into(),
-            Self::Down => settings["recovery"] = quickly,
             _ => {}
         }
         if self.is_seldom() {

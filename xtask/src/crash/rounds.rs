@@ -81,6 +81,9 @@ async fn drain(
     while driver.is_open().await? && Instant::now() < until {
         sleep(LOOK).await;
     }
+    if Instant::now() >= until {
+        note(&format!("not everything is finished after {DRAIN_LIMIT:?}; the rest counts as lost"));
+    }
     note(&format!("{} deliveries without a 2xx: dead or lost", book.missing()));
     let dead = driver.deliveries("dead").await?;
     let place = |name: &str| endpoints.iter().position(|id| id == name);
