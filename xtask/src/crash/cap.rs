@@ -19,7 +19,7 @@ pub(super) struct Cap {
 
 /// How much more than its slack an arrival may be early: attempts are counted when they are launched, and
 /// take more time or less from there to the receiver.
-pub(super) const JITTER: Duration = Duration::from_millis(50);
+pub(super) const JITTER: Duration = Duration::from_millis(200);
 
 impl Cap {
     /// One attempt in each `interval`; one who was late may catch up by `slack`.

@@ -9,9 +9,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use super::health::State;
 use super::parts::Parts;
 use super::start::{Loaded, load};
-use super::{
-    Arrivals, NodeOptions, Submission, census, changes, fleet, intake, pruning, replay,
-};
+use super::{Arrivals, NodeOptions, Submission, census, changes, fleet, intake, pruning, replay};
 use crate::Error;
 use crate::lane::LaneView;
 use crate::model::{
@@ -67,8 +65,7 @@ impl Node {
         let Loaded { parts, runner, settler } = load(store, sender, options).await?;
         let (runner, settler) = (tokio::spawn(runner.run()), tokio::spawn(settler.run()));
         let pruning = tokio::spawn(pruning::run(Arc::clone(&parts)));
-        let mut aborts: Vec<_> =
-            [&runner, &settler, &pruning].map(JoinHandle::abort_handle).into();
+        let mut aborts: Vec<_> = [&runner, &settler, &pruning].map(JoinHandle::abort_handle).into();
         let membership = Membership::begin(&parts).await.inspect_err(|_| {
             aborts.iter().for_each(AbortHandle::abort);
         })?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-
 use super::follow::{self, follow};
 use super::vacating::vacate;
 use super::work::Work;

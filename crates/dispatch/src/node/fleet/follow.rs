@@ -61,7 +61,9 @@ pub(super) async fn look(parts: &Parts, cluster: &dyn Cluster) -> Result<(), Err
 
 async fn apply(parts: &Parts, change: SettingChange) {
     match change {
-        SettingChange::Application(_, Some(application)) => know_application(parts, application).await,
+        SettingChange::Application(_, Some(application)) => {
+            know_application(parts, application).await;
+        }
         SettingChange::Application(id, None) => forget_application(parts, id).await,
         SettingChange::Endpoint(_, Some((endpoint, standing))) => {
             know_endpoint(parts, endpoint, standing).await;

@@ -80,4 +80,3 @@ fn obey(runner: &mut Runner, endpoint: EndpointId, order: Order) -> Option<Recei
 fn disable(floor: &mut Floor, now: Instant, endpoint: EndpointId) -> Option<Standing> {
     floor.disable(now, endpoint, Disabled::ByHand)
 }
-

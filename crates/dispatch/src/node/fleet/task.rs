@@ -91,7 +91,7 @@ async fn pass_on(parts: &Parts) -> Move {
 async fn asked(leave: &mut watch::Receiver<bool>) {
     let asked = leave.wait_for(|leaves| *leaves).await.is_ok();
     if !asked {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -1,7 +1,6 @@
 //! Shards go: nothing of them is launched any more, what is under way comes back and is stored, and their
 //! lanes are taken down.
 
-
 use stagger::{Sleep, Span, TokioTime};
 
 use crate::Error;
