@@ -74,6 +74,18 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "TIME")]
     lease: Option<String>,
 
+    /// Redis or Valkey in which retries to one destination have one budget with all who use it [nowhere]
+    #[arg(long, value_name = "URL")]
+    redis: Option<String>,
+
+    /// That budget, of first attempts [20%]
+    #[arg(long, value_name = "PERCENT")]
+    redis_budget: Option<String>,
+
+    /// Processes that share it: while it is away each has its share [1]
+    #[arg(long, value_name = "N")]
+    redis_processes: Option<String>,
+
     /// How long a shutdown waits for attempts under way [30s]
     #[arg(long, value_name = "TIME")]
     grace: Option<String>,
@@ -114,6 +126,9 @@ impl ServeFlags {
             ("payload_memory", &self.payload_memory),
             ("retention", &self.retention),
             ("lease", &self.lease),
+            ("redis", &self.redis),
+            ("redis_budget", &self.redis_budget),
+            ("redis_processes", &self.redis_processes),
             ("grace", &self.grace),
             ("rate", &self.rate),
             ("max_body", &self.max_body),

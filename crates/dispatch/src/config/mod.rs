@@ -6,10 +6,12 @@
 mod admin_key;
 mod error;
 mod file;
+mod redis_url;
 mod settings;
 mod size;
 mod values;
 
 pub use admin_key::AdminKey;
 pub use error::ConfigFault;
+pub use redis_url::{NoRedisUrl, RedisUrl};
 pub use values::{Config, StoreKind};

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use stagger::{ConfigError, Span};
+use stagger::{ConfigError, Ratio, Span};
 
 use super::admin_key::AdminKey;
 use super::size;
@@ -19,6 +19,9 @@ const MAX_OPEN: usize = 100_000_000;
 const MAX_SIZE: usize = 64 << 20;
 /// Shortest admin key: below it a key can be guessed.
 const MIN_KEY: usize = 16;
+/// Most processes that share a budget, and the largest budget, in percent of first attempts.
+const MAX_PROCESSES: u32 = 100_000;
+const MAX_BUDGET: u32 = 1_000;
 /// Shortest and longest lease: below it a busy database makes nodes take one another for dead; above it a
 /// dead one's deliveries wait for too long.
 const MIN_LEASE: Span = Span::from_secs(1);
@@ -32,7 +35,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 19] = [
+const SETTINGS: [Setting; 22] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -100,6 +103,21 @@ const SETTINGS: [Setting; 19] = [
         set: |config, text| lease(text).map(|it| config.node.lease = it),
     },
     Setting {
+        key: "redis",
+        bound: "redis://host, rediss://user:password@host:port/database with TLS, or unix:///path",
+        set: |config, text| text.parse().ok().map(|it| config.redis = Some(it)),
+    },
+    Setting {
+        key: "redis_budget",
+        bound: "from 0% to 1000%",
+        set: |config, text| percent(text).map(|it| config.redis_budget = it),
+    },
+    Setting {
+        key: "redis_processes",
+        bound: "from 1 to 100000",
+        set: |config, text| up_to(text, MAX_PROCESSES).map(|it| config.redis_processes = it),
+    },
+    Setting {
         key: "grace",
         bound: "a span such as 30s",
         set: |config, text| text.parse().ok().map(|it| config.grace = it),
@@ -155,7 +173,8 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
 
 /// A key or a password that was refused is nobody's business in a log.
 fn shown<'t>(key: &str, text: &'t str) -> &'t str {
-    let secret = key == "admin_key" || (key == "store" && text.contains(':'));
+    let is_address = matches!(key, "store" | "redis") && text.contains(':');
+    let secret = key == "admin_key" || is_address;
     if secret { ".." } else { text }
 }
 
@@ -203,6 +222,11 @@ fn sized(text: &str) -> Option<usize> {
 
 fn retention(text: &str) -> Option<Span> {
     text.parse().ok().filter(|span| *span >= MIN_RETENTION)
+}
+
+fn percent(text: &str) -> Option<Ratio> {
+    let percent = text.strip_suffix('%')?.parse().ok().filter(|it| *it <= MAX_BUDGET)?;
+    Some(Ratio::from_percent(percent))
 }
 
 fn lease(text: &str) -> Option<Span> {

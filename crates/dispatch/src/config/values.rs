@@ -4,10 +4,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use stagger::Span;
+use stagger::{Ratio, Span};
 
 use super::admin_key::AdminKey;
 use super::error::ConfigFault;
+use super::redis_url::RedisUrl;
 use super::{file, settings};
 use crate::node::NodeOptions;
 use crate::observe::LogFormat;
@@ -44,6 +45,13 @@ pub struct Config {
     pub roots: Option<PathBuf>,
     /// The bounds of the node.
     pub node: NodeOptions,
+    /// Redis or Valkey, in which retries to one destination have one budget with all processes that use it:
+    /// default nowhere.
+    pub redis: Option<RedisUrl>,
+    /// That budget, of first attempts: default 20 %.
+    pub redis_budget: Ratio,
+    /// How many processes share it: while the store is away each has its share. Default 1.
+    pub redis_processes: NonZeroU32,
     /// How long a shutdown waits for attempts under way: default 30 s.
     pub grace: Span,
     /// Requests a second that one application's keys may make: default no bound.
@@ -136,6 +144,9 @@ impl Default for Config {
             ports: Vec::new(),
             roots: None,
             node: NodeOptions::default(),
+            redis: None,
+            redis_budget: Ratio::from_percent(20),
+            redis_processes: NonZeroU32::MIN,
             grace: Span::from_secs(30),
             rate: None,
             max_body: 1 << 20,

@@ -89,6 +89,20 @@ impl Floor {
         self.on_lane(id, |lane| lane.rest(true));
     }
 
+    /// Takes an attempt back that was to be launched at `now` and was not made, because a budget that others
+    /// share refused it. Retries of its endpoint wait until `until`; first attempts go on.
+    pub fn put_off(
+        &mut self,
+        now: Instant,
+        launch: Launch,
+        until: Instant,
+        entropy: &mut impl Entropy,
+    ) {
+        self.on_lane(launch.endpoint, |lane| lane.hold_retries(until));
+        // It counts as not made, so that there is nothing to store.
+        self.settle(now, launch, Answer::not_made(), entropy);
+    }
+
     /// Goes on with an endpoint that rests.
     pub fn resume(&mut self, id: EndpointId) {
         self.on_lane(id, |lane| lane.rest(false));

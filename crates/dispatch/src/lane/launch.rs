@@ -27,6 +27,8 @@ pub struct Launch {
     pub application: ApplicationId,
     /// The attempt's number, from 1, replays counted on.
     pub number: u32,
+    /// Whether it repeats an attempt that failed.
+    pub retry: bool,
     /// Whether the breaker sent it to see if the endpoint is well.
     pub probe: bool,
     /// When it was launched.

@@ -108,6 +108,11 @@ impl Lane {
         self.resting = resting;
     }
 
+    /// Launches no retry before `until`; first attempts go on.
+    pub(super) fn hold_retries(&mut self, until: Instant) {
+        self.tempo.hold_retries(until);
+    }
+
     pub(super) fn add(&mut self, now: Instant, delivery: &Delivery) {
         if delivery.state.is_open() {
             self.shelf.put(now, Parcel::of(delivery));
@@ -151,6 +156,7 @@ impl Lane {
             endpoint: self.id,
             application: self.application,
             number: parcel.attempts.saturating_add(1),
+            retry: is_retry,
             probe: pass.is_probe(),
             at: now,
             serial,

@@ -27,6 +27,8 @@ pub(super) struct Tempo {
     budget: Budget,
     /// When the last retry was launched.
     retried_at: Instant,
+    /// Before this no retry is launched.
+    held_until: Instant,
 }
 
 impl Tempo {
@@ -36,6 +38,7 @@ impl Tempo {
             recovery: Gate::default(),
             budget: Budget::new(rules.budget),
             retried_at: Instant::ORIGIN,
+            held_until: Instant::ORIGIN,
         }
     }
 
@@ -48,6 +51,11 @@ impl Tempo {
         let elapsed = recovering_since.map_or(Span::ZERO, |since| now - since);
         let rate = recovery::rate(&rules.pace.recovery, elapsed);
         self.recovery = Gate::spent(now, recovery::interval(rate), RECOVERY_SLACK);
+    }
+
+    /// Launches no retry before `until`.
+    pub(super) fn hold_retries(&mut self, until: Instant) {
+        self.held_until = self.held_until.max(until);
     }
 
     /// Follows another budget, which has seen nothing yet.
@@ -66,6 +74,9 @@ impl Tempo {
 
     /// Asks for a retry; what it costs, if anything. The error is when one may go in any case.
     pub(super) fn ask(&mut self, now: Instant) -> Result<Option<Paid>, Instant> {
+        if self.held_until > now {
+            return Err(self.held_until);
+        }
         let next = self.retried_at + TRICKLE;
         match self.budget.ask(now, Charge::Retry) {
             Some(paid) => Ok(Some(paid)),

@@ -18,6 +18,20 @@ pub struct Answer {
     pub latency: Span,
 }
 
+impl Answer {
+    /// The answer of an attempt that does not count.
+    #[must_use]
+    pub const fn not_made() -> Self {
+        Self {
+            result: Err(Failure::Stopped),
+            detail: None,
+            hint: None,
+            reply: Bytes::new(),
+            latency: Span::ZERO,
+        }
+    }
+}
+
 /// Why there was no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::inbox::{Came, Command, Inbox};
 use super::parts::Parts;
 use super::payloads::Parcel;
-use super::runner::not_made;
 use crate::Error;
 use crate::lane::Launch;
 use crate::model::{Answer, Failure, MessageId};
@@ -36,7 +35,7 @@ impl Drop for Pledge {
         if self.kept {
             return;
         }
-        let answer = if std::thread::panicking() { broken() } else { not_made() };
+        let answer = if std::thread::panicking() { broken() } else { Answer::not_made() };
         self.inbox.tell(Command::Back(self.launch, Came::Answer(answer, false)));
     }
 }
@@ -84,5 +83,5 @@ async fn read(parts: &Parts, id: MessageId) -> Result<Option<Parcel>, Error> {
 /// for ever.
 fn broken() -> Answer {
     let detail = Some("the attempt panicked".to_owned());
-    Answer { result: Err(Failure::Transport), detail, ..not_made() }
+    Answer { result: Err(Failure::Transport), detail, ..Answer::not_made() }
 }

@@ -9,7 +9,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use super::health::State;
 use super::parts::Parts;
 use super::start::{Loaded, load};
-use super::{Arrivals, NodeOptions, Submission, census, changes, fleet, intake, pruning, replay};
+use super::{Arrivals, NodeOptions, SharedBudgets, Submission, census, changes, fleet, intake, pruning, replay};
 use crate::Error;
 use crate::lane::LaneView;
 use crate::model::{
@@ -62,7 +62,20 @@ impl Node {
         sender: Sender,
         options: NodeOptions,
     ) -> Result<Self, Error> {
-        let Loaded { parts, runner, settler } = load(store, sender, options).await?;
+        Self::start_with(store, sender, options, None).await
+    }
+
+    /// The same, with retries to each destination within a budget that others share.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn start_with(
+        store: Arc<dyn Store>,
+        sender: Sender,
+        options: NodeOptions,
+        budgets: Option<SharedBudgets>,
+    ) -> Result<Self, Error> {
+        let Loaded { parts, runner, settler } = load(store, (sender, budgets), options).await?;
         let (runner, settler) = (tokio::spawn(runner.run()), tokio::spawn(settler.run()));
         let pruning = tokio::spawn(pruning::run(Arc::clone(&parts)));
         let mut aborts: Vec<_> = [&runner, &settler, &pruning].map(JoinHandle::abort_handle).into();

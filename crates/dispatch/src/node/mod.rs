@@ -6,6 +6,7 @@
 //!
 //! With a store that several nodes work on, `fleet` decides what is on the floor of this one.
 
+mod allowance;
 mod arrivals;
 mod carry;
 mod census;
@@ -32,6 +33,7 @@ mod settling;
 mod start;
 mod submission;
 
+pub use allowance::SharedBudgets;
 pub use arrivals::{Arrivals, Second};
 pub use handle::Node;
 pub use options::NodeOptions;

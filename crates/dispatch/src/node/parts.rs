@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use super::NodeOptions;
+use super::allowance::SharedBudgets;
 use super::arrivals::ArrivalBook;
 use super::clock::EngineClock;
 use super::directory::{Directory, Known};
@@ -33,6 +34,8 @@ pub(super) const UNCOMMITTED: usize = 64 << 20;
 pub(super) struct Parts {
     pub(super) store: Arc<dyn Store>,
     pub(super) sender: Sender,
+    /// Budgets that others share.
+    pub(super) budgets: Option<SharedBudgets>,
     pub(super) options: NodeOptions,
     pub(super) clock: EngineClock,
     pub(super) directory: Directory,
@@ -60,7 +63,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn new(
         store: Arc<dyn Store>,
-        sender: Sender,
+        (sender, budgets): (Sender, Option<SharedBudgets>),
         options: NodeOptions,
         floor: Inbox,
     ) -> Self {
@@ -71,6 +74,7 @@ impl Parts {
         Self {
             store,
             sender,
+            budgets,
             options,
             clock: EngineClock::start(),
             directory: Directory::default(),

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use stagger::{Instant, OsEntropy};
+use stagger::{Instant, OsEntropy, Span};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::allowance::Allowance;
 use super::carry::{Pledge, carry};
 use super::inbox::{Came, Command};
 use super::news;
 use super::parts::Parts;
 use super::settling::{Receipt, SettleQueue};
 use crate::lane::{Floor, Launch, Next};
-use crate::model::{Answer, Delivery, EndpointId, Failure, MessageId, Standing};
+use crate::model::{Answer, Delivery, EndpointId, MessageId, Standing};
 use crate::observe;
 use crate::store::{Fence, Settlement};
 
@@ -22,6 +23,10 @@ const BATCH: usize = 256;
 /// Settlements that are not durable yet at which no more attempts are launched: what a crash would
 /// repeat, and at 2 KiB each what they hold in memory.
 pub(super) const MOST_UNSETTLED: usize = 8192;
+
+/// How long retries of an endpoint wait when a shared budget refused one: about as long as the next lease
+/// from its store takes to come, if there are any.
+const REFUSED: Span = Span::from_millis(100);
 
 /// Owns the floor. Everything that concerns lanes passes through here, one after the other.
 #[derive(Debug)]
@@ -38,6 +43,7 @@ pub(super) struct Runner {
     patience: Option<Instant>,
     /// From when on it makes no attempts, because another node may lead by then; `None`: never.
     until: Option<Instant>,
+    allowance: Allowance,
 }
 
 impl Runner {
@@ -56,6 +62,7 @@ impl Runner {
             standings: HashMap::new(),
             patience: None,
             until: None,
+            allowance: Allowance::default(),
         }
     }
 
@@ -198,7 +205,10 @@ impl Runner {
                 return None;
             }
             match self.floor.next(now, &mut OsEntropy) {
-                Next::Send(launch) => self.send(launch),
+                Next::Send(launch) if self.allowance.asks(&self.parts, &launch) => self.send(launch),
+                Next::Send(launch) => {
+                    self.floor.put_off(now, launch, now + REFUSED, &mut OsEntropy);
+                }
                 Next::Until(at) => return Some(at),
                 Next::Idle => return None,
             }
@@ -233,6 +243,8 @@ impl Runner {
     fn settle(&mut self, launch: Launch, answer: Answer, own: bool) {
         let now = self.parts.clock.now();
         let settled = self.floor.settle(now, launch, answer, &mut OsEntropy);
+        let attempt = settled.as_ref().and_then(|it| it.settlement.attempt.as_ref());
+        self.allowance.settle(&self.parts, &launch, attempt.map(|attempt| attempt.verdict));
         let Some(mut settled) = settled else { return };
         observe::settled(&self.parts.figures, &settled.settlement);
         if let Some((id, standing)) = settled.settlement.standing {
@@ -250,7 +262,8 @@ impl Runner {
     fn give_up(&mut self, launch: Launch) {
         let now = self.parts.clock.now();
         let delivery = self.floor.cancel(now, launch.message, launch.endpoint);
-        self.floor.settle(now, launch, not_made(), &mut OsEntropy);
+        self.floor.settle(now, launch, Answer::not_made(), &mut OsEntropy);
+        self.allowance.settle(&self.parts, &launch, None);
         if delivery.is_some() {
             self.keep(Settlement { delivery, ..Settlement::default() });
         }
@@ -259,16 +272,5 @@ impl Runner {
     fn note_standing(&mut self, id: EndpointId, standing: Standing) {
         let before = self.standings.insert(id, standing).unwrap_or_default();
         observe::moved(id, &before, &standing);
-    }
-}
-
-/// The answer of an attempt that does not count.
-pub(super) fn not_made() -> Answer {
-    Answer {
-        result: Err(Failure::Stopped),
-        detail: None,
-        hint: None,
-        reply: bytes::Bytes::new(),
-        latency: stagger::Span::ZERO,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::NodeOptions;
+use super::allowance::SharedBudgets;
 use super::inbox::Inbox;
 use super::parts::Parts;
 use super::runner::Runner;
@@ -31,13 +32,13 @@ pub(super) struct Loaded {
 /// on nothing is loaded yet: that comes with the lead.
 pub(super) async fn load(
     store: Arc<dyn Store>,
-    sender: Sender,
+    way: (Sender, Option<SharedBudgets>),
     options: NodeOptions,
 ) -> Result<Loaded, Error> {
     let shared = store.cluster().is_some();
     let fence = if shared { Fence::default() } else { store.begin_run().await? };
     let (inbox, commands) = Inbox::new();
-    let parts = Arc::new(Parts::new(store, sender, options, inbox));
+    let parts = Arc::new(Parts::new(store, way, options, inbox));
     let (settling, settler) = SettleQueue::new(Arc::clone(&parts), fence);
     let mut runner = Runner::new(Arc::clone(&parts), commands, settling);
     if !shared {

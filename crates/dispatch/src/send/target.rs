@@ -3,6 +3,7 @@
 use http::header::{HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use stagger::Span;
+use url::Url;
 
 use super::broken::Broken;
 use crate::Error;
@@ -15,6 +16,7 @@ use crate::sign::Signer;
 #[derive(Debug)]
 pub struct Target {
     pub(super) timeout: Span,
+    origin: Option<String>,
     pub(super) ready: Result<Ready, Broken>,
 }
 
@@ -37,7 +39,13 @@ impl Target {
     pub(super) fn new(endpoint: &Endpoint, ports: &Ports) -> Self {
         let unbuildable = |error: Error| Broken::new(Failure::Unbuildable, error.to_string());
         let ready = Ready::new(endpoint, ports).map_err(unbuildable);
-        Self { timeout: endpoint.timeout, ready }
+        let origin = Url::parse(&endpoint.url).ok().map(|url| url.origin().ascii_serialization());
+        Self { timeout: endpoint.timeout, origin, ready }
+    }
+
+    /// The destination: scheme, host and port, the port left out where it is the usual one.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
     }
 }
 

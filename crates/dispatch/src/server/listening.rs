@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::Error;
 use crate::api::{self, ApiOptions};
 use crate::config::{AdminKey, Config, StoreKind};
-use crate::node::{Node, NodeOptions};
+use crate::node::{Node, NodeOptions, SharedBudgets};
 use crate::observe;
 use crate::send::{SendOptions, Sender};
 use crate::store::{
@@ -44,7 +44,8 @@ impl Server {
         let sender = Sender::new(send_options(&config)?)?;
         let metrics = observe::init_metrics()?;
         let options = NodeOptions { address: Some(address), ..config.node };
-        let node = Node::start(open_store(&config).await?, sender, options).await?;
+        let budgets = budgets(&config).await?;
+        let node = Node::start_with(open_store(&config).await?, sender, options, budgets).await?;
         let routes =
             routes(&node, &admin, &config).merge(observe::metrics_route(metrics, node.clone()));
         Ok(Self { listener, address, routes, node, admin, config })
@@ -111,6 +112,12 @@ fn admin_key(config: &Config) -> Result<AdminKey, Error> {
         (None, StoreKind::Embedded | StoreKind::Postgres(_)) => AdminKey::kept_in(&config.data),
         (None, StoreKind::Memory) => AdminKey::made(),
     }
+}
+
+async fn budgets(config: &Config) -> Result<Option<SharedBudgets>, Error> {
+    let Some(url) = &config.redis else { return Ok(None) };
+    let budgets = SharedBudgets::connect(url.reveal(), config.redis_budget, config.redis_processes).await?;
+    Ok(Some(budgets))
 }
 
 async fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {

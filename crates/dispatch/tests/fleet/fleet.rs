@@ -90,13 +90,7 @@ impl Fleet {
 
     /// Sends a message by way of a node.
     pub(crate) async fn send(&self, node: &Node, payload: &str) -> MessageId {
-        let message = Submission {
-            event_type: "invoice.paid".parse().expect("a type"),
-            payload: payload.to_owned().into(),
-            content_type: "text/plain".to_owned(),
-            key: None,
-        };
-        node.accept(self.app, vec![message]).await.expect("there is room")[0].id
+        node.accept(self.app, vec![submission(payload)]).await.expect("there is room")[0].id
     }
 
     /// Waits until so many deliveries, of all, are in this state.
@@ -124,6 +118,15 @@ impl Fleet {
             .collect();
         came.sort();
         came
+    }
+}
+
+pub(crate) fn submission(payload: &str) -> Submission {
+    Submission {
+        event_type: "invoice.paid".parse().expect("a type"),
+        payload: payload.to_owned().into(),
+        content_type: "text/plain".to_owned(),
+        key: None,
     }
 }
 

@@ -5,6 +5,7 @@ mod cases;
 mod crashes;
 mod durable;
 mod fixture;
+mod put_off;
 mod receiver;
 mod scenarios;
 mod takeover;

@@ -23,7 +23,7 @@ pub(super) fn parts(store: Arc<dyn Store>) -> (Arc<Parts>, Commands) {
     let options = SendOptions { allow_private: true, ..SendOptions::default() };
     let sender = Sender::new(options).expect("no certificates");
     let (inbox, commands) = Inbox::new();
-    (Arc::new(Parts::new(store, sender, NodeOptions::default(), inbox)), commands)
+    (Arc::new(Parts::new(store, (sender, None), NodeOptions::default(), inbox)), commands)
 }
 
 /// Endpoint 1 of application 1, with an address.

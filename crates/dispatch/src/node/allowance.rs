@@ -1,0 +1,110 @@
+//! Retries to one destination, within one budget for all processes that call it: those of other nodes, and
+//! of other services that use the library on the same store.
+//!
+//! It comes on top of each endpoint's own budget, which its leader alone keeps. A thousand endpoints on one
+//! host, each within its budget, are still one host.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use stagger::budget::{BudgetPlan, Charge, Paid, Settled, WindowPlan};
+use stagger::retry::Ledger;
+use stagger::{
+    Clock, Policy, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, TokioTime, Verdict,
+};
+
+use super::parts::Parts;
+use crate::Error;
+use crate::lane::Launch;
+use crate::model::{EndpointId, MessageId};
+
+/// One budget of retries for each destination (scheme, host and port), in Redis or Valkey.
+///
+/// Its name there is the destination's origin, such as `https://a.example`, with the prefix of
+/// [`SharedOptions`]. Nothing waits for the store: while it is away, this process has its own share.
+#[derive(Clone)]
+pub struct SharedBudgets {
+    ledgers: SharedLedgers,
+    place: String,
+}
+
+impl SharedBudgets {
+    /// Budgets of `share` of the first attempts to each destination, with the floor of the default budget,
+    /// in the store at `url`; `processes` share them. For a tokio runtime.
+    ///
+    /// # Errors
+    /// A URL that names no store; a store that refuses us. One that is away is no error.
+    pub async fn connect(
+        url: &str,
+        share: Ratio,
+        processes: NonZeroU32,
+    ) -> Result<Self, Error> {
+        let store = SharedStore::connect(url, SharedOptions::new(processes.get())?).await;
+        let store = store.map_err(|error| Error::store(error.to_string()))?;
+        let plan = BudgetPlan::Window(WindowPlan::new(share)?);
+        let policy = Policy::builder().budget(plan).build()?;
+        let place = store.place().to_owned();
+        Ok(Self { ledgers: SharedLedgers::new(&store, &policy), place })
+    }
+
+    /// The ledger of a destination; `None` where there can be none, and then nothing is held back.
+    fn ledger(&self, origin: &str) -> Option<Arc<SharedLedger>> {
+        self.ledgers.ledger(TokioTime.now(), origin).ok()
+    }
+}
+
+impl fmt::Debug for SharedBudgets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedBudgets").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// What the attempts under way have paid to shared budgets.
+#[derive(Debug, Default)]
+pub(super) struct Allowance {
+    paid: HashMap<(MessageId, EndpointId), Paid>,
+}
+
+impl Allowance {
+    /// Whether an attempt may be made; it has paid then. A probe always may: it is what ends an outage.
+    pub(super) fn asks(&mut self, parts: &Parts, launch: &Launch) -> bool {
+        let Some(ledger) = ledger(parts, launch) else { return true };
+        let now = TokioTime.now();
+        if !launch.retry {
+            (&*ledger).on_first(now);
+            return true;
+        }
+        match (&*ledger).ask(now, Charge::Retry) {
+            Some(paid) => {
+                self.paid.insert((launch.message, launch.endpoint), paid);
+                true
+            }
+            None => launch.probe,
+        }
+    }
+
+    /// An attempt is back; `verdict` is what it came to, `None` if it counts as not made.
+    pub(super) fn settle(&mut self, parts: &Parts, launch: &Launch, verdict: Option<Verdict>) {
+        let paid = self.paid.remove(&(launch.message, launch.endpoint));
+        let Some(ledger) = ledger(parts, launch) else { return };
+        let now = TokioTime.now();
+        match (verdict, paid) {
+            (None | Some(Verdict::Cancelled), Some(paid)) => (&*ledger).refund(now, paid),
+            (Some(Verdict::Ok), Some(paid)) => {
+                (&*ledger).on_settled(now, Settled::AfterRetry(paid));
+            }
+            (Some(Verdict::Ok), None) => (&*ledger).on_settled(now, Settled::FirstTry),
+            (Some(verdict), _) if verdict.is_retryable() => {
+                (&*ledger).on_settled(now, Settled::Failed);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn ledger(parts: &Parts, launch: &Launch) -> Option<Arc<SharedLedger>> {
+    let budgets = parts.budgets.as_ref()?;
+    budgets.ledger(parts.directory.target(launch.endpoint)?.origin()?)
+}
