@@ -24,6 +24,8 @@ pub(super) struct Node {
     /// Where its logs are kept, and how often it was started.
     logs: Option<PathBuf>,
     lives: usize,
+    /// How often the database had gone when the process was started.
+    outages: usize,
     process: Process,
     cable: Option<Cable>,
     up: watch::Sender<Option<SocketAddr>>,
@@ -52,7 +54,8 @@ impl Node {
         site.name_log(logs.as_deref(), lives)?;
         let process = Process::spawn(&binary, &site)?;
         let up = watch::Sender::new(None);
-        let mut node = Self { binary, site, logs, lives, process, cable, up, roster };
+        let outages = roster.outages();
+        let mut node = Self { binary, site, logs, lives, outages, process, cable, up, roster };
         node.wait().await?;
         Ok(node)
     }
@@ -66,12 +69,18 @@ impl Node {
         *self.up.borrow()
     }
 
-    /// Waits until it listens.
+    /// Waits until it listens. One that begins without a database ends, and is started again, as by those
+    /// who look after services.
     pub(super) async fn wait(&mut self) -> Result<(), Box<dyn Error>> {
-        if self.addr().is_none() {
-            let addr = self.process.address().await?;
-            self.roster.rise(&addr.to_string());
-            self.up.send_replace(Some(addr));
+        while self.addr().is_none() {
+            match self.process.address().await {
+                Ok(addr) => {
+                    self.roster.rise(&addr.to_string());
+                    self.up.send_replace(Some(addr));
+                }
+                Err(_) if self.roster.outages() > self.outages => self.again()?,
+                Err(ended) => return Err(ended),
+            }
         }
         Ok(())
     }
@@ -123,6 +132,7 @@ impl Node {
 
     fn again(&mut self) -> Result<(), Box<dyn Error>> {
         self.lives += 1;
+        self.outages = self.roster.outages();
         self.site.name_log(self.logs.as_deref(), self.lives)?;
         self.process = Process::spawn(&self.binary, &self.site)?;
         Ok(())

@@ -16,8 +16,9 @@ pub(super) struct Roster {
 #[derive(Debug, Default)]
 struct State {
     away_since: Option<Instant>,
-    /// How long the database has been away before.
+    /// How long the database has been away before, and how often it has gone.
     away: Duration,
+    outages: usize,
     well: BTreeSet<String>,
     fallen: BTreeMap<String, Duration>,
     changed: Duration,
@@ -52,7 +53,14 @@ impl Roster {
     }
 
     pub(super) fn database_goes(&self) {
-        self.state().away_since = Some(Instant::now());
+        let mut state = self.state();
+        state.away_since = Some(Instant::now());
+        state.outages += 1;
+    }
+
+    /// How often the database has gone.
+    pub(super) fn outages(&self) -> usize {
+        self.state().outages
     }
 
     pub(super) fn database_is_back(&self) {
