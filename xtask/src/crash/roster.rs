@@ -16,9 +16,8 @@ pub(super) struct Roster {
 #[derive(Debug, Default)]
 struct State {
     away_since: Option<Instant>,
-    /// How long the database has been away before, and how often it has gone.
+    /// How long the database has been away before.
     away: Duration,
-    outages: usize,
     well: BTreeSet<String>,
     fallen: BTreeMap<String, Duration>,
     changed: Duration,
@@ -53,14 +52,7 @@ impl Roster {
     }
 
     pub(super) fn database_goes(&self) {
-        let mut state = self.state();
-        state.away_since = Some(Instant::now());
-        state.outages += 1;
-    }
-
-    /// How often the database has gone.
-    pub(super) fn outages(&self) -> usize {
-        self.state().outages
+        self.state().away_since = Some(Instant::now());
     }
 
     pub(super) fn database_is_back(&self) {
