@@ -18,7 +18,8 @@ pub(super) struct Cap {
 }
 
 /// How much more than its slack an arrival may be early: attempts are counted when they are launched, and
-/// take more time or less from there to the receiver.
+/// take more time or less from there to the receiver. On a machine whose cores are all busy, each process
+/// stands still now and then for as long as this. Two leaders at once are seen within twice of it.
 pub(super) const JITTER: Duration = Duration::from_millis(200);
 
 impl Cap {
@@ -59,20 +60,20 @@ mod tests {
 
     #[test]
     fn a_burst_within_slack_and_jitter_is_allowed_and_no_more() {
-        // 1 + (0 + 80 + 50) / 20 at once.
-        assert_eq!((beyond(vec![0; 7]), beyond(vec![0; 8])), (0, 1));
+        // 1 + (0 + 80 + 200) / 20 at once.
+        assert_eq!((beyond(vec![0; 15]), beyond(vec![0; 16])), (0, 1));
     }
 
     #[test]
     fn the_pace_itself_is_kept_for_ever_and_twice_of_it_is_not() {
         assert_eq!(beyond((0..1000).map(|at| at * 20)), 0);
         let twice = beyond((0..1000).map(|at| at * 10));
-        assert!((490..=500).contains(&twice), "{twice}");
+        assert!((480..=500).contains(&twice), "{twice}");
     }
 
     #[test]
     fn what_was_not_used_is_not_saved_up() {
-        let burst = |from: u32| std::iter::repeat_n(from, 8);
+        let burst = |from: u32| std::iter::repeat_n(from, 16);
         assert_eq!(beyond(burst(0).chain(burst(60_000))), 2);
     }
 }

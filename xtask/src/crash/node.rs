@@ -11,10 +11,15 @@ use tokio::time::sleep;
 
 use super::poster::Place;
 use super::roster::Roster;
+use crate::format::note;
 use crate::rig::{Cable, Home, Process, Site};
 
 /// How long a node that is told to end may take.
 const END_LIMIT: Duration = Duration::from_secs(40);
+
+/// Starts in a row that may fail, and how long to wait before the next one.
+const MOST_FAILED: usize = 5;
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// A node, whose process may be another one than before.
 #[derive(Debug)]
@@ -24,6 +29,8 @@ pub(super) struct Node {
     /// Where its logs are kept, and how often it was started.
     logs: Option<PathBuf>,
     lives: usize,
+    /// How many starts in a row have failed.
+    failed: usize,
     process: Process,
     cable: Option<Cable>,
     up: watch::Sender<Option<SocketAddr>>,
@@ -52,7 +59,7 @@ impl Node {
         site.name_log(logs.as_deref(), lives)?;
         let process = Process::spawn(&binary, &site)?;
         let up = watch::Sender::new(None);
-        let mut node = Self { binary, site, logs, lives, process, cable, up, roster };
+        let mut node = Self { binary, site, logs, lives, failed: 0, process, cable, up, roster };
         node.wait().await?;
         Ok(node)
     }
@@ -66,12 +73,24 @@ impl Node {
         *self.up.borrow()
     }
 
-    /// Waits until it listens.
+    /// Waits until it listens. One that does not get at its database in time when it starts ends, and is
+    /// started again, as by those who look after services.
     pub(super) async fn wait(&mut self) -> Result<(), Box<dyn Error>> {
-        if self.addr().is_none() {
-            let addr = self.process.address().await?;
-            self.roster.rise(&addr.to_string());
-            self.up.send_replace(Some(addr));
+        while self.addr().is_none() {
+            match self.process.address().await {
+                Ok(addr) => {
+                    self.roster.rise(&addr.to_string());
+                    self.up.send_replace(Some(addr));
+                    self.failed = 0;
+                }
+                Err(why) if self.failed >= MOST_FAILED => return Err(why),
+                Err(why) => {
+                    note(&format!("    started again: {why}"));
+                    self.failed += 1;
+                    sleep(PAUSE).await;
+                    self.again()?;
+                }
+            }
         }
         Ok(())
     }
