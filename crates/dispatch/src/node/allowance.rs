@@ -12,7 +12,8 @@ use std::sync::Arc;
 use stagger::budget::{BudgetPlan, Charge, Paid, Settled, WindowPlan};
 use stagger::retry::Ledger;
 use stagger::{
-    Clock, Policy, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, TokioTime, Verdict,
+    Clock, Policy, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, TokioTime,
+    Verdict,
 };
 
 use super::parts::Parts;
@@ -36,11 +37,7 @@ impl SharedBudgets {
     ///
     /// # Errors
     /// A URL that names no store; a store that refuses us. One that is away is no error.
-    pub async fn connect(
-        url: &str,
-        share: Ratio,
-        processes: NonZeroU32,
-    ) -> Result<Self, Error> {
+    pub async fn connect(url: &str, share: Ratio, processes: NonZeroU32) -> Result<Self, Error> {
         let store = SharedStore::connect(url, SharedOptions::new(processes.get())?).await;
         let store = store.map_err(|error| Error::store(error.to_string()))?;
         let plan = BudgetPlan::Window(WindowPlan::new(share)?);

@@ -9,7 +9,10 @@ use tokio::task::{AbortHandle, JoinHandle};
 use super::health::State;
 use super::parts::Parts;
 use super::start::{Loaded, load};
-use super::{Arrivals, NodeOptions, SharedBudgets, Submission, census, changes, fleet, intake, pruning, replay};
+use super::{
+    Arrivals, NodeOptions, SharedBudgets, Submission, census, changes, fleet, intake, pruning,
+    replay,
+};
 use crate::Error;
 use crate::lane::LaneView;
 use crate::model::{

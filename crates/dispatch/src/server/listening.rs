@@ -116,7 +116,8 @@ fn admin_key(config: &Config) -> Result<AdminKey, Error> {
 
 async fn budgets(config: &Config) -> Result<Option<SharedBudgets>, Error> {
     let Some(url) = &config.redis else { return Ok(None) };
-    let budgets = SharedBudgets::connect(url.reveal(), config.redis_budget, config.redis_processes).await?;
+    let budgets =
+        SharedBudgets::connect(url.reveal(), config.redis_budget, config.redis_processes).await?;
     Ok(Some(budgets))
 }
 

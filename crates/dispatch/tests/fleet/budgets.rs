@@ -40,7 +40,8 @@ async fn dispatchers_that_share_nothing_else_stay_within_one_budget() {
     let mut nodes = Vec::new();
     for _ in 0..2 {
         let share = Ratio::from_percent(10);
-        let budgets = SharedBudgets::connect(&redis, share, NonZeroU32::MIN).await.expect("it is up");
+        let budgets =
+            SharedBudgets::connect(&redis, share, NonZeroU32::MIN).await.expect("it is up");
         nodes.push(dispatcher(budgets, &server.url("/")).await);
     }
     for (node, app) in &nodes {
