@@ -206,7 +206,7 @@ impl Runner {
             }
             match self.floor.next(now, &mut OsEntropy) {
                 Next::Send(launch) if self.allowance.asks(&self.parts, &launch) => {
-                    self.send(launch)
+                    self.send(launch);
                 }
                 Next::Send(launch) => {
                     self.floor.put_off(now, launch, now + REFUSED, &mut OsEntropy);

@@ -10,6 +10,7 @@
 mod adoption;
 mod follow;
 mod leading;
+mod member;
 mod orders;
 mod settings;
 mod task;
