@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use stagger::breaker::BreakerPlan;
 use stagger::{Ratio, Span};
 use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions, SharedBudgets};
@@ -26,7 +27,12 @@ async fn dispatcher(budgets: SharedBudgets, url: &str) -> (Node, ApplicationId) 
     let node = Node::start_with(store, sender, NodeOptions::default(), Some(budgets)).await;
     let (node, app) = (node.expect("it loads"), ApplicationId::from_uuid(Uuid::from_u128(1)));
     node.put_application(application(app)).await.expect("it is stored");
-    node.put_endpoint(endpoint(app, 1, url)).await.expect("it is stored");
+    let mut endpoint = endpoint(app, 1, url);
+    // Only the budget holds anything back.
+    let patient = BreakerPlan::builder().ratio(None).consecutive(10_000).build();
+    let policy = endpoint.policy.to_builder().breaker(patient.expect("it is within its bounds"));
+    endpoint.policy = policy.build().expect("it is valid");
+    node.put_endpoint(endpoint).await.expect("it is stored");
     (node, app)
 }
 
