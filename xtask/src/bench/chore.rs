@@ -31,7 +31,8 @@ pub(crate) struct Bench {
     /// where nothing else will do]
     #[arg(long, value_enum)]
     store: Option<StoreKind>,
-    /// Numbers of nodes on one database, one measurement each; one number for queue (dispatch, queue).
+    /// Numbers of nodes on one database, one measurement each; one number for queue (dispatch, queue)
+    /// [default: one node, two for queue on postgres]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
     nodes: Vec<u8>,
     /// Open deliveries that wait while fresh ones are measured, from few to many (queue)
@@ -113,7 +114,9 @@ impl Bench {
         let store = self.store.unwrap_or_default();
         match self.what {
             What::Queue => {
-                let nodes = self.nodes.first().copied().unwrap_or(1);
+                // One node hands nothing over, so there is nothing to claim.
+                let several = if store == StoreKind::Postgres { 2 } else { 1 };
+                let nodes = self.nodes.first().copied().unwrap_or(several);
                 let depths = if self.depths.is_empty() { &DEPTHS[..] } else { &self.depths };
                 let seconds = self.seconds.unwrap_or(QUEUE_SECONDS);
                 queue::run(self.format, store, (nodes, depths), seconds)

@@ -106,7 +106,8 @@ impl Changes<'_> {
 
 /// The oldest arrivals, found along the index of each shard, so that it does not matter how many others wait.
 /// A few of each shard show up to which number there are enough; that far all are read, by their numbers
-/// alone, and then what belongs to those that are answered.
+/// alone, and then what belongs to those that are answered. A delivery is named with its shard: a plan made
+/// while the table is empty may look for it along the shards, and would else look through all that is open.
 fn find_sql() -> String {
     format!(
         "WITH led AS MATERIALIZED (SELECT shard FROM lease WHERE shard = ANY($1) \
@@ -120,7 +121,8 @@ fn find_sql() -> String {
          ORDER BY shard, number LIMIT $3) AS a ORDER BY a.number LIMIT $3) \
          SELECT {delivery}, {message}, p.bytes, found.number \
          FROM found JOIN arrival a ON a.number = found.number \
-         LEFT JOIN delivery d ON d.message = a.message AND d.endpoint = a.endpoint AND d.ended = 0 \
+         LEFT JOIN delivery d ON d.shard = a.shard AND d.message = a.message \
+         AND d.endpoint = a.endpoint AND d.ended = 0 \
          LEFT JOIN message m ON m.id = d.message \
          LEFT JOIN payload p ON p.message = m.id AND m.size <= {SMALL} ORDER BY found.number",
         newest = i64::MAX,
