@@ -24,8 +24,9 @@ use crate::rig::{Driver, Home, Receiver};
 const LEASE: Duration = Duration::from_secs(2);
 /// How long the endpoint that is down has until its breaker must be open.
 const TRIP: Duration = Duration::from_secs(2);
-/// How long everything may take after the last round.
-const DRAIN_LIMIT: Duration = Duration::from_secs(60);
+/// How long everything may take after the last round: a breaker may have opened at its end, and each failed
+/// probe doubles its open time.
+const DRAIN_LIMIT: Duration = Duration::from_secs(180);
 /// How often it is asked whether everything is finished.
 const LOOK: Duration = Duration::from_millis(250);
 
