@@ -1,4 +1,4 @@
-//! `stagger serve` and `stagger store` on a PostgreSQL of the test's own. Without `STAGGER_POSTGRES` they are
+//! `stagger serve` and `stagger store` on a PostgreSQL of the test's own. Without `STAGGER_TEST_POSTGRES` they are
 //! skipped.
 
 use std::fs;
@@ -22,8 +22,8 @@ impl Server {
         reason = "whoever reads the output of tests hears what was left out"
     )]
     fn start(name: &str) -> Option<Self> {
-        if std::env::var_os("STAGGER_POSTGRES").is_none() {
-            eprintln!("skipped: STAGGER_POSTGRES names no database");
+        if std::env::var_os("STAGGER_TEST_POSTGRES").is_none() {
+            eprintln!("skipped: STAGGER_TEST_POSTGRES names no database");
             return None;
         }
         let folder = std::env::temp_dir().join(format!("stagger-{name}-{}", std::process::id()));

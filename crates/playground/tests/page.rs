@@ -1,4 +1,4 @@
-//! The page as a browser shows it. Runs where `STAGGER_CHROMIUM` names a folder for pictures and
+//! The page as a browser shows it. Runs where `STAGGER_TEST_CHROMIUM` names a folder for pictures and
 //! `scripts/playground` has built the lab.
 #![expect(clippy::unwrap_used, reason = "what is unexpected in a test is a failure")]
 
@@ -59,7 +59,7 @@ struct Show {
 impl Show {
     /// A browser that shows the page, if one is wanted and there is a lab to show.
     fn begin(name: &str) -> Option<Self> {
-        let pictures = PathBuf::from(std::env::var_os("STAGGER_CHROMIUM")?);
+        let pictures = PathBuf::from(std::env::var_os("STAGGER_TEST_CHROMIUM")?);
         if !Path::new(LAB).exists() {
             return None;
         }

@@ -6,7 +6,7 @@
 //! A read that was under way is made again. A write may have taken effect before the connection
 //! went, so it is not.
 //!
-//! `STAGGER_POSTGRES=$(scripts/postgres start FOLDER) cargo run -p stagger --example database --features tokio`
+//! `STAGGER_TEST_POSTGRES=$(scripts/postgres start FOLDER) cargo run -p stagger --example database --features tokio`
 #![expect(clippy::print_stdout, reason = "an example shows its answers")]
 
 use std::{error::Error, io};
@@ -94,7 +94,8 @@ fn meaning(error: &tokio_postgres::Error) -> Outcome {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let url = std::env::var("STAGGER_POSTGRES").map_err(|_| "STAGGER_POSTGRES is not set")?;
+    let url =
+        std::env::var("STAGGER_TEST_POSTGRES").map_err(|_| "STAGGER_TEST_POSTGRES is not set")?;
     let mut orders = Connection::new(url)?;
     let table = "DROP TABLE IF EXISTS orders; CREATE TABLE orders (item text)";
     orders.client().await?.batch_execute(table).await?;

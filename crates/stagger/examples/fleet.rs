@@ -5,7 +5,7 @@
 //! background: no call waits for the store. When it goes away, each falls back to its own fortieth.
 //! (They are forty ledgers of one program here, each with a connection of its own.)
 //!
-//! `STAGGER_REDIS=$(scripts/redis start FOLDER) cargo run -p stagger --example fleet --features redis`
+//! `STAGGER_TEST_REDIS=$(scripts/redis start FOLDER) cargo run -p stagger --example fleet --features redis`
 #![expect(clippy::print_stdout, reason = "an example shows its answers")]
 
 use std::error::Error;
@@ -59,8 +59,8 @@ async fn outage(process: Process) -> u32 {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let Ok(url) = std::env::var("STAGGER_REDIS") else {
-        println!("skipped: STAGGER_REDIS is not set");
+    let Ok(url) = std::env::var("STAGGER_TEST_REDIS") else {
+        println!("skipped: STAGGER_TEST_REDIS is not set");
         return Ok(());
     };
     let name = format!("example-{}", std::process::id());

@@ -5,7 +5,7 @@
 //! it opens for one, and one process probes for all. No call waits for the store.
 //! (They are forty ledgers of one program here, each with a connection of its own.)
 //!
-//! `STAGGER_REDIS=$(scripts/redis start FOLDER) cargo run -p stagger --example fleet_breaker --features redis`
+//! `STAGGER_TEST_REDIS=$(scripts/redis start FOLDER) cargo run -p stagger --example fleet_breaker --features redis`
 #![expect(clippy::print_stdout, reason = "an example shows its answers")]
 
 use std::error::Error;
@@ -83,8 +83,8 @@ async fn calls(
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let Ok(url) = std::env::var("STAGGER_REDIS") else {
-        println!("skipped: STAGGER_REDIS is not set");
+    let Ok(url) = std::env::var("STAGGER_TEST_REDIS") else {
+        println!("skipped: STAGGER_TEST_REDIS is not set");
         return Ok(());
     };
     let (own, shared) = tokio::join!(outage(&url, false), outage(&url, true));

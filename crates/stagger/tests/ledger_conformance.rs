@@ -105,7 +105,7 @@ mod shared {
         let options = SharedOptions::new(1).and_then(|options| options.with_lease(1_000));
         let options = options.and_then(|options| options.with_away(Away::Refuse));
         let connect = SharedStore::connect(&url, options.expect("in bounds"));
-        Some(runtime().block_on(connect).expect("a server at STAGGER_REDIS"))
+        Some(runtime().block_on(connect).expect("a server at STAGGER_TEST_REDIS"))
     }
 
     pub(super) fn ledger(store: &SharedStore, policy: &Policy) -> &'static SharedLedger {

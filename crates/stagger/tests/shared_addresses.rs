@@ -90,7 +90,7 @@ fn behind_tls(name: &str) -> Option<(Redis, String, std::path::PathBuf)> {
 fn as_a_process(test: &str, url: &str, trusted: &std::path::Path) {
     let mut child = std::process::Command::new(std::env::current_exe().expect("this one"));
     child.args(["--ignored", "--exact", test, "--nocapture"]);
-    let child = child.env("SSL_CERT_FILE", trusted).env("STAGGER_REDIS_TLS", url);
+    let child = child.env("SSL_CERT_FILE", trusted).env("STAGGER_TEST_REDIS_TLS", url);
     let child = child.output().expect("it starts");
     let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
@@ -116,7 +116,7 @@ fn a_store_that_shows_another_name_is_an_error_at_once() {
 #[tokio::test]
 #[ignore = "a part of the test above"]
 async fn child_finds_its_store_behind_tls() {
-    let url = std::env::var("STAGGER_REDIS_TLS").expect("the parent says it");
+    let url = std::env::var("STAGGER_TEST_REDIS_TLS").expect("the parent says it");
     let none = SharedStore::connect(&url, options()).await.expect_err("no provider yet");
     assert!(none.to_string().contains("install_default"), "{none}");
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -127,7 +127,7 @@ async fn child_finds_its_store_behind_tls() {
 #[tokio::test]
 #[ignore = "a part of the test above"]
 async fn child_is_shown_another_name() {
-    let url = std::env::var("STAGGER_REDIS_TLS").expect("the parent says it");
+    let url = std::env::var("STAGGER_TEST_REDIS_TLS").expect("the parent says it");
     let _ = rustls::crypto::ring::default_provider().install_default();
     let error = SharedStore::connect(&url, options()).await.expect_err("not for this name");
     assert!(error.to_string().contains("certificate"), "{error}");

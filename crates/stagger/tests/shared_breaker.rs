@@ -538,7 +538,7 @@ fn what_others_have_seen_is_told_once() {
 fn process(test: &str, url: &str, name: &str) -> std::process::Child {
     let mut child = Command::new(std::env::current_exe().expect("this one"));
     child.args(["--ignored", "--exact", test, "--nocapture"]).stdout(Stdio::piped());
-    child.env("STAGGER_REDIS", url).env("STAGGER_BREAKER", name);
+    child.env("STAGGER_TEST_REDIS", url).env("STAGGER_BREAKER", name);
     child.spawn().expect("it starts")
 }
 
@@ -567,7 +567,7 @@ async fn a_process_that_is_killed_with_a_probe_keeps_it_no_longer_than_its_lease
 #[tokio::test]
 #[ignore = "a part of the test above"]
 async fn child_holds_a_probe() {
-    let url = std::env::var("STAGGER_REDIS").expect("the parent says it");
+    let url = std::env::var("STAGGER_TEST_REDIS").expect("the parent says it");
     let name = std::env::var("STAGGER_BREAKER").expect("the parent says it");
     let one = comes_late(&url, &name, &policy(plan())).await;
     probe(&one).await;

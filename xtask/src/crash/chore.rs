@@ -25,6 +25,9 @@ pub(crate) struct Crash {
     /// Nodes on that store; more than one needs postgres.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub(super) nodes: u8,
+    /// A Redis in which the nodes keep their budgets of retries, as `--redis` of the dispatcher.
+    #[arg(long, value_name = "URL")]
+    pub(super) redis: Option<String>,
     /// What is done, each once before any comes again [default: kill for one node, else all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "TROUBLES")]
     troubles: Vec<Trouble>,

@@ -11,6 +11,7 @@ use stagger_testkit::Mix;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use super::cast::Role;
+use super::chore::Crash;
 use super::node::Node;
 use super::poster::Place;
 use super::roster::Roster;
@@ -35,17 +36,17 @@ pub(super) struct Crew<'h> {
 }
 
 impl<'h> Crew<'h> {
-    /// Starts so many nodes; `lease` is told to them when there are several.
+    /// Starts the nodes; `lease` is told to them when there are several.
     pub(super) async fn start(
         binary: &Path,
         home: &'h Home,
-        count: usize,
-        (lease, logs): (Duration, Option<&Path>),
+        crash: &Crash,
+        lease: Duration,
     ) -> Result<Self, Box<dyn Error>> {
         let roster = Arc::new(Roster::new());
         let mut nodes = Vec::new();
-        for number in 0..count {
-            let flags = ((count > 1).then_some(lease), logs);
+        for number in 0..usize::from(crash.nodes) {
+            let flags = ((crash.nodes > 1).then_some(lease), crash);
             nodes.push(Node::start(binary, (home, number), flags, &roster).await?);
         }
         Ok(Self { home, nodes, roster, lease })

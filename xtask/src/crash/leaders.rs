@@ -144,8 +144,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_leader_that_falls_is_missed_until_another_one_is_written_down() {
-        if std::env::var_os("STAGGER_POSTGRES").is_none() {
-            return note("skipped: STAGGER_POSTGRES names no database");
+        if std::env::var_os("STAGGER_TEST_POSTGRES").is_none() {
+            return note("skipped: STAGGER_TEST_POSTGRES names no database");
         }
         let home = Home::new("leaders", StoreKind::Postgres).expect("PostgreSQL is installed");
         let url = home.database().expect("it was asked for").url().to_owned();

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::chore::Crash;
 use super::poster::Place;
 use super::roster::Roster;
 use crate::format::note;
@@ -42,11 +43,11 @@ impl Node {
     pub(super) async fn start(
         binary: &Path,
         (home, number): (&Home, usize),
-        (lease, logs): (Option<Duration>, Option<&Path>),
+        (lease, crash): (Option<Duration>, &Crash),
         roster: &Arc<Roster>,
     ) -> Result<Self, Box<dyn Error>> {
-        let mut site = Site { lease, ..home.site(number)? };
-        let logs = logs.map(|logs| logs.join(format!("node-{number}")));
+        let mut site = Site { lease, redis: crash.redis.clone(), ..home.site(number)? };
+        let logs = crash.logs.as_deref().map(|logs| logs.join(format!("node-{number}")));
         let cable = match home.database() {
             Some(database) => Some(Cable::lay(&database.socket()).await?),
             None => None,

@@ -26,7 +26,7 @@ const LEASE: Duration = Duration::from_secs(2);
 const TRIP: Duration = Duration::from_secs(2);
 /// How long everything may take after the last round: a breaker may have opened at its end, and each failed
 /// probe doubles its open time.
-const DRAIN_LIMIT: Duration = Duration::from_secs(180);
+const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 /// How often it is asked whether everything is finished.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -35,7 +35,7 @@ pub(super) async fn rounds(binary: &Path, crash: &Crash) -> Result<Report, Box<d
     let home = Home::new("crash", crash.store)?;
     let book = Arc::new(Book::new(crash.seed, Role::of(nodes)));
     let receiver = Receiver::start(Arc::clone(&book)).await?;
-    let mut crew = Crew::start(binary, &home, nodes, (LEASE, crash.logs.as_deref())).await?;
+    let mut crew = Crew::start(binary, &home, crash, LEASE).await?;
     let (application, endpoints) = crew.introduce(book.roles(), &receiver).await?;
     let posters = Posters::start(&crew.places(), &application, &book);
     let leaders = match home.database().filter(|_| nodes > 1) {
@@ -84,6 +84,9 @@ async fn drain(
     }
     if Instant::now() >= until {
         note(&format!("not everything is finished after {DRAIN_LIMIT:?}; the rest counts as lost"));
+        for (endpoint, role) in endpoints.iter().zip(book.roles()) {
+            note(&format!("    {role:?}: {}", driver.standing(endpoint).await?));
+        }
     }
     note(&format!("{} deliveries without a 2xx: dead or lost", book.missing()));
     let dead = driver.deliveries("dead").await?;

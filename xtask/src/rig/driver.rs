@@ -84,6 +84,12 @@ impl Driver {
         Ok(false)
     }
 
+    /// How an endpoint stands, as the node that leads it says.
+    pub(crate) async fn standing(&mut self, endpoint: &str) -> Result<String, Box<dyn Error>> {
+        let path = format!("/v1/applications/{}/endpoints/{endpoint}", self.application);
+        Ok(self.call("GET", &path, &Value::Null).await?["status"].to_string())
+    }
+
     /// Waits until a node has heard of the application and so many endpoints of it.
     pub(crate) async fn wait_for_news(
         addr: SocketAddr,

@@ -39,6 +39,8 @@ pub(crate) struct Site {
     pub(crate) store: String,
     /// After how long a node that is silent is replaced; the default of the flag when `None`.
     pub(crate) lease: Option<Duration>,
+    /// The Redis in which its budgets of retries are, if any.
+    pub(crate) redis: Option<String>,
 }
 
 impl Site {
@@ -75,6 +77,6 @@ impl Home {
         let folder = self.folder().join(format!("node-{number}"));
         fs::create_dir_all(&folder)?;
         let store = self.database.as_ref().map_or("embedded", Database::url).to_owned();
-        Ok(Site { log: folder.join("serve.log"), folder, store, lease: None })
+        Ok(Site { log: folder.join("serve.log"), folder, store, lease: None, redis: None })
     }
 }

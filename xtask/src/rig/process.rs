@@ -53,6 +53,14 @@ impl Process {
         if let Some(lease) = site.lease {
             command.args(["--lease", &format!("{}ms", lease.as_millis())]);
         }
+        if let Some(redis) = &site.redis {
+            command.args(["--redis", redis]);
+        }
+        // Its settings are those above, whatever the caller's shell says.
+        let theirs = std::env::vars_os().map(|(name, _)| name);
+        for name in theirs.filter(|name| name.to_string_lossy().starts_with("STAGGER_")) {
+            command.env_remove(name);
+        }
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())

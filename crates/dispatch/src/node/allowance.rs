@@ -9,10 +9,10 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use stagger::budget::{BudgetPlan, Charge, Paid, Settled, WindowPlan};
+use stagger::budget::{BudgetPlan, Charge, Level, Paid, Settled, WindowPlan};
 use stagger::retry::Ledger;
 use stagger::{
-    Clock, Policy, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, TokioTime,
+    Clock, Policy, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, Span, TokioTime,
     Verdict,
 };
 
@@ -58,6 +58,12 @@ impl fmt::Debug for SharedBudgets {
     }
 }
 
+/// How long retries of an endpoint wait when the budget is used up: its store is asked twice a second.
+const REFUSED: Span = Span::from_millis(100);
+/// The same when the budget has room, and only this process's lease of it is used up: the next one takes a
+/// round trip.
+const ON_ITS_WAY: Span = Span::from_millis(5);
+
 /// What the attempts under way have paid to shared budgets.
 #[derive(Debug, Default)]
 pub(super) struct Allowance {
@@ -65,21 +71,20 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Whether an attempt may be made; it has paid then. A probe always may: it is what ends an outage.
-    pub(super) fn asks(&mut self, parts: &Parts, launch: &Launch) -> bool {
-        let Some(ledger) = ledger(parts, launch) else { return true };
+    /// Asks for an attempt, which has paid then; else for how long retries of its endpoint have to wait. A
+    /// probe may always be made: it is what ends an outage.
+    pub(super) fn ask(&mut self, parts: &Parts, launch: &Launch) -> Result<(), Span> {
+        let Some(ledger) = ledger(parts, launch) else { return Ok(()) };
         let now = TokioTime.now();
         if !launch.retry {
             (&*ledger).on_first(now);
-            return true;
+            return Ok(());
         }
-        match (&*ledger).ask(now, Charge::Retry) {
-            Some(paid) => {
-                self.paid.insert((launch.message, launch.endpoint), paid);
-                true
-            }
-            None => launch.probe,
+        if let Some(paid) = (&*ledger).ask(now, Charge::Retry) {
+            self.paid.insert((launch.message, launch.endpoint), paid);
+            return Ok(());
         }
+        if launch.probe { Ok(()) } else { Err(wait(&ledger.stats(now).ledger.level)) }
     }
 
     /// An attempt is back; `verdict` is what it came to, `None` if it counts as not made.
@@ -92,6 +97,10 @@ impl Allowance {
             (Some(Verdict::Ok), Some(paid)) => {
                 (&*ledger).on_settled(now, Settled::AfterRetry(paid));
             }
+            // A probe that was made although the budget refused it.
+            (Some(Verdict::Ok), None) if launch.retry => {
+                (&*ledger).on_settled(now, Settled::AfterRetry(Paid::FREE));
+            }
             (Some(Verdict::Ok), None) => (&*ledger).on_settled(now, Settled::FirstTry),
             (Some(verdict), _) if verdict.is_retryable() => {
                 (&*ledger).on_settled(now, Settled::Failed);
@@ -101,7 +110,27 @@ impl Allowance {
     }
 }
 
+/// How long retries wait that were refused, when their budget stands so.
+fn wait(level: &Level) -> Span {
+    if level.retries > 0 { ON_ITS_WAY } else { REFUSED }
+}
+
 fn ledger(parts: &Parts, launch: &Launch) -> Option<Arc<SharedLedger>> {
     let budgets = parts.budgets.as_ref()?;
     budgets.ledger(parts.directory.target(launch.endpoint)?.origin()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger::Instant;
+    use stagger::budget::Budget;
+
+    use super::*;
+
+    #[test]
+    fn a_lease_that_is_on_its_way_is_not_waited_for_as_a_budget_that_is_used_up() {
+        let level = |plan| Budget::new(plan).level(Instant::ORIGIN);
+        assert_eq!(wait(&level(BudgetPlan::Unlimited)), ON_ITS_WAY);
+        assert_eq!(wait(&level(BudgetPlan::None)), REFUSED);
+    }
 }

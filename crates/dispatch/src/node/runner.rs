@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use stagger::{Instant, OsEntropy, Span};
+use stagger::{Instant, OsEntropy};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -23,10 +23,6 @@ const BATCH: usize = 256;
 /// Settlements that are not durable yet at which no more attempts are launched: what a crash would
 /// repeat, and at 2 KiB each what they hold in memory.
 pub(super) const MOST_UNSETTLED: usize = 8192;
-
-/// How long retries of an endpoint wait when a shared budget refused one: about as long as the next lease
-/// from its store takes to come, if there are any.
-const REFUSED: Span = Span::from_millis(100);
 
 /// Owns the floor. Everything that concerns lanes passes through here, one after the other.
 #[derive(Debug)]
@@ -205,12 +201,10 @@ impl Runner {
                 return None;
             }
             match self.floor.next(now, &mut OsEntropy) {
-                Next::Send(launch) if self.allowance.asks(&self.parts, &launch) => {
-                    self.send(launch);
-                }
-                Next::Send(launch) => {
-                    self.floor.put_off(now, launch, now + REFUSED, &mut OsEntropy);
-                }
+                Next::Send(launch) => match self.allowance.ask(&self.parts, &launch) {
+                    Ok(()) => self.send(launch),
+                    Err(wait) => self.floor.put_off(now, launch, now + wait, &mut OsEntropy),
+                },
                 Next::Until(at) => return Some(at),
                 Next::Idle => return None,
             }

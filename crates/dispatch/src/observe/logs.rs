@@ -11,7 +11,7 @@ use super::traces::TARGET;
 use crate::Error;
 
 /// The variable that says what is logged: `debug`, `stagger_dispatch=debug,info`, ... Default: `info`.
-const VARIABLE: &str = "STAGGER_LOG";
+const VARIABLE: &str = "STAGGER_LOG_FILTER";
 
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum LogFormat {
 }
 
 /// Sends the log to standard error, for the whole process. What is logged is set by the variable
-/// `STAGGER_LOG`, in the syntax of `tracing-subscriber`; default `info`.
+/// `STAGGER_LOG_FILTER`, in the syntax of `tracing-subscriber`; default `info`.
 ///
 /// # Errors
 /// The process has a log already; the variable cannot be read.

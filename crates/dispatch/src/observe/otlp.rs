@@ -28,7 +28,7 @@ const BATCH: usize = 512;
 /// collector elsewhere is reached through one on this host. To be called in a tokio runtime.
 ///
 /// # Errors
-/// The process has a log already; the URL or the variable `STAGGER_LOG` cannot be read.
+/// The process has a log already; the URL or the variable `STAGGER_LOG_FILTER` cannot be read.
 pub fn init_logs_and_traces(format: LogFormat, url: &str) -> Result<(), Error> {
     let wrong = |error| Error::invalid("otlp", url, format!("the URL of a collector: {error}"));
     let mut exporter =

@@ -38,8 +38,8 @@ async fn dispatcher(budgets: SharedBudgets, url: &str) -> (Node, ApplicationId) 
 
 #[tokio::test]
 async fn dispatchers_that_share_nothing_else_stay_within_one_budget() {
-    let Ok(redis) = std::env::var("STAGGER_REDIS") else {
-        eprintln!("skipped: no STAGGER_REDIS");
+    let Ok(redis) = std::env::var("STAGGER_TEST_REDIS") else {
+        eprintln!("skipped: no STAGGER_TEST_REDIS");
         return;
     };
     let server = Server::start(Script::always(Reaction::status(429))).await;

@@ -1,4 +1,4 @@
-//! How a browser takes the page. Runs where `STAGGER_CHROMIUM` names a folder for pictures.
+//! How a browser takes the page. Runs where `STAGGER_TEST_CHROMIUM` names a folder for pictures.
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ struct Show {
 impl Show {
     /// A browser, if one is wanted.
     fn begin(name: &str) -> Option<Self> {
-        let pictures = PathBuf::from(std::env::var_os("STAGGER_CHROMIUM")?);
+        let pictures = PathBuf::from(std::env::var_os("STAGGER_TEST_CHROMIUM")?);
         fs::create_dir_all(&pictures).unwrap();
         let profile = std::env::temp_dir().join(format!("stagger-{name}-{}", std::process::id()));
         let browser = Browser::start(&profile);

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The server that all tests share, if there is one.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know what was left out")]
 pub(crate) fn shared_redis() -> Option<String> {
-    let url = std::env::var("STAGGER_REDIS").ok();
+    let url = std::env::var("STAGGER_TEST_REDIS").ok();
     if url.is_none() {
-        eprintln!("skipped: STAGGER_REDIS is not set; see scripts/redis");
+        eprintln!("skipped: STAGGER_TEST_REDIS is not set; see scripts/redis");
     }
     url
 }

@@ -1,4 +1,4 @@
-//! A schema for one test, in the database that `STAGGER_POSTGRES` names.
+//! A schema for one test, in the database that `STAGGER_TEST_POSTGRES` names.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,8 +19,8 @@ pub(crate) struct TestSchema {
 impl TestSchema {
     /// A schema in the database of the variable; none, with a message, where it is not set.
     pub(crate) async fn new() -> Option<Self> {
-        let Ok(url) = std::env::var("STAGGER_POSTGRES") else {
-            eprintln!("skipped: STAGGER_POSTGRES names no database");
+        let Ok(url) = std::env::var("STAGGER_TEST_POSTGRES") else {
+            eprintln!("skipped: STAGGER_TEST_POSTGRES names no database");
             return None;
         };
         Some(Self::of(url).await)

@@ -19,8 +19,8 @@ pub(crate) struct OwnServer {
 impl OwnServer {
     /// Starts one; none, with a message, where no database is wanted.
     pub(crate) fn start(name: &str) -> Option<Self> {
-        if std::env::var_os("STAGGER_POSTGRES").is_none() {
-            eprintln!("skipped: STAGGER_POSTGRES names no database");
+        if std::env::var_os("STAGGER_TEST_POSTGRES").is_none() {
+            eprintln!("skipped: STAGGER_TEST_POSTGRES names no database");
             return None;
         }
         // The name of a socket has room for some hundred characters.

@@ -1,4 +1,4 @@
-//! The script against the engine's own budget, on a real server: at `STAGGER_REDIS`, or not at all.
+//! The script against the engine's own budget, on a real server: at `STAGGER_TEST_REDIS`, or not at all.
 
 use std::collections::HashMap;
 
@@ -16,12 +16,12 @@ use super::script::{Answer, Request, Rule, SCRIPT};
 
 /// The server for tests, if there is one.
 fn connection() -> Option<Connection> {
-    let Ok(url) = std::env::var("STAGGER_REDIS") else {
-        eprintln!("skipped: STAGGER_REDIS is not set; see scripts/redis");
+    let Ok(url) = std::env::var("STAGGER_TEST_REDIS") else {
+        eprintln!("skipped: STAGGER_TEST_REDIS is not set; see scripts/redis");
         return None;
     };
     let client = Client::open(url).expect("a valid URL");
-    Some(client.get_connection().expect("a server at STAGGER_REDIS"))
+    Some(client.get_connection().expect("a server at STAGGER_TEST_REDIS"))
 }
 
 fn plans() -> impl Strategy<Value = BudgetPlan> {

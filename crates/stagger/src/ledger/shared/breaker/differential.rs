@@ -1,4 +1,4 @@
-//! The script against the engine's own breaker, on a real server: at `STAGGER_REDIS`, or not at all.
+//! The script against the engine's own breaker, on a real server: at `STAGGER_TEST_REDIS`, or not at all.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,12 +16,12 @@ const START_US: u64 = 1_790_000_000_000_000;
 
 /// The server for tests, if there is one.
 fn connection() -> Option<Connection> {
-    let Ok(url) = std::env::var("STAGGER_REDIS") else {
-        eprintln!("skipped: STAGGER_REDIS is not set; see scripts/redis");
+    let Ok(url) = std::env::var("STAGGER_TEST_REDIS") else {
+        eprintln!("skipped: STAGGER_TEST_REDIS is not set; see scripts/redis");
         return None;
     };
     let client = Client::open(url).expect("a valid URL");
-    Some(client.get_connection().expect("a server at STAGGER_REDIS"))
+    Some(client.get_connection().expect("a server at STAGGER_TEST_REDIS"))
 }
 
 /// Times in microseconds.
