@@ -83,10 +83,10 @@ impl Floor {
         }
     }
 
-    /// Launches nothing of an endpoint any more, because another node is to lead it, until it is
-    /// [resumed](Self::resume) or removed. What is under way goes on.
+    /// Launches nothing of an endpoint any more, because another node is to lead it. What is under way goes
+    /// on, until it is removed.
     pub fn rest(&mut self, id: EndpointId) {
-        self.on_lane(id, |lane| lane.rest(true));
+        self.on_lane(id, Lane::rest);
     }
 
     /// Takes an attempt back that was to be launched at `now` and was not made, because a budget that others
@@ -101,11 +101,6 @@ impl Floor {
         self.on_lane(launch.endpoint, |lane| lane.hold_retries(until));
         // It counts as not made, so that there is nothing to store.
         self.settle(now, launch, Answer::not_made(), entropy);
-    }
-
-    /// Goes on with an endpoint that rests.
-    pub fn resume(&mut self, id: EndpointId) {
-        self.on_lane(id, |lane| lane.rest(false));
     }
 
     /// Whether nothing of an endpoint is under way; so too if it is not there.

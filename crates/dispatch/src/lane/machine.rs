@@ -103,9 +103,9 @@ impl Lane {
         self.flights.keys().copied()
     }
 
-    /// Launches nothing any more, or goes on.
-    pub(super) const fn rest(&mut self, resting: bool) {
-        self.resting = resting;
+    /// Launches nothing any more.
+    pub(super) const fn rest(&mut self) {
+        self.resting = true;
     }
 
     /// Launches no retry before `until`; first attempts go on.

@@ -119,18 +119,24 @@ pub(super) async fn cancel(
         receipt.wait().await?;
         return Ok(delivery);
     }
-    let before = parts.store.delivery(message, endpoint).await?;
-    let is_open = before.is_some_and(|delivery| delivery.state.is_open());
-    if let Some(cluster) = elsewhere(parts, endpoint).filter(|_| is_open) {
-        fleet::order(parts, cluster, endpoint, Order::Cancel(message)).await?;
-    }
+    let known = parts.store.delivery(message, endpoint).await?;
+    let open = known.is_some_and(|delivery| delivery.state.is_open());
+    let Some(cluster) = elsewhere(parts, endpoint).filter(|_| open) else {
+        return Err(not_open(known));
+    };
+    fleet::order(parts, cluster, endpoint, Order::Cancel(message)).await?;
     match parts.store.delivery(message, endpoint).await? {
-        None => Err(Error::not_found("delivery")),
-        Some(delivery) if is_open && delivery.state == DeliveryState::Cancelled => Ok(delivery),
-        Some(delivery) => {
-            Err(Error::conflict(format!("the delivery is {} already", delivery.state.name())))
-        }
+        Some(delivery) if delivery.state == DeliveryState::Cancelled => Ok(delivery),
+        other => Err(not_open(other)),
     }
+}
+
+/// Why a delivery that is on no floor cannot be cancelled.
+fn not_open(delivery: Option<Delivery>) -> Error {
+    delivery.map_or_else(
+        || Error::not_found("delivery"),
+        |delivery| Error::conflict(format!("the delivery is {} already", delivery.state.name())),
+    )
 }
 
 /// Where another node leads the endpoint: what reaches that one.

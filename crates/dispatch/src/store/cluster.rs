@@ -29,12 +29,11 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// Becomes a member; `name` is for people. It leads nothing yet.
     async fn join(&self, name: &str) -> Result<Joined, Error>;
 
-    /// Says that a member lives, up to where it has followed the settings, and whether it is leaving; how
-    /// everybody stands, as of one moment.
+    /// Says that a member lives, and whether it is leaving; how everybody stands, as of one moment.
     ///
     /// # Errors
     /// A conflict if it is no member any more.
-    async fn beat(&self, fence: Fence, followed: u64, leaving: bool) -> Result<Roll, Error>;
+    async fn beat(&self, fence: Fence, leaving: bool) -> Result<Roll, Error>;
 
     /// Ends the membership of a node that has not beaten since `beat`, and frees its shards; false if it has
     /// beaten meanwhile, or is gone. What it was settling has ended when this answers.

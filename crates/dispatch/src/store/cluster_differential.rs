@@ -200,7 +200,7 @@ impl<'s> Side<'s> {
                 self.members.push(joined.fence);
                 answer(Ok(joined.fence))
             }
-            Step::Beat { who, leaving } => answer(cluster.beat(self.fence(who), 0, leaving).await),
+            Step::Beat { who, leaving } => answer(cluster.beat(self.fence(who), leaving).await),
             Step::Evict { who, missed } => {
                 let beat = self.beat_of(who).await.saturating_sub(missed);
                 answer(cluster.evict(self.fence(who), beat).await)
@@ -301,7 +301,7 @@ impl<'s> Side<'s> {
 
     /// What a member leads; all of it if it is none.
     async fn shards_of(&self, fence: Fence) -> Shards {
-        let roll = self.cluster().beat(fence, 0, false).await.unwrap_or_default();
+        let roll = self.cluster().beat(fence, false).await.unwrap_or_default();
         let member = roll.members.iter().find(|member| member.fence == fence);
         member.map_or(Shards::ALL, |member| member.shards)
     }
@@ -309,7 +309,7 @@ impl<'s> Side<'s> {
     async fn beat_of(&self, who: usize) -> u64 {
         let mut beat = 0;
         for other in (0..4).filter(|other| self.fence(*other) != self.fence(who)) {
-            let roll = self.cluster().beat(self.fence(other), 0, false).await.unwrap_or_default();
+            let roll = self.cluster().beat(self.fence(other), false).await.unwrap_or_default();
             let member = roll.members.iter().find(|it| it.fence == self.fence(who));
             beat = member.map_or(beat, |member| member.beat);
         }

@@ -1,17 +1,18 @@
 //! Some nodes with one application and one receiver, and what tests do with them.
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stagger::budget::BudgetPlan;
-use stagger::{Backoff, Instant, Policy, Span};
+use stagger::Span;
 use stagger_dispatch::model::*;
-use stagger_dispatch::node::{Node, NodeOptions, Submission};
+use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_dispatch::send::{SendOptions, Sender};
 use stagger_dispatch::store::{MemoryStore, Shard, Shards, Store};
 use stagger_testkit::server::{Script, Server};
 use uuid::Uuid;
+
+use crate::goods;
+pub(crate) use crate::goods::{application, id, submission};
 
 /// Within which time a node that died is replaced.
 const LEASE: Span = Span::from_millis(500);
@@ -121,15 +122,6 @@ impl Fleet {
     }
 }
 
-pub(crate) fn submission(payload: &str) -> Submission {
-    Submission {
-        event_type: "invoice.paid".parse().expect("a type"),
-        payload: payload.to_owned().into(),
-        content_type: "text/plain".to_owned(),
-        key: None,
-    }
-}
-
 /// Waits until something holds.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let reached = async {
@@ -140,40 +132,7 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     tokio::time::timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-pub(crate) fn id(n: u128) -> EndpointId {
-    EndpointId::from_uuid(Uuid::from_u128(n))
-}
-
-pub(crate) fn application(id: ApplicationId) -> Application {
-    let slots = NonZeroU32::new(1000).expect("above zero");
-    Application { id, name: "shop".to_owned(), keys: vec![], slots, created_at: Instant::ORIGIN }
-}
-
-/// An endpoint whose retries come after 10 to 20 ms at most.
+/// An endpoint that hardly ever gives up.
 pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
-    let backoff =
-        Backoff::exponential(Span::from_millis(10), Span::from_millis(20)).expect("it fits");
-    let policy = Policy::builder()
-        .backoff(backoff)
-        .max_attempts(100)
-        .budget(BudgetPlan::Unlimited)
-        .build()
-        .expect("it is valid");
-    Endpoint {
-        id: id(n),
-        application,
-        url: url.to_owned(),
-        description: String::new(),
-        events: EventFilter::All,
-        policy,
-        timeout: Span::from_secs(30),
-        pace: Pace::default(),
-        ordered: false,
-        permanent: Statuses::try_from(vec![422]).expect("a status"),
-        disable_after: Span::from_secs(432_000),
-        secrets: vec![Secret { kind: SecretKind::Symmetric, key: vec![7; 32], until: None }],
-        headers: vec![],
-        created_at: Instant::ORIGIN,
-        updated_at: Instant::ORIGIN,
-    }
+    goods::endpoint(application, n, url, 100)
 }

@@ -4,4 +4,6 @@
 mod budgets;
 mod ends;
 mod fleet;
+#[path = "../goods/mod.rs"]
+mod goods;
 mod sharing;

@@ -3,6 +3,8 @@
 
 mod endings;
 mod figures;
+#[path = "../goods/mod.rs"]
+mod goods;
 mod journey;
 mod scene;
 mod spied;

@@ -1,17 +1,16 @@
 //! A node with one application, and what tests do with it.
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use stagger::budget::BudgetPlan;
-use stagger::{Backoff, Instant, Policy, Span};
 use stagger_dispatch::Error;
 use stagger_dispatch::model::*;
-use stagger_dispatch::node::{Node, NodeOptions, Submission};
+use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_dispatch::send::{SendOptions, Sender};
 use stagger_dispatch::store::{MemoryStore, Store};
 use uuid::Uuid;
 
+use crate::goods;
+pub(crate) use crate::goods::{application, id, submission};
 use crate::spied::Spied;
 
 /// A running node.
@@ -26,10 +25,7 @@ impl Scene {
         let store = Spied::new(MemoryStore::default());
         let app = ApplicationId::from_uuid(Uuid::from_u128(1));
         let node = start(store.clone()).await;
-        let slots = NonZeroU32::new(1000).expect("above zero");
-        let (name, created_at) = ("shop".to_owned(), Instant::ORIGIN);
-        let application = Application { id: app, name, keys: vec![], slots, created_at };
-        node.put_application(application).await.expect("it is stored");
+        node.put_application(application(app)).await.expect("it is stored");
         Self { store, node, app }
     }
 
@@ -73,46 +69,9 @@ impl Scene {
     }
 }
 
-pub(crate) fn submission(payload: &str) -> Submission {
-    Submission {
-        event_type: "invoice.paid".parse().expect("a type"),
-        payload: payload.to_owned().into(),
-        content_type: "application/json".to_owned(),
-        key: None,
-    }
-}
-
-pub(crate) fn id(n: u128) -> EndpointId {
-    EndpointId::from_uuid(Uuid::from_u128(n))
-}
-
-/// An endpoint whose retries come after 10 to 20 ms at most.
+/// An endpoint that gives up after six attempts.
 pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
-    let backoff =
-        Backoff::exponential(Span::from_millis(10), Span::from_millis(20)).expect("it fits");
-    let policy = Policy::builder()
-        .backoff(backoff)
-        .max_attempts(6)
-        .budget(BudgetPlan::Unlimited)
-        .build()
-        .expect("it is valid");
-    Endpoint {
-        id: id(n),
-        application,
-        url: url.to_owned(),
-        description: String::new(),
-        events: EventFilter::All,
-        policy,
-        timeout: Span::from_secs(30),
-        pace: Pace::default(),
-        ordered: false,
-        permanent: Statuses::try_from(vec![422]).expect("a status"),
-        disable_after: Span::from_secs(432_000),
-        secrets: vec![Secret { kind: SecretKind::Symmetric, key: vec![7; 32], until: None }],
-        headers: vec![],
-        created_at: Instant::ORIGIN,
-        updated_at: Instant::ORIGIN,
-    }
+    goods::endpoint(application, n, url, 6)
 }
 
 pub(crate) fn sender() -> Sender {

@@ -169,11 +169,11 @@ impl Member {
     /// Beats. After a beat without an answer it asks something else first: beats that arrive without answers
     /// coming back would keep the others from following a node that does not act.
     async fn ask(&self) -> Result<Roll, Error> {
-        let (cluster, followed) = (self.parts.cluster(), self.parts.following.followed());
+        let cluster = self.parts.cluster();
         if !self.answered {
-            cluster.news(followed).await?;
+            cluster.news(self.parts.following.followed()).await?;
         }
-        cluster.beat(self.fence, followed, self.leaving).await
+        cluster.beat(self.fence, self.leaving).await
     }
 
     /// What a call comes to, if it is answered before it would keep the beats waiting.

@@ -31,6 +31,11 @@ impl Arrivals {
         }
     }
 
+    /// Forgets those of a message that is being deleted.
+    pub(super) fn forget_message(&mut self, id: MessageId) {
+        self.rows.retain(|_, (_, (message, _))| *message != id);
+    }
+
     fn of(&self, shards: Shards) -> impl Iterator<Item = (u64, Name)> {
         let rows = self.rows.iter().filter(move |(_, (shard, _))| shards.contains(*shard));
         rows.map(|(number, (_, name))| (*number, *name))

@@ -21,7 +21,7 @@ impl Cluster for MemoryStore {
         Ok(Joined { fence, hints: self.hints.listen(&self.line) })
     }
 
-    async fn beat(&self, fence: Fence, _followed: u64, leaving: bool) -> Result<Roll, Error> {
+    async fn beat(&self, fence: Fence, leaving: bool) -> Result<Roll, Error> {
         self.call(|tables| tables.beat(fence, leaving)).await
     }
 

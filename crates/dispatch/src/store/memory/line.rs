@@ -125,8 +125,8 @@ mod tests {
         let (ann, other) = (store.join("ann").await.unwrap().fence, store.handle());
         let bob = other.join("bob").await.unwrap().fence;
         store.cut(Cut::Unanswered);
-        assert!(store.beat(ann, 0, false).await.unwrap_err().is_unavailable());
-        assert_eq!(other.beat(bob, 0, false).await.unwrap().members[0].beat, 1);
+        assert!(store.beat(ann, false).await.unwrap_err().is_unavailable());
+        assert_eq!(other.beat(bob, false).await.unwrap().members[0].beat, 1);
         let watch = async {
             tokio::time::sleep(Duration::from_secs(3600)).await;
             assert!(other.message(msg(1)).await.unwrap().is_some());

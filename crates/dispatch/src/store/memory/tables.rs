@@ -254,6 +254,7 @@ impl Tables {
     }
 
     fn delete_message(&mut self, id: MessageId) {
+        self.arrivals.forget_message(id);
         for delivery in self.deliveries_of(id) {
             let name = (id, delivery.endpoint);
             self.attempts(id, delivery.endpoint).iter().for_each(|attempt| {

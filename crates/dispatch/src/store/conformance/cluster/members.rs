@@ -12,7 +12,7 @@ use crate::store::{Entry, Fence, Hint, Lead, Member, Shards, Store};
 pub(crate) async fn members_are_called_in_the_roll(store: &dyn Store) {
     let scene = Scene::of(store).await;
     assert!(scene.ann < scene.bob);
-    let roll = scene.cluster.beat(scene.ann, 0, false).await.unwrap();
+    let roll = scene.cluster.beat(scene.ann, false).await.unwrap();
     let member = |fence, name: &str, beat| {
         let (name, shards) = (name.to_owned(), Shards::NONE);
         Member { fence, name, beat, leaving: false, shards }
@@ -25,7 +25,7 @@ pub(crate) async fn members_are_called_in_the_roll(store: &dyn Store) {
 pub(crate) async fn beats_are_counted_and_say_who_is_leaving(store: &dyn Store) {
     let scene = Scene::of(store).await;
     for leaving in [false, false, true] {
-        scene.cluster.beat(scene.ann, 0, leaving).await.unwrap();
+        scene.cluster.beat(scene.ann, leaving).await.unwrap();
     }
     let members = scene.roll().await.members;
     let seen: Vec<_> = members.iter().map(|it| (it.beat, it.leaving)).collect();
@@ -34,8 +34,8 @@ pub(crate) async fn beats_are_counted_and_say_who_is_leaving(store: &dyn Store) 
 
 pub(crate) async fn a_member_that_has_beaten_is_not_evicted(store: &dyn Store) {
     let scene = Scene::of(store).await;
-    scene.cluster.beat(scene.ann, 0, false).await.unwrap();
-    scene.cluster.beat(scene.ann, 0, false).await.unwrap();
+    scene.cluster.beat(scene.ann, false).await.unwrap();
+    scene.cluster.beat(scene.ann, false).await.unwrap();
     for beat in [0, 1, 3] {
         assert!(!scene.cluster.evict(scene.ann, beat).await.unwrap());
     }
@@ -77,7 +77,7 @@ pub(crate) async fn who_leaves_leads_and_writes_nothing(store: &dyn Store) {
 /// Nothing is taken from a membership that has ended.
 async fn is_out(store: &dyn Store, scene: &Scene<'_>, lead: Lead) {
     let (cluster, fence) = (scene.cluster, lead.fence);
-    assert!(cluster.beat(fence, 0, false).await.unwrap_err().is_conflict());
+    assert!(cluster.beat(fence, false).await.unwrap_err().is_conflict());
     assert!(cluster.take(fence, 1).await.unwrap_err().is_conflict());
     let refused = store.settle(fence, vec![settled(1, 1, 1, Delivered, 5)]).await;
     assert!(refused.unwrap_err().is_conflict());
@@ -109,7 +109,7 @@ pub(crate) async fn a_run_has_the_store_alone(store: &dyn Store) {
     // And no longer, once somebody joins.
     let carl = scene.cluster.join("carl").await.unwrap().fence;
     assert!(store.settle(run, Vec::new()).await.unwrap_err().is_conflict());
-    let roll = scene.cluster.beat(carl, 0, false).await.unwrap();
+    let roll = scene.cluster.beat(carl, false).await.unwrap();
     assert_eq!((roll.members.len(), roll.free), (1, Shards::ALL));
 }
 

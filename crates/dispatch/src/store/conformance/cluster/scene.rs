@@ -32,8 +32,7 @@ impl<'s> Scene<'s> {
 
     /// How everybody stands, as bob sees it.
     pub(super) async fn roll(&self) -> Roll {
-        let followed = self.news().await;
-        self.cluster.beat(self.bob, followed, false).await.unwrap()
+        self.cluster.beat(self.bob, false).await.unwrap()
     }
 
     pub(super) async fn shards_of(&self, member: Fence) -> Shards {

@@ -87,7 +87,7 @@ impl Node {
     }
 
     pub(super) async fn beat(&mut self) {
-        if self.store.beat(self.fence, 0, false).await.is_err() {
+        if self.store.beat(self.fence, false).await.is_err() {
             self.join().await;
         }
     }

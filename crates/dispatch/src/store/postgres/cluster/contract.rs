@@ -25,8 +25,8 @@ impl Cluster for PostgresStore {
         Ok(Joined { fence, hints })
     }
 
-    async fn beat(&self, fence: Fence, followed: u64, leaving: bool) -> Result<Roll, Error> {
-        let told = self.roll.read(async |db| beat(&**db, fence, followed, leaving).await).await;
+    async fn beat(&self, fence: Fence, leaving: bool) -> Result<Roll, Error> {
+        let told = self.roll.read(async |db| beat(&**db, fence, leaving).await).await;
         if told.as_ref().is_err_and(Error::is_conflict) {
             self.memberships().remove(&fence);
         }

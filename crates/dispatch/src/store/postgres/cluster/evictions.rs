@@ -129,7 +129,7 @@ async fn beats_wait_for_nothing_that_is_being_settled() {
     });
     until(&holder, SOMEBODY_WAITS).await;
     for beat in 1..=3 {
-        assert_eq!(ann.beat(fence, 0, false).await.unwrap().members[0].beat, beat);
+        assert_eq!(ann.beat(fence, false).await.unwrap().members[0].beat, beat);
     }
     assert!(!settling.is_finished());
     holder.batch_execute("ROLLBACK").await.unwrap();
@@ -188,7 +188,7 @@ async fn two_nodes_that_take_at_once_share_no_shard() {
         assert!(of_ann.common(of_bob).is_empty());
         // What one was taking, the other has left: it may have got less than there was.
         assert!(of_ann.len() <= most && of_bob.len() <= most);
-        let free = ann.beat(a, 0, false).await.unwrap().free;
+        let free = ann.beat(a, false).await.unwrap().free;
         assert_eq!(of_ann.union(of_bob), Shards::ALL.without(free));
         ann.give_up(a, of_ann).await.unwrap();
         bob.give_up(b, of_bob).await.unwrap();

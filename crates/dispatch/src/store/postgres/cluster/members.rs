@@ -27,8 +27,8 @@ impl Change for Join<'_> {
         // Others that join wait here, so no two find the same slot free.
         let fence = next_run(changes).await?;
         statement::run(&changes.db, "DELETE FROM node WHERE slot < 0", &[]).await?;
-        let sql = "INSERT INTO node (run, name, slot, beat, followed, leaving) \
-                   SELECT $1, $2, s::smallint, 0, 0, false FROM generate_series(0, $3) AS s \
+        let sql = "INSERT INTO node (run, name, slot, beat, leaving) \
+                   SELECT $1, $2, s::smallint, 0, false FROM generate_series(0, $3) AS s \
                    WHERE NOT EXISTS (SELECT 1 FROM node WHERE slot = s) ORDER BY s LIMIT 1 \
                    RETURNING slot";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
@@ -51,8 +51,8 @@ impl Change for BeginRun {
         statement::run(&changes.db, "DELETE FROM node", &[]).await?;
         let free = "UPDATE lease SET run = NULL WHERE run IS NOT NULL";
         statement::run(&changes.db, free, &[]).await?;
-        let sql = "INSERT INTO node (run, name, slot, beat, followed, leaving) \
-                   VALUES ($1, 'alone', -1, 0, 0, false)";
+        let sql = "INSERT INTO node (run, name, slot, beat, leaving) \
+                   VALUES ($1, 'alone', -1, 0, false)";
         statement::run(&changes.db, sql, &[&run(fence)]).await?;
         Ok(fence)
     }
@@ -106,19 +106,18 @@ impl Changes<'_> {
 pub(in super::super) async fn beat(
     db: &impl GenericClient,
     fence: Fence,
-    followed: u64,
     leaving: bool,
 ) -> Result<Roll, Trouble> {
-    let sql = "WITH mine AS (UPDATE node SET beat = beat + 1, followed = $2, leaving = $3 \
+    let sql = "WITH mine AS (UPDATE node SET beat = beat + 1, leaving = $2 \
                WHERE run = $1 RETURNING run, beat, leaving) \
                SELECT n.run, n.name, coalesce(mine.beat, n.beat), coalesce(mine.leaving, n.leaving), \
                (SELECT array_agg(l.shard) FROM lease l WHERE l.run = n.run), mine.run IS NOT NULL, \
                (SELECT array_agg(shard) FROM lease WHERE run IS NULL), \
                (SELECT value FROM mark WHERE name = 'news'), \
-               (SELECT (sum(pending) + sum(waiting))::bigint FROM tally WHERE endpoint = $4) \
+               (SELECT (sum(pending) + sum(waiting))::bigint FROM tally WHERE endpoint = $3) \
                FROM node n LEFT JOIN mine ON mine.run = n.run WHERE n.slot >= 0 ORDER BY n.run";
-    let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-        [&run(fence), &followed.cast_signed(), &leaving, ALL.as_uuid()];
+    let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+        [&run(fence), &leaving, ALL.as_uuid()];
     let rows = statement::rows(db, sql, &bound).await?;
     let mut roll = Roll::default();
     let mut is_member = false;

@@ -14,7 +14,6 @@ CREATE TABLE node (
     name text NOT NULL,
     slot smallint NOT NULL UNIQUE,
     beat bigint NOT NULL,
-    followed bigint NOT NULL,
     leaving boolean NOT NULL
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 
