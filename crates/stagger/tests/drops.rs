@@ -1,4 +1,4 @@
-//! A call dropped at any await point gives back what it took and is heard of no more.
+//! A call dropped at any await point gives back the grant that no attempt has followed, and ends there.
 
 mod support;
 
@@ -92,7 +92,7 @@ fn during_a_wait_its_grant_goes_back() -> Result<(), ConfigError> {
 }
 
 #[test]
-fn during_a_retry_its_permits_go_back() -> Result<(), ConfigError> {
+fn a_retry_dropped_on_the_wire_was_free() -> Result<(), ConfigError> {
     let (retrier, time) = retrier(policy()?)?;
     {
         let mut call = pin!(retrier.retry_if(|_: &()| true).run(fails));
@@ -103,7 +103,7 @@ fn during_a_retry_its_permits_go_back() -> Result<(), ConfigError> {
         assert!(poll(call.as_mut()).is_pending());
         assert_eq!(retrier.ledger().take(), [Line::Admitted]);
     }
-    assert_eq!(retrier.ledger().take(), [Line::Reported(Report::Neutral), Line::Refunded]);
+    assert_eq!(retrier.ledger().take(), [Line::Reported(Report::Neutral)]);
     Ok(())
 }
 
@@ -128,7 +128,7 @@ fn a_panic_in_an_attempt_gives_its_permits_back() -> Result<(), ConfigError> {
 }
 
 #[test]
-fn every_copy_of_a_hedged_call_gives_its_permits_back() -> Result<(), ConfigError> {
+fn the_copies_of_a_dropped_hedged_call_were_free() -> Result<(), ConfigError> {
     let (retrier, time) = retrier(policy()?.hedge(HedgePlan::fixed(SECOND, 2)?))?;
     {
         let mut call = pin!(retrier.retry_if(|_: &()| true).run_hedged(pending::<Result<(), ()>>));
@@ -139,6 +139,6 @@ fn every_copy_of_a_hedged_call_gives_its_permits_back() -> Result<(), ConfigErro
         assert_eq!(retrier.ledger().take(), launched);
     }
     let neutral = Line::Reported(Report::Neutral);
-    assert_eq!(retrier.ledger().take(), [neutral, neutral, Line::Refunded]);
+    assert_eq!(retrier.ledger().take(), [neutral, neutral]);
     Ok(())
 }

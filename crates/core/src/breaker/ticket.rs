@@ -41,6 +41,11 @@ pub struct Ticket {
 }
 
 impl Ticket {
+    /// The ticket of a ledger without a breaker: reporting it changes nothing, because no breaker
+    /// reaches its generation.
+    pub const NEUTRAL: Self =
+        Self { generation: u64::MAX, admitted_at: Instant::ORIGIN, probe: None };
+
     /// The ticket of a call admitted by a closed breaker of this generation: for whoever keeps the
     /// counts of a closed breaker in its own way, and moves it with [`Breaker::trip`].
     ///

@@ -78,12 +78,11 @@ pub(super) enum Phase {
     Ended(Stop),
 }
 
-/// What a call may use up once: remedies, one free retry, and the server's welcome.
+/// What a call may use up once: remedies, and the server's welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent(u8);
 
 impl Spent {
-    const FREE_RETRY: u8 = 128;
     /// One copy was told never to come back, while others were still under way.
     const WELCOME: u8 = 64;
 
@@ -314,7 +313,8 @@ impl Retry {
         }
     }
 
-    /// Notes the delay, and asks the budget for it unless it is free.
+    /// Notes the delay, and asks the budget for it. A refused connection costs as much as any failure:
+    /// a crashed server refuses everybody, and free retries would be a storm at its restart.
     #[inline(always)]
     fn back_off(
         &mut self,
@@ -330,9 +330,7 @@ impl Retry {
         self.retries = if restart { 0 } else { self.retries.saturating_add(1) };
         self.prev = if restart { policy.backoff().base() } else { own };
         self.wake = now + delay;
-        let free =
-            outcome.verdict == Verdict::Unprocessed && self.spent.first_use(Spent::FREE_RETRY);
-        if free || *policy.budget() == BudgetPlan::Unlimited {
+        if *policy.budget() == BudgetPlan::Unlimited {
             return self.wait();
         }
         let charge = Settling::charge(outcome);

@@ -40,7 +40,7 @@ pub struct Saved {
     pub wait: Span,
     /// The last delay that was drawn.
     pub prev: Span,
-    /// Flags: which remedies and whether the one free retry are used up, and the like.
+    /// Flags: which remedies are used up, and whether the server forbade further attempts.
     pub spent: u8,
     /// Whether an attempt was under way, so that its outcome is lost.
     pub under_way: bool,

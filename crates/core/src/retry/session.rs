@@ -124,14 +124,18 @@ impl<'p> Session<'p> {
         self.answer(ledger, now, step)
     }
 
-    /// The caller gave up. Attempts under way must be given back with [`Session::abandon`].
+    /// The caller gave up. Attempts that were made must be given back with [`Session::abandon`], one
+    /// that was decided on and never made with [`Session::withdraw`].
     pub fn cancel(&mut self, ledger: &mut impl Ledger, now: Instant) -> Act {
         let step = self.retry.cancel(now);
         self.answer(ledger, now, step)
     }
 
-    /// The caller gave up while this attempt was under way: its permits go back, and the breaker
-    /// hears nothing of it.
+    /// This attempt was made and nobody waits for its outcome any more: the caller gave up, or another
+    /// copy answered for it. The breaker gets its ticket back as neutral; the budget keeps the charge.
+    ///
+    /// The server works on it all the same. If abandoned attempts were free, an outer timeout, a
+    /// disconnected client or a hedge would switch the budget off while everything is slow.
     pub fn abandon(
         ledger: &mut impl Ledger,
         now: Instant,
@@ -141,21 +145,16 @@ impl<'p> Session<'p> {
         Self::tell(ledger, now, launched, &Outcome::new(Verdict::Cancelled), entropy);
     }
 
-    /// The call went on without this copy: another one has answered for it, or the next attempt
-    /// begins. The breaker hears nothing of it, and the budget keeps what it cost.
-    ///
-    /// The server worked on it all the same. If losers were free, a budget would bound no hedging:
-    /// while everything is slow every call would launch its copy, on a server that has no room.
-    pub fn outrun(
+    /// The caller gave up before this attempt was made: its grant is refunded, and the breaker gets
+    /// its ticket back as neutral.
+    pub fn withdraw(
         ledger: &mut impl Ledger,
         now: Instant,
         launched: Launched,
         entropy: &mut impl Entropy,
     ) {
-        if let Some(ticket) = launched.ticket {
-            let report = Report::of(&Outcome::new(Verdict::Cancelled));
-            ledger.report(now, ticket, report, &mut || entropy.next_u64());
-        }
+        Self::abandon(ledger, now, launched, entropy);
+        ledger.refund(now, launched.paid);
     }
 
     /// The state of the call.
@@ -209,7 +208,8 @@ impl<'p> Session<'p> {
                 ledger.on_settled(now, Settled::FirstTry);
             }
             Verdict::Ok => ledger.on_settled(now, Settled::AfterRetry(launched.paid)),
-            Verdict::Cancelled => ledger.refund(now, launched.paid),
+            // The attempt was on the wire, so its grant stays paid, whoever dropped the call.
+            Verdict::Cancelled => {}
             // The server never saw a refused stream, so it says nothing about its load.
             _ if outcome.remedy == Some(Remedy::Transparent) => {}
             verdict if verdict.is_retryable() || outcome.hint == Some(Hint::Never) => {

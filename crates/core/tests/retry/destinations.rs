@@ -90,7 +90,7 @@ fn a_future_dropped_in_its_backoff_lost_or_made_a_token() {
 }
 
 #[test]
-fn an_attempt_that_was_dropped_lost_its_token() {
+fn a_retry_that_was_dropped_on_the_wire_was_free() {
     let policy = policy();
     let mut ledger = PlainLedger::new(&policy);
     let (mut session, launched, _) = start(&policy, &mut ledger, at(0));
@@ -98,8 +98,20 @@ fn an_attempt_that_was_dropped_lost_its_token() {
     let _ = session.on_outcome(&mut ledger, at(0), first, &FAILED, &mut lowest());
     let Act::Call(second) = session.on_wake(&mut ledger, at(1)) else { panic!("the wait is over") };
     let _ = session.cancel(&mut ledger, at(1));
-    assert_eq!(tokens(&ledger), 90, "still under way");
     Session::abandon(&mut ledger, at(1), second, &mut lowest());
+    assert_eq!(tokens(&ledger), 90, "the server works on it, whoever waits for it");
+}
+
+#[test]
+fn a_retry_that_was_never_made_lost_its_token() {
+    let policy = policy();
+    let mut ledger = PlainLedger::new(&policy);
+    let (mut session, launched, _) = start(&policy, &mut ledger, at(0));
+    let first = launched.expect("closed");
+    let _ = session.on_outcome(&mut ledger, at(0), first, &FAILED, &mut lowest());
+    let Act::Call(second) = session.on_wake(&mut ledger, at(1)) else { panic!("the wait is over") };
+    let _ = session.cancel(&mut ledger, at(1));
+    Session::withdraw(&mut ledger, at(1), second, &mut lowest());
     assert_eq!(tokens(&ledger), 100);
 }
 

@@ -158,8 +158,6 @@ struct Recording {
     chance: Mix,
     /// Grants that no attempt has followed and nobody has given back.
     held: u32,
-    /// Whether an attempt is about to give back what it was launched with.
-    cancelling: bool,
     first: u32,
 }
 
@@ -184,9 +182,6 @@ impl Ledger for Recording {
     }
 
     fn refund(&mut self, _now: Instant, _paid: Paid) {
-        if core::mem::take(&mut self.cancelling) {
-            return;
-        }
         self.held = self.held.checked_sub(1).expect("given back once");
     }
 
@@ -216,7 +211,7 @@ struct Watched<'p> {
 
 impl<'p> Watched<'p> {
     fn start(policy: &'p Policy, call: Call, seed: u64, now: Instant) -> (Self, Session<'p>) {
-        let ledger = Recording { chance: Mix::new(seed), held: 0, cancelling: false, first: 0 };
+        let ledger = Recording { chance: Mix::new(seed), held: 0, first: 0 };
         let mut watched = Self {
             policy,
             call,
@@ -236,14 +231,12 @@ impl<'p> Watched<'p> {
         let act = match event {
             Event::Settle(outcome) => {
                 let Some(launched) = self.under_way.pop() else { return };
-                self.ledger.cancelling = outcome.verdict == Verdict::Cancelled;
                 decides = true;
                 self.hinted = outcome.hint.and_then(Hint::span).is_some();
                 session.on_outcome(&mut self.ledger, now, launched, outcome, chance)
             }
             Event::Abandon if self.done.is_some() => {
                 let Some(launched) = self.under_way.pop() else { return };
-                self.ledger.cancelling = true;
                 return Session::abandon(&mut self.ledger, now, launched, chance);
             }
             Event::Wake => {

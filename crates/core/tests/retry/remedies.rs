@@ -34,8 +34,10 @@ fn a_remedy_waited_or_paid_or_was_tried_for_ever() {
             assert_eq!(again.number, 1 + counted, "{remedy:?}");
             let second = retry.on_outcome(&policy, at(0), &asks, &mut highest());
             match remedy {
-                // Then the normal policy: free once, because the server has not acted on it.
-                Remedy::Transparent => assert_eq!(second, Step::Wait(Wait::Until(at(1)))),
+                // Then the normal policy: it waits, and it pays.
+                Remedy::Transparent => {
+                    assert_eq!(second, Step::Ask(Ask::Budget(Charge::Retry)));
+                }
                 _ => assert!(
                     matches!(second, Step::Done(done) if done.stop == Stop::Permanent),
                     "{remedy:?}: {second:?}"
@@ -79,12 +81,13 @@ fn a_remedy_ignored_the_limits_and_the_server() {
 }
 
 #[test]
-fn a_refused_stream_was_free_every_time_or_never() {
+fn a_refused_connection_bypassed_the_budget() {
     let policy = doubling().budget(TokenPlan::aws_2_0()).max_attempts(9);
     let policy = policy.build().expect("within bounds");
     let (mut retry, _) = Retry::start(&policy, Call::once(), at(0));
     let first = retry.on_outcome(&policy, at(0), &UNPROCESSED, &mut highest());
-    assert_eq!(first, Step::Wait(Wait::Until(at(1))), "free, but not at once");
+    assert_eq!(first, Step::Ask(Ask::Budget(Charge::Retry)), "the first one too");
+    assert_eq!(retry.on_permit(&policy, at(0), Permit::Granted), Step::Wait(Wait::Until(at(1))));
     assert!(matches!(retry.on_wake(&policy, at(1)), Step::Call(_)));
     let second = retry.on_outcome(&policy, at(1), &UNPROCESSED, &mut highest());
     assert_eq!(second, Step::Ask(Ask::Budget(Charge::Retry)));

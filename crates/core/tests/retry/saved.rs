@@ -1,7 +1,7 @@
 //! A call that goes on in another process behaves as if it had never stopped.
 
 use proptest::prelude::*;
-use stagger_core::retry::{Call, Retry, Saved, Step, Stop, Wait};
+use stagger_core::retry::{Call, Permit, Retry, Saved, Step, Stop, Wait};
 use stagger_core::{Instant, Outcome, Policy, Remedy, Span, Verdict};
 use stagger_testkit::Mix;
 
@@ -126,6 +126,7 @@ fn a_restart_sent_a_payment_twice_or_an_attempt_too_many() {
     assert!(matches!(step, Step::Done(done) if done.stop == Stop::NotIdempotent), "{step:?}");
     // Between two attempts nothing is in doubt.
     let _ = call.on_outcome(&policy, at(0), &Outcome::new(Verdict::Unprocessed), &mut Mix::new(1));
+    let _ = call.on_permit(&policy, at(0), Permit::Granted);
     let (mut call, step) = through_json(call.save(at(0))).resume(&policy, at(0));
     assert_eq!(step, Step::Wait(Wait::Until(at(1))));
     assert!(matches!(call.on_wake(&policy, at(1)), Step::Call(attempt) if attempt.number == 2));

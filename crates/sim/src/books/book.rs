@@ -148,7 +148,7 @@ impl Ledger for Book {
             (Kind::Engine(ledger), _) => ledger.admit(now),
             (_, Some(breaker)) => breaker.admit(now),
             // A policy without a breaker never asks.
-            (_, None) => Admission::Refused { until: now },
+            (_, None) => Admission::Admitted(Ticket::NEUTRAL),
         }
     }
 

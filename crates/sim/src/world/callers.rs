@@ -425,10 +425,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             for flight in &flights {
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
                 let book = self.shelf.book(who.book);
-                match done.stop {
-                    Stop::Cancelled => Session::abandon(book, now, flight.launched, &mut draw),
-                    _ => Session::outrun(book, now, flight.launched, &mut draw),
-                }
+                Session::abandon(book, now, flight.launched, &mut draw);
                 self.let_go(now, who.client, flight);
             }
             self.slab.recycle(flights);

@@ -88,8 +88,8 @@ impl LocalLedger {
     fn admit_slowly(&self, now: Instant) -> Admission {
         let admission = match &self.breaker {
             Some(breaker) => breaker.admit(now),
-            // As the plain ledger: a policy without a breaker does not ask.
-            None => Admission::Refused { until: now },
+            // As the plain ledger: what has no breaker refuses nobody.
+            None => Admission::Admitted(Ticket::NEUTRAL),
         };
         if matches!(admission, Admission::Refused { .. }) {
             count(&self.breaker_refusals);

@@ -11,7 +11,8 @@ use super::Retrier;
 use super::nested::Inside;
 use crate::clock::Sleep;
 
-/// Copies under way. Dropping them abandons each: its permits go back, the breaker hears nothing.
+/// Copies under way. Dropping them abandons each: the budget keeps its charge, the breaker counts
+/// nothing.
 pub(super) struct Copies<'r, Z: Sleep, L, F>
 where
     for<'l> &'l L: Ledger,
@@ -79,11 +80,11 @@ impl<Z: Sleep, L, F> Copies<'_, Z, L, F>
 where
     for<'l> &'l L: Ledger,
 {
-    /// Drops the copies under way: the call goes on without them.
-    pub(super) fn outrun(&mut self) {
+    /// Drops the copies under way: the call goes on, or ends, without them.
+    pub(super) fn abandon(&mut self) {
         for Copy { launched, future, .. } in self.running.drain(..) {
             drop(future);
-            self.retrier.outrun(launched);
+            self.retrier.abandon(launched);
         }
     }
 }
@@ -132,11 +133,7 @@ impl<Z: Sleep, L, F> Drop for Copies<'_, Z, L, F>
 where
     for<'l> &'l L: Ledger,
 {
-    /// The caller gave up: the permits of the copies under way go back.
     fn drop(&mut self) {
-        for Copy { launched, future, .. } in self.running.drain(..) {
-            drop(future);
-            self.retrier.abandon(launched);
-        }
+        self.abandon();
     }
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use stagger_core::Verdict;
-use stagger_core::retry::{Ledger, Stop};
+use stagger_core::retry::Ledger;
 
 use super::classify::TIMED_OUT;
 use super::copies::{Copies, Event};
@@ -35,7 +35,7 @@ where
             next = match next {
                 Next::Call(turn) => {
                     if !turn.is_copy {
-                        copies.outrun();
+                        copies.abandon();
                     }
                     if let Some(launched) = live.take_launched() {
                         copies.launch(launched, op(turn.info));
@@ -55,7 +55,7 @@ where
                             Some(Ok(value))
                                 if outcome.verdict == Verdict::Ok && !past.is_reported() =>
                             {
-                                copies.outrun();
+                                copies.abandon();
                                 return Ok(value);
                             }
                             result => past.note(mark, result, &outcome),
@@ -68,9 +68,6 @@ where
                     live.wake()
                 }
                 Next::Done(done) => {
-                    if done.stop != Stop::Cancelled {
-                        copies.outrun();
-                    }
                     drop(copies);
                     if !done.pause.is_zero() {
                         Box::pin(retrier.time.sleep(done.pause)).await;

@@ -14,8 +14,8 @@ use crate::observe;
 
 /// One call between its start and its end.
 ///
-/// Dropped before the end, it gives back what was taken: the attempt's permits, and a grant that no
-/// attempt has followed.
+/// Dropped before the end, it gives back a grant that no attempt has followed, and the breaker's
+/// ticket. The grant of an attempt under way stays paid: the server works on it all the same.
 pub(super) struct Live<'r, Z: Clock, L>
 where
     for<'l> &'l L: Ledger,
@@ -260,8 +260,10 @@ where
         let kept = self.kept();
         let left = kept.launched.take();
         let mut act = kept.session.cancel(&mut retrier.ledger_handle(), now);
-        if let Some(launched) = left {
-            retrier.abandon(launched);
+        match left {
+            Some(launched) if made => retrier.abandon(launched),
+            Some(launched) => retrier.withdraw(launched),
+            None => {}
         }
         if let (Act::Done(done), Some(_), false) = (&mut act, left, made) {
             done.attempts = done.attempts.saturating_sub(1);

@@ -254,16 +254,16 @@ where
         }
     }
 
-    /// The call went on without this copy, which stays paid for.
-    pub(super) fn outrun(&self, launched: Launched) {
-        let mut draw = self.draw(launched.attempt.number);
-        Session::outrun(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
-    }
-
-    /// An attempt was dropped: its permits go back, and the breaker hears nothing of it.
+    /// An attempt that was made is dropped: the budget keeps its charge, and the breaker counts nothing.
     pub(super) fn abandon(&self, launched: Launched) {
         let mut draw = self.draw(launched.attempt.number);
         Session::abandon(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
+    }
+
+    /// An attempt is dropped before it was made: its permits go back.
+    pub(super) fn withdraw(&self, launched: Launched) {
+        let mut draw = self.draw(launched.attempt.number);
+        Session::withdraw(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
     }
 }
 

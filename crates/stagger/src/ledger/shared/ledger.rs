@@ -186,7 +186,7 @@ impl SharedLedger {
     #[cold]
     fn admit_slowly(&self, now: Instant) -> Admission {
         let admission = match &self.guard {
-            Guard::None => Admission::Refused { until: now },
+            Guard::None => Admission::Admitted(Ticket::NEUTRAL),
             Guard::Own(breaker) => breaker.admit(now),
             Guard::Fleet { gate, .. } => gate.admit(now),
         };
