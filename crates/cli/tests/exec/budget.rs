@@ -109,3 +109,22 @@ fn one_call_of_many_attempts_was_stopped_by_a_budget_for_many_calls() {
     let args = ["--attempts", "20", "--base", "1ms", "--cap", "1ms", "--", "sh", "-c", script];
     assert_eq!(run(&args).code, Some(0));
 }
+
+#[test]
+fn a_policy_file_without_a_budget_got_a_hidden_one() {
+    let scratch = Scratch::new("hidden");
+    let text = "[backoff]\nbase = \"1ms\"\ncap = \"1ms\"\n[limits]\nmax_attempts = 30\n";
+    let policy = scratch.write("p.toml", text);
+    let command = ["--", "sh", "-c", "echo attempt; exit 1"];
+    let end = run(&[&["--policy", &policy][..], &command].concat());
+    assert_eq!(end.stdout.lines().count(), 30, "{}", end.stderr);
+    let named = scratch.write(
+        "named.toml",
+        format!("{text}[budget]\ntokens = {{ capacity = 10, retry = 5, first_try = 0 }}\n"),
+    );
+    let end = run(&[&["--policy", &named][..], &command].concat());
+    assert_eq!(end.stdout.lines().count(), 1 + 2, "a budget that is named stays");
+    let shared = ["--policy", &policy, "--budget-file", &scratch.name("budget")];
+    let end = run(&[&shared[..], &command].concat());
+    assert!(end.stderr.contains("retry budget empty"), "a shared file has one: {}", end.stderr);
+}
