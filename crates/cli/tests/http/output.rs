@@ -131,6 +131,34 @@ fn credentials_are_sent_and_not_shown() {
 }
 
 #[test]
+fn verbose_showed_api_keys_tokens_and_the_password_of_a_url() {
+    let names = [
+        "X-Api-Key",
+        "PRIVATE-TOKEN",
+        "X-Auth-Token",
+        "X-Vault-Token",
+        "Api-Key",
+        "X-Goog-Api-Key",
+        "X-Amz-Security-Token",
+    ];
+    let server = always(Reaction::ok("").header("location", "http://bob:hunter2@elsewhere/"));
+    let headers: Vec<String> = names.iter().map(|name| format!("{name}: hunter2")).collect();
+    let url = server.url("/").replace("://", "://bob:hunter2@");
+    let mut args = vec![url.as_str(), "-v"];
+    args.extend(headers.iter().flat_map(|header| ["-H", header.as_str()]));
+    let came = Came::of(&args);
+    assert_eq!(came.code, Some(0), "{came:?}");
+    assert!(!came.told.contains("hunter2"), "{came:?}");
+    for name in names {
+        let name = name.to_lowercase();
+        assert!(came.told.contains(&format!("> {name}: (hidden)\n")), "{name}: {came:?}");
+        assert_eq!(server.seen()[0].headers[name.as_str()], "hunter2");
+    }
+    let refused = Came::of(&["ftp://bob:hunter2@host/"]);
+    assert!(refused.code == Some(2) && !refused.told.contains("hunter2"), "{refused:?}");
+}
+
+#[test]
 fn redirects_are_followed_when_asked() {
     let moved = Reaction::status(302).header("location", "/new");
     let script = Script::always(Reaction::ok("here")).on_path("/old", Script::always(moved));

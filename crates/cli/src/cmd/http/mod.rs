@@ -13,6 +13,7 @@ mod hint_source;
 mod order;
 mod outlet;
 mod policy;
+mod secrets;
 mod teller;
 
 pub(crate) use command::http;

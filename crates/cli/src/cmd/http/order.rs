@@ -10,6 +10,7 @@ use stagger::http::IdempotencyKey;
 use stagger::reqwest::CallOptions;
 
 use super::command::bad;
+use super::secrets::without_userinfo;
 use crate::flags::HttpFlags;
 use crate::refusal::Refusal;
 
@@ -56,7 +57,8 @@ fn method(flags: &HttpFlags) -> Result<Method, Refusal> {
 }
 
 fn url(asked: &str) -> Result<Url, Refusal> {
-    let refused = |bound: &str| Err(bad("<URL>", asked, bound));
+    let shown = without_userinfo(asked);
+    let refused = |bound: &str| Err(bad("<URL>", &shown, bound));
     if !asked.contains("://") {
         return refused(&format!("a URL with its scheme; did you mean https://{asked}?"));
     }
