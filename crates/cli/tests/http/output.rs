@@ -159,6 +159,21 @@ fn verbose_showed_api_keys_tokens_and_the_password_of_a_url() {
 }
 
 #[test]
+fn name_and_password_of_a_url_were_dropped_in_silence() {
+    let server = always(Reaction::ok(""));
+    let url = server.url("/").replace("://", "://me:sec%72et@");
+    let sent = |more: &[&str]| {
+        let came = Came::of(&[&[url.as_str(), "-q"], more].concat());
+        assert_eq!(came.code, Some(0), "{came:?}");
+        let seen = server.seen();
+        seen[seen.len() - 1].headers["authorization"].to_str().expect("ASCII").to_owned()
+    };
+    assert_eq!(sent(&[]), "Basic bWU6c2VjcmV0");
+    assert_eq!(sent(&["-u", "you:other"]), "Basic eW91Om90aGVy", "a flag goes before the URL");
+    assert_eq!(sent(&["-H", "Authorization: Bearer x"]), "Bearer x", "so does a header");
+}
+
+#[test]
 fn redirects_are_followed_when_asked() {
     let moved = Reaction::status(302).header("location", "/new");
     let script = Script::always(Reaction::ok("here")).on_path("/old", Script::always(moved));

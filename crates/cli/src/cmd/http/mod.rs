@@ -2,7 +2,8 @@
 //!
 //! `order` is what the flags ask for, `policy` and `client` who makes it so, `exchange` the call and
 //! its reply; `event` is an attempt as data, `hint_source` the header behind a hint, `teller` who says
-//! it, `failure` what went wrong and its exit code, `outlet` where the body goes.
+//! it, `secrets` hides credentials, `failure` is what went wrong and its exit code, `outlet` where the
+//! body goes.
 
 mod client;
 mod command;
