@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use stagger_core::Policy;
+use stagger_core::budget::BudgetPlan;
 
 use super::{Calls, Surveyed, read, survey};
 use crate::refusal::Refusal;
@@ -51,8 +52,22 @@ pub(crate) struct Entry {
     pub(crate) path: String,
     /// The policy.
     pub(crate) policy: Policy,
+    /// Whether its source names a budget; else the policy has the default one.
+    pub(crate) names_budget: bool,
     /// What the file says of its calls.
     pub(crate) calls: Calls,
+}
+
+impl Entry {
+    /// The policy for a single call. A budget guards a destination against many calls; the default
+    /// one would end a call of fifty attempts at the tenth.
+    fn without_implied_budget(&self) -> Policy {
+        if self.names_budget {
+            return self.policy;
+        }
+        let unlimited = self.policy.to_builder().budget(BudgetPlan::Unlimited);
+        unlimited.build().unwrap_or(self.policy)
+    }
 }
 
 impl Loaded {
@@ -90,17 +105,26 @@ impl Loaded {
         let file = format!("preset {name}");
         Ok(Self {
             file,
-            policies: vec![Entry { name, path: String::new(), policy, calls: Calls::default() }],
+            policies: vec![Entry {
+                name,
+                path: String::new(),
+                policy,
+                names_budget: true,
+                calls: Calls::default(),
+            }],
         })
     }
 
-    /// The one policy of a `--policy` or of a `--preset`, if either is there.
+    /// The one policy of a `--policy` or of a `--preset`, if either is there, for commands that make
+    /// one call: a budget that the file does not name is dropped, unless `shared` says that other
+    /// processes spend from it too.
     ///
     /// # Errors
     /// As of [`open`](Self::open) and [`preset`](Self::preset), and several policies in the file.
     pub(crate) fn one(
         policy: Option<&str>,
         preset: Option<&str>,
+        shared: bool,
     ) -> Result<Option<Policy>, Refusal> {
         let loaded = match (policy, preset) {
             (Some(asked), _) => Self::open(asked)?,
@@ -108,7 +132,7 @@ impl Loaded {
             (None, None) => return Ok(None),
         };
         if let [only] = loaded.policies.as_slice() {
-            return Ok(Some(only.policy));
+            return Ok(Some(if shared { only.policy } else { only.without_implied_budget() }));
         }
         let names: Vec<&str> = loaded.policies.iter().map(|entry| entry.name.as_str()).collect();
         let file = loaded.file;
@@ -134,8 +158,9 @@ impl Loaded {
         let stem = stem.map_or_else(String::new, |stem| stem.display().to_string());
         let entry = |it: Surveyed<'_>| {
             let path = it.name.as_ref().map_or_else(String::new, |name| format!("policy.{name}"));
+            let names_budget = it.sets("budget");
             let name = it.name.unwrap_or_else(|| stem.clone());
-            Entry { name, path, policy: it.policy, calls: it.calls }
+            Entry { name, path, policy: it.policy, names_budget, calls: it.calls }
         };
         let policies = survey.policies.into_iter().map(entry).collect();
         Ok(Self { file: file.to_owned(), policies })

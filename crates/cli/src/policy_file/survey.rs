@@ -42,6 +42,14 @@ impl Surveyed<'_> {
             None => 0..0,
         })
     }
+
+    /// Whether the file sets this top-level key of the policy, rather than leaving its default.
+    pub(crate) fn sets(&self, key: &str) -> bool {
+        match self.table.get_ref() {
+            DeValue::Table(table) => table.contains_key(key),
+            _ => false,
+        }
+    }
 }
 
 /// Reads everything that can be read of a text.

@@ -42,7 +42,7 @@ fn a_process_that_was_killed_left_the_budget_locked_or_broken() {
         assert_eq!((under_way.line(), under_way.line()), ("attempt".into(), "attempt".into()));
         under_way.send(Signal::KILL);
         under_way.close();
-        assert_eq!(under_way.end().code, None);
+        assert_eq!(under_way.end().signal, Some(Signal::KILL.as_raw()));
     }
     let end = run(&args(&policy, &budget, "echo attempt; exit 1"));
     assert_eq!(end.stdout.lines().count(), 1 + 6, "four retries were spent by the dead");
@@ -108,4 +108,23 @@ fn one_call_of_many_attempts_was_stopped_by_a_budget_for_many_calls() {
     let script = "[ $STAGGER_ATTEMPT = 20 ]";
     let args = ["--attempts", "20", "--base", "1ms", "--cap", "1ms", "--", "sh", "-c", script];
     assert_eq!(run(&args).code, Some(0));
+}
+
+#[test]
+fn a_policy_file_without_a_budget_got_a_hidden_one() {
+    let scratch = Scratch::new("hidden");
+    let text = "[backoff]\nbase = \"1ms\"\ncap = \"1ms\"\n[limits]\nmax_attempts = 30\n";
+    let policy = scratch.write("p.toml", text);
+    let command = ["--", "sh", "-c", "echo attempt; exit 1"];
+    let end = run(&[&["--policy", &policy][..], &command].concat());
+    assert_eq!(end.stdout.lines().count(), 30, "{}", end.stderr);
+    let named = scratch.write(
+        "named.toml",
+        format!("{text}[budget]\ntokens = {{ capacity = 10, retry = 5, first_try = 0 }}\n"),
+    );
+    let end = run(&[&["--policy", &named][..], &command].concat());
+    assert_eq!(end.stdout.lines().count(), 1 + 2, "a budget that is named stays");
+    let shared = ["--policy", &policy, "--budget-file", &scratch.name("budget")];
+    let end = run(&[&shared[..], &command].concat());
+    assert!(end.stderr.contains("retry budget empty"), "a shared file has one: {}", end.stderr);
 }

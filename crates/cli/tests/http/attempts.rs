@@ -162,3 +162,15 @@ fn tls_is_spoken_with_those_who_are_trusted_only() {
     assert!(came.lines()[0].contains("permanent") && came.told.contains("certificate"), "{came:?}");
     std::fs::remove_dir_all(folder).expect("ours");
 }
+
+#[test]
+fn a_policy_file_without_a_budget_got_a_hidden_one() {
+    let folder = folder("hidden-budget");
+    let file = folder.join("policy.toml");
+    let text = "limits.max_attempts = 30\nbackoff.base = '1ms'\nbackoff.cap = '1ms'\n";
+    std::fs::write(&file, text).expect("writable");
+    let server = BlockingServer::start(Script::always(Reaction::status(503)));
+    let came = Came::of(&[&server.url("/"), "--policy", &file.display().to_string()]);
+    assert_eq!((came.code, server.seen().len()), (Some(22), 30), "{came:?}");
+    std::fs::remove_dir_all(folder).expect("ours");
+}

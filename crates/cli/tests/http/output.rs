@@ -131,6 +131,49 @@ fn credentials_are_sent_and_not_shown() {
 }
 
 #[test]
+fn verbose_showed_api_keys_tokens_and_the_password_of_a_url() {
+    let names = [
+        "X-Api-Key",
+        "PRIVATE-TOKEN",
+        "X-Auth-Token",
+        "X-Vault-Token",
+        "Api-Key",
+        "X-Goog-Api-Key",
+        "X-Amz-Security-Token",
+    ];
+    let server = always(Reaction::ok("").header("location", "http://bob:hunter2@elsewhere/"));
+    let headers: Vec<String> = names.iter().map(|name| format!("{name}: hunter2")).collect();
+    let url = server.url("/").replace("://", "://bob:hunter2@");
+    let mut args = vec![url.as_str(), "-v"];
+    args.extend(headers.iter().flat_map(|header| ["-H", header.as_str()]));
+    let came = Came::of(&args);
+    assert_eq!(came.code, Some(0), "{came:?}");
+    assert!(!came.told.contains("hunter2"), "{came:?}");
+    for name in names {
+        let name = name.to_lowercase();
+        assert!(came.told.contains(&format!("> {name}: (hidden)\n")), "{name}: {came:?}");
+        assert_eq!(server.seen()[0].headers[name.as_str()], "hunter2");
+    }
+    let refused = Came::of(&["ftp://bob:hunter2@host/"]);
+    assert!(refused.code == Some(2) && !refused.told.contains("hunter2"), "{refused:?}");
+}
+
+#[test]
+fn name_and_password_of_a_url_were_dropped_in_silence() {
+    let server = always(Reaction::ok(""));
+    let url = server.url("/").replace("://", "://me:sec%72et@");
+    let sent = |more: &[&str]| {
+        let came = Came::of(&[&[url.as_str(), "-q"], more].concat());
+        assert_eq!(came.code, Some(0), "{came:?}");
+        let seen = server.seen();
+        seen[seen.len() - 1].headers["authorization"].to_str().expect("ASCII").to_owned()
+    };
+    assert_eq!(sent(&[]), "Basic bWU6c2VjcmV0");
+    assert_eq!(sent(&["-u", "you:other"]), "Basic eW91Om90aGVy", "a flag goes before the URL");
+    assert_eq!(sent(&["-H", "Authorization: Bearer x"]), "Bearer x", "so does a header");
+}
+
+#[test]
 fn redirects_are_followed_when_asked() {
     let moved = Reaction::status(302).header("location", "/new");
     let script = Script::always(Reaction::ok("here")).on_path("/old", Script::always(moved));
@@ -139,4 +182,13 @@ fn redirects_are_followed_when_asked() {
     assert_eq!((came.code, came.out.len()), (Some(0), 0));
     let came = Came::of(&[&server.url("/old"), "-q", "-L"]);
     assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]));
+}
+
+#[test]
+fn a_redirect_told_another_server_the_url_with_its_token() {
+    let target = always(Reaction::ok("here"));
+    let server = always(Reaction::status(302).header("location", &target.url("/")));
+    let came = Came::of(&[&server.url("/start?token=hunter2"), "-q", "-L"]);
+    assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]), "{came:?}");
+    assert!(!target.seen()[0].headers.contains_key("referer"), "{:?}", target.seen());
 }

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 /// # Errors
 /// A file that is wrong, a name that nobody knows, settings that the engine refuses.
 pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Refusal> {
-    let given = source(flags)?;
+    let given = source(flags, shared)?;
     let mut builder = given.unwrap_or_default().to_builder();
     if given.is_none() && !shared {
         // A budget guards a destination against many calls. This process makes one, whose attempts
@@ -31,13 +31,13 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Re
 }
 
 /// The policy of the file or the preset, if one is named.
-fn source(flags: &ExecPolicyFlags) -> Result<Option<Policy>, Refusal> {
+fn source(flags: &ExecPolicyFlags, shared: bool) -> Result<Option<Policy>, Refusal> {
     let file = flags.policy.as_deref();
     // Standard input is the command's.
     if file.is_some_and(|file| file == "-" || file.starts_with("-#")) {
         return Err(Refusal::bad_value("invalid value '-' for '--policy': must be a file"));
     }
-    Loaded::one(file, flags.preset.as_deref())
+    Loaded::one(file, flags.preset.as_deref(), shared)
 }
 
 /// The same policy without what is done here: an attempt's own time limit, because the whole group

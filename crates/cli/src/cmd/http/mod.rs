@@ -2,7 +2,8 @@
 //!
 //! `order` is what the flags ask for, `policy` and `client` who makes it so, `exchange` the call and
 //! its reply; `event` is an attempt as data, `hint_source` the header behind a hint, `teller` who says
-//! it, `failure` what went wrong and its exit code, `outlet` where the body goes.
+//! it, `secrets` hides credentials, `failure` is what went wrong and its exit code, `outlet` where the
+//! body goes.
 
 mod client;
 mod command;
@@ -13,6 +14,7 @@ mod hint_source;
 mod order;
 mod outlet;
 mod policy;
+mod secrets;
 mod teller;
 
 pub(crate) use command::http;

@@ -10,6 +10,7 @@ use stagger::http::IdempotencyKey;
 use stagger::reqwest::CallOptions;
 
 use super::command::bad;
+use super::secrets::without_userinfo;
 use crate::flags::HttpFlags;
 use crate::refusal::Refusal;
 
@@ -21,17 +22,35 @@ const MAX_BODY: u64 = 1 << 30;
 /// # Errors
 /// A flag that is no HTTP, or a file that cannot be read.
 pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, Refusal> {
-    let mut request = Request::new(method(flags)?, url(&flags.url)?);
-    *request.headers_mut() = headers(flags)?;
-    let user = user(flags)?.filter(|_| !request.headers().contains_key(AUTHORIZATION));
+    // The builder turns name and password of the URL into a header, which all later headers replace.
+    let url = url(&flags.url)?;
+    let shown = without_userinfo(&flags.url);
+    let mut request = client
+        .request(method(flags)?, url)
+        .build()
+        .map_err(|_| bad("<URL>", &shown, "a URL whose name and password fit into a header"))?;
+    let headers = headers(flags)?;
+    let user = user(flags)?.filter(|_| !headers.contains_key(AUTHORIZATION));
+    set(request.headers_mut(), &headers);
     if let Some(bytes) = body(flags)? {
         *request.body_mut() = Some(Body::from(bytes));
     }
     let Some((name, password)) = user else { return Ok(request) };
+    request.headers_mut().remove(AUTHORIZATION);
     RequestBuilder::from_parts(client.clone(), request)
         .basic_auth(name, Some(password))
         .build()
         .map_err(|_| bad("--user", name, "a name that fits into a header"))
+}
+
+/// Puts headers into others in place of those of the same names; several of one name all stay.
+fn set(into: &mut HeaderMap, headers: &HeaderMap) {
+    for name in headers.keys() {
+        into.remove(name);
+    }
+    for (name, value) in headers {
+        into.append(name, value.clone());
+    }
 }
 
 /// What is special about the call.
@@ -56,7 +75,8 @@ fn method(flags: &HttpFlags) -> Result<Method, Refusal> {
 }
 
 fn url(asked: &str) -> Result<Url, Refusal> {
-    let refused = |bound: &str| Err(bad("<URL>", asked, bound));
+    let shown = without_userinfo(asked);
+    let refused = |bound: &str| Err(bad("<URL>", &shown, bound));
     if !asked.contains("://") {
         return refused(&format!("a URL with its scheme; did you mean https://{asked}?"));
     }

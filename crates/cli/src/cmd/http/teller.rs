@@ -12,12 +12,10 @@ use stagger::{AttemptEnd, Report};
 use stagger_core::Policy;
 
 use super::event::{Attempt, End};
+use super::secrets::{shown, without_userinfo};
 use crate::flags::{HttpFlags, HttpFormat};
 use crate::refusal::Refusal;
 use crate::stderr;
-
-/// Headers that are credentials: what is shown ends up in tickets.
-const SECRETS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
 
 /// Tells attempts and their end.
 #[derive(Debug)]
@@ -50,7 +48,8 @@ impl Teller {
     /// An attempt is about to be made.
     pub(super) fn begin(&self, request: &Request) {
         if self.verbose {
-            stderr::note(&format!("> {} {}", request.method(), request.url()));
+            let url = without_userinfo(request.url().as_str());
+            stderr::note(&format!("> {} {url}", request.method()));
             show('>', request.headers());
         }
     }
@@ -88,9 +87,6 @@ impl Teller {
 
 fn show(mark: char, headers: &HeaderMap) {
     for (name, value) in headers {
-        let hidden = value.is_sensitive() || SECRETS.contains(&name.as_str());
-        let value =
-            if hidden { "(hidden)".into() } else { String::from_utf8_lossy(value.as_bytes()) };
-        stderr::note(&format!("{mark} {name}: {value}"));
+        stderr::note(&format!("{mark} {name}: {}", shown(name, value)));
     }
 }
