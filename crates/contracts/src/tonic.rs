@@ -49,11 +49,13 @@ impl Integration for Tonic {
             let mut ends = Vec::new();
             for ask in asks {
                 let channel = channel.get_or_insert_with(|| connect(&ask)).clone();
-                let may_repeat = ask.is_idempotent();
-                let layer = GrpcLayer::new(retrier.clone()).idempotent(move |_: &Uri| may_repeat);
-                ends.push(match layer.layer(channel).oneshot(request(&ask)).await {
-                    Ok(response) => whole(response).await,
-                    Err(error) => end(&error),
+                let layer = GrpcLayer::new(retrier.clone());
+                // A call that may not be made twice gets the layer as it is by default.
+                ends.push(if ask.is_idempotent() {
+                    let layer = layer.idempotent(|_: &Uri| true);
+                    answered(layer.layer(channel).oneshot(request(&ask)).await).await
+                } else {
+                    answered(layer.layer(channel).oneshot(request(&ask)).await).await
                 });
             }
             ends
@@ -96,6 +98,16 @@ fn request(ask: &Ask) -> Request<Body> {
     *request.method_mut() = Method::POST;
     *request.uri_mut() = Uri::from_static("/shop.Orders/Do");
     request
+}
+
+async fn answered<B>(result: Result<Response<B>, CallError>) -> End
+where
+    B: http_body::Body<Data = Bytes, Error: Display>,
+{
+    match result {
+        Ok(response) => whole(response).await,
+        Err(error) => end(&error),
+    }
 }
 
 async fn whole<B>(response: Response<B>) -> End

@@ -131,6 +131,8 @@ pub struct Outcome {
     pub replayable: bool,
     /// Whether part of the work was done, so that the next attempt has less to do.
     pub progress: bool,
+    /// Whether a permanent reply is the server's fault: its breaker counts a failure.
+    pub server_fault: bool,
 }
 
 impl Outcome {
@@ -141,7 +143,15 @@ impl Outcome {
     #[must_use]
     pub const fn new(verdict: Verdict) -> Self {
         let (hint, remedy) = (None, None);
-        Self { verdict, cause: Cause::Reply, hint, remedy, replayable: true, progress: false }
+        Self {
+            verdict,
+            cause: Cause::Reply,
+            hint,
+            remedy,
+            replayable: true,
+            progress: false,
+            server_fault: false,
+        }
     }
 
     /// The same outcome, decided by `cause`.
@@ -176,6 +186,21 @@ impl Outcome {
     #[must_use]
     pub const fn with_progress(mut self) -> Self {
         self.progress = true;
+        self
+    }
+
+    /// The same outcome of a reply that is the server's fault, though it is not retried: the breaker
+    /// counts a failure where it would count a permanent reply as a sign of life.
+    ///
+    /// ```
+    /// use stagger_core::breaker::Report;
+    /// use stagger_core::{Outcome, Verdict};
+    /// let data_loss = Outcome::new(Verdict::Permanent).with_server_fault();
+    /// assert_eq!(Report::of(&data_loss), Report::Failure);
+    /// ```
+    #[must_use]
+    pub const fn with_server_fault(mut self) -> Self {
+        self.server_fault = true;
         self
     }
 

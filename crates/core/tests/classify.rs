@@ -329,3 +329,27 @@ mod io {
         assert_eq!(classify_error(&Circle, &TransportRules::default()), None);
     }
 }
+
+#[test]
+fn a_sick_server_was_healthy_to_its_breaker() {
+    use stagger_core::breaker::Report;
+    let http = |status| Report::of(&HttpRules::default().classify(&HttpReply::new(status)));
+    for status in [500, 501, 502, 503, 504, 505, 507, 511, 520, 526, 599] {
+        assert_eq!(http(status), Report::Failure, "{status}");
+    }
+    for status in [200, 304, 400, 404, 409, 410, 421, 499] {
+        assert_eq!(http(status), Report::Success, "{status}");
+    }
+    assert_eq!(http(429), Report::Throttled);
+    let grpc = |code, codes| Report::of(&classify_grpc(code, codes));
+    for codes in [None, Some(CodeSet::EMPTY)] {
+        let sick = [Code::DeadlineExceeded, Code::Internal, Code::Unknown, Code::DataLoss];
+        for code in sick.into_iter().chain([Code::Unavailable]) {
+            assert_eq!(grpc(code, codes), Report::Failure, "{code}");
+        }
+        for code in [Code::Ok, Code::NotFound, Code::InvalidArgument, Code::Unimplemented] {
+            assert_eq!(grpc(code, codes), Report::Success, "{code}");
+        }
+        assert_eq!(grpc(Code::Cancelled, codes), Report::Neutral);
+    }
+}

@@ -3,6 +3,7 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
 use stagger::retry::Stop;
 use stagger::{Backoff, Jitter, Outcome, Policy, PolicyBuilder, Report, Span, Verdict};
 use stagger_testkit::server::{Ending, Identity, Reaction, Reason, Refusal, Script, Server};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 type Failure = Box<dyn StdError + Send + Sync>;
 type Done = Result<(), Failure>;
@@ -227,6 +230,54 @@ async fn a_bad_certificate_is_tried_again_for_those_who_say_so() -> Done {
         let sent = client.send(client.post(server.url("/"))).await;
         assert_eq!(sent.err().map(|failed| failed.attempts()), attempts);
     }
+    Ok(())
+}
+
+/// A proxy that gives every connection this answer, and its count of them.
+async fn proxy(answer: &'static str) -> Result<(String, Arc<AtomicUsize>), Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let seen = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&seen);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = [0; 4_096];
+            let _ = socket.read(&mut request).await;
+            count.fetch_add(1, Ordering::SeqCst);
+            let _ = socket.write_all(answer.as_bytes()).await;
+        }
+    });
+    Ok((url, seen))
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_was_asked_for_every_attempt() -> Done {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    for (answer, attempts) in [
+        ("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n", 1),
+        ("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n", 1),
+        ("", 3),
+    ] {
+        let (url, seen) = proxy(answer).await?;
+        let inner = client_builder().proxy(reqwest::Proxy::all(url)?).build()?;
+        let client = Client::new(inner, builder()?.build()?);
+        let failed = client.send(client.get("https://shop.example/")).await.unwrap_err();
+        let found = (failed.attempts(), seen.load(Ordering::SeqCst));
+        assert_eq!(found, (attempts, attempts as usize), "{answer:?}: {failed:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn https_without_tls_was_tried_for_every_attempt() -> Done {
+    let refusal = Refusal::hold()?;
+    let without_tls = |_: Failure| Failure::from("invalid URL, scheme is not http");
+    let layer = tower::util::MapErrLayer::new(without_tls);
+    let client = over(client_builder().connector_layer(layer), Options::new())?;
+    let failed = client.send(client.get(refusal.url("/"))).await.unwrap_err();
+    let inner = failed.get_ref().and_then(SendError::as_reqwest);
+    assert!(inner.is_some_and(reqwest::Error::is_connect), "{failed:?}");
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
     Ok(())
 }
 

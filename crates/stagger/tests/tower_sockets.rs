@@ -13,13 +13,13 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
-use stagger::http::{ByChain, DRAIN_LIMIT, Replay};
+use stagger::http::{ByBoxedChain, DRAIN_LIMIT, Replay};
 use stagger::retry::Stop;
 use stagger::tower::{HttpLayer, ServiceError, StaggerLayer};
 use stagger::{
-    AttemptInfo, Backoff, Cause, ConfigError, Judge, Outcome, Policy, Retrier, Span, TokioTime,
-    Verdict,
+    AttemptInfo, Backoff, Cause, ConfigError, Policy, Retrier, Span, TokioTime, Verdict,
 };
 use stagger_testkit::server::{Reaction, Refusal, Script, Server};
 use tower::{Layer, ServiceBuilder, ServiceExt};
@@ -102,29 +102,49 @@ async fn a_post_that_was_reset_is_not() -> Done {
     Ok(())
 }
 
-/// Knows the errors of hyper that have no I/O error at their root.
-#[derive(Clone, Copy, Debug)]
-struct ByHyper;
-
-impl<T> Judge<T, hyper_util::client::legacy::Error> for ByHyper {
-    fn judge(&mut self, result: &Result<T, hyper_util::client::legacy::Error>) -> Outcome {
-        let source = result.as_ref().err().and_then(StdError::source);
-        let cut = source.and_then(|source| source.downcast_ref::<hyper::Error>());
-        if cut.is_some_and(hyper::Error::is_incomplete_message) {
-            return Outcome::new(Verdict::Transient).with_cause(Cause::Transport);
-        }
-        ByChain.judge(result)
-    }
-}
-
 #[tokio::test]
 async fn a_server_that_hangs_up_is_asked_again() -> Done {
     let script = Script::of([Reaction::close(), Reaction::reset()]).then(Reaction::ok("done"));
     let server = Server::start(script).await;
-    let service = layer()?.errors_judged_by(ByHyper).layer(client());
+    let service = layer()?.layer(client());
     let reply = service.oneshot(order("PUT", &server.url("/"))?).await?;
     assert_eq!(reply.status(), StatusCode::OK);
     assert_eq!(server.seen().len(), 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_always_hangs_up_was_healthy_to_the_breaker() -> Done {
+    let server = Server::start(Script::always(Reaction::close())).await;
+    let breaker = BreakerPlan::builder().minimum_calls(5).build()?;
+    let policy = Policy::builder().breaker(breaker).max_attempts(1).build()?;
+    let service = StaggerLayer::http(Retrier::new(policy, TokioTime)).layer(client());
+    for _ in 0..20 {
+        let failed = service.clone().oneshot(order("GET", &server.url("/"))?).await;
+        assert!(failed.is_err(), "{failed:?}");
+    }
+    assert_eq!(server.seen().len(), 5, "the breaker opened");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_time_limit_below_the_layer_was_permanent() -> Done {
+    let server = Server::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
+    let service = ServiceBuilder::new()
+        .layer(layer()?.errors_judged_by(ByBoxedChain))
+        .timeout(Duration::from_millis(100))
+        .service(client());
+    let reply = service.oneshot(order("GET", &server.url("/"))?).await?;
+    assert_eq!((reply.status(), server.seen().len()), (StatusCode::OK, 2));
+
+    let server = Server::start(Script::always(Reaction::hang())).await;
+    let service = ServiceBuilder::new()
+        .layer(layer()?.errors_judged_by(ByBoxedChain))
+        .timeout(Duration::from_millis(50))
+        .service(client());
+    let failed = service.oneshot(order("GET", &server.url("/"))?).await.unwrap_err();
+    let last = failed.end().and_then(|end| end.history().last()).ok_or("a call was begun")?;
+    assert_eq!((last.verdict, last.cause), (Verdict::Transient, Cause::Timeout));
     Ok(())
 }
 

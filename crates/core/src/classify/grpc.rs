@@ -205,5 +205,22 @@ pub fn classify_grpc(code: Code, retryable: Option<CodeSet>) -> Outcome {
         _ => Verdict::Permanent,
     };
     let cause = if code == Code::DeadlineExceeded { Cause::Timeout } else { Cause::Reply };
-    Outcome::new(verdict).with_cause(cause)
+    let outcome = Outcome::new(verdict).with_cause(cause);
+    if verdict == Verdict::Permanent && is_server_fault(code) {
+        outcome.with_server_fault()
+    } else {
+        outcome
+    }
+}
+
+/// Whether the server went wrong, whatever the retry makes of it.
+const fn is_server_fault(code: Code) -> bool {
+    matches!(
+        code,
+        Code::DeadlineExceeded
+            | Code::Internal
+            | Code::Unknown
+            | Code::DataLoss
+            | Code::Unavailable
+    )
 }

@@ -106,6 +106,8 @@ impl HttpRules {
     pub fn classify(&self, reply: &HttpReply) -> Outcome {
         let mut outcome = self.decide(reply);
         outcome.hint = reply.hint;
+        outcome.server_fault =
+            outcome.verdict == Verdict::Permanent && matches!(reply.status, 500..=599);
         outcome
     }
 

@@ -65,6 +65,7 @@ pub fn merge(opinions: &[Opinion]) -> Outcome {
     let mut merged = seen.unwrap_or(Outcome::new(strongest.verdict));
     merged.verdict = strongest.verdict;
     merged.remedy = strongest.facts.and_then(|facts| facts.remedy);
+    merged.server_fault = opinions.iter().any(|o| o.facts.is_some_and(|facts| facts.server_fault));
     merged.hint = strongest_facts(opinions, |facts| facts.hint.is_some()).and_then(|f| f.hint);
     merged.replayable = opinions.iter().all(|o| o.facts.is_none_or(|facts| facts.replayable));
     if opinions.iter().any(|opinion| opinion.verdict == Verdict::Cancelled) {

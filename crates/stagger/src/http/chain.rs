@@ -3,12 +3,13 @@
 use std::error::Error as StdError;
 
 use stagger_core::Outcome;
-use stagger_core::classify::{TransportRules, classify_error};
 
+use super::classify_transport;
 use crate::Judge;
 use crate::run::UNKNOWN;
 
-/// Judges errors by the first I/O error in their chain that tells; an error without one is permanent.
+/// Judges errors by the first in their chain that tells: an error of hyper, of h2, of the system, or a
+/// time limit. A chain that tells nothing is permanent. [`classify_transport`] has the table.
 ///
 /// ```
 /// use std::io;
@@ -37,5 +38,5 @@ impl<T> Judge<T, Box<dyn StdError + Send + Sync>> for ByBoxedChain {
 }
 
 fn chain(error: &(dyn StdError + 'static)) -> Outcome {
-    classify_error(error, &TransportRules::default()).unwrap_or(UNKNOWN)
+    classify_transport(error).unwrap_or(UNKNOWN)
 }

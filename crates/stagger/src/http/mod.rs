@@ -20,7 +20,6 @@ mod method;
 mod replay;
 mod replies;
 mod tape;
-#[cfg(any(feature = "reqwest", feature = "tonic"))]
 mod transport;
 
 pub use attempt_headers::AttemptHeaders;
@@ -32,7 +31,6 @@ pub use key::IdempotencyKey;
 pub use method::ByMethod;
 pub use replay::{Overtaken, REPLAY_LIMIT, Replay, Replayable};
 pub use replies::HttpReplies;
-#[cfg(any(feature = "reqwest", feature = "tonic"))]
 pub use transport::classify_transport;
 #[cfg(feature = "tonic")]
 pub(crate) use transport::is_refused;

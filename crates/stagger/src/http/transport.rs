@@ -2,14 +2,24 @@
 
 use std::error::Error as StdError;
 
-use stagger_core::classify::{TransportRules, classify_error, sources};
+use stagger_core::classify::{TransportRules, classify_error, classify_io, sources};
 use stagger_core::{Cause, Outcome, Remedy, Verdict};
 
-/// What the first telling error of hyper, h2 or the system in `error`'s chain means.
+use crate::run::TIMED_OUT;
+
+/// The meaning of an error of hyper, h2, tower's time limit or the system. The whole chain of sources
+/// is read, and the first error in it that tells decides.
 ///
-/// A stream that the server refused, or that lies above the last one of its GOAWAY, was not processed
-/// (RFC 9113 section 8.7): it may be sent again at once. A connection that closed before the reply was
-/// whole is transient. `None` when no error of the chain tells anything.
+/// | error | meaning |
+/// | --- | --- |
+/// | a stream that the server refused, or above the last one of its GOAWAY (RFC 9113 section 8.7) | unprocessed, sent again at once |
+/// | ENHANCE_YOUR_CALM | throttled |
+/// | any other reason of h2 | transient |
+/// | a request that was canceled before it was written | unprocessed |
+/// | a connection that closed before the reply was whole | transient |
+/// | hyper's time limits, tokio's and tower's `Elapsed` | transient, a timeout |
+/// | an I/O error | by its kind |
+/// | anything else | `None` |
 ///
 /// ```
 /// use stagger::Verdict;
@@ -22,12 +32,21 @@ use stagger_core::{Cause, Outcome, Remedy, Verdict};
 pub fn classify_transport(error: &(dyn StdError + 'static)) -> Option<Outcome> {
     let mut cut = false;
     for error in sources(error) {
-        if let Some(h2) = error.downcast_ref::<h2::Error>() {
-            if let Some(outcome) = of_h2(h2) {
-                return Some(outcome);
-            }
+        if let Some(outcome) = error.downcast_ref::<h2::Error>().and_then(of_h2) {
+            return Some(outcome);
         }
-        cut |= error.downcast_ref::<hyper::Error>().is_some_and(is_cut);
+        if is_elapsed(error) {
+            return Some(TIMED_OUT);
+        }
+        let Some(hyper) = error.downcast_ref::<hyper::Error>() else { continue };
+        if hyper.is_timeout() {
+            return Some(TIMED_OUT);
+        }
+        // hyper hands such a request back: not a byte of it was written.
+        if hyper.is_canceled() {
+            return Some(transport(Verdict::Unprocessed));
+        }
+        cut |= is_cut(hyper);
     }
     let by_system = classify_error(error, &TransportRules::default());
     by_system.or(cut.then_some(transport(Verdict::Transient)))
@@ -35,13 +54,28 @@ pub fn classify_transport(error: &(dyn StdError + 'static)) -> Option<Outcome> {
 
 /// The connection ended before the exchange did. Whether the server acted is not known.
 fn is_cut(error: &hyper::Error) -> bool {
-    error.is_incomplete_message()
-        || error.is_canceled()
-        || error.is_closed()
-        || error.is_body_write_aborted()
+    error.is_incomplete_message() || error.is_closed() || error.is_body_write_aborted()
+}
+
+/// Whether a time limit around the attempt has passed, tokio's or that of tower's layer.
+fn is_elapsed(error: &(dyn StdError + 'static)) -> bool {
+    #[cfg(all(feature = "tokio", feature = "tower"))]
+    if error.is::<::tower::timeout::error::Elapsed>() {
+        return true;
+    }
+    #[cfg(feature = "tokio")]
+    if error.is::<tokio::time::error::Elapsed>() {
+        return true;
+    }
+    let _ = error;
+    false
 }
 
 fn of_h2(error: &h2::Error) -> Option<Outcome> {
+    // h2 does not give the error of its connection as a source.
+    if let Some(io) = error.get_io() {
+        return classify_io(io.kind(), &TransportRules::default());
+    }
     let reason = error.reason()?;
     if is_refused(error) {
         return Some(transport(Verdict::Unprocessed).with_remedy(Remedy::Transparent));
@@ -75,5 +109,13 @@ mod tests {
         let wrapped = io::Error::other(io::Error::other(calm));
         let outcome = classify_transport(&wrapped);
         assert_eq!(outcome.map(|outcome| outcome.verdict), Some(Verdict::Throttled));
+    }
+
+    #[cfg(all(feature = "tokio", feature = "tower"))]
+    #[test]
+    fn a_time_limit_of_tower_was_permanent() {
+        let elapsed = ::tower::timeout::error::Elapsed::new();
+        let wrapped = io::Error::other(elapsed);
+        assert_eq!(classify_transport(&wrapped), Some(TIMED_OUT));
     }
 }

@@ -72,14 +72,25 @@ fn of_reqwest(error: &::reqwest::Error, rules: &TransportRules) -> Outcome {
     known.unwrap_or(UNKNOWN)
 }
 
-/// No connection came to be, so the request was never sent.
+/// No connection came to be, so the request was never sent. An error without anything of the network in
+/// its chain is a refusal that stays: https without TLS, or a proxy that answers CONNECT with 407 or 403.
+/// hyper-util does not keep the status of a proxy, so 502 and 503 count as refusals too.
 fn of_connect(error: &::reqwest::Error, known: Option<Outcome>, rules: &TransportRules) -> Outcome {
     match known {
         // TLS libraries report what they refuse as invalid data.
         _ if has_kind(error, io::ErrorKind::InvalidData) => rules.bad_certificate(),
         Some(outcome) if outcome.verdict == Verdict::Permanent => outcome,
-        _ => rules.connect_failed(),
+        Some(_) => rules.connect_failed(),
+        None if error.is_timeout() || is_hung_up(error) => rules.connect_failed(),
+        None => UNKNOWN,
     }
+}
+
+/// Whether the connection broke in the handshake, or a proxy closed it before its answer. hyper-util
+/// keeps its type for the latter to itself, and leaves only the text.
+fn is_hung_up(error: &(dyn StdError + 'static)) -> bool {
+    const PROXY_CLOSED: &str = "tunnel error: unexpected end of file";
+    sources(error).any(|error| error.is::<hyper::Error>() || error.to_string() == PROXY_CLOSED)
 }
 
 /// Whether an I/O error of this kind is in the chain.

@@ -9,7 +9,8 @@ use stagger_core::classify::CodeSet;
 use stagger_core::service_config::ServiceConfig;
 use stagger_core::{Policy, Span};
 
-use crate::tower::{EveryRequest, Idempotent};
+use super::ByServiceConfig;
+use crate::tower::Idempotent;
 use crate::{LocalLedger, Retrier};
 
 /// How many bytes of a request are kept for a further attempt: what gRPC's own clients keep for a
@@ -20,7 +21,8 @@ const DEFAULT_BUFFER: usize = 256 * 1024;
 pub(super) struct Calls<Z, L, D> {
     pub(super) retrier: Retrier<Z, L>,
     config: Option<Arc<ServiceConfig>>,
-    idempotent: D,
+    /// The caller's word on which methods may be called twice, if there is one.
+    idempotent: Option<D>,
     pub(super) buffer: usize,
 }
 
@@ -33,9 +35,9 @@ pub(super) struct Rules<Z, L> {
     pub(super) buffer: usize,
 }
 
-impl<Z, L> Calls<Z, L, EveryRequest> {
+impl<Z, L> Calls<Z, L, ByServiceConfig> {
     pub(super) const fn new(retrier: Retrier<Z, L>) -> Self {
-        Self { retrier, config: None, idempotent: EveryRequest, buffer: DEFAULT_BUFFER }
+        Self { retrier, config: None, idempotent: None, buffer: DEFAULT_BUFFER }
     }
 }
 
@@ -51,7 +53,7 @@ impl<Z, L, D> Calls<Z, L, D> {
 
     pub(super) fn idempotent<C>(self, decide: C) -> Calls<Z, L, C> {
         let Self { retrier, config, idempotent: _, buffer } = self;
-        Calls { retrier, config, idempotent: decide, buffer }
+        Calls { retrier, config, idempotent: Some(decide), buffer }
     }
 
     /// How the call of this method is made, of which its caller asks to end within `asked`.
@@ -71,9 +73,13 @@ impl<Z, L, D> Calls<Z, L, D> {
         if let Some(asked) = asked {
             policy = within(&policy, asked);
         }
+        // A service config lists the codes after which its author wants a method called again. Without
+        // one, nothing tells whether the server may see the call twice.
+        let said = idempotent.as_ref().map(|decide| decide.is_idempotent(uri));
+        let idempotent = said.unwrap_or(config.is_some());
         let same = policy == *shared;
         let retrier = if same { retrier.clone() } else { retrier.clone().under(policy) };
-        Rules { retrier, codes, idempotent: idempotent.is_idempotent(uri), buffer: *buffer }
+        Rules { retrier, codes, idempotent, buffer: *buffer }
     }
 }
 

@@ -3,9 +3,8 @@
 use stagger_core::service_config::ServiceConfig;
 use tower_layer::Layer;
 
-use super::Grpc;
 use super::calls::Calls;
-use crate::tower::EveryRequest;
+use super::{ByServiceConfig, Grpc};
 use crate::{LocalLedger, Retrier};
 
 /// Makes the calls of a channel under a policy.
@@ -29,13 +28,14 @@ use crate::{LocalLedger, Retrier};
 /// ```
 #[derive(Debug)]
 #[must_use = "a layer does nothing until it wraps a channel"]
-pub struct GrpcLayer<Z, L = LocalLedger, D = EveryRequest> {
+pub struct GrpcLayer<Z, L = LocalLedger, D = ByServiceConfig> {
     calls: Calls<Z, L, D>,
 }
 
 impl<Z, L> GrpcLayer<Z, L> {
-    /// Calls by `retrier`, all methods under its policy: UNAVAILABLE and RESOURCE_EXHAUSTED are
-    /// retried.
+    /// Calls by `retrier`, all methods under its policy. Only failures that the server cannot have
+    /// acted on are retried, until a [service config](Self::service_config) or
+    /// [`idempotent`](Self::idempotent) allows more.
     pub const fn new(retrier: Retrier<Z, L>) -> Self {
         Self { calls: Calls::new(retrier) }
     }
@@ -72,9 +72,20 @@ impl<Z, L, D> GrpcLayer<Z, L, D> {
         GrpcLayer { calls: self.calls.configured(config) }
     }
 
-    /// Has `decide` tell by its address which method may be called twice. Default: every one, for the
-    /// codes that are retried. Of the others only failures that the server cannot have acted on are
-    /// retried.
+    /// Has `decide` tell by its address which method may be called twice. Of the others only failures
+    /// that the server cannot have acted on are retried. Default: the methods that a service config
+    /// lists, and none without one.
+    ///
+    /// ```
+    /// use http::Uri;
+    /// use stagger::tonic::GrpcLayer;
+    /// use stagger::tower::Idempotent;
+    /// use stagger::{Policy, Retrier, TokioTime};
+    /// let reads = |method: &Uri| method.path().starts_with("/shop.Orders/Get");
+    /// assert!(!reads.is_idempotent(&Uri::from_static("/shop.Orders/Create")));
+    /// let layer = GrpcLayer::new(Retrier::new(Policy::default(), TokioTime)).idempotent(reads);
+    /// # let _ = layer;
+    /// ```
     pub fn idempotent<C>(self, decide: C) -> GrpcLayer<Z, L, C> {
         GrpcLayer { calls: self.calls.idempotent(decide) }
     }

@@ -12,6 +12,7 @@
 //!     .build()?;
 //! let channel = Channel::from_static("http://orders:50051").connect_lazy();
 //! let service = Grpc::new(channel, Retrier::new(policy, TokioTime));
+//! let service = service.idempotent(|method: &http::Uri| method.path().contains("/Get"));
 //! // let mut client = OrdersClient::new(service.clone()); // what tonic generated
 //! # let status = tonic::Status::unavailable("");
 //! if let Some(end) = CallError::of(&status) {
@@ -40,8 +41,9 @@
 //! | no headers within the time limit | transient | yes |
 //!
 //! Where a service config lists codes, they replace UNAVAILABLE and RESOURCE_EXHAUSTED in this table.
-//! "Yes" is for methods that may be called twice: all of them, unless [`GrpcLayer::idempotent`] says
-//! otherwise. `grpc-retry-pushback-ms` is kept to exactly, or forbids the retry; `retry-after` and its
+//! "Yes" is for methods that may be called twice: those that a service config lists, and those that
+//! [`GrpcLayer::idempotent`] names. Without either, no method is known to be idempotent, and only
+//! unprocessed attempts are retried, as gRPC's own clients do (gRFC A6). `grpc-retry-pushback-ms` is kept to exactly, or forbids the retry; `retry-after` and its
 //! kin are lower bounds.
 //!
 //! The rule of the headers is gRFC A6's. Servers send the status of a failed unary call in them
@@ -71,6 +73,7 @@
 //! attempt as our time limit does.
 
 mod body;
+mod by_config;
 mod calls;
 mod error;
 mod future;
@@ -82,6 +85,7 @@ mod timeout;
 mod transport;
 
 pub use body::GrpcBody;
+pub use by_config::ByServiceConfig;
 pub use error::CallError;
 pub use future::ResponseFuture;
 pub use layer::GrpcLayer;

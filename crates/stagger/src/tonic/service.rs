@@ -11,16 +11,17 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use super::calls::Calls;
-use super::{CallError, GrpcBody, ResponseFuture, future, timeout};
-use crate::tower::{EveryRequest, Idempotent};
+use super::{ByServiceConfig, CallError, GrpcBody, ResponseFuture, future, timeout};
+use crate::tower::Idempotent;
 use crate::{LocalLedger, Retrier, Sleep};
 
 /// A channel whose calls are made under a policy: what generated clients are built on.
 ///
 /// `GreeterClient::new(Grpc::new(channel, retrier))`, or a [`GrpcLayer`](super::GrpcLayer) for a
-/// service config and for several channels. Clones share budget and breaker.
+/// service config and for several channels. Clones share budget and breaker. Only failures that the
+/// server cannot have acted on are retried, until [`Grpc::idempotent`] allows more.
 #[derive(Debug)]
-pub struct Grpc<S, Z, L = LocalLedger, D = EveryRequest> {
+pub struct Grpc<S, Z, L = LocalLedger, D = ByServiceConfig> {
     inner: S,
     calls: Calls<Z, L, D>,
 }
@@ -35,6 +36,22 @@ impl<S, Z, L> Grpc<S, Z, L> {
 impl<S, Z, L, D> Grpc<S, Z, L, D> {
     pub(super) const fn of(inner: S, calls: Calls<Z, L, D>) -> Self {
         Self { inner, calls }
+    }
+
+    /// Has `decide` tell which methods may be called twice, as
+    /// [`GrpcLayer::idempotent`](super::GrpcLayer::idempotent).
+    ///
+    /// ```
+    /// use http::Uri;
+    /// use stagger::tonic::Grpc;
+    /// use stagger::{Policy, Retrier, TokioTime};
+    /// let service = Grpc::new("a channel", Retrier::new(Policy::default(), TokioTime));
+    /// let service = service.idempotent(|method: &Uri| method.path().contains("/Get"));
+    /// assert_eq!(service.get_ref(), &"a channel");
+    /// ```
+    #[must_use]
+    pub fn idempotent<C>(self, decide: C) -> Grpc<S, Z, L, C> {
+        Grpc { inner: self.inner, calls: self.calls.idempotent(decide) }
     }
 
     /// The channel that makes the attempts.

@@ -12,7 +12,7 @@ use tonic::{ConnectError, Status, TimeoutExpired};
 use super::CallError;
 use super::request::Overtaken;
 use crate::Classify;
-use crate::http::is_refused;
+use crate::http::{classify_transport, is_refused};
 use crate::run::TIMED_OUT;
 
 /// An attempt without a reply: its status in gRPC's terms, and what it means.
@@ -66,13 +66,14 @@ impl Failure {
         unsent.then_some(NEVER_SEEN)
     }
 
-    /// No connection came to be. What will not heal (a name that does not exist, a bad certificate)
-    /// is permanent where the error says so.
+    /// No connection came to be. What will not heal is permanent: a name that does not exist, a bad
+    /// certificate, https without TLS. An error with nothing of the network in its chain is of that kind.
     fn connect(cause: &(dyn StdError + 'static)) -> Self {
         let rules = TransportRules::default();
-        let said = classify_error(cause, &rules);
-        let outcome = match said {
+        let handshake = || sources(cause).any(|error| error.is::<hyper::Error>());
+        let outcome = match classify_transport(cause) {
             Some(outcome) if outcome.verdict == Verdict::Permanent => outcome,
+            None if !handshake() => crate::run::UNKNOWN,
             _ => rules.connect_failed(),
         };
         Self { code: Code::Unavailable, outcome }
@@ -137,6 +138,10 @@ mod tests {
         assert_eq!(verdict(&refused), (Code::Unavailable, Verdict::Unprocessed));
         let denied = ConnectError(io::Error::from(io::ErrorKind::PermissionDenied).into());
         assert_eq!(verdict(&denied), (Code::Unavailable, Verdict::Permanent));
+        let untrusted = ConnectError(io::Error::from(io::ErrorKind::InvalidData).into());
+        assert_eq!(verdict(&untrusted), (Code::Unavailable, Verdict::Permanent));
+        let without_tls = ConnectError("Connecting to HTTPS without TLS enabled".into());
+        assert_eq!(verdict(&without_tls), (Code::Unavailable, Verdict::Permanent));
         let silent = ConnectError(io::Error::from(io::ErrorKind::TimedOut).into());
         assert_eq!(verdict(&silent), (Code::Unavailable, Verdict::Unprocessed));
     }

@@ -74,8 +74,8 @@ struct Settings {
 }
 
 impl<Z, L> StaggerLayer<Z, L> {
-    /// Calls of HTTP services: replies are judged by status and headers, errors by the I/O error at
-    /// their root, and requests by method and `Idempotency-Key`.
+    /// Calls of HTTP services: replies are judged by status and headers, errors by
+    /// [`ByChain`](crate::http::ByChain), and requests by method and `Idempotency-Key`.
     pub fn http(retrier: Retrier<Z, L>) -> HttpLayer<Z, L> {
         let settings = Settings {
             replay_limit: REPLAY_LIMIT,

@@ -19,9 +19,9 @@
 //! refresh after a 401, draining.
 //!
 //! - **hyper-util's client** sends a request again by itself when a pooled connection turns out to be
-//!   closed, unseen by policy and budget: build it with `retry_canceled_requests(false)`. Errors of
-//!   hyper that have no I/O error at their root, such as a connection closed before the reply, are
-//!   permanent until somebody judges them (`errors_judged_by`): hyper is not known here.
+//!   closed, unseen by policy and budget: build it with `retry_canceled_requests(false)`. The
+//!   errors of hyper, of h2 and of tower's time limit are known:
+//!   [`classify_transport`](crate::http::classify_transport) has the table.
 //! - **421 and 425 are final.** What heals them is a fresh connection, and no early data: a service
 //!   cannot be told to take either. A client that can carry them out has an integration of its own.
 //! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why

@@ -3,12 +3,13 @@
 use std::error::Error as StdError;
 
 use bytes::{Buf, BufMut, Bytes};
+use http::Uri;
 use http::uri::PathAndQuery;
 use serde_json::{Value, json};
 use stagger::budget::BudgetPlan;
 use stagger::service_config::ServiceConfig;
 use stagger::tonic::{Grpc, GrpcLayer};
-use stagger::{Backoff, ConfigError, Policy, PolicyBuilder, Retrier, Span, TokioTime};
+use stagger::{Backoff, ConfigError, LocalLedger, Policy, PolicyBuilder, Retrier, Span, TokioTime};
 use tonic::client::GrpcService;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::Channel;
@@ -25,6 +26,14 @@ pub(crate) fn quick() -> Result<PolicyBuilder, ConfigError> {
 
 pub(crate) fn retrier(policy: PolicyBuilder) -> Result<Retrier<TokioTime>, ConfigError> {
     Ok(Retrier::new(policy.build()?, TokioTime).with_seed(7))
+}
+
+/// A channel all of whose methods may be called twice.
+pub(crate) fn repeatable<S>(
+    channel: S,
+    retrier: Retrier<TokioTime>,
+) -> Grpc<S, TokioTime, LocalLedger, fn(&Uri) -> bool> {
+    Grpc::new(channel, retrier).idempotent(|_| true)
 }
 
 pub(crate) type Configured = Grpc<Channel, TokioTime>;

@@ -9,7 +9,7 @@ use h2::{Reason, RecvStream};
 use http::{HeaderMap, HeaderValue, Request, Response};
 use serde_json::json;
 use stagger::retry::Stop;
-use stagger::tonic::{CallError, Grpc};
+use stagger::tonic::CallError;
 use stagger::{Report, Span, Verdict};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use tonic::Code;
 use tonic::transport::{Channel, Endpoint};
 
 use crate::Done;
-use crate::client::{configured, hello, quick, retrier, retrying, unary};
+use crate::client::{configured, hello, quick, repeatable, retrier, retrying, unary};
 
 /// What happens to a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +205,7 @@ async fn a_refused_stream_counted_against_the_throttle() -> Done {
 #[tokio::test]
 async fn a_broken_connection_was_no_reason_to_try_again() -> Done {
     let server = Faulty::start(&[Fate::Broken]).await?;
-    let service = Grpc::new(server.channel(), retrier(quick()?)?);
+    let service = repeatable(server.channel(), retrier(quick()?)?);
     assert_eq!(unary(service, hello()).await?.into_inner(), "done");
     assert_eq!(server.seen().len(), 2);
     Ok(())
@@ -223,6 +223,21 @@ async fn a_broken_connection_repeated_a_method_that_must_not_run_twice() -> Done
 }
 
 #[tokio::test]
+async fn an_order_was_booked_twice_without_a_service_config() -> Done {
+    use stagger::tonic::Grpc;
+    let server = Faulty::start(&[Fate::Broken, Fate::Broken]).await?;
+    let service = Grpc::new(server.channel(), retrier(quick()?)?);
+    let failed = unary(service, hello()).await.unwrap_err();
+    assert_eq!((failed.code(), server.seen().len()), (Code::Unavailable, 1));
+
+    let server = Faulty::start(&[Fate::Reset(Reason::REFUSED_STREAM)]).await?;
+    let service = Grpc::new(server.channel(), retrier(quick()?)?);
+    assert_eq!(unary(service, hello()).await?.into_inner(), "done");
+    assert_eq!(server.seen().len(), 2, "the server refused the first before acting on it");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_reset_was_taken_for_another() -> Done {
     for (reason, code, streams) in [
         (Reason::ENHANCE_YOUR_CALM, Code::ResourceExhausted, 3),
@@ -231,7 +246,7 @@ async fn a_reset_was_taken_for_another() -> Done {
     ] {
         let fates = vec![Fate::Reset(reason); 9];
         let server = Faulty::start(fates.leak()).await?;
-        let service = Grpc::new(server.channel(), retrier(quick()?)?);
+        let service = repeatable(server.channel(), retrier(quick()?)?);
         let failed = unary(service, hello()).await.unwrap_err();
         assert_eq!((failed.code(), server.seen().len()), (code, streams), "{reason:?}");
     }
@@ -244,7 +259,7 @@ async fn a_server_that_was_not_up_yet_ended_the_call() -> Done {
     let address = listener.local_addr()?;
     drop(listener);
     let channel = Endpoint::from_shared(format!("http://{address}"))?.connect_lazy();
-    let service = Grpc::new(channel, retrier(quick()?.deadline(Span::from_secs(20)))?);
+    let service = repeatable(channel, retrier(quick()?.deadline(Span::from_secs(20)))?);
     let failed = unary(service, hello()).await.unwrap_err();
     assert_eq!(failed.code(), Code::Unavailable);
     let report = CallError::of(&failed).ok_or("no end")?.report();

@@ -6,12 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::json;
 use stagger::retry::Stop;
-use stagger::tonic::{CallError, Grpc};
+use stagger::tonic::CallError;
 use stagger::{Backoff, Jitter, Span};
 use tonic::{Code, Status};
 
 use crate::Done;
-use crate::client::{configured, hello, quick, retrier, retrying, streaming, unary};
+use crate::client::{configured, hello, quick, repeatable, retrier, retrying, streaming, unary};
 use crate::server::{Reply, Scripted};
 
 fn end(status: &Status) -> Option<(Option<Stop>, u32)> {
@@ -31,7 +31,7 @@ async fn the_server_worked_for_a_caller_that_had_gone() -> Done {
     });
     let server = server.await?;
     let policy = quick()?.deadline(Span::from_secs(30));
-    unary(Grpc::new(server.channel(), retrier(policy)?), hello()).await?;
+    unary(repeatable(server.channel(), retrier(policy)?), hello()).await?;
     let left: Option<Vec<_>> =
         server.seen().iter().map(|seen| told(seen.header("grpc-timeout"))).collect();
     let left = left.ok_or("an attempt was not told")?;
@@ -50,7 +50,7 @@ async fn the_callers_own_time_was_forgotten_on_the_way() -> Done {
     let policy = quick()?.deadline(Span::from_secs(30));
     let mut request = hello();
     request.set_timeout(Duration::from_secs(10));
-    unary(Grpc::new(server.channel(), retrier(policy)?), request).await?;
+    unary(repeatable(server.channel(), retrier(policy)?), request).await?;
     for seen in server.seen() {
         assert!(
             told(seen.header("grpc-timeout")).is_some_and(|left| left <= Duration::from_secs(10))
@@ -62,7 +62,7 @@ async fn the_callers_own_time_was_forgotten_on_the_way() -> Done {
 #[tokio::test]
 async fn the_callers_own_time_was_given_to_every_attempt_anew() -> Done {
     let server = Scripted::start(|_| Reply::Never).await?;
-    let service = Grpc::new(server.channel(), retrier(quick()?)?);
+    let service = repeatable(server.channel(), retrier(quick()?)?);
     let mut request = hello();
     request.set_timeout(Duration::from_millis(50));
     let failed = unary(service, request).await.unwrap_err();
@@ -80,7 +80,7 @@ async fn one_attempt_that_hung_used_up_the_call() -> Done {
     });
     let server = server.await?;
     let policy = quick()?.deadline(Span::from_secs(60)).attempt_timeout(Span::from_millis(50));
-    let response = unary(Grpc::new(server.channel(), retrier(policy)?), hello()).await?;
+    let response = unary(repeatable(server.channel(), retrier(policy)?), hello()).await?;
     assert_eq!((response.into_inner().as_ref(), server.calls()), (&b"done"[..], 2));
     Ok(())
 }
@@ -93,7 +93,7 @@ async fn a_call_whose_time_ran_out_told_of_an_older_failure() -> Done {
     });
     let server = server.await?;
     let policy = quick()?.deadline(Span::from_millis(100));
-    let failed = unary(Grpc::new(server.channel(), retrier(policy)?), hello()).await.unwrap_err();
+    let failed = unary(repeatable(server.channel(), retrier(policy)?), hello()).await.unwrap_err();
     assert_eq!((failed.code(), server.calls()), (Code::DeadlineExceeded, 2));
     assert_eq!(end(&failed), Some((Some(Stop::DeadlineExceeded), 2)));
     Ok(())
@@ -105,7 +105,7 @@ async fn the_last_sleep_led_to_no_attempt() -> Done {
     let server = Scripted::start(|_| Reply::Status(Status::unavailable("away"))).await?;
     let hour = Backoff::constant(Span::from_secs(3_600)).with_jitter(Jitter::None)?;
     let policy = quick()?.backoff(hour).deadline(Span::from_secs(60));
-    let failed = unary(Grpc::new(server.channel(), retrier(policy)?), hello()).await.unwrap_err();
+    let failed = unary(repeatable(server.channel(), retrier(policy)?), hello()).await.unwrap_err();
     let elapsed = CallError::of(&failed).map(|end| end.report().elapsed());
     assert!(elapsed.is_some_and(|elapsed| elapsed < Span::from_secs(30)), "{elapsed:?}");
     assert_eq!((failed.code(), failed.message()), (Code::Unavailable, "away"));
@@ -119,7 +119,7 @@ async fn a_wait_went_on_after_its_caller_had_left() -> Done {
     let server = Scripted::start(|_| Reply::Status(Status::unavailable("away"))).await?;
     let hour = Backoff::constant(Span::from_secs(3_600)).with_jitter(Jitter::None)?;
     let retrier = retrier(quick()?.backoff(hour))?;
-    let service = Grpc::new(server.channel(), retrier);
+    let service = repeatable(server.channel(), retrier);
     {
         let mut call = pin!(unary(service, hello()));
         while server.calls() == 0 {
@@ -135,7 +135,7 @@ async fn a_wait_went_on_after_its_caller_had_left() -> Done {
 async fn a_stream_without_an_end_outlived_its_deadline() -> Done {
     let server = Scripted::start(|_| Reply::Endless).await?;
     let policy = quick()?.deadline(Span::from_millis(100)).attempt_timeout(Span::from_millis(90));
-    let service = Grpc::new(server.channel(), retrier(policy)?);
+    let service = repeatable(server.channel(), retrier(policy)?);
     let mut stream = streaming(service, hello()).await?.into_inner();
     assert_eq!(stream.message().await?, Some(Bytes::from_static(b"half")));
     assert_eq!(stream.message().await.unwrap_err().code(), Code::DeadlineExceeded);

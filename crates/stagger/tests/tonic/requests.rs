@@ -1,21 +1,22 @@
 //! Requests that are sent more than once: their bodies, and who may keep them.
 
 use bytes::Bytes;
+use http::Uri;
 use http::uri::PathAndQuery;
 use stagger::retry::Stop;
-use stagger::tonic::{CallError, Grpc, GrpcLayer};
+use stagger::tonic::{CallError, GrpcLayer};
 use tonic::codegen::tokio_stream::iter;
 use tonic::{Code, Request, Status};
 use tower::Layer;
 
 use crate::Done;
-use crate::client::{METHOD, Text, hello, quick, retrier, unary};
+use crate::client::{METHOD, Text, hello, quick, repeatable, retrier, unary};
 use crate::server::{Reply, Scripted};
 
 #[tokio::test]
 async fn a_request_above_the_buffer_was_cut_when_it_was_sent_again() -> Done {
     let server = Scripted::start(|_| Reply::Status(Status::unavailable("away"))).await?;
-    let layer = GrpcLayer::new(retrier(quick()?)?).buffer(31);
+    let layer = GrpcLayer::new(retrier(quick()?)?).idempotent(|_: &Uri| true).buffer(31);
     let failed = unary(layer.layer(server.channel()), hello()).await.unwrap_err();
     assert_eq!((failed.code(), server.calls()), (Code::Unavailable, 1));
     let stop = CallError::of(&failed).and_then(|end| end.report().stop());
@@ -34,7 +35,7 @@ async fn a_stream_of_requests_was_sent_again_without_its_beginning() -> Done {
         _ => Reply::Message("done"),
     });
     let server = server.await?;
-    let mut client = tonic::client::Grpc::new(Grpc::new(server.channel(), retrier(quick()?)?));
+    let mut client = tonic::client::Grpc::new(repeatable(server.channel(), retrier(quick()?)?));
     client.ready().await?;
     let parts = ["one", "two", "three"].map(|part| Bytes::from_static(part.as_bytes()));
     let path = PathAndQuery::from_static(METHOD);

@@ -3,14 +3,16 @@
 use std::error::Error as StdError;
 
 use serde_json::{Value, json};
-use stagger::tonic::{CallError, Grpc, GrpcLayer};
+use stagger::tonic::{CallError, GrpcLayer};
 use stagger::{Clock, Span, StdTime};
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 use tower::Layer;
 
 use crate::Done;
-use crate::client::{Configured, configured, hello, quick, retrier, retrying, streaming, unary};
+use crate::client::{
+    Configured, configured, hello, quick, repeatable, retrier, retrying, streaming, unary,
+};
 use crate::server::{Reply, Scripted};
 
 const PUSHBACK: &str = include_str!("../../../../vectors/grpc/pushback.json");
@@ -63,7 +65,8 @@ async fn pushback_committed() -> Done {
             other => return Err(format!("a row that nobody has read: {other}").into()),
         };
         let server = Scripted::start(move |_| reply()).await?;
-        let mut layer = GrpcLayer::new(retrier(quick()?)?);
+        let repeatable: fn(&http::Uri) -> bool = |_| true;
+        let mut layer = GrpcLayer::new(retrier(quick()?)?).idempotent(repeatable);
         if name.starts_with("request larger") {
             layer = layer.buffer(1);
         }
@@ -90,7 +93,7 @@ async fn pushback_previous_attempts_header() -> Done {
     let name = row["name"].as_str().ok_or("no name")?;
     let want: Vec<Option<String>> = serde_json::from_value(row["by_attempt"].clone())?;
     let server = Scripted::start(|_| Reply::Status(away())).await?;
-    let service = Grpc::new(server.channel(), retrier(quick()?.max_attempts(4))?);
+    let service = repeatable(server.channel(), retrier(quick()?.max_attempts(4))?);
     unary(service, hello()).await.unwrap_err();
     let seen = server.seen();
     let got: Vec<_> = seen.iter().map(|seen| seen.header(name)).collect();
