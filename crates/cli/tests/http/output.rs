@@ -183,3 +183,12 @@ fn redirects_are_followed_when_asked() {
     let came = Came::of(&[&server.url("/old"), "-q", "-L"]);
     assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]));
 }
+
+#[test]
+fn a_redirect_told_another_server_the_url_with_its_token() {
+    let target = always(Reaction::ok("here"));
+    let server = always(Reaction::status(302).header("location", &target.url("/")));
+    let came = Came::of(&[&server.url("/start?token=hunter2"), "-q", "-L"]);
+    assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]), "{came:?}");
+    assert!(!target.seen()[0].headers.contains_key("referer"), "{:?}", target.seen());
+}

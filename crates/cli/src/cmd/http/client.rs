@@ -29,6 +29,8 @@ pub(super) fn client(flags: &HttpFlags) -> Result<reqwest::Client, Refusal> {
     client_builder()
         .user_agent(concat!("stagger/", env!("CARGO_PKG_VERSION")))
         .redirect(redirects)
+        // A URL may hold a token, which a redirect would hand to another server.
+        .referer(false)
         .tls_backend_preconfigured(tls(flags.cacert.as_deref())?)
         .build()
         .map_err(|error| Refusal::File(format!("error: no client: {error}")))

@@ -31,7 +31,7 @@ pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, Ref
         .map_err(|_| bad("<URL>", &shown, "a URL whose name and password fit into a header"))?;
     let headers = headers(flags)?;
     let user = user(flags)?.filter(|_| !headers.contains_key(AUTHORIZATION));
-    set(request.headers_mut(), headers);
+    set(request.headers_mut(), &headers);
     if let Some(bytes) = body(flags)? {
         *request.body_mut() = Some(Body::from(bytes));
     }
@@ -44,11 +44,11 @@ pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, Ref
 }
 
 /// Puts headers into others in place of those of the same names; several of one name all stay.
-fn set(into: &mut HeaderMap, headers: HeaderMap) {
+fn set(into: &mut HeaderMap, headers: &HeaderMap) {
     for name in headers.keys() {
         into.remove(name);
     }
-    for (name, value) in &headers {
+    for (name, value) in headers {
         into.append(name, value.clone());
     }
 }
