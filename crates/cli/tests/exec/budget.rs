@@ -42,7 +42,7 @@ fn a_process_that_was_killed_left_the_budget_locked_or_broken() {
         assert_eq!((under_way.line(), under_way.line()), ("attempt".into(), "attempt".into()));
         under_way.send(Signal::KILL);
         under_way.close();
-        assert_eq!(under_way.end().code, None);
+        assert_eq!(under_way.end().signal, Some(Signal::KILL.as_raw()));
     }
     let end = run(&args(&policy, &budget, "echo attempt; exit 1"));
     assert_eq!(end.stdout.lines().count(), 1 + 6, "four retries were spent by the dead");

@@ -1,5 +1,6 @@
 //! Signals to the tool, while a command runs and between two attempts.
 
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -21,6 +22,32 @@ fn a_signal_ended_the_tool_and_left_the_command() {
         assert_eq!((end.code, end.stdout.as_str()), (Some(code), ""));
         assert!(!lives(&pid));
     }
+}
+
+#[test]
+fn a_signal_became_an_exit_code_and_the_script_around_it_went_on() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let script = "echo ready; exec sleep 60";
+        let mut under_way = UnderWay::start(&mut tool(&["--", "sh", "-c", script]));
+        assert_eq!(under_way.line(), "ready");
+        under_way.send(signal);
+        assert_eq!(under_way.end().signal, Some(signal.as_raw()));
+    }
+}
+
+#[test]
+fn ctrl_c_ended_one_round_of_a_bash_loop_and_the_next_one_began() {
+    let script =
+        r#"for i in 1 2 3; do "$0" exec -- sh -c 'echo begun; exec sleep 60'; done; echo on"#;
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_stagger")]).env_remove("STAGGER_ATTEMPT");
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A terminal sends Ctrl-C to the whole group: to the script and to the tool.
+    let mut under_way = UnderWay::start(shell.process_group(0));
+    assert_eq!(under_way.line(), "begun");
+    under_way.send_to_group(Signal::INT);
+    let end = under_way.end();
+    assert_eq!((end.signal, end.stdout.as_str()), (Some(Signal::INT.as_raw()), ""));
 }
 
 /// Case T3: back at the end of the wait, and the container is killed first.

@@ -1,12 +1,13 @@
 //! The tool as a process.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 
 /// Far longer than anything here takes, and shorter than every `sleep` of a child.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -22,7 +23,10 @@ pub(crate) fn tool(args: &[&str]) -> Command {
 /// What it came to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
+    /// As shells have it: 128 + N for a process that died of signal N.
     pub(crate) code: Option<i32>,
+    /// The signal that it died of.
+    pub(crate) signal: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -49,7 +53,9 @@ pub(crate) fn end(child: Child) -> End {
 pub(crate) fn of(output: Output) -> End {
     let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
     let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-    End { code: output.status.code(), stdout, stderr }
+    let signal = output.status.signal();
+    let code = output.status.code().or(signal.map(|signal| 128 + signal));
+    End { code, signal, stdout, stderr }
 }
 
 pub(crate) fn pid(child: &Child) -> Pid {
@@ -102,6 +108,11 @@ impl UnderWay {
         kill_process(pid(&self.child), signal).expect("it is under way");
     }
 
+    /// Sends it to the process group that the tool is at the head of.
+    pub(crate) fn send_to_group(&self, signal: Signal) {
+        kill_process_group(pid(&self.child), signal).expect("it is under way");
+    }
+
     /// Gives the command something to read.
     pub(crate) fn type_in(&mut self, text: &str) {
         self.stdin().write_all(text.as_bytes()).expect("the command reads");
@@ -126,8 +137,8 @@ impl UnderWay {
         };
         let stdout = rest(stdout.map(|stream| Box::new(stream) as Box<dyn Read + Send>));
         let stderr = rest(stderr.map(|stream| Box::new(stream) as Box<dyn Read + Send>));
-        let code = end(child).code;
+        let End { code, signal, .. } = end(child);
         let text = |thread: thread::JoinHandle<String>| thread.join().expect("only reads");
-        End { code, stdout: text(stdout), stderr: text(stderr) }
+        End { code, signal, stdout: text(stdout), stderr: text(stderr) }
     }
 }

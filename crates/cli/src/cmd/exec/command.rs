@@ -22,7 +22,7 @@ pub(crate) fn exec(flags: &ExecFlags) -> ExitCode {
     // One thread, so that a process that is told to stop has stopped when it is asked.
     let runtime = Builder::new_current_thread().enable_all().build();
     match runtime.and_then(|runtime| runtime.block_on(run(plan))) {
-        Ok(code) => ExitCode::from(code),
+        Ok(exit) => exit.finish(),
         Err(error) => {
             stderr::note(&format!("stagger: {error}"));
             ExitCode::from(OWN_FAILURE)

@@ -6,6 +6,7 @@
 mod budget_file;
 mod command;
 mod ended;
+mod exit;
 mod group;
 mod host_ledger;
 mod input;

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustix::process::{Signal, kill_current_process_group};
+use rustix::process::Signal;
 use stagger::retry::Stop;
 use stagger::{Error, Outcome, Report, Retrier, Verdict};
 use tokio::sync::Notify;
@@ -15,6 +15,7 @@ use tokio::task::spawn_blocking;
 
 use super::command::OWN_FAILURE;
 use super::ended::{Ended, signal_code};
+use super::exit::Exit;
 use super::group;
 use super::host_ledger::HostLedger;
 use super::output::is_unheard;
@@ -28,11 +29,11 @@ use super::told_time::ToldTime;
 /// The exit code of a process that wrote to nobody.
 const UNHEARD: i32 = Signal::PIPE.as_raw();
 
-/// Runs the command under its policy; the answer is the exit code.
+/// Runs the command under its policy, and returns how this process is to end.
 ///
 /// # Errors
 /// When the system refuses signal handlers.
-pub(super) async fn run(plan: Plan) -> io::Result<u8> {
+pub(super) async fn run(plan: Plan) -> io::Result<Exit> {
     let mut signals = Signals::listen()?;
     group::adopt();
     let Plan { policy, attempt_timeout, grace, rules, budget, order, notes } = plan;
@@ -70,7 +71,7 @@ pub(super) async fn run(plan: Plan) -> io::Result<u8> {
     }
     scene.notes.stops(stop(end));
     let released = release(&mut signals, scene).await;
-    Ok(code(scene, released))
+    Ok(exit(scene, released))
 }
 
 /// Polls `work` and does what signals ask for; `None` when one came while no attempt was under way.
@@ -148,7 +149,10 @@ async fn release(signals: &mut Signals, scene: &Scene) -> io::Result<()> {
             biased;
             news = signals.next() => match news {
                 // The thread may hang for ever, and the runtime would wait for it.
-                News::End(signal) => std::process::exit(i32::from(signal_code(signal))),
+                News::End(signal) => {
+                    let _ = Exit::Signal(signal).finish();
+                    std::process::exit(i32::from(signal_code(signal)));
+                }
                 other => heed(scene, other),
             },
             written = &mut writing => {
@@ -158,31 +162,33 @@ async fn release(signals: &mut Signals, scene: &Scene) -> io::Result<()> {
     }
 }
 
-fn code(scene: &Scene, released: io::Result<()>) -> u8 {
+fn exit(scene: &Scene, released: io::Result<()>) -> Exit {
     if let Some(signal) = scene.caught.get() {
-        return signal_code(signal);
+        return Exit::Signal(signal);
     }
     match released {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return signal_code(UNHEARD),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            return Exit::Code(signal_code(UNHEARD));
+        }
         Err(error) => {
             scene.notes.trouble(&format!("cannot write to standard output: {error}"));
-            return OWN_FAILURE;
+            return Exit::Code(OWN_FAILURE);
         }
         Ok(()) => {}
     }
     let last = scene.last.borrow().clone();
-    if let Some(Ended::Signalled(signal)) = last {
-        tell_the_job(scene, signal);
+    if let Some(Ended::Signalled(signal)) = last
+        && let Some(typed) = typed(scene, signal)
+    {
+        return Exit::JobSignal(typed);
     }
-    last.map_or(OWN_FAILURE, |ended| ended.code())
+    Exit::Code(last.map_or(OWN_FAILURE, |ended| ended.code()))
 }
 
-/// Ctrl-C went to the group that had the terminal. The rest of the job, such as the script around
-/// this process, hears of it as it would have without us.
-fn tell_the_job(scene: &Scene, signal: i32) {
+/// The signal of a key that the command's user pressed. It went to the group that had the terminal
+/// only: the rest of the job, such as the script around this process, still has to get it.
+fn typed(scene: &Scene, signal: i32) -> Option<Signal> {
     let keys = [Signal::INT, Signal::QUIT];
     let typed = Signal::from_named_raw(signal).filter(|signal| keys.contains(signal));
-    if let (Some(signal), true) = (typed, scene.terminal.was_lent()) {
-        let _ = kill_current_process_group(signal);
-    }
+    typed.filter(|_| scene.terminal.was_lent())
 }
