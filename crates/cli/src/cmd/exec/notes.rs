@@ -157,7 +157,9 @@ impl Notes {
         let what = match (delay, stop) {
             (Some(delay), _) => format!("next in {}", short(delay)),
             (None, Some(Stop::Succeeded)) => format!("{} in all", short(self.elapsed.get())),
-            (None, Some(_)) if self.single => "no retries inside another stagger exec".to_owned(),
+            (None, Some(_)) if self.single => {
+                "no retries inside another stagger exec; --nested allows them".to_owned()
+            }
             (None, Some(Stop::Cancelled) | None) => "no further attempt".to_owned(),
             (None, Some(stop)) => stop.to_string(),
         };

@@ -18,6 +18,8 @@ pub(super) struct Order {
     pub(super) input: Input,
     /// Whether output is kept back.
     pub(super) buffered: bool,
+    /// Whether more than one attempt may be made.
+    pub(super) retries: bool,
 }
 
 impl Order {
@@ -37,7 +39,7 @@ impl Order {
         if self.buffered {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
-        nested::mark(&mut command, info);
+        nested::mark(&mut command, info, self.retries);
         command.spawn()
     }
 }

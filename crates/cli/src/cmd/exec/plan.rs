@@ -47,6 +47,7 @@ impl Plan {
         let buffered = flags.output == OutputMode::Buffer;
         let input = Input::of(flags.stdin)
             .map_err(|why| Refusal::File(format!("error: --stdin buffer: {why}")))?;
+        let retries = policy.limits().max_attempts() != Some(1);
         let volume = Volume::of(flags.quiet, flags.verbose);
         Ok(Self {
             policy,
@@ -54,7 +55,7 @@ impl Plan {
             grace: flags.grace,
             rules: Rules::of(flags),
             budget,
-            order: Order { argv, input, buffered },
+            order: Order { argv, input, buffered, retries },
             notes: Notes::new(volume, log, policy.limits().max_attempts(), single),
         })
     }
