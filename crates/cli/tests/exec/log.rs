@@ -47,3 +47,16 @@ fn a_log_on_standard_error_went_to_standard_output() {
     assert_eq!(end.stdout, "");
     assert_eq!(lines(&end.stderr).len(), 1);
 }
+
+#[test]
+fn a_breaker_ended_the_call_in_silence() {
+    let scratch = Scratch::new("breaker");
+    let policy = scratch.write("p.toml", "[breaker]\nconsecutive = 2\n");
+    let log = scratch.write("log", "");
+    let args = ["--policy", &policy, "--attempts", "20", "--base", "1ms", "--log", &log];
+    let end = run(&[&args[..], &["--", "sh", "-c", "echo attempt; exit 1"]].concat());
+    assert_eq!((end.code, end.stdout.lines().count()), (Some(1), 2), "{}", end.stderr);
+    assert!(end.stderr.ends_with("no attempt 3; breaker open\n"), "{}", end.stderr);
+    let log = lines(&scratch.read("log"));
+    assert_eq!((log.len(), &log[1]["stop"]), (2, &json!("breaker_open")));
+}

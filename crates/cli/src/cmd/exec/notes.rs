@@ -49,6 +49,9 @@ pub(super) struct Notes {
     single: bool,
     /// The attempt that has ended, until it is known what follows.
     last: RefCell<Option<Line>>,
+    /// The attempt before the wait under way. A breaker can end the call after the wait, so the log
+    /// gets its line only then.
+    waiting: RefCell<Option<Line>>,
     elapsed: Cell<Span>,
 }
 
@@ -70,14 +73,17 @@ struct Line {
 
 impl Notes {
     pub(super) fn new(volume: Volume, log: Option<Log>, most: Option<u32>, single: bool) -> Self {
-        let (last, elapsed) = (RefCell::new(None), Cell::new(Span::ZERO));
-        Self { volume, log, most, single, last, elapsed }
+        let (last, waiting) = (RefCell::new(None), RefCell::new(None));
+        Self { volume, log, most, single, last, waiting, elapsed: Cell::new(Span::ZERO) }
     }
 
     /// An attempt begins, so the wait before it is over. A delay of nothing is not waited for, and
     /// so was not told.
     pub(super) fn begins(&self) {
         self.follow(Some(Span::ZERO), None);
+        if let Some(line) = self.waiting.borrow_mut().take() {
+            self.write(&line);
+        }
     }
 
     /// The command of an attempt runs.
@@ -117,6 +123,13 @@ impl Notes {
     /// No further attempt is made.
     pub(super) fn stops(&self, stop: Stop) {
         self.follow(None, Some(stop));
+        let Some(mut line) = self.waiting.borrow_mut().take() else { return };
+        line.stop = Some(stop.name());
+        self.write(&line);
+        // A signal during the wait was told already.
+        if stop != Stop::Cancelled {
+            self.remark(&format!("no attempt {}; {stop}", line.attempt.saturating_add(1)));
+        }
     }
 
     /// A signal asks for an end, which is why no further attempt is made.
@@ -149,10 +162,18 @@ impl Notes {
         let Some(mut line) = self.last.borrow_mut().take() else { return };
         line.delay_ms = delay.map(millis);
         line.stop = stop.map(Stop::name);
-        self.write(&line);
-        if self.volume == Volume::Quiet || self.is_plain(&line, stop) {
-            return;
+        if self.volume > Volume::Quiet && !self.is_plain(&line, stop) {
+            self.tell(&line, delay, stop);
         }
+        if delay.is_some() {
+            *self.waiting.borrow_mut() = Some(line);
+        } else {
+            self.write(&line);
+        }
+    }
+
+    /// One line for people.
+    fn tell(&self, line: &Line, delay: Option<Span>, stop: Option<Stop>) {
         let (number, of, words) = (line.attempt, self.of(), &line.words);
         let what = match (delay, stop) {
             (Some(delay), _) => format!("next in {}", short(delay)),
