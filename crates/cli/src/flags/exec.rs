@@ -54,7 +54,8 @@ pub(crate) struct ExecFlags {
         value_parser = stdin)]
     pub(crate) stdin: StdinMode,
 
-    /// Whether output goes out as it comes, or only that of the last attempt, when it has ended
+    /// When output goes out: as it comes; only that of a success, with nothing on standard output when
+    /// all attempts fail; or that of the last attempt in any case
     #[arg(long, value_enum, default_value_t = OutputMode::Stream)]
     pub(crate) output: OutputMode,
 
@@ -151,8 +152,10 @@ pub(crate) enum StdinMode {
 pub(crate) enum OutputMode {
     /// As it comes, that of failed attempts too
     Stream,
-    /// Kept back; only that of the successful or last attempt is let out
+    /// Kept back; standard output of a successful attempt only
     Buffer,
+    /// Kept back; that of the last attempt, whether it succeeded or not
+    Last,
 }
 
 fn time(text: &str) -> Result<Span, String> {

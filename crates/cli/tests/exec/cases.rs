@@ -128,7 +128,7 @@ fn s3_what_a_failed_command_left_behind_raced_the_second_attempt() {
 #[test]
 fn s4_the_tool_truncated_what_it_had_not_opened() {
     let scratch = Scratch::new("truncated");
-    for mode in ["stream", "buffer"] {
+    for mode in ["stream", "buffer", "last"] {
         let path = scratch.write(mode, "what was there\n");
         let out = OpenOptions::new().append(true).open(&path).expect("just written");
         let script = "echo attempt $STAGGER_ATTEMPT; exit 3";
@@ -137,7 +137,8 @@ fn s4_the_tool_truncated_what_it_had_not_opened() {
         let whole = scratch.read(mode);
         let expected = match mode {
             "stream" => "what was there\nattempt 1\nattempt 2\n",
-            _ => "what was there\nattempt 2\n",
+            "last" => "what was there\nattempt 2\n",
+            _ => "what was there\n",
         };
         assert_eq!((code, whole.as_str()), (Some(3), expected));
     }

@@ -7,8 +7,10 @@ use super::tool::{UnderWay, end, run, tool};
 #[test]
 fn output_of_failed_attempts_got_out() {
     let script = "echo out $STAGGER_ATTEMPT; echo err $STAGGER_ATTEMPT >&2; exit 1";
-    let end = run(&["--output", "buffer", "-q", "--base", "1ms", "--", "sh", "-c", script]);
-    assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("out 3\n", "err 3\n"));
+    for (mode, stdout) in [("buffer", ""), ("last", "out 3\n")] {
+        let end = run(&["--output", mode, "-q", "--base", "1ms", "--", "sh", "-c", script]);
+        assert_eq!((end.stdout.as_str(), end.stderr.as_str()), (stdout, "err 3\n"), "{mode}");
+    }
 }
 
 #[test]
@@ -30,14 +32,14 @@ fn output_that_had_no_room_came_out_in_part_and_went_on_for_ever() {
 
 #[test]
 fn output_before_a_timeout_was_lost() {
-    let limits = ["--output", "buffer", "--attempt-timeout", "200ms", "--attempts", "1"];
+    let limits = ["--output", "last", "--attempt-timeout", "200ms", "--attempts", "1"];
     let end = run(&[&limits[..], &["--", "sh", "-c", "echo so far; exec sleep 60"]].concat());
     assert_eq!((end.code, end.stdout.as_str()), (Some(124), "so far\n"));
 }
 
 #[test]
 fn a_consumer_went_away_and_the_command_was_tried_again() {
-    for mode in ["stream", "buffer"] {
+    for mode in ["stream", "last"] {
         let script = "read go; echo for nobody; exit 1";
         let args = ["--output", mode, "-v", "--base", "1ms", "--", "sh", "-c", script];
         let mut under_way = UnderWay::start(tool(&args).stdin(Stdio::piped()));

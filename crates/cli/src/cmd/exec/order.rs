@@ -9,6 +9,7 @@ use tokio::process::{Child, Command};
 
 use super::input::Input;
 use super::nested;
+use crate::flags::OutputMode;
 
 /// What to run, and what it reads and writes.
 #[derive(Debug)]
@@ -16,8 +17,8 @@ pub(super) struct Order {
     /// The program and its arguments; never empty, because the flags require it.
     pub(super) argv: Vec<OsString>,
     pub(super) input: Input,
-    /// Whether output is kept back.
-    pub(super) buffered: bool,
+    /// When output is let out.
+    pub(super) output: OutputMode,
     /// Whether more than one attempt may be made.
     pub(super) retries: bool,
 }
@@ -28,6 +29,11 @@ impl Order {
         self.argv.first().map_or_else(String::new, |program| program.display().to_string())
     }
 
+    /// Whether output is kept back until the attempt has ended.
+    pub(super) fn keeps_output(&self) -> bool {
+        self.output != OutputMode::Stream
+    }
+
     /// Starts the command at the head of a process group of its own.
     ///
     /// # Errors
@@ -36,7 +42,7 @@ impl Order {
         let (program, arguments) = self.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(self.input.stdio()?).process_group(0);
-        if self.buffered {
+        if self.keeps_output() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
         nested::mark(&mut command, info, self.retries);

@@ -48,12 +48,15 @@ impl Output {
         self.lost.borrow().clone()
     }
 
-    /// Writes it to the standard streams of this process.
+    /// Writes it to the standard streams of this process; `whole` is false for a failed attempt of
+    /// which standard error alone goes out, because a reader would take its output for a result.
     ///
     /// # Errors
     /// When standard output takes no more; a reader that has gone away is `BrokenPipe`.
-    pub(super) fn release(self) -> io::Result<()> {
-        self.stdout.into_inner().release(&mut io::stdout().lock())?;
+    pub(super) fn release(self, whole: bool) -> io::Result<()> {
+        if whole {
+            self.stdout.into_inner().release(&mut io::stdout().lock())?;
+        }
         // Whoever closed standard error does not want to hear of it.
         let _ = self.stderr.into_inner().release(&mut io::stderr());
         Ok(())

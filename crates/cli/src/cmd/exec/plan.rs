@@ -44,7 +44,7 @@ impl Plan {
                 .map_err(|why| wrong("--budget-file", file, &why))
         });
         let (budget, log) = (budget.transpose()?, log(flags)?);
-        let buffered = flags.output == OutputMode::Buffer;
+        let output = flags.output;
         let input = Input::of(flags.stdin)
             .map_err(|why| Refusal::File(format!("error: --stdin buffer: {why}")))?;
         let retries = policy.limits().max_attempts() != Some(1);
@@ -55,7 +55,7 @@ impl Plan {
             grace: flags.grace,
             rules: Rules::of(flags),
             budget,
-            order: Order { argv, input, buffered, retries },
+            order: Order { argv, input, output, retries },
             notes: Notes::new(volume, log, policy.limits().max_attempts(), single),
         })
     }

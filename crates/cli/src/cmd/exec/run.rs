@@ -25,6 +25,7 @@ use super::signals::{News, Signals};
 use super::stage::Stage;
 use super::terminal::Terminal;
 use super::told_time::ToldTime;
+use crate::flags::OutputMode;
 
 /// The exit code of a process that wrote to nobody.
 const UNHEARD: i32 = Signal::PIPE.as_raw();
@@ -143,7 +144,9 @@ fn stop(end: Option<Result<(), Error<Ended>>>) -> Stop {
 /// writes and signals are still heard.
 async fn release(signals: &mut Signals, scene: &Scene) -> io::Result<()> {
     let Some(output) = scene.output.take() else { return Ok(()) };
-    let mut writing = spawn_blocking(|| output.release());
+    let succeeded = scene.last.borrow().as_ref().is_some_and(Ended::is_success);
+    let whole = succeeded || scene.order.output == OutputMode::Last;
+    let mut writing = spawn_blocking(move || output.release(whole));
     loop {
         tokio::select! {
             biased;

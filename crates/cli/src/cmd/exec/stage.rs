@@ -116,7 +116,7 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
         scene.group.set(None);
     }
     let lost = output.lost();
-    if scene.order.buffered {
+    if scene.order.keeps_output() {
         // A part is worse than nothing: whoever reads it takes it for the whole.
         *scene.output.borrow_mut() = lost.is_none().then_some(output);
     }
