@@ -6,6 +6,7 @@ mod budget;
 mod cases;
 mod codes;
 mod deadline;
+mod examples;
 mod groups;
 mod log;
 mod nested;
