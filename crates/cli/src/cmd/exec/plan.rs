@@ -12,7 +12,7 @@ use super::notes::{Log, Notes, Volume};
 use super::order::Order;
 use super::rules::Rules;
 use super::{nested, policy};
-use crate::flags::{ExecFlags, OutputMode};
+use crate::flags::ExecFlags;
 use crate::refusal::Refusal;
 
 /// What to run, and how.
