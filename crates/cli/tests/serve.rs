@@ -83,6 +83,34 @@ fn a_store_that_is_not_there_is_named_and_not_made() {
     fs::remove_dir_all(folder).expect("ours");
 }
 
+#[test]
+fn a_store_in_memory_made_an_admin_key_and_showed_it_nowhere() {
+    let mut child = stagger(&["serve", "--memory", "--listen", "127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built for this test");
+    let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    let mut after = |text: &str| {
+        let found = lines.find_map(|line| line.split_once(text).map(|(_, rest)| rest.to_owned()));
+        found.unwrap_or_else(|| panic!("it says {text}"))
+    };
+    let address = after("listening on http://");
+    let key = after("the admin key of this run, shown only here: ");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(
+        stream,
+        "GET /v1/applications HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\
+         connection: close\r\n\r\n"
+    )
+    .expect("sent");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).expect("a reply");
+    assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
 /// Starts on a free port; answers with the process and its address.
 fn serve(data: &Path) -> (std::process::Child, String) {
     let data = data.to_str().expect("UTF-8");

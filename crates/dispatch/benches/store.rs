@@ -7,7 +7,6 @@
 #![expect(clippy::unwrap_used, reason = "a bench that fails is to stop")]
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -140,7 +139,6 @@ struct Bench {
     endpoints: Vec<EndpointId>,
     payload: Bytes,
     mint: Arc<Mutex<Mint>>,
-    words: Arc<AtomicU64>,
 }
 
 impl Bench {
@@ -163,7 +161,6 @@ impl Bench {
             endpoints: (1..=endpoints).map(endpoint).collect(),
             payload: payload.into(),
             mint: Arc::default(),
-            words: Arc::default(),
         }
     }
 
@@ -186,9 +183,7 @@ impl Bench {
 
     fn message(&self) -> NewMessage {
         let now = now();
-        let step = 0x9e37_79b9_7f4a_7c15;
-        let mut entropy = || self.words.fetch_add(step, Ordering::Relaxed);
-        let id = MessageId::from_uuid(self.mint.lock().unwrap().make(now, &mut entropy));
+        let id = MessageId::from_uuid(self.mint.lock().unwrap().make(now).unwrap());
         let message = Message {
             id,
             application: APPLICATION,

@@ -68,8 +68,12 @@ fn stop() -> Result<impl Future<Output = ()>, Error> {
 
 fn greet(server: &Server) {
     stderr::note(&format!("listening on http://{}", server.address()));
-    match server.admin_key().file() {
-        Some(file) => stderr::note(&format!("the admin key is in {}", file.display())),
-        None => stderr::note("the admin key is the one that was given"),
+    let key = server.admin_key();
+    match (key.file(), key.made_for_this_run()) {
+        (Some(file), _) => stderr::note(&format!("the admin key is in {}", file.display())),
+        (None, Some(made)) => {
+            stderr::note(&format!("the admin key of this run, shown only here: {made}"));
+        }
+        (None, None) => stderr::note("the admin key is the one that was given"),
     }
 }

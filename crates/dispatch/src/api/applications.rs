@@ -30,7 +30,7 @@ pub(super) async fn create_application(
     Json(settings): Json<ApplicationSettings>,
 ) -> Result<(StatusCode, axum::Json<ApplicationCreated>), Problem> {
     let key = ApiKey::make()?;
-    let mut application = blank(ApplicationId::from_uuid(api.mint()), api.now());
+    let mut application = blank(ApplicationId::from_uuid(api.mint()?), api.now());
     settings.apply(&mut application)?;
     application.keys = vec![key.hash()];
     let view = ApplicationView::from(&application);

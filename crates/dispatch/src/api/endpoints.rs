@@ -34,7 +34,7 @@ pub(super) async fn create_endpoint(
     tenant: Tenant,
     Json(settings): Json<EndpointSettings>,
 ) -> Result<(StatusCode, axum::Json<EndpointCreated>), Problem> {
-    let endpoint = settings.create(place(&api, EndpointId::from_uuid(api.mint()), tenant.id()))?;
+    let endpoint = settings.create(place(&api, EndpointId::from_uuid(api.mint()?), tenant.id()))?;
     let _changing = api.changing().await;
     if api.node().endpoints(tenant.id()).len() >= MAX_ENDPOINTS {
         return Err(Error::conflict("there are 1000 endpoints already").into());

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use stagger::{Clock, Instant, OsEntropy, Span, StdTime};
+use stagger::{Clock, Instant, Span, StdTime};
 use tokio::sync::MutexGuard;
 use uuid::Uuid;
 
 use super::ApiOptions;
 use super::rate::Limiter;
+use crate::Error;
 use crate::model::Mint;
 use crate::node::Node;
 
@@ -56,9 +57,12 @@ impl Api {
     }
 
     /// Bits for the name of a new thing.
-    pub(super) fn mint(&self) -> Uuid {
+    ///
+    /// # Errors
+    /// The operating system has no randomness.
+    pub(super) fn mint(&self) -> Result<Uuid, Error> {
         let mut mint = self.0.mint.lock().unwrap_or_else(PoisonError::into_inner);
-        mint.make(self.now(), &mut OsEntropy)
+        mint.make(self.now())
     }
 
     /// Who holds this may read settings, change them and write them: two that did so at once would

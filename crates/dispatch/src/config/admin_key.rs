@@ -18,14 +18,22 @@ const BYTES: usize = 32;
 #[derive(Clone)]
 pub struct AdminKey {
     key: String,
-    file: Option<PathBuf>,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Given,
+    /// Made for this process, and in its memory only.
+    Made,
+    Kept(PathBuf),
 }
 
 impl AdminKey {
     /// A key that somebody gave.
     #[must_use]
     pub fn given(key: String) -> Self {
-        Self { key, file: None }
+        Self { key, source: Source::Given }
     }
 
     /// A new key that is kept nowhere.
@@ -33,7 +41,7 @@ impl AdminKey {
     /// # Errors
     /// The system has no random bytes to give.
     pub fn made() -> Result<Self, Error> {
-        Ok(Self { key: random()?, file: None })
+        Ok(Self { key: random()?, source: Source::Made })
     }
 
     /// The key in the folder `data`, which is made, folder and key, if there is none. Only its owner can
@@ -51,11 +59,11 @@ impl AdminKey {
                 file.display(),
                 "a file with a key in it; delete it to have one made",
             )),
-            Ok(text) => Ok(Self { key: text.trim().to_owned(), file: Some(file) }),
+            Ok(text) => Ok(Self { key: text.trim().to_owned(), source: Source::Kept(file) }),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let key = random()?;
                 write(&file, &key).map_err(failed)?;
-                Ok(Self { key, file: Some(file) })
+                Ok(Self { key, source: Source::Kept(file) })
             }
             Err(error) => Err(failed(error)),
         }
@@ -76,13 +84,23 @@ impl AdminKey {
     /// The file that holds it, if one does.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
+        match &self.source {
+            Source::Kept(file) => Some(file),
+            Source::Given | Source::Made => None,
+        }
+    }
+
+    /// The key itself if it was made and is kept in no file: unless it is shown at the start, no caller
+    /// can ever have it.
+    #[must_use]
+    pub fn made_for_this_run(&self) -> Option<&str> {
+        matches!(self.source, Source::Made).then_some(self.key.as_str())
     }
 }
 
 impl fmt::Debug for AdminKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdminKey").field("file", &self.file).finish_non_exhaustive()
+        f.debug_struct("AdminKey").field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -107,6 +125,15 @@ fn write(file: &Path, key: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_that_was_made_and_kept_nowhere_could_not_be_learned() {
+        let made = AdminKey::made().expect("the system has randomness");
+        assert_eq!((made.made_for_this_run(), made.file()), (Some(made.reveal()), None));
+        assert!(!format!("{made:?}").contains(made.reveal()));
+        let given = AdminKey::given("a key of sixteen or more".to_owned());
+        assert_eq!((given.made_for_this_run(), given.file()), (None, None));
+    }
 
     #[test]
     fn a_key_is_made_once_and_only_its_owner_can_read_it() {

@@ -35,7 +35,8 @@ pub struct Config {
     /// Whether a database of an earlier release is brought to this one's version at the start: default
     /// no. The embedded store always is.
     pub migrate: bool,
-    /// The key that may do everything. Left out, one is made and kept in the data folder.
+    /// The key that may do everything. Left out, one is made and kept in the data folder; with a store in
+    /// memory it is kept nowhere and shown once, at the start.
     pub admin_key: Option<AdminKey>,
     /// Whether endpoints may have private and loopback addresses: default no.
     pub allow_private: bool,

@@ -91,11 +91,14 @@ impl Node {
         Ok(Self { handle: Arc::new(handle) })
     }
 
-    /// Stops launching, waits at most `grace` for what is under way, stores what it came to.
+    /// Stops launching, waits at most `grace` for what is under way, stores what it came to. A second
+    /// call returns when the first has ended.
     pub async fn shutdown(&self, grace: Span) {
         let parts = self.parts();
         parts.health.turn(State::Stopping);
-        let Some(tasks) = self.handle.tasks.lock().await.take() else { return };
+        // Held to the end, so that nothing takes a shutdown that has begun for one that is done.
+        let mut held = self.handle.tasks.lock().await;
+        let Some(tasks) = held.take() else { return };
         tasks.pruning.abort();
         let patience = parts.clock.now() + grace;
         if let Some(membership) = tasks.membership {

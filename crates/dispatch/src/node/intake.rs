@@ -37,7 +37,7 @@ pub(super) async fn accept(
         let bound = "a type that does not begin with `stagger.`";
         return Err(Error::invalid("event_type", &own.event_type, bound));
     }
-    commit(parts, Wanted::new(parts, Receivers::Of(application), messages)).await
+    commit(parts, Wanted::new(parts, Receivers::Of(application), messages)?).await
 }
 
 /// Sends a test event to one endpoint.
@@ -47,7 +47,7 @@ pub(super) async fn test(parts: &Arc<Parts>, id: EndpointId) -> Result<MessageId
     let event_type: EventType = TEST.parse()?;
     let message =
         Submission { event_type, payload: text.into(), content_type: JSON.to_owned(), key: None };
-    let accepted = commit(parts, Wanted::new(parts, Receivers::Only(id), vec![message])).await?;
+    let accepted = commit(parts, Wanted::new(parts, Receivers::Only(id), vec![message])?).await?;
     accepted.first().map(|accepted| accepted.id).ok_or_else(|| Error::store("it took no message"))
 }
 
@@ -74,10 +74,12 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn new(parts: &Parts, to: Receivers, messages: Vec<Submission>) -> Self {
+    /// # Errors
+    /// The operating system has no randomness for their names.
+    fn new(parts: &Parts, to: Receivers, messages: Vec<Submission>) -> Result<Self, Error> {
         let now = parts.clock.now();
-        let ids = parts.names.messages(messages.len(), now);
-        Self { to, messages: ids.into_iter().zip(messages).collect(), now }
+        let ids = parts.names.messages(messages.len(), now)?;
+        Ok(Self { to, messages: ids.into_iter().zip(messages).collect(), now })
     }
 
     /// The messages with their receivers, as the directory has them now.

@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use stagger::{Instant, OsEntropy};
+use stagger::Instant;
 
+use crate::Error;
 use crate::model::{MessageId, Mint};
 
 /// One mint behind one lock, so that the order of names is the order of acceptance.
@@ -13,9 +14,12 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// So many names in a row, in order.
-    pub(super) fn messages(&self, count: usize, now: Instant) -> Vec<MessageId> {
+    /// The next `count` names, in order.
+    ///
+    /// # Errors
+    /// The operating system has no randomness.
+    pub(super) fn messages(&self, count: usize, now: Instant) -> Result<Vec<MessageId>, Error> {
         let mut mint = self.mint.lock().unwrap_or_else(PoisonError::into_inner);
-        (0..count).map(|_| MessageId::from_uuid(mint.make(now, &mut OsEntropy))).collect()
+        (0..count).map(|_| mint.make(now).map(MessageId::from_uuid)).collect()
     }
 }

@@ -36,7 +36,15 @@ pub(super) fn message(
         // It would only wait there.
         endpoints.retain(|receiver| *receiver != id);
     }
-    let id = parts.names.messages(1, now).pop().filter(|_| !endpoints.is_empty())?;
+    if endpoints.is_empty() {
+        return None;
+    }
+    let id = parts
+        .names
+        .messages(1, now)
+        .inspect_err(|error| tracing::warn!(%error, "operational event dropped: it has no id"))
+        .ok()?
+        .pop()?;
     let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
     let payload = body.to_string();
     let message = Message {

@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 use crate::Error;
 use crate::api::{self, ApiOptions};
@@ -75,10 +76,11 @@ impl Server {
     /// # Errors
     /// The listener broke.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
-        let (stopping, stopped) = oneshot::channel::<()>();
+        let (stopping, mut stopped) = watch::channel(false);
+        let told = stopping.clone();
         let stop = async move {
             stop.await;
-            let _ = stopping.send(());
+            told.send_replace(true);
         };
         let node = self.node.clone();
         let serving = async {
@@ -88,15 +90,21 @@ impl Server {
                 .map_err(|error| Error::store(format!("the listener broke: {error}")))
         };
         let grace = self.config.grace;
-        let draining = async {
-            // A sender that was dropped means that serving has ended: then there is as much to drain.
-            let _ = stopped.await;
+        let mut draining = pin!(async {
+            // It fails when all senders are gone, and one lives until this has ended.
+            _ = stopped.wait_for(|stopped| *stopped).await;
             node.shutdown(grace).await;
-        };
-        // A client that keeps its connection open must not keep the dispatcher from ending.
+        });
+        // Draining ends the dispatcher: a client that keeps its connection open must not hold it up, and
+        // serving that ends first must not cut it short.
         tokio::select! {
-            served = serving => { node.shutdown(grace).await; served }
-            () = draining => Ok(()),
+            served = serving => {
+                // A listener that broke has been told nothing.
+                stopping.send_replace(true);
+                draining.await;
+                served
+            }
+            () = &mut draining => Ok(()),
             why = node.ended() => Err(Error::conflict(why)),
         }
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use std::{env, fs, process};
 
 use bytes::Bytes;
-use stagger::{Entropy, Instant, Rng, Span, StdTime};
+use stagger::{Instant, Span, StdTime};
 use stagger_dispatch::model::{
     Application, ApplicationId, Endpoint, EndpointId, EventFilter, Mint, Secret, SecretKind,
     Statuses,
@@ -42,14 +42,14 @@ impl Stage {
         let store = SqliteStore::open(&folder.0, SqliteOptions::default())?;
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() })?;
         let node = Node::start(Arc::new(store), sender, NodeOptions::default()).await?;
-        let (mut mint, mut rng, now) = (Mint::default(), Rng::from_os(), now());
-        let application = ApplicationId::from_uuid(mint.make(now, &mut rng));
-        let mut endpoints = || EndpointId::from_uuid(mint.make(now, &mut rng));
-        let endpoints = [endpoints(), endpoints(), endpoints()];
+        let (mut mint, now) = (Mint::default(), now());
+        let application = ApplicationId::from_uuid(mint.make(now)?);
+        let mut endpoints = || mint.make(now).map(EndpointId::from_uuid);
+        let endpoints = [endpoints()?, endpoints()?, endpoints()?];
         node.put_application(tenant(application, now)).await?;
         for (part, id) in Part::ALL.into_iter().zip(endpoints) {
             let url = format!("http://{receiver}/{}", part as usize);
-            node.put_endpoint(endpoint(part, id, application, url, &mut rng)?).await?;
+            node.put_endpoint(endpoint(part, id, application, url)?).await?;
         }
         let page = serve_page(&node).await?;
         Ok(Self { node, endpoints, page, application, folder })
@@ -79,10 +79,8 @@ fn endpoint(
     id: EndpointId,
     application: ApplicationId,
     url: String,
-    entropy: &mut impl Entropy,
 ) -> Result<Endpoint, Box<dyn Error>> {
     let now = now();
-    let key = (0..4).flat_map(|_| entropy.next_u64().to_be_bytes()).collect();
     Ok(Endpoint {
         id,
         application,
@@ -95,7 +93,7 @@ fn endpoint(
         ordered: false,
         permanent: Statuses::default(),
         disable_after: Span::from_secs(5 * 24 * 60 * 60),
-        secrets: vec![Secret { kind: SecretKind::Symmetric, key, until: None }],
+        secrets: vec![Secret::generate(SecretKind::Symmetric)?],
         headers: Vec::new(),
         created_at: now,
         updated_at: now,

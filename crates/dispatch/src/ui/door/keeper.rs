@@ -4,11 +4,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
 use http::header::{COOKIE, HeaderValue};
-use stagger::{Clock, OsEntropy, Span, StdTime};
+use stagger::{Clock, Span, StdTime};
 use subtle::ConstantTimeEq;
 
 use super::bucket::Bucket;
 use super::session::{LASTS, Sessions};
+use crate::Error;
 use crate::model::KeyHash;
 use crate::ui::UiOptions;
 
@@ -26,12 +27,14 @@ struct State {
 }
 
 /// Why somebody was not let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::ui) enum Refusal {
     /// The key is not the admin key.
     Wrong,
     /// Too many keys were wrong; the next is looked at after this long.
     TooMany(Span),
+    /// No session token could be made.
+    NoToken(Error),
 }
 
 impl Door {
@@ -61,7 +64,7 @@ impl Door {
             return Err(Refusal::Wrong);
         }
         state.failures.give_back();
-        let token = state.sessions.open(now, &mut OsEntropy);
+        let token = state.sessions.open(now).map_err(Refusal::NoToken)?;
         Ok(self.cookie(&token, LASTS))
     }
 

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use stagger::{Entropy, Instant, Span};
+use stagger::{Instant, Span};
 
+use crate::Error;
 use crate::model::KeyHash;
+use crate::sign::os_bytes;
 
 /// Sessions at once: more browsers than operators have; the oldest one ends for a new one.
 const CAPACITY: usize = 64;
@@ -18,17 +20,21 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// A new session: its token, 256 random bits in hexadecimal digits.
-    pub(super) fn open(&mut self, now: Instant, entropy: &mut impl Entropy) -> String {
+    /// A new session: its token, 256 bits of the operating system's randomness in hexadecimal digits.
+    ///
+    /// # Errors
+    /// The operating system has no randomness.
+    pub(super) fn open(&mut self, now: Instant) -> Result<String, Error> {
+        let bytes = os_bytes::<32>()?;
         self.ends.retain(|_, end| *end > now);
         if self.ends.len() >= CAPACITY
             && let Some(oldest) = self.ends.iter().min_by_key(|(_, end)| **end).map(|(t, _)| *t)
         {
             self.ends.remove(&oldest);
         }
-        let token: String = (0..4).map(|_| format!("{:016x}", entropy.next_u64())).collect();
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         self.ends.insert(KeyHash::of(&token), now + LASTS);
-        token
+        Ok(token)
     }
 
     /// Whether `token` is that of a session that has not ended.
@@ -46,18 +52,14 @@ impl Sessions {
 mod tests {
     use super::*;
 
-    fn entropy() -> impl Entropy {
-        let mut n = 0;
-        move || {
-            n += 1;
-            n
-        }
+    fn open(sessions: &mut Sessions, now: Instant) -> String {
+        sessions.open(now).expect("the system has randomness")
     }
 
     #[test]
     fn a_session_ends_by_itself_and_by_signing_out() {
-        let (mut sessions, mut chance, now) = (Sessions::default(), entropy(), Instant::ORIGIN);
-        let (first, second) = (sessions.open(now, &mut chance), sessions.open(now, &mut chance));
+        let (mut sessions, now) = (Sessions::default(), Instant::ORIGIN);
+        let (first, second) = (open(&mut sessions, now), open(&mut sessions, now));
         assert_ne!(first, second);
         assert_eq!(first.len(), 64);
         assert!(sessions.holds(now, &first) && !sessions.holds(now, "other"));
@@ -68,10 +70,10 @@ mod tests {
 
     #[test]
     fn sessions_do_not_fill_the_memory() {
-        let (mut sessions, mut chance) = (Sessions::default(), entropy());
+        let mut sessions = Sessions::default();
         let at = |n| Instant::ORIGIN + Span::from_secs(n);
-        let first = sessions.open(at(0), &mut chance);
-        let tokens: Vec<_> = (1..=64).map(|n| sessions.open(at(n), &mut chance)).collect();
+        let first = open(&mut sessions, at(0));
+        let tokens: Vec<_> = (1..=64).map(|n| open(&mut sessions, at(n))).collect();
         assert_eq!(sessions.ends.len(), CAPACITY);
         assert!(!sessions.holds(at(64), &first));
         assert!(tokens.iter().all(|token| sessions.holds(at(64), token)));

@@ -50,6 +50,7 @@ pub(in crate::ui) async fn sign_in(
             let page = ask(&desk, &wish, Some("This is not the admin key.".into()))?;
             Ok((StatusCode::UNAUTHORIZED, page).into_response())
         }
+        Err(Refusal::NoToken(error)) => Err(error.into()),
         Err(Refusal::TooMany(wait)) => {
             let secs = wait.as_secs_ceil();
             let page = ask(
