@@ -2,7 +2,7 @@
 
 use stagger_core::Span;
 use stagger_report::{Grid, GridPanel, Healed, Options, Picture, heat, page, pictures};
-use stagger_sim::{Crew, Law, Named, Report};
+use stagger_sim::{Crew, Healing, Law, Named, Report, Stat};
 
 fn played(name: &str, options: &stagger_sim::Options) -> Report {
     let named = Named::find(name).expect("it ships");
@@ -263,4 +263,38 @@ fn a_small_picture_is_drawn_as_it_was() {
         std::fs::write(path, picture.to_svg()).expect("the folder is there");
     }
     assert_eq!(picture.to_svg(), std::fs::read_to_string(path).expect("it is there"));
+}
+
+#[test]
+fn all_was_well_again_although_hardly_a_call_succeeded() {
+    let mut report = lockstep();
+    let soon = Healing { healed: 3, seconds: Stat { mean: 0.11, sd: 0.0 }, ..Healing::default() };
+    report.cases[0].rows[0].recovery = soon;
+    for (success, said) in [(0.001, false), (0.99, true)] {
+        report.cases[0].rows[0].success = success;
+        let html = page(&report, &Options::default());
+        assert_eq!(html.contains("and all is well again after"), said, "{success}");
+    }
+}
+
+#[test]
+fn an_entry_that_gave_up_first_was_called_done_first() {
+    let mut report = lockstep();
+    let took = |mean| Healing { healed: 3, seconds: Stat { mean, sd: 0.0 }, ..Healing::default() };
+    report.cases[0].rows[1].recovery = took(1.0);
+    report.cases[0].rows[2].recovery = took(9.0);
+    for (success, said) in [(0.017, false), (0.99, true)] {
+        report.cases[0].rows[1].success = success;
+        let html = page(&report, &Options::default());
+        assert_eq!(html.contains("is done first"), said, "{success}");
+    }
+}
+
+#[test]
+fn an_entry_that_fails_again_was_said_to_recover() {
+    let mut report = lockstep();
+    report.cases[0].rows[1].recovery = Healing { relapsed: 3, ..Healing::default() };
+    let html = page(&report, &Options::default());
+    assert!(html.contains("seems to recover and then fails again"));
+    assert!(html.contains("<td>relapsed</td>"));
 }

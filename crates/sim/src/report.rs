@@ -89,6 +89,42 @@ pub struct Healing {
     pub healed: u64,
     /// How long they took, in seconds; of those that did.
     pub seconds: Stat,
+    /// Runs that seemed to recover and failed again for good.
+    pub relapsed: u64,
+    /// When they seemed to, in seconds.
+    pub relapsed_seconds: Stat,
+}
+
+/// The verdict on the runs of one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryVerdict {
+    /// Every run recovered.
+    Recovered,
+    /// Some runs recovered.
+    Partly,
+    /// No run recovered, and at least half of them seemed to before they failed again.
+    Relapsed,
+    /// No run recovered.
+    Never,
+}
+
+impl RecoveryVerdict {
+    /// The verdict as people read it in a table.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        self.word()
+    }
+
+    /// The verdict as one word for programs.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Recovered => "recovered",
+            Self::Partly => "partly",
+            Self::Relapsed => "relapsed",
+            Self::Never => "never",
+        }
+    }
 }
 
 /// Means over the runs for each bucket of time from the origin on; at most 205 s of them.
@@ -129,6 +165,8 @@ impl Row {
             recovery: Healing {
                 healed: tally.recovered.count(),
                 seconds: tally.recovered.scaled(1e-9),
+                relapsed: tally.relapsed.count(),
+                relapsed_seconds: tally.relapsed.scaled(1e-9),
             },
             latency: [0.5, 0.95, 0.99].map(|share| tally.latency.quantile(share)),
             queued_most: tally.queued_most.scaled(1.0),
@@ -136,6 +174,20 @@ impl Row {
             strip: tally.strip.clone(),
             events: tally.events,
             digest: tally.digest(),
+        }
+    }
+}
+
+impl Row {
+    /// The verdict on recovery that tables, pages and programs are given.
+    #[must_use]
+    pub const fn verdict(&self) -> RecoveryVerdict {
+        let Healing { healed, relapsed, .. } = self.recovery;
+        match healed {
+            0 if relapsed > 0 && relapsed * 2 >= self.runs => RecoveryVerdict::Relapsed,
+            0 => RecoveryVerdict::Never,
+            _ if healed < self.runs => RecoveryVerdict::Partly,
+            _ => RecoveryVerdict::Recovered,
         }
     }
 }

@@ -8,7 +8,7 @@ use stagger_sim::{CaseReport, Report, Row};
 
 use super::csv::quoted;
 use super::figure::rounded;
-use super::json::{digest, page, time_to_recover};
+use super::json::{digest, page, time_to_recover, verdict};
 use super::notes::runs;
 
 /// What was swept.
@@ -147,6 +147,7 @@ struct Line<'a> {
     law: &'a str,
     runs: u64,
     healed: u64,
+    recovery: Option<&'static str>,
     stuck: bool,
     time_to_recover_s: Option<f64>,
     amplification: Option<f64>,
@@ -184,6 +185,7 @@ fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a Row) -> Line<'a> {
         law: &row.name,
         runs: row.runs,
         healed: row.recovery.healed,
+        recovery: verdict(row),
         stuck: row.runs > 0 && row.recovery.healed == 0,
         time_to_recover_s: time_to_recover(row),
         amplification: figure(row.amplification),
@@ -197,7 +199,7 @@ fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a Row) -> Line<'a> {
 pub(crate) fn sweep_csv(swept: &Swept, report: &Report) -> String {
     let keys: String = swept.axes.iter().map(|(key, _)| format!("{},", quoted(key))).collect();
     let mut page = format!(
-        "scenario,seed,{keys}case,law,runs,healed,time_to_recover_s,amplification,success,wasted,digest\n"
+        "scenario,seed,{keys}case,law,runs,healed,recovery,time_to_recover_s,amplification,success,wasted,digest\n"
     );
     for (cell, case) in swept.cells.iter().zip(&report.cases) {
         csv_lines(&mut page, swept, report, cell, case);
@@ -213,13 +215,14 @@ fn csv_lines(page: &mut String, swept: &Swept, report: &Report, cell: &Cell, cas
         // Writing to a String cannot fail.
         let _ = writeln!(
             page,
-            "{},{},{values}{},{},{},{},{recover},{},{},{},{}",
+            "{},{},{values}{},{},{},{},{},{recover},{},{},{},{}",
             quoted(&report.name),
             report.seed,
             quoted(&cell.case),
             quoted(&row.name),
             row.runs,
             row.recovery.healed,
+            verdict(row).unwrap_or_default(),
             rounded(row.amplification),
             rounded(row.success),
             rounded(row.wasted),

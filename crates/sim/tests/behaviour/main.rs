@@ -6,6 +6,7 @@ mod bystanders;
 mod callers;
 mod formulas;
 mod limits;
+mod recovery;
 mod stage;
 mod troubles;
 mod workers;
