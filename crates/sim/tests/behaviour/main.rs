@@ -5,6 +5,7 @@ mod budgets;
 mod bystanders;
 mod callers;
 mod formulas;
+mod lessons;
 mod limits;
 mod recovery;
 mod stage;
