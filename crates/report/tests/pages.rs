@@ -298,3 +298,42 @@ fn an_entry_that_fails_again_was_said_to_recover() {
     assert!(html.contains("seems to recover and then fails again"));
     assert!(html.contains("<td>relapsed</td>"));
 }
+
+/// The width of the first table of a page in pixels, by the widest cell of each column: digits take
+/// 0.6 of the font's size, a head breaks at its blanks, and a deviation has a line of its own.
+fn width(html: &str) -> f64 {
+    const DIGIT: f64 = 14.0 * 0.6;
+    const PADDING: f64 = 12.0;
+    let table = html.split("<table>").nth(1).and_then(|rest| rest.split("</table>").next());
+    let table = table.expect("there is a table");
+    let mut widest: Vec<usize> = Vec::new();
+    for row in table.split("<tr>").skip(1) {
+        for (column, cell) in row.split("</t").filter(|cell| cell.contains("<t")).enumerate() {
+            let breaks = cell.contains("scope=\"col\"");
+            let cell = cell.replace("<small>", "\n");
+            let text: String = cell
+                .split('<')
+                .map(|part| part.split_once('>').map_or(part, |(_, text)| text))
+                .collect();
+            let lines = text.split(|c| c == '\n' || (breaks && c == ' '));
+            let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
+            if column >= widest.len() {
+                widest.push(0);
+            }
+            widest[column] = widest[column].max(longest);
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "some characters")]
+    widest.iter().map(|&longest| longest as f64 * DIGIT + PADDING).sum()
+}
+
+#[test]
+fn a_table_of_figures_was_cut_at_1280_pixels() {
+    let report = played("stall", &stagger_sim::Options { runs: Some(2), ..Default::default() });
+    let html = page(&report, &Options::default());
+    // The box of a table is wider than the text: 76 rem, or the window without its margins.
+    assert!(html.contains("width:min(76rem,100vw - 2rem)"));
+    assert!(html.contains("td small{display:block"));
+    let width = width(&html);
+    assert!((600.0..=76.0 * 16.0).contains(&width), "{width}");
+}
