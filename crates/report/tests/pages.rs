@@ -337,3 +337,17 @@ fn a_table_of_figures_was_cut_at_1280_pixels() {
     let width = width(&html);
     assert!((600.0..=76.0 * 16.0).contains(&width), "{width}");
 }
+
+#[test]
+fn an_entry_whose_calls_ended_too_soon_was_never_to_recover() {
+    let runs = Some(1);
+    let mut report = played("stall", &stagger_sim::Options { runs, ..Default::default() });
+    for row in report.cases.iter_mut().flat_map(|case| &mut case.rows) {
+        if row.recovery.healed == 0 {
+            row.recovery.not_within_watch = 1;
+        }
+    }
+    let html = page(&report, &Options::default());
+    assert!(html.contains("<td>not within watch</td>"));
+    assert!(!html.contains("<td>never</td>") && !html.contains("never recover"));
+}

@@ -27,6 +27,8 @@ pub struct Tally {
     pub(crate) recovered: Sum,
     /// Nanoseconds, of the runs that recovered and failed again.
     pub(crate) relapsed: Sum,
+    /// Runs whose calls ended before a verdict was possible.
+    pub(crate) not_within_watch: u64,
     pub(crate) queued_most: Sum,
     pub(crate) latency: Latency,
     buckets: Buckets,
@@ -80,6 +82,7 @@ impl Tally {
         match played.recovery {
             RecoveryState::Recovered(after) => self.recovered.add(after.as_nanos()),
             RecoveryState::Relapsed(after) => self.relapsed.add(after.as_nanos()),
+            RecoveryState::NotWithinWatch => self.not_within_watch += 1,
             RecoveryState::Never => {}
         }
         self.queued_most.add(played.series.queued_most);
@@ -103,6 +106,7 @@ impl Tally {
         self.peak_served.merge(&other.peak_served);
         self.recovered.merge(&other.recovered);
         self.relapsed.merge(&other.relapsed);
+        self.not_within_watch += other.not_within_watch;
         self.queued_most.merge(&other.queued_most);
         self.latency.merge(&other.latency);
         self.buckets.merge(&other.buckets);

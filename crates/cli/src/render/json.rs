@@ -45,6 +45,8 @@ struct Line<'a> {
     healed: u64,
     /// How many seemed to recover and failed again.
     relapsed: u64,
+    /// How many had no verdict when their calls ended.
+    not_within_watch: u64,
     /// The verdict on all runs in one word; null in a row without runs.
     recovery: Option<&'static str>,
     wasted: Option<f64>,
@@ -101,6 +103,7 @@ fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a Row) -> Line<'a> {
         time_to_recover_s: time_to_recover(row),
         healed: row.recovery.healed,
         relapsed: row.recovery.relapsed,
+        not_within_watch: row.recovery.not_within_watch,
         recovery: verdict(row),
         wasted: figure(row.wasted),
         p50_ms,

@@ -53,8 +53,13 @@ pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> S
 }
 
 /// Verdicts that need an explanation under the table.
-const VERDICTS: [(RecoveryVerdict, &str); 1] =
-    [(RecoveryVerdict::Relapsed, "it seemed to recover, failed again and did not come back")];
+const VERDICTS: [(RecoveryVerdict, &str); 2] = [
+    (RecoveryVerdict::Relapsed, "it seemed to recover, failed again and did not come back"),
+    (
+        RecoveryVerdict::NotWithinWatch,
+        "the calls ended before a verdict was possible: watch longer",
+    ),
+];
 
 const fn peak(storm: Storm<'_>) -> &'static str {
     match storm.report.peak {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::Value;
-use stagger_sim::{CaseReport, Report, Row};
+use stagger_sim::{CaseReport, RecoveryVerdict, Report, Row};
 
 use super::csv::quoted;
 use super::figure::rounded;
@@ -90,7 +90,7 @@ pub(crate) fn sweep_table(swept: &Swept, report: &Report) -> String {
         page += &drawn(swept, &format!("{title}: healed"), &map, healed);
         page += &drawn(swept, &format!("{title}: attempts a call"), &map, amplification);
     }
-    page + "\n·  healed in every run   ▒  in some, with their share   █  in none: stuck\n"
+    page + "\n·  healed in every run   ▒  in some, with their share   █  in none: stuck   ?  not within watch\n"
 }
 
 fn drawn(swept: &Swept, title: &str, map: &Map<'_>, cell: fn(&Row) -> String) -> String {
@@ -118,10 +118,11 @@ fn drawn(swept: &Swept, title: &str, map: &Map<'_>, cell: fn(&Row) -> String) ->
 }
 
 fn healed(row: &Row) -> String {
-    match row.recovery.healed {
-        0 => "█".to_owned(),
-        healed if healed < row.runs => format!("▒ {}", 100 * healed / row.runs),
-        _ => "·".to_owned(),
+    match row.verdict() {
+        RecoveryVerdict::Never | RecoveryVerdict::Relapsed => "█".to_owned(),
+        RecoveryVerdict::NotWithinWatch => "?".to_owned(),
+        RecoveryVerdict::Partly => format!("▒ {}", 100 * row.recovery.healed / row.runs.max(1)),
+        RecoveryVerdict::Recovered => "·".to_owned(),
     }
 }
 
@@ -186,7 +187,8 @@ fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a Row) -> Line<'a> {
         runs: row.runs,
         healed: row.recovery.healed,
         recovery: verdict(row),
-        stuck: row.runs > 0 && row.recovery.healed == 0,
+        stuck: row.runs > 0
+            && matches!(row.verdict(), RecoveryVerdict::Never | RecoveryVerdict::Relapsed),
         time_to_recover_s: time_to_recover(row),
         amplification: figure(row.amplification),
         success: figure(row.success),

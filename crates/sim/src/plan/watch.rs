@@ -47,6 +47,8 @@ pub enum RecoveryState {
     Recovered(Span),
     /// The run seemed to recover this long after the edge, failed again, and did not come back.
     Relapsed(Span),
+    /// The calls ended before a verdict was possible.
+    NotWithinWatch,
     /// The run did not recover.
     #[default]
     Never,
@@ -58,7 +60,7 @@ impl RecoveryState {
     pub const fn recovered(self) -> Option<Span> {
         match self {
             Self::Recovered(after) => Some(after),
-            Self::Relapsed(_) | Self::Never => None,
+            Self::Relapsed(_) | Self::NotWithinWatch | Self::Never => None,
         }
     }
 }

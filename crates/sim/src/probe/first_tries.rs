@@ -9,6 +9,8 @@ use crate::plan::{Recovery, RecoveryState};
 pub(crate) struct FirstTries {
     edge: Instant,
     rule: Option<Rule>,
+    /// The last arrival after the edge, counted from it.
+    watched: Span,
     /// Arrivals and successes.
     buckets: Vec<(u64, u64)>,
 }
@@ -32,13 +34,14 @@ impl FirstTries {
                 Some(Rule { bucket, row: row as usize, share, within })
             }
         };
-        Self { edge, rule, buckets: Vec::new() }
+        Self { edge, rule, watched: Span::ZERO, buckets: Vec::new() }
     }
 
     #[inline]
     pub(crate) fn arrived(&mut self, at: Instant) {
         if let Some(bucket) = self.bucket(at) {
             bucket.0 += 1;
+            self.watched = at - self.edge;
         }
     }
 
@@ -67,7 +70,11 @@ impl FirstTries {
             first = first.or(Some(after(start)));
             from = end;
         }
-        first.map_or(RecoveryState::Never, RecoveryState::Relapsed)
+        match first {
+            Some(seemed) => RecoveryState::Relapsed(seemed),
+            None if self.watched < rule.within => RecoveryState::NotWithinWatch,
+            None => RecoveryState::Never,
+        }
     }
 
     fn bucket(&mut self, at: Instant) -> Option<&mut (u64, u64)> {
@@ -165,5 +172,12 @@ mod tests {
     fn a_short_dip_is_no_relapse() {
         let verdict = seen(200, |bucket| (50..54).contains(&bucket)).verdict();
         assert_eq!(verdict, RecoveryState::Recovered(Span::ZERO));
+    }
+
+    #[test]
+    fn a_run_that_was_still_down_when_its_calls_ended_was_never_to_recover() {
+        assert_eq!(seen(100, |_| true).verdict(), RecoveryState::NotWithinWatch);
+        // 70 s without a good row are a verdict.
+        assert_eq!(seen(141, |_| true).verdict(), RecoveryState::Never);
     }
 }

@@ -40,3 +40,20 @@ fn a_run_had_recovered_although_the_next_wave_of_retries_brought_the_outage_back
     let RecoveryState::Relapsed(seemed) = verdict else { panic!("{verdict:?}") };
     assert!((9.0..12.0).contains(&seemed.as_secs_f64()), "{seemed}");
 }
+
+#[test]
+fn a_run_never_recovered_because_its_calls_ended_too_soon() {
+    let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
+    let watched = |until| {
+        let arrivals = Arrivals::poisson(900, at(until));
+        let plan = Plan {
+            backend: Backend::of_workers(10, Span::from_millis(10), None),
+            faults: vec![Fault::new(Trouble::Stall, at(10), at(15))],
+            watch: Watch { edge: at(15), recovery: Recovery::first_tries(), ..Watch::default() },
+            ..Plan::new(arrivals, caller.clone().with_timeout(Span::from_millis(500)))
+        };
+        World::new().play(&plan, 1).recovery
+    };
+    assert_eq!(watched(40), RecoveryState::NotWithinWatch);
+    assert!(watched(90).recovered().is_some());
+}
