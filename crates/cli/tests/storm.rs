@@ -55,13 +55,25 @@ fn json_has_the_promised_keys_and_laws() {
         assert_eq!((&row["case"], &row["value"]), (&"up at 200ms".into(), &0.2.into()));
         assert_eq!((&row["runs"], &row["calls"]), (&3.into(), &1_000.0.into()));
         assert!(row["digest"].as_str().is_some_and(|hex| hex.len() == 16));
-        for key in ["time_to_recover_s", "healed", "wasted", "p50_ms", "p95_ms", "p99_ms", "events"]
-        {
+        for key in [
+            "time_to_recover_s",
+            "healed",
+            "relapsed",
+            "wasted",
+            "p50_ms",
+            "p95_ms",
+            "p99_ms",
+            "events",
+        ] {
             assert!(keys(row).contains(&key), "{key}");
         }
     }
     assert_eq!((&rows[0]["time_to_recover_s"], &rows[0]["healed"]), (&Value::Null, &0.into()));
     assert_eq!((&rows[2]["time_to_recover_s"], &rows[2]["healed"]), (&0.1.into(), &3.into()));
+    assert_eq!(
+        (&rows[0]["recovery"], &rows[2]["recovery"]),
+        (&"never".into(), &"recovered".into())
+    );
     assert_eq!(rows[2]["peak_rps"]["mean"], 20_000.0);
     assert_eq!(rows[2]["peak_rps_before"]["mean"], 20_000.0);
 }

@@ -303,3 +303,12 @@ fn a_policy_of_ones_own_stands_beside_the_laws() {
     );
     assert!(message.contains("s.toml:3:7") && message.contains("^^"), "{message}");
 }
+
+#[test]
+fn a_row_without_retries_retried_in_its_inner_layers() {
+    let layers = "[[layer]]\n[[layer]]\nlaw = 'fixed'\nattempts = 2\nbase = '10ms'\n";
+    let page = json(&file("layers", &format!("{SMALL}{layers}")), &["--law", "full"]);
+    assert_eq!(laws(&page), ["no-retry", "full"]);
+    assert_eq!(page["rows"][0]["amplification"], 1.0);
+    assert!(page["rows"][1]["amplification"].as_f64().is_some_and(|attempts| attempts > 2.0));
+}

@@ -40,6 +40,7 @@ pub(crate) fn row(scene: &Scene<'_>) -> Row {
         recovery: Healing {
             healed: u64::from(recovered.is_some()),
             seconds: stat(recovered.unwrap_or_default().as_secs_f64()),
+            ..Healing::default()
         },
         latency: [None; 3],
         queued_most: Stat::default(),

@@ -28,7 +28,8 @@ pub struct GridPanel {
     pub name: String,
     /// Which case it is of, where an entry has several panels; else empty.
     pub case: String,
-    /// Row by row, the row of the first `ys` first; `None` where nothing was played.
+    /// Row by row, the row of the first `ys` first; `None` where nothing was played, or
+    /// no verdict was possible.
     pub cells: Vec<Option<Healed>>,
 }
 

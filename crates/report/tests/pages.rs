@@ -2,7 +2,7 @@
 
 use stagger_core::Span;
 use stagger_report::{Grid, GridPanel, Healed, Options, Picture, heat, page, pictures};
-use stagger_sim::{Crew, Law, Named, Report};
+use stagger_sim::{Crew, Healing, Law, Named, Report, Stat};
 
 fn played(name: &str, options: &stagger_sim::Options) -> Report {
     let named = Named::find(name).expect("it ships");
@@ -263,4 +263,91 @@ fn a_small_picture_is_drawn_as_it_was() {
         std::fs::write(path, picture.to_svg()).expect("the folder is there");
     }
     assert_eq!(picture.to_svg(), std::fs::read_to_string(path).expect("it is there"));
+}
+
+#[test]
+fn all_was_well_again_although_hardly_a_call_succeeded() {
+    let mut report = lockstep();
+    let soon = Healing { healed: 3, seconds: Stat { mean: 0.11, sd: 0.0 }, ..Healing::default() };
+    report.cases[0].rows[0].recovery = soon;
+    for (success, said) in [(0.001, false), (0.99, true)] {
+        report.cases[0].rows[0].success = success;
+        let html = page(&report, &Options::default());
+        assert_eq!(html.contains("and all is well again after"), said, "{success}");
+    }
+}
+
+#[test]
+fn an_entry_that_gave_up_first_was_called_done_first() {
+    let mut report = lockstep();
+    let took = |mean| Healing { healed: 3, seconds: Stat { mean, sd: 0.0 }, ..Healing::default() };
+    report.cases[0].rows[1].recovery = took(1.0);
+    report.cases[0].rows[2].recovery = took(9.0);
+    for (success, said) in [(0.017, false), (0.99, true)] {
+        report.cases[0].rows[1].success = success;
+        let html = page(&report, &Options::default());
+        assert_eq!(html.contains("is done first"), said, "{success}");
+    }
+}
+
+#[test]
+fn an_entry_that_fails_again_was_said_to_recover() {
+    let mut report = lockstep();
+    report.cases[0].rows[1].recovery = Healing { relapsed: 3, ..Healing::default() };
+    let html = page(&report, &Options::default());
+    assert!(html.contains("seems to recover and then fails again"));
+    assert!(html.contains("<td>relapsed</td>"));
+}
+
+/// The width of the first table of a page in pixels, by the widest cell of each column: digits take
+/// 0.6 of the font's size, a head breaks at its blanks, and a deviation has a line of its own.
+fn width(html: &str) -> f64 {
+    const DIGIT: f64 = 14.0 * 0.6;
+    const PADDING: f64 = 12.0;
+    let table = html.split("<table>").nth(1).and_then(|rest| rest.split("</table>").next());
+    let table = table.expect("there is a table");
+    let mut widest: Vec<usize> = Vec::new();
+    for row in table.split("<tr>").skip(1) {
+        for (column, cell) in row.split("</t").filter(|cell| cell.contains("<t")).enumerate() {
+            let breaks = cell.contains("scope=\"col\"");
+            let cell = cell.replace("<small>", "\n");
+            let text: String = cell
+                .split('<')
+                .map(|part| part.split_once('>').map_or(part, |(_, text)| text))
+                .collect();
+            let lines = text.split(|c| c == '\n' || (breaks && c == ' '));
+            let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
+            if column >= widest.len() {
+                widest.push(0);
+            }
+            widest[column] = widest[column].max(longest);
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "some characters")]
+    widest.iter().map(|&longest| longest as f64 * DIGIT + PADDING).sum()
+}
+
+#[test]
+fn a_table_of_figures_was_cut_at_1280_pixels() {
+    let report = played("stall", &stagger_sim::Options { runs: Some(2), ..Default::default() });
+    let html = page(&report, &Options::default());
+    // The box of a table is wider than the text: 76 rem, or the window without its margins.
+    assert!(html.contains("width:min(76rem,100vw - 2rem)"));
+    assert!(html.contains("td small{display:block"));
+    let width = width(&html);
+    assert!((600.0..=76.0 * 16.0).contains(&width), "{width}");
+}
+
+#[test]
+fn an_entry_whose_calls_ended_too_soon_was_never_to_recover() {
+    let runs = Some(1);
+    let mut report = played("stall", &stagger_sim::Options { runs, ..Default::default() });
+    for row in report.cases.iter_mut().flat_map(|case| &mut case.rows) {
+        if row.recovery.healed == 0 {
+            row.recovery.not_within_watch = 1;
+        }
+    }
+    let html = page(&report, &Options::default());
+    assert!(html.contains("<td>not within watch</td>"));
+    assert!(!html.contains("<td>never</td>") && !html.contains("never recover"));
 }

@@ -55,12 +55,12 @@ pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
 pub use plan::{
     Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
-    Fault, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery, Scope, Service,
-    Shared, Times, Trouble, Watch, Workers,
+    Fault, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery, RecoveryState,
+    Scope, Service, Shared, Times, Trouble, Watch, Workers,
 };
 pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
-pub use report::{CaseReport, Healing, Report, Row, RowSeries};
+pub use report::{CaseReport, Healing, RecoveryVerdict, Report, Row, RowSeries};
 pub use scenario::{
     CATALOGUE, Case, Contention, Entry, Growth, Mean, Named, Options, Peak, Play, Scenario, Shape,
     Shapes, ShapesReport, Wave,

@@ -89,6 +89,50 @@ pub struct Healing {
     pub healed: u64,
     /// How long they took, in seconds; of those that did.
     pub seconds: Stat,
+    /// Runs that seemed to recover and failed again for good.
+    pub relapsed: u64,
+    /// When they seemed to, in seconds.
+    pub relapsed_seconds: Stat,
+    /// Runs whose calls ended before a verdict was possible.
+    pub not_within_watch: u64,
+}
+
+/// The verdict on the runs of one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryVerdict {
+    /// Every run recovered.
+    Recovered,
+    /// Some runs recovered.
+    Partly,
+    /// No run recovered, and at least half of them seemed to before they failed again.
+    Relapsed,
+    /// No run recovered, and for at least half of them the calls ended before a verdict was possible.
+    NotWithinWatch,
+    /// No run recovered.
+    Never,
+}
+
+impl RecoveryVerdict {
+    /// The verdict as people read it in a table.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NotWithinWatch => "not within watch",
+            _ => self.word(),
+        }
+    }
+
+    /// The verdict as one word for programs.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Recovered => "recovered",
+            Self::Partly => "partly",
+            Self::Relapsed => "relapsed",
+            Self::NotWithinWatch => "not-within-watch",
+            Self::Never => "never",
+        }
+    }
 }
 
 /// Means over the runs for each bucket of time from the origin on; at most 205 s of them.
@@ -129,6 +173,9 @@ impl Row {
             recovery: Healing {
                 healed: tally.recovered.count(),
                 seconds: tally.recovered.scaled(1e-9),
+                relapsed: tally.relapsed.count(),
+                relapsed_seconds: tally.relapsed.scaled(1e-9),
+                not_within_watch: tally.not_within_watch,
             },
             latency: [0.5, 0.95, 0.99].map(|share| tally.latency.quantile(share)),
             queued_most: tally.queued_most.scaled(1.0),
@@ -136,6 +183,23 @@ impl Row {
             strip: tally.strip.clone(),
             events: tally.events,
             digest: tally.digest(),
+        }
+    }
+}
+
+impl Row {
+    /// The verdict on recovery that tables, pages and programs are given.
+    #[must_use]
+    pub const fn verdict(&self) -> RecoveryVerdict {
+        let Healing { healed, relapsed, not_within_watch, .. } = self.recovery;
+        match healed {
+            0 if relapsed > 0 && relapsed * 2 >= self.runs => RecoveryVerdict::Relapsed,
+            0 if not_within_watch > 0 && not_within_watch * 2 >= self.runs => {
+                RecoveryVerdict::NotWithinWatch
+            }
+            0 => RecoveryVerdict::Never,
+            _ if healed < self.runs => RecoveryVerdict::Partly,
+            _ => RecoveryVerdict::Recovered,
         }
     }
 }

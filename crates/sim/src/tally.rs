@@ -3,6 +3,7 @@
 use stagger_core::Entropy;
 
 use crate::crew::Crew;
+use crate::plan::RecoveryState;
 use crate::probe::{Latency, Strip};
 use crate::report::RowSeries;
 use crate::scenario::Play;
@@ -24,6 +25,10 @@ pub struct Tally {
     pub(crate) peak_served: Sum,
     /// Nanoseconds, of the runs that recovered.
     pub(crate) recovered: Sum,
+    /// Nanoseconds, of the runs that recovered and failed again.
+    pub(crate) relapsed: Sum,
+    /// Runs whose calls ended before a verdict was possible.
+    pub(crate) not_within_watch: u64,
     pub(crate) queued_most: Sum,
     pub(crate) latency: Latency,
     buckets: Buckets,
@@ -74,8 +79,11 @@ impl Tally {
         self.peak_attempts.add(played.attempts.peak);
         self.peak_retries.add(played.retries.peak);
         self.peak_served.add(played.served.peak);
-        if let Some(after) = played.recovered {
-            self.recovered.add(after.as_nanos());
+        match played.recovery {
+            RecoveryState::Recovered(after) => self.recovered.add(after.as_nanos()),
+            RecoveryState::Relapsed(after) => self.relapsed.add(after.as_nanos()),
+            RecoveryState::NotWithinWatch => self.not_within_watch += 1,
+            RecoveryState::Never => {}
         }
         self.queued_most.add(played.series.queued_most);
         self.latency.merge(&played.latency);
@@ -97,6 +105,8 @@ impl Tally {
         self.peak_retries.merge(&other.peak_retries);
         self.peak_served.merge(&other.peak_served);
         self.recovered.merge(&other.recovered);
+        self.relapsed.merge(&other.relapsed);
+        self.not_within_watch += other.not_within_watch;
         self.queued_most.merge(&other.queued_most);
         self.latency.merge(&other.latency);
         self.buckets.merge(&other.buckets);

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use stagger_sim::{CaseReport, Row};
 
 use super::figure::rounded;
-use super::json::{digest, millis, time_to_recover};
+use super::json::{digest, millis, time_to_recover, verdict};
 use super::storm::Storm;
 
 const HEADER: &str = "scenario,seed,case,value,law,runs,calls,peak_rps_mean,peak_rps_sd,\
-    amplification,success,time_to_recover_s,healed,wasted,p50_ms,p95_ms,p99_ms,events,digest\n";
+    amplification,success,time_to_recover_s,healed,recovery,wasted,p50_ms,p95_ms,p99_ms,events,digest\n";
 
 /// Figures that there are none of are empty fields.
 pub(crate) fn csv(storm: &Storm<'_>) -> String {
@@ -39,6 +39,7 @@ fn line(page: &mut String, storm: Storm<'_>, case: &CaseReport, row: &Row) {
         figure(row.success),
         optional(time_to_recover(row)),
         row.recovery.healed.to_string(),
+        verdict(row).unwrap_or_default().to_owned(),
         figure(row.wasted),
     ];
     let fields = fields.into_iter().chain(latency).chain([row.events.to_string(), digest(row)]);

@@ -43,6 +43,12 @@ struct Line<'a> {
     time_to_recover_s: Option<f64>,
     /// How many did.
     healed: u64,
+    /// How many seemed to recover and failed again.
+    relapsed: u64,
+    /// How many had no verdict when their calls ended.
+    not_within_watch: u64,
+    /// The verdict on all runs in one word; null in a row without runs.
+    recovery: Option<&'static str>,
     wasted: Option<f64>,
     p50_ms: Option<f64>,
     p95_ms: Option<f64>,
@@ -96,6 +102,9 @@ fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a Row) -> Line<'a> {
         peak_rps_before: (played && storm.looks_before()).then(|| row.peak_retries.into()),
         time_to_recover_s: time_to_recover(row),
         healed: row.recovery.healed,
+        relapsed: row.recovery.relapsed,
+        not_within_watch: row.recovery.not_within_watch,
+        recovery: verdict(row),
         wasted: figure(row.wasted),
         p50_ms,
         p95_ms,
@@ -108,6 +117,11 @@ fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a Row) -> Line<'a> {
 /// The mean of the runs that recovered, in seconds.
 pub(super) fn time_to_recover(row: &Row) -> Option<f64> {
     (row.recovery.healed > 0).then(|| rounded(row.recovery.seconds.mean))
+}
+
+/// The verdict on recovery in one word.
+pub(super) fn verdict(row: &Row) -> Option<&'static str> {
+    (row.runs > 0).then(|| row.verdict().word())
 }
 
 /// The checksum as it is written in reports.

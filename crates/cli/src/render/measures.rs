@@ -1,7 +1,7 @@
 //! The columns of a table: one a measure, and only those that the scenario has.
 
 use stagger_core::Span;
-use stagger_sim::{CaseReport, Row};
+use stagger_sim::{CaseReport, RecoveryVerdict, Row};
 
 use super::figure::{brief, grouped, percent};
 use super::storm::Storm;
@@ -84,11 +84,11 @@ pub(super) fn cell(measure: &Measure, case: &CaseReport, row: &Row) -> String {
 }
 
 fn recovers(row: &Row) -> String {
-    let (healed, seconds) = (row.recovery.healed, row.recovery.seconds);
-    match healed {
-        0 => "never".to_owned(),
-        _ if healed < row.runs => format!("{healed} of {}", row.runs),
-        _ => spread(tenths(seconds.mean), &tenths(seconds.sd)) + " s",
+    let seconds = row.recovery.seconds;
+    match row.verdict() {
+        RecoveryVerdict::Partly => format!("{} of {}", row.recovery.healed, row.runs),
+        RecoveryVerdict::Recovered => spread(tenths(seconds.mean), &tenths(seconds.sd)) + " s",
+        without => without.words().to_owned(),
     }
 }
 

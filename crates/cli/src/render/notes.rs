@@ -1,6 +1,6 @@
 //! The words around a table: what was played, and how to read it.
 
-use stagger_sim::{CaseReport, Peak};
+use stagger_sim::{CaseReport, Peak, RecoveryVerdict};
 
 use super::figure::brief;
 use super::measures::Measure;
@@ -38,6 +38,11 @@ pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> S
         let means = if measure.means.is_empty() { peak(storm) } else { measure.means };
         say(measure.name, means);
     }
+    for (verdict, means) in VERDICTS {
+        if storm.rows().any(|(_, row)| row.runs > 0 && row.verdict() == verdict) {
+            say("", &format!("{}: {means}", verdict.words()));
+        }
+    }
     say("arrivals", &arrivals(storm, bars));
     lines.extend(stopped(storm));
     let lesson = folded(&storm.report.lesson);
@@ -46,6 +51,15 @@ pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> S
     }
     lines.join("\n")
 }
+
+/// Verdicts that need an explanation under the table.
+const VERDICTS: [(RecoveryVerdict, &str); 2] = [
+    (RecoveryVerdict::Relapsed, "it seemed to recover, failed again and did not come back"),
+    (
+        RecoveryVerdict::NotWithinWatch,
+        "the calls ended before a verdict was possible: watch longer",
+    ),
+];
 
 const fn peak(storm: Storm<'_>) -> &'static str {
     match storm.report.peak {

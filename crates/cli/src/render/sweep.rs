@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::Value;
-use stagger_sim::{CaseReport, Report, Row};
+use stagger_sim::{CaseReport, RecoveryVerdict, Report, Row};
 
 use super::csv::quoted;
 use super::figure::rounded;
-use super::json::{digest, page, time_to_recover};
+use super::json::{digest, page, time_to_recover, verdict};
 use super::notes::runs;
 
 /// What was swept.
@@ -90,7 +90,7 @@ pub(crate) fn sweep_table(swept: &Swept, report: &Report) -> String {
         page += &drawn(swept, &format!("{title}: healed"), &map, healed);
         page += &drawn(swept, &format!("{title}: attempts a call"), &map, amplification);
     }
-    page + "\n·  healed in every run   ▒  in some, with their share   █  in none: stuck\n"
+    page + "\n·  healed in every run   ▒  in some, with their share   █  in none: stuck   ?  not within watch\n"
 }
 
 fn drawn(swept: &Swept, title: &str, map: &Map<'_>, cell: fn(&Row) -> String) -> String {
@@ -118,10 +118,11 @@ fn drawn(swept: &Swept, title: &str, map: &Map<'_>, cell: fn(&Row) -> String) ->
 }
 
 fn healed(row: &Row) -> String {
-    match row.recovery.healed {
-        0 => "█".to_owned(),
-        healed if healed < row.runs => format!("▒ {}", 100 * healed / row.runs),
-        _ => "·".to_owned(),
+    match row.verdict() {
+        RecoveryVerdict::Never | RecoveryVerdict::Relapsed => "█".to_owned(),
+        RecoveryVerdict::NotWithinWatch => "?".to_owned(),
+        RecoveryVerdict::Partly => format!("▒ {}", 100 * row.recovery.healed / row.runs.max(1)),
+        RecoveryVerdict::Recovered => "·".to_owned(),
     }
 }
 
@@ -147,6 +148,7 @@ struct Line<'a> {
     law: &'a str,
     runs: u64,
     healed: u64,
+    recovery: Option<&'static str>,
     stuck: bool,
     time_to_recover_s: Option<f64>,
     amplification: Option<f64>,
@@ -184,7 +186,9 @@ fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a Row) -> Line<'a> {
         law: &row.name,
         runs: row.runs,
         healed: row.recovery.healed,
-        stuck: row.runs > 0 && row.recovery.healed == 0,
+        recovery: verdict(row),
+        stuck: row.runs > 0
+            && matches!(row.verdict(), RecoveryVerdict::Never | RecoveryVerdict::Relapsed),
         time_to_recover_s: time_to_recover(row),
         amplification: figure(row.amplification),
         success: figure(row.success),
@@ -197,7 +201,7 @@ fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a Row) -> Line<'a> {
 pub(crate) fn sweep_csv(swept: &Swept, report: &Report) -> String {
     let keys: String = swept.axes.iter().map(|(key, _)| format!("{},", quoted(key))).collect();
     let mut page = format!(
-        "scenario,seed,{keys}case,law,runs,healed,time_to_recover_s,amplification,success,wasted,digest\n"
+        "scenario,seed,{keys}case,law,runs,healed,recovery,time_to_recover_s,amplification,success,wasted,digest\n"
     );
     for (cell, case) in swept.cells.iter().zip(&report.cases) {
         csv_lines(&mut page, swept, report, cell, case);
@@ -213,13 +217,14 @@ fn csv_lines(page: &mut String, swept: &Swept, report: &Report, cell: &Cell, cas
         // Writing to a String cannot fail.
         let _ = writeln!(
             page,
-            "{},{},{values}{},{},{},{},{recover},{},{},{},{}",
+            "{},{},{values}{},{},{},{},{},{recover},{},{},{},{}",
             quoted(&report.name),
             report.seed,
             quoted(&cell.case),
             quoted(&row.name),
             row.runs,
             row.recovery.healed,
+            verdict(row).unwrap_or_default(),
             rounded(row.amplification),
             rounded(row.success),
             rounded(row.wasted),

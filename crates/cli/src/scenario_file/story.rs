@@ -2,8 +2,8 @@
 
 use stagger_core::{Instant, Policy, Span};
 use stagger_sim::{
-    Arrivals, Backend, Book, Bystanders, Caller, Case, Entry, Equal, Fault, Fleet, Hop, Options,
-    Peak, Plan, Play, Scenario, Watch,
+    Arrivals, Backend, Book, Bystanders, Caller, Case, Entry, Equal, Fault, Fleet, Hop, Law,
+    Options, Peak, Plan, Play, Scenario, Watch,
 };
 
 use super::laws::{self, Laws};
@@ -160,8 +160,11 @@ fn compared(
 }
 
 fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
+    // The row that shows what happens without retries has none in any layer.
+    let never = name == Law::NoRetry.name();
     let layer = |layer: &Layer| match layer {
         Layer::Compared => caller.clone(),
+        Layer::Settled(settled) if never => single_attempt(settled),
         Layer::Settled(settled) => (**settled).clone(),
     };
     let callers = parts.layers.iter().map(layer).map(|caller| asking(caller, parts.fleet.book));
@@ -180,6 +183,12 @@ fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
         watch: parts.watch,
     };
     Entry { name: name.to_owned(), play: Play::World(Box::new(plan)) }
+}
+
+/// The same caller with one attempt a call.
+fn single_attempt(caller: &Caller) -> Caller {
+    let policy = caller.policy.to_builder().max_attempts(1).build();
+    Caller { policy: policy.expect("one attempt breaks no other bound"), ..caller.clone() }
 }
 
 /// The engine asks a ledger for a retry only when the policy has a budget, so one of another kind

@@ -1,7 +1,8 @@
 //! The answer in words, from the figures of one case: who has the lowest peak, what it costs, who
 //! comes back and who never does. A sentence is left out rather than said with nothing behind it.
 
-use stagger_sim::{CaseReport, Peak, Report, Row, Stat};
+use stagger_core::Instant;
+use stagger_sim::{CaseReport, Peak, RecoveryVerdict, Report, Row, Stat};
 
 use super::words::{capital, listed, name};
 use crate::figure::{grouped, number, percent, seconds};
@@ -10,6 +11,9 @@ use crate::pictures::Varied;
 
 /// Shares of calls that differ by less are called the same.
 const SAME_SHARE: f64 = 0.005;
+/// A row that serves a smaller part of what the best row serves has not come through the storm: its
+/// time to recover says only how soon its callers gave up.
+const NEAR_BEST: f64 = 0.9;
 /// Less waste than this is not worth a sentence.
 const WASTE: f64 = 0.01;
 
@@ -24,9 +28,10 @@ pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
     }
     let sentences = [
         never(case, &retrying),
+        relapsed(&retrying),
         peak(report, case, &retrying),
         success(&retrying),
-        quickest(&retrying),
+        quickest(case, &retrying),
         without(case),
         waste(&retrying),
         work(&retrying),
@@ -132,8 +137,9 @@ fn success(retrying: &[&Row]) -> Option<String> {
 }
 
 /// Who is back first and who is last.
-fn quickest(retrying: &[&Row]) -> Option<String> {
-    let healed: Vec<&Row> = retrying.iter().copied().filter(|row| healed_mostly(row)).collect();
+fn quickest(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
+    let through = |row: &&Row| healed_mostly(row) && is_near_best(case, row);
+    let healed: Vec<&Row> = retrying.iter().copied().filter(through).collect();
     let (first, last) = (lowest(&healed, recovery)?, highest(&healed, recovery)?);
     let (soon, late) = (recovery(first), recovery(last));
     if healed.len() < 2 || late <= 0.0 || alike(first.recovery.seconds, last.recovery.seconds) {
@@ -155,12 +161,9 @@ fn quickest(retrying: &[&Row]) -> Option<String> {
 /// Who never comes back.
 fn never(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let heals = case.rows.iter().any(healed_mostly);
-    let stuck: Vec<&str> = retrying
-        .iter()
-        .filter(|row| row.runs > 0 && row.success > 0.0 && row.recovery.healed == 0)
-        .map(|row| row.name.as_str())
-        .collect();
-    if stuck.is_empty() || !heals {
+    let stuck = names(retrying, RecoveryVerdict::Never);
+    let over = case.outages.iter().any(|&(_, until)| until < Instant::FAR);
+    if stuck.is_empty() || !heals || !over {
         return None;
     }
     let never = if stuck.len() == 1 { "never recovers" } else { "never recover" };
@@ -170,6 +173,32 @@ fn never(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     ))
 }
 
+/// Entries that seemed to recover and failed again.
+fn relapsed(retrying: &[&Row]) -> Option<String> {
+    let names = names(retrying, RecoveryVerdict::Relapsed);
+    let (seem, fail) = if names.len() == 1 { ("seems", "fails") } else { ("seem", "fail") };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} {seem} to recover and then {fail} again: a later wave of retries brings the outage back.",
+            listed(&names)
+        )
+    })
+}
+
+/// The entries with calls that succeed and with this verdict.
+fn names<'a>(retrying: &[&'a Row], verdict: RecoveryVerdict) -> Vec<&'a str> {
+    let rows = retrying.iter();
+    rows.filter(|row| row.runs > 0 && row.success > 0.0 && row.verdict() == verdict)
+        .map(|row| row.name.as_str())
+        .collect()
+}
+
+/// Whether this row serves nearly as many calls as the best of its case.
+fn is_near_best(case: &CaseReport, row: &Row) -> bool {
+    let best = case.rows.iter().map(|row| row.success).fold(0.0, f64::max);
+    row.success >= best * NEAR_BEST
+}
+
 /// What becomes of those who never retry.
 fn without(case: &CaseReport) -> Option<String> {
     let row = case.rows.iter().find(|row| row.name == NO_RETRY)?;
@@ -177,7 +206,7 @@ fn without(case: &CaseReport) -> Option<String> {
     if row.success <= 0.0 {
         return Some("Without retries no call succeeds.".into());
     }
-    let back = (row.recovery.healed > 0 && recovery(row) > 0.0 && row.runs > 0)
+    let back = (healed_mostly(row) && recovery(row) > 0.0 && is_near_best(case, row))
         .then(|| format!(", and all is well again after {}", seconds(recovery(row))));
     Some(format!("Without retries {share} of the calls succeed{}.", back.unwrap_or_default()))
 }

@@ -1,6 +1,6 @@
 //! All figures of one case as a table.
 
-use stagger_sim::{CaseReport, Row, Stat};
+use stagger_sim::{CaseReport, RecoveryVerdict, Row, Stat};
 
 use crate::figure::{grouped, number, percent, seconds, span};
 use crate::look::Looks;
@@ -74,9 +74,11 @@ fn spread(stat: Stat, shown: fn(f64) -> String) -> String {
 }
 
 fn recovery(row: &Row) -> String {
-    match row.recovery.healed {
-        0 => "never".into(),
-        _ => spread(row.recovery.seconds, seconds),
+    match row.verdict() {
+        RecoveryVerdict::Recovered | RecoveryVerdict::Partly => {
+            spread(row.recovery.seconds, seconds)
+        }
+        without => without.words().into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Picture 3: how long recovery takes over what the cases vary.
 
-use stagger_sim::{CaseReport, Report, Row, Stat};
+use stagger_sim::{CaseReport, RecoveryVerdict, Report, Row, Stat};
 
 use super::caption::caption;
 use super::varied::Varied;
@@ -79,11 +79,13 @@ pub(super) fn names(report: &Report) -> Vec<&str> {
     names
 }
 
-/// Seconds to recovery; without bound when most runs never do, and `None` without runs.
+/// Seconds to recovery; without bound when most runs never do, and `None` without runs or a
+/// verdict.
 pub(crate) fn time(row: &Row) -> Option<f64> {
     let healed = row.recovery.healed;
     match row.runs {
         0 => None,
+        _ if row.verdict() == RecoveryVerdict::NotWithinWatch => None,
         runs if healed * 2 < runs || healed == 0 => Some(f64::INFINITY),
         _ => Some(row.recovery.seconds.mean),
     }

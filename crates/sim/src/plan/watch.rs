@@ -20,10 +20,14 @@ pub struct Watch {
 /// When a run has recovered, counted from the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// When the last call is served; never when none is from the edge on.
+    /// When the last call is served, if 99 % of the calls that are not over at the edge succeed.
+    ///
+    /// Calls that give up after the edge count against it: a server that drains because its callers
+    /// left has not recovered.
     Drained,
     /// At the start of the first bucket of arrivals from which on so many buckets in a row have
-    /// this share of first attempts succeed, if that is within some time.
+    /// this share of first attempts succeed, if that is within some time and lasts: a run relapses
+    /// when half of the buckets in a later row are below the share.
     FirstTries {
         /// The width of a bucket.
         bucket: Span,
@@ -36,7 +40,35 @@ pub enum Recovery {
     },
 }
 
+/// The verdict on the recovery of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecoveryState {
+    /// The run recovered this long after the edge, and stayed so.
+    Recovered(Span),
+    /// The run seemed to recover this long after the edge, failed again, and did not come back.
+    Relapsed(Span),
+    /// The calls ended before a verdict was possible.
+    NotWithinWatch,
+    /// The run did not recover.
+    #[default]
+    Never,
+}
+
+impl RecoveryState {
+    /// The time to recover, counted from the edge; `None` for a run that did not recover for good.
+    #[must_use]
+    pub const fn recovered(self) -> Option<Span> {
+        match self {
+            Self::Recovered(after) => Some(after),
+            Self::Relapsed(_) | Self::NotWithinWatch | Self::Never => None,
+        }
+    }
+}
+
 impl Recovery {
+    /// The share of calls that must succeed for a drained run to count as recovered.
+    pub const DRAINED_SHARE: Ratio = Ratio::from_percent(99);
+
     /// The rule of the reference tables: 10 buckets of 0.5 s with 99 % within 70 s.
     #[must_use]
     pub fn first_tries() -> Self {

@@ -2,13 +2,15 @@
 
 use stagger_core::{Instant, Ratio, Span};
 
-use crate::plan::Recovery;
+use crate::plan::{Recovery, RecoveryState};
 
 /// First attempts and their successes, in buckets of arrival time from the edge on.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstTries {
     edge: Instant,
     rule: Option<Rule>,
+    /// The last arrival after the edge, counted from it.
+    watched: Span,
     /// Arrivals and successes.
     buckets: Vec<(u64, u64)>,
 }
@@ -32,13 +34,14 @@ impl FirstTries {
                 Some(Rule { bucket, row: row as usize, share, within })
             }
         };
-        Self { edge, rule, buckets: Vec::new() }
+        Self { edge, rule, watched: Span::ZERO, buckets: Vec::new() }
     }
 
     #[inline]
     pub(crate) fn arrived(&mut self, at: Instant) {
         if let Some(bucket) = self.bucket(at) {
             bucket.0 += 1;
+            self.watched = at - self.edge;
         }
     }
 
@@ -50,17 +53,28 @@ impl FirstTries {
         }
     }
 
-    /// The start of the first good row of buckets, counted from the edge.
-    pub(crate) fn recovered(&self) -> Option<Span> {
-        let rule = self.rule?;
-        let good = |&(arrived, succeeded): &(u64, u64)| {
-            let needed = u128::from(arrived) * u128::from(rule.share.ppm());
-            arrived > 0 && u128::from(succeeded) * u128::from(Ratio::SCALE) >= needed
-        };
-        let good: Vec<bool> = self.buckets.iter().map(good).collect();
-        let start = good.windows(rule.row).position(|row| row.iter().all(|&good| good))?;
-        let after = rule.bucket.saturating_mul(start as u64);
-        (after <= rule.within).then_some(after)
+    /// The verdict by the first good row of buckets that lasts.
+    pub(crate) fn verdict(&self) -> RecoveryState {
+        let Some(rule) = self.rule else { return RecoveryState::Never };
+        let good: Vec<bool> = self.buckets.iter().map(|&bucket| rule.is_good(bucket)).collect();
+        let after = |index: usize| rule.bucket.saturating_mul(index as u64);
+        let mut first = None;
+        let mut from = 0;
+        while let Some(start) = rule.good_row(&good, from) {
+            if after(start) > rule.within {
+                break;
+            }
+            let Some(end) = rule.relapse(&good, start) else {
+                return RecoveryState::Recovered(after(start));
+            };
+            first = first.or(Some(after(start)));
+            from = end;
+        }
+        match first {
+            Some(seemed) => RecoveryState::Relapsed(seemed),
+            None if self.watched < rule.within => RecoveryState::NotWithinWatch,
+            None => RecoveryState::Never,
+        }
     }
 
     fn bucket(&mut self, at: Instant) -> Option<&mut (u64, u64)> {
@@ -74,6 +88,27 @@ impl FirstTries {
             self.buckets.resize(index + 1, (0, 0));
         }
         self.buckets.get_mut(index)
+    }
+}
+
+impl Rule {
+    fn is_good(&self, (arrived, succeeded): (u64, u64)) -> bool {
+        let needed = u128::from(arrived) * u128::from(self.share.ppm());
+        arrived > 0 && u128::from(succeeded) * u128::from(Ratio::SCALE) >= needed
+    }
+
+    /// The start of the first row of good buckets at or after `from`.
+    fn good_row(&self, good: &[bool], from: usize) -> Option<usize> {
+        let mut rows = good.get(from..)?.windows(self.row.max(1));
+        rows.position(|row| row.iter().all(|&good| good)).map(|start| from + start)
+    }
+
+    /// The end of the first row after `start` of which half is bad.
+    fn relapse(&self, good: &[bool], start: usize) -> Option<usize> {
+        let row = self.row.max(1);
+        let half_bad = |row: &[bool]| row.iter().filter(|&&good| !good).count() * 2 >= row.len();
+        let mut rows = good.get(start..)?.windows(row);
+        rows.position(half_bad).map(|offset| start + offset + row)
     }
 }
 
@@ -95,7 +130,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(seen.recovered(), Some(Span::from_millis(2_500)));
+        assert_eq!(seen.verdict(), RecoveryState::Recovered(Span::from_millis(2_500)));
     }
 
     #[test]
@@ -103,6 +138,46 @@ mod tests {
         let mut seen =
             FirstTries::new(Instant::ORIGIN + Span::from_secs(1), Recovery::first_tries());
         seen.arrived(Instant::ORIGIN);
-        assert_eq!(seen.recovered(), None);
+        assert_eq!(seen.verdict().recovered(), None);
+    }
+
+    /// A run of so many buckets of 100 first tries, of which those in `bad` all fail.
+    fn seen(buckets: u64, bad: impl Fn(u64) -> bool) -> FirstTries {
+        let mut seen = FirstTries::new(Instant::ORIGIN, Recovery::first_tries());
+        for bucket in 0..buckets {
+            for call in 0..100 {
+                let arrived = Instant::ORIGIN + Span::from_millis(500 * bucket + call);
+                seen.arrived(arrived);
+                if !bad(bucket) {
+                    seen.succeeded(arrived);
+                }
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn a_good_row_was_a_recovery_although_the_server_failed_again_for_ever() {
+        let verdict = seen(200, |bucket| bucket < 20 || bucket >= 40).verdict();
+        assert_eq!(verdict, RecoveryState::Relapsed(Span::from_secs(10)));
+    }
+
+    #[test]
+    fn a_run_that_relapses_and_comes_back_recovers_the_second_time() {
+        let verdict = seen(200, |bucket| bucket < 20 || (40..60).contains(&bucket)).verdict();
+        assert_eq!(verdict, RecoveryState::Recovered(Span::from_secs(30)));
+    }
+
+    #[test]
+    fn a_short_dip_is_no_relapse() {
+        let verdict = seen(200, |bucket| (50..54).contains(&bucket)).verdict();
+        assert_eq!(verdict, RecoveryState::Recovered(Span::ZERO));
+    }
+
+    #[test]
+    fn a_run_that_was_still_down_when_its_calls_ended_was_never_to_recover() {
+        assert_eq!(seen(100, |_| true).verdict(), RecoveryState::NotWithinWatch);
+        // 70 s without a good row are a verdict.
+        assert_eq!(seen(141, |_| true).verdict(), RecoveryState::Never);
     }
 }

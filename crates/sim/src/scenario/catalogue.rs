@@ -2,7 +2,7 @@
 
 use stagger_core::ConfigError;
 
-use super::story::{Options, Scenario};
+use super::story::{Case, Options, Scenario};
 use super::{backlog, fleet, hedged, layers, restart, serverless, sharded, told, viewers};
 use super::{
     contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, steady, tutorial,
@@ -179,7 +179,26 @@ impl Named {
         scenario.about = self.about.to_owned();
         scenario.seed = options.seed.unwrap_or(scenario.seed);
         scenario.runs = options.runs.unwrap_or(scenario.runs);
+        if !self.has_lesson(&scenario, options)? {
+            scenario.lesson.clear();
+        }
         Ok(scenario)
+    }
+
+    /// Whether the lesson is about this scenario: its figures are those of the cases that ship, so
+    /// it would contradict the table of any other case.
+    fn has_lesson(&self, scenario: &Scenario, asked: &Options) -> Result<bool, ConfigError> {
+        let shipped = Options {
+            laws: asked.laws.clone(),
+            policies: asked.policies.clone(),
+            ..Options::default()
+        };
+        if *asked == (Options { seed: asked.seed, runs: asked.runs, ..shipped.clone() }) {
+            return Ok(true);
+        }
+        let text = |case: &Case| format!("{case:?}");
+        let shipped: Vec<String> = (self.build)(&shipped)?.cases.iter().map(text).collect();
+        Ok(scenario.cases.iter().all(|case| shipped.contains(&text(case))))
     }
 }
 

@@ -4,7 +4,7 @@ use stagger_core::retry::{Act, Call, PlainLedger, Session, Wait};
 use stagger_core::{Instant, Outcome, Span, Verdict};
 
 use crate::dist::normal_magnitude;
-use crate::plan::Caller;
+use crate::plan::{Caller, RecoveryState};
 use crate::probe::{Counts, Latency, Meter, Stretch, Strip};
 use crate::queue::{Class, Event, Queue, Wheel};
 use crate::streams::{Purpose, Stream, mix};
@@ -181,7 +181,7 @@ impl<'a> Race<'a> {
             served,
             series: Series::default(),
             latency: self.latency,
-            recovered: Some(self.now - Instant::ORIGIN),
+            recovery: RecoveryState::Recovered(self.now - Instant::ORIGIN),
             strip: self.strip,
             length: self.now - Instant::ORIGIN,
             events: self.events,

@@ -2,6 +2,7 @@
 
 use stagger_core::Span;
 
+use crate::plan::RecoveryState;
 use crate::probe::{Counts, Latency, Strip};
 
 /// The figures of one run; all of them whole numbers.
@@ -27,8 +28,8 @@ pub struct Played {
     pub series: Series,
     /// How long the calls took that succeeded.
     pub latency: Latency,
-    /// When the run had recovered, counted from the edge.
-    pub recovered: Option<Span>,
+    /// Whether and when the run recovered.
+    pub recovery: RecoveryState,
     /// Single instants of attempts.
     pub strip: Strip,
     /// When the last event happened, counted from the origin.

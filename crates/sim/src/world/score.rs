@@ -1,10 +1,10 @@
 //! What is counted while a run is played.
 
-use stagger_core::Instant;
 use stagger_core::retry::{Done, Stop};
+use stagger_core::{Instant, Ratio};
 
 use super::played::{Played, Series};
-use crate::plan::{Recovery, Watch};
+use crate::plan::{Recovery, RecoveryState, Watch};
 use crate::probe::{FirstTries, Latency, Meter, Stretch, Strip, Track};
 use crate::queue::Event;
 use crate::streams::mix;
@@ -20,6 +20,10 @@ pub(super) struct Score {
     wasted: Meter,
     finished: u64,
     succeeded: u64,
+    /// Calls that were over before the edge.
+    over_before: u64,
+    /// Calls that succeeded from the edge on.
+    succeeded_after: u64,
     first_tries: FirstTries,
     latency: Latency,
     last_served: Option<Instant>,
@@ -41,6 +45,8 @@ impl Score {
             wasted: meter(Stretch::ALWAYS),
             finished: 0,
             succeeded: 0,
+            over_before: 0,
+            succeeded_after: 0,
             first_tries: FirstTries::new(watch.edge, watch.recovery),
             latency: Latency::default(),
             last_served: None,
@@ -111,21 +117,36 @@ impl Score {
     /// An outermost call is over.
     #[inline]
     pub(super) fn over(&mut self, done: &Done) {
+        let before = self.now < self.watch.edge;
+        self.over_before += u64::from(before);
         if done.stop == Stop::Succeeded {
             self.succeeded += 1;
+            self.succeeded_after += u64::from(!before);
             self.latency.add(done.elapsed);
             self.last_served = Some(self.now);
         }
     }
 
+    /// The verdict by the last call served, which says nothing when many others gave up.
+    fn drained(&self, calls: u64) -> RecoveryState {
+        let edge = self.watch.edge;
+        // Where the last success lies before the edge, no call was served since.
+        let Some(last) = self.last_served.filter(|&at| at >= edge) else {
+            return RecoveryState::Never;
+        };
+        // Calls that never end count as failed.
+        let needed = u128::from(calls.saturating_sub(self.over_before))
+            * u128::from(Recovery::DRAINED_SHARE.ppm());
+        match u128::from(self.succeeded_after) * u128::from(Ratio::SCALE) >= needed {
+            true => RecoveryState::Recovered(last - edge),
+            false => RecoveryState::Never,
+        }
+    }
+
     pub(super) fn finish(self, calls: u32, bystanding: u64) -> Played {
-        let recovered = match self.watch.recovery {
-            // Where the last success lies before the edge, nobody was served since.
-            Recovery::Drained => {
-                let edge = self.watch.edge;
-                self.last_served.filter(|&at| at >= edge).map(|at| at - edge)
-            }
-            Recovery::FirstTries { .. } => self.first_tries.recovered(),
+        let recovery = match self.watch.recovery {
+            Recovery::Drained => self.drained(u64::from(calls)),
+            Recovery::FirstTries { .. } => self.first_tries.verdict(),
         };
         let queued_most = self.track.queued_most;
         Played {
@@ -139,7 +160,7 @@ impl Score {
             finished: self.finished,
             series: Series { levels: self.track.finish(), queued_most },
             latency: self.latency,
-            recovered,
+            recovery,
             strip: self.strip,
             length: self.now - Instant::ORIGIN,
             events: self.events,

@@ -51,7 +51,7 @@ impl Storm {
             watch: Watch { edge: until, recovery: rule(), ..Watch::default() },
             ..Plan::new(Arrivals::poisson(self.load, until + self.length), Caller::new(policy))
         };
-        World::new().play(&plan, seed).recovered.map(Span::as_secs_f64)
+        World::new().play(&plan, seed).recovery.recovered().map(Span::as_secs_f64)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a sweep came to, as a grid for the heat map.
 
 use stagger_report::{Grid, GridPanel, Healed};
-use stagger_sim::{Report, Row};
+use stagger_sim::{RecoveryVerdict, Report, Row};
 
 use crate::render::Swept;
 
@@ -13,7 +13,7 @@ pub(super) fn grid(swept: &Swept, report: &Report) -> Grid {
     let panels = swept.maps(report).into_iter().map(|map| GridPanel {
         name: map.name.to_owned(),
         case: map.group.to_owned(),
-        cells: map.rows.into_iter().map(|row| row.map(healed)).collect(),
+        cells: map.rows.into_iter().map(|row| row.and_then(healed)).collect(),
     });
     Grid {
         panels: panels.collect(),
@@ -27,6 +27,10 @@ pub(super) fn grid(swept: &Swept, report: &Report) -> Grid {
     }
 }
 
-const fn healed(row: &Row) -> Healed {
-    Healed { healed: row.recovery.healed, runs: row.runs }
+/// The cell of a row; empty where its calls ended before a verdict was possible.
+const fn healed(row: &Row) -> Option<Healed> {
+    match row.verdict() {
+        RecoveryVerdict::NotWithinWatch => None,
+        _ => Some(Healed { healed: row.recovery.healed, runs: row.runs }),
+    }
 }
