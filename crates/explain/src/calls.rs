@@ -1,11 +1,12 @@
 //! Calls whose attempts fail at once, played by the engine's own machine.
 
-use stagger_core::retry::{Call, Permit, Retry, Step, Wait};
+use stagger_core::retry::{Ask, Call, Permit, Retry, Step, Wait};
 use stagger_core::{Backoff, Instant, Jitter, Outcome, Policy, Span, Verdict};
 
 use crate::Method;
 use crate::chance::Chance;
 use crate::figure::{float, mean};
+use crate::lone_call::LoneCall;
 
 /// Calls that are played: an error of a third of a percent at a median.
 const CALLS: u32 = 100_000;
@@ -33,21 +34,24 @@ pub(crate) struct Calls {
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     reached: u32,
+    /// Calls that the budget grants all retries up to here, when they fail alone.
+    granted: u32,
     starts: u128,
 }
 
 impl Calls {
-    /// Plays calls whose attempts fail with this verdict as soon as they start. No budget and no
-    /// breaker is asked.
-    pub(crate) fn play(policy: &Policy, verdict: Verdict) -> Self {
+    /// Plays calls whose attempts fail with this verdict as soon as they start. No breaker is
+    /// asked, and the budget refuses nothing: it only notes the attempts that it would grant.
+    pub(crate) fn play(policy: &Policy, verdict: Verdict, rps: Option<f64>) -> Self {
         let fixed = backoff(policy, verdict).jitter() == Jitter::None;
         let mut all = Self { calls: 0, attempts: 0, rows: vec![], lasts: vec![], fixed };
         let mut chance = Chance::new(STREAM);
-        all.one(policy, verdict, &mut chance);
+        let mut budget = LoneCall::new(policy.budget(), rps);
+        all.one(policy, verdict, &mut budget, &mut chance);
         let long = u32::try_from(all.attempts).unwrap_or(u32::MAX).max(1);
         let more = if fixed { 0 } else { CALLS.min(MAX_WORK / long) };
         while all.calls < more {
-            all.one(policy, verdict, &mut chance);
+            all.one(policy, verdict, &mut budget, &mut chance);
         }
         all
     }
@@ -63,6 +67,17 @@ impl Calls {
         f64::from(made) / f64::from(self.calls.max(1))
     }
 
+    /// The share of calls that made this attempt and whose budget grants it when they fail alone.
+    pub(crate) fn granted(&self, attempt: usize) -> f64 {
+        let made = self.rows.get(attempt.wrapping_sub(1)).map_or(0, |row| row.granted);
+        f64::from(made) / f64::from(self.calls.max(1))
+    }
+
+    /// Whether the budget refuses an attempt of the rows to a call that fails alone.
+    pub(crate) fn refused(&self) -> bool {
+        self.rows.iter().any(|row| row.granted < row.reached)
+    }
+
     /// The mean start of this attempt, of the calls that made it.
     pub(crate) fn start(&self, attempt: usize) -> Span {
         let row = self.rows.get(attempt.wrapping_sub(1)).copied().unwrap_or_default();
@@ -74,19 +89,32 @@ impl Calls {
         float(self.attempts) / f64::from(self.calls.max(1))
     }
 
-    fn one(&mut self, policy: &Policy, verdict: Verdict, chance: &mut Chance) {
+    fn one(
+        &mut self,
+        policy: &Policy,
+        verdict: Verdict,
+        budget: &mut LoneCall<'_>,
+        chance: &mut Chance,
+    ) {
         let failed = Outcome::new(verdict);
+        budget.restart();
+        let mut granted = true;
         let (mut now, mut last, mut made) = (Instant::ORIGIN, Span::ZERO, 0);
         let (mut call, mut step) = Retry::start(policy, Call::idempotent(), now);
         while made < MAX_ATTEMPTS {
             step = match step {
                 Step::Call(_) | Step::Hedge(_) => {
                     last = call.elapsed(now);
-                    self.note(made as usize, last);
+                    self.note(made as usize, last, granted);
                     made += 1;
                     call.on_outcome(policy, now, &failed, chance)
                 }
-                Step::Ask(_) => call.on_permit(policy, now, Permit::Granted),
+                Step::Ask(ask) => {
+                    if let Ask::Budget(charge) = ask {
+                        granted = granted && budget.ask(call.elapsed(now), charge);
+                    }
+                    call.on_permit(policy, now, Permit::Granted)
+                }
                 Step::Wait(Wait::Until(at)) => {
                     now = at;
                     call.on_wake(policy, now)
@@ -100,7 +128,7 @@ impl Calls {
         self.lasts.push(last);
     }
 
-    fn note(&mut self, index: usize, start: Span) {
+    fn note(&mut self, index: usize, start: Span, granted: bool) {
         if index >= MAX_ROWS {
             return;
         }
@@ -108,6 +136,7 @@ impl Calls {
             self.rows.resize(index + 1, Row::default());
         }
         self.rows[index].reached += 1;
+        self.rows[index].granted += u32::from(granted);
         self.rows[index].starts += u128::from(start.as_nanos());
     }
 }

@@ -19,14 +19,14 @@ const SLO_PARTS: u64 = 3;
 /// What this policy does, as far as the setting is known.
 #[must_use]
 pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
-    let calls = Calls::play(policy, Verdict::Transient);
+    let calls = Calls::play(policy, Verdict::Transient, setting.rps);
     let (attempts, method, extent) = timeline(policy, Verdict::Transient, &calls);
     let worst_case = worst_case(policy);
     Explanation {
         attempts,
         extent,
         method,
-        throttled: throttled(policy),
+        throttled: throttled(policy, setting),
         worst_waits: worst_waits(policy),
         worst_case,
         worst_case_hinted: worst_case_hinted(policy),
@@ -41,11 +41,11 @@ pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
 }
 
 /// The time line after throttled verdicts, where it differs.
-fn throttled(policy: &Policy) -> Option<Vec<crate::Attempt>> {
+fn throttled(policy: &Policy, setting: &Setting) -> Option<Vec<crate::Attempt>> {
     if policy.throttled_backoff() == policy.backoff() {
         return None;
     }
-    let calls = Calls::play(policy, Verdict::Throttled);
+    let calls = Calls::play(policy, Verdict::Throttled, setting.rps);
     Some(timeline(policy, Verdict::Throttled, &calls).0)
 }
 

@@ -61,7 +61,7 @@ pub struct Attempt {
     pub cumulative_mean: Span,
     /// Its latest start.
     pub cumulative_worst: Span,
-    /// The share of failing calls that come so far before the deadline, from 0 to 1.
+    /// The share of calls failing alone that come so far before deadline and budget, from 0 to 1.
     pub reached: f64,
 }
 
@@ -72,6 +72,8 @@ pub enum Extent {
     Attempts,
     /// With the deadline: further attempts are allowed, and hardly a call comes so far.
     Deadline,
+    /// With the budget: it refuses further attempts even to a call that fails alone.
+    Budget,
     /// At the most rows that are shown.
     Rows,
 }

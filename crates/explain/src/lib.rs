@@ -29,6 +29,7 @@ mod finding;
 mod fleet;
 mod lint;
 mod load;
+mod lone_call;
 mod outage;
 mod setting;
 mod timeline;

@@ -6,7 +6,7 @@ use crate::calls::{Calls, MAX_ROWS, backoff};
 use crate::delay::{Delay, delays};
 use crate::{Attempt, Extent, Method};
 
-/// The share of calls below which a deadline has ended the time line: one of a thousand.
+/// The share of calls below which a deadline or a budget has ended the time line: one of a thousand.
 const HARDLY: f64 = 0.001;
 
 /// The rows, how their delays were come by, and where they end.
@@ -35,9 +35,14 @@ pub(crate) fn latest_start(policy: &Policy) -> Option<Span> {
 }
 
 fn rows(policy: &Policy, calls: &Calls) -> (usize, Extent) {
-    let reached = (1..=MAX_ROWS).take_while(|&row| calls.reached(row) >= HARDLY).count().max(1);
+    let rows = |share: &dyn Fn(usize) -> f64| {
+        (1..=MAX_ROWS).take_while(|&row| share(row) >= HARDLY).count().max(1)
+    };
+    let reached = rows(&|row| calls.reached(row));
+    let granted = rows(&|row| calls.granted(row));
     let allowed = policy.limits().max_attempts().map(|max| max as usize);
     match allowed {
+        _ if granted < reached => (granted, Extent::Budget),
         Some(allowed) if reached >= allowed => (allowed, Extent::Attempts),
         _ if reached < MAX_ROWS => (reached, Extent::Deadline),
         _ => (MAX_ROWS, Extent::Rows),
@@ -64,8 +69,9 @@ fn next(policy: &Policy, calls: &Calls, before: &Attempt, delay: &Delay) -> Atte
     let attempt = before.attempt + 1;
     let longest = before.cumulative_worst + delay.longest;
     let latest = latest_start(policy).unwrap_or(Span::MAX);
-    // Where the deadline cuts nothing off, the means add up; else only calls that fit count.
-    let whole = before.reached >= 1.0 && longest <= latest;
+    // Where deadline and budget cut nothing off, the means add up; else only calls that come so far
+    // count.
+    let whole = before.reached >= 1.0 && longest <= latest && !calls.refused();
     Attempt {
         attempt,
         ceiling: delay.ceiling,
@@ -80,6 +86,6 @@ fn next(policy: &Policy, calls: &Calls, before: &Attempt, delay: &Delay) -> Atte
             false => calls.start(attempt as usize),
         },
         cumulative_worst: longest.min(latest),
-        reached: if whole { 1.0 } else { calls.reached(attempt as usize) },
+        reached: if whole { 1.0 } else { calls.granted(attempt as usize) },
     }
 }

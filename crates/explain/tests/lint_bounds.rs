@@ -102,6 +102,35 @@ fn symmetric_jitter_goes_above_a_cap_that_it_reaches() {
 }
 
 #[test]
+fn constant_delays_were_said_to_exceed_a_cap_that_they_do_not_have() {
+    let fifth = Jitter::Symmetric(Ratio::from_percent(20));
+    let constant = Backoff::constant(secs(1)).with_jitter(fifth).expect("valid");
+    assert_eq!(found(clean().backoff(constant), &Setting::default()), []);
+}
+
+#[test]
+fn a_base_of_zero_was_told_twice() {
+    let none = rule(secs(0), secs(1), Jitter::None);
+    let zero = (Code::ZeroBase, Severity::Error);
+    assert_eq!(codes(clean().backoff(none), &Setting::default()), [zero]);
+}
+
+#[test]
+fn decorrelated_delays_with_a_base_near_the_cap_were_not_judged() {
+    let with = |base| clean().backoff(rule(millis(base), secs(1), Jitter::Decorrelated));
+    let codes = |base| codes(with(base), &Setting::default());
+    assert_eq!(codes(1_000), [(Code::NoJitter, Severity::Error)]);
+    for base in [800, 900, 990] {
+        assert_eq!(codes(base), [(Code::ThinJitter, Severity::Warning)], "{base}");
+    }
+    assert_eq!(codes(790), []);
+    assert_eq!(
+        found(with(900), &Setting::default())[0].fix,
+        "cap = \"2.7s\" at least, three times the base"
+    );
+}
+
+#[test]
 fn a_tenth_of_the_delays_may_sit_on_the_cap() {
     let with = |cap| clean().backoff(rule(secs(1), cap, Jitter::DecorrelatedClamped));
     // The first delay is up to 3s, the second up to 9s: with a cap of 5s, 11 % are on it.
@@ -342,17 +371,21 @@ fn hints_without_spread_bring_all_back_at_once() {
 }
 
 #[test]
-fn a_breaker_wants_enough_calls_for_its_share() {
+fn a_smaller_breaker_minimum_was_judged_better_and_the_named_fix_failed() {
     let with = |calls, percent| {
         let plan = BreakerPlan::builder().minimum_calls(calls).ratio(Ratio::from_percent(percent));
         clean().breaker(plan.build().expect("valid"))
     };
     let (code, warning) = (Code::BreakerMinimum, Severity::Warning);
-    // Binomial tails: P(X >= 7 of 13) and P(X >= 6 of 12), each call failing with one quarter.
-    bound(with(13, 50), with(12, 50), code, warning);
-    // 1 - 0.95^20 - 20 * 0.05 * 0.95^19: 26 %.
-    let found = found(with(20, 10), &Setting::default());
-    assert!(found[0].message.contains("26 %"), "{found:?}");
+    for percent in [5, 10, 25, 50, 100] {
+        // One call is too few for each share, and so is every minimum below the one that is named.
+        let fix = found(with(1, percent), &Setting::default())[0].fix.clone();
+        let enough = fix.trim_start_matches("minimum_calls = ").parse::<u32>().expect("a number");
+        bound(with(enough, percent), with(enough - 1, percent), code, warning);
+        for calls in 1..enough {
+            assert_eq!(codes(with(calls, percent), &Setting::default()), [(code, warning)]);
+        }
+    }
     let few = BreakerPlan::builder().window(WindowKind::Calls(5)).minimum_calls(1).build();
     let found =
         lint(&clean().breaker(few.expect("valid")).build().expect("valid"), &Setting::default());

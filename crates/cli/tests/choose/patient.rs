@@ -38,11 +38,11 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // hints.spread: upward only: callers told the same instant do not meet there
         // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_secs(900), Ratio::from_percent(50), LongHint::Stop)?)
-        // budget.interval.retries: a tenth of 1/s is less than one a second, and a floor of 1/s for each of 100 callers no budget
-        // budget.interval.interval: one retry in it: 10 a second of all 100 callers
-        .budget(IntervalPlan::new(1, Span::from_secs(10))?)
-        // breaker.ratio: off: at this rate the window never holds the calls that a share needs, so 5 in a row decide
-        // breaker.consecutive: five failures and no success between them are no chance
+        // budget.interval.retries: enough for one call; a tenth of 1/s is less than 1/s, and a floor of 1/s for each of 100 callers no budget
+        // budget.interval.interval: 9 retries in it: 10 a second of all 100 callers
+        .budget(IntervalPlan::new(9, Span::from_secs(90))?)
+        // breaker.ratio: off: at this rate the window never holds the calls that a share needs, so 10 in a row decide
+        // breaker.consecutive: failures without a success between them; one failing call alone opens nothing before its last attempt
         // breaker.window: 100 callers: their first attempts alone would keep a server down, so they stop
         // breaker.minimum_calls: below it a share is chance
         // breaker.open_time: stretched at random by up to a half, so that probes do not meet
@@ -51,7 +51,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // breaker.probes: one answer is enough to know
         // breaker.ramp_from: a server that has just come back meets a tenth of the load first
         // breaker.ramp_time: and all of it after this
-        .breaker(BreakerPlan::builder().ratio(None).consecutive(5).ramp(Ratio::from_percent(10), Span::from_secs(10)).build()?)
+        .breaker(BreakerPlan::builder().ratio(None).consecutive(10).ramp(Ratio::from_percent(10), Span::from_secs(10)).build()?)
         // on_refusal.wait_for_breaker: nobody waits, so there is time for an open breaker to admit probes
         .wait_for_breaker(true)
         // on_refusal.pause_when_empty: a job that goes on with its next item at once would be a hot loop

@@ -44,7 +44,7 @@ impl Draft<'_> {
                 )
             }
             (_, PATIENT) => {
-                "the first one counts; with these waits they ride out most of an hour".to_owned()
+                "the first one counts; a call that fails alone rides out most of an hour, and the budget ends it sooner when all fail".to_owned()
             }
             (_, _) => {
                 "the first one counts; as most SDKs, what two retries do not heal is an outage"

@@ -27,12 +27,14 @@ impl Draft<'_> {
         let builder = BreakerPlan::builder().ramp(ramp.0, ramp.1);
         let sparse = self.answers.rps.is_some_and(|rps| rps < SPARSE);
         let builder = if sparse {
-            self.because("breaker.ratio", format!("off: at this rate the window never holds the calls that a share needs, so {IN_A_ROW} in a row decide"));
+            // Fewer than one call's attempts would open it for that call alone, and end it.
+            let row = IN_A_ROW.max(self.attempts);
+            self.because("breaker.ratio", format!("off: at this rate the window never holds the calls that a share needs, so {row} in a row decide"));
             self.because(
                 "breaker.consecutive",
-                "five failures and no success between them are no chance",
+                "failures without a success between them; one failing call alone opens nothing before its last attempt",
             );
-            builder.ratio(None).consecutive(IN_A_ROW)
+            builder.ratio(None).consecutive(row)
         } else {
             self.because(
                 "breaker.ratio",

@@ -13,6 +13,10 @@ const NO_FLOOR: f64 = 10.0;
 const SHARE: Ratio = Ratio::from_percent(10);
 /// The longest interval for a retry: beyond a minute a caller would as well never retry.
 const LONGEST: f64 = 60.0;
+/// The longest interval in all: the waits of a patient call outlast it before its places are used up.
+const LONGEST_IN_ALL: f64 = 600.0;
+/// The most retries that an interval remembers.
+const MOST_IN_INTERVAL: u32 = 16;
 
 impl Draft<'_> {
     /// The budget: always one, and tighter where the floors of many callers add up.
@@ -60,18 +64,24 @@ impl Draft<'_> {
     /// A tenth of little traffic is less than one retry a second, and a floor of one would be all.
     fn settle_interval(&mut self, rps: f64) -> Result<(), ConfigError> {
         let callers = self.answers.callers;
-        let seconds = (1.0 / (SHARE.as_f64() * rps)).ceil().clamp(1.0, LONGEST);
-        // OK because it is from 1 to 60.
+        // As many as one call makes, or a call could never come to its last attempt.
+        let retries = (self.attempts - 1).min(MOST_IN_INTERVAL);
+        let each = (1.0 / (SHARE.as_f64() * rps)).min(LONGEST);
+        let seconds = (each * f64::from(retries)).ceil().clamp(1.0, LONGEST_IN_ALL);
+        // OK because seconds are from 1 to 600, and retries at most 16.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "see above")]
-        let interval = Span::from_secs(seconds as u64);
-        self.budget = IntervalPlan::new(1, interval)?.into();
-        let fleet = f64::from(callers) / seconds;
+        let (interval, places) = (Span::from_secs(seconds as u64), retries as u8);
+        self.budget = IntervalPlan::new(places, interval)?.into();
+        let fleet = f64::from(callers) * f64::from(retries) / seconds;
         self.because("budget.interval.retries", format!(
-            "a tenth of {rps}/s is less than one a second, and a floor of 1/s for each of {callers} callers no budget"
+            "enough for one call; a tenth of {rps}/s is less than 1/s, and a floor of 1/s for each of {callers} callers no budget"
         ));
         self.because(
             "budget.interval.interval",
-            format!("one retry in it: {fleet:.0} a second of all {callers} callers"),
+            format!(
+                "{} in it: {fleet:.0} a second of all {callers} callers",
+                if retries == 1 { "one retry".to_owned() } else { format!("{retries} retries") }
+            ),
         );
         Ok(())
     }

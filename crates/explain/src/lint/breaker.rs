@@ -12,6 +12,9 @@ const BY_CHANCE: f64 = 0.05;
 /// The most calls that a window of calls holds, and so the largest minimum that is proposed.
 const MOST: u32 = 1_000;
 
+/// A chance that changes no finding.
+const NEGLIGIBLE: f64 = 1e-9;
+
 const KEY: &str = "breaker.minimum_calls";
 
 pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
@@ -28,11 +31,11 @@ fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
     if calls >= MOST {
         return None;
     }
-    let chance = by_chance(calls, share);
+    let chance = by_chance(calls, horizon(plan, calls), share);
     if chance <= BY_CHANCE {
         return None;
     }
-    let enough = (calls + 1..=MOST).find(|calls| by_chance(*calls, share) <= BY_CHANCE);
+    let enough = enough(plan, share);
     let fix = match (enough, plan.window()) {
         (Some(enough), WindowKind::Calls(window)) if window < enough => {
             format!("minimum_calls = {enough}, in a window of as many calls or more")
@@ -46,7 +49,7 @@ fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
         KEY,
         format!(
             "{calls} {} too few for a share of {}: a destination that fails half as often opens the \
-             breaker by chance, with {} of its windows",
+             breaker by chance, in {} of its windows",
             if calls == 1 { "call is" } else { "calls are" },
             percents(share),
             percent(chance)
@@ -55,22 +58,53 @@ fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
     ))
 }
 
-/// The chance that at least `share` of so many calls fail, when half of it is the true share.
-fn by_chance(calls: u32, share: Ratio) -> f64 {
-    let needed =
-        (u64::from(calls) * u64::from(share.ppm())).div_ceil(u64::from(Ratio::SCALE)).max(1);
-    let p = share.as_f64() / 2.0;
-    // P(0), then each from the one before: the binomial distribution.
-    let mut point = libm::pow(1.0 - p, f64::from(calls));
-    let mut below = 0.0;
-    for failed in 0..calls {
-        if u64::from(failed) >= needed {
-            break;
-        }
-        below += point;
-        point *= f64::from(calls - failed) / f64::from(failed + 1) * p / (1.0 - p);
+/// The calls of a window that are judged, each after the minimum: a window of time may hold any number.
+fn horizon(plan: &BreakerPlan, minimum: u32) -> u32 {
+    match plan.window() {
+        WindowKind::Calls(calls) => calls.clamp(minimum, MOST),
+        _ => MOST,
     }
-    (1.0 - below).max(0.0)
+}
+
+/// The smallest minimum that is enough; the chance falls as the minimum grows.
+fn enough(plan: &BreakerPlan, share: Ratio) -> Option<u32> {
+    let passes = |calls| by_chance(calls, horizon(plan, calls), share) <= BY_CHANCE;
+    if !passes(MOST) {
+        return None;
+    }
+    let (mut fails, mut enough) = (0, MOST);
+    while fails + 1 < enough {
+        let middle = fails.midpoint(enough);
+        if passes(middle) { enough = middle } else { fails = middle }
+    }
+    Some(enough)
+}
+
+/// The chance that after some call from the `minimum`th to the `horizon`th at least `share` of the
+/// calls have failed, when half of it is the true share.
+fn by_chance(minimum: u32, horizon: u32, share: Ratio) -> f64 {
+    let p = share.as_f64() / 2.0;
+    // The chances of 0, 1, 2 ... failures in a window that has not opened the breaker yet.
+    let mut closed = vec![1.0];
+    let mut opened = 0.0;
+    for calls in 1..=horizon {
+        closed.push(0.0);
+        for failed in (1..closed.len()).rev() {
+            closed[failed] = closed[failed] * (1.0 - p) + closed[failed - 1] * p;
+        }
+        closed[0] *= 1.0 - p;
+        if calls >= minimum {
+            let needed =
+                (u64::from(calls) * u64::from(share.ppm())).div_ceil(u64::from(Ratio::SCALE));
+            let needed = usize::try_from(needed.max(1)).unwrap_or(usize::MAX).min(closed.len());
+            opened += closed.drain(needed..).sum::<f64>();
+            // Calls open the breaker from the last state only, and drift away from it.
+            if closed.last().is_none_or(|next| *next < NEGLIGIBLE) {
+                break;
+            }
+        }
+    }
+    opened
 }
 
 /// A window that never sees its minimum.
@@ -101,7 +135,7 @@ mod tests {
     #[test]
     fn chances_are_those_of_the_binomial_distribution() {
         let near = |calls, percent, want: f64| {
-            let chance = by_chance(calls, Ratio::from_percent(percent));
+            let chance = by_chance(calls, calls, Ratio::from_percent(percent));
             assert!((chance - want).abs() < 1e-6, "{calls}, {percent}: {chance}");
         };
         near(1, 50, 0.25);

@@ -6,6 +6,7 @@ use stagger_core::{Policy, Ratio};
 
 use super::delays::retrying;
 use super::figure::{count, percent};
+use super::reserve::refused;
 use crate::{Code, Finding, Setting};
 
 /// Retries for each first attempt. The published rules grant a tenth to a quarter: 10 % ("Handling
@@ -28,6 +29,12 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
         }
         _ => None,
     });
+    let promised = |finding: &Finding| {
+        finding.code == Code::AttemptsNeverStart && finding.key.starts_with("budget")
+    };
+    if !found.iter().any(promised) {
+        found.extend(refused(policy, setting));
+    }
 }
 
 /// An error where the load that it lets through is known to be more than the destination serves.

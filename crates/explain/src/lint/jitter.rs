@@ -1,6 +1,6 @@
 //! How far callers that fail together are spread: `no-jitter`, `thin-jitter`, `clamp-after-jitter`.
 
-use stagger_core::{Backoff, Jitter, Policy, Span};
+use stagger_core::{Backoff, Envelope, Jitter, Policy, Span};
 
 use super::delays::{Delays, retries, retrying};
 use super::figure::percent;
@@ -15,7 +15,10 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
         return;
     }
     for delays in Delays::of(policy) {
-        found.extend(spread_of(&delays));
+        // Without any delay there is nothing to spread: that is `zero-base`.
+        if !delays.rule.base().is_zero() {
+            found.extend(spread_of(&delays));
+        }
         found.extend(clamped(policy, &delays));
     }
 }
@@ -27,21 +30,34 @@ pub(super) fn spread(rule: &Backoff) -> f64 {
         Jitter::Equal => 0.5,
         Jitter::Proportional(r) => r.as_f64(),
         Jitter::Symmetric(r) => 2.0 * r.as_f64(),
+        Jitter::Decorrelated => decorrelated(rule),
         _ => 1.0,
     }
 }
 
+/// The random share of the longest decorrelated delay: draws begin at the base and end at the cap.
+fn decorrelated(rule: &Backoff) -> f64 {
+    let cap = rule.cap().as_secs_f64();
+    if cap > 0.0 { (cap - rule.base().as_secs_f64()) / cap } else { 0.0 }
+}
+
 fn spread_of(delays: &Delays<'_>) -> Option<Finding> {
     let (share, base) = (spread(delays.rule), delays.rule.base());
+    let near_cap = delays.rule.jitter() == Jitter::Decorrelated;
+    let fix = |usual: &str| match near_cap {
+        true => format!("cap = \"{}\" at least, three times the base", base.saturating_mul(3)),
+        false => usual.to_owned(),
+    };
     if share == 0.0 {
         return Some(Finding::error(
             Code::NoJitter,
             delays.jitter,
             format!("no jitter: all callers that fail together come back together, {base} later"),
-            "jitter = \"full\"",
+            fix("jitter = \"full\""),
         ));
     }
-    (share < LEAST_SPREAD).then(|| {
+    // A base of four fifths of the cap leaves a fifth, and only after the first delay at the best.
+    (share < LEAST_SPREAD || (near_cap && share <= LEAST_SPREAD)).then(|| {
         Finding::warning(
             Code::ThinJitter,
             delays.jitter,
@@ -51,7 +67,7 @@ fn spread_of(delays: &Delays<'_>) -> Option<Finding> {
                 percent(share),
                 super::figure::count(1.0 / share)
             ),
-            "jitter = \"full\", or \"equal\" where a minimum is needed",
+            fix("jitter = \"full\", or \"equal\" where a minimum is needed"),
         )
     })
 }
@@ -62,6 +78,8 @@ fn clamped(policy: &Policy, delays: &Delays<'_>) -> Option<Finding> {
             "the cap of {} is applied after the draw, so delays pile up on it",
             delays.rule.cap()
         ),
+        // A constant rule has no cap of its own: its cap is its base.
+        Jitter::Symmetric(_) if delays.rule.envelope() == Envelope::Constant => return None,
         Jitter::Symmetric(r) => {
             let longest = longest_symmetric(policy, delays.rule);
             if longest <= delays.rule.cap() {

@@ -17,6 +17,7 @@ mod idempotency;
 mod jitter;
 mod layers;
 mod reach;
+mod reserve;
 mod rules;
 mod slo;
 

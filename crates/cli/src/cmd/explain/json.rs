@@ -72,6 +72,7 @@ fn object(account: &Account) -> Object<'_> {
         attempts_end: match figures.extent {
             Extent::Attempts => "attempts",
             Extent::Deadline => "deadline",
+            Extent::Budget => "budget",
             Extent::Rows => "rows",
         },
         method: method(figures.method),

@@ -46,6 +46,10 @@ fn timeline(figures: &Explanation) -> String {
         Extent::Deadline => {
             format!("The deadline ends it: not one call in a thousand comes beyond attempt {rows}.")
         }
+        Extent::Budget => format!(
+            "The budget ends it: it refuses attempt {} to a call even when no other call fails.",
+            rows + 1
+        ),
         Extent::Rows => format!("The first {rows} attempts are shown; there may be more."),
     };
     let how = by(figures.method);
