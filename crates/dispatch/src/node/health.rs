@@ -79,11 +79,16 @@ impl Health {
     /// Waits until it has ended by itself, and says why.
     pub(super) async fn ended(&self) -> String {
         let mut states = self.state.subscribe();
-        let ended = states.wait_for(|state| matches!(state, State::Ended(_))).await;
-        match ended.as_deref() {
-            Ok(State::Ended(why)) => why.clone(),
-            // Its sender is in `self`, and lives.
-            _ => std::future::pending().await,
+        // Its sender is in `self`, and lives.
+        let _lives = states.wait_for(|state| matches!(state, State::Ended(_))).await.is_ok();
+        // Read in a block of its own: a guard held over an await makes the future not `Send`.
+        let why = match &*states.borrow() {
+            State::Ended(why) => Some(why.clone()),
+            _ => None,
+        };
+        match why {
+            Some(why) => why,
+            None => std::future::pending().await,
         }
     }
 
