@@ -52,9 +52,16 @@ fn others(ledger: &mut PlainLedger, from: &mut Instant, to: Instant, gap: Span) 
     }
 }
 
+/// The time between two calls at this rate.
+// OK because the rates played are positive and far above one call in a century.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, in bounds")]
+fn gap(rps: f64) -> Span {
+    Span::from_nanos((1e9 / rps) as u64)
+}
+
 /// The attempts of a call that fails for ever while the other calls succeed.
 fn alone(policy: &Policy, rps: f64, seed: u64) -> u32 {
-    let gap = Span::from_nanos((1e9 / rps) as u64);
+    let gap = gap(rps);
     let (mut ledger, mut entropy) = (PlainLedger::new(policy), Mix::new(seed));
     let mut traffic = Instant::ORIGIN;
     let mut now = Instant::ORIGIN + Span::from_secs(WARM_UP);
@@ -81,7 +88,7 @@ fn alone(policy: &Policy, rps: f64, seed: u64) -> u32 {
 
 /// The most attempts of any call when all calls fail for ever, one after the other at this rate.
 fn all_failing(policy: &Policy, rps: f64) -> u32 {
-    let gap = Span::from_nanos((1e9 / rps) as u64);
+    let gap = gap(rps);
     let (mut ledger, mut entropy) = (PlainLedger::new(policy), Mix::new(3));
     let mut traffic = Instant::ORIGIN;
     let outage = Instant::ORIGIN + Span::from_secs(WARM_UP);
