@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_good_row_was_a_recovery_although_the_server_failed_again_for_ever() {
-        let verdict = seen(200, |bucket| bucket < 20 || bucket >= 40).verdict();
+        let verdict = seen(200, |bucket| !(20..40).contains(&bucket)).verdict();
         assert_eq!(verdict, RecoveryState::Relapsed(Span::from_secs(10)));
     }
 
