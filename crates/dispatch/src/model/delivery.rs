@@ -123,8 +123,7 @@ pub enum Ending {
     DeadlineExceeded,
     /// The status is one that the endpoint lists as permanent.
     Permanent,
-    /// The server said not to come back, or not before it would be too late. Hints end no delivery any
-    /// more: only deliveries that ended earlier have it.
+    /// The server said not to come back, or not before it would be too late.
     HintForbids,
     /// The egress guard refused the address.
     EgressRefused,
