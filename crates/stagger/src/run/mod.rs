@@ -39,7 +39,7 @@ pub use judge::{ByError, ByResult, ByType, Judge, RetryIf};
 pub use report::Report;
 pub use retrier::Retrier;
 
-#[cfg(feature = "tower")]
+#[cfg(any(feature = "http", feature = "tower"))]
 pub(crate) use classify::TIMED_OUT;
 #[cfg(any(feature = "http", feature = "tower"))]
 pub(crate) use classify::UNKNOWN;
