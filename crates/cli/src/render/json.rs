@@ -43,9 +43,9 @@ struct Line<'a> {
     time_to_recover_s: Option<f64>,
     /// How many did.
     healed: u64,
-    /// How many seemed to recover and failed again.
+    /// The runs that seemed to recover and failed again.
     relapsed: u64,
-    /// How many had no verdict when their calls ended.
+    /// The runs without a verdict when their calls ended.
     not_within_watch: u64,
     /// The verdict on all runs in one word; null in a row without runs.
     recovery: Option<&'static str>,

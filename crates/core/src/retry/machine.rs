@@ -78,7 +78,7 @@ pub(super) enum Phase {
     Ended(Stop),
 }
 
-/// What a call may use up once: remedies, and the server's welcome.
+/// The flags of things that a call may use once: each remedy, and the server's welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent(u8);
 

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_current_
 
 use super::ended::signal_code;
 
-/// How this process ends.
+/// The end of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// It exits with a code.
