@@ -14,8 +14,8 @@ use stagger::breaker::{Admission, BreakerPlan, Report, Ticket};
 use stagger::budget::{BudgetPlan, Charge, Floor, Paid, Settled, TokenPlan, WindowPlan};
 use stagger::retry::{Ledger, Stop};
 use stagger::{
-    Backoff, Clock, Entropy, Error, Instant, Jitter, LocalLedger, Policy, PolicyBuilder, Ratio,
-    Retrier, Sleep, Span,
+    Backoff, Clock, Entropy, Error, Instant, Jitter, LocalLedger, Policy, PolicyBuilder, Rate,
+    Ratio, Retrier, Sleep, Span,
 };
 use stagger_sim::{
     Arrivals, Caller, Draw, Fault, Latency, Plan, Played, Purpose, Stream, Trouble, World,
@@ -240,7 +240,7 @@ fn a_deadline_ends_the_same_calls() {
 #[test]
 fn a_budget_refuses_the_same_retries() {
     let window = WindowPlan::new(Ratio::from_percent(30)).expect("valid");
-    let window = window.with_floor(Floor::Add(1)).expect("valid");
+    let window = window.with_floor(Floor::Add(Rate::per_second(1)));
     for budget in [TokenPlan::new(100, 2).expect("valid").into(), BudgetPlan::Window(window)] {
         for jitter in [Jitter::Full, Jitter::Decorrelated] {
             let reasons = agree(law(jitter).budget(budget));

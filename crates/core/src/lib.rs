@@ -21,6 +21,7 @@ mod jitter;
 mod limits;
 mod outcome;
 mod policy;
+mod rate;
 mod ratio;
 pub mod retry;
 mod slots;
@@ -37,6 +38,7 @@ pub use outcome::{Cause, Hint, Outcome, Remedy, Verdict};
 #[cfg(feature = "serde")]
 pub use policy::service_config;
 pub use policy::{HintRule, LongHint, Policy, PolicyBuilder};
+pub use rate::Rate;
 pub use ratio::Ratio;
 pub use span_text::ParseSpanError;
 pub use time::{Instant, Span};

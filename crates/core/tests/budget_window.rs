@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use stagger_core::budget::{Budget, Charge, Floor, Paid, WindowPlan};
-use stagger_core::{Instant, Ratio, Span};
+use stagger_core::{Instant, Rate, Ratio, Span};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -13,12 +13,12 @@ fn at(nanos: u64) -> Instant {
 
 fn plan(ppm: u32, window: Span, floor: Floor) -> WindowPlan {
     let plan = WindowPlan::new(Ratio::from_ppm(ppm)).expect("within bounds");
-    plan.with_window(window).expect("within bounds").with_floor(floor).expect("within bounds")
+    plan.with_window(window).expect("within bounds").with_floor(floor)
 }
 
 /// No floor, 100 %, 10 s: one retry for each first attempt.
 fn whole() -> Budget {
-    Budget::new(plan(1_000_000, Span::from_secs(10), Floor::Add(0)).into())
+    Budget::new(plan(1_000_000, Span::from_secs(10), Floor::Add(Rate::ZERO)).into())
 }
 
 fn asks(budget: &mut Budget, now: Instant) -> bool {
@@ -29,7 +29,7 @@ fn asks(budget: &mut Budget, now: Instant) -> bool {
 fn a_share_of_forty_percent_came_out_as_fifty() {
     // tower-rs/tower #857
     for tenths in 1..=10_u32 {
-        let share = plan(tenths * 100_000, Span::from_secs(10), Floor::Add(0));
+        let share = plan(tenths * 100_000, Span::from_secs(10), Floor::Add(Rate::ZERO));
         let mut budget = Budget::new(share.into());
         let mut granted = 0;
         for call in 1..=10_000_u64 {
@@ -82,7 +82,7 @@ fn a_clock_set_back_an_hour_froze_the_window_for_an_hour() {
 }
 
 #[test]
-fn a_refund_was_credited_to_another_slot() {
+fn a_refund_brought_back_what_had_expired() {
     let mut budget = whole();
     (0..2).for_each(|_| budget.on_first(at(0)));
     let early = budget.ask(at(0), Charge::Retry).unwrap();
@@ -90,8 +90,8 @@ fn a_refund_was_credited_to_another_slot() {
     assert!(asks(&mut budget, at(5 * SECOND)));
     budget.refund(at(5 * SECOND), early);
     assert_eq!(budget.level(at(5 * SECOND)).retries, 3);
-    // The early slot leaves with its two calls and without the refunded retry.
-    assert_eq!(budget.level(at(10 * SECOND)).retries, 1);
+    // The retry that was made has spent a half of the early slot, whose other half has expired.
+    assert_eq!(budget.level(at(10 * SECOND)).retries, 2);
 }
 
 #[test]
@@ -112,46 +112,105 @@ fn settings_that_are_no_window_were_accepted() {
     for window in [Span::ZERO, Span::from_nanos(SECOND - 1), Span::from_nanos(60 * SECOND + 1)] {
         assert_eq!(plan.with_window(window).unwrap_err().field(), "budget.window");
     }
-    assert_eq!(plan.with_floor(Floor::Add(1_000_001)).unwrap_err().field(), "budget.floor");
+    assert_eq!(plan.with_burst(1_000_001).unwrap_err().field(), "budget.burst");
     let eleven = WindowPlan::new(Ratio::from_ppm(10_000_001));
     assert_eq!(eleven.unwrap_err().field(), "budget.ratio");
 }
 
-/// Keeps the slot of every event and counts them all, every time.
+#[test]
+fn a_steady_outage_brought_back_spent_retries_in_blocks() {
+    // 100 calls a second that have succeeded for a minute, then none does.
+    for floor in [Rate::ZERO, Rate::try_from(0.1).unwrap(), Rate::per_second(1)] {
+        let mut budget = Budget::new(plan(100_000, Span::from_secs(10), Floor::Add(floor)).into());
+        let mut by_second = [0_u64; 130];
+        for call in 0..13_000_u64 {
+            let now = at(call * SECOND / 100);
+            budget.on_first(now);
+            let second = call / 100;
+            if second >= 30 {
+                by_second[usize::try_from(second).unwrap()] += u64::from(asks(&mut budget, now));
+            }
+        }
+        let (first, rest) = (&by_second[30..40], &by_second[40..]);
+        let [burst, settled] = [first, rest].map(|seconds| seconds.iter().sum::<u64>());
+        let fair = 9_000.0 * 0.1 + 90.0 * floor.as_f64();
+        let off = (settled as f64 - fair).abs() / fair;
+        assert!(off < 0.01, "{floor}: {settled} retries in nine windows, not {fair}");
+        let worst = *rest.iter().max().unwrap();
+        assert!(worst as f64 <= 1.5 * fair / 90.0, "{floor}: {worst} in one second of {rest:?}");
+        assert!(burst as f64 <= 2.0 * fair / 9.0 + 3.0, "{floor}: {burst} in the first window");
+    }
+}
+
+#[test]
+fn retries_in_hand_at_rest_came_back_faster_than_the_floor() {
+    let mut budget = Budget::default();
+    let granted = (0..1_000 * 10).filter(|tenth| asks(&mut budget, at(tenth * SECOND / 10)));
+    assert_eq!(granted.count(), 2 + 49, "two in hand, then one in twenty seconds");
+    assert_eq!(budget.level(at(1_005 * SECOND)).retries, 1);
+    assert_eq!(budget.level(at(1_030 * SECOND)).retries, 2);
+    assert_eq!(budget.level(at(9_000 * SECOND)).retries, 2);
+}
+
+/// Keeps the slot of every first attempt and a balance of what is in hand, in millionths.
 struct Naive {
     plan: WindowPlan,
     firsts: Vec<u64>,
-    retries: Vec<u64>,
+    balance: u128,
     newest: u64,
 }
 
 impl Naive {
-    /// The slot of `now`, never before one that was already seen.
-    fn slot(&mut self, now: u64) -> u64 {
-        self.newest = self.newest.max(now / self.plan.window().as_nanos().div_ceil(10));
-        self.newest
+    fn new(plan: WindowPlan) -> Self {
+        Self { plan, firsts: vec![], balance: u128::from(plan.reserve()), newest: 0 }
+    }
+
+    /// Goes slot by slot to the slot of `now`, never back.
+    fn turn(&mut self, now: u64) {
+        while self.newest < now / self.plan.slot().as_nanos() {
+            let before = self.most();
+            self.newest += 1;
+            let left = self.firsts.iter().filter(|slot| self.newest - **slot == 10).count();
+            let share = left as u128 * u128::from(self.plan.ratio().ppm());
+            let floor = u128::from(self.plan.slot_floor());
+            let earned = match self.plan.floor() {
+                Floor::Add(_) => share + floor,
+                Floor::AtLeast(_) if before > u128::from(self.plan.reserve()) => share,
+                Floor::AtLeast(_) => floor,
+            };
+            let most = self.most();
+            self.balance = (self.balance + earned + most).saturating_sub(before).min(most);
+        }
+    }
+
+    fn most(&self) -> u128 {
+        let live = self.firsts.iter().filter(|slot| self.newest - **slot < 10).count();
+        let share = live as u128 * u128::from(self.plan.ratio().ppm());
+        let reserve = u128::from(self.plan.reserve());
+        match self.plan.floor() {
+            Floor::Add(_) => share + reserve,
+            Floor::AtLeast(_) => share.max(reserve),
+        }
+    }
+
+    fn on_first(&mut self, now: u64) {
+        self.turn(now);
+        let before = self.most();
+        self.firsts.push(self.newest);
+        self.balance += self.most() - before;
     }
 
     fn ask(&mut self, now: u64) -> Option<u64> {
-        let slot = self.slot(now);
-        let live = |events: &[u64]| events.iter().filter(|event| slot - **event < 10).count();
-        let share = live(&self.firsts) as u128 * u128::from(self.plan.ratio().ppm());
-        let window = u128::from(self.plan.window().as_nanos());
-        let allowed = match self.plan.floor() {
-            Floor::Add(rate) => share + u128::from(rate) * window / 1_000,
-            Floor::AtLeast(rate) => share.max(u128::from(rate) * window / 1_000),
-        };
-        if (live(&self.retries) as u128 + 1) * 1_000_000 > allowed {
-            return None;
-        }
-        self.retries.push(slot);
-        Some(slot)
+        self.turn(now);
+        self.balance = self.balance.checked_sub(1_000_000)?;
+        Some(self.newest)
     }
 
-    fn refund(&mut self, slot: u64) {
-        let place =
-            self.retries.iter().rposition(|event| *event == slot).expect("refunds are of grants");
-        self.retries.remove(place);
+    fn refund(&mut self, now: u64, slot: u64) {
+        self.turn(now);
+        if self.newest - slot < 10 {
+            self.balance = (self.balance + 1_000_000).min(self.most());
+        }
     }
 }
 
@@ -177,9 +236,13 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn plans() -> impl Strategy<Value = WindowPlan> {
-    let floor = prop_oneof![(0..5_u32).prop_map(Floor::Add), (0..5_u32).prop_map(Floor::AtLeast)];
-    (0..=2_000_000_u32, SECOND..=60 * SECOND, floor)
-        .prop_map(|(ppm, window, floor)| plan(ppm, Span::from_nanos(window), floor))
+    let rate = || (0..50_u32).prop_map(|tenths| Rate::try_from(f64::from(tenths) / 10.0).unwrap());
+    let floor = prop_oneof![rate().prop_map(Floor::Add), rate().prop_map(Floor::AtLeast)];
+    (0..=2_000_000_u32, SECOND..=60 * SECOND, floor, 0..9_u32).prop_map(
+        |(ppm, window, floor, burst)| {
+            plan(ppm, Span::from_nanos(window), floor).with_burst(burst).expect("within bounds")
+        },
+    )
 }
 
 fn seeded() -> ProptestConfig {
@@ -195,7 +258,7 @@ proptest! {
 
     #[test]
     fn the_window_differed_from_a_list_of_all_events(plan in plans(), events in events()) {
-        let mut naive = Naive { plan, firsts: vec![], retries: vec![], newest: 0 };
+        let mut naive = Naive::new(plan);
         let mut budget = Budget::new(plan.into());
         let mut held: Vec<(Paid, u64)> = vec![];
         let (mut latest, mut now) = (1_000 * SECOND, 1_000 * SECOND);
@@ -209,8 +272,7 @@ proptest! {
                 Event::Disorder(nanos) => now = latest - nanos,
                 Event::First => {
                     budget.on_first(at(now));
-                    let slot = naive.slot(now);
-                    naive.firsts.push(slot);
+                    naive.on_first(now);
                 }
                 Event::Ask => {
                     let (fast, slow) = (budget.ask(at(now), Charge::Retry), naive.ask(now));
@@ -220,8 +282,7 @@ proptest! {
                 Event::Refund(pick) if !held.is_empty() => {
                     let (paid, slot) = held.swap_remove(pick % held.len());
                     budget.refund(at(now), paid);
-                    naive.slot(now);
-                    naive.refund(slot);
+                    naive.refund(now, slot);
                 }
                 Event::Refund(_) => {}
             }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::{BudgetPlan, Floor, TokenPlan, WindowPlan};
-use stagger_core::{Backoff, HintRule, Jitter, LongHint, Policy, Ratio, Span};
+use stagger_core::{Backoff, HintRule, Jitter, LongHint, Policy, Rate, Ratio, Span};
 
 fn read(text: &str) -> Policy {
     toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
@@ -58,7 +58,7 @@ fn the_default_is_written_short_enough_to_read() {
         "[budget.window]",
         "ratio = 0.1",
         "window = \"10s\"",
-        "floor = 1",
+        "floor = 0.05",
         "",
     ];
     assert_eq!(text, lines.join("\n"));
@@ -111,7 +111,7 @@ fn the_words_of_every_setting_are_read() {
     }
     let floor = read("budget.window = { floor = 10, floor_rule = \"at-least\" }");
     let BudgetPlan::Window(plan) = floor.budget() else { panic!("a window") };
-    assert_eq!(plan.floor(), Floor::AtLeast(10));
+    assert_eq!(plan.floor(), Floor::AtLeast(Rate::per_second(10)));
     let calls = read("breaker = { window = { calls = 100 }, ratio = \"off\", consecutive = 5 }");
     let breaker = calls.breaker().unwrap();
     assert_eq!((breaker.window(), breaker.ratio()), (WindowKind::Calls(100), None));

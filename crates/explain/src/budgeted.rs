@@ -1,7 +1,7 @@
 //! Retries for each call once a budget has settled.
 
 use stagger_core::budget::{Budget, BudgetPlan, Charge, Floor, Settled, TokenPlan, WindowPlan};
-use stagger_core::{Instant, Span};
+use stagger_core::{Instant, Rate, Span};
 
 use crate::Method;
 use crate::calls::{Calls, MAX_ROWS};
@@ -49,8 +49,8 @@ pub(crate) fn retries(plan: &BudgetPlan, rps: Option<f64>, demand: &Demand<'_>) 
 /// Retries for each first attempt that a window allows.
 fn share(window: &WindowPlan, rps: Option<f64>) -> f64 {
     let ratio = window.ratio().as_f64();
-    let each = |floor: u32| match rps {
-        Some(rps) if rps > 0.0 => f64::from(floor) / rps,
+    let each = |floor: Rate| match rps {
+        Some(rps) if rps > 0.0 => floor.as_f64() / rps,
         _ => 0.0,
     };
     match window.floor() {

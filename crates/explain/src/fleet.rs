@@ -13,7 +13,7 @@ use crate::{FleetBudget, Setting};
 /// use stagger_explain::{Setting, fleet};
 /// let setting = Setting { rps: Some(500.0), fleet: Some(40), ..Setting::default() };
 /// let budget = fleet(&Policy::default(), &setting).expect("both are known");
-/// assert_eq!(budget.retries_per_s, 40.0 * (50.0 + 1.0), "a tenth, and one a second");
+/// assert_eq!(budget.retries_per_s, 40.0 * (50.0 + 0.05), "a tenth, and one in twenty seconds");
 /// assert_eq!(fleet(&Policy::default(), &Setting::default()), None);
 /// ```
 #[must_use]
@@ -44,13 +44,17 @@ pub(crate) fn one(plan: &BudgetPlan, rps: f64) -> (f64, f64) {
     }
 }
 
-fn window(plan: &WindowPlan, rps: f64) -> (f64, f64) {
-    let share = plan.ratio().as_f64() * rps;
-    let steady = match plan.floor() {
-        Floor::Add(floor) => share + f64::from(floor),
-        Floor::AtLeast(floor) => share.max(f64::from(floor)),
-    };
-    (steady, steady * plan.window().as_secs_f64())
+/// A window's retries a second and retries in hand at rest, at so many first attempts a second.
+pub(crate) fn window(plan: &WindowPlan, rps: f64) -> (f64, f64) {
+    let ratio = plan.ratio().as_f64();
+    let share = if ratio > 0.0 { ratio * rps } else { 0.0 };
+    let floor = plan.floor().rate().as_f64();
+    let length = plan.window().as_secs_f64();
+    let reserve = (floor * length).max(f64::from(plan.burst()));
+    match plan.floor() {
+        Floor::Add(_) => (share + floor, share * length + reserve),
+        Floor::AtLeast(_) => (share.max(floor), (share * length).max(reserve)),
+    }
 }
 
 /// A full bucket is spent once; where nothing succeeds, nothing fills it again.

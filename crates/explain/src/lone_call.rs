@@ -1,22 +1,23 @@
 //! The retries that a budget grants to one failing call while the other calls of its process succeed.
 
 use stagger_core::Span;
-use stagger_core::budget::{BudgetPlan, Charge, Floor, WindowPlan};
+use stagger_core::budget::{BudgetPlan, Charge};
 
 use crate::figure::float;
+use crate::fleet::window;
 
 /// A budget at rest, asked by one call only: no budget ever grants a call more than this.
 ///
-/// The rule is computed and not played, because a window may count millions of first attempts. Its
-/// slots are ignored: they hold a grant for up to a tenth of the window longer.
+/// The rule is computed and not played, because a window may count millions of first attempts. A
+/// window is a bucket here: full at rest, and refilled by its share and its floor.
 #[derive(Clone, Debug)]
 pub(crate) struct LoneCall<'p> {
     plan: &'p BudgetPlan,
     /// First attempts a second, where known.
     rps: Option<f64>,
-    /// The times of the grants, in order.
+    /// The times of the grants of an interval, in order.
     grants: Vec<Span>,
-    /// Tokens of a bucket, thousandths of a token of a throttle.
+    /// Retries of a window, tokens of a bucket, thousandths of a token of a throttle.
     held: f64,
     /// The time of the last question.
     at: Span,
@@ -34,6 +35,7 @@ impl<'p> LoneCall<'p> {
         self.grants.clear();
         self.at = Span::ZERO;
         self.held = match self.plan {
+            BudgetPlan::Window(plan) => window(plan, self.traffic()).1,
             BudgetPlan::Tokens(plan) if plan.first_try() == 0 => f64::from(plan.initial()),
             BudgetPlan::Tokens(plan) => f64::from(plan.capacity()),
             BudgetPlan::Throttle(plan) => f64::from(plan.max_tokens()) * 1_000.0,
@@ -43,12 +45,18 @@ impl<'p> LoneCall<'p> {
 
     /// Whether an attempt that failed so long after the call began may be retried.
     pub(crate) fn ask(&mut self, at: Span, charge: Charge) -> bool {
-        let successes = self.rps.unwrap_or(0.0) * (at - self.at).as_secs_f64();
+        let elapsed = (at - self.at).as_secs_f64();
+        let successes = self.rps.unwrap_or(0.0) * elapsed;
         self.at = at;
         let granted = match self.plan {
             BudgetPlan::None => false,
             BudgetPlan::Window(plan) => {
-                self.since(at, plan.window()) + 1.0 <= window_allowance(plan, self.rps)
+                let (rate, full) = window(plan, self.traffic());
+                self.held = (self.held + rate * elapsed).min(full);
+                // The rounding of a product must not cost a whole retry.
+                let whole = self.held + 1e-9 >= 1.0;
+                self.held -= if whole { 1.0 } else { 0.0 };
+                whole
             }
             BudgetPlan::Interval(plan) => {
                 self.since(at, plan.interval()) < f64::from(plan.retries())
@@ -71,10 +79,15 @@ impl<'p> LoneCall<'p> {
             }
             _ => true,
         };
-        if granted && matches!(self.plan, BudgetPlan::Window(_) | BudgetPlan::Interval(_)) {
+        if granted && matches!(self.plan, BudgetPlan::Interval(_)) {
             self.grants.push(at);
         }
         granted
+    }
+
+    /// First attempts a second: without a known rate, much traffic.
+    fn traffic(&self) -> f64 {
+        self.rps.unwrap_or(f64::INFINITY)
     }
 
     /// The grants of the last stretch of this length.
@@ -84,27 +97,10 @@ impl<'p> LoneCall<'p> {
     }
 }
 
-/// The retries that a window grants; without a known rate, under much traffic.
-fn window_allowance(plan: &WindowPlan, rps: Option<f64>) -> f64 {
-    let (ratio, length) = (plan.ratio().as_f64(), plan.window().as_secs_f64());
-    let share = match rps {
-        Some(rps) => ratio * rps * length,
-        None if ratio > 0.0 => f64::INFINITY,
-        None => 0.0,
-    };
-    // The rounding of a product must not cost a whole retry.
-    let slack = 1e-9;
-    slack
-        + match plan.floor() {
-            Floor::Add(floor) => share + f64::from(floor) * length,
-            Floor::AtLeast(floor) => share.max(f64::from(floor) * length),
-        }
-}
-
 #[cfg(test)]
 mod tests {
-    use stagger_core::budget::{IntervalPlan, ThrottlePlan, TokenPlan};
-    use stagger_core::{ConfigError, Ratio};
+    use stagger_core::budget::{Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
+    use stagger_core::{ConfigError, Rate, Ratio};
 
     use super::*;
 
@@ -123,7 +119,7 @@ mod tests {
         );
         assert_eq!(granted(IntervalPlan::new(3, Span::from_secs(9))?.into(), None), 3);
         assert_eq!(granted(TokenPlan::new(100, 5)?.into(), None), 20);
-        let bare = WindowPlan::new(tenth)?.with_floor(Floor::Add(0))?;
+        let bare = WindowPlan::new(tenth)?.with_floor(Floor::Add(Rate::ZERO));
         assert_eq!(granted(bare.into(), Some(0.9)), 0);
         assert_eq!(granted(bare.into(), Some(1.0)), 1);
         assert_eq!(granted(bare.into(), Some(3.0)), 3);

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
-use stagger_core::{Backoff, HintRule, LongHint, Policy, PolicyBuilder, Ratio, Span};
+use stagger_core::{Backoff, HintRule, LongHint, Policy, PolicyBuilder, Rate, Ratio, Span};
 
 use crate::duration::protobuf;
 use crate::table::{Table, plain};
@@ -239,7 +239,8 @@ fn budget(
     };
     let least = budget.count("min_retry_concurrency", (0, 1_000_000))?.unwrap_or(3);
     let share = budget.share("budget_percent", percent.unwrap_or(20.0) / 100.0)?;
-    let plan = WindowPlan::new(share).and_then(|plan| plan.with_floor(Floor::AtLeast(least)));
+    let floor = Floor::AtLeast(Rate::per_second(least));
+    let plan = WindowPlan::new(share).and_then(|plan| plan.with_floor(floor).with_burst(0));
     imported.leave_out(
         budget.path.clone(),
         format!("{}%, at least {least}", percent.unwrap_or(20.0)),

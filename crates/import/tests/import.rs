@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use stagger_core::breaker::WindowKind;
 use stagger_core::budget::{BudgetPlan, Floor};
-use stagger_core::{Jitter, Policy, Ratio, Span};
+use stagger_core::{Jitter, Policy, Rate, Ratio, Span};
 use stagger_import::{Imported, Source, import};
 
 /// Each file, whose it is, and everything that comes of it. With STAGGER_WRITE_GOLDEN set, the last
@@ -106,7 +106,10 @@ fn an_envoy_budget_belongs_to_its_cluster() {
     let BudgetPlan::Window(plan) = *policy(&imported, "orders").budget() else {
         panic!("a window")
     };
-    assert_eq!((plan.ratio(), plan.floor()), (Ratio::from_percent(25), Floor::AtLeast(10)));
+    assert_eq!(
+        (plan.ratio(), plan.floor()),
+        (Ratio::from_percent(25), Floor::AtLeast(Rate::per_second(10)))
+    );
     assert_eq!(policy(&imported, "search").budget(), &BudgetPlan::Unlimited);
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn row(scene: &Scene<'_>) -> Row {
         calls,
         attempts: stat(f64::from(all.attempts)),
         peak: peak(|cell| cell.attempts),
+        worst_over_mean: None,
         peak_retries: peak(|cell| cell.attempts - cell.firsts),
         amplification: share(f64::from(all.attempts)),
         // A call is served once at most, and what came from before the stretch may be among it.

@@ -2,10 +2,13 @@
 
 use stagger_core::{Instant, Span};
 
-use crate::probe::{PER_SECOND, Strip};
+use crate::probe::{BUCKET, PER_SECOND, Stretch, Strip};
 use crate::scenario::Peak;
-use crate::stat::Stat;
+use crate::stat::{Stat, share};
 use crate::tally::Tally;
+
+/// Buckets of a series in a second.
+const BUCKETS_A_SECOND: usize = 20;
 
 /// The figures of one scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +63,8 @@ pub struct Row {
     pub peak: Stat,
     /// Peak of retries where the plan looks for it, in events a second.
     pub peak_retries: Stat,
+    /// The worst second of retries over the mean second, where the plan looks for it.
+    pub worst_over_mean: Option<f64>,
     /// Attempts a call.
     pub amplification: f64,
     /// The share of calls that ended in success, from 0 to 1.
@@ -167,6 +172,7 @@ impl Row {
             attempts: tally.attempts.scaled(1.0),
             peak: counted.scaled(PER_SECOND),
             peak_retries: tally.peak_retries.scaled(PER_SECOND),
+            worst_over_mean: None,
             amplification: tally.amplification(),
             success: tally.success(),
             wasted: tally.wasted(),
@@ -201,6 +207,23 @@ impl Row {
             _ if healed < self.runs => RecoveryVerdict::Partly,
             _ => RecoveryVerdict::Recovered,
         }
+    }
+}
+
+impl RowSeries {
+    /// The worst second of retries over the mean second of a stretch, by the means over the runs;
+    /// `None` without a whole second or without retries.
+    #[must_use]
+    pub fn worst_over_mean(&self, stretch: Stretch) -> Option<f64> {
+        let bucket = |at: Instant| usize::try_from(at.as_nanos() / BUCKET.as_nanos());
+        let from = bucket(stretch.from).ok()?;
+        let until = bucket(stretch.until).unwrap_or(usize::MAX).min(self.retries.len());
+        let seconds = self.retries.get(from..until)?.chunks_exact(BUCKETS_A_SECOND);
+        let seconds: Vec<f64> = seconds.map(|second| second.iter().sum()).collect();
+        let (sum, worst) = seconds
+            .iter()
+            .fold((0.0, 0.0_f64), |(sum, worst), &second| (sum + second, worst.max(second)));
+        (sum > 0.0).then(|| worst * share(seconds.len() as u64, 1) / sum)
     }
 }
 

@@ -6,7 +6,7 @@ use stagger::budget::{
     BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
 };
 use stagger::retry::{Ledger, PlainLedger};
-use stagger::{Instant, LocalLedger, Policy, Ratio, Span};
+use stagger::{Instant, LocalLedger, Policy, Rate, Ratio, Span};
 use stagger_testkit::Mix;
 
 #[derive(Clone, Debug)]
@@ -57,10 +57,10 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn budgets() -> impl Strategy<Value = BudgetPlan> {
     let window = WindowPlan::new(Ratio::from_percent(20)).expect("in bounds");
-    let bare = window.with_floor(Floor::Add(0)).expect("in bounds");
+    let bare = window.with_floor(Floor::Add(Rate::ZERO));
     let least = bare
         .with_window(Span::from_nanos(7_777_777_777))
-        .and_then(|plan| plan.with_floor(Floor::AtLeast(1)))
+        .map(|plan| plan.with_floor(Floor::AtLeast(Rate::per_second(1))))
         .expect("in bounds");
     let throttle = ThrottlePlan::new(10, Ratio::from_percent(30)).expect("in bounds");
     let interval = |n| IntervalPlan::new(n, Span::from_secs(4)).expect("in bounds");

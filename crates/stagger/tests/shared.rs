@@ -10,8 +10,8 @@ use std::time::Duration;
 use stagger::budget::{BudgetPlan, Charge, Floor, Settled, ThrottlePlan, TokenPlan, WindowPlan};
 use stagger::retry::{Ledger, Stop};
 use stagger::{
-    Away, Clock, Policy, Ratio, Retrier, SharedLedger, SharedLedgers, SharedOptions, SharedStats,
-    SharedStore, Span, StdTime, TokioTime,
+    Away, Clock, Policy, Rate, Ratio, Retrier, SharedLedger, SharedLedgers, SharedOptions,
+    SharedStats, SharedStore, Span, StdTime, TokioTime,
 };
 use support::{Redis, shared_redis};
 
@@ -41,7 +41,7 @@ fn tokens(capacity: u32, cost: u32) -> Policy {
 
 /// All of its first attempts, over a minute, with no floor.
 fn every_first() -> Policy {
-    let plan = WindowPlan::new(Ratio::ONE).and_then(|plan| plan.with_floor(Floor::Add(0)));
+    let plan = WindowPlan::new(Ratio::ONE).map(|plan| plan.with_floor(Floor::Add(Rate::ZERO)));
     policy(plan.and_then(|plan| plan.with_window(Span::from_secs(60))).expect("in bounds"))
 }
 

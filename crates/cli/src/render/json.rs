@@ -39,6 +39,9 @@ struct Line<'a> {
     /// Peak of retries before the server is up.
     #[serde(skip_serializing_if = "Option::is_none")]
     peak_rps_before: Option<Figure>,
+    /// The worst second of retries over the mean second, where the scenario looks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worst_over_mean: Option<f64>,
     /// The mean of the runs that recovered; null when none did.
     time_to_recover_s: Option<f64>,
     /// How many did.
@@ -100,6 +103,7 @@ fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a Row) -> Line<'a> {
         success: figure(row.success),
         times_none: case.times_unjittered(row).filter(|_| played).map(rounded),
         peak_rps_before: (played && storm.looks_before()).then(|| row.peak_retries.into()),
+        worst_over_mean: row.worst_over_mean.filter(|_| played).map(rounded),
         time_to_recover_s: time_to_recover(row),
         healed: row.recovery.healed,
         relapsed: row.recovery.relapsed,

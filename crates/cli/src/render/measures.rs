@@ -17,7 +17,7 @@ pub(super) struct Measure {
 }
 
 /// All there are, in their order.
-const MEASURES: [Measure; 8] = [
+const MEASURES: [Measure; 9] = [
     Measure {
         name: "peak/s",
         means: "", // depends on the scenario
@@ -31,6 +31,12 @@ const MEASURES: [Measure; 8] = [
         cell: |case, row| {
             case.times_unjittered(row).map_or_else(nothing, |times| format!("{times:.2}"))
         },
+    },
+    Measure {
+        name: "worst/mean",
+        means: "the worst second of retries over the mean second",
+        says: |_, row| row.worst_over_mean.is_some(),
+        cell: |_, row| row.worst_over_mean.map_or_else(nothing, |worst| format!("{worst:.2}")),
     },
     Measure {
         name: "attempts",

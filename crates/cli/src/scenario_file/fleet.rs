@@ -11,6 +11,9 @@ const MAX_PROCESSES: u32 = 1_000_000;
 /// As in the engine's own budgets.
 const MAX_BUCKET: u32 = 1_000_000;
 
+/// Where the budget of the policy is not asked.
+const NO_WINDOW: &str = "left out where deposit, lifetime or shared is set";
+
 /// One process with the budget of its policy, unless the table says otherwise.
 pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Fleet, Flaw> {
     let Some(fleet) = reader.table("fleet")? else { return Ok(Fleet::default()) };
@@ -31,8 +34,11 @@ pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Fleet, Flaw> {
 fn book(fleet: &Reader<'_, '_>, processes: u32) -> Result<Book, Flaw> {
     let (deposit, lifetime, shared) =
         (fleet.table("deposit")?, fleet.table("lifetime")?, fleet.table("shared")?);
+    let rules = [("paced", Book::Engine), ("block", Book::WindowBlock)];
+    let rule = fleet.word("window_rule", &rules)?;
     match (deposit, lifetime, shared) {
-        (None, None, None) => Ok(Book::Engine),
+        (None, None, None) => Ok(rule.unwrap_or_default()),
+        _ if rule.is_some() => Err(fleet.wrong("window_rule", NO_WINDOW)),
         (Some(table), None, None) => Ok(Book::Deposit(bucket(&table)?)),
         (None, Some(table), None) => {
             let share = table.need("share", table.ratio("share", (0.0, 1.0))?)?;

@@ -161,9 +161,10 @@ fn every_network_fleet_and_end_can_be_written() {
         "lifetime = { share = 0.5 }",
         "[fleet.shared]\nbudget.interval = { retries = 1, interval = '1s' }",
         "[fleet.shared]\nbudget.interval = { retries = 1, interval = '1s' }\naway = 'refuse'",
+        "window_rule = 'block'",
     ];
     let books = books.map(|book| format!("{ARRIVALS}[fleet]\n{book}"));
-    all(&books.each_ref().map(String::as_str), 6, |plan| match plan.fleet.book {
+    all(&books.each_ref().map(String::as_str), 7, |plan| match plan.fleet.book {
         Book::Engine => 0,
         Book::Deposit(deposit) => match deposit.paying {
             Paying::Calls => 1,
@@ -174,6 +175,7 @@ fn every_network_fleet_and_end_can_be_written() {
             Away::Local { .. } => 4,
             Away::Refuse => 5,
         },
+        Book::WindowBlock => 6,
     });
     let scopes = ["host", "shard"].map(|scope| format!("{ARRIVALS}[fleet]\nscope = '{scope}'"));
     all(&scopes.each_ref().map(String::as_str), 2, |plan| match plan.fleet.scope {

@@ -26,6 +26,7 @@ pub(super) fn read(reader: &Reader<'_, '_>, faults: &[Fault]) -> Result<Watch, F
 fn watch(edge: Instant, from: Option<Instant>, recovery: Recovery) -> Watch {
     let before = Stretch { from: Instant::ORIGIN, until: edge };
     Watch {
+        evenness_in: None,
         edge,
         attempts_in: Stretch { from: from.unwrap_or(edge), until: Instant::FAR },
         retries_in: if edge > Instant::ORIGIN { before } else { Stretch::ALWAYS },

@@ -1,5 +1,5 @@
 use stagger::breaker::BreakerPlan;
-use stagger::budget::{Floor, WindowPlan};
+use stagger::budget::WindowPlan;
 use stagger::{Backoff, ConfigError, HintRule, LongHint, Policy, Ratio, Span};
 
 /// Chosen by `stagger choose`.
@@ -34,7 +34,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // budget.window.floor: lets a caller with little traffic retry at all, but 5000 of them add 5000/s: say --rps to have less
         // budget.window.ratio: in a total outage retries add a tenth to the load, and not two thirds or more
         // budget.window.window: long enough to survive a pause, short enough to forget an outage
-        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(Floor::Add(1))?)
+        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?)
         // breaker.ratio: half of the calls: what fails less is better retried than refused
         // breaker.window: 5000 callers: their first attempts alone would keep a server down, so they stop
         // breaker.minimum_calls: below it a share is chance

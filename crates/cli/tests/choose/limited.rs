@@ -1,6 +1,6 @@
 use stagger::breaker::BreakerPlan;
 use stagger::budget::{Floor, WindowPlan};
-use stagger::{Backoff, ConfigError, HintRule, LongHint, Policy, Ratio, Span};
+use stagger::{Backoff, ConfigError, HintRule, LongHint, Policy, Rate, Ratio, Span};
 
 /// Chosen by `stagger choose`.
 ///
@@ -38,7 +38,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // budget.window.floor: none: a tenth of 50/s is enough, and floors of 100 callers would add 100 retries/s
         // budget.window.ratio: in a total outage retries add a tenth to the load, and not two thirds or more
         // budget.window.window: long enough to survive a pause, short enough to forget an outage
-        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(Floor::Add(0))?)
+        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(Floor::Add(Rate::ZERO)))
         // breaker.ratio: half of the calls: what fails less is better retried than refused
         // breaker.window: 100 callers: their first attempts alone would keep a server down, so they stop
         // breaker.minimum_calls: below it a share is chance

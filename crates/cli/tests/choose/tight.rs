@@ -1,4 +1,4 @@
-use stagger::budget::{Floor, WindowPlan};
+use stagger::budget::WindowPlan;
 use stagger::{Backoff, ConfigError, HintRule, Jitter, LongHint, Policy, Ratio, Span};
 
 /// Chosen by `stagger choose`.
@@ -33,6 +33,6 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // budget.window.floor: lets a caller with little traffic retry at all; 9 of them add at most 9/s
         // budget.window.ratio: in a total outage retries add a tenth to the load, and not two thirds or more
         // budget.window.window: long enough to survive a pause, short enough to forget an outage
-        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(Floor::Add(1))?)
+        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?)
         .build()
 }

@@ -23,13 +23,13 @@
 //! use stagger_core::budget::{Budget, BudgetPlan, Charge};
 //! use stagger_core::Instant;
 //!
-//! let mut budget = Budget::new(BudgetPlan::default()); // 10 %, and one retry a second besides
+//! let mut budget = Budget::new(BudgetPlan::default()); // 10 %, and 2 in hand at rest
 //! let now = Instant::ORIGIN;
 //! for _ in 0..100 {
 //!     budget.on_first(now);
 //! }
 //! let granted = (0..100).filter(|_| budget.ask(now, Charge::Retry).is_some()).count();
-//! assert_eq!(granted, 10 + 10);
+//! assert_eq!(granted, 10 + 2);
 //! ```
 
 mod account;

@@ -26,7 +26,7 @@ pub enum BudgetPlan {
 }
 
 impl Default for BudgetPlan {
-    /// The windowed ratio: 10 % of the first attempts of the last 10 s, and one retry a second.
+    /// The windowed ratio: 10 % of the first attempts of the last 10 s, and one retry in 20 s.
     fn default() -> Self {
         Self::Window(WindowPlan::default())
     }

@@ -69,9 +69,9 @@ impl Budget {
             BudgetPlan::Unlimited | BudgetPlan::None => {
                 none_from(0, words).map(|()| State::Nothing)
             }
-            BudgetPlan::Window(_) => {
+            BudgetPlan::Window(plan) => {
                 let (own, rest) = words.split_at(WindowState::WORDS);
-                let state = own.try_into().ok().and_then(WindowState::from_words);
+                let state = own.try_into().ok().and_then(|own| WindowState::from_words(own, plan));
                 state.filter(|_| rest.iter().all(|word| *word == 0)).map(State::Window)
             }
             BudgetPlan::Tokens(plan) => tokens(plan, words).map(State::Tokens),

@@ -40,10 +40,10 @@ impl BudgetPlan {
 
 fn of_window(plan: WindowPlan, nodes: u32) -> Option<BudgetPlan> {
     let floor = match plan.floor() {
-        Floor::Add(rate) => Floor::Add(rate / nodes),
-        Floor::AtLeast(rate) => Floor::AtLeast(rate / nodes),
+        Floor::Add(rate) => Floor::Add(rate.split(nodes)),
+        Floor::AtLeast(rate) => Floor::AtLeast(rate.split(nodes)),
     };
-    plan.with_floor(floor).ok().map(Into::into)
+    plan.with_floor(floor).with_burst(plan.burst() / nodes).ok().map(Into::into)
 }
 
 fn of_tokens(plan: TokenPlan, nodes: u32) -> Option<BudgetPlan> {
@@ -61,7 +61,7 @@ fn of_tokens(plan: TokenPlan, nodes: u32) -> Option<BudgetPlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ratio;
+    use crate::{Rate, Ratio};
 
     #[test]
     fn all_parts_together_are_never_more_than_the_whole() {
@@ -80,11 +80,16 @@ mod tests {
     #[test]
     fn a_share_of_traffic_needs_no_division_and_its_floor_does() {
         let plan = WindowPlan::new(Ratio::from_percent(20)).expect("valid");
-        let plan = plan.with_floor(Floor::Add(10)).expect("valid");
+        let plan = plan.with_floor(Floor::Add(Rate::per_second(10)));
         let BudgetPlan::Window(share) = BudgetPlan::from(plan).share_of(4) else {
             panic!("another kind")
         };
-        assert_eq!((share.ratio(), share.floor()), (Ratio::from_percent(20), Floor::Add(2)));
+        let per_second = Rate::try_from(2.5).expect("valid");
+        assert_eq!(
+            (share.ratio(), share.floor()),
+            (Ratio::from_percent(20), Floor::Add(per_second))
+        );
+        assert_eq!(share.burst(), 0, "two retries among four nodes");
     }
 
     #[test]

@@ -90,8 +90,8 @@ impl PolicyBuilder {
         self
     }
 
-    /// The budget of a destination. Default: retries up to 10 % of the first attempts of the last
-    /// 10 s plus one a second, so that retries can never multiply an outage.
+    /// The budget of a destination. Default: each first attempt earns a tenth of a retry, and time one
+    /// in 20 s; earnings are kept for 10 s, and at rest one call's retries are in hand, from 2 to 10.
     pub fn budget(mut self, plan: impl Into<BudgetPlan>) -> Self {
         self.budget = plan.into();
         self
@@ -168,7 +168,10 @@ impl PolicyBuilder {
             throttled_backoff: self.throttled_backoff,
             limits,
             hints: self.hints,
-            budget: self.budget,
+            budget: match self.budget {
+                BudgetPlan::Window(plan) => plan.for_attempts(self.max_attempts).into(),
+                budget => budget,
+            },
             breaker: self.breaker,
             hedge: self.hedge,
             wait_for_breaker: self.wait_for_breaker,

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::{BudgetPlan, Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
 use stagger_core::hedge::HedgePlan;
-use stagger_core::{Backoff, Envelope, Factor, HintRule, Jitter, LongHint, Policy, Ratio, Span};
+use stagger_core::{
+    Backoff, Envelope, Factor, HintRule, Jitter, LongHint, Policy, Rate, Ratio, Span,
+};
 
 /// A policy with anything in it.
 pub(crate) fn any_policy() -> impl Strategy<Value = Policy> {
@@ -126,14 +128,14 @@ fn budget() -> impl Strategy<Value = BudgetPlan> {
 }
 
 fn window() -> impl Strategy<Value = WindowPlan> {
-    let floor = prop_oneof![
-        (0_u32..=1_000_000).prop_map(Floor::Add),
-        (0_u32..=1_000_000).prop_map(Floor::AtLeast),
-    ];
+    let rate = || (0.0..=1e6).prop_map(|rate| Rate::try_from(rate).expect("in bounds"));
+    let floor = prop_oneof![rate().prop_map(Floor::Add), rate().prop_map(Floor::AtLeast)];
+    let burst = option::of(0_u32..=1_000_000);
     let ratio = (0..=10 * Ratio::SCALE).prop_map(Ratio::from_ppm);
     let span = (1_000_000_000_u64..=60_000_000_000).prop_map(Span::from_nanos);
-    (ratio, span, floor).prop_filter_map("refused", |(ratio, span, floor)| {
-        WindowPlan::new(ratio).ok()?.with_window(span).ok()?.with_floor(floor).ok()
+    (ratio, span, floor, burst).prop_filter_map("refused", |(ratio, span, floor, burst)| {
+        let plan = WindowPlan::new(ratio).ok()?.with_window(span).ok()?.with_floor(floor);
+        burst.map_or(Some(plan), |burst| plan.with_burst(burst).ok())
     })
 }
 

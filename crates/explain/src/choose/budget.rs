@@ -1,7 +1,7 @@
 //! How many retries a destination gets.
 
 use stagger_core::budget::{Floor, IntervalPlan, WindowPlan};
-use stagger_core::{ConfigError, Ratio, Span};
+use stagger_core::{ConfigError, Rate, Ratio, Span};
 
 use super::draft::Draft;
 
@@ -31,23 +31,19 @@ impl Draft<'_> {
         match self.answers.rps.filter(|_| callers >= MANY) {
             Some(rps) if rps < NO_FLOOR => return self.settle_interval(rps),
             Some(rps) => {
-                self.budget = WindowPlan::new(SHARE)?.with_floor(Floor::Add(0))?.into();
+                self.budget = WindowPlan::new(SHARE)?.with_floor(Floor::Add(Rate::ZERO)).into();
                 self.because("budget.window.floor", format!(
-                    "none: a tenth of {rps}/s is enough, and floors of {callers} callers would add {callers} retries/s"
+                    "none: a tenth of {rps}/s is enough, and the floors of {callers} callers would add {} retries/s",
+                    floors(callers)
                 ));
             }
             None => {
-                self.budget = WindowPlan::new(SHARE)?.into();
-                let reason = if callers < MANY {
-                    format!(
-                        "lets a caller with little traffic retry at all; {callers} of them add at most {callers}/s"
-                    )
-                } else {
-                    format!(
-                        "lets a caller with little traffic retry at all, but {callers} of them add {callers}/s: say --rps to have less"
-                    )
-                };
-                self.because("budget.window.floor", reason);
+                self.budget = self.with_floor()?.into();
+                let (added, less) =
+                    (floors(callers), if callers < MANY { "" } else { ": say --rps to have less" });
+                self.because("budget.window.floor", format!(
+                    "lets a caller with little traffic retry at all; {callers} of them add at most {added}/s{less}"
+                ));
             }
         }
         self.because(
@@ -59,6 +55,16 @@ impl Draft<'_> {
             "long enough to survive a pause, short enough to forget an outage",
         );
         Ok(())
+    }
+
+    /// The default floor, with the retries of one call in hand.
+    fn with_floor(&mut self) -> Result<WindowPlan, ConfigError> {
+        let (plan, retries) = (WindowPlan::new(SHARE)?, self.attempts - 1);
+        if retries <= plan.burst() {
+            return Ok(plan);
+        }
+        self.because("budget.window.burst", "all retries of one call, while no other call fails");
+        plan.with_burst(retries)
     }
 
     /// A tenth of little traffic is less than one retry a second, and a floor of one would be all.
@@ -74,7 +80,8 @@ impl Draft<'_> {
         self.budget = IntervalPlan::new(places, interval)?.into();
         let fleet = f64::from(callers) * f64::from(retries) / seconds;
         self.because("budget.interval.retries", format!(
-            "enough for one call; a tenth of {rps}/s is less than 1/s, and a floor of 1/s for each of {callers} callers no budget"
+            "enough for one call; a tenth of {rps}/s is less than 1/s, and the floors of {callers} callers would add {} retries/s",
+            floors(callers)
         ));
         self.because(
             "budget.interval.interval",
@@ -85,4 +92,9 @@ impl Draft<'_> {
         );
         Ok(())
     }
+}
+
+/// The retries a second that the default floors of so many callers add up to.
+fn floors(callers: u32) -> f64 {
+    WindowPlan::default().floor().rate().as_f64() * f64::from(callers)
 }

@@ -1,8 +1,8 @@
 //! How many retries a destination gets: `no-budget`, `loose-budget`, `budget-never-refills`, and
 //! budgets that grant none as `attempts-never-start`.
 
-use stagger_core::budget::{BudgetPlan, Charge, Floor, TokenPlan, WindowPlan};
-use stagger_core::{Policy, Ratio};
+use stagger_core::budget::{BudgetPlan, Charge, TokenPlan, WindowPlan};
+use stagger_core::{Policy, Rate, Ratio};
 
 use super::delays::retrying;
 use super::figure::{count, percent};
@@ -74,10 +74,7 @@ fn nothing(key: &'static str, shown: &str) -> Finding {
 }
 
 fn window(plan: &WindowPlan) -> Option<Finding> {
-    let floor = match plan.floor() {
-        Floor::Add(n) | Floor::AtLeast(n) => n,
-    };
-    if plan.ratio() == Ratio::ZERO && floor == 0 {
+    if plan.ratio() == Ratio::ZERO && plan.floor().rate() == Rate::ZERO && plan.burst() == 0 {
         return Some(nothing("budget.window.ratio", "ratio 0 and floor 0"));
     }
     loose("budget.window.ratio", plan.ratio().as_f64())

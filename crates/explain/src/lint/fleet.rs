@@ -1,6 +1,6 @@
 //! `fleet-budget`: what the budgets of all processes let through, against what is served.
 
-use stagger_core::budget::{BudgetPlan, Floor};
+use stagger_core::budget::BudgetPlan;
 use stagger_core::{Policy, Span};
 
 use super::delays::retrying;
@@ -73,8 +73,7 @@ fn asked(policy: &Policy, setting: &Setting) -> f64 {
 fn key(plan: &BudgetPlan, rps: f64) -> Option<&'static str> {
     match plan {
         BudgetPlan::Window(plan) => {
-            let (Floor::Add(floor) | Floor::AtLeast(floor)) = plan.floor();
-            let mostly_floor = f64::from(floor) > rps * plan.ratio().as_f64();
+            let mostly_floor = plan.floor().rate().as_f64() > rps * plan.ratio().as_f64();
             Some(if mostly_floor { "budget.window.floor" } else { "budget.window.ratio" })
         }
         BudgetPlan::Tokens(_) => Some("budget.tokens.capacity"),

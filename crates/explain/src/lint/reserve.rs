@@ -76,11 +76,10 @@ fn budget(
             let rate = setting
                 .rps
                 .map_or_else(String::new, |rps| format!(" of {} calls a second", count(rps)));
-            let floor = f64::from(wanted) / window.as_secs_f64();
             (
-                "budget.window.floor",
+                "budget.window.burst",
                 format!("{} in {window}{rate}, and its floor", percent(plan.ratio().as_f64())),
-                Some(format!("floor = {:.0}", libm::ceil(floor).max(1.0))),
+                Some(format!("burst = {wanted}")),
             )
         }
         BudgetPlan::Tokens(plan) => {

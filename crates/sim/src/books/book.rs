@@ -10,6 +10,7 @@ use super::deposit::Bucket;
 use super::intervals::Intervals;
 use super::leased::Leased;
 use super::lifetime::Lifetime;
+use super::window_block::WindowBlock;
 use crate::streams::Stream;
 
 /// A ledger with its own source of chance, so that an open breaker takes no word from a delay.
@@ -39,6 +40,7 @@ pub(crate) enum Kind {
     Engine(PlainLedger),
     Deposit(Bucket),
     Lifetime(Lifetime),
+    WindowBlock(Box<WindowBlock>),
     Leased(Box<Leased>),
     /// One for all processes.
     Intervals(Intervals),
@@ -106,6 +108,7 @@ impl Ledger for Book {
             Kind::Free => {}
             Kind::Engine(ledger) => ledger.on_first(now),
             Kind::Deposit(bucket) => bucket.on_first(),
+            Kind::WindowBlock(window) => window.on_first(now),
             Kind::Lifetime(_) | Kind::Intervals(_) => {}
             Kind::Leased(leased) => leased.on_first(now),
         }
@@ -116,6 +119,7 @@ impl Ledger for Book {
             Kind::Free => Some(Paid::FREE),
             Kind::Engine(ledger) => ledger.ask(now, charge),
             Kind::Deposit(bucket) => bucket.ask(),
+            Kind::WindowBlock(window) => window.ask(now),
             Kind::Lifetime(lifetime) => lifetime.ask(),
             Kind::Leased(leased) => leased.ask(now, charge),
             Kind::Intervals(intervals) => intervals.ask(now),
@@ -127,6 +131,7 @@ impl Ledger for Book {
             Kind::Free | Kind::Lifetime(_) => {}
             Kind::Engine(ledger) => ledger.refund(now, paid),
             Kind::Deposit(bucket) => bucket.refund(paid),
+            Kind::WindowBlock(window) => window.refund(now),
             Kind::Leased(leased) => leased.refund(now, paid),
             Kind::Intervals(intervals) => intervals.refund(paid),
         }
@@ -135,7 +140,7 @@ impl Ledger for Book {
     #[inline]
     fn on_settled(&mut self, now: Instant, settled: Settled) {
         match &mut self.kind {
-            Kind::Free | Kind::Intervals(_) => {}
+            Kind::Free | Kind::Intervals(_) | Kind::WindowBlock(_) => {}
             Kind::Engine(ledger) => ledger.on_settled(now, settled),
             Kind::Deposit(bucket) => bucket.on_settled(settled),
             Kind::Lifetime(lifetime) => lifetime.on_settled(settled),

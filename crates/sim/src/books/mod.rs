@@ -7,6 +7,7 @@ mod leased;
 mod lifetime;
 mod shelf;
 mod store;
+mod window_block;
 
 pub(crate) use leased::Request;
 pub(crate) use shelf::Shelf;

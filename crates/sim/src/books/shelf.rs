@@ -12,8 +12,9 @@ use super::intervals::Intervals;
 use super::leased::Leased;
 use super::lifetime::Lifetime;
 use super::store::Store;
+use super::window_block::WindowBlock;
 use crate::plan::{self, Caller, Plan, Scope};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Draw, Purpose, Stream};
 
 /// One ledger for each layer, process and, where they are kept apart, shard.
 #[derive(Debug)]
@@ -71,19 +72,28 @@ impl Shelf {
 /// A ledger for each layer and each place in it.
 fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
     let of_layer = |caller: &Caller| {
-        let (kind, policy) = (kind(plan.fleet.book, &caller.policy), caller.policy);
+        let policy = caller.policy;
+        (0..places).map(move |_| policy)
+    };
+    let all = (0..).zip(plan.everybody().flat_map(of_layer));
+    let book = |(number, policy): (u32, Policy)| {
+        let policy = in_random_phase(policy, draws.at(number, 0));
+        let kind = kind(plan.fleet.book, &policy);
         let breaker = match kind {
             Kind::Engine(_) => None,
             _ => policy.breaker().copied().map(Breaker::new).map(Box::new),
         };
-        (0..places).map(move |_| (kind.clone(), breaker.clone(), policy))
-    };
-    let all = (0..).zip(plan.everybody().flat_map(of_layer));
-    let book = |(number, (kind, breaker, policy))| {
         let steady = plan.fleet.steady_breakers;
         Book::new(kind, breaker, draws, number).measuring(&policy).steady(steady)
     };
     all.map(book).collect()
+}
+
+/// The policy of one ledger: windows of many processes do not earn whole retries in step.
+fn in_random_phase(policy: Policy, mut draw: Draw) -> Policy {
+    let &BudgetPlan::Window(plan) = policy.budget() else { return policy };
+    let phased = policy.to_builder().budget(plan.in_random_phase(&mut draw)).build();
+    phased.unwrap_or(policy)
 }
 
 /// One ledger for all processes, where each of theirs would remember nothing, or its own grants
@@ -105,6 +115,10 @@ fn one_for_all(plan: &Plan) -> Option<Kind> {
 
 fn kind(book: plan::Book, policy: &Policy) -> Kind {
     match book {
+        plan::Book::WindowBlock => match policy.budget() {
+            BudgetPlan::Window(rule) => Kind::WindowBlock(Box::new(WindowBlock::new(*rule))),
+            _ => kind(plan::Book::Engine, policy),
+        },
         plan::Book::Engine if policy.breaker().is_none() && is_free(policy) => Kind::Free,
         plan::Book::Engine => Kind::Engine(PlainLedger::new(policy)),
         plan::Book::Deposit(rule) => Kind::Deposit(Bucket::new(rule)),

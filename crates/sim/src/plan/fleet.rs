@@ -39,6 +39,9 @@ pub enum Book {
     /// A budget that is paid into by calls or successes, as published by others: the engine asks
     /// for every retry, and this answers. The policy must have some budget, or it never asks.
     Deposit(Deposit),
+    /// The engine's own ledger, but a window's spent retries come back with the slot they were spent
+    /// in, and so in blocks.
+    WindowBlock,
     /// No retry while more than this share of a process's attempts has failed, ever since it began.
     Lifetime(Ratio),
     /// A budget in a store that all processes share, out of which each takes leases.

@@ -13,6 +13,8 @@ pub struct Watch {
     pub attempts_in: Stretch,
     /// Where the peak of retries is looked for.
     pub retries_in: Stretch,
+    /// Where the worst second of retries is compared with the mean second; nowhere when `None`.
+    pub evenness_in: Option<Stretch>,
     /// When the run has recovered.
     pub recovery: Recovery,
 }
@@ -90,6 +92,7 @@ impl Watch {
             edge: end,
             attempts_in: Stretch { from: end, until: Instant::FAR },
             retries_in: Stretch { from: Instant::ORIGIN, until: end },
+            evenness_in: None,
             recovery: Recovery::Drained,
         }
     }
@@ -101,6 +104,7 @@ impl Default for Watch {
             edge: Instant::ORIGIN,
             attempts_in: Stretch::ALWAYS,
             retries_in: Stretch::ALWAYS,
+            evenness_in: None,
             recovery: Recovery::Drained,
         }
     }

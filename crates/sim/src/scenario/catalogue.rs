@@ -3,9 +3,12 @@
 use stagger_core::ConfigError;
 
 use super::story::{Case, Options, Scenario};
-use super::{backlog, fleet, hedged, layers, restart, serverless, sharded, told, viewers};
 use super::{
-    contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, steady, tutorial,
+    backlog, default_fleet, fleet, hedged, layers, restart, serverless, sharded, told, viewers,
+};
+use super::{
+    contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, pulse, steady,
+    tutorial,
 };
 
 /// A scenario that ships.
@@ -131,6 +134,18 @@ pub const CATALOGUE: &[Named] = &[
         table: None,
         about: "1000 processes with 500 tokens each, or all with the same 500, in a stall",
         build: fleet::scenario,
+    },
+    Named {
+        name: "default-fleet",
+        table: None,
+        about: "1000 processes with the default budget in a stall: does the fleet recover?",
+        build: default_fleet::scenario,
+    },
+    Named {
+        name: "pulse",
+        table: None,
+        about: "1000 processes with the default budget in an outage that lasts: do their retries pulse?",
+        build: pulse::scenario,
     },
     Named {
         name: "restart",

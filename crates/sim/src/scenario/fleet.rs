@@ -51,7 +51,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 
 pub(super) const SCHEDULE: Schedule =
     Schedule { base: Span::from_millis(100), cap: Span::from_secs(10), attempts: 4 };
-const PROCESSES: u32 = 1_000;
+pub(super) const PROCESSES: u32 = 1_000;
 pub(super) const LOAD: u32 = 700;
 pub(super) const LENGTH: Span = Span::from_secs(90);
 pub(super) const STALL: (Instant, Instant) =

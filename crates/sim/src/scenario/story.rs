@@ -59,6 +59,17 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The figures of its runs.
+    fn row(&self, tally: &Tally, peak: Peak) -> Row {
+        let row = Row::new(&self.name, tally, peak);
+        let stretch = match &self.play {
+            Play::World(plan) => plan.watch.evenness_in,
+            Play::Contention(_) => None,
+        };
+        let worst_over_mean = stretch.and_then(|stretch| row.series.worst_over_mean(stretch));
+        Row { worst_over_mean, ..row }
+    }
+
     /// A row of this name.
     pub(super) fn new(name: impl Into<String>, plan: Plan) -> Self {
         Self { name: name.into(), play: Play::World(Box::new(plan)) }
@@ -148,7 +159,7 @@ impl Scenario {
                 value: case.value,
                 outages: case.outages.clone(),
                 capacity: case.capacity,
-                rows: rows.map(|(entry, tally)| Row::new(&entry.name, &tally, self.peak)).collect(),
+                rows: rows.map(|(entry, tally)| entry.row(&tally, self.peak)).collect(),
             }
         });
         let cases = cases.collect();

@@ -7,6 +7,7 @@ use super::interval::Interval;
 use super::sync::{Mutex, MutexGuard, PoisonError};
 use super::window::Window;
 use super::word::{Throttle, TokenBucket};
+use crate::OsEntropy;
 
 /// A plan's memory, each kind in the form that needs the fewest locks.
 #[derive(Debug)]
@@ -26,7 +27,9 @@ impl LocalBudget {
         match plan {
             BudgetPlan::Unlimited => Self::Unlimited,
             BudgetPlan::None => Self::None,
-            BudgetPlan::Window(plan) => Self::Window(Box::new(Window::new(plan))),
+            BudgetPlan::Window(plan) => {
+                Self::Window(Box::new(Window::new(plan.in_random_phase(&mut OsEntropy))))
+            }
             BudgetPlan::Tokens(plan) => Self::Tokens(TokenBucket::new(plan)),
             BudgetPlan::Throttle(plan) => Self::Throttle(Throttle::new(plan)),
             BudgetPlan::Interval(plan) => Self::Interval(Box::new(Interval::new(plan))),

@@ -7,13 +7,16 @@ use super::lanes::Lanes;
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError, lane};
 
 const SLOTS: usize = WindowPlan::SLOTS;
-/// A slot's word: first attempts above, retries below. First attempts that no longer fit (4 * 10^9
-/// in one slot) fall off the upper end, which only ever grants less.
-const FIRST: u64 = 1 << 32;
-/// The lower half of a slot, and of `grants`.
-const RETRIES: u64 = FIRST - 1;
+/// A slot counts at most 4 * 10^9 first attempts, as in the plan.
+const FULL_SLOT: u64 = u32::MAX as u64;
 /// Turns wrap here: the largest multiple of the slots below 2^32, so that slots stay in order.
-const TURNS: u64 = FIRST / SLOTS as u64 * SLOTS as u64;
+const TURNS: u64 = (1 << 32) / SLOTS as u64 * SLOTS as u64;
+/// One retry, in the millionths in which earnings are spent.
+const RETRY: u64 = 1_000_000;
+/// The bits of `grants` that hold what is spent: four billion retries in millionths. The bits above
+/// hold the turn, as far as it fits: it is compared within one window only.
+const SPENT_BITS: u32 = 52;
+const SPENT: u64 = (1 << SPENT_BITS) - 1;
 
 /// A window that many threads count in and ask at once.
 ///
@@ -21,10 +24,10 @@ const TURNS: u64 = FIRST / SLOTS as u64 * SLOTS as u64;
 /// wait for a few dozen instructions. A thread that has a [lane](Lanes) counts its first attempts in
 /// there, and moves them once a slot.
 ///
-/// Grants never exceed what the plan allows over the counts at the moment of the grant. A grant
-/// replaces `grants`, which also holds the turn; the turner moves that turn *before* it takes first
-/// attempts out of the window. So a grant either finds the word as it was before the first
-/// attempts were added up, and then none of them has left since, or it reckons anew.
+/// A grant never spends more than the plan allows over the counts at the moment of the grant. It
+/// replaces `grants`, which also holds the turn; the turning thread moves that turn *before* it takes
+/// first attempts out of the window. So either `grants` is unchanged since the first attempts were
+/// added up, and then none of them has left since, or the grant is decided again.
 #[derive(Debug)]
 pub(super) struct Window {
     plan: WindowPlan,
@@ -32,9 +35,9 @@ pub(super) struct Window {
     start: AtomicU64,
     /// The newest turn whose slot is ready. Its slot is this modulo the number of slots.
     turn: AtomicU64,
-    /// The turn, as the turner saw it last, above; the retries in the window below. Never less than
-    /// the sum of the slots' retries: raised before a slot is, and lowered after.
+    /// The turn in the upper bits, and the millionths spent of this window's earnings.
     grants: AtomicU64,
+    /// First attempts, by slot.
     slots: [AtomicU64; SLOTS],
     /// First attempts that are not in a slot yet.
     lanes: Lanes,
@@ -65,7 +68,7 @@ impl Window {
             Some(lane) if self.lanes.count(lane, turn) => {}
             Some(lane) => self.restart(lane),
             None => {
-                self.slot(turn).fetch_add(FIRST, Ordering::Relaxed);
+                self.slot(turn).fetch_add(1, Ordering::Relaxed);
             }
         }
     }
@@ -78,7 +81,7 @@ impl Window {
         let turn = self.turn.load(Ordering::Relaxed);
         let (then, count) = self.lanes.restart(lane, turn);
         if is_within(turn, then) {
-            self.slot(then).fetch_add(count * FIRST, Ordering::AcqRel);
+            self.slot(then).fetch_add(count, Ordering::AcqRel);
         }
         self.lanes.count(lane, turn);
     }
@@ -88,36 +91,30 @@ impl Window {
         loop {
             let grants = self.grants.load(Ordering::Acquire);
             let turn = self.turn.load(Ordering::Acquire);
-            if grants / FIRST != turn {
+            if grants & !SPENT != marked(turn) {
                 // The slot is being cleared: what it still holds must not be added up.
                 drop(self.lock());
                 continue;
             }
-            let retries = grants & RETRIES;
-            let room = retries < RETRIES && self.plan.has_room(self.firsts(turn), retries);
+            let spent = grants & SPENT;
+            let room = spent <= SPENT - RETRY && self.plan.has_room(self.firsts(turn), spent);
             if self.settle(grants, room) {
-                return room.then(|| self.note(turn));
+                // OK because a turn is below TURNS, and that is below 2^32.
+                #[expect(clippy::cast_possible_truncation, reason = "below TURNS")]
+                return room.then(|| Paid::new(1, turn as u32));
             }
         }
     }
 
-    /// Gives a retry back to its slot; nothing once that has left the window, and the retry with it.
+    /// Gives a grant back; nothing after a whole window, when its earnings have expired.
     pub(super) fn refund(&self, now: Instant, paid: Paid) {
         if paid.amount() == 0 {
             return;
         }
         self.turn_to(now);
         let _held = self.lock();
-        let mark = u64::from(paid.mark()) % TURNS;
-        let age = (self.turn.load(Ordering::Relaxed) + TURNS - mark) % TURNS;
-        if age >= SLOTS as u64 {
-            return;
-        }
-        let taken = self.slot(mark).fetch_update(Ordering::AcqRel, Ordering::Relaxed, |slot| {
-            (slot & RETRIES > 0).then(|| slot - 1)
-        });
-        if taken.is_ok() {
-            self.grants.fetch_sub(1, Ordering::AcqRel);
+        if is_within(self.turn.load(Ordering::Relaxed), u64::from(paid.mark()) % TURNS) {
+            self.spend(|spent| spent.saturating_sub(RETRY));
         }
     }
 
@@ -126,15 +123,17 @@ impl Window {
         let _held = self.lock();
         let gone = now.as_nanos().saturating_sub(self.start.load(Ordering::Relaxed));
         let steps = gone / self.plan.slot().as_nanos();
-        let turn = self.turn.load(Ordering::Relaxed) + TURNS;
-        let (mut firsts, mut retries) = (0, 0);
-        for age in 0..(SLOTS as u64).saturating_sub(steps) {
-            let slot = self.slot(turn - age).load(Ordering::Relaxed);
-            firsts += slot / FIRST;
-            retries += slot & RETRIES;
+        let seen = steps.min(SLOTS as u64);
+        let turn = self.turn.load(Ordering::Relaxed);
+        let mut spent = self.grants.load(Ordering::Relaxed) & SPENT;
+        // The next turn's slot is the oldest one.
+        let mut firsts = self.firsts(turn);
+        for next in 1..=seen {
+            let left = self.count(turn + next);
+            spent = self.plan.spent_after(spent, firsts, left);
+            firsts = firsts.saturating_sub(left);
         }
-        let is_in = |then| (turn - then) % TURNS + steps < SLOTS as u64;
-        self.plan.level_of(firsts + self.lanes.sum(is_in), retries)
+        self.plan.level_of(firsts, self.plan.spent_after_idle(spent, steps - seen))
     }
 
     /// Whether the counts that were read are those that an answer may rest on; a grant is entered.
@@ -143,24 +142,34 @@ impl Window {
             return self.grants.load(Ordering::Acquire) == grants;
         }
         self.grants
-            .compare_exchange(grants, grants + 1, Ordering::AcqRel, Ordering::Relaxed)
+            .compare_exchange(grants, grants + RETRY, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
-    }
-
-    /// Enters a grant into its slot. If the slot has left the window meanwhile, the grant counts
-    /// with the slot that came after it, longer than it had to.
-    fn note(&self, turn: u64) -> Paid {
-        self.slot(turn).fetch_add(1, Ordering::Relaxed);
-        // OK because a turn is below TURNS, and that is below 2^32.
-        #[expect(clippy::cast_possible_truncation, reason = "below TURNS")]
-        Paid::new(1, turn as u32)
     }
 
     /// The first attempts in the window of this turn. Acquire: whoever reads a slot that was cleared
     /// must also see that the turn was moved before.
     fn firsts(&self, turn: u64) -> u64 {
-        let slots: u64 = self.slots.iter().map(|slot| slot.load(Ordering::Acquire) / FIRST).sum();
+        let slots: u64 = self.slots.iter().map(|slot| capped(slot.load(Ordering::Acquire))).sum();
         slots + self.lanes.sum(|then| is_within(turn, then))
+    }
+
+    /// The first attempts in the slot that the window holds at the place of this turn; the lock is
+    /// held.
+    fn count(&self, turn: u64) -> u64 {
+        capped(self.slot(turn).load(Ordering::Acquire)) + self.in_lanes(turn)
+    }
+
+    /// As many of them as are still in lanes.
+    fn in_lanes(&self, turn: u64) -> u64 {
+        let (now, place) = (self.turn.load(Ordering::Relaxed), turn % SLOTS as u64);
+        self.lanes.sum(|then| then % SLOTS as u64 == place && is_within(now, then))
+    }
+
+    /// Changes what is spent; the lock is held. A grant may come between, and counts.
+    fn spend(&self, change: impl Fn(u64) -> u64) {
+        let _ = self.grants.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |grants| {
+            Some((grants & !SPENT) | change(grants & SPENT))
+        });
     }
 
     #[inline]
@@ -186,21 +195,23 @@ impl Window {
         };
         let slot = self.plan.slot().as_nanos();
         let steps = gone / slot;
-        for _ in 0..steps.min(SLOTS as u64) {
-            self.step();
-        }
+        let seen = steps.min(SLOTS as u64);
+        (0..seen).for_each(|_| self.step());
+        self.spend(|spent| self.plan.spent_after_idle(spent, steps - seen));
         self.start.store(start + steps * slot, Ordering::Release);
     }
 
-    /// One turn: no more grants on the old counts, then the oldest slot leaves, then the new one is
-    /// there to count in.
+    /// One turn: no more grants on the old counts, then the oldest slot leaves with its earnings, then
+    /// the new one is there to count in.
     fn step(&self) {
-        let turn = (self.turn.load(Ordering::Relaxed) + 1) % TURNS;
+        let before = self.turn.load(Ordering::Relaxed);
+        let turn = (before + 1) % TURNS;
         let _ = self.grants.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |grants| {
-            Some((turn * FIRST) | (grants & RETRIES))
+            Some(marked(turn) | (grants & SPENT))
         });
-        let left = self.slot(turn).swap(0, Ordering::AcqRel);
-        self.grants.fetch_sub(left & RETRIES, Ordering::AcqRel);
+        let firsts = self.firsts(before);
+        let left = capped(self.slot(turn).swap(0, Ordering::AcqRel)) + self.in_lanes(turn);
+        self.spend(|spent| self.plan.spent_after(spent, firsts, left));
         self.turn.store(turn, Ordering::Release);
     }
 
@@ -223,4 +234,14 @@ impl Window {
 fn is_within(turn: u64, then: u64) -> bool {
     let around = if then > turn { TURNS } else { 0 };
     turn + around - then < SLOTS as u64
+}
+
+/// A turn in the upper bits of `grants`, as far as it fits.
+const fn marked(turn: u64) -> u64 {
+    turn << SPENT_BITS
+}
+
+/// What a slot counts of its word.
+fn capped(slot: u64) -> u64 {
+    slot.min(FULL_SLOT)
 }

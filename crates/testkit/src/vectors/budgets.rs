@@ -4,7 +4,7 @@ use serde::Deserialize;
 use stagger_core::budget::{
     Budget, Charge, Floor, Paid, Settled, TokenPlan, TokenState, WindowPlan,
 };
-use stagger_core::{ConfigError, Entropy, Instant, Ratio, Span};
+use stagger_core::{ConfigError, Entropy, Instant, Rate, Ratio, Span};
 
 use super::Suite;
 use crate::Mix;
@@ -63,7 +63,8 @@ impl Row {
             .map_err(|_| ConfigError::new("budget.floor", self.min_per_sec, "at least 0"))?;
         WindowPlan::new(Ratio::try_from(self.percent)?)?
             .with_window(Span::from_secs(self.ttl_s))?
-            .with_floor(Floor::Add(floor))
+            .with_floor(Floor::Add(Rate::per_second(floor)))
+            .with_burst(0)
     }
 
     fn budget(&self) -> Budget {
@@ -150,9 +151,10 @@ fn envoy() -> Suite {
     let file: Envoy = serde_json::from_str(ENVOY).expect("the vector file is valid JSON");
     let mut suite = Suite::new("budgets/envoy-retry-budget.json");
     for row in &file.cases {
+        let floor = Floor::AtLeast(Rate::per_second(row.min));
         let plan = WindowPlan::new(Ratio::from_percent(row.percent))
             .and_then(|plan| plan.with_window(Span::from_secs(1)))
-            .and_then(|plan| plan.with_floor(Floor::AtLeast(row.min)));
+            .and_then(|plan| plan.with_floor(floor).with_burst(0));
         let mut budget = Budget::new(plan.expect("the file's rows are valid").into());
         (0..row.active + row.pending).for_each(|_| budget.on_first(NOW));
         suite.check(format!("{row:?}"), &granted(&mut budget, 10 * row.limit), &row.limit);

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use stagger_core::breaker::BreakerPlan;
-use stagger_core::budget::{BudgetPlan, Floor};
-use stagger_core::{Backoff, Envelope, Jitter, LongHint, Policy, Ratio, Span};
+use stagger_core::budget::{BudgetPlan, WindowPlan};
+use stagger_core::{Backoff, Envelope, Jitter, LongHint, Policy, Rate, Ratio, Span};
 use stagger_explain::Choice;
 
 use super::answers::Said;
@@ -16,7 +16,17 @@ const NAMES: [(&str, &[&str]); 3] = [
     ("stagger::budget", &["Floor", "IntervalPlan", "WindowPlan"]),
     (
         "stagger",
-        &["Backoff", "ConfigError", "HintRule", "Jitter", "LongHint", "Policy", "Ratio", "Span"],
+        &[
+            "Backoff",
+            "ConfigError",
+            "HintRule",
+            "Jitter",
+            "LongHint",
+            "Policy",
+            "Rate",
+            "Ratio",
+            "Span",
+        ],
     ),
 ];
 
@@ -129,11 +139,17 @@ fn budget(plan: &BudgetPlan) -> String {
             format!(".budget(IntervalPlan::new({}, {})?)", plan.retries(), span(plan.interval()))
         }
         BudgetPlan::Window(plan) => {
-            let (Floor::Add(floor) | Floor::AtLeast(floor)) = plan.floor();
             let (share, window) = (ratio(plan.ratio()), span(plan.window()));
-            format!(
-                ".budget(WindowPlan::new({share})?.with_window({window})?.with_floor(Floor::Add({floor}))?)"
-            )
+            let floor = match plan.floor().rate() {
+                rate if rate == WindowPlan::default().floor().rate() => String::new(),
+                Rate::ZERO => ".with_floor(Floor::Add(Rate::ZERO))".to_owned(),
+                rate => format!(".with_floor(Floor::Add(Rate::try_from({:?})?))", rate.as_f64()),
+            };
+            let burst = match plan.burst() {
+                burst if burst <= WindowPlan::default().burst() => String::new(),
+                burst => format!(".with_burst({burst})?"),
+            };
+            format!(".budget(WindowPlan::new({share})?.with_window({window})?{floor}{burst})")
         }
         _ => String::new(),
     }

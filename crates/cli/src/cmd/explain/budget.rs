@@ -1,6 +1,6 @@
 //! A budget in words.
 
-use stagger_core::budget::{BudgetPlan, Charge, Floor};
+use stagger_core::budget::{BudgetPlan, Charge, Floor, WindowPlan};
 
 use super::glued::{brief, percent};
 
@@ -11,19 +11,17 @@ pub(super) fn budget(plan: &BudgetPlan) -> String {
         BudgetPlan::Window(plan) => {
             let share = percent(plan.ratio().as_f64());
             let window = brief(plan.window());
-            match plan.floor() {
-                Floor::Add(0) | Floor::AtLeast(0) => {
-                    format!("The budget grants {share} of the first attempts of the last {window}.")
-                }
-                Floor::Add(floor) => format!(
-                    "The budget grants {share} of the first attempts of the last {window}, and \
-                     {floor} a second besides."
-                ),
-                Floor::AtLeast(floor) => format!(
-                    "The budget grants {share} of the first attempts of the last {window}, or \
-                     {floor} a second where that is more."
-                ),
-            }
+            let floor = plan.floor().rate().as_f64();
+            let earned = match plan.floor() {
+                _ if floor == 0.0 => String::new(),
+                Floor::Add(_) => format!(", and {floor} a second besides"),
+                Floor::AtLeast(_) => format!(", or {floor} a second where that is more"),
+            };
+            format!(
+                "The budget grants {share} of the first attempts{earned}. Unspent grants expire after \
+                 {window}; {} are in hand at rest.",
+                in_hand(plan)
+            )
         }
         BudgetPlan::Tokens(plan) => format!(
             "The budget is a bucket of {} tokens: a retry takes {}, a success at the first attempt \
@@ -43,4 +41,9 @@ pub(super) fn budget(plan: &BudgetPlan) -> String {
         }
         _ => "The budget is unlimited: nothing bounds retries in an outage.".to_owned(),
     }
+}
+
+/// The whole retries that a window holds without first attempts.
+fn in_hand(plan: &WindowPlan) -> u64 {
+    plan.reserve() / 1_000_000
 }

@@ -62,10 +62,11 @@ struct IntervalText {
 }
 
 /// Where the text has the settings that the plans name.
-const KEYS: [Key; 14] = [
+const KEYS: [Key; 15] = [
     ("budget.ratio", "budget.window.ratio"),
     ("budget.window", "budget.window.window"),
     ("budget.floor", "budget.window.floor"),
+    ("budget.burst", "budget.window.burst"),
     ("budget.capacity", "budget.tokens.capacity"),
     ("budget.retry", "budget.tokens.retry"),
     ("budget.timeout", "budget.tokens.timeout"),

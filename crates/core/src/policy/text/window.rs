@@ -1,8 +1,8 @@
 //! `[budget.window]`: a share of the first attempts, over a window, plus a floor.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::number::{count, share};
+use super::number::{count, rate, share};
 use crate::budget::{Floor, WindowPlan};
 use crate::error::ConfigError;
 use crate::time::Span;
@@ -12,9 +12,13 @@ use crate::time::Span;
 pub(super) struct WindowText {
     ratio: f64,
     window: Span,
-    floor: i64,
+    #[serde(serialize_with = "whole_if_whole")]
+    floor: f64,
     #[serde(skip_serializing_if = "FloorRule::is_usual")]
     floor_rule: FloorRule,
+    /// Missing: what the floor implies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burst: Option<i64>,
 }
 
 /// How the floor joins the share.
@@ -39,12 +43,17 @@ impl Default for WindowText {
 
 impl From<WindowPlan> for WindowText {
     fn from(plan: WindowPlan) -> Self {
-        let (floor_rule, floor) = match plan.floor() {
-            Floor::Add(rate) => (FloorRule::Add, rate),
-            Floor::AtLeast(rate) => (FloorRule::AtLeast, rate),
+        let floor_rule = match plan.floor() {
+            Floor::Add(_) => FloorRule::Add,
+            Floor::AtLeast(_) => FloorRule::AtLeast,
         };
-        let (ratio, window) = (plan.ratio().as_f64(), plan.window());
-        Self { ratio, window, floor: i64::from(floor), floor_rule }
+        Self {
+            ratio: plan.ratio().as_f64(),
+            window: plan.window(),
+            floor: plan.floor().rate().as_f64(),
+            floor_rule,
+            burst: plan.own_burst().map(i64::from),
+        }
     }
 }
 
@@ -52,11 +61,27 @@ impl TryFrom<WindowText> for WindowPlan {
     type Error = ConfigError;
 
     fn try_from(text: WindowText) -> Result<Self, ConfigError> {
-        let rate = count("budget.floor", text.floor)?;
+        let rate = rate("budget.floor", text.floor)?;
         let floor = match text.floor_rule {
             FloorRule::Add => Floor::Add(rate),
             FloorRule::AtLeast => Floor::AtLeast(rate),
         };
-        Self::new(share("budget.ratio", text.ratio)?)?.with_window(text.window)?.with_floor(floor)
+        let plan = Self::new(share("budget.ratio", text.ratio)?)?.with_window(text.window)?;
+        let plan = plan.with_floor(floor);
+        match text.burst {
+            Some(burst) => plan.with_burst(count("budget.burst", burst)?),
+            None => Ok(plan),
+        }
     }
+}
+
+/// Whole rates are written as people write them: `1`, not `1.0`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn whole_if_whole<S: Serializer>(rate: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    // OK because a rate is at most 10^6, and only a whole one is cast.
+    #[expect(clippy::cast_possible_truncation, reason = "at most 10^6")]
+    let whole = *rate as i64;
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "at most 10^6, exact")]
+    let is_whole = whole as f64 == *rate;
+    if is_whole { serializer.serialize_i64(whole) } else { serializer.serialize_f64(*rate) }
 }

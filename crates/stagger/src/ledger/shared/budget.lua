@@ -27,12 +27,52 @@ end
 
 local kinds = {}
 
--- Rule: slot and window in us, ratio and reserve in millionths, whether the floor is added.
--- State: when the newest slot began, then first attempts and retries of each slot, the newest first.
+-- Rule: slot and window in us, ratio, reserve and a slot's floor in millionths, whether the floor is added.
+-- State: when the newest slot began, whole retries and millionths that are spent, first attempts of each slot, the
+-- newest first. The product of a count and a ratio may pass 2^53, so that such sums are kept as those two parts.
+local function share_of(rule, firsts)
+  local rest = firsts % MILLION
+  local millionths = rest * rule[3]
+  return { (firsts - rest) / MILLION * rule[3] + math.floor(millionths / MILLION), millionths % MILLION }
+end
+
+local function parts(millionths) return { math.floor(millionths / MILLION), millionths % MILLION } end
+
+local function sum(one, other)
+  local millionths = one[2] + other[2]
+  return { one[1] + other[1] + math.floor(millionths / MILLION), millionths % MILLION }
+end
+
+local function is_more(one, other) return one[1] > other[1] or (one[1] == other[1] and one[2] > other[2]) end
+
+local function firsts_of(state)
+  local firsts = 0
+  for i = 4, 3 + SLOTS do firsts = firsts + state[i] end
+  return firsts
+end
+
+local function allowance(rule, firsts)
+  local share, reserve = share_of(rule, firsts), parts(rule[4])
+  if rule[6] == 1 then return sum(share, reserve) end
+  return is_more(share, reserve) and share or reserve
+end
+
+local function earned(rule, firsts, left)
+  local share, floor = share_of(rule, left), parts(rule[5])
+  if rule[6] == 1 then return sum(share, floor) end
+  return is_more(share_of(rule, firsts), parts(rule[4])) and share or floor
+end
+
+local function spent_after(state, earnings)
+  state[2], state[3] = state[2] - earnings[1], state[3] - earnings[2]
+  if state[3] < 0 then state[2], state[3] = state[2] - 1, state[3] + MILLION end
+  if state[2] < 0 then state[2], state[3] = 0, 0 end
+end
+
 kinds.window = {
   start = function()
-    local state = { 0 }
-    for i = 2, 1 + 2 * SLOTS do state[i] = 0 end
+    local state = { 0, 0, 0 }
+    for i = 4, 3 + SLOTS do state[i] = 0 end
     return state
   end,
   turn = function(rule, state, now)
@@ -44,37 +84,30 @@ kinds.window = {
     local steps = math.floor((now - state[1]) / slot)
     state[1] = state[1] + steps * slot
     for _ = 1, math.min(steps, SLOTS) do
-      table.remove(state)
-      table.remove(state)
-      table.insert(state, 2, 0)
-      table.insert(state, 3, 0)
+      local firsts = firsts_of(state)
+      spent_after(state, earned(rule, firsts, table.remove(state)))
+      table.insert(state, 4, 0)
     end
+    -- No budget holds more than 10^12 spent retries, whatever the gap.
+    local idle = math.min((steps - math.min(steps, SLOTS)) * rule[5], 9007199254740991)
+    spent_after(state, parts(idle))
   end,
-  hear = function(_, state, firsts) state[2] = math.min(state[2] + firsts, MOST) end,
-  -- Nothing once the slot has left the window, and the grants with it.
+  hear = function(_, state, firsts) state[4] = math.min(state[4] + firsts, MOST) end,
+  -- Nothing once the slot of the grant has left the window: its earnings have expired.
   give_back = function(rule, state, count, mark)
     local age = (state[1] - mark) / rule[1]
     if age < 0 or age >= SLOTS or age ~= math.floor(age) then return end
-    state[3 + 2 * age] = math.max(state[3 + 2 * age] - count, 0)
+    spent_after(state, { count, 0 })
   end,
-  -- The product of a count and a ratio may pass 2^53, so that the count is split.
   level = function(rule, state)
-    local firsts, retries = 0, 0
-    for i = 2, 2 * SLOTS, 2 do firsts, retries = firsts + state[i], retries + state[i + 1] end
-    local ratio, reserve = rule[3], rule[4]
-    local rest = firsts % MILLION
-    local whole = (firsts - rest) / MILLION * ratio
-    local capacity
-    if rule[5] == 1 then
-      capacity = whole + math.floor((rest * ratio + reserve) / MILLION)
-    else
-      capacity = math.max(whole + math.floor(rest * ratio / MILLION), math.floor(reserve / MILLION))
-    end
-    local left = math.max(capacity - retries, 0)
-    return left, left, capacity
+    local most = allowance(rule, firsts_of(state))
+    local left = most[1] - state[2]
+    if most[2] < state[3] then left = left - 1 end
+    left = math.max(left, 0)
+    return left, left, most[1]
   end,
   grant = function(_, state, count)
-    state[3] = state[3] + count
+    state[2] = state[2] + count
     return state[1]
   end,
 }

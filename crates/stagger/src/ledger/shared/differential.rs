@@ -9,7 +9,7 @@ use stagger_core::budget::{
     Budget, BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan,
     WindowPlan,
 };
-use stagger_core::{Instant, Ratio, Span};
+use stagger_core::{Instant, Rate, Ratio, Span};
 
 use super::news::News;
 use super::script::{Answer, Request, Rule, SCRIPT};
@@ -25,13 +25,14 @@ fn connection() -> Option<Connection> {
 }
 
 fn plans() -> impl Strategy<Value = BudgetPlan> {
-    let floor = prop_oneof![Just(0_u32), 0..20_u32, Just(1_000_000)];
-    let window = (0..=10_000_000_u32, 1_000..=60_000_u64, floor, any::<bool>());
-    let window = window.prop_map(|(ppm, window, rate, add)| {
+    let floor = prop_oneof![Just(0_u32), 0..20_u32, Just(10_000_000)];
+    let window = (0..=10_000_000_u32, 1_000..=60_000_u64, floor, any::<bool>(), 0..9_u32);
+    let window = window.prop_map(|(ppm, window, rate, add, burst)| {
+        let rate = Rate::try_from(f64::from(rate) / 10.0).expect("at most a million");
         let floor = if add { Floor::Add(rate) } else { Floor::AtLeast(rate) };
         let plan = WindowPlan::new(Ratio::from_ppm(ppm)).expect("at most 1000 %");
         let plan = plan.with_window(Span::from_millis(window)).expect("1 s to 60 s");
-        plan.with_floor(floor).expect("at most a million").into()
+        plan.with_floor(floor).with_burst(burst).expect("at most a million").into()
     });
     let tokens = (1..=600_u32).prop_flat_map(|capacity| {
         (Just(capacity), 1..=capacity.min(20), 0..=capacity.min(5), 0..=capacity)
@@ -240,9 +241,10 @@ fn the_script_decides_as_the_engine_does() {
 fn counts_beyond_the_floats_are_exact() {
     let Some(mut connection) = connection() else { return };
     for (ppm, floor) in [(10_000_000, 1_000_000), (9_999_999, 999_999), (333_333, 7)] {
-        for floor in [Floor::Add(floor), Floor::AtLeast(floor)] {
+        let rate = Rate::per_second(floor);
+        for floor in [Floor::Add(rate), Floor::AtLeast(rate)] {
             let plan = WindowPlan::new(Ratio::from_ppm(ppm)).expect("at most 1000 %");
-            let plan = plan.with_floor(floor).expect("at most a million");
+            let plan = plan.with_floor(floor);
             let rule = Rule::of(&plan.into()).expect("a window");
             let name = format!("floats-{}-{ppm}-{floor:?}", std::process::id());
             let mut store = Store { connection: &mut connection, rule, name };
@@ -254,7 +256,7 @@ fn counts_beyond_the_floats_are_exact() {
                 let answer = store.serve(now_us, 1, &request);
                 firsts += news.firsts;
                 retries += answer.granted;
-                let level = plan.level_of(firsts, retries);
+                let level = plan.level_of(firsts, retries * 1_000_000);
                 assert_eq!(answer.level, [level.retries, level.held, level.capacity]);
             }
             // The product passes 2^53 by far.

@@ -55,15 +55,11 @@ impl Rule {
     pub(super) fn of(plan: &BudgetPlan) -> Option<Self> {
         let (kind, numbers, kept_ms) = match plan {
             BudgetPlan::Window(plan) => {
-                let (add, rate) = match plan.floor() {
-                    Floor::Add(rate) => (1, rate),
-                    Floor::AtLeast(rate) => (0, rate),
-                };
-                // As in the plan: retries a second times nanoseconds, in millionths.
-                let reserve = u64::from(rate) * plan.window().as_nanos() / 1_000;
+                let added = u64::from(matches!(plan.floor(), Floor::Add(_)));
                 let ratio = u64::from(plan.ratio().ppm());
                 let (slot, window) = (micros(plan.slot()), micros(plan.window()));
-                ("window", vec![slot, window, ratio, reserve, add], 2 * millis(plan.window()))
+                let rule = [slot, window, ratio, plan.reserve(), plan.slot_floor(), added];
+                ("window", rule.to_vec(), 2 * millis(plan.window()))
             }
             BudgetPlan::Tokens(plan) => {
                 let retry = plan.cost(Charge::Retry);

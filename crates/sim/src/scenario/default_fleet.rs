@@ -1,0 +1,79 @@
+//! Whether a fleet of many processes with the default budget recovers.
+
+use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
+use stagger_core::{ConfigError, Instant, Rate, Ratio, Span};
+
+use super::fleet::{self, LOAD, PROCESSES, STALL};
+use super::story::{Case, Entry, Options, Peak, Scenario};
+use crate::law::{Law, Schedule};
+use crate::plan::{Arrivals, Book, Caller, Plan};
+
+/// A thousand processes make 700 calls a second, and nothing is served for five seconds. What a
+/// budget grants besides its share is granted a thousand times.
+pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+    let schedule = options.schedule(SCHEDULE);
+    let processes = options.callers.unwrap_or(PROCESSES);
+    let mut entries = Vec::new();
+    for (name, caller) in options.callers(&[Law::Full], &schedule)? {
+        let own = options.policies.iter().any(|(own, _)| *own == name);
+        if name == Law::NoRetry.name() || own {
+            entries.push(Entry::new(name, plan(processes, caller)));
+            continue;
+        }
+        for (name, budget) in budgets()? {
+            let policy = caller.policy.to_builder().budget(budget).build()?;
+            let caller = Caller { policy, ..caller.clone() };
+            entries.push(Entry::new(name, plan(processes, caller)));
+        }
+    }
+    let case = Case {
+        outages: vec![STALL],
+        capacity: Some(1_000.0),
+        entries,
+        ..Case::new(format!("{processes} processes"), f64::from(processes))
+    };
+    let mut parameters = schedule.parameters();
+    parameters.push(("processes".to_owned(), processes.to_string()));
+    parameters.push(("calls a second".to_owned(), LOAD.to_string()));
+    Ok(Scenario {
+        lesson: LESSON.to_owned(),
+        runs: 5,
+        peak: Peak::Attempts,
+        parameters,
+        cases: vec![case],
+        ..Scenario::default()
+    })
+}
+
+/// Three attempts, as in the default policy.
+const SCHEDULE: Schedule = Schedule { attempts: 3, ..fleet::SCHEDULE };
+
+fn budgets() -> Result<[(&'static str, BudgetPlan); 4], ConfigError> {
+    let tenth = WindowPlan::new(Ratio::from_percent(10))?;
+    let floor = |rate| tenth.with_floor(Floor::Add(rate)).into();
+    Ok([
+        ("no budget", BudgetPlan::Unlimited),
+        ("floor 1/s", floor(Rate::per_second(1))),
+        ("default", BudgetPlan::default()),
+        ("no floor", floor(Rate::ZERO)),
+    ])
+}
+
+/// The same stall, watched for long enough that the time to recover is a small part.
+fn plan(processes: u32, caller: Caller) -> Plan {
+    let arrivals = Arrivals::poisson(LOAD, Instant::ORIGIN + LENGTH);
+    Plan { arrivals: vec![arrivals], ..fleet::plan(processes, caller, Book::Engine) }
+}
+
+/// Ten minutes.
+const LENGTH: Span = Span::from_secs(600);
+
+const LESSON: &str = "\
+What a budget grants besides its share, each process grants. With a floor of one retry a second, \
+1000 processes have 1000 retries a second for a server of 1000 calls a second, which never \
+recovers. The default floor of one in 20 s adds 50 a second, so that 700 calls, their tenth and the \
+floors stay below what is served. Each process then spends the two retries that it has in hand, \
+which is why the default recovers later than no retries at all. The condition is that 1.1 times the \
+calls plus 0.05 times the processes stay below the capacity: 10 000 processes need floor = 0, or one \
+budget that all of them share. Without a floor a process that makes less than a call a second never \
+retries.";

@@ -1,0 +1,85 @@
+//! Whether the budgets of a fleet spend in pulses during an outage.
+
+use stagger_core::budget::WindowPlan;
+use stagger_core::{ConfigError, Instant, Span};
+
+use super::story::{Case, Entry, Options, Peak, Scenario};
+use crate::law::{Law, Schedule};
+use crate::plan::{Arrivals, Backend, Book, Caller, Fault, Fleet, Plan, Trouble, Watch};
+use crate::probe::Stretch;
+
+/// A thousand processes make five calls a second each; from 20 s on all calls fail. The default
+/// budget, and the same share and floor where spent retries come back with their slot.
+pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+    let schedule = options.schedule(SCHEDULE);
+    let processes = options.callers.unwrap_or(PROCESSES).max(1);
+    let mut entries = Vec::new();
+    for (name, caller) in options.callers(&[Law::Full], &schedule)? {
+        let own = options.policies.iter().any(|(own, _)| *own == name);
+        if name == Law::NoRetry.name() || own {
+            entries.push(Entry::new(name, plan(processes, caller, Book::Engine)));
+            continue;
+        }
+        let budget = WindowPlan::default();
+        let policy = caller.policy.to_builder().budget(budget).build()?;
+        for (name, book) in [("window-block", Book::WindowBlock), ("default", Book::Engine)] {
+            let caller = Caller { policy, ..caller.clone() };
+            entries.push(Entry::new(name, plan(processes, caller, book)));
+        }
+    }
+    let case = Case {
+        outages: vec![OUTAGE],
+        entries,
+        ..Case::new(format!("{processes} processes"), f64::from(processes))
+    };
+    let mut parameters = schedule.parameters();
+    parameters.push(("processes".to_owned(), processes.to_string()));
+    parameters.push(("calls a second".to_owned(), load(processes).to_string()));
+    Ok(Scenario {
+        lesson: LESSON.to_owned(),
+        peak: Peak::Attempts,
+        parameters,
+        cases: vec![case],
+        ..Scenario::default()
+    })
+}
+
+/// The default policy's.
+const SCHEDULE: Schedule =
+    Schedule { base: Span::from_millis(100), cap: Span::from_secs(10), attempts: 3 };
+const PROCESSES: u32 = 1_000;
+/// From the 20th second to the end of the minute and a half that is watched.
+const OUTAGE: (Instant, Instant) =
+    (Instant::from_nanos(20_000_000_000), Instant::from_nanos(90_000_000_000));
+/// The window of the default budget: pulses are looked for after the first one.
+const WINDOW: Span = Span::from_secs(10);
+
+/// Five calls a second for each process, at most four million in all.
+const fn load(processes: u32) -> u32 {
+    let load = processes.saturating_mul(5);
+    if load > 4_000_000 { 4_000_000 } else { load }
+}
+
+fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
+    let settled = Stretch { from: OUTAGE.0 + WINDOW, until: OUTAGE.1 };
+    Plan {
+        fleet: Fleet { processes, book, ..Fleet::default() },
+        backend: Backend::UNLIMITED,
+        faults: vec![Fault::new(Trouble::Refuse, OUTAGE.0, Instant::FAR)],
+        watch: Watch {
+            edge: OUTAGE.0,
+            attempts_in: settled,
+            retries_in: settled,
+            evenness_in: Some(settled),
+            ..Watch::default()
+        },
+        ..Plan::new(Arrivals::poisson(load(processes), OUTAGE.1), caller)
+    }
+}
+
+const LESSON: &str = "\
+Peaks and pulses are those after the first window of the outage. Processes notice an outage \
+together. Where spent retries come back with the slot they were spent in, each process spends a \
+window's worth at once, and the fleet repeats that pulse once a window for as long as the outage \
+lasts. The default earns retries by first attempts and time: the fleet sends as many of them, \
+evenly.";
