@@ -240,7 +240,7 @@ fn budget(
     let least = budget.count("min_retry_concurrency", (0, 1_000_000))?.unwrap_or(3);
     let share = budget.share("budget_percent", percent.unwrap_or(20.0) / 100.0)?;
     let floor = Floor::AtLeast(Rate::per_second(least));
-    let plan = WindowPlan::new(share).and_then(|plan| plan.with_floor(floor).with_burst(0));
+    let plan = WindowPlan::new(share).map(|plan| plan.with_floor(floor));
     imported.leave_out(
         budget.path.clone(),
         format!("{}%, at least {least}", percent.unwrap_or(20.0)),

@@ -53,7 +53,7 @@ async fn read(address: SocketAddr) -> io::Result<String> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let budget = WindowPlan::new(Ratio::from_percent(20))?; // and one a second
+    let budget = WindowPlan::new(Ratio::from_percent(20))?;
     let policy = Policy::builder()
         .hedge(HedgePlan::quantile(Ratio::from_percent(95), Span::from_millis(50), 2)?)
         .budget(budget)

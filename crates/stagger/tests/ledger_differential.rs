@@ -60,14 +60,14 @@ fn budgets() -> impl Strategy<Value = BudgetPlan> {
     let bare = window.with_floor(Floor::Add(Rate::ZERO));
     let least = bare
         .with_window(Span::from_nanos(7_777_777_777))
-        .map(|plan| plan.with_floor(Floor::AtLeast(Rate::per_second(1))))
+        .map(|plan| plan.with_floor(Floor::AtLeast(Rate::per_second(1))).with_phase(Ratio::ZERO))
         .expect("in bounds");
     let throttle = ThrottlePlan::new(10, Ratio::from_percent(30)).expect("in bounds");
     let interval = |n| IntervalPlan::new(n, Span::from_secs(4)).expect("in bounds");
     prop::sample::select(vec![
         BudgetPlan::Unlimited,
         BudgetPlan::None,
-        window.into(),
+        window.with_phase(Ratio::ZERO).into(),
         bare.into(),
         least.into(),
         TokenPlan::new(40, 5).and_then(|plan| plan.with_timeout(13)).expect("in bounds").into(),

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::sync::Arc;
 
 use serde::Serialize;
-use stagger_core::budget::BudgetPlan;
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{Arrivals, Away, Book, Caller, Fault, Fleet, Plan, Shared, Trouble, World};
 
@@ -36,7 +35,7 @@ pub(super) struct Outage {
 impl Outage {
     pub(super) fn forecast(&self) -> Result<Forecast, Box<dyn Error>> {
         let shared = Book::Shared(Shared {
-            budget: BudgetPlan::default(),
+            budget: *policy()?.budget(),
             lease: self.lease,
             latency: LATENCY,
             loss: Ratio::ZERO,

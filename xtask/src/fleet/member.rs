@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Args;
+use stagger::budget::{Floor, WindowPlan};
 use stagger::{
-    Backoff, Clock, LocalLedger, Policy, Retrier, SharedLedger, SharedOptions, SharedStore, Span,
-    TokioTime,
+    Backoff, Clock, LocalLedger, Policy, Rate, Retrier, SharedLedger, SharedOptions, SharedStore,
+    Span, TokioTime,
 };
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::{MissedTickBehavior, interval};
@@ -41,10 +42,11 @@ pub(crate) fn member(member: &Member) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
-/// The default budget, 10 % and one a second, of the fleet as of each process.
+/// 10 % and one retry a second, of the fleet as of each process.
 pub(super) fn policy() -> Result<Policy, Box<dyn Error>> {
     let backoff = Backoff::exponential(Span::from_millis(10), Span::from_millis(100))?;
-    Ok(Policy::builder().backoff(backoff).max_attempts(4).build()?)
+    let budget = WindowPlan::default().with_floor(Floor::Add(Rate::per_second(1)));
+    Ok(Policy::builder().backoff(backoff).max_attempts(4).budget(budget).build()?)
 }
 
 /// Calls to one destination under one kind of ledger.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::count::Count;
 
-/// The default budget: 10 % of the first attempts of 10 s, and one retry a second besides.
+/// The budget of a member: 10 % of the first attempts, and one retry a second besides.
 const ONE_IN: u64 = 10;
 const WINDOW_S: u64 = 10;
 

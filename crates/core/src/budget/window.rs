@@ -176,7 +176,8 @@ impl WindowPlan {
     pub(crate) fn for_attempts(self, attempts: Option<u32>) -> Self {
         let retries =
             attempts.map_or(MOST_BURST, |attempts| attempts.saturating_sub(1).min(MOST_BURST));
-        let raises = self.burst.is_none() && retries > self.burst() && self.burst() > 0;
+        let more = u64::from(retries) * RETRY > self.reserve;
+        let raises = more && self.burst.is_none() && self.burst() > 0;
         if raises {
             return Self { burst: Some(retries), ..self }.derive();
         }

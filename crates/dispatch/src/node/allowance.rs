@@ -9,11 +9,11 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use stagger::budget::{BudgetPlan, Charge, Level, Paid, Settled, WindowPlan};
+use stagger::budget::{self, Charge, Level, Paid, Settled, WindowPlan};
 use stagger::retry::Ledger;
 use stagger::{
-    Clock, Policy, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, Span, TokioTime,
-    Verdict,
+    Clock, Policy, Rate, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, Span,
+    TokioTime, Verdict,
 };
 
 use super::parts::Parts;
@@ -32,15 +32,16 @@ pub struct SharedBudgets {
 }
 
 impl SharedBudgets {
-    /// Budgets of `share` of the first attempts to each destination, with the floor of the default budget,
-    /// in the store at `url`; `processes` share them. For a tokio runtime.
+    /// Budgets of `share` of the first attempts to each destination, plus one retry a second, in the store at
+    /// `url`; `processes` share them. For a tokio runtime.
     ///
     /// # Errors
     /// A URL that names no store; a store that refuses us. One that is away is no error.
     pub async fn connect(url: &str, share: Ratio, processes: NonZeroU32) -> Result<Self, Error> {
         let store = SharedStore::connect(url, SharedOptions::new(processes.get())?).await;
         let store = store.map_err(|error| Error::store(error.to_string()))?;
-        let plan = BudgetPlan::Window(WindowPlan::new(share)?);
+        // One floor for the whole fleet: retries that it holds back wait for it.
+        let plan = WindowPlan::new(share)?.with_floor(budget::Floor::Add(Rate::per_second(1)));
         let policy = Policy::builder().budget(plan).build()?;
         let place = store.place().to_owned();
         Ok(Self { ledgers: SharedLedgers::new(&store, &policy), place })
@@ -123,7 +124,7 @@ fn ledger(parts: &Parts, launch: &Launch) -> Option<Arc<SharedLedger>> {
 #[cfg(test)]
 mod tests {
     use stagger::Instant;
-    use stagger::budget::Budget;
+    use stagger::budget::{Budget, BudgetPlan};
 
     use super::*;
 

@@ -44,7 +44,7 @@ use super::stats::LedgerStats;
 ///     })
 ///     .collect();
 /// let granted: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
-/// assert_eq!(granted, 10, "without first attempts, only the floor of one a second");
+/// assert_eq!(granted, 2, "without first attempts, those in hand at rest");
 /// ```
 #[derive(Debug)]
 pub struct LocalLedger {
