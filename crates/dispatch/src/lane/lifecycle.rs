@@ -30,8 +30,8 @@ pub(super) fn settle(
     (outcome, ending): (&Outcome, Ending),
     entropy: &mut impl Entropy,
 ) -> Fate {
-    let mut call = running(parcel.round, policy, launched);
-    let step = call.on_outcome(policy, now, outcome, entropy);
+    let call = running(parcel.round, policy, launched);
+    let (call, step) = after(call, policy, now, outcome, entropy);
     parcel.attempts = parcel.attempts.saturating_add(1);
     parcel.changed_at = now;
     parcel.round = round_of(&call, now);
@@ -47,6 +47,31 @@ pub(super) fn settle(
             Fate::Waiting
         }
     }
+}
+
+/// The call after `outcome`, and its next step.
+///
+/// A hint asks for patience and never ends a delivery. One that would is dropped here: the pause of the
+/// whole endpoint still keeps it, as far as the policy obeys.
+fn after(
+    mut call: Retry,
+    policy: &Policy,
+    now: Instant,
+    outcome: &Outcome,
+    entropy: &mut impl Entropy,
+) -> (Retry, Step) {
+    let before = call;
+    let step = call.on_outcome(policy, now, outcome, entropy);
+    let ends =
+        |stop| matches!(stop, Stop::HintForbids | Stop::HintTooLong | Stop::HintPastDeadline);
+    if !matches!(step, Step::Done(done) if ends(done.stop)) {
+        return (call, step);
+    }
+    let mut plain = *outcome;
+    plain.hint = None;
+    call = before;
+    let step = call.on_outcome(policy, now, &plain, entropy);
+    (call, step)
 }
 
 /// The call with its next attempt under way since `launched`.
@@ -76,8 +101,8 @@ const fn ending_of(stop: Stop, ending: Ending) -> Ending {
     match stop {
         Stop::AttemptsExhausted => Ending::AttemptsExhausted,
         Stop::DeadlineExceeded => Ending::DeadlineExceeded,
-        Stop::HintForbids | Stop::HintTooLong | Stop::HintPastDeadline => Ending::HintForbids,
-        // The others belong to budget, breaker and callers, of which a lane's call has none.
+        // The others belong to hints, which end nothing here, and to budget, breaker and callers, of
+        // which a lane's call has none.
         _ => ending,
     }
 }

@@ -2,7 +2,7 @@
 
 use stagger::breaker::{BreakerPlan, StateKind};
 use stagger::budget::IntervalPlan;
-use stagger::{Backoff, Hint, Instant, Policy, Span};
+use stagger::{Backoff, Hint, HintRule, Instant, LongHint, Policy, Ratio, Span};
 use stagger_dispatch::lane::{Floor, LaneView, Launch, News, Next, Settled};
 use stagger_dispatch::model::{
     Answer, Delivery, DeliveryState, Disabled, Ending, Endpoint, Failure,
@@ -124,6 +124,36 @@ fn what_gathered_in_a_pause_does_not_come_all_at_once_at_its_end() {
     world.now = at(60_000);
     assert_eq!(world.launches().len(), 1);
     assert_eq!(world.view(1).rate, Some(10), "the rate at which a recovery begins");
+}
+
+#[test]
+fn a_hint_that_was_too_long_or_a_refusal_to_be_asked_again_ended_a_delivery() {
+    let (minute, hour) = (Span::from_secs(60), Span::from_secs(3_600));
+    let hints = HintRule::new(minute, Ratio::ZERO, LongHint::Stop).unwrap();
+    let impatient = Policy::builder().hints(hints).max_attempts(9).deadline(hour).build().unwrap();
+    let webhook = Policy::webhook().unwrap().to_builder().deadline(hour).build().unwrap();
+    for policy in [impatient, webhook] {
+        for hint in [Hint::AtLeast(Span::from_secs(7_200)), Hint::Never] {
+            let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+            world.add(1, [1]);
+            let launch = world.launch();
+            let settled = world.settle(launch, Answer { hint: Some(hint), ..answer(Ok(503)) });
+            let delivery = settled.settlement.delivery.unwrap();
+            assert_eq!(
+                (delivery.state, delivery.attempts),
+                (DeliveryState::Waiting, 1),
+                "{hint:?}"
+            );
+            let paused =
+                settled.settlement.standing.and_then(|(_, standing)| standing.paused_until);
+            let obeyed = hint.span().map(|span| at(0) + span.min(policy.hints().max()));
+            assert_eq!(paused, obeyed);
+            world.now = world.wait();
+            assert!(obeyed.is_none_or(|until| until <= world.now));
+            let again = world.launch();
+            assert_eq!((again.message, again.number), (message(1), 2));
+        }
+    }
 }
 
 #[test]
