@@ -277,7 +277,7 @@ impl Lane {
     ) -> (Settlement, Option<News>) {
         let outcome = judgement.for_call();
         let (times, judged) = ((launch.at, now), (&outcome, judgement.ending));
-        let fate = lifecycle::settle(&mut parcel, &self.rules.policy, times, judged, entropy);
+        let fate = lifecycle::settle(&mut parcel, &self.rules, times, judged, entropy);
         let open = parcel.to_delivery(self.id, self.application);
         let (delivery, next, news) = match fate {
             Fate::Waiting => {

@@ -148,6 +148,8 @@ fn a_hint_that_was_too_long_or_a_refusal_to_be_asked_again_ended_a_delivery() {
                 settled.settlement.standing.and_then(|(_, standing)| standing.paused_until);
             let obeyed = hint.span().map(|span| at(0) + span.min(policy.hints().max()));
             assert_eq!(paused, obeyed);
+            // The pause may end by hand; the delivery keeps the hint by itself, in the store too.
+            assert!(obeyed.is_none_or(|until| until <= delivery.due), "{hint:?}");
             world.now = world.wait();
             assert!(obeyed.is_none_or(|until| until <= world.now));
             let again = world.launch();
