@@ -174,7 +174,8 @@ impl Lane {
         let flight = self.flights.remove(&launch.serial)?;
         let before = self.health.standing();
         let judgement = judge(&self.rules.permanent, &answer);
-        self.tempo.settled(now, &judgement.outcome, (flight.is_retry, flight.paid));
+        let told = (&judgement.outcome, answer.written);
+        self.tempo.settled(now, told, (flight.is_retry, flight.paid));
         let backlog = self.shelf.len() > usize::from(!flight.is_orphan);
         let told = (&flight.pass, &judgement);
         let disabled = self.health.learn(now, &self.rules, told, backlog, entropy);

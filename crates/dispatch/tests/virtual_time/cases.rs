@@ -238,6 +238,29 @@ fn an_attempt_that_was_stopped_counts_as_not_made() {
     assert_eq!((world.launch().number, world.floor.in_flight()), (1, 1));
 }
 
+/// The retries that go at once after one of two was stopped, under a budget of one an hour.
+fn retries_after_a_stopped_one(written: bool) -> usize {
+    let budget = IntervalPlan::new(1, Span::from_secs(3_600)).unwrap();
+    let policy = Policy::builder().budget(budget).build().unwrap();
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+    world.add(1, 0..2);
+    for launch in world.launches() {
+        world.settle(launch, answer(Ok(500)));
+    }
+    world.pass(Span::from_secs(5));
+    let retries = world.launches();
+    assert_eq!(retries.len(), 1, "the budget has room for one");
+    let stopped = Answer { written, ..answer(Err(Failure::Stopped)) };
+    world.floor.settle(world.now, retries[0], stopped, &mut lowest());
+    world.launches().len()
+}
+
+#[test]
+fn a_retry_that_was_stopped_after_its_request_was_written_got_its_permit_back() {
+    assert_eq!(retries_after_a_stopped_one(true), 0, "the receiver may have seen it");
+    assert_eq!(retries_after_a_stopped_one(false), 1, "nothing was sent");
+}
+
 #[test]
 fn an_answer_to_a_cancelled_delivery_gives_its_slot_back() {
     let mut world = World::of(&[endpoint(1)]);
