@@ -27,7 +27,7 @@ fn watch(edge: Instant, from: Option<Instant>, recovery: Recovery) -> Watch {
     let before = Stretch { from: Instant::ORIGIN, until: edge };
     Watch {
         edge,
-        attempts_in: Stretch { from: from.unwrap_or(edge), until: Instant::FAR },
+        peak_from: from,
         retries_in: if edge > Instant::ORIGIN { before } else { Stretch::ALWAYS },
         recovery,
     }
