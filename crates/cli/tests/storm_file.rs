@@ -259,7 +259,7 @@ fn a_sweep_has_a_row_for_every_cell() {
     assert_eq!([&rows[1]["stuck"], &rows[3]["stuck"]], [&Value::from(false), &Value::from(true)]);
     let table = String::from_utf8(storm(&path, &args).stdout).expect("UTF-8");
     assert!(
-        table.contains("none: healed") && table.contains('█') && table.contains('·'),
+        table.contains("none: recovered") && table.contains('█') && table.contains('·'),
         "{table}"
     );
     let csv = storm(&path, &[&args[..], &["--format", "csv"]].concat()).stdout;

@@ -60,7 +60,7 @@ fn two_keys_beside_what_a_scenario_varies_are_a_map_for_each_of_its_cases() {
         "attempts=2..6/3",
     ]);
     assert_snapshot!(
-        page.lines().filter(|line| line.contains(": healed")).collect::<Vec<_>>().join("\n")
+        page.lines().filter(|line| line.contains(": recovered")).collect::<Vec<_>>().join("\n")
     );
     assert!(!page.contains(" -"), "{page}");
 }
@@ -85,10 +85,10 @@ fn a_page_of_a_sweep_opens_with_it_and_has_the_six_in_order() {
     ]);
     let html = fs::read_to_string(page).expect("it was written");
     let parts = [
-        "Of 3 cells of the sweep every run heals in all with",
+        "Of 3 cells of the sweep every run recovers in all with",
         "When attempts arrive</h3>",
         "How long until all is well again</h3>",
-        "Healed or stuck, over callers</h3>",
+        "Recovered or not, over callers</h3>",
         "Stuck or not",
         "<caption>callers 250</caption>",
     ];

@@ -93,7 +93,10 @@ impl Hint {
 
 /// A change to the next attempt that heals the failure, worth one try per call.
 ///
-/// Such a try waits for nothing and is free, because the server has not acted on the call.
+/// Such a try waits for nothing and is free, because the server lives and has not acted on the call. So
+/// in any window of time free tries are at most one for each call and remedy: a server that refuses every
+/// stream gets twice the calls, whatever the budget says. A refused connection has no remedy, and costs
+/// like any retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Remedy {

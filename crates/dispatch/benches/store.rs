@@ -7,7 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a bench that fails is to stop")]
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -138,7 +138,7 @@ struct Bench {
     fence: Fence,
     endpoints: Vec<EndpointId>,
     payload: Bytes,
-    mint: Arc<Mutex<Mint>>,
+    mint: Arc<Mint>,
 }
 
 impl Bench {
@@ -183,7 +183,7 @@ impl Bench {
 
     fn message(&self) -> NewMessage {
         let now = now();
-        let id = MessageId::from_uuid(self.mint.lock().unwrap().make(now).unwrap());
+        let id = MessageId::from_uuid(self.mint.make(now).unwrap());
         let message = Message {
             id,
             application: APPLICATION,

@@ -22,8 +22,10 @@ pub(crate) fn row(scene: &Scene<'_>) -> Row {
     let calls = f64::from(all.firsts);
     let share = |part: f64| if calls > 0.0 { part / calls } else { 0.0 };
     let stat = |mean| Stat { mean, sd: 0.0 };
+    // As in the lab: from the end of the outage on.
+    let after = scene.edge().map_or(cells, |edge| scene.log.cells.within(edge, scene.until));
     let peak = |count: fn(&Cell) -> u32| {
-        stat(f64::from(cells.iter().map(count).max().unwrap_or(0)) * PER_SECOND)
+        stat(f64::from(after.iter().map(count).max().unwrap_or(0)) * PER_SECOND)
     };
     let recovered = recovered(scene);
     Row {

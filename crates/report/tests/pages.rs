@@ -1,7 +1,7 @@
 //! Pages and pictures of whole reports: equal bytes, harmless names, and nothing missing.
 
 use stagger_core::Span;
-use stagger_report::{Grid, GridPanel, Healed, Options, Picture, heat, page, pictures};
+use stagger_report::{Grid, GridPanel, Healed, Options, Picture, arrivals, heat, page, pictures};
 use stagger_sim::{Crew, Healing, Law, Named, Report, Stat};
 
 fn played(name: &str, options: &stagger_sim::Options) -> Report {
@@ -146,7 +146,7 @@ fn a_heat_map_tells_stuck_from_healed_without_colour() {
     assert!(text.contains("300 │ ██ ░░"), "{text}");
     assert!(picture.to_svg().contains(">40 %</text>"));
     let options = Options { grid: Some(grid), ..Options::default() };
-    assert!(page(&empty(), &options).contains("Healed or stuck, over outage and load"));
+    assert!(page(&empty(), &options).contains("Recovered or not, over outage and load"));
     assert_eq!(heat(&Grid::default()), None);
 }
 
@@ -231,7 +231,7 @@ fn a_heat_map_bounds_its_panels_and_names_the_case_of_each() {
     assert!(chart.caption.contains("76 more panels are left out"), "{}", chart.caption);
     let options = Options { grid: Some(small_grid()), ..Options::default() };
     let html = page(&empty(), &options);
-    assert!(html.contains("Healed or stuck, over outage"));
+    assert!(html.contains("Recovered or not, over outage"));
 }
 
 #[test]
@@ -263,6 +263,49 @@ fn a_small_picture_is_drawn_as_it_was() {
         std::fs::write(path, picture.to_svg()).expect("the folder is there");
     }
     assert_eq!(picture.to_svg(), std::fs::read_to_string(path).expect("it is there"));
+}
+
+#[test]
+fn a_panel_had_another_peak_than_the_table() {
+    // All 2000 callers fail at the origin, and the table looks for the peak after the outage.
+    let report = played(
+        "herd",
+        &stagger_sim::Options {
+            runs: Some(2),
+            laws: vec![Law::Full],
+            callers: Some(2_000),
+            ..Default::default()
+        },
+    );
+    let case = &report.cases[0];
+    let html = page(&report, &Options::default());
+    let chart = arrivals(&report, case).expect("there are attempts");
+    for (row, panel) in case.rows.iter().zip(&chart.panels) {
+        let peak = panel.note.trim_start_matches("peak ").trim_end_matches("/s");
+        assert!(row.peak.mean < 40_000.0, "the burst at the origin is no peak: {peak}");
+        assert!(html.contains(&format!("<td>{peak}")), "{}", panel.note);
+    }
+}
+
+#[test]
+fn peaks_were_the_same_because_single_runs_vary() {
+    let mut report = lockstep();
+    for (row, mean) in report.cases[0].rows[1..].iter_mut().zip([1_000.0, 1_200.0]) {
+        (row.runs, row.peak) = (100, Stat { mean, sd: 300.0 });
+    }
+    let html = page(&report, &Options::default());
+    assert!(!html.contains("have about the same peak"));
+    report.cases[0].rows[2].peak.mean = 1_015.0;
+    assert!(page(&report, &Options::default()).contains("have about the same peak"));
+}
+
+#[test]
+fn all_who_retry_served_100_percent_beside_a_row_of_less() {
+    let mut report = lockstep();
+    report.cases[0].rows[1].success = 1.0;
+    report.cases[0].rows[2].success = 0.9986;
+    let html = page(&report, &Options::default());
+    assert!(html.contains("All who retry serve 99.9\u{a0}% to 100\u{a0}% of their calls."));
 }
 
 #[test]
@@ -348,6 +391,6 @@ fn an_entry_whose_calls_ended_too_soon_was_never_to_recover() {
         }
     }
     let html = page(&report, &Options::default());
-    assert!(html.contains("<td>not within watch</td>"));
+    assert!(html.contains("<td>not within the watch</td>"));
     assert!(!html.contains("<td>never</td>") && !html.contains("never recover"));
 }

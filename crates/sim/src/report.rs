@@ -100,6 +100,8 @@ pub struct Healing {
     pub relapsed_seconds: Stat,
     /// Runs whose calls ended before a verdict was possible.
     pub not_within_watch: u64,
+    /// Runs whose trouble lasted to their end.
+    pub trouble_lasts: u64,
 }
 
 /// The verdict on the runs of one entry.
@@ -113,6 +115,8 @@ pub enum RecoveryVerdict {
     Relapsed,
     /// No run recovered, and for at least half of them the calls ended before a verdict was possible.
     NotWithinWatch,
+    /// The trouble lasted to the end of every run, so that there is no recovery to time.
+    TroubleLasts,
     /// No run recovered.
     Never,
 }
@@ -122,7 +126,8 @@ impl RecoveryVerdict {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Self::NotWithinWatch => "not within watch",
+            Self::NotWithinWatch => "not within the watch",
+            Self::TroubleLasts => "trouble lasts",
             _ => self.word(),
         }
     }
@@ -135,6 +140,7 @@ impl RecoveryVerdict {
             Self::Partly => "partly",
             Self::Relapsed => "relapsed",
             Self::NotWithinWatch => "not-within-watch",
+            Self::TroubleLasts => "trouble-lasts",
             Self::Never => "never",
         }
     }
@@ -182,6 +188,7 @@ impl Row {
                 relapsed: tally.relapsed.count(),
                 relapsed_seconds: tally.relapsed.scaled(1e-9),
                 not_within_watch: tally.not_within_watch,
+                trouble_lasts: tally.trouble_lasts,
             },
             latency: [0.5, 0.95, 0.99].map(|share| tally.latency.quantile(share)),
             queued_most: tally.queued_most.scaled(1.0),
@@ -191,14 +198,13 @@ impl Row {
             digest: tally.digest(),
         }
     }
-}
 
-impl Row {
     /// The verdict on recovery that tables, pages and programs are given.
     #[must_use]
     pub const fn verdict(&self) -> RecoveryVerdict {
-        let Healing { healed, relapsed, not_within_watch, .. } = self.recovery;
+        let Healing { healed, relapsed, not_within_watch, trouble_lasts, .. } = self.recovery;
         match healed {
+            0 if trouble_lasts > 0 => RecoveryVerdict::TroubleLasts,
             0 if relapsed > 0 && relapsed * 2 >= self.runs => RecoveryVerdict::Relapsed,
             0 if not_within_watch > 0 && not_within_watch * 2 >= self.runs => {
                 RecoveryVerdict::NotWithinWatch

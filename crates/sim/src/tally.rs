@@ -29,6 +29,8 @@ pub struct Tally {
     pub(crate) relapsed: Sum,
     /// Runs whose calls ended before a verdict was possible.
     pub(crate) not_within_watch: u64,
+    /// Runs whose trouble never ended.
+    pub(crate) trouble_lasts: u64,
     pub(crate) queued_most: Sum,
     pub(crate) latency: Latency,
     buckets: Buckets,
@@ -83,6 +85,7 @@ impl Tally {
             RecoveryState::Recovered(after) => self.recovered.add(after.as_nanos()),
             RecoveryState::Relapsed(after) => self.relapsed.add(after.as_nanos()),
             RecoveryState::NotWithinWatch => self.not_within_watch += 1,
+            RecoveryState::TroubleLasts => self.trouble_lasts += 1,
             RecoveryState::Never => {}
         }
         self.queued_most.add(played.series.queued_most);
@@ -107,6 +110,7 @@ impl Tally {
         self.recovered.merge(&other.recovered);
         self.relapsed.merge(&other.relapsed);
         self.not_within_watch += other.not_within_watch;
+        self.trouble_lasts += other.trouble_lasts;
         self.queued_most.merge(&other.queued_most);
         self.latency.merge(&other.latency);
         self.buckets.merge(&other.buckets);

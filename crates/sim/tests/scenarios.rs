@@ -10,7 +10,7 @@ use std::thread;
 use stagger_sim::{CATALOGUE, Crew, Named, Options};
 
 /// Rows, events and digest of each scenario under seed 42.
-const DIGESTS: [(&str, usize, u64, u64); 20] = [
+const DIGESTS: [(&str, usize, u64, u64); 21] = [
     ("contention", 30, 175_932, 0xb2e0_cfb4_992b_9ad8),
     ("tutorial", 20, 49_519, 0xb5e1_71f6_174a_e0fa),
     ("lockstep", 30, 133_344, 0xc609_eb86_1042_00cc),
@@ -29,6 +29,7 @@ const DIGESTS: [(&str, usize, u64, u64); 20] = [
     ("shard", 5, 505_453, 0x164e_75cf_6a94_dce7),
     ("hedge", 12, 5_318_483, 0x9859_d193_d306_082a),
     ("fleet", 7, 2_182_301, 0x12ef_1a3b_b753_1b1b),
+    ("crash", 4, 736_332, 0xe5ef_8e8c_bde0_b62e),
     ("restart", 7, 1_804_943, 0x5229_2ce7_981c_7f1d),
     ("serverless", 16, 4_857_529, 0x535e_054c_92af_91bb),
 ];

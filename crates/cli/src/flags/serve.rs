@@ -38,7 +38,8 @@ pub(crate) struct ServeFlags {
     #[arg(long, conflicts_with = "store")]
     memory: bool,
 
-    /// The key that may do everything [made, and kept in FOLDER/admin.key]
+    /// The key that may do everything [made, and kept in FOLDER/admin.key; with --memory made for
+    /// this run and printed]
     #[arg(long, value_name = "KEY")]
     admin_key: Option<String>,
 

@@ -59,7 +59,11 @@ const MEASURES: [Measure; 9] = [
     Measure {
         name: "recovers",
         means: "seconds until the storm is over; or in how many runs it ever was",
-        says: |_, row| row.recovery.healed < row.runs || row.recovery.seconds.mean > 0.0,
+        says: |_, row| {
+            let has_verdict = row.verdict() != RecoveryVerdict::TroubleLasts;
+            let healed = row.recovery.healed;
+            has_verdict && (healed < row.runs || row.recovery.seconds.mean > 0.0)
+        },
         cell: |_, row| recovers(row),
     },
     Measure {

@@ -1,5 +1,8 @@
 //! The words around a table: what was played, and how to read it.
 
+use std::collections::BTreeSet;
+
+use stagger_core::Instant;
 use stagger_sim::{CaseReport, Peak, RecoveryVerdict};
 
 use super::figure::brief;
@@ -35,8 +38,10 @@ pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> S
     let mut lines: Vec<String> = Vec::new();
     let mut say = |name: &str, means: &str| lines.push(format!("{name:<NAMES$}{means}"));
     for measure in measures {
-        let means = if measure.means.is_empty() { peak(storm) } else { measure.means };
-        say(measure.name, means);
+        match measure.means {
+            "" => say(measure.name, &peak(storm)),
+            means => say(measure.name, means),
+        }
     }
     for (verdict, means) in VERDICTS {
         if storm.rows().any(|(_, row)| row.runs > 0 && row.verdict() == verdict) {
@@ -53,18 +58,32 @@ pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> S
 }
 
 /// Verdicts that need an explanation under the table.
-const VERDICTS: [(RecoveryVerdict, &str); 2] = [
+const VERDICTS: [(RecoveryVerdict, &str); 3] = [
     (RecoveryVerdict::Relapsed, "it seemed to recover, failed again and did not come back"),
     (
         RecoveryVerdict::NotWithinWatch,
         "the calls ended before a verdict was possible: watch longer",
     ),
+    (RecoveryVerdict::TroubleLasts, "it does not end, so there is no recovery to time"),
 ];
 
-const fn peak(storm: Storm<'_>) -> &'static str {
-    match storm.report.peak {
-        Peak::Attempts => "attempts a second in the fullest 50 ms; mean and sd of one run",
-        Peak::Served => "calls served a second in the fullest 50 ms; mean and sd of one run",
+fn peak(storm: Storm<'_>) -> String {
+    let counted = match storm.report.peak {
+        Peak::Attempts => "attempts",
+        Peak::Served => "calls served",
+    };
+    let from = peak_from(storm);
+    format!("{counted} a second in the fullest 50 ms{from}; mean and sd of one run")
+}
+
+/// The start of the stretch in which peaks are looked for, in words; empty for the whole run.
+fn peak_from(storm: Storm<'_>) -> String {
+    let starts: BTreeSet<Instant> = storm.watches().map(|watch| watch.peak_in().from).collect();
+    match starts.first() {
+        None | Some(&Instant::ORIGIN) if starts.len() < 2 => String::new(),
+        _ if storm.watches().all(|watch| watch.peak_from.is_none()) => " after the outage".into(),
+        Some(&only) if starts.len() == 1 => format!(" from {} on", brief(only - Instant::ORIGIN)),
+        _ => " from where each case says".into(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A report together with the scenario that it came from.
 
 use stagger_core::{Instant, Span};
-use stagger_sim::{BUCKET, CaseReport, Play, Report, Row, Scenario, Stretch};
+use stagger_sim::{BUCKET, CaseReport, Play, Report, Row, Scenario, Stretch, Watch};
 
 /// What there is to print.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +38,15 @@ impl<'a> Storm<'a> {
 
     /// Whether the scenario looks for retries before something in particular.
     pub(super) fn looks_before(self) -> bool {
-        let mut plays =
-            self.scenario.cases.iter().flat_map(|case| &case.entries).map(|entry| &entry.play);
-        plays.any(|play| match play {
-            Play::World(plan) => plan.watch.retries_in != Stretch::ALWAYS,
-            Play::Contention(_) => false,
+        self.watches().any(|watch| watch.retries_in != Stretch::ALWAYS)
+    }
+
+    /// The watches of the scenario's entries.
+    pub(super) fn watches(self) -> impl Iterator<Item = &'a Watch> {
+        let entries = self.scenario.cases.iter().flat_map(|case| &case.entries);
+        entries.filter_map(|entry| match &entry.play {
+            Play::World(plan) => Some(&plan.watch),
+            Play::Contention(_) => None,
         })
     }
 

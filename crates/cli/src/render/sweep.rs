@@ -87,10 +87,10 @@ pub(crate) fn sweep_table(swept: &Swept, report: &Report) -> String {
             "" => map.name.to_owned(),
             group => format!("{}, {group}", map.name),
         };
-        page += &drawn(swept, &format!("{title}: healed"), &map, healed);
+        page += &drawn(swept, &format!("{title}: recovered"), &map, healed);
         page += &drawn(swept, &format!("{title}: attempts a call"), &map, amplification);
     }
-    page + "\n·  healed in every run   ▒  in some, with their share   █  in none: stuck   ?  not within watch\n"
+    page + "\n·  recovered in every run   ▒  in some, with their share   █  in none   ?  not within the watch\n"
 }
 
 fn drawn(swept: &Swept, title: &str, map: &Map<'_>, cell: fn(&Row) -> String) -> String {
@@ -121,6 +121,7 @@ fn healed(row: &Row) -> String {
     match row.verdict() {
         RecoveryVerdict::Never | RecoveryVerdict::Relapsed => "█".to_owned(),
         RecoveryVerdict::NotWithinWatch => "?".to_owned(),
+        RecoveryVerdict::TroubleLasts => "-".to_owned(),
         RecoveryVerdict::Partly => format!("▒ {}", 100 * row.recovery.healed / row.runs.max(1)),
         RecoveryVerdict::Recovered => "·".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use crate::toml_file::{Flaw, Reader};
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Arrivals, Plan, Ramp};
+use stagger_sim::{Arrivals, FirstCalls, Plan, Ramp};
 
 /// A waiting caller takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: u32 = 50_000_000;
@@ -36,6 +36,9 @@ const KINDS: [(&str, Kind); 9] = [
     ("ramped", Kind::Ramped),
     ("recorded", Kind::Recorded),
 ];
+
+const FIRST_CALLS: [(&str, FirstCalls); 2] =
+    [("spread", FirstCalls::Spread), ("at-origin", FirstCalls::AtOrigin)];
 
 /// At least one source.
 pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Vec<Arrivals>, Flaw> {
@@ -106,7 +109,8 @@ fn clients(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
     let gap = source.need("gap", source.above_zero("gap")?)?;
     let until = source.need("until", instant(source, "until")?)?;
     bounded(source, clients, gap, until)?;
-    Ok(Arrivals::Clients { clients, gap, until })
+    let first = source.word("first_calls", &FIRST_CALLS)?.unwrap_or_default();
+    Ok(Arrivals::Clients { clients, gap, first, until })
 }
 
 fn closed(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {

@@ -10,6 +10,7 @@ use crate::toml_file::{Flaw, Reader};
 #[derive(Clone, Copy)]
 enum Kind {
     Refuse,
+    PortClosed,
     Hang,
     Silence,
     Stall,
@@ -17,8 +18,9 @@ enum Kind {
     Slow,
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 7] = [
     ("refuse", Kind::Refuse),
+    ("port-closed", Kind::PortClosed),
     ("hang", Kind::Hang),
     ("silence", Kind::Silence),
     ("stall", Kind::Stall),
@@ -41,6 +43,7 @@ fn one(table: &Reader<'_, '_>, backend: &Backend) -> Result<Fault, Flaw> {
             Some(after) => Trouble::RefuseFor(after),
             None => Trouble::Refuse,
         },
+        Kind::PortClosed => Trouble::PortClosed,
         Kind::Hang => Trouble::Hang,
         Kind::Silence => Trouble::Silence,
         Kind::Stall => Trouble::Stall,

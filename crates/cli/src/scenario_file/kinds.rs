@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use stagger_sim::{
-    Arrivals, Away, Book, Cancel, Full, Hop, Limit, Order, Paying, Plan, Play, Recovery, Scope,
-    Service, Trouble,
+    Arrivals, Away, Book, Cancel, FirstCalls, Full, Hop, Limit, Order, Paying, Plan, Play,
+    Recovery, Scope, Service, Trouble,
 };
 
 use super::{Given, read};
@@ -63,6 +63,17 @@ fn every_kind_of_arrivals_can_be_written() {
 }
 
 #[test]
+fn clients_may_begin_together_or_spread() {
+    let texts = ["", "first_calls = 'spread'", "first_calls = 'at-origin'"]
+        .map(|more| format!("[[arrivals]]\n{}\n{more}", RULES[5]));
+    let first = texts.each_ref().map(|text| match plan(text).arrivals[0] {
+        Arrivals::Clients { first, .. } => Some(first),
+        _ => None,
+    });
+    assert_eq!(first, [FirstCalls::Spread, FirstCalls::Spread, FirstCalls::AtOrigin].map(Some));
+}
+
+#[test]
 fn bystanders_may_come_in_every_way_too() {
     let texts = RULES.map(|rule| format!("{ARRIVALS}[[bystanders]]\n{rule}"));
     let kind = |plan: &Plan| kind_of_arrivals(&plan.bystanders[0].arrivals);
@@ -74,6 +85,7 @@ fn every_trouble_can_be_written() {
     let texts = [
         "kind = 'refuse'",
         "kind = 'refuse'\nretry_after = '1s'",
+        "kind = 'port-closed'",
         "kind = 'hang'\nlasts = '1s'",
         "kind = 'silence'",
         "kind = 'stall'\nlasts = '1s'",
@@ -81,14 +93,15 @@ fn every_trouble_can_be_written() {
         "kind = 'slow'\nfactor = 2",
     ];
     let texts = texts.map(|fault| format!("{ARRIVALS}[[fault]]\n{fault}"));
-    all(&texts.each_ref().map(String::as_str), 7, |plan| match plan.faults[0].trouble {
+    all(&texts.each_ref().map(String::as_str), 8, |plan| match plan.faults[0].trouble {
         Trouble::Refuse => 0,
         Trouble::RefuseFor(_) => 1,
-        Trouble::Hang => 2,
-        Trouble::Silence => 3,
-        Trouble::Stall => 4,
-        Trouble::Failing(_) => 5,
-        Trouble::Slow(_) => 6,
+        Trouble::PortClosed => 2,
+        Trouble::Hang => 3,
+        Trouble::Silence => 4,
+        Trouble::Stall => 5,
+        Trouble::Failing(_) => 6,
+        Trouble::Slow(_) => 7,
     });
 }
 

@@ -28,7 +28,7 @@ fn watch(edge: Instant, from: Option<Instant>, recovery: Recovery) -> Watch {
     Watch {
         evenness_in: None,
         edge,
-        attempts_in: Stretch { from: from.unwrap_or(edge), until: Instant::FAR },
+        peak_from: from,
         retries_in: if edge > Instant::ORIGIN { before } else { Stretch::ALWAYS },
         recovery,
     }

@@ -1,6 +1,6 @@
 //! Remedies, unprocessed calls, and calls that must not run twice.
 
-use stagger_core::budget::{Charge, TokenPlan};
+use stagger_core::budget::{BudgetPlan, Charge, TokenPlan};
 use stagger_core::retry::{Ask, Call, Permit, Retry, Step, Stop, Wait};
 use stagger_core::{Hint, Outcome, Remedy, Span, Verdict};
 use stagger_testkit::{Scripted, highest};
@@ -54,6 +54,21 @@ fn one_remedy_used_up_another() {
     let run = Script::new(&policy).run(&[&script[..], &[Outcome::OK]].concat());
     assert_eq!((run.done.stop, run.starts.len()), (Stop::Succeeded, 5));
     assert_eq!((run.done.attempts, run.done.elapsed), (4, Span::ZERO));
+}
+
+// Every stream refused for ever: the worst that free resends can do.
+#[test]
+fn free_resends_were_without_a_bound() {
+    let policy = doubling().budget(BudgetPlan::None).max_attempts(9).build().expect("in bounds");
+    let refused = Outcome::new(Verdict::Unprocessed).with_remedy(Remedy::Transparent);
+    let calls = 1_000;
+    let starts: usize =
+        (0..calls).map(|_| Script::new(&policy).run(&[refused; 9]).starts.len()).sum();
+    assert_eq!(starts, 2 * calls, "a call and one resend, and then the budget is asked");
+    // A server that asks for every remedy in turn gets one attempt more for each.
+    let script = REMEDIES.map(|(remedy, verdict)| Outcome::new(verdict).with_remedy(remedy));
+    let run = Script::new(&policy).run(&[&script[..], &[refused; 9]].concat());
+    assert_eq!(run.starts.len(), 1 + REMEDIES.len());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What all handlers share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use stagger::{Clock, Instant, Span, StdTime};
@@ -22,14 +22,14 @@ struct Shared {
     node: Node,
     options: ApiOptions,
     limiter: Limiter,
-    mint: Mutex<Mint>,
+    mint: Mint,
     changes: tokio::sync::Mutex<()>,
 }
 
 impl Api {
     pub(super) fn new(node: Node, options: ApiOptions) -> Self {
         let limiter = Limiter::new(options.rate);
-        let (mint, changes) = (Mutex::default(), tokio::sync::Mutex::default());
+        let (mint, changes) = (Mint::default(), tokio::sync::Mutex::default());
         Self(Arc::new(Shared { node, options, limiter, mint, changes }))
     }
 
@@ -61,8 +61,7 @@ impl Api {
     /// # Errors
     /// The operating system has no randomness.
     pub(super) fn mint(&self) -> Result<Uuid, Error> {
-        let mut mint = self.0.mint.lock().unwrap_or_else(PoisonError::into_inner);
-        mint.make(self.now())
+        self.0.mint.make(self.now())
     }
 
     /// Who holds this may read settings, change them and write them: two that did so at once would

@@ -106,7 +106,7 @@ mod tests {
     fn judged(result: Result<u16, Failure>, hint: Option<Hint>) -> Judgement {
         let listed = Statuses::try_from(vec![410, 422, 503]).unwrap();
         let (detail, reply, latency) = (None, Bytes::new(), Span::ZERO);
-        judge(&listed, &Answer { result, detail, hint, reply, latency })
+        judge(&listed, &Answer { result, detail, hint, reply, latency, written: true })
     }
 
     #[test]

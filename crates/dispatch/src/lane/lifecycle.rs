@@ -3,9 +3,10 @@
 use std::num::NonZeroU32;
 
 use stagger::retry::{Call, Retry, Step, Stop, Wait};
-use stagger::{Entropy, Instant, Outcome, Policy};
+use stagger::{Entropy, Hint, Instant, Outcome, Policy, Span};
 
 use super::parcel::{Parcel, Round};
+use super::rules::Rules;
 use crate::model::Ending;
 
 /// Where an attempt has brought a delivery.
@@ -21,23 +22,24 @@ pub(super) enum Fate {
 
 /// Counts an attempt that began at `launched` and came to `outcome` at `now`, and says what follows.
 ///
-/// The limits of `policy` are asked now and not at the launch: what was held back by its lane, or by
+/// The limits of the policy are asked now and not at the launch: what was held back by its lane, or by
 /// limits that were changed meanwhile, has had the attempt that it was promised.
 pub(super) fn settle(
     parcel: &mut Parcel,
-    policy: &Policy,
+    rules: &Rules,
     (launched, now): (Instant, Instant),
     (outcome, ending): (&Outcome, Ending),
     entropy: &mut impl Entropy,
 ) -> Fate {
-    let mut call = running(parcel.round, policy, launched);
-    let step = call.on_outcome(policy, now, outcome, entropy);
+    let call = running(parcel.round, &rules.policy, launched);
+    let (call, step) = after(call, &rules.policy, now, outcome, entropy);
     parcel.attempts = parcel.attempts.saturating_add(1);
     parcel.changed_at = now;
     parcel.round = round_of(&call, now);
     match step {
         Step::Wait(Wait::Until(due)) => {
-            parcel.due = due;
+            let pause = outcome.hint.and_then(Hint::span).map_or(Span::ZERO, |it| rules.pause(it));
+            parcel.due = due.max(now + pause);
             Fate::Waiting
         }
         Step::Done(done) if done.stop == Stop::Succeeded => Fate::Delivered,
@@ -47,6 +49,31 @@ pub(super) fn settle(
             Fate::Waiting
         }
     }
+}
+
+/// The call after `outcome`, and its next step.
+///
+/// A hint asks for patience and never ends a delivery. One that forbids a retry, or that reaches past the
+/// deadline, is dropped here; the delivery is then due at its own delay, or at the end of the hint where
+/// that is later.
+fn after(
+    mut call: Retry,
+    policy: &Policy,
+    now: Instant,
+    outcome: &Outcome,
+    entropy: &mut impl Entropy,
+) -> (Retry, Step) {
+    let before = call;
+    let step = call.on_outcome(policy, now, outcome, entropy);
+    let ends = |stop| matches!(stop, Stop::HintForbids | Stop::HintPastDeadline);
+    if !matches!(step, Step::Done(done) if ends(done.stop)) {
+        return (call, step);
+    }
+    let mut plain = *outcome;
+    plain.hint = None;
+    call = before;
+    let step = call.on_outcome(policy, now, &plain, entropy);
+    (call, step)
 }
 
 /// The call with its next attempt under way since `launched`.
@@ -76,8 +103,8 @@ const fn ending_of(stop: Stop, ending: Ending) -> Ending {
     match stop {
         Stop::AttemptsExhausted => Ending::AttemptsExhausted,
         Stop::DeadlineExceeded => Ending::DeadlineExceeded,
-        Stop::HintForbids | Stop::HintTooLong | Stop::HintPastDeadline => Ending::HintForbids,
-        // The others belong to budget, breaker and callers, of which a lane's call has none.
+        // The others belong to hints, which end nothing here, and to budget, breaker and callers, of
+        // which a lane's call has none.
         _ => ending,
     }
 }

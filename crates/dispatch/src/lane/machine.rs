@@ -174,7 +174,8 @@ impl Lane {
         let flight = self.flights.remove(&launch.serial)?;
         let before = self.health.standing();
         let judgement = judge(&self.rules.permanent, &answer);
-        self.tempo.settled(now, &judgement.outcome, (flight.is_retry, flight.paid));
+        let told = (&judgement.outcome, answer.written);
+        self.tempo.settled(now, told, (flight.is_retry, flight.paid));
         let backlog = self.shelf.len() > usize::from(!flight.is_orphan);
         let told = (&flight.pass, &judgement);
         let disabled = self.health.learn(now, &self.rules, told, backlog, entropy);
@@ -277,7 +278,7 @@ impl Lane {
     ) -> (Settlement, Option<News>) {
         let outcome = judgement.for_call();
         let (times, judged) = ((launch.at, now), (&outcome, judgement.ending));
-        let fate = lifecycle::settle(&mut parcel, &self.rules.policy, times, judged, entropy);
+        let fate = lifecycle::settle(&mut parcel, &self.rules, times, judged, entropy);
         let open = parcel.to_delivery(self.id, self.application);
         let (delivery, next, news) = match fate {
             Fate::Waiting => {

@@ -2,7 +2,7 @@
 
 use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
-use stagger::{LongHint, Policy, Ratio, Span};
+use stagger::{HintRule, LongHint, Policy, Ratio, Span};
 
 use crate::model::{Endpoint, Pace, Statuses};
 
@@ -82,14 +82,14 @@ fn lane_breaker(own: Option<&BreakerPlan>, timeout: Span) -> BreakerPlan {
     plan.to_builder().no_ramp().lease(lease).build().unwrap_or(plan)
 }
 
-/// The same delays, limits and hints, without budget, breaker and copies. A budget that grants no
+/// The same delays, limits and hints, of which none is too long, without budget, breaker and copies. A budget that grants no
 /// retry at all is a limit of one attempt, or a lane would wait for it for ever.
 fn call_policy(policy: &Policy) -> Policy {
     let limits = policy.limits();
     let mut builder = Policy::builder()
         .backoff(*policy.backoff())
         .throttled_backoff(*policy.throttled_backoff())
-        .hints(*policy.hints())
+        .hints(patient(policy.hints()))
         .min_attempt_time(limits.min_attempt_time())
         .budget(BudgetPlan::Unlimited);
     if let Some(deadline) = limits.deadline() {
@@ -103,11 +103,21 @@ fn call_policy(policy: &Policy) -> Policy {
     builder.build().unwrap_or(*policy)
 }
 
+/// The same hints, but one above the longest is shortened where it would end the call.
+fn patient(rule: &HintRule) -> HintRule {
+    match rule.long() {
+        LongHint::Stop => {
+            HintRule::new(rule.max(), rule.spread(), LongHint::Shorten).unwrap_or(*rule)
+        }
+        _ => *rule,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stagger::Backoff;
     use stagger::budget::WindowPlan;
-    use stagger::{Backoff, HintRule};
 
     #[test]
     fn the_default_breaker_is_the_one_that_is_promised() {
@@ -145,6 +155,9 @@ mod tests {
             .unwrap();
         let call = call_policy(&policy);
         assert_eq!((call.backoff(), call.hints()), (&backoff, &hints));
+        let stops = HintRule::new(hints.max(), Ratio::ZERO, LongHint::Stop).unwrap();
+        let impatient = policy.to_builder().hints(stops).build().unwrap();
+        assert_eq!(call_policy(&impatient).hints(), &hints, "no hint ends a delivery");
         assert_eq!(call.limits().max_attempts(), Some(9));
         assert_eq!(call.limits().deadline(), Some(Span::from_secs(99)));
         assert_eq!((call.budget(), call.breaker()), (&BudgetPlan::Unlimited, None));

@@ -114,11 +114,12 @@ impl Tempo {
         }
     }
 
-    /// An attempt is back.
+    /// An attempt is back. One that was stopped is paid for if its receiver may have seen it: a refund would
+    /// send the same retry twice for the price of one.
     pub(super) fn settled(
         &mut self,
         now: Instant,
-        outcome: &Outcome,
+        (outcome, written): (&Outcome, bool),
         (is_retry, paid): (bool, Option<Paid>),
     ) {
         match outcome.verdict {
@@ -127,6 +128,7 @@ impl Tempo {
                 self.budget.on_settled(now, Settled::AfterRetry(paid));
             }
             Verdict::Ok => self.budget.on_settled(now, Settled::FirstTry),
+            Verdict::Cancelled if written => {}
             Verdict::Cancelled => self.refund(now, paid),
             verdict if verdict.is_retryable() => self.budget.on_settled(now, Settled::Failed),
             _ => {}

@@ -16,6 +16,9 @@ pub struct Answer {
     pub reply: Bytes,
     /// From the beginning of the attempt to the head of the reply, or to the failure.
     pub latency: Span,
+    /// Whether the receiver may have seen a part of the request. Such an attempt is paid for, also when it
+    /// was stopped and counts as not made.
+    pub written: bool,
 }
 
 impl Answer {
@@ -28,6 +31,7 @@ impl Answer {
             hint: None,
             reply: Bytes::new(),
             latency: Span::ZERO,
+            written: false,
         }
     }
 }

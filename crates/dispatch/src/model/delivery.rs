@@ -123,7 +123,8 @@ pub enum Ending {
     DeadlineExceeded,
     /// The status is one that the endpoint lists as permanent.
     Permanent,
-    /// The server said not to come back, or not before it would be too late.
+    /// The server said not to come back, or not before it would be too late. Hints end no delivery any
+    /// more: only deliveries that ended earlier have it.
     HintForbids,
     /// The egress guard refused the address.
     EgressRefused,

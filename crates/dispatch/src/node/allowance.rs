@@ -88,13 +88,21 @@ impl Allowance {
         if launch.probe { Ok(()) } else { Err(wait(&ledger.stats(now).ledger.level)) }
     }
 
-    /// An attempt is back; `verdict` is what it came to, `None` if it counts as not made.
-    pub(super) fn settle(&mut self, parts: &Parts, launch: &Launch, verdict: Option<Verdict>) {
+    /// An attempt is back; `verdict` is what it came to, `None` if it counts as not made. What was `written`
+    /// stays paid: the receiver may have seen it.
+    pub(super) fn settle(
+        &mut self,
+        parts: &Parts,
+        launch: &Launch,
+        (verdict, written): (Option<Verdict>, bool),
+    ) {
         let paid = self.paid.remove(&(launch.message, launch.endpoint));
         let Some(ledger) = ledger(parts, launch) else { return };
         let now = TokioTime.now();
         match (verdict, paid) {
-            (None | Some(Verdict::Cancelled), Some(paid)) => (&*ledger).refund(now, paid),
+            (None | Some(Verdict::Cancelled), Some(paid)) if !written => {
+                (&*ledger).refund(now, paid);
+            }
             (Some(Verdict::Ok), Some(paid)) => {
                 (&*ledger).on_settled(now, Settled::AfterRetry(paid));
             }

@@ -10,18 +10,20 @@ use crate::lane::Launch;
 use crate::model::{Answer, Failure, MessageId};
 use crate::observe;
 use crate::patience::Patience;
+use crate::send::Written;
 
 /// The promise to say what came of a launch: kept when dropped, too, so that no slot is ever lost.
 #[derive(Debug)]
 pub(super) struct Pledge {
     launch: Launch,
     inbox: Inbox,
+    written: Written,
     kept: bool,
 }
 
 impl Pledge {
     pub(super) fn new(launch: Launch, inbox: Inbox) -> Self {
-        Self { launch, inbox, kept: false }
+        Self { launch, inbox, written: Written::default(), kept: false }
     }
 
     fn keep(mut self, came: Came) {
@@ -36,6 +38,7 @@ impl Drop for Pledge {
             return;
         }
         let answer = if std::thread::panicking() { broken() } else { Answer::not_made() };
+        let answer = Answer { written: self.written.get(), ..answer };
         self.inbox.tell(Command::Back(self.launch, Came::Answer(answer, false)));
     }
 }
@@ -49,7 +52,8 @@ pub(super) async fn carry(parts: Arc<Parts>, pledge: Pledge) {
     // Deleted in this moment: the floor has forgotten it too.
     let Some(target) = parts.directory.target(launch.endpoint) else { return };
     let Parcel { message, payload } = parcel;
-    let sent = parts.sender.send_to(&target, &message, payload, launch.number);
+    let written = &pledge.written;
+    let sent = parts.sender.send_noting(&target, (&message, payload), launch.number, written);
     let answer = observe::traced(&launch, sent).await;
     pledge.keep(Came::Answer(answer, message.event_type.is_operational()));
 }

@@ -237,10 +237,11 @@ impl Runner {
     }
 
     fn settle(&mut self, launch: Launch, answer: Answer, own: bool) {
-        let now = self.parts.clock.now();
+        let (now, written) = (self.parts.clock.now(), answer.written);
         let settled = self.floor.settle(now, launch, answer, &mut OsEntropy);
         let attempt = settled.as_ref().and_then(|it| it.settlement.attempt.as_ref());
-        self.allowance.settle(&self.parts, &launch, attempt.map(|attempt| attempt.verdict));
+        let verdict = attempt.map(|attempt| attempt.verdict);
+        self.allowance.settle(&self.parts, &launch, (verdict, written));
         let Some(mut settled) = settled else { return };
         observe::settled(&self.parts.figures, &settled.settlement);
         if let Some((id, standing)) = settled.settlement.standing {
@@ -259,7 +260,7 @@ impl Runner {
         let now = self.parts.clock.now();
         let delivery = self.floor.cancel(now, launch.message, launch.endpoint);
         self.floor.settle(now, launch, Answer::not_made(), &mut OsEntropy);
-        self.allowance.settle(&self.parts, &launch, None);
+        self.allowance.settle(&self.parts, &launch, (None, false));
         if delivery.is_some() {
             self.keep(Settlement { delivery, ..Settlement::default() });
         }

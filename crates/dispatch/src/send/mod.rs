@@ -15,8 +15,10 @@ mod resolve;
 mod sender;
 mod target;
 mod within;
+mod written;
 
 pub use options::SendOptions;
 pub use resolve::{Resolve, SystemResolver};
 pub use sender::Sender;
 pub use target::Target;
+pub(crate) use written::Written;

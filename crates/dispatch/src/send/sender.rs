@@ -16,6 +16,7 @@ use super::pool::Pool;
 use super::request::Post;
 use super::target::Ready;
 use super::within::within;
+use super::written::Written;
 use super::{Resolve, SendOptions, SystemResolver, Target};
 use crate::Error;
 use crate::egress::{Address, Guard, Ports};
@@ -117,6 +118,29 @@ impl Sender {
         payload: Bytes,
         number: u32,
     ) -> Answer {
+        self.send_noting(target, (message, payload), number, &Written::default()).await
+    }
+
+    /// The same; `written` still says whether the receiver may have seen the request when the future was
+    /// dropped.
+    pub(crate) async fn send_noting(
+        &self,
+        target: &Target,
+        (message, payload): (&Message, Bytes),
+        number: u32,
+        written: &Written,
+    ) -> Answer {
+        let answer = self.attempt(target, (message, payload), number, written).await;
+        Answer { written: written.get(), ..answer }
+    }
+
+    async fn attempt(
+        &self,
+        target: &Target,
+        (message, payload): (&Message, Bytes),
+        number: u32,
+        written: &Written,
+    ) -> Answer {
         let started = TokioTime.now();
         let ready = match &target.ready {
             Ok(ready) => ready,
@@ -127,7 +151,8 @@ impl Sender {
             Err(broken) => return failed(broken, Span::ZERO),
         };
         let mut stage = Stage::Reply;
-        let reply = within(target.timeout, self.reply(ready, &post, &mut stage)).await;
+        let reply = self.reply(ready, &post, (&mut stage, written));
+        let reply = within(target.timeout, reply).await;
         let latency = TokioTime.now().since(started);
         match reply {
             Some(Ok(reply)) => self.finish(ready, reply, latency, started + target.timeout).await,
@@ -137,20 +162,32 @@ impl Sender {
     }
 
     /// The head of a reply, over a connection that waited or a new one.
-    async fn reply(&self, to: &Ready, post: &Post<'_>, stage: &mut Stage) -> Result<Reply, Broken> {
+    async fn reply(
+        &self,
+        to: &Ready,
+        post: &Post<'_>,
+        (stage, written): (&mut Stage, &Written),
+    ) -> Result<Reply, Broken> {
         if let Some(mut link) = self.pool.take(&to.address.origin).await {
-            match link.exchange(post.sign()?).await {
+            let request = post.sign()?;
+            written.set(true);
+            match link.exchange(request).await {
                 Ok(response) => return Ok(Reply { response, link }),
                 // It was closed while it waited, and nobody has seen the request: this attempt has
                 // not been made yet.
-                Err(Lost::Unsent) => {}
+                Err(Lost::Unsent) => written.set(false),
                 Err(Lost::Midway(error)) => return Err(midway(error)),
             }
         }
         let mut link = self.dialer.dial(&to.address, stage).await?;
-        match link.exchange(post.sign()?).await {
+        let request = post.sign()?;
+        written.set(true);
+        match link.exchange(request).await {
             Ok(response) => Ok(Reply { response, link }),
-            Err(Lost::Unsent) => Err(midway(None)),
+            Err(Lost::Unsent) => {
+                written.set(false);
+                Err(midway(None))
+            }
             Err(Lost::Midway(error)) => Err(midway(error)),
         }
     }
@@ -165,7 +202,8 @@ impl Sender {
         }
         let detail = not_followed(head.status, &head.headers);
         let hint = hint(head.status, &head.headers);
-        Answer { result: Ok(head.status.as_u16()), detail, hint, reply, latency }
+        let result = Ok(head.status.as_u16());
+        Answer { result, detail, hint, reply, latency, written: true }
     }
 }
 
@@ -182,7 +220,7 @@ impl fmt::Debug for Sender {
 
 fn failed(broken: Broken, latency: Span) -> Answer {
     let Broken { failure, detail } = broken;
-    Answer { result: Err(failure), detail: Some(detail), hint: None, reply: Bytes::new(), latency }
+    Answer { result: Err(failure), detail: Some(detail), latency, ..Answer::not_made() }
 }
 
 fn midway(error: Option<hyper::Error>) -> Broken {

@@ -8,6 +8,6 @@ mod random;
 mod signer;
 mod verifier;
 
-pub(crate) use random::os_bytes;
+pub(crate) use random::{os_bytes, os_fill};
 pub use signer::Signer;
 pub use verifier::{Received, Rejection, TOLERANCE, Verifier};

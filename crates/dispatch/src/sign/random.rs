@@ -10,10 +10,17 @@ use crate::Error;
 /// The operating system has none.
 pub(crate) fn os_bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
-    match getrandom::fill(&mut bytes) {
-        Ok(()) => Ok(bytes),
-        Err(error) => Err(Error::busy(format!("the system has no randomness for a key: {error}"))),
-    }
+    os_fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Fills `bytes` from the operating system: one call for all of them.
+///
+/// # Errors
+/// The operating system has none.
+pub(crate) fn os_fill(bytes: &mut [u8]) -> Result<(), Error> {
+    getrandom::fill(bytes)
+        .map_err(|error| Error::busy(format!("the system has no randomness for a key: {error}")))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Endpoints, their settings and secrets.
 
 use serde_json::{Value, json};
+use stagger_testkit::server::{Reaction, Script, Server as Receiver};
 
-use crate::server::{RECEIVER, Server};
+use crate::server::{RECEIVER, Server, id};
 
 #[tokio::test]
 async fn an_endpoint_has_its_defaults_and_is_changed_member_by_member() {
@@ -130,4 +131,51 @@ async fn a_rotated_secret_left_a_gap() {
         server.call("POST", &path, &tenant.key, "").await.expect(201);
     }
     server.call("POST", &path, &tenant.key, "").await.refused(409);
+}
+
+/// Policies as callers write them: nothing, and the examples of the document.
+fn partial_policies() -> Vec<Value> {
+    let document: Value = serde_json::from_str(include_str!("../../openapi.json")).expect("JSON");
+    let examples = document["components"]["schemas"]["Policy"]["examples"].as_array();
+    let examples = examples.expect("the document has examples").iter().cloned();
+    std::iter::once(json!({})).chain(examples).collect()
+}
+
+#[tokio::test]
+async fn a_policy_was_another_when_it_was_posted_than_when_it_was_patched() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    for policy in partial_policies() {
+        let body = json!({"url": RECEIVER, "policy": policy}).to_string();
+        let posted = server.call("POST", &path, &tenant.key, &body).await.expect(201).json();
+        let own = server.endpoint(&tenant).await;
+        let body = json!({ "policy": policy }).to_string();
+        let patched = server.call("PATCH", &own, &tenant.key, &body).await.expect(200).json();
+        assert_eq!(posted["policy"], patched["policy"], "{policy}");
+        assert_eq!(posted["policy"]["hints"]["long"], "shorten", "{policy}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_retry_after_ended_deliveries_of_endpoints_with_their_own_policy() {
+    let server = Server::start().await;
+    let busy = Reaction::status(503).header("retry-after", "3600");
+    let receiver = Receiver::start(Script::always(busy)).await;
+    for policy in partial_policies() {
+        let tenant = server.tenant("shop").await;
+        let path = format!("{}/endpoints", tenant.path);
+        let body = json!({"url": receiver.url("/"), "policy": policy}).to_string();
+        let made = server.call("POST", &path, &tenant.key, &body).await.expect(201);
+        let message = server.message(&tenant).await;
+        let delivery =
+            format!("{}/messages/{}/deliveries/{}", tenant.path, id(&message), made.text("id"));
+        let settled = loop {
+            let shown = server.get(&delivery, &tenant.key).await.expect(200).json();
+            if shown["attempts"] != 0 {
+                break shown;
+            }
+        };
+        assert_eq!((&settled["state"], &settled["attempts"]), (&"waiting".into(), &1.into()));
+    }
 }

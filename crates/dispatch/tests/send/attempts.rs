@@ -180,11 +180,13 @@ async fn each_way_to_break_has_its_name() {
     for reaction in [Reaction::reset(), Reaction::close(), Reaction::reset_unread()] {
         let answer = ask(reaction).await;
         assert_eq!(answer.result, Err(Failure::Transport), "{:?}", answer.detail);
+        assert!(answer.written, "the receiver has seen it");
     }
     let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", free.local_addr().expect("bound"));
     drop(free);
-    assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(Failure::Connect));
+    let refused = send(&sender(), &endpoint(&url)).await;
+    assert_eq!((refused.result, refused.written), (Err(Failure::Connect), false));
     let answer = send(&sender(), &endpoint("not a url")).await;
     assert_eq!(answer.result, Err(Failure::Unbuildable));
 }
@@ -195,7 +197,7 @@ async fn a_receiver_that_hangs_costs_the_timeout_and_no_more() {
     let mut endpoint = endpoint(&server.url("/"));
     endpoint.timeout = Span::from_millis(50);
     let answer = send(&sender(), &endpoint).await;
-    assert_eq!(answer.result, Err(Failure::Timeout));
+    assert_eq!((answer.result, answer.written), (Err(Failure::Timeout), true));
     assert!(answer.latency >= endpoint.timeout && answer.latency < Span::from_secs(5));
     // The connection is closed with the attempt.
     server.until_open(0).await;

@@ -2,7 +2,7 @@
 
 use stagger::breaker::{BreakerPlan, StateKind};
 use stagger::budget::IntervalPlan;
-use stagger::{Backoff, Hint, Instant, Policy, Span};
+use stagger::{Backoff, Hint, HintRule, Instant, LongHint, Policy, Ratio, Span};
 use stagger_dispatch::lane::{Floor, LaneView, Launch, News, Next, Settled};
 use stagger_dispatch::model::{
     Answer, Delivery, DeliveryState, Disabled, Ending, Endpoint, Failure,
@@ -127,6 +127,38 @@ fn what_gathered_in_a_pause_does_not_come_all_at_once_at_its_end() {
 }
 
 #[test]
+fn a_hint_that_was_too_long_or_a_refusal_to_be_asked_again_ended_a_delivery() {
+    let (minute, hour) = (Span::from_secs(60), Span::from_secs(3_600));
+    let hints = HintRule::new(minute, Ratio::ZERO, LongHint::Stop).unwrap();
+    let impatient = Policy::builder().hints(hints).max_attempts(9).deadline(hour).build().unwrap();
+    let webhook = Policy::webhook().unwrap().to_builder().deadline(hour).build().unwrap();
+    for policy in [impatient, webhook] {
+        for hint in [Hint::AtLeast(Span::from_secs(7_200)), Hint::Never] {
+            let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+            world.add(1, [1]);
+            let launch = world.launch();
+            let settled = world.settle(launch, Answer { hint: Some(hint), ..answer(Ok(503)) });
+            let delivery = settled.settlement.delivery.unwrap();
+            assert_eq!(
+                (delivery.state, delivery.attempts),
+                (DeliveryState::Waiting, 1),
+                "{hint:?}"
+            );
+            let paused =
+                settled.settlement.standing.and_then(|(_, standing)| standing.paused_until);
+            let obeyed = hint.span().map(|span| at(0) + span.min(policy.hints().max()));
+            assert_eq!(paused, obeyed);
+            // The pause may end by hand; the delivery keeps the hint by itself, in the store too.
+            assert!(obeyed.is_none_or(|until| until <= delivery.due), "{hint:?}");
+            world.now = world.wait();
+            assert!(obeyed.is_none_or(|until| until <= world.now));
+            let again = world.launch();
+            assert_eq!((again.message, again.number), (message(1), 2));
+        }
+    }
+}
+
+#[test]
 fn an_endpoint_that_is_gone_is_disabled_and_its_delivery_kept() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, [1]);
@@ -204,6 +236,29 @@ fn an_attempt_that_was_stopped_counts_as_not_made() {
     let stopped = answer(Err(Failure::Stopped));
     assert!(world.floor.settle(world.now, launch, stopped, &mut lowest()).is_none());
     assert_eq!((world.launch().number, world.floor.in_flight()), (1, 1));
+}
+
+/// The retries that go at once after one of two was stopped, under a budget of one an hour.
+fn retries_after_a_stopped_one(written: bool) -> usize {
+    let budget = IntervalPlan::new(1, Span::from_secs(3_600)).unwrap();
+    let policy = Policy::builder().budget(budget).build().unwrap();
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+    world.add(1, 0..2);
+    for launch in world.launches() {
+        world.settle(launch, answer(Ok(500)));
+    }
+    world.pass(Span::from_secs(5));
+    let retries = world.launches();
+    assert_eq!(retries.len(), 1, "the budget has room for one");
+    let stopped = Answer { written, ..answer(Err(Failure::Stopped)) };
+    world.floor.settle(world.now, retries[0], stopped, &mut lowest());
+    world.launches().len()
+}
+
+#[test]
+fn a_retry_that_was_stopped_after_its_request_was_written_got_its_permit_back() {
+    assert_eq!(retries_after_a_stopped_one(true), 0, "the receiver may have seen it");
+    assert_eq!(retries_after_a_stopped_one(false), 1, "nothing was sent");
 }
 
 #[test]

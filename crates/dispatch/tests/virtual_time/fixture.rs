@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU32;
 
-use bytes::Bytes;
 use stagger::{Instant, Policy, Span};
 use stagger_dispatch::model::{
     Answer, ApplicationId, Endpoint, EndpointId, EventFilter, Failure, MessageId, Pace, Statuses,
@@ -50,5 +49,5 @@ pub(crate) fn endpoint(n: u128) -> Endpoint {
 }
 
 pub(crate) fn answer(result: Result<u16, Failure>) -> Answer {
-    Answer { result, detail: None, hint: None, reply: Bytes::new(), latency: Span::ZERO }
+    Answer { result, ..Answer::not_made() }
 }

@@ -11,6 +11,8 @@ use crate::pictures::Varied;
 
 /// Shares of calls that differ by less are called the same.
 const SAME_SHARE: f64 = 0.005;
+/// Means that differ by a smaller part are called the same.
+const SAME_PART: f64 = 0.02;
 /// A row that serves a smaller part of what the best row serves has not come through the storm: its
 /// time to recover says only how soon its callers gave up.
 const NEAR_BEST: f64 = 0.9;
@@ -51,7 +53,7 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
         Peak::Served => "calls served",
     };
     let height = grouped(lowest.peak.mean);
-    let all_alike = retrying.iter().all(|row| alike(lowest.peak, row.peak));
+    let all_alike = retrying.iter().all(|row| peak_alike(lowest, row));
     if all_alike {
         return Some(format!(
             "All who retry have about the same peak, {height} {events} a second: jitter makes no \
@@ -60,7 +62,7 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
     }
     let near: Vec<&str> = retrying
         .iter()
-        .filter(|row| row.name != lowest.name && alike(lowest.peak, row.peak))
+        .filter(|row| row.name != lowest.name && peak_alike(lowest, row))
         .map(|row| row.name.as_str())
         .collect();
     if lowest.name == "none" && !near.is_empty() {
@@ -88,7 +90,7 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
     };
     if !near.is_empty() {
         let are = if near.len() == 1 { "is" } else { "are" };
-        text += &format!("; within the spread of the runs {} {are} as low", listed(&near));
+        text += &format!("; within the error of the means {} {are} as low", listed(&near));
     }
     Some(text + ".")
 }
@@ -100,9 +102,24 @@ fn counted<'a>(retrying: &[&'a Row]) -> Vec<&'a Row> {
     retrying.iter().copied().filter(counts).collect()
 }
 
-/// Whether two means differ by less than the runs behind them do.
-fn alike(a: Stat, b: Stat) -> bool {
-    (a.mean - b.mean).abs() <= a.sd.max(b.sd)
+/// Whether two means, each over so many runs, differ by less than twice the standard error of their
+/// difference, or by so little that it does not matter.
+fn alike((a, runs_of_a): (Stat, u64), (b, runs_of_b): (Stat, u64)) -> bool {
+    let square_error = |stat: Stat, runs: u64| stat.sd * stat.sd / float(runs.max(1));
+    let error = (square_error(a, runs_of_a) + square_error(b, runs_of_b)).sqrt();
+    let apart = (a.mean - b.mean).abs();
+    apart <= 2.0 * error || apart <= SAME_PART * a.mean.max(b.mean)
+}
+
+/// OK because no storm has 2^53 runs.
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53")]
+const fn float(runs: u64) -> f64 {
+    runs as f64
+}
+
+/// Whether two rows have the same peak, as far as their runs can tell.
+fn peak_alike(a: &Row, b: &Row) -> bool {
+    alike((a.peak, a.runs), (b.peak, b.runs))
 }
 
 /// Who gets most calls through, if that is not everybody.
@@ -114,9 +131,10 @@ fn success(retrying: &[&Row]) -> Option<String> {
         return Some("No call succeeds, whoever retries: all run out of attempts first.".into());
     }
     if best - worst.success < SAME_SHARE {
-        let share = percent(best);
+        let (least, share) = (percent(worst.success), percent(best));
+        let shares = if least == share { share } else { format!("{least} to {share}") };
         return (retrying.len() > 1)
-            .then(|| format!("All who retry serve {share} of their calls."));
+            .then(|| format!("All who retry serve {shares} of their calls."));
     }
     let same = |row: &&&Row| best - row.success < SAME_SHARE;
     let winners: Vec<&str> = retrying.iter().filter(same).map(|row| row.name.as_str()).collect();
@@ -142,7 +160,7 @@ fn quickest(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let healed: Vec<&Row> = retrying.iter().copied().filter(through).collect();
     let (first, last) = (lowest(&healed, recovery)?, highest(&healed, recovery)?);
     let (soon, late) = (recovery(first), recovery(last));
-    if healed.len() < 2 || late <= 0.0 || alike(first.recovery.seconds, last.recovery.seconds) {
+    if healed.len() < 2 || late <= 0.0 || alike(took(first), took(last)) {
         return None;
     }
     let times = match soon > 0.0 && late / soon >= 1.5 {
@@ -288,6 +306,11 @@ fn frugal(retrying: &[&Row]) -> Option<String> {
 
 fn healed_mostly(row: &Row) -> bool {
     row.recovery.healed > 0 && row.recovery.healed * 2 >= row.runs
+}
+
+/// The time to recover, and the runs behind it.
+const fn took(row: &Row) -> (Stat, u64) {
+    (row.recovery.seconds, row.recovery.healed)
 }
 
 fn recovery(row: &Row) -> f64 {

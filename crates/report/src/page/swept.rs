@@ -30,13 +30,13 @@ pub(super) fn swept(grid: &Grid) -> Option<String> {
     if !never.is_empty() {
         parts.push(format!("in none with {}", listed(&never)));
     }
-    Some(format!("Of {cells} cells of the sweep every run heals {}.", parts.join(", ")))
+    Some(format!("Of {cells} cells of the sweep every run recovers {}.", parts.join(", ")))
 }
 
 /// Entries between all and none that are named one by one.
 const MOST: usize = 4;
 
-/// Of one panel: its name, the cells that heal in every run, and all that were played.
+/// Of one panel: its name, the cells that recover in every run, and all that were played.
 fn counted(panel: &GridPanel) -> Option<(String, usize, usize)> {
     let (healed, played) = panel.healed();
     (played > 0).then(|| (panel.title(), healed, played))
@@ -63,7 +63,7 @@ mod tests {
         ];
         let told = swept(&Grid { panels, ..Grid::default() }).map(|text| with_names(&text));
         let told = told.unwrap_or_default().replace("<em class=\"name\">", "").replace("</em>", "");
-        let expected = "Of 3 cells of the sweep every run heals in all with a, in 1 with b, in none with \
+        let expected = "Of 3 cells of the sweep every run recovers in all with a, in 1 with b, in none with \
                         c and d.";
         assert_eq!(told, expected);
         assert_eq!(swept(&Grid::default()), None);

@@ -27,8 +27,7 @@ pub fn arrivals(report: &Report, case: &CaseReport) -> Option<Chart> {
         case.capacity.map_or(most, |capacity| most.min(HEADROOM * capacity).max(1.2 * capacity));
     let looks = Looks::from(report);
     let panels = case.rows.iter().map(|row| panel(row, case, &window, top, looks.get(&row.name)));
-    let cut =
-        if most > top * 1.001 { ", cut off above; the peak stands beside the name" } else { "" };
+    let cut = if most > top * 1.001 { ", cut off above" } else { "" };
     let what = format!("Means over the runs in {}{cut}", bars(&window));
     Some(Chart {
         kind: Kind::Areas,
@@ -44,7 +43,7 @@ pub fn arrivals(report: &Report, case: &CaseReport) -> Option<Chart> {
 const READING: &str = "\
 Each panel is one way to retry; all have the same axes. The outline is what arrives; solid is what was served, on top of it \
 what was finished for nobody. Light without solid below is turned away or waits. The faint band around the outline \
-spans all runs. The dotted line is what callers who never retry would send.";
+spans all runs. The peak beside a name is that of the table, which looks for it after the outage. The dotted line is what callers who never retry would send.";
 
 fn bars(window: &Window) -> String {
     match window.per_bar {
@@ -124,18 +123,13 @@ fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, look: Look) ->
         look: CAPACITY,
     });
     Panel {
-        note: format!("peak {}/s", grouped(peak(row))),
+        note: format!("peak {}/s", grouped(row.peak.mean)),
         shades: shades(case),
         bands,
         series,
         references: capacity.into_iter().collect(),
         ..Panel::new(x, y).of(&row.name, look)
     }
-}
-
-/// The peak of the mean line, which is what the panel shows.
-fn peak(row: &Row) -> f64 {
-    row.series.offered.iter().copied().fold(0.0, f64::max) * PER_SECOND
 }
 
 fn rates(window: &Window, buckets: &[f64]) -> Vec<(f64, f64)> {

@@ -1,4 +1,4 @@
-//! Picture 5: two varied values, and whether the backend healed.
+//! Picture 5: two varied values, and whether the backend recovered.
 
 use super::caption::settings;
 use super::varied::Varied;
@@ -29,10 +29,13 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
     Some(Chart {
         kind: Kind::Cells,
         title: match y.as_str() {
-            "" => format!("Healed or stuck, over {x}"),
-            y => format!("Healed or stuck, over {x} and {y}"),
+            "" => format!("Recovered or not, over {x}"),
+            y => format!("Recovered or not, over {x} and {y}"),
         },
-        caption: format!("The share of runs that recovered.{left_out} {settings}"),
+        caption: format!(
+            "The share of runs that recovered for good: one that relapsed has not, and a cell without a \
+             verdict is empty.{left_out} {settings}"
+        ),
         alt: alt(grid),
         reading: READING,
         keys: keys(),
@@ -44,8 +47,9 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
 const MOST_PANELS: usize = 24;
 
 const READING: &str = "\
-Each cell is a pair of values. Blue: every run healed. Dark red with a cross: none did. Between them the share of runs that \
-did. The more blue, the more trouble an entry rides out.";
+Each cell is a pair of values. Blue: every run recovered. Dark red with a cross: none did. Between them the share of runs \
+that did. Empty: the calls ended before a verdict was possible, or the trouble never ends. The more blue, the more trouble \
+an entry rides out.";
 
 fn keys() -> Vec<Key> {
     let key = |name: &str, percent| Key {
@@ -53,11 +57,11 @@ fn keys() -> Vec<Key> {
         look: Look::solid(Ink::Text),
         swatch: Swatch::Cell(percent),
     };
-    let some = [key("healed in few runs", 20), key("in half", 50), key("in most", 80)];
-    [key("stuck in all runs", 0)]
+    let some = [key("recovered in few runs", 20), key("in half", 50), key("in most", 80)];
+    [key("recovered in none", 0)]
         .into_iter()
         .chain(some)
-        .chain([key("healed in all", 100)])
+        .chain([key("recovered in all", 100)])
         .collect()
 }
 
@@ -86,7 +90,7 @@ fn note(panel: &GridPanel) -> String {
 fn alt(grid: &Grid) -> String {
     let panels = grid.panels.iter().take(MOST_PANELS).map(|panel| {
         let (healed, played) = panel.healed();
-        format!("{}: {healed} of {played} cells heal in every run", panel.title())
+        format!("{}: {healed} of {played} cells recover in every run", panel.title())
     });
     format!("Heat maps. {}.", panels.collect::<Vec<_>>().join("; "))
 }

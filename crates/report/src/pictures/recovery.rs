@@ -85,10 +85,14 @@ pub(crate) fn time(row: &Row) -> Option<f64> {
     let healed = row.recovery.healed;
     match row.runs {
         0 => None,
-        _ if row.verdict() == RecoveryVerdict::NotWithinWatch => None,
+        _ if has_no_verdict(row) => None,
         runs if healed * 2 < runs || healed == 0 => Some(f64::INFINITY),
         _ => Some(row.recovery.seconds.mean),
     }
+}
+
+const fn has_no_verdict(row: &Row) -> bool {
+    matches!(row.verdict(), RecoveryVerdict::NotWithinWatch | RecoveryVerdict::TroubleLasts)
 }
 
 /// The cases, and of several at one place the first alone: a line has one height at each place.

@@ -60,7 +60,7 @@ fn keys(case: &CaseReport) -> Vec<Key> {
 fn alt(case: &CaseReport) -> String {
     let rows = case.rows.iter().map(|row| {
         let (name, attempts, peak) = (&row.name, row.attempts.mean, row.peak.mean);
-        format!("{name}: {} attempts, at most {} a second", grouped(attempts), grouped(peak))
+        format!("{name}: {} attempts, peak {} a second", grouped(attempts), grouped(peak))
     });
     format!("Strips of attempts over time. {}.", rows.collect::<Vec<_>>().join("; "))
 }

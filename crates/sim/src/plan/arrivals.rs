@@ -59,12 +59,14 @@ pub enum Arrivals {
         /// How long it is.
         over: Span,
     },
-    /// Clients of many calls: each is a Poisson process of its own, with a first call at the origin.
+    /// Clients of many calls: each is a Poisson process of its own.
     Clients {
         /// How many; at least 1. A client belongs to one process.
         clients: u32,
         /// The mean time between two calls of one of them.
         gap: Span,
+        /// The time of their first calls.
+        first: FirstCalls,
         /// No first attempt at or after this.
         until: Instant,
     },
@@ -81,6 +83,16 @@ pub enum Arrivals {
     Ramped(Ramp),
     /// Instants that were recorded, in order.
     Recorded(Arc<[Instant]>),
+}
+
+/// The time of the first calls of clients that make many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstCalls {
+    /// As all others: one gap after the origin, on average.
+    #[default]
+    Spread,
+    /// All at the origin. The peak of such a run is this burst, unless it is looked for later.
+    AtOrigin,
 }
 
 impl Arrivals {
@@ -121,8 +133,8 @@ impl Arrivals {
             Self::Spread { callers, from, over } => sorted(
                 (0..callers).map(|id| from + draws.at(id, source).draw(Span::ZERO, over)).collect(),
             ),
-            Self::Clients { clients, gap, until } => {
-                Rule::Clients(calls_of(clients, gap, until, |client, call| {
+            Self::Clients { clients, gap, first, until } => {
+                Rule::Clients(calls_of(clients, (gap, first), until, |client, call| {
                     draws.at(client, call.wrapping_mul(MAX_SOURCES).wrapping_add(source))
                 }))
             }
@@ -182,19 +194,23 @@ const MAX_SOURCES: u32 = 256;
 /// All calls of many clients, in order of time.
 fn calls_of<E: Entropy>(
     clients: u32,
-    gap: Span,
+    (gap, first): (Span, FirstCalls),
     until: Instant,
     draw: impl Fn(u32, u32) -> E,
 ) -> Arc<[(Instant, u32)]> {
     let mut calls = Vec::new();
     for client in 0..clients {
-        let mut at = Instant::ORIGIN;
+        let gap = |call| exponential(gap.max(Span::from_nanos(1)), &mut draw(client, call));
+        let mut at = match first {
+            FirstCalls::Spread => Instant::ORIGIN + gap(0),
+            FirstCalls::AtOrigin => Instant::ORIGIN,
+        };
         for call in 1.. {
             if at >= until {
                 break;
             }
             calls.push((at, client));
-            at = at + exponential(gap.max(Span::from_nanos(1)), &mut draw(client, call));
+            at = at + gap(call);
         }
     }
     calls.sort_unstable();
@@ -241,6 +257,22 @@ impl Iterator for Times {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_calls_of_all_clients_were_one_burst_at_the_origin() {
+        let gap = Span::from_secs(10);
+        let until = Instant::ORIGIN + Span::from_secs(100);
+        let first = FirstCalls::Spread;
+        let rule = Arrivals::Clients { clients: 1_000, gap, first, until };
+        let times: Vec<Instant> = rule.times(1, 0).collect();
+        // 100 a second: 10 000 in all and 100 in each second, give or take six standard deviations.
+        assert!(times.len().abs_diff(10_000) < 600, "{}", times.len());
+        for second in 0..100 {
+            let of = |at: &&Instant| (**at - Instant::ORIGIN).as_nanos() / 1_000_000_000 == second;
+            let calls = times.iter().filter(of).count();
+            assert!(calls.abs_diff(100) < 60, "{calls} calls in second {second}");
+        }
+    }
 
     #[test]
     fn a_poisson_process_brings_its_rate_in_order() {

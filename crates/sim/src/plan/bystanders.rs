@@ -3,7 +3,7 @@
 use super::{Arrivals, Caller};
 
 /// Others who call the backend meanwhile.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Bystanders {
     /// When they make their first attempt.
     pub arrivals: Arrivals,

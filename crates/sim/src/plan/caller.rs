@@ -5,7 +5,7 @@ use stagger_core::{Policy, Span};
 use crate::law::{Law, Schedule};
 
 /// One layer of callers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Caller {
     /// The engine's policy: everything but the delay of a foreign law comes from it.
     pub policy: Policy,

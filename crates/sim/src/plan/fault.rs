@@ -23,6 +23,9 @@ pub enum Trouble {
     /// The same with a Retry-After of this span, a hint that callers are not to come back before;
     /// to them that is a throttle, not a failure.
     RefuseFor(Span),
+    /// The port refuses connections, as that of a crashed server: at once, and callers know that nothing
+    /// was processed. Work already started is finished.
+    PortClosed,
     /// An attempt that arrives is accepted and heard of again when the trouble is over: it fails.
     Hang,
     /// An attempt that arrives is never answered: a caller without a timeout waits for ever, and its

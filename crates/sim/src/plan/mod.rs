@@ -11,7 +11,7 @@ mod ramp;
 mod watch;
 mod whole;
 
-pub use arrivals::{Arrivals, Times};
+pub use arrivals::{Arrivals, FirstCalls, Times};
 pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
 pub use bystanders::Bystanders;
 pub use caller::{Caller, Foreign};

@@ -9,8 +9,9 @@ use crate::probe::Stretch;
 pub struct Watch {
     /// An instant on which a bucket edge lies; recovery is counted from it.
     pub edge: Instant,
-    /// Where the peak of attempts is looked for.
-    pub attempts_in: Stretch,
+    /// The start of the stretch in which peaks of attempts and successes are looked for; the edge when
+    /// `None`.
+    pub peak_from: Option<Instant>,
     /// Where the peak of retries is looked for.
     pub retries_in: Stretch,
     /// Where the worst second of retries is compared with the mean second; nowhere when `None`.
@@ -31,7 +32,7 @@ pub enum Recovery {
     /// this share of first attempts succeed, if that is within some time and lasts: a run relapses
     /// when half of the buckets in a later row are below the share.
     FirstTries {
-        /// The width of a bucket.
+        /// The width of a bucket; one with fewer than 20 first attempts is widened by those after it.
         bucket: Span,
         /// How many in a row.
         row: u32,
@@ -51,6 +52,8 @@ pub enum RecoveryState {
     Relapsed(Span),
     /// The calls ended before a verdict was possible.
     NotWithinWatch,
+    /// The trouble lasts for the whole run, so that there is no recovery to time.
+    TroubleLasts,
     /// The run did not recover.
     #[default]
     Never,
@@ -62,7 +65,7 @@ impl RecoveryState {
     pub const fn recovered(self) -> Option<Span> {
         match self {
             Self::Recovered(after) => Some(after),
-            Self::Relapsed(_) | Self::NotWithinWatch | Self::Never => None,
+            Self::Relapsed(_) | Self::NotWithinWatch | Self::TroubleLasts | Self::Never => None,
         }
     }
 }
@@ -84,13 +87,19 @@ impl Recovery {
 }
 
 impl Watch {
+    /// The stretch in which peaks of attempts and successes are looked for.
+    #[must_use]
+    pub fn peak_in(&self) -> Stretch {
+        Stretch { from: self.peak_from.unwrap_or(self.edge), until: Instant::FAR }
+    }
+
     /// Around the end of an outage: recovery is counted from it, attempts peak from it on, and
     /// retries before it.
     #[must_use]
     pub const fn around(end: Instant) -> Self {
         Self {
             edge: end,
-            attempts_in: Stretch { from: end, until: Instant::FAR },
+            peak_from: None,
             retries_in: Stretch { from: Instant::ORIGIN, until: end },
             evenness_in: None,
             recovery: Recovery::Drained,
@@ -102,7 +111,7 @@ impl Default for Watch {
     fn default() -> Self {
         Self {
             edge: Instant::ORIGIN,
-            attempts_in: Stretch::ALWAYS,
+            peak_from: None,
             retries_in: Stretch::ALWAYS,
             evenness_in: None,
             recovery: Recovery::Drained,

@@ -1,9 +1,11 @@
 //! Everything that one run is made of.
 
+use stagger_core::Instant;
+
 use super::{Arrivals, Backend, Bystanders, Caller, Fault, Fleet, Hop, Watch};
 
 /// Everything that a run is made of, except its seed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// When callers make their first attempt; several sources run side by side, at most
     /// [`MAX_SOURCES`](Self::MAX_SOURCES) with those of bystanders.
@@ -61,6 +63,11 @@ impl Plan {
     #[inline]
     pub(crate) const fn calls_backend(&self, layer: u8) -> bool {
         layer as usize + 1 >= self.callers.len()
+    }
+
+    /// Whether something goes wrong, and all that does never ends.
+    pub(crate) fn trouble_lasts(&self) -> bool {
+        !self.faults.is_empty() && self.faults.iter().all(|fault| fault.until == Instant::FAR)
     }
 
     /// Callers of this kind, and a backend that serves everybody at once.

@@ -2,43 +2,40 @@
 
 use stagger_core::{Instant, Ratio, Span};
 
-use crate::plan::{Recovery, RecoveryState};
+use crate::plan::RecoveryState;
 
 /// First attempts and their successes, in buckets of arrival time from the edge on.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstTries {
     edge: Instant,
-    rule: Option<Rule>,
+    rule: Rule,
     /// The last arrival after the edge, counted from it.
     watched: Span,
     /// Arrivals and successes.
     buckets: Vec<(u64, u64)>,
 }
 
+/// The settings of `Recovery::FirstTries`.
 #[derive(Clone, Copy, Debug)]
-struct Rule {
-    bucket: Span,
-    row: usize,
-    share: Ratio,
-    within: Span,
+pub(super) struct Rule {
+    pub(super) bucket: Span,
+    pub(super) row: u32,
+    pub(super) share: Ratio,
+    pub(super) within: Span,
 }
 
 /// Buckets kept: a rule that needs more of them looks at hours.
 const MAX_BUCKETS: usize = 1 << 16;
+/// First tries of a bucket: among fewer, one failure or success says too much.
+const LEAST_TRIES: u64 = 20;
 
 impl FirstTries {
-    pub(crate) const fn new(edge: Instant, recovery: Recovery) -> Self {
-        let rule = match recovery {
-            Recovery::Drained => None,
-            Recovery::FirstTries { bucket, row, share, within } => {
-                Some(Rule { bucket, row: row as usize, share, within })
-            }
-        };
+    pub(super) const fn new(edge: Instant, rule: Rule) -> Self {
         Self { edge, rule, watched: Span::ZERO, buckets: Vec::new() }
     }
 
     #[inline]
-    pub(crate) fn arrived(&mut self, at: Instant) {
+    pub(super) fn arrived(&mut self, at: Instant) {
         if let Some(bucket) = self.bucket(at) {
             bucket.0 += 1;
             self.watched = at - self.edge;
@@ -47,17 +44,18 @@ impl FirstTries {
 
     /// The first attempt of the call that arrived at `arrived` succeeded.
     #[inline]
-    pub(crate) fn succeeded(&mut self, arrived: Instant) {
+    pub(super) fn succeeded(&mut self, arrived: Instant) {
         if let Some(bucket) = self.bucket(arrived) {
             bucket.1 += 1;
         }
     }
 
     /// The verdict by the first good row of buckets that lasts.
-    pub(crate) fn verdict(&self) -> RecoveryState {
-        let Some(rule) = self.rule else { return RecoveryState::Never };
-        let good: Vec<bool> = self.buckets.iter().map(|&bucket| rule.is_good(bucket)).collect();
-        let after = |index: usize| rule.bucket.saturating_mul(index as u64);
+    pub(super) fn verdict(&self) -> RecoveryState {
+        let rule = self.rule;
+        let (starts, good): (Vec<usize>, Vec<bool>) = self.widened().into_iter().unzip();
+        let start_of = |index: usize| starts.get(index).copied().unwrap_or(self.buckets.len());
+        let after = |index: usize| rule.bucket.saturating_mul(start_of(index) as u64);
         let mut first = None;
         let mut from = 0;
         while let Some(start) = rule.good_row(&good, from) {
@@ -77,12 +75,28 @@ impl FirstTries {
         }
     }
 
+    /// The buckets with enough first tries: where each starts, and whether it is good.
+    ///
+    /// A bucket with too few is widened by those after it, so that an empty one decides nothing. What is
+    /// left at the end has no verdict.
+    fn widened(&self) -> Vec<(usize, bool)> {
+        let mut wide = Vec::new();
+        let (mut start, mut sum) = (0, (0, 0));
+        for (index, &(arrived, succeeded)) in self.buckets.iter().enumerate() {
+            sum = (sum.0 + arrived, sum.1 + succeeded);
+            if sum.0 >= LEAST_TRIES {
+                wide.push((start, self.rule.is_good(sum)));
+                (start, sum) = (index + 1, (0, 0));
+            }
+        }
+        wide
+    }
+
     fn bucket(&mut self, at: Instant) -> Option<&mut (u64, u64)> {
-        let rule = self.rule?;
         if at < self.edge {
             return None;
         }
-        let index = (at - self.edge).as_nanos() / rule.bucket.as_nanos().max(1);
+        let index = (at - self.edge).as_nanos() / self.rule.bucket.as_nanos().max(1);
         let index = usize::try_from(index).ok().filter(|&index| index < MAX_BUCKETS)?;
         if index >= self.buckets.len() {
             self.buckets.resize(index + 1, (0, 0));
@@ -92,20 +106,25 @@ impl FirstTries {
 }
 
 impl Rule {
+    /// How many in a row.
+    const fn buckets(&self) -> usize {
+        if self.row == 0 { 1 } else { self.row as usize }
+    }
+
     fn is_good(&self, (arrived, succeeded): (u64, u64)) -> bool {
         let needed = u128::from(arrived) * u128::from(self.share.ppm());
-        arrived > 0 && u128::from(succeeded) * u128::from(Ratio::SCALE) >= needed
+        u128::from(succeeded) * u128::from(Ratio::SCALE) >= needed
     }
 
     /// The start of the first row of good buckets at or after `from`.
     fn good_row(&self, good: &[bool], from: usize) -> Option<usize> {
-        let mut rows = good.get(from..)?.windows(self.row.max(1));
+        let mut rows = good.get(from..)?.windows(self.buckets());
         rows.position(|row| row.iter().all(|&good| good)).map(|start| from + start)
     }
 
     /// The end of the first row after `start` of which half is bad.
     fn relapse(&self, good: &[bool], start: usize) -> Option<usize> {
-        let row = self.row.max(1);
+        let row = self.buckets();
         let half_bad = |row: &[bool]| row.iter().filter(|&&good| !good).count() * 2 >= row.len();
         let mut rows = good.get(start..)?.windows(row);
         rows.position(half_bad).map(|offset| start + offset + row)
@@ -115,11 +134,20 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Recovery;
+    use crate::probe::Recovering;
+
+    fn watching(edge: Instant) -> FirstTries {
+        match Recovering::new(edge, Recovery::first_tries()) {
+            Recovering::FirstTries(seen) => seen,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn a_row_of_good_buckets_is_a_recovery_and_one_bad_one_breaks_it() {
         let at = |ms| Instant::ORIGIN + Span::from_millis(ms);
-        let mut seen = FirstTries::new(at(1_000), Recovery::first_tries());
+        let mut seen = watching(at(1_000));
         for bucket in 0..20 {
             for call in 0..100 {
                 let arrived = at(1_000 + 500 * bucket + call);
@@ -135,15 +163,14 @@ mod tests {
 
     #[test]
     fn what_comes_before_the_edge_does_not_count() {
-        let mut seen =
-            FirstTries::new(Instant::ORIGIN + Span::from_secs(1), Recovery::first_tries());
+        let mut seen = watching(Instant::ORIGIN + Span::from_secs(1));
         seen.arrived(Instant::ORIGIN);
         assert_eq!(seen.verdict().recovered(), None);
     }
 
     /// A run of so many buckets of 100 first tries, of which those in `bad` all fail.
     fn seen(buckets: u64, bad: impl Fn(u64) -> bool) -> FirstTries {
-        let mut seen = FirstTries::new(Instant::ORIGIN, Recovery::first_tries());
+        let mut seen = watching(Instant::ORIGIN);
         for bucket in 0..buckets {
             for call in 0..100 {
                 let arrived = Instant::ORIGIN + Span::from_millis(500 * bucket + call);

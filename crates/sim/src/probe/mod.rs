@@ -1,14 +1,16 @@
 //! What is seen of a run: counts in buckets of time, latencies, recovery.
 
+mod drained;
 mod first_tries;
 mod latency;
 mod meter;
+mod recovering;
 mod strip;
 mod track;
 
-pub(crate) use first_tries::FirstTries;
 pub use latency::Latency;
 pub(crate) use meter::PER_SECOND;
 pub use meter::{BUCKET, Counts, Meter, Stretch};
+pub(crate) use recovering::Recovering;
 pub use strip::Strip;
 pub(crate) use track::Track;

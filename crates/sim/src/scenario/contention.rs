@@ -18,7 +18,7 @@ use crate::world::{Played, Series};
 /// simulator published with it. A hop takes the magnitude of a normal draw, 10 ms with a deviation
 /// of 2 ms: read there, read back, write there, answer back. The backoff is waited on top of the
 /// next hop, and a write that reaches the row counts as an attempt.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Contention {
     /// How many clients.
     pub clients: u32,

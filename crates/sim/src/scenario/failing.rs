@@ -5,7 +5,9 @@ use stagger_core::{ConfigError, Instant, Ratio, Span};
 use super::metastable::asking;
 use super::story::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Book, Caller, Deposit, Fault, Fleet, Hop, Paying, Plan, Trouble};
+use crate::plan::{
+    Arrivals, Book, Caller, Deposit, Fault, FirstCalls, Fleet, Hop, Paying, Plan, Trouble, Watch,
+};
 
 /// Poisson clients, exponential hops of 10 ms, and a backend that fails each attempt with a
 /// probability that the cases vary, for 100 s.
@@ -51,6 +53,9 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 const FAILING: [u32; 5] = [5, 10, 20, 50, 100];
 const TENTH: Ratio = Ratio::from_percent(10);
 const LENGTH: Span = Span::from_secs(100);
+/// As in the source, all clients make their first call at the origin. That burst and its retries, which
+/// wait for nothing, are over by then: it is no figure of the traffic that is compared.
+const PEAK_FROM: Instant = Instant::from_nanos(1_000_000_000);
 const HOP: Span = Span::from_millis(10);
 
 /// Clients, and calls of all of them a second.
@@ -64,7 +69,8 @@ impl Crowd {
     fn arrivals(self) -> Arrivals {
         let gap = Span::from_secs(u64::from(self.processes)).as_nanos() / u64::from(self.rate);
         let (clients, gap) = (self.processes, Span::from_nanos(gap));
-        Arrivals::Clients { clients, gap, until: Instant::ORIGIN + LENGTH }
+        let (first, until) = (FirstCalls::AtOrigin, Instant::ORIGIN + LENGTH);
+        Arrivals::Clients { clients, gap, first, until }
     }
 
     fn plan(self, percent: u32, caller: &Caller, book: Book) -> Plan {
@@ -73,6 +79,7 @@ impl Crowd {
             hop: Hop::Exponential(HOP),
             faults: vec![Fault::new(failing, Instant::ORIGIN, Instant::FAR)],
             fleet: Fleet { processes: self.processes, book, ..Fleet::default() },
+            watch: Watch { peak_from: Some(PEAK_FROM), ..Watch::default() },
             ..Plan::new(self.arrivals(), caller.clone())
         }
     }

@@ -5,7 +5,6 @@ use stagger_core::{ConfigError, Instant, Span};
 use super::story::{Case, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Backend, Bystanders, Caller, Fault, Plan, Trouble, Watch};
-use crate::probe::Stretch;
 
 /// N clients lose everything at once; from some time on ten workers take 10 ms each, behind a queue
 /// of 100 that refuses when it is full. All retry until they are served.
@@ -90,11 +89,7 @@ impl Herd {
         let mut plan = Plan {
             backend: Backend::of_workers(10, Span::from_millis(10), Some(100)),
             faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
-            watch: Watch {
-                edge: up,
-                attempts_in: Stretch { from: up, until: Instant::FAR },
-                ..Watch::default()
-            },
+            watch: Watch { edge: up, ..Watch::default() },
             ..Plan::new(Arrivals::Together { callers: self.callers }, caller.clone())
         };
         if let Some((rate, until)) = self.background {

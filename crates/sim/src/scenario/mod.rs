@@ -4,6 +4,7 @@ mod backlog;
 mod catalogue;
 mod contended;
 mod contention;
+mod crashed;
 mod default_fleet;
 mod failing;
 mod fleet;

@@ -68,7 +68,7 @@ fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
         faults: vec![Fault::new(Trouble::Refuse, OUTAGE.0, Instant::FAR)],
         watch: Watch {
             edge: OUTAGE.0,
-            attempts_in: settled,
+            peak_from: Some(settled.from),
             retries_in: settled,
             evenness_in: Some(settled),
             ..Watch::default()

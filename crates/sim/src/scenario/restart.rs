@@ -8,7 +8,6 @@ use crate::law::{Law, Schedule};
 use crate::plan::{
     Arrivals, Backend, Caller, ColdStart, Fault, Fleet, Full, Plan, Trouble, Watch, Workers,
 };
-use crate::probe::Stretch;
 
 /// All clients lose their service at the origin and want it back. It is up after five seconds, and
 /// its work takes ten times as long at first and evenly less so for half a minute: 100 calls a
@@ -74,11 +73,7 @@ fn plan(callers: u32, caller: Caller, up_at: Span) -> Plan {
             ..Backend::UNLIMITED.serving_in(Span::from_millis(10))
         },
         faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
-        watch: Watch {
-            edge: up,
-            attempts_in: Stretch { from: up, until: Instant::FAR },
-            ..Watch::default()
-        },
+        watch: Watch { edge: up, ..Watch::default() },
         ..Plan::new(Arrivals::Together { callers }, caller)
     }
 }

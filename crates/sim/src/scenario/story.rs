@@ -50,7 +50,7 @@ pub struct Case {
 }
 
 /// One way to come back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// How it is called: a law, a policy, a policy with its server.
     pub name: String,
@@ -77,7 +77,7 @@ impl Entry {
 }
 
 /// What is played in one run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Play {
     /// Callers, a network and a backend.
     World(Box<Plan>),
@@ -182,6 +182,17 @@ impl Case {
     #[must_use]
     pub const fn new(label: String, value: f64) -> Self {
         Self { label, value, outages: Vec::new(), capacity: None, entries: Vec::new() }
+    }
+
+    /// Whether `other` plays the same under the same name. A value that is not a number equals itself:
+    /// cases have one that lie on no axis.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let Self { label, value, outages, capacity, entries } = self;
+        *label == other.label
+            && value.total_cmp(&other.value).is_eq()
+            && *outages == other.outages
+            && *capacity == other.capacity
+            && *entries == other.entries
     }
 }
 

@@ -78,7 +78,6 @@ fn plan(callers: u32, caller: &Caller, up: Instant) -> Plan {
         faults: vec![Fault::new(Trouble::RefuseFor(COME_BACK_IN), DOWN_AT, up)],
         watch: Watch {
             edge: up,
-            attempts_in: Stretch { from: up, until: Instant::FAR },
             retries_in: Stretch { from: up, until: Instant::FAR },
             ..Watch::default()
         },

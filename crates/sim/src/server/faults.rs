@@ -102,9 +102,11 @@ impl<'p> Faults<'p> {
                 Trouble::Stall => stalls.push(fault),
                 Trouble::Failing(_) => failing.push(fault),
                 Trouble::Slow(_) => slow.push(fault),
-                Trouble::Refuse | Trouble::RefuseFor(_) | Trouble::Hang | Trouble::Silence => {
-                    at_the_door.push(fault);
-                }
+                Trouble::Refuse
+                | Trouble::RefuseFor(_)
+                | Trouble::PortClosed
+                | Trouble::Hang
+                | Trouble::Silence => at_the_door.push(fault),
             }
         }
         let edges = all.iter().flat_map(|fault| [fault.from, fault.until]);

@@ -1,6 +1,6 @@
 //! The backend of a run: shards with their limits, workers and queues.
 
-use stagger_core::{Entropy, Hint, Instant, Outcome, Ratio, Span, Verdict};
+use stagger_core::{Cause, Entropy, Hint, Instant, Outcome, Ratio, Span, Verdict};
 
 use super::faults::Faults;
 use super::limiter::Limiter;
@@ -47,6 +47,8 @@ pub(crate) struct Shop<'p> {
 
 /// The 503 of an outage.
 pub(crate) const REFUSED: Outcome = Outcome::new(Verdict::Transient);
+/// A refused connection.
+const PORT_CLOSED: Outcome = Outcome::new(Verdict::Unprocessed).with_cause(Cause::Transport);
 /// A 429, and a 503 that says when to come back.
 const THROTTLED: Outcome = Outcome::new(Verdict::Throttled);
 
@@ -228,6 +230,7 @@ fn turned_away(fault: &Fault, now: Instant) -> Receipt {
 const fn refusal(fault: &Fault) -> Outcome {
     match fault.trouble {
         Trouble::RefuseFor(wait) => THROTTLED.with_hint(Hint::AtLeast(wait)),
+        Trouble::PortClosed => PORT_CLOSED,
         _ => REFUSED,
     }
 }

@@ -56,7 +56,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             slab,
             shelf: Shelf::new(plan, seed),
             traffic: Traffic::new(plan, seed),
-            score: Score::new(&plan.watch),
+            score: Score::new(plan),
             delays: Stream::new(seed, Purpose::Delay),
             connections: Connections::new(&plan.fleet),
             plain: are_plain(plan),

@@ -1,18 +1,17 @@
 //! What is counted while a run is played.
 
+use stagger_core::Instant;
 use stagger_core::retry::{Done, Stop};
-use stagger_core::{Instant, Ratio};
 
 use super::played::{Played, Series};
-use crate::plan::{Recovery, RecoveryState, Watch};
-use crate::probe::{FirstTries, Latency, Meter, Stretch, Strip, Track};
+use crate::plan::Plan;
+use crate::probe::{Latency, Meter, Recovering, Strip, Track};
 use crate::queue::Event;
 use crate::streams::mix;
 
 /// The figures of a run so far, and its clock.
 #[derive(Debug)]
 pub(super) struct Score {
-    watch: Watch,
     pub(super) track: Track,
     attempts: Meter,
     retries: Meter,
@@ -20,13 +19,8 @@ pub(super) struct Score {
     wasted: Meter,
     finished: u64,
     succeeded: u64,
-    /// Calls that were over before the edge.
-    over_before: u64,
-    /// Calls that succeeded from the edge on.
-    succeeded_after: u64,
-    first_tries: FirstTries,
+    recovering: Recovering,
     latency: Latency,
-    last_served: Option<Instant>,
     strip: Strip,
     events: u64,
     now: Instant,
@@ -34,22 +28,22 @@ pub(super) struct Score {
 }
 
 impl Score {
-    pub(super) fn new(watch: &Watch) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let watch = &plan.watch;
         let meter = |peak_in| Meter::new(watch.edge, peak_in);
         Self {
-            watch: *watch,
             track: Track::new(),
-            attempts: meter(watch.attempts_in),
+            attempts: meter(watch.peak_in()),
             retries: meter(watch.retries_in),
-            served: meter(Stretch::ALWAYS),
-            wasted: meter(Stretch::ALWAYS),
+            served: meter(watch.peak_in()),
+            wasted: meter(watch.peak_in()),
             finished: 0,
             succeeded: 0,
-            over_before: 0,
-            succeeded_after: 0,
-            first_tries: FirstTries::new(watch.edge, watch.recovery),
+            recovering: match plan.trouble_lasts() {
+                true => Recovering::TroubleLasts,
+                false => Recovering::new(watch.edge, watch.recovery),
+            },
             latency: Latency::default(),
-            last_served: None,
             strip: Strip::default(),
             events: 0,
             now: Instant::ORIGIN,
@@ -76,7 +70,7 @@ impl Score {
     /// An outermost call begins.
     #[inline]
     pub(super) fn arrival(&mut self) {
-        self.first_tries.arrived(self.now);
+        self.recovering.arrived(self.now);
     }
 
     /// An attempt is at the backend; `other` if it is a bystander's, who is in the counts alone.
@@ -105,7 +99,7 @@ impl Score {
     pub(super) fn served(&mut self, number: u32, started: Instant) {
         self.served.count(self.now);
         if number == 1 {
-            self.first_tries.succeeded(started);
+            self.recovering.first_try_succeeded(started);
         }
     }
 
@@ -117,37 +111,16 @@ impl Score {
     /// An outermost call is over.
     #[inline]
     pub(super) fn over(&mut self, done: &Done) {
-        let before = self.now < self.watch.edge;
-        self.over_before += u64::from(before);
-        if done.stop == Stop::Succeeded {
+        let succeeded = done.stop == Stop::Succeeded;
+        self.recovering.over(self.now, succeeded);
+        if succeeded {
             self.succeeded += 1;
-            self.succeeded_after += u64::from(!before);
             self.latency.add(done.elapsed);
-            self.last_served = Some(self.now);
-        }
-    }
-
-    /// The verdict by the last call served, which says nothing when many others gave up.
-    fn drained(&self, calls: u64) -> RecoveryState {
-        let edge = self.watch.edge;
-        // Where the last success lies before the edge, no call was served since.
-        let Some(last) = self.last_served.filter(|&at| at >= edge) else {
-            return RecoveryState::Never;
-        };
-        // Calls that never end count as failed.
-        let needed = u128::from(calls.saturating_sub(self.over_before))
-            * u128::from(Recovery::DRAINED_SHARE.ppm());
-        match u128::from(self.succeeded_after) * u128::from(Ratio::SCALE) >= needed {
-            true => RecoveryState::Recovered(last - edge),
-            false => RecoveryState::Never,
         }
     }
 
     pub(super) fn finish(self, calls: u32, bystanding: u64) -> Played {
-        let recovery = match self.watch.recovery {
-            Recovery::Drained => self.drained(u64::from(calls)),
-            Recovery::FirstTries { .. } => self.first_tries.verdict(),
-        };
+        let recovery = self.recovering.verdict(u64::from(calls));
         let queued_most = self.track.queued_most;
         Played {
             calls: u64::from(calls),

@@ -106,7 +106,11 @@ impl<'p> Traffic<'p> {
     /// The event of an answer of the backend that reaches its caller at `at`.
     pub(super) fn reply(at: Instant, ticket: Ticket, outcome: &Outcome) -> Event {
         let class = if outcome.verdict == Verdict::Ok { Class::Served } else { Class::Failed };
-        let tag = if outcome.verdict == Verdict::Throttled { OF_LIMIT } else { 0 };
+        let tag = match outcome.verdict {
+            Verdict::Throttled => OF_LIMIT,
+            Verdict::Unprocessed => OF_PORT,
+            _ => 0,
+        };
         // A hint of no time at all is still a hint, so zero stands for none.
         let hint = outcome.hint.and_then(Hint::span);
         let hint = hint.map_or(0, |hint| hint.as_nanos().saturating_add(1));
@@ -119,6 +123,7 @@ impl<'p> Traffic<'p> {
         let outcome = Outcome::new(match (event.class(), event.tag()) {
             (Class::Served, _) => Verdict::Ok,
             (_, OF_LIMIT) => Verdict::Throttled,
+            (_, OF_PORT) => Verdict::Unprocessed,
             _ => Verdict::Transient,
         });
         match event.words()[1] {
@@ -148,6 +153,8 @@ const OF_OTHERS: u32 = Backend::MAX_SHARDS << 1;
 const OF_LIMIT: u32 = 1;
 /// The tag of an answer from an inner layer.
 const OF_INNER: u32 = 2;
+/// The tag of a refused connection.
+const OF_PORT: u32 = 3;
 
 const fn pack(ticket: Ticket) -> u64 {
     ((ticket.number as u64) << 32) | ticket.slot as u64

@@ -4,6 +4,7 @@ mod arrivals;
 mod budgets;
 mod bystanders;
 mod callers;
+mod claims;
 mod formulas;
 mod lessons;
 mod limits;

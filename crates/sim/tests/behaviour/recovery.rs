@@ -1,6 +1,6 @@
 //! Verdicts on recovery: a server that is idle because its callers left is not well again.
 
-use stagger_core::{Instant, Span};
+use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{
     Arrivals, Backend, Fault, Law, Plan, Recovery, RecoveryState, Schedule, Trouble, Watch, World,
 };
@@ -56,4 +56,62 @@ fn a_run_never_recovered_because_its_calls_ended_too_soon() {
     };
     assert_eq!(watched(40), RecoveryState::NotWithinWatch);
     assert!(watched(90).recovered().is_some());
+}
+
+#[test]
+fn sparse_traffic_recovered_by_its_empty_buckets_and_not_by_its_calls() {
+    // Two calls a second leave a third of the buckets of 500 ms empty.
+    let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
+    let until_well = |trouble_ends| {
+        let arrivals = Arrivals::poisson(2, at(400));
+        let plan = Plan {
+            faults: vec![Fault::new(Trouble::Refuse, at(10), at(trouble_ends))],
+            watch: Watch { edge: at(15), recovery: Recovery::first_tries(), ..Watch::default() },
+            ..Plan::new(arrivals, caller.clone())
+        };
+        let verdict = World::new().play(&plan, 1).recovery;
+        let RecoveryState::Recovered(after) = verdict else { panic!("{verdict:?}") };
+        after.as_secs_f64()
+    };
+    assert_eq!(until_well(15).to_bits(), 0.0_f64.to_bits());
+    // Twenty calls are a bucket of 10 s, so the end is found to about that.
+    let later = until_well(45);
+    assert!((25.0..45.0).contains(&later), "{later}");
+}
+
+#[test]
+fn a_run_never_recovered_from_a_trouble_that_did_not_end() {
+    let caller = Law::Full.caller(&Schedule::default()).expect("a valid schedule");
+    let one_in_twenty = Trouble::Failing(Ratio::from_percent(5));
+    let state = |until, recovery| {
+        let faults = vec![Fault::new(one_in_twenty, Instant::ORIGIN, until)];
+        let watch = Watch { edge: at(15), recovery, ..Watch::default() };
+        let plan = Plan::new(Arrivals::poisson(100, at(90)), caller.clone());
+        World::new().play(&Plan { faults, watch, ..plan }, 1).recovery
+    };
+    for recovery in [Recovery::first_tries(), Recovery::Drained] {
+        assert_eq!(state(Instant::FAR, recovery), RecoveryState::TroubleLasts);
+        assert!(state(at(15), recovery).recovered().is_some());
+    }
+}
+
+#[test]
+fn a_peak_was_looked_for_from_the_origin_in_one_storm_and_after_the_outage_in_another() {
+    // 100 calls at the origin meet an outage; one call a second comes after it.
+    let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
+    let peaks = |peak_from| {
+        let plan = Plan {
+            arrivals: vec![
+                Arrivals::Together { callers: 100 },
+                Arrivals::Even { callers: 30, spacing: Span::from_secs(1) },
+            ],
+            faults: vec![Fault::new(Trouble::Slow(Ratio::ONE), at(0), at(15))],
+            watch: Watch { peak_from, ..Watch::around(at(15)) },
+            ..Plan::new(Arrivals::Together { callers: 0 }, caller.clone())
+        };
+        let played = World::new().play(&plan, 1);
+        (played.attempts.peak, played.served.peak)
+    };
+    assert_eq!(peaks(None), (1, 1));
+    assert_eq!(peaks(Some(Instant::ORIGIN)), (101, 101));
 }

@@ -42,9 +42,9 @@ impl Stage {
         let store = SqliteStore::open(&folder.0, SqliteOptions::default())?;
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() })?;
         let node = Node::start(Arc::new(store), sender, NodeOptions::default()).await?;
-        let (mut mint, now) = (Mint::default(), now());
+        let (mint, now) = (Mint::default(), now());
         let application = ApplicationId::from_uuid(mint.make(now)?);
-        let mut endpoints = || mint.make(now).map(EndpointId::from_uuid);
+        let endpoints = || mint.make(now).map(EndpointId::from_uuid);
         let endpoints = [endpoints()?, endpoints()?, endpoints()?];
         node.put_application(tenant(application, now)).await?;
         for (part, id) in Part::ALL.into_iter().zip(endpoints) {

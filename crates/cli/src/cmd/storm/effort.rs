@@ -26,7 +26,7 @@ fn of_arrivals(arrivals: &Arrivals) -> u64 {
         | Arrivals::Noticed { callers, .. }
         | Arrivals::Spread { callers, .. } => u64::from(*callers),
         Arrivals::Poisson { gap, until } => times(*until, *gap),
-        Arrivals::Clients { clients, gap: think, until }
+        Arrivals::Clients { clients, gap: think, until, .. }
         | Arrivals::Closed { clients, think, until } => {
             u64::from(*clients).saturating_mul(times(*until, *think))
         }

@@ -27,10 +27,10 @@ pub(super) fn grid(swept: &Swept, report: &Report) -> Grid {
     }
 }
 
-/// The cell of a row; empty where its calls ended before a verdict was possible.
+/// The cell of a row; empty where there is no verdict: its calls ended too soon, or the trouble lasts.
 const fn healed(row: &Row) -> Option<Healed> {
     match row.verdict() {
-        RecoveryVerdict::NotWithinWatch => None,
+        RecoveryVerdict::NotWithinWatch | RecoveryVerdict::TroubleLasts => None,
         _ => Some(Healed { healed: row.recovery.healed, runs: row.runs }),
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::Serialize;
-use stagger::{Instant, Policy, Span};
+use stagger::{Instant, Span};
 use utoipa::ToSchema;
 
 use super::headers;
-use super::policy::PolicyText;
+use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{SecretText, SpanText, TimestampText};
 use super::settings::RecoverySettings;
 use super::status::Status;
@@ -27,7 +27,7 @@ pub(in super::super) struct EndpointView {
     /// The types that it gets; none means all.
     events: Vec<EventType>,
     #[schema(value_type = PolicyText)]
-    policy: Policy,
+    policy: EndpointPolicy,
     /// How long one attempt may take.
     #[schema(value_type = SpanText)]
     timeout: Span,
@@ -67,7 +67,7 @@ impl EndpointView {
             url: endpoint.url.clone(),
             description: endpoint.description.clone(),
             events,
-            policy: endpoint.policy,
+            policy: EndpointPolicy(endpoint.policy),
             timeout: endpoint.timeout,
             concurrency: endpoint.pace.concurrency,
             rate: endpoint.pace.rate,

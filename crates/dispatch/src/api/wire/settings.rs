@@ -8,7 +8,7 @@ use stagger::{Instant, Policy, Ratio, Span};
 use utoipa::ToSchema;
 
 use super::headers::{self, HeaderValue, Headers};
-use super::policy::PolicyText;
+use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{EventTypeText, SecretText, SpanText};
 use super::secret;
 use crate::Error;
@@ -56,9 +56,9 @@ pub(in super::super) struct EndpointSettings {
     #[schema(value_type = Option<Vec<EventTypeText>>, max_items = 100)]
     events: Option<Vec<EventType>>,
     /// How its deliveries are retried, and when its breaker opens: default ten attempts over three
-    /// days. A policy that is given has the defaults of policies for what it leaves out.
+    /// days. What a given policy leaves out has these defaults too.
     #[schema(value_type = Option<PolicyText>)]
-    policy: Option<Policy>,
+    policy: Option<EndpointPolicy>,
     /// How long one attempt may take, from `1s` to `120s`: default `30s`.
     #[schema(value_type = Option<SpanText>)]
     timeout: Option<Span>,
@@ -129,7 +129,7 @@ impl EndpointSettings {
             url: endpoint.url.clone(),
             description: Some(endpoint.description.clone()),
             events,
-            policy: Some(endpoint.policy),
+            policy: Some(EndpointPolicy(endpoint.policy)),
             timeout: Some(endpoint.timeout),
             concurrency: Some(endpoint.pace.concurrency.get().into()),
             rate: endpoint.pace.rate.map(|rate| rate.get().into()),
@@ -180,7 +180,7 @@ impl EndpointSettings {
         headers.iter().try_for_each(|header| place.sender.check_header(header))?;
         let description = self.description.unwrap_or_default();
         let policy = match self.policy {
-            Some(policy) => policy,
+            Some(EndpointPolicy(policy)) => policy,
             None => Policy::webhook()?,
         };
         Ok(Endpoint {

@@ -1,0 +1,247 @@
+//! Claims with their conditions: where each holds, and where it does not (`docs/claims.md`).
+
+use stagger_core::budget::{Floor, WindowPlan};
+use stagger_core::{HintRule, Instant, LongHint, Rate, Ratio, Span};
+use stagger_sim::{
+    Arrivals, Backend, Caller, Cancel, Crew, Fault, Fleet, Law, Named, Options, Order, Plan,
+    Played, Recovery, RecoveryVerdict, Row, Schedule, Service, Trouble, Watch, Workers, World,
+};
+
+use crate::stage::{at, ms};
+
+/// The stall of the reference tables: ten workers of 10 ms, a queue without bound, nothing served from
+/// 10 to 15 s, and callers who wait 0.5 s for an answer.
+fn stall(load: u32, caller: Caller) -> Plan {
+    Plan {
+        backend: Backend::of_workers(10, ms(10), None),
+        faults: vec![Fault::new(Trouble::Stall, at(10_000), at(15_000))],
+        watch: Watch { edge: at(15_000), recovery: Recovery::first_tries(), ..Watch::default() },
+        ..Plan::new(Arrivals::poisson(load, at(90_000)), caller.with_timeout(ms(500)))
+    }
+}
+
+fn schedule(base: u64, cap: u64, attempts: u32) -> Schedule {
+    Schedule { base: ms(base), cap: ms(cap), attempts }
+}
+
+fn caller(law: Law, schedule: &Schedule) -> Caller {
+    law.caller(schedule).expect("a valid schedule")
+}
+
+/// Full jitter with the reference's base and cap.
+fn full(attempts: u32) -> Caller {
+    caller(Law::Full, &schedule(100, 10_000, attempts))
+}
+
+fn play(plan: &Plan) -> Played {
+    World::new().play(plan, 1)
+}
+
+/// Seconds until a run recovered for good.
+fn recovers(plan: &Plan) -> Option<f64> {
+    play(plan).recovery.recovered().map(Span::as_secs_f64)
+}
+
+fn share(played: &Played) -> f64 {
+    played.succeeded as f64 / played.calls as f64
+}
+
+fn amplification(played: &Played) -> f64 {
+    played.attempts.total as f64 / played.calls as f64
+}
+
+/// The rows of the first case of a scenario that ships.
+fn rows(name: &str, options: &Options) -> Vec<Row> {
+    let scenario = Named::find(name).expect("it ships").scenario(options).expect("valid options");
+    scenario.run(&Crew::new(std::num::NonZeroUsize::MIN)).cases.swap_remove(0).rows
+}
+
+fn row<'a>(rows: &'a [Row], name: &str) -> &'a Row {
+    rows.iter().find(|row| row.name == name).expect("it is compared")
+}
+
+#[test]
+fn a_stall_was_said_to_stick_at_every_load_and_under_every_base() {
+    let jittered = |base, cap| caller(Law::Full, &schedule(base, cap, 4));
+    assert_eq!(recovers(&stall(700, jittered(100, 10_000))), None);
+    // 100 calls of 4 attempts fit into the capacity: too little comes for a queue that lasts.
+    assert!(recovers(&stall(100, jittered(100, 10_000))).is_some());
+    // A base far above the time to drain spreads the retries over minutes.
+    let slow = recovers(&stall(700, jittered(200_000, 2_000_000))).expect("it recovers");
+    assert!((9.0..14.0).contains(&slow), "{slow}");
+}
+
+#[test]
+fn the_stable_load_was_said_to_be_the_capacity() {
+    // After a stall, 1000 a second and four attempts carry about 250 calls a second.
+    let stable = |load, attempts| recovers(&stall(load, full(attempts))).is_some();
+    assert!(stable(200, 4) && !stable(300, 4));
+    assert!(stable(400, 2) && !stable(600, 2));
+    assert!(stable(900, 1));
+}
+
+#[test]
+fn a_herd_without_jitter_was_said_to_take_52_times_as_long_at_every_size() {
+    let times = |callers| {
+        let laws = vec![Law::None, Law::Full];
+        let options = Options { callers: Some(callers), laws, runs: Some(3), ..Options::default() };
+        let rows = rows("herd", &options);
+        row(&rows, "none").recovery.seconds.mean / row(&rows, "full").recovery.seconds.mean
+    };
+    let (small, large) = (times(1_000), times(10_000));
+    assert!((15.0..21.0).contains(&small), "{small}");
+    assert!((48.0..56.0).contains(&large), "{large}");
+}
+
+#[test]
+fn full_jitter_was_said_to_need_one_attempt_more_than_equal_jitter_at_the_cap_too() {
+    let served = |law, attempts| {
+        let plan = Plan {
+            faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, at(9_000))],
+            ..Plan::new(
+                Arrivals::Together { callers: 2_000 },
+                caller(law, &schedule(100, 1_000, attempts)),
+            )
+        };
+        share(&play(&plan))
+    };
+    let (equal, full) = (served(Law::Equal, 16), served(Law::Full, 17));
+    assert!(equal > 0.7 && full < 0.05, "{equal} {full}");
+    let six_more = served(Law::Full, 22);
+    assert!((0.5..0.7).contains(&six_more), "{six_more}");
+}
+
+#[test]
+fn a_spread_hint_was_said_to_be_enough_for_any_crowd() {
+    // Half of a hint, times 1000 a second, is how many find room.
+    let refused = |callers, hint| {
+        let rule = HintRule::new(Span::from_secs(60), Ratio::from_percent(50), LongHint::Stop);
+        let policy = full(6).policy.to_builder().hints(rule.expect("valid")).build();
+        let up = Instant::ORIGIN + Span::from_secs(hint);
+        let plan = Plan {
+            backend: Backend::of_workers(10, ms(10), Some(100)),
+            faults: vec![Fault::new(
+                Trouble::RefuseFor(Span::from_secs(hint)),
+                Instant::ORIGIN,
+                up,
+            )],
+            watch: Watch::around(up),
+            ..Plan::new(Arrivals::Together { callers }, Caller::new(policy.expect("valid")))
+        };
+        amplification(&play(&plan)) - 2.0
+    };
+    assert!(refused(10_000, 60) < 0.01, "{}", refused(10_000, 60));
+    assert!(refused(10_000, 10) > 0.5, "{}", refused(10_000, 10));
+}
+
+#[test]
+fn a_hedge_was_said_to_cost_4_percent_at_every_load() {
+    let at_load = |load| {
+        let laws = vec![Law::Full];
+        rows("hedge", &Options { callers: Some(load), laws, runs: Some(1), ..Options::default() })
+    };
+    let half_full = at_load(2_000);
+    let hedge = row(&half_full, "hedge after p95");
+    assert!(hedge.amplification < 1.06 && hedge.success > 0.999, "{}", hedge.amplification);
+    // At three quarters of the capacity, with nothing wrong, copies fill the queue that they wait for.
+    let fuller = at_load(2_800);
+    let (plain, hedge) = (row(&fuller, "no hedge"), row(&fuller, "hedge after p95"));
+    assert!(plain.success > 0.999, "{}", plain.success);
+    assert!(hedge.success < 0.5 && hedge.amplification > 2.0, "{}", hedge.success);
+    assert!(row(&fuller, "hedge after p95, budget").success > 0.99, "a budget keeps it up");
+}
+
+#[test]
+fn a_budget_of_10_percent_was_said_to_bound_a_fleet_whatever_its_floor() {
+    let fleet_of = |processes, floor| {
+        let plan = WindowPlan::new(Ratio::from_percent(10)).expect("valid");
+        let budget = plan.with_floor(Floor::Add(floor));
+        let caller = full(4);
+        let policy = caller.policy.to_builder().budget(budget).build().expect("valid");
+        let fleet = Fleet { processes, ..Fleet::default() };
+        Plan { fleet, ..stall(700, Caller { policy, ..caller }) }
+    };
+    let usual = WindowPlan::default().floor().rate();
+    assert!(
+        recovers(&fleet_of(1_000, Rate::ZERO)).is_some(),
+        "700 calls a second of 1000 processes"
+    );
+    assert!(recovers(&fleet_of(1_000, usual)).is_some(), "their floors are 50 retries a second");
+    assert_eq!(recovers(&fleet_of(1_000, Rate::per_second(1))), None, "1000 retries a second");
+    assert_eq!(
+        recovers(&fleet_of(10_000, usual)),
+        None,
+        "500 retries a second, and 20 000 in hand"
+    );
+}
+
+#[test]
+fn longer_delays_were_said_to_lower_the_load_of_an_open_loop() {
+    // Callers who come whether or not the server answers: a longer delay moves attempts, it drops none.
+    let down = |base| {
+        let fault = Fault::new(Trouble::Refuse, Instant::ORIGIN, Instant::FAR);
+        let caller = caller(Law::Full, &schedule(base, 100 * base, 4));
+        let plan = Plan::new(Arrivals::poisson(100, at(60_000)), caller);
+        amplification(&play(&Plan { faults: vec![fault], ..plan }))
+    };
+    assert_eq!(down(100).to_bits(), 4.0_f64.to_bits());
+    assert_eq!(down(10_000).to_bits(), 4.0_f64.to_bits());
+}
+
+#[test]
+fn a_load_test_with_a_closed_loop_showed_a_tail_that_no_open_loop_has() {
+    // 700 calls a second both ways, while all is well: who waits for an answer sends nothing meanwhile.
+    let tail = |arrivals| {
+        let plan = stall(700, caller(Law::NoRetry, &Schedule::default()));
+        let plan = Plan { arrivals: vec![arrivals], ..plan };
+        let caller = plan.callers[0].clone().with_timeout(Span::from_secs(60));
+        let played = play(&Plan { callers: vec![caller], ..plan });
+        played.latency.quantile(0.99).expect("calls are served").as_secs_f64()
+    };
+    let open = tail(Arrivals::poisson(700, at(90_000)));
+    let closed = tail(Arrivals::Closed { clients: 70, think: ms(90), until: at(90_000) });
+    assert!(open > 20.0 * closed, "{open} {closed}");
+}
+
+#[test]
+fn only_fewer_retries_were_said_to_end_a_stall() {
+    let served = |change: fn(&mut Workers)| {
+        let mut plan = stall(700, full(4));
+        plan.backend.workers.as_mut().map(change).expect("it has workers");
+        recovers(&plan)
+    };
+    assert_eq!(served(|_| {}), None);
+    assert!(served(|workers| workers.order = Order::NewestFirst).expect("it recovers") < 5.0);
+    assert!(served(|workers| workers.cancel = Cancel::Hopeless).expect("it recovers") < 5.0);
+    assert_eq!(served(|workers| workers.cancel = Cancel::Expired), None);
+}
+
+#[test]
+fn a_shorter_timeout_was_said_to_protect_the_server() {
+    // 70 % load, exponential work of 10 ms on average: nothing is wrong with this server.
+    let patient = |timeout| {
+        let backend = Backend {
+            service: Service::Exponential(ms(10)),
+            ..Backend::of_workers(10, ms(10), None)
+        };
+        let plan = Plan::new(Arrivals::poisson(700, at(60_000)), full(4).with_timeout(ms(timeout)));
+        play(&Plan { backend, ..plan })
+    };
+    let (long, short) = (patient(500), patient(15));
+    assert!(share(&long) > 0.999 && long.wasted.total == 0);
+    assert!(share(&short) < 0.5, "{}", share(&short));
+    assert!(short.wasted.total * 2 > short.finished, "{} wasted", short.wasted.total);
+}
+
+#[test]
+fn breakers_without_jitter_were_said_to_keep_a_stalled_server_down() {
+    let laws = vec![Law::Full];
+    let options = Options { callers: Some(700), laws, runs: Some(2), ..Options::default() };
+    let rows = rows("stall", &options);
+    let took = |name| {
+        let row = row(&rows, name);
+        assert_eq!(row.verdict(), RecoveryVerdict::Recovered, "{name}");
+        row.recovery.seconds.mean
+    };
+    assert!(took("full + breaker, no jitter") <= took("full + breaker"));
+}
