@@ -1,0 +1,36 @@
+//! Calls of the client for reqwest.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use stagger::reqwest::{Client, client_builder};
+use tokio::net::UnixListener;
+
+use super::caller::{Caller, caller, policy};
+use super::upstream::Upstream;
+use crate::rig::Scratch;
+
+const URL: &str = "http://upstream.test/";
+
+/// The client over a Unix socket to an HTTP server. In paused time each hop of a socket takes until the next timer,
+/// so a message is up to 10 ms under way.
+pub(super) fn reqwest(upstream: Upstream) -> Result<Caller, Box<dyn Error>> {
+    // OK because an error says that a provider is there already.
+    _ = rustls::crypto::ring::default_provider().install_default();
+    let folder = Arc::new(Scratch::new("bench-budget-reqwest")?);
+    let socket = folder.path().join("http.sock");
+    let router = Router::new().route("/", get(async move || upstream.answer().await.is_ok().to_string()));
+    let listener = UnixListener::bind(&socket)?;
+    tokio::spawn(async { axum::serve(listener, router).await });
+    let inner = client_builder().no_proxy().unix_socket(socket).build()?;
+    let client = Client::new(inner, policy().build()?);
+    Ok(caller(move || {
+        let (client, folder) = (client.clone(), Arc::clone(&folder));
+        async move {
+            let _failed = client.send(client.get(URL)).await;
+            drop(folder);
+        }
+    }))
+}
