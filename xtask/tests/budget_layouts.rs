@@ -18,7 +18,16 @@ const SECONDS: &str = "100";
 
 fn measure(layouts: &str) -> Vec<Row> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command.args(["bench", "budget", "--format", "json", "--seconds", SECONDS, "--layouts", layouts]);
+    command.args([
+        "bench",
+        "budget",
+        "--format",
+        "json",
+        "--seconds",
+        SECONDS,
+        "--layouts",
+        layouts,
+    ]);
     let out = command.output().expect("the command runs");
     serde_json::from_slice(&out.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&out.stderr)))
@@ -26,9 +35,10 @@ fn measure(layouts: &str) -> Vec<Row> {
 
 #[test]
 fn no_layout_makes_more_retries_than_a_tenth_and_the_floor() {
-    let mut layouts = "plain,policy-deadline,tokio-timeout,tower-timeout,axum-disconnect,cancel,hedged,batch,\
+    let mut layouts =
+        "plain,policy-deadline,tokio-timeout,tower-timeout,axum-disconnect,cancel,hedged,batch,\
         refused-port,tonic,reqwest"
-        .to_owned();
+            .to_owned();
     if std::env::var_os("STAGGER_TEST_REDIS").is_some() {
         layouts.push_str(",shared-redis");
     }

@@ -9,17 +9,16 @@ use axum::routing::get;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Empty;
-use stagger::{Retrier, TokioTime};
 use tokio::time::timeout;
 
-use super::caller::{Caller, PATIENCE, caller, policy};
+use super::caller::{Caller, PATIENCE, caller, policy, retrier};
 use super::connection::{connect, send};
 use super::upstream::Upstream;
 
 /// Each client has a connection of its own and closes it when its patience ends. hyper then drops the handler's
 /// future, and the call with it.
 pub(super) fn axum_disconnect(upstream: Upstream) -> Result<Caller, Box<dyn Error>> {
-    let retrier = Retrier::new(policy().build()?, TokioTime);
+    let retrier = retrier(policy())?;
     let handler = async move || {
         let call = retrier.retry_if(|_: &io::Error| true).run(|| upstream.clone().answer());
         call.await.map_or(StatusCode::BAD_GATEWAY, |()| StatusCode::OK)

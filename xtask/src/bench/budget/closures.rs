@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 
 use stagger::hedge::HedgePlan;
-use stagger::{ConfigError, PolicyBuilder, Retrier, Span, TokioTime};
+use stagger::{ConfigError, PolicyBuilder, Span};
 use tokio::time::{sleep, timeout};
 
-use super::caller::{Caller, PATIENCE, caller, policy};
+use super::caller::{Caller, PATIENCE, caller, policy, retrier};
 use super::upstream::Upstream;
 
 /// After how long without an answer a second copy is sent.
@@ -17,7 +17,7 @@ const ITEMS: [u32; 3] = [1, 2, 3];
 
 /// Under `policy`, with nothing around the call.
 pub(super) fn plain(upstream: Upstream, policy: PolicyBuilder) -> Result<Caller, ConfigError> {
-    let retrier = Retrier::new(policy.build()?, TokioTime);
+    let retrier = retrier(policy)?;
     Ok(caller(move || {
         let (retrier, upstream) = (retrier.clone(), upstream.clone());
         async move {
@@ -58,7 +58,7 @@ pub(super) fn cancel(upstream: Upstream) -> Result<Caller, ConfigError> {
 /// A second copy of a slow attempt.
 pub(super) fn hedged(upstream: Upstream) -> Result<Caller, ConfigError> {
     let policy = policy().hedge(HedgePlan::fixed(HEDGE, 2)?);
-    let retrier = Retrier::new(policy.build()?, TokioTime);
+    let retrier = retrier(policy)?;
     Ok(caller(move || {
         let (retrier, upstream) = (retrier.clone(), upstream.clone());
         async move {
@@ -69,7 +69,7 @@ pub(super) fn hedged(upstream: Upstream) -> Result<Caller, ConfigError> {
 
 /// Several items in one request.
 pub(super) fn batch(upstream: Upstream) -> Result<Caller, ConfigError> {
-    let retrier = Arc::new(Retrier::new(policy().build()?, TokioTime));
+    let retrier = Arc::new(retrier(policy())?);
     Ok(caller(move || {
         let (retrier, upstream) = (Arc::clone(&retrier), upstream.clone());
         async move {

@@ -28,7 +28,11 @@ use report::Report;
 use crate::format::{Format, note};
 
 /// Measures these layouts, all when none is named, in an outage of so many seconds. False when a bound is broken.
-pub(super) fn run(format: Format, layouts: &[Layout], seconds: u64) -> Result<bool, Box<dyn Error>> {
+pub(super) fn run(
+    format: Format,
+    layouts: &[Layout],
+    seconds: u64,
+) -> Result<bool, Box<dyn Error>> {
     let layouts = if layouts.is_empty() { Layout::value_variants() } else { layouts };
     let outage = Outage::of(seconds);
     let rows = layouts.iter().map(|layout| outage.measure(*layout));

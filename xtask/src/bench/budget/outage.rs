@@ -60,7 +60,8 @@ impl Outage {
     fn row(self, layout: Layout, arrivals: &[Duration]) -> Row {
         let in_second = |second| arrivals.iter().filter(|at| at.as_secs() == second).count() as u64;
         let judged = HEALTHY + SETTLING..HEALTHY + self.seconds;
-        let judged: Vec<u64> = judged.map(|second| in_second(second).saturating_sub(RATE)).collect();
+        let judged: Vec<u64> =
+            judged.map(|second| in_second(second).saturating_sub(RATE)).collect();
         let retries = (arrivals.len() as u64).saturating_sub((HEALTHY + self.seconds) * RATE);
         Row::new(layout, self.seconds * RATE, retries, &judged)
     }

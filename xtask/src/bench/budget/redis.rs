@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stagger::{Retrier, SharedOptions, SharedStore, TokioTime};
+use stagger::{Away, SharedOptions, SharedStore};
 
-use super::caller::{Caller, caller, policy};
+use super::caller::{Caller, caller, policy, retrier};
 use super::redis_clock::RedisClock;
 use super::upstream::Upstream;
 use crate::rig::Redis;
@@ -19,12 +19,14 @@ pub(super) async fn shared_redis(upstream: Upstream) -> Result<Caller, Box<dyn E
     let redis = Redis::start("bench-budget-redis")
         .map_err(|error| format!("{error}; --layouts picks those that need no Redis"))?;
     let clock = RedisClock::start(redis)?;
-    let policy = policy().build()?;
+    // Without its store this fleet makes no retries, so the figures are those of the leases.
+    let options = SharedOptions::new(PROCESSES)?.with_away(Away::Refuse)?;
     let mut fleet = Vec::new();
     for _ in 0..PROCESSES {
-        let store = SharedStore::connect(clock.url(), SharedOptions::new(PROCESSES)?).await?;
-        let ledger = store.ledger("upstream", &policy)?;
-        fleet.push(Retrier::new(policy, TokioTime).with_ledger(ledger));
+        let store = SharedStore::connect(clock.url(), options.clone()).await?;
+        let retrier = retrier(policy())?;
+        let ledger = store.ledger("upstream", retrier.policy())?;
+        fleet.push(retrier.with_ledger(ledger));
     }
     let next = AtomicUsize::new(0);
     Ok(caller(move || {

@@ -70,7 +70,8 @@ async fn relay(client: UnixStream, mut server: Blocking, started: Instant) -> io
             let now = START_US + started.elapsed().as_micros();
             command.push(now.to_string().into_bytes());
         }
-        let exchange = spawn_blocking(move || exchange(&mut server, &command).map(|reply| (server, reply)));
+        let exchange =
+            spawn_blocking(move || exchange(&mut server, &command).map(|reply| (server, reply)));
         let reply;
         (server, reply) = exchange.await??;
         client.write_all(&reply).await?;

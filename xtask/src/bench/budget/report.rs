@@ -91,14 +91,22 @@ mod tests {
         assert_eq!(broken(100, 4, &[3, 2, 2]), ["plain: ratio 0.040 is below 0.05"]);
         let bursts = broken(100, 12, &[4, 2, 2]);
         assert_eq!(bursts, ["plain: worst second over mean 1.50 is above 1.5"; 0]);
-        assert_eq!(broken(100, 12, &[6, 2, 2]), ["plain: worst second over mean 1.80 is above 1.5"]);
+        assert_eq!(
+            broken(100, 12, &[6, 2, 2]),
+            ["plain: worst second over mean 1.80 is above 1.5"]
+        );
     }
 
     #[test]
     fn a_row_has_the_name_of_its_layout() {
         let row = Row::new(Layout::SharedRedis, 100, 10, &[1]);
-        assert!(Report(vec![row]).to_string().contains("| shared-redis | 100 | 10 | 0.100 | 1.00 |"));
+        assert!(
+            Report(vec![row]).to_string().contains("| shared-redis | 100 | 10 | 0.100 | 1.00 |")
+        );
         let json = serde_json::to_string(&row).expect("figures are numbers");
-        assert!(json.starts_with(r#"{"layout":"shared-redis","calls":100,"retries_on_wire":10,"#), "{json}");
+        assert!(
+            json.starts_with(r#"{"layout":"shared-redis","calls":100,"retries_on_wire":10,"#),
+            "{json}"
+        );
     }
 }

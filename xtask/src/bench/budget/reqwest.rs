@@ -14,14 +14,15 @@ use crate::rig::Scratch;
 
 const URL: &str = "http://upstream.test/";
 
-/// The client over a Unix socket to an HTTP server. In paused time each hop of a socket takes until the next timer,
-/// so a message is up to 10 ms under way.
+/// The client over a Unix socket to an HTTP server. It draws its delays from the system's chance, so its figures
+/// vary a little.
 pub(super) fn reqwest(upstream: Upstream) -> Result<Caller, Box<dyn Error>> {
     // OK because an error says that a provider is there already.
     _ = rustls::crypto::ring::default_provider().install_default();
     let folder = Arc::new(Scratch::new("bench-budget-reqwest")?);
     let socket = folder.path().join("http.sock");
-    let router = Router::new().route("/", get(async move || upstream.answer().await.is_ok().to_string()));
+    let router =
+        Router::new().route("/", get(async move || upstream.answer().await.is_ok().to_string()));
     let listener = UnixListener::bind(&socket)?;
     tokio::spawn(async { axum::serve(listener, router).await });
     let inner = client_builder().no_proxy().unix_socket(socket).build()?;

@@ -13,21 +13,20 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use stagger::tonic::GrpcLayer;
-use stagger::{Retrier, TokioTime};
 use tokio::io::{DuplexStream, duplex};
 use tonic::Status;
 use tonic::body::Body;
 use tonic::transport::Endpoint;
 use tower::{Layer, ServiceExt};
 
-use super::caller::{Caller, caller, policy};
+use super::caller::{Caller, caller, policy, retrier};
 use super::connection::PIPE;
 use super::upstream::Upstream;
 
 /// The layer over tonic's channel, whose only connection is a pipe to an HTTP/2 server. A time limit is only retried
 /// where the method may be called twice, so the layer is told that it may.
 pub(super) fn tonic(upstream: Upstream) -> Result<Caller, Box<dyn Error>> {
-    let retrier = Retrier::new(policy().build()?, TokioTime);
+    let retrier = retrier(policy())?;
     let connector = tower::service_fn(move |_: Uri| {
         let pipe = connect(upstream.clone());
         async { Ok::<_, io::Error>(TokioIo::new(pipe)) }
