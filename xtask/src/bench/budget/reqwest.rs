@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
+use reqwest::{Method, Request, Url};
 use stagger::reqwest::{Client, client_builder};
 use tokio::net::UnixListener;
 
@@ -27,10 +28,12 @@ pub(super) fn reqwest(upstream: Upstream) -> Result<Caller, Box<dyn Error>> {
     tokio::spawn(async { axum::serve(listener, router).await });
     let inner = client_builder().no_proxy().unix_socket(socket).build()?;
     let client = Client::new(inner, policy().build()?);
+    let url = URL.parse::<Url>()?;
     Ok(caller(move || {
         let (client, folder) = (client.clone(), Arc::clone(&folder));
+        let request = Request::new(Method::GET, url.clone());
         async move {
-            let _failed = client.send(client.get(URL)).await;
+            let _failed = client.execute(request).await;
             drop(folder);
         }
     }))
