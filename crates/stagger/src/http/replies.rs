@@ -133,30 +133,7 @@ impl Remedies {
 
 #[cfg(test)]
 mod tests {
-    use stagger_core::{Hint, Span};
-
     use super::*;
-
-    /// `Retry-After` by a date, and the reply's own date if it has one.
-    fn dated(own: Option<&'static str>) -> HeaderMap {
-        let back = ("retry-after", "Wed, 21 Oct 2015 07:28:03 GMT");
-        let lines = own.map(|own| ("date", own)).into_iter().chain([back]);
-        lines
-            .map(|(name, value)| {
-                let name = ::http::HeaderName::from_static(name);
-                (name, ::http::HeaderValue::from_static(value))
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_reply_was_read_by_a_clock_that_the_platform_has_not() {
-        let replies = HttpReplies::default().with_wall(|| None);
-        let hint = |own| replies.reply(StatusCode::SERVICE_UNAVAILABLE, &dated(own)).hint;
-        let own = Some("Wed, 21 Oct 2015 07:28:00 GMT");
-        assert_eq!(hint(own), Some(Hint::AtLeast(Span::from_secs(3))));
-        assert_eq!(hint(None), None);
-    }
 
     #[test]
     fn a_remedy_that_nobody_carries_out_is_not_asked_for() {
