@@ -15,6 +15,7 @@ const INTRO: &str = "\
 
 What each way to make calls promises, checked over real sockets against a server with faults. A cell says how many
 checks passed of how many, or why the promise does not apply. The numbers of sections are those of the specification.
+From \"request on a connection that is closed\" on, nothing of a client is set but its policy.
 `cargo xtask contracts` runs the checks, `cargo xtask contracts --write` writes this page, and a test compares it.
 
 ";

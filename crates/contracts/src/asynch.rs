@@ -9,7 +9,7 @@ use stagger::http::HttpReplies;
 use stagger::{Error, LocalLedger, Policy, Report, Retrier, TokioTime};
 
 use crate::hyper::Pool;
-use crate::{Ask, End, Integration, Later};
+use crate::{Ask, Caller, End, Integration, Later};
 
 /// The async executor.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,24 @@ impl Integration for Async {
         })
     }
 
+    fn client(&self, policy: Policy) -> Caller {
+        let (retrier, pool) = (Retrier::new(policy, TokioTime), Pool::by_default());
+        Box::new(move |ask| {
+            let (retrier, pool) = (retrier.clone(), pool.clone());
+            Box::pin(async move {
+                let mut report = Report::default();
+                let run = retrier.call().judged_by(HttpReplies::default()).report(&mut report);
+                let result = run.run(|| async { pool.clone().send(ask.request()?).await }).await;
+                end(result, &report)
+            })
+        })
+    }
+
     fn waives(&self, promise: &str) -> Option<&'static str> {
-        by_closure(promise)
+        match promise {
+            "slow call gets a second copy" => Some("run_hedged makes copies"),
+            _ => by_closure(promise),
+        }
     }
 }
 
@@ -67,10 +83,27 @@ impl Integration for Hedged {
         })
     }
 
+    fn client(&self, policy: Policy) -> Caller {
+        let (retrier, pool) = (Retrier::new(policy, TokioTime), Pool::by_default());
+        Box::new(move |ask| {
+            let (retrier, pool) = (retrier.clone(), pool.clone());
+            Box::pin(async move {
+                let mut report = Report::default();
+                let run = retrier.call().judged_by(HttpReplies::default()).report(&mut report);
+                let result =
+                    run.run_hedged(|| async { pool.clone().send(ask.request()?).await }).await;
+                end(result, &report)
+            })
+        })
+    }
+
     fn waives(&self, promise: &str) -> Option<&'static str> {
         by_closure(promise)
     }
 }
+
+/// Why a retrier does not tell hosts apart.
+pub(crate) const ONE_DESTINATION: &str = "a retrier is for one destination; make one for each";
 
 /// What a closure that makes the request leaves to its author.
 pub(crate) fn by_closure(promise: &str) -> Option<&'static str> {
@@ -81,6 +114,7 @@ pub(crate) fn by_closure(promise: &str) -> Option<&'static str> {
         "body that cannot be sent again is said so" => {
             Some("the closure makes the body of each attempt")
         }
+        "empty budget of one host leaves the others alone" => Some(ONE_DESTINATION),
         _ => None,
     }
 }

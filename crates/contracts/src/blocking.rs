@@ -11,7 +11,7 @@ use stagger::{AttemptInfo, LocalLedger, Policy, Report, Retrier, StdTime};
 use ureq::Agent;
 
 use crate::asynch::{by_closure, end};
-use crate::{Ask, End, Integration, Later};
+use crate::{Ask, Caller, End, Integration, Later};
 
 /// The blocking executor, with ureq.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,22 @@ impl Integration for Blocking {
         Box::pin(async { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
     }
 
+    fn client(&self, policy: Policy) -> Caller {
+        let (retrier, agent) = (Retrier::new(policy, StdTime), agent());
+        Box::new(move |ask| {
+            let (retrier, agent) = (retrier.clone(), agent.clone());
+            let work = move || {
+                let mut report = Report::default();
+                let run = retrier.call().judged_by(HttpReplies::default()).report(&mut report);
+                let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
+                end(result, &report)
+            };
+            Box::pin(async {
+                tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| End::failed(&error))
+            })
+        })
+    }
+
     /// On the thread of the outer call, which is a blocking one.
     fn nested(&self, policy: Policy, ledger: Arc<LocalLedger>, ask: Ask) -> Later<Vec<End>> {
         let work = move || {
@@ -39,9 +55,12 @@ impl Integration for Blocking {
 
     fn waives(&self, promise: &str) -> Option<&'static str> {
         match promise {
-            "dropped call leaves the ledger level" => {
+            "dropped call leaves the ledger level"
+            | "retry that is dropped in flight stays paid"
+            | "time limit around the call makes no retry free" => {
                 Some("a blocking call cannot be dropped; Cancel ends it")
             }
+            "slow call gets a second copy" => Some("a thread makes one attempt at a time"),
             _ => by_closure(promise),
         }
     }
@@ -49,7 +68,7 @@ impl Integration for Blocking {
 
 fn calls(policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Vec<End> {
     let retrier = Retrier::new(policy, StdTime).with_ledger(ledger);
-    let agent = Agent::from(Agent::config_builder().http_status_as_error(false).build());
+    let agent = agent();
     let call = |ask: Ask| {
         let mut report = Report::default();
         let retrier = retrier.clone();
@@ -59,6 +78,11 @@ fn calls(policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Vec<End> {
         end(result, &report)
     };
     asks.into_iter().map(call).collect()
+}
+
+/// Replies are judged by their status, so none is an error.
+fn agent() -> Agent {
+    Agent::config_builder().http_status_as_error(false).build().into()
 }
 
 fn send(agent: &Agent, ask: &Ask, info: AttemptInfo) -> io::Result<Response<Bytes>> {

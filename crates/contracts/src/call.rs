@@ -1,5 +1,6 @@
 //! One call, and how it ended, in words that every integration can say.
 
+use std::error::Error;
 use std::io;
 
 use bytes::Bytes;
@@ -78,6 +79,11 @@ pub struct End {
 }
 
 impl End {
+    /// A call that came to no end of its own.
+    pub(crate) fn failed(why: &dyn Error) -> Self {
+        Self { result: Err(why.to_string()), stop: None, attempts: None }
+    }
+
     /// The status of the last reply.
     #[must_use]
     pub fn status(&self) -> Option<u16> {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::promise::Bench;
-use crate::{Cell, PROMISES, all};
+use crate::{Cell, DEFAULTS, PROMISES, all};
 
 /// Every promise for every integration.
 #[derive(Debug, Serialize)]
@@ -31,7 +31,7 @@ pub struct Row {
 pub async fn grid() -> Grid {
     let integrations = all();
     let mut rows = Vec::new();
-    for promise in PROMISES {
+    for promise in PROMISES.iter().chain(DEFAULTS) {
         let mut cells = Vec::new();
         for integration in &integrations {
             cells.push(match integration.waives(promise.name) {

@@ -18,6 +18,11 @@ impl<B> Pool<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
+    /// As hyper makes it by default.
+    pub(crate) fn by_default() -> Self {
+        Self(Client::builder(TokioExecutor::new()).build_http())
+    }
+
     /// Without the retries that hyper's client makes by itself.
     pub(crate) fn new() -> Self {
         let mut builder = Client::builder(TokioExecutor::new());

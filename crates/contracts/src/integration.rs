@@ -17,6 +17,9 @@ use crate::{
 /// A call under way.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
+/// Makes calls, all by one client.
+pub type Caller = Box<dyn Fn(Ask) -> Later<End> + Send + Sync>;
+
 /// One way to make calls under a policy.
 pub trait Integration: fmt::Debug + Send + Sync {
     /// Its name in the grid.
@@ -24,6 +27,9 @@ pub trait Integration: fmt::Debug + Send + Sync {
 
     /// Makes calls one after the other, each by a clone of one client, under this policy and this ledger.
     fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>>;
+
+    /// A client under this policy, whose other settings are those that it has by default.
+    fn client(&self, policy: Policy) -> Caller;
 
     /// Makes a call inside an attempt of another call, which is an async one.
     fn nested(&self, policy: Policy, ledger: Arc<LocalLedger>, ask: Ask) -> Later<Vec<End>> {

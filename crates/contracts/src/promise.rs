@@ -8,7 +8,7 @@ use stagger::budget::BudgetPlan;
 use stagger::{Backoff, Jitter, LocalLedger, Policy, PolicyBuilder, Span};
 use stagger_testkit::server::Reaction;
 
-use crate::{Ask, Checks, End, Integration, Later};
+use crate::{Ask, Caller, Checks, End, Integration, Later};
 
 /// One promise: a name, where it is written, and its check.
 #[derive(Clone, Copy)]
@@ -20,6 +20,20 @@ pub struct Promise {
     /// Its check.
     pub check: for<'a> fn(&'a Bench<'a>) -> std::pin::Pin<Box<dyn Future<Output = Checks> + 'a>>,
 }
+
+/// A list of promises: each with its section, its name, and the function that checks it.
+macro_rules! promises {
+    ($(#[$doc:meta])* $list:ident $($section:literal $name:literal $check:ident,)*) => {
+        $(#[$doc])*
+        pub const $list: &[Promise] = &[$(Promise {
+            name: $name,
+            section: $section,
+            check: |bench| Box::pin($check(bench)),
+        }),*];
+    };
+}
+
+pub(crate) use promises;
 
 /// An integration on the bench.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +59,11 @@ impl Bench<'_> {
         asks: Vec<Ask>,
     ) -> Later<Vec<End>> {
         self.0.calls(policy, ledger, asks)
+    }
+
+    /// A client as it is by default, but for its policy.
+    pub fn client(&self, policy: Policy) -> Caller {
+        self.0.client(policy)
     }
 
     /// A call inside an attempt of another call.

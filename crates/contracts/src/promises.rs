@@ -10,21 +10,12 @@ use stagger::retry::Stop;
 use stagger::{Clock, LocalLedger, Policy, PolicyBuilder, Span, StdTime};
 use stagger_testkit::server::{Ending, Reaction, Refusal, Script, Seen, Server};
 
-use crate::promise::{Bench, quick, steady};
+use crate::promise::{Bench, promises, quick, steady};
 use crate::{Ask, Checks, End, Promise};
 
-macro_rules! promises {
-    ($($section:literal $name:literal $check:ident,)*) => {
-        /// Every promise.
-        pub const PROMISES: &[Promise] = &[$(Promise {
-            name: $name,
-            section: $section,
-            check: |bench| Box::pin($check(bench)),
-        }),*];
-    };
-}
-
 promises! {
+    /// Every promise of clients whose settings a check chooses.
+    PROMISES
     "3" "transient reply is retried" transient_is_retried,
     "3" "reset is retried" reset_is_retried,
     "3" "body that breaks off is retried" broken_body_is_retried,

@@ -10,7 +10,7 @@ use stagger::http::IdempotencyKey;
 use stagger::reqwest::{CallOptions, Client, Options, StaggerMiddleware, client_builder};
 use stagger::{LocalLedger, Policy, Report};
 
-use crate::{Ask, End, Integration, Later};
+use crate::{Ask, Caller, End, Integration, Later};
 
 /// reqwest's client under a policy.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,22 @@ impl Integration for ReqwestClient {
             ends
         })
     }
+
+    fn client(&self, policy: Policy) -> Caller {
+        let client = Client::new(inner(), policy);
+        Box::new(move |ask| {
+            let client = client.clone();
+            Box::pin(async move {
+                let report = Arc::default();
+                let call = CallOptions::new().report(Arc::clone(&report));
+                end(client.execute_with(request(&ask), call).await, &report).await
+            })
+        })
+    }
+
+    fn waives(&self, promise: &str) -> Option<&'static str> {
+        by_default(promise)
+    }
 }
 
 impl Integration for ReqwestMiddleware {
@@ -56,6 +72,35 @@ impl Integration for ReqwestMiddleware {
             }
             ends
         })
+    }
+
+    fn client(&self, policy: Policy) -> Caller {
+        let client = ClientBuilder::new(inner()).with(StaggerMiddleware::new(policy)).build();
+        Box::new(move |ask| {
+            let client = client.clone();
+            Box::pin(async move {
+                let report = Arc::default();
+                let mut extensions = Extensions::new();
+                extensions.insert(CallOptions::new().report(Arc::clone(&report)));
+                let reply = client.execute_with_extensions(request(&ask), &mut extensions);
+                end(reply.await, &report).await
+            })
+        })
+    }
+
+    fn waives(&self, promise: &str) -> Option<&'static str> {
+        by_default(promise)
+    }
+}
+
+/// What the policy does not reach by default.
+fn by_default(promise: &str) -> Option<&'static str> {
+    match promise {
+        "deadline ends a body that stalls" => {
+            Some("the deadline bounds the head; CallOptions::buffered reads the body in the call")
+        }
+        "slow call gets a second copy" => Some("one copy at a time"),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, Uri};
@@ -15,7 +15,8 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tower::{Layer, ServiceExt};
 
-use crate::{Ask, End, Integration, Later};
+use crate::asynch::ONE_DESTINATION;
+use crate::{Ask, Caller, End, Integration, Later};
 
 /// Calls of a gRPC channel. A promise's method says whether the call may be made twice; on the wire
 /// every call is a POST over HTTP/2, and a failure is a status in the headers.
@@ -34,6 +35,8 @@ const CODES: [(u16, Code); 8] = [
     (501, Code::Unimplemented),
     (503, Code::Unavailable),
 ];
+const BY_DEFAULT: &str = "by default only what the server cannot have acted on is sent again; \
+    a service config or GrpcLayer::idempotent says what else may be";
 const COMMITTED: &str =
     "headers without a status commit the call (gRFC A6); what follows is the caller's";
 
@@ -62,8 +65,23 @@ impl Integration for Tonic {
         })
     }
 
+    fn client(&self, policy: Policy) -> Caller {
+        let layer = GrpcLayer::new(Retrier::new(policy, TokioTime));
+        let channel = OnceLock::new();
+        Box::new(move |ask| {
+            let channel = channel.get_or_init(|| connect(&ask)).clone();
+            let service = layer.layer(channel);
+            Box::pin(async move { answered(service.oneshot(request(&ask)).await).await })
+        })
+    }
+
     fn waives(&self, promise: &str) -> Option<&'static str> {
         match promise {
+            "request on a connection that is closed is repeated"
+            | "retry that is dropped in flight stays paid"
+            | "time limit around the call makes no retry free"
+            | "slow call gets a second copy" => Some(BY_DEFAULT),
+            "empty budget of one host leaves the others alone" => Some(ONE_DESTINATION),
             "body that breaks off is retried" | "time limit ends a body that stalls" => {
                 Some(COMMITTED)
             }

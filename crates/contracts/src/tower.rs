@@ -1,17 +1,22 @@
 //! The tower layers.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use stagger::http::{HttpReplies, IdempotencyKey, Replay};
 use stagger::tower::{ServiceError, StaggerLayer};
 use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use tower::{Layer, ServiceExt, service_fn};
 
+use crate::asynch::ONE_DESTINATION;
 use crate::hyper::Pool;
-use crate::{Ask, End, Integration, Later};
+use crate::{Ask, Caller, End, Integration, Later};
 
 /// The tower layer over requests that can be cloned.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +47,23 @@ impl Integration for TowerClone {
         })
     }
 
+    fn client(&self, policy: Policy) -> Caller {
+        let pool = Pool::by_default();
+        let layer = StaggerLayer::new(Retrier::new(policy, TokioTime));
+        let service = layer.judged_by(HttpReplies::default()).layer(service_fn(move |ask: Ask| {
+            let pool = pool.clone();
+            async move { pool.send(ask.request()?).await }
+        }));
+        Box::new(move |ask| {
+            let service = service.clone();
+            Box::pin(async { end(service.oneshot(ask).await) })
+        })
+    }
+
     fn waives(&self, promise: &str) -> Option<&'static str> {
         match promise {
+            "empty budget of one host leaves the others alone" => Some(ONE_DESTINATION),
+            "slow call gets a second copy" => Some(ONE_COPY),
             "idempotency key is the same on every attempt" => {
                 Some("requests are cloned with their headers; StaggerLayer::http makes keys")
             }
@@ -54,6 +74,9 @@ impl Integration for TowerClone {
         }
     }
 }
+
+/// Why the layers for services have no second copy.
+const ONE_COPY: &str = "the layer makes one copy at a time";
 
 /// The tower layer for HTTP, over bodies that are kept while they are sent.
 #[derive(Clone, Copy, Debug)]
@@ -87,12 +110,50 @@ impl Integration for TowerHttp {
             ends
         })
     }
+
+    fn client(&self, policy: Policy) -> Caller {
+        let layer = StaggerLayer::http(Retrier::new(policy, TokioTime));
+        let service = layer.layer(Client::builder(TokioExecutor::new()).build_http());
+        Box::new(move |ask| {
+            let service = service.clone();
+            Box::pin(async move {
+                let request = ask.request().expect("the addresses are those of our servers");
+                match service.oneshot(request).await {
+                    Ok(reply) => read(reply).await,
+                    Err(error) => end(Err(error)),
+                }
+            })
+        })
+    }
+
+    fn waives(&self, promise: &str) -> Option<&'static str> {
+        match promise {
+            "empty budget of one host leaves the others alone" => Some(ONE_DESTINATION),
+            "deadline ends a body that stalls" => {
+                Some("the deadline bounds the head; the caller reads the body")
+            }
+            "slow call gets a second copy" => Some(ONE_COPY),
+            _ => None,
+        }
+    }
 }
 
 async fn whole(reply: Response<Full<Bytes>>) -> Response<Bytes> {
     let (head, body) = reply.into_parts();
     let Ok(body) = body.collect().await;
     Response::from_parts(head, body.to_bytes())
+}
+
+/// The reply as its caller reads it, after the call.
+async fn read<B>(reply: Response<B>) -> End
+where
+    B: Body<Data = Bytes, Error: Error>,
+{
+    let (head, body) = reply.into_parts();
+    match body.collect().await {
+        Ok(body) => end(Ok(Response::from_parts(head, body.to_bytes()))),
+        Err(error) => End::failed(&error),
+    }
 }
 
 /// A reply that came back says no stop reason: only errors carry one.

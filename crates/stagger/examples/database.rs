@@ -1,8 +1,8 @@
 //! A database connection that is lost, and comes back.
 //!
-//! Servers restart, proxies drop what is idle. Clients that then dial in a loop keep a server down
-//! that is still starting, and one that accepts and hangs up resets a naive backoff for ever.
-//! [`Reconnect`] spaces the dials, and only a connection that lived for a while resets the delay.
+//! Clients that dial in a loop keep a server down that is still starting, and one that accepts and hangs
+//! up resets a naive backoff for ever. [`Reconnect`] spaces the dials, and only a connection that lived
+//! for a while resets the delay.
 //! A read that was under way is made again. A write may have taken effect before the connection
 //! went, so it is not.
 //!
@@ -73,15 +73,20 @@ impl Connection {
     async fn count(&mut self) -> Result<i64, Failed> {
         let retrier = self.retrier.clone();
         let (sql, read) = ("SELECT count(*) FROM orders", retrier.classify(meaning));
-        let row = read.run_mut(async |_, _| self.client().await?.query_one(sql, &[]).await);
-        Ok(row.await?.get(0))
+        let read = read.run_with_context(self, |_, mut connection| async move {
+            connection.client().await?.query_one(sql, &[]).await
+        });
+        Ok(read.await?.get(0))
     }
 
     /// An order: a write, so it is not made again.
     async fn order(&mut self, sql: &str) -> Result<(), Failed> {
         let retrier = self.retrier.clone();
         let order = retrier.classify(meaning).idempotent(false);
-        order.run_mut(async |_, _| self.client().await?.batch_execute(sql).await).await
+        let order = order.run_with_context(self, |_, mut connection| async move {
+            connection.client().await?.batch_execute(sql).await
+        });
+        order.await
     }
 }
 
@@ -93,9 +98,12 @@ fn meaning(error: &tokio_postgres::Error) -> Outcome {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let url =
-        std::env::var("STAGGER_TEST_POSTGRES").map_err(|_| "STAGGER_TEST_POSTGRES is not set")?;
+async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let url = std::env::var("STAGGER_TEST_POSTGRES").map_err(|_| "no STAGGER_TEST_POSTGRES")?;
+    tokio::spawn(shop(url)).await? // in a task, as a server makes its calls
+}
+
+async fn shop(url: String) -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut orders = Connection::new(url)?;
     let table = "DROP TABLE IF EXISTS orders; CREATE TABLE orders (item text)";
     orders.client().await?.batch_execute(table).await?;

@@ -31,8 +31,8 @@ pub trait Clock {
 /// A clock that async code can wait by; what a runtime has to bring.
 ///
 /// Any `Fn(Duration) -> impl Future<Output = ()>` is one, with [`StdTime`] as its clock, so the
-/// timer of any runtime fits. Where the standard library has no clock (wasm in a browser), a type of
-/// your own brings both.
+/// timer of any runtime fits. Where the standard library has no clock (wasm32-unknown-unknown, as in a
+/// browser), a type of your own brings both.
 ///
 /// ```
 /// # use std::{future, time::Duration};
@@ -69,11 +69,26 @@ pub trait Pause: Clock {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StdTime;
 
+/// Whether the standard library has clocks here.
+const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+
 impl StdTime {
     /// The wall clock, for reading HTTP-dates only: it can jump, so no wait is measured by it.
     #[must_use]
     pub fn wall() -> SystemTime {
         SystemTime::now()
+    }
+
+    /// The same, or `None` where the standard library has no clock: on wasm32-unknown-unknown, where
+    /// [`wall`](Self::wall) and [`now`](Clock::now) panic.
+    ///
+    /// ```
+    /// use stagger::StdTime;
+    /// assert!(StdTime::try_wall() <= Some(StdTime::wall()));
+    /// ```
+    #[must_use]
+    pub fn try_wall() -> Option<SystemTime> {
+        HAS_CLOCK.then(SystemTime::now)
     }
 
     /// The time since an origin that all processes of this host share, for what they remember

@@ -32,8 +32,8 @@ pub use ledger::{LedgerStats, Ledgers, LocalLedger};
 pub use poll::{PollError, PollStop, Poller, Progress};
 pub use rng::{OsEntropy, Rng};
 pub use run::{
-    AttemptEnd, AttemptInfo, Batch, ByError, ByResult, ByType, Cancel, Classify, Error, History,
-    Judge, Report, Retrier, RetryIf, Run, Sequel, Settled,
+    AttemptEnd, AttemptInfo, Batch, ByError, ByResult, ByType, Cancel, Classify, ContextGuard,
+    Error, History, Judge, Report, Retrier, RetryIf, Run, Sequel, Settled,
 };
 // All of the engine, so that its words have one path here and none can be forgotten.
 #[doc(inline)]

@@ -29,7 +29,7 @@ impl Rng {
     /// A generator seeded by the operating system, anew in every fork.
     #[must_use]
     pub fn from_os() -> Self {
-        Self { words: fastrand::Rng::with_seed(os_seed()), owner: Some(process::id()) }
+        Self { words: fastrand::Rng::with_seed(os_seed()), owner: process_id() }
     }
 
     /// A generator with a fixed seed, for tests: the same series everywhere, in forks too.
@@ -44,7 +44,7 @@ impl Rng {
 impl Entropy for Rng {
     fn next_u64(&mut self) -> u64 {
         // A fork copies the state, so that parent and child would draw the same delays.
-        if self.owner.is_some_and(|owner| owner != process::id()) {
+        if self.owner.is_some() && self.owner != process_id() {
             *self = Self::from_os();
         }
         self.words.u64(..)
@@ -86,7 +86,13 @@ thread_local! {
 /// A seed of the operating system. Where it has none to give, the hash keys of the standard library
 /// with the process in them: still not the same on every host.
 fn os_seed() -> u64 {
-    getrandom::u64().unwrap_or_else(|_| RandomState::new().hash_one(process::id()))
+    getrandom::u64().unwrap_or_else(|_| RandomState::new().hash_one(process_id()))
+}
+
+/// `None` where there are no processes, and so no forks: asking for one panics there.
+fn process_id() -> Option<u32> {
+    let has_processes = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+    has_processes.then(process::id)
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::thread;
 
-use stagger::budget::BudgetPlan;
+use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::retry::Stop;
 use stagger::{
-    Backoff, Cancel, Clock, ConfigError, Jitter, Pause, Policy, PolicyBuilder, Report, Retrier,
-    Span, StdTime,
+    Backoff, Cancel, Clock, ConfigError, Instant, Jitter, Pause, Policy, PolicyBuilder, Report,
+    Retrier, Span, StdTime,
 };
 use support::ManualTime;
 
@@ -121,6 +121,24 @@ fn a_cancelled_handle_admits_no_attempt_at_all() -> Result<(), ConfigError> {
     let failed = call.run_blocking(|| -> Result<(), _> { panic!("nobody calls") }).unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Cancelled, 0));
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::Cancelled), 0));
+    Ok(())
+}
+
+#[test]
+fn a_call_that_is_cancelled_in_its_second_retry_has_paid_for_both() -> Result<(), ConfigError> {
+    let policy = seconds()?.max_attempts(9).budget(TokenPlan::new(9, 1)?).build()?;
+    let (retrier, cancel) = (Retrier::new(policy, ManualTime::default()), Cancel::new());
+    let call = retrier.retry_if(|_: &&str| true).cancel(&cancel);
+    let failed = call.run_blocking_with(|attempt, _| {
+        if attempt.number == 3 {
+            cancel.cancel();
+        }
+        Err::<(), _>("busy")
+    });
+    let failed = failed.unwrap_err();
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::Cancelled, 3));
+    let stats = retrier.ledger().stats(Instant::FAR);
+    assert_eq!(stats.grants - stats.refunds, 2);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use clap::{Args, ValueEnum};
 
-use super::{bloat, core, dispatch, neighbours, nodes, peers, queue, sim};
+use super::{bloat, budget, core, dispatch, neighbours, nodes, peers, queue, sim};
 use crate::format::Format;
 use crate::rig::{StoreKind, run_optimised};
 
@@ -14,6 +14,8 @@ const SECONDS: u64 = 30;
 const QUEUE_SECONDS: u64 = 10;
 /// Depths of `queue`.
 const DEPTHS: [u32; 3] = [1_000, 100_000, 1_000_000];
+/// Seconds of the outage of `budget`: so long that what is in hand at its start weighs little.
+const OUTAGE_SECONDS: u64 = 120;
 /// Deliveries of `bloat`.
 const DELIVERIES: u32 = 1_000_000;
 
@@ -45,7 +47,11 @@ pub(crate) struct Bench {
     /// Show what peers do on an input beside what we do, instead of what it costs (peers).
     #[arg(long)]
     facts: bool,
-    /// Seconds of each of the three runs (neighbours) or at each depth (queue) [default: 30, 10]
+    /// Layouts of calls, each measured alone (budget) [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    layouts: Vec<budget::Layout>,
+    /// Seconds of each of the three runs (neighbours), at each depth (queue) or of the outage (budget, at least 100)
+    /// [default: 30, 10, 120]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: Option<u64>,
 }
@@ -66,16 +72,19 @@ enum What {
     Queue,
     /// What the database grows to with many deliveries.
     Bloat,
+    /// How many retries the default budget lets through in an outage, in every layout of calls.
+    Budget,
 }
 
 /// Measures and shows; false when nothing was measured, or it found something wrong.
 pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
-    use What::{Bloat, Core, Dispatch, Neighbours, Peers, Queue, Sim};
+    use What::{Bloat, Budget, Core, Dispatch, Neighbours, Peers, Queue, Sim};
     let Bench { what, format, quick, .. } = *bench;
     refuse("--quick", quick && !matches!(what, Peers | Sim | Dispatch), "peers, sim, dispatch")?;
     refuse("--facts", bench.facts && what != Peers, "peers")?;
-    let timed = matches!(what, Neighbours | Queue);
-    refuse("--seconds", bench.seconds.is_some() && !timed, "neighbours, queue")?;
+    let timed = matches!(what, Neighbours | Queue | Budget);
+    refuse("--seconds", bench.seconds.is_some() && !timed, "neighbours, queue, budget")?;
+    refuse("--layouts", !bench.layouts.is_empty() && what != Budget, "budget")?;
     let stored = matches!(what, Dispatch | Queue | Bloat);
     refuse("--store", bench.store.is_some() && !stored, "dispatch, queue, bloat")?;
     let several = matches!(what, Dispatch | Queue);
@@ -87,6 +96,7 @@ pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
         Peers if bench.facts => peers::facts(),
         Peers => peers::run(format, quick),
         Sim => sim::run(format, quick),
+        Budget => budget::run(format, &bench.layouts, bench.outage_seconds()?),
         Dispatch | Neighbours | Queue | Bloat => {
             bench.check_store()?;
             run_optimised().unwrap_or_else(|| bench.dispatcher())
@@ -107,6 +117,13 @@ impl Bench {
             }
             _ if !self.depths.is_sorted() => Err("--depths: from few to many".to_owned()),
             _ => Ok(()),
+        }
+    }
+
+    fn outage_seconds(&self) -> Result<u64, String> {
+        match self.seconds.unwrap_or(OUTAGE_SECONDS) {
+            seconds @ ..100 => Err(format!("--seconds {seconds}: an outage takes at least 100")),
+            seconds => Ok(seconds),
         }
     }
 

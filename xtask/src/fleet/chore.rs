@@ -11,9 +11,8 @@ use super::crew::Crew;
 use super::forecast::Outage;
 use super::phase::Phase;
 use super::report::Report;
-use super::store::Store;
 use crate::format::{Format, note};
-use crate::rig::run_here;
+use crate::rig::{Redis, run_here};
 
 /// First attempts a second of the whole fleet: more, and the machine is measured.
 const RATE: u64 = 1_000;
@@ -50,7 +49,7 @@ async fn phases(fleet: &Fleet) -> Result<Report, Box<dyn Error>> {
     let (processes, seconds) = (fleet.processes, fleet.seconds);
     let outage = Outage { processes, lease: LEASE, rate: RATE, seconds, start: START };
     let forecast = outage.forecast()?;
-    let store = Store::start()?;
+    let store = Redis::start("fleet")?;
     let every_ms = u64::from(fleet.processes) * 1_000 / RATE;
     let arguments = [
         ("url", store.url().to_owned()),

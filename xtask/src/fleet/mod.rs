@@ -7,7 +7,6 @@ mod forecast;
 mod member;
 mod phase;
 mod report;
-mod store;
 mod timed;
 
 pub(crate) use chore::{Fleet, run};

@@ -2,7 +2,7 @@
 
 use ::http::{HeaderMap, Response, StatusCode};
 use stagger_core::classify::{HttpReply, HttpRules, read_should_retry};
-use stagger_core::hint::HintReader;
+use stagger_core::hint::{HintReader, WallTime};
 use stagger_core::{Outcome, Remedy, Verdict};
 
 use super::ByChain;
@@ -27,6 +27,7 @@ use crate::{AttemptEnd, Judge, StdTime};
 pub struct HttpReplies<J = ByChain> {
     rules: HttpRules,
     hints: HintReader<'static>,
+    wall: fn() -> Option<WallTime>,
     carried_out: Remedies,
     errors: J,
 }
@@ -40,7 +41,8 @@ impl Default for HttpReplies {
 impl HttpReplies {
     /// Judges statuses by `rules`: 409, `x-should-retry` and single statuses are theirs to decide.
     pub const fn new(rules: HttpRules) -> Self {
-        Self { rules, hints: HintReader::new(), carried_out: Remedies(0), errors: ByChain }
+        let (hints, wall) = (HintReader::new(), std_wall as fn() -> Option<WallTime>);
+        Self { rules, hints, wall, carried_out: Remedies(0), errors: ByChain }
     }
 }
 
@@ -48,6 +50,24 @@ impl<J> HttpReplies<J> {
     /// Reads hints by `reader`, which knows the provider's own headers.
     pub const fn with_hints(mut self, reader: HintReader<'static>) -> Self {
         self.hints = reader;
+        self
+    }
+
+    /// Reads dates by `wall` where a reply has no `Date` of its own; `None` leaves such a date unread.
+    /// Default: the standard library's clock, where it has one.
+    ///
+    /// ```
+    /// use http::Response;
+    /// use stagger::http::HttpReplies;
+    /// use stagger::{Hint, Judge, Span, hint::WallTime};
+    /// let date = "Wed, 21 Oct 2015 07:28:03 GMT";
+    /// let mut replies = HttpReplies::default().with_wall(|| Some(WallTime::from_unix_secs(1_445_412_480)));
+    /// let busy = Response::builder().status(503).header("retry-after", date).body(());
+    /// let outcome = replies.judge(&busy.map_err(std::io::Error::other));
+    /// assert_eq!(outcome.hint, Some(Hint::AtLeast(Span::from_secs(3))));
+    /// ```
+    pub const fn with_wall(mut self, wall: fn() -> Option<WallTime>) -> Self {
+        self.wall = wall;
         self
     }
 
@@ -60,8 +80,8 @@ impl<J> HttpReplies<J> {
 
     /// Has `errors` judge the results that are no reply.
     pub fn with_errors<K>(self, errors: K) -> HttpReplies<K> {
-        let Self { rules, hints, carried_out, errors: _ } = self;
-        HttpReplies { rules, hints, carried_out, errors }
+        let Self { rules, hints, wall, carried_out, errors: _ } = self;
+        HttpReplies { rules, hints, wall, carried_out, errors }
     }
 
     /// What a reply of this status with these headers means.
@@ -77,8 +97,7 @@ impl<J> HttpReplies<J> {
         }
         let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let lines: Vec<_> = lines.collect();
-        let now = Some(StdTime::wall().into());
-        reply.hint = self.hints.read(lines.iter().copied(), now);
+        reply.hint = self.hints.read(lines.iter().copied(), (self.wall)());
         let mut outcome = self.rules.classify(&reply);
         outcome.remedy = outcome.remedy.filter(|remedy| self.carried_out.contains(*remedy));
         outcome
@@ -96,6 +115,10 @@ impl<B, E, J: Judge<Response<B>, E>> Judge<Response<B>, E> for HttpReplies<J> {
     fn ended(&mut self, attempt: &AttemptEnd<'_, Response<B>, E>) {
         self.errors.ended(attempt);
     }
+}
+
+fn std_wall() -> Option<WallTime> {
+    StdTime::try_wall().map(Into::into)
 }
 
 /// A set of remedies, one bit for each.

@@ -7,19 +7,22 @@ use stagger_core::Verdict;
 use stagger_core::retry::Ledger;
 
 use super::classify::TIMED_OUT;
+use super::context::Slot;
 use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
 use super::watch::Watch;
-use super::{AttemptEnd, AttemptInfo, Error, Run};
+use super::{AttemptEnd, AttemptInfo, ContextGuard, Error, Run};
 use crate::clock::Sleep;
 
 /// The loop, for both kinds of operation: one that lends makes the future of every caller lend, and
 /// then it is not seen to be `Send` where another would be.
 ///
+/// Before each attempt it asks whether one `$can` be made; where it cannot, the call ends as cancelled.
+///
 /// The block captures its variables as they are: arguments of an async fn would be stored twice.
 macro_rules! drive {
-    ($run:expr, |$info:ident, $previous:ident| $attempt:expr) => {{
+    ($run:expr, if $can:expr, |$info:ident, $previous:ident| $attempt:expr) => {{
         let Run { retrier, mut judge, idempotent, report, cancel: _ } = $run;
         let mut live = Live::new(retrier, idempotent);
         let mut past = Past::new(report);
@@ -27,6 +30,7 @@ macro_rules! drive {
             let mut next = live.begin(past.is_reported());
             loop {
                 next = match next {
+                    Next::Call(_) if !$can => live.cancel(),
                     Next::Call(turn) => {
                         let ($info, $previous) = (turn.info, past.error());
                         let result = Watch::new(&mut live, pin!($attempt)).await;
@@ -80,7 +84,7 @@ where
     F: FnMut(AttemptInfo) -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    drive!(run, |info, _previous| op(info))
+    drive!(run, if true, |info, _previous| op(info))
 }
 
 /// The same for an `op` whose futures borrow from it, and from the error before.
@@ -94,5 +98,24 @@ where
     J: Judge<T, E>,
     F: AsyncFnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
 {
-    drive!(run, |info, previous| op(info, previous))
+    drive!(run, if true, |info, previous| op(info, previous))
+}
+
+/// The same for an `op` whose attempts hand a context from one to the next.
+pub(super) fn drive_with_context<Z, L, J, C, T, E, F, Fut>(
+    run: Run<'_, Z, L, J>,
+    context: C,
+    mut op: F,
+) -> impl Future<Output = Result<T, Error<E>>>
+where
+    Z: Sleep,
+    for<'l> &'l L: Ledger,
+    J: Judge<T, E>,
+    F: FnMut(AttemptInfo, ContextGuard<C>) -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+{
+    let slot = Slot::new(context);
+    drive!(run, if slot.is_full(), |info, _previous| {
+        op(info, slot.take().expect("it was full just now, and only this line empties it"))
+    })
 }

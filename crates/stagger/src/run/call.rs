@@ -6,7 +6,7 @@ use stagger_core::Outcome;
 use stagger_core::retry::Ledger;
 
 use super::judge::{ByError, ByResult, ByType, Judge, RetryIf};
-use super::{AttemptInfo, Cancel, Error, Report, Retrier, asynch, blocking, hedged};
+use super::{AttemptInfo, Cancel, ContextGuard, Error, Report, Retrier, asynch, blocking, hedged};
 use crate::clock::{Pause, Sleep};
 
 /// One call of a [`Retrier`], with settings of its own.
@@ -92,8 +92,8 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     /// `op` is a closure that returns a future: `|| fetch(url)` or `async || ..`. Where its attempts
     /// change what they borrow, take [`run_mut`](Self::run_mut).
     ///
-    /// Dropping the future at any point ends the call: the attempt under way is dropped, its permits
-    /// go back, and the breaker hears nothing of it.
+    /// Dropping the future at any point ends the call: the attempt under way is dropped and stays paid, a
+    /// grant that no attempt has followed goes back, and the breaker counts nothing.
     ///
     /// # Errors
     /// When no further attempt is made; the error says why, and holds the last one of `op`.
@@ -139,8 +139,9 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     /// The same for an async closure whose attempts change what they borrow, and which may look at
     /// the error before.
     ///
-    /// In a spawned task the closure should own what it uses (`async move |..|`): the compiler does
-    /// not see that a future which borrows twice over is `Send` (rust-lang/rust #110338).
+    /// A spawned task cannot make a call whose closure borrows what the task borrows: the compiler does not
+    /// see that a future which borrows twice over is `Send` (rust-lang/rust #110338). Take
+    /// [`run_with_context`](Self::run_with_context) there.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -168,6 +169,54 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
         F: AsyncFnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
     {
         asynch::drive_lending(self, op)
+    }
+
+    /// The same for attempts that change a `context`, which each hands to the next: a connection behind
+    /// `&mut self`, or a buffer. The future can be spawned where the context is `Send`, which that of
+    /// [`run_mut`](Self::run_mut) often cannot.
+    ///
+    /// An attempt hands its context on when it ends, and when its time limit drops it. One that keeps it, in a
+    /// task of its own for instance, ends the call before the next attempt, with
+    /// [`Stop::Cancelled`](crate::retry::Stop::Cancelled). Costs one allocation a call. Blocking calls need no
+    /// such thing: the closure of [`run_blocking`](Self::run_blocking) may borrow what it changes.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// # #[cfg(feature = "tokio")] fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+    /// use stagger::{Policy, Retrier, TokioTime};
+    /// struct Link { dials: u32 }
+    /// impl Link {
+    ///     async fn send(&mut self) -> Result<u32, &'static str> {
+    ///         self.dials += 1;
+    ///         if self.dials < 3 { Err("reset") } else { Ok(self.dials) }
+    ///     }
+    ///     async fn call(&mut self) -> Option<u32> {
+    ///         let retrier = Retrier::new(Policy::default(), TokioTime);
+    ///         let call = retrier.retry_if(|error: &&str| *error == "reset");
+    ///         call.run_with_context(self, |_, mut link| async move { link.send().await }).await.ok()
+    ///     }
+    /// }
+    /// let spawned = tokio::spawn(async { Link { dials: 0 }.call().await });
+    /// assert_eq!(spawned.await?, Some(3));
+    /// # Ok(()) })}
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn run_with_context<C, T, E, F, Fut>(
+        self,
+        context: C,
+        op: F,
+    ) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        J: Judge<T, E>,
+        F: FnMut(AttemptInfo, ContextGuard<C>) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        asynch::drive_with_context(self, context, op)
     }
 
     /// Runs `op` with further copies while it is slow, as the policy's hedge plan says: the first

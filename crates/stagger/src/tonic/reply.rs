@@ -68,7 +68,7 @@ impl<B> Reply<B> {
 fn hint(headers: &HeaderMap) -> Option<Hint> {
     let lines: Vec<_> =
         headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    HintReader::new().read(lines.iter().copied(), Some(StdTime::wall().into()))
+    HintReader::new().read(lines.iter().copied(), StdTime::try_wall().map(Into::into))
 }
 
 /// The status that stands for an HTTP status (grpc/doc/http-grpc-status-mapping.md).

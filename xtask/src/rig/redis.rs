@@ -1,47 +1,49 @@
-//! The store of a fleet: a Redis or Valkey of its own.
+//! A Redis or Valkey for one run.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::rig::Scratch;
+use super::scratch::Scratch;
 use crate::workspace::Workspace;
 
-/// A running store; ended when dropped.
+/// A running server, which keeps nothing; ended when dropped.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(crate) struct Redis {
     script: PathBuf,
     folder: Scratch,
     url: String,
 }
 
-impl Store {
-    pub(super) fn start() -> Result<Self, Box<dyn Error>> {
+impl Redis {
+    /// Starts one for `purpose`, which names its folder.
+    pub(crate) fn start(purpose: &str) -> Result<Self, Box<dyn Error>> {
         let script = Workspace::load()?.workspace_root.join("scripts/redis");
-        let folder = Scratch::new("fleet")?;
+        let folder = Scratch::new(purpose)?;
         let url = order(&script, "start", folder.path())?;
         Ok(Self { script, folder, url: url.trim().to_owned() })
     }
 
-    pub(super) fn url(&self) -> &str {
+    /// Where it listens: a socket in its folder.
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// Starts it again, without what it knew.
-    pub(super) fn again(&self) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn again(&self) -> Result<(), Box<dyn Error>> {
         order(&self.script, "start", self.folder.path()).map(drop)
     }
 
-    pub(super) fn stop(&self) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn stop(&self) -> Result<(), Box<dyn Error>> {
         order(&self.script, "stop", self.folder.path()).map(drop)
     }
 
     /// It takes what is sent, and answers nothing.
-    pub(super) fn pause(&self) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn pause(&self) -> Result<(), Box<dyn Error>> {
         self.signal("-STOP")
     }
 
-    pub(super) fn resume(&self) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn resume(&self) -> Result<(), Box<dyn Error>> {
         self.signal("-CONT")
     }
 
@@ -52,7 +54,7 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for Redis {
     fn drop(&mut self) {
         // Whoever cannot be stopped is left to whoever looks for it.
         let _ = self.stop();

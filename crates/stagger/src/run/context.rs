@@ -1,0 +1,54 @@
+//! What the attempts of one call change, handed from one to the next.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The context of an attempt, for [`Run::run_with_context`](super::Run::run_with_context). Dropping it hands the
+/// context to the next attempt; that also happens when a time limit drops the attempt.
+#[derive(Debug)]
+pub struct ContextGuard<C> {
+    /// Empty only while it is dropped.
+    context: Option<C>,
+    slot: Slot<C>,
+}
+
+/// Where the context is between two attempts.
+#[derive(Debug)]
+pub(super) struct Slot<C>(Arc<Mutex<Option<C>>>);
+
+impl<C> Slot<C> {
+    pub(super) fn new(context: C) -> Self {
+        Self(Arc::new(Mutex::new(Some(context))))
+    }
+
+    /// Whether the last attempt handed the context back.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Takes the context for an attempt; `None` while another one keeps it.
+    pub(super) fn take(&self) -> Option<ContextGuard<C>> {
+        let context = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(ContextGuard { context: Some(context), slot: Self(Arc::clone(&self.0)) })
+    }
+}
+
+impl<C> Deref for ContextGuard<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        self.context.as_ref().expect("it is empty only while it is dropped")
+    }
+}
+
+impl<C> DerefMut for ContextGuard<C> {
+    fn deref_mut(&mut self) -> &mut C {
+        self.context.as_mut().expect("it is empty only while it is dropped")
+    }
+}
+
+impl<C> Drop for ContextGuard<C> {
+    fn drop(&mut self) {
+        *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = self.context.take();
+    }
+}

@@ -1,0 +1,75 @@
+//! Calls whose attempts change a context, each in its turn.
+#![cfg(feature = "tokio")]
+
+use std::error::Error;
+use std::future::pending;
+
+use stagger::budget::BudgetPlan;
+use stagger::retry::Stop;
+use stagger::{Clock, ConfigError, Policy, Retrier, Span, TokioTime};
+
+type Done = Result<(), Box<dyn Error>>;
+
+fn retrier() -> Result<Retrier<TokioTime>, ConfigError> {
+    let policy = Policy::builder().max_attempts(3).attempt_timeout(Span::from_secs(1));
+    Ok(Retrier::new(policy.budget(BudgetPlan::Unlimited).build()?, TokioTime))
+}
+
+/// A link that is broken until it has been dialled often enough.
+struct Link {
+    retrier: Retrier<TokioTime>,
+    dials: u32,
+}
+
+impl Link {
+    async fn dial(&mut self, until: u32) -> Result<u32, &'static str> {
+        self.dials += 1;
+        tokio::task::yield_now().await;
+        if self.dials < until { Err("reset") } else { Ok(self.dials) }
+    }
+
+    async fn call(&mut self, until: u32) -> Option<u32> {
+        let retrier = self.retrier.clone();
+        let call = retrier.retry_if(|_: &&str| true);
+        call.run_with_context(self, |_, mut link| async move { link.dial(until).await }).await.ok()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_through_a_mutable_borrow_could_not_be_spawned() -> Done {
+    let mut link = Link { retrier: retrier()?, dials: 0 };
+    let task = tokio::spawn(async move { (link.call(3).await, link.call(9).await, link.dials) });
+    assert_eq!(task.await?, (Some(3), None, 6));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_limit_hands_the_context_to_the_next_attempt() -> Done {
+    let mut seen = Vec::new();
+    let retrier = retrier()?;
+    let call = retrier.retry_if(|_: &()| true);
+    let call = call.run_with_context(&mut seen, |attempt, mut seen| async move {
+        seen.push(attempt.number);
+        if attempt.number < 3 { pending().await } else { Ok::<_, ()>(seen.len()) }
+    });
+    assert_eq!(call.await.ok(), Some(3));
+    assert_eq!(seen, [1, 2, 3]);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_keeps_its_context_ends_the_call_and_pays_for_no_other() -> Done {
+    let retrier = Retrier::new(Policy::default(), TokioTime);
+    let (keep, mut kept) = tokio::sync::mpsc::unbounded_channel();
+    let call = retrier.retry_if(|_: &&str| true).run_with_context(7, |_, context| {
+        let sent = keep.send(context);
+        async { sent.map_err(|_| "nobody keeps it").and(Err::<(), _>("busy")) }
+    });
+    let failed = call.await.expect_err("no attempt succeeds");
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::Cancelled, 1));
+    assert_eq!(failed.into_inner(), Some("busy"));
+    let stats = retrier.ledger().stats(TokioTime.now());
+    assert_eq!((stats.grants, stats.refunds), (1, 1));
+    assert_eq!(kept.recv().await.as_deref(), Some(&7));
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Which layouts are measured, and how they are shown.
+
+use std::error::Error;
+
+use clap::ValueEnum;
+
+use super::layout::Layout;
+use super::outage::Outage;
+use super::report::Report;
+use crate::format::{Format, note};
+
+/// Measures these layouts, all when none is named, in an outage of so many seconds. False when a bound is broken.
+pub(in crate::bench) fn run(
+    format: Format,
+    layouts: &[Layout],
+    seconds: u64,
+) -> Result<bool, Box<dyn Error>> {
+    let layouts = if layouts.is_empty() { Layout::value_variants() } else { layouts };
+    let outage = Outage::of(seconds);
+    let rows = layouts.iter().map(|layout| outage.measure(*layout));
+    let report = Report(rows.collect::<Result<_, _>>()?);
+    format.show(&report.0, &report)?;
+    let broken = report.broken();
+    broken.iter().for_each(|bound| note(bound));
+    Ok(broken.is_empty())
+}
