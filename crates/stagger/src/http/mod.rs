@@ -14,6 +14,8 @@
 
 mod attempt_headers;
 mod chain;
+#[cfg(any(feature = "reqwest", feature = "tonic"))]
+mod deadline;
 mod drain;
 mod key;
 mod method;
@@ -24,6 +26,8 @@ mod transport;
 
 pub use attempt_headers::AttemptHeaders;
 pub use chain::{ByBoxedChain, ByChain};
+#[cfg(any(feature = "reqwest", feature = "tonic"))]
+pub(crate) use deadline::BodyDeadline;
 #[cfg(feature = "tower")]
 pub(crate) use drain::poll_drain;
 pub use drain::{DRAIN_LIMIT, Drain};

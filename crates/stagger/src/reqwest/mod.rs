@@ -13,9 +13,12 @@
 //! | --- | --- |
 //! | what is retried? | 408, 429, 500, 502-504, 520-524, 529, and failures of the transport that may heal |
 //! | which methods? | GET, HEAD, OPTIONS, TRACE, PUT, DELETE; others only when the server cannot have acted, with an `Idempotency-Key`, or with [`CallOptions::idempotent`] |
-//! | what comes back? | the last reply as it is, whatever its status, so ask [`error_for_status`](::reqwest::Response::error_for_status) as ever; or the last error |
+//! | what comes back? | the last reply as it is, whatever its status, so ask [`error_for_status`](::reqwest::Response::error_for_status) as ever; or the last error. A failed reply has the end of the call, [`Done`](crate::retry::Done), among its extensions |
 //! | which request bodies? | bytes at once; streams are kept while they are sent, up to [`REPLAY_LIMIT`](crate::http::REPLAY_LIMIT) |
 //! | what does the time limit of an attempt cover? | up to the head; with [`CallOptions::buffered`] the body too |
+//! | what does the deadline cover? | the whole call, the reading of the body included: one that stalls ends then, with an error whose `is_timeout` is true |
+//! | are slow calls hedged? | as the policy's hedge plan says, if the request may be sent twice |
+//! | failed replies? | read while the call waits for its next attempt, up to 64 KiB and 100 ms, so that their connections are free again; the last one is handed over at once |
 //! | 401? | permanent, unless there is [`Options::refresh`]: then once more |
 //! | 421? | permanent, unless there is [`Options::fresh_client`]: then once over that one |
 //! | 425? | once more |
@@ -37,6 +40,7 @@
 mod client;
 mod engine;
 mod error;
+mod failed_body;
 mod judge;
 mod kept;
 #[cfg(feature = "reqwest-middleware")]

@@ -10,6 +10,7 @@ use super::classify::TIMED_OUT;
 use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
+use super::wait::Wait;
 use super::watch::Watch;
 use super::{AttemptEnd, AttemptInfo, Error, Run};
 use crate::clock::Sleep;
@@ -51,8 +52,7 @@ macro_rules! drive {
                         }
                     }
                     Next::Wait(delay) => {
-                        // Boxed, because a timer is larger than all else and few calls need one.
-                        Box::pin(retrier.time.sleep(delay)).await;
+                        Wait::new(&mut judge, retrier.time.sleep(delay)).await;
                         live.wake()
                     }
                     Next::Done(done) => {

@@ -25,6 +25,7 @@ mod owned;
 mod past;
 mod report;
 mod retrier;
+mod wait;
 mod watch;
 
 pub use attempt::AttemptInfo;
@@ -51,3 +52,5 @@ pub(crate) use nested::Inside;
 pub(crate) use owned::Owned;
 #[cfg(feature = "tower")]
 pub(crate) use past::Past;
+#[cfg(feature = "tower")]
+pub(crate) use wait::Timer;
