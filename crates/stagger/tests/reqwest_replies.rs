@@ -12,7 +12,7 @@ use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
 use stagger::reqwest::{CallOptions, Client, client_builder};
 use stagger::retry::{Done as End, Stop};
-use stagger::{Backoff, Policy, PolicyBuilder, Report, Span};
+use stagger::{Backoff, HintRule, HintScope, Policy, PolicyBuilder, Report, Span};
 use stagger_testkit::server::{Reaction, Script, Server};
 
 type Failure = Box<dyn StdError + Send + Sync>;
@@ -171,5 +171,23 @@ async fn reading_a_failed_reply_held_the_call_past_its_deadline() -> Done {
     let client = client(builder().deadline(Span::from_millis(50)))?;
     let took = fastest(&client, &server).await?;
     assert!(took < Span::from_millis(100), "{took}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_started_at_once_after_the_hint_of_another() -> Done {
+    let limited = Reaction::status(429).header("retry-after-ms", "300");
+    let server = Server::start(Script::of([limited]).then(Reaction::ok("done"))).await;
+    let hints = HintRule::default().with_scope(HintScope::Destination);
+    let client = client(builder().max_attempts(1).hints(hints))?;
+    get(&client, &server, CallOptions::new()).await?;
+    let hasty = builder().hints(hints).deadline(Span::from_millis(100)).build()?;
+    let refused = client.get(server.url("/")).policy(hasty).send().await.unwrap_err();
+    assert_eq!((refused.stop(), server.taken()), (Stop::HintPastDeadline, 1));
+    let report = Arc::new(Mutex::new(Report::default()));
+    get(&client, &server, CallOptions::new().report(Arc::clone(&report))).await?;
+    let waited = report.lock().map_err(|_| "poisoned")?.elapsed();
+    // The refused call took a little of the pause.
+    assert!(waited > Span::from_millis(100), "{waited}");
     Ok(())
 }
