@@ -37,7 +37,7 @@ pub use limits::Limits;
 pub use outcome::{Cause, Hint, Outcome, Remedy, Verdict};
 #[cfg(feature = "serde")]
 pub use policy::service_config;
-pub use policy::{HintRule, LongHint, Policy, PolicyBuilder};
+pub use policy::{HintRule, HintScope, LongHint, Policy, PolicyBuilder};
 pub use rate::Rate;
 pub use ratio::Ratio;
 pub use span_text::ParseSpanError;

@@ -435,7 +435,7 @@ async fn every_attempt_is_told_with_what_follows() -> Done {
     });
     let policy = builder()?.attempt_timeout(Span::from_millis(300)).build()?;
     let client = Client::with_options(bare()?, policy, options);
-    client.send(client.get(server.url("/"))).await?;
+    client.get(server.url("/")).send().await?;
     let told = told.lock().map_err(|_| "poisoned")?;
     let known: Vec<_> = told.iter().map(|told| (told.0, told.1, told.2)).collect();
     let expected = [
@@ -453,5 +453,96 @@ async fn every_attempt_is_told_with_what_follows() -> Done {
     assert!(waits(told[0].3, 0, 2_000), "{told:?}");
     assert!(waits(told[1].3, 1_000, 4_500), "{told:?}");
     assert_eq!(told[2].3, Sequel::Stop(Stop::Succeeded));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_that_was_sent_the_usual_way_bypassed_the_policy() -> Done {
+    let script = Script::of(vec![Reaction::status(503); 5]);
+    let server = Server::start(script.then(Reaction::ok("done"))).await;
+    let breaker = BreakerPlan::builder().consecutive(2).build()?;
+    let client = Client::new(bare()?, builder()?.max_attempts(2).build()?);
+    for status in [503, 503, 200, 200, 200] {
+        assert_eq!(client.get(server.url("/")).send().await?.status().as_u16(), status);
+    }
+    assert_eq!(server.seen().len(), 8, "the first three calls were retried");
+    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let client = Client::new(bare()?, builder()?.breaker(breaker).build()?);
+    let mut refused = 0;
+    for _ in 0..5 {
+        refused += usize::from(client.get(server.url("/")).send().await.is_err());
+    }
+    assert_eq!((server.seen().len(), refused), (2, 4), "the breaker opens in the first call");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_is_built_as_reqwest_builds_it() -> Done {
+    let server = after(Reaction::status(503)).await;
+    let client = client()?;
+    let request = client
+        .post(server.url("/orders"))
+        .header("x-one", "1")
+        .headers([(http::HeaderName::from_static("x-two"), "2".parse()?)].into_iter().collect())
+        .bearer_auth("secret")
+        .query(&[("page", "2")])
+        .json(&["one bolt"])
+        .version(http::Version::HTTP_11)
+        .timeout(std::time::Duration::from_secs(10))
+        .idempotency_key(IdempotencyKey::random());
+    let copy = request.try_clone().ok_or("bytes can be cloned")?.build()?;
+    assert_eq!(copy.url().query(), Some("page=2"));
+    assert_eq!(request.send().await?.status(), StatusCode::OK);
+    let seen = server.seen();
+    assert_eq!(seen.len(), 2);
+    for seen in seen {
+        let header = |name: &str| seen.headers.get(name).and_then(|value| value.to_str().ok());
+        assert_eq!((header("x-one"), header("x-two")), (Some("1"), Some("2")));
+        assert_eq!(header("authorization"), Some("Bearer secret"));
+        assert_eq!(header("content-type"), Some("application/json"));
+        assert_eq!(&seen.body[..], br#"["one bolt"]"#);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_form_and_a_password_are_sent_on_every_attempt() -> Done {
+    let server = after(Reaction::status(503)).await;
+    let request = client()?.put(server.url("/")).basic_auth("me", Some("secret"));
+    request.form(&[("part", "one bolt")]).send().await?;
+    for seen in server.seen() {
+        assert_eq!(
+            (&seen.body[..], seen.headers["authorization"].as_bytes()),
+            (&b"part=one+bolt"[..], &b"Basic bWU6c2VjcmV0"[..])
+        );
+    }
+    assert_eq!(server.seen().len(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_has_settings_of_its_own() -> Done {
+    let server = Server::start(Script::always(Reaction::status(503).body("come later"))).await;
+    let (client, report) = (client()?, Arc::new(Mutex::new(Report::default())));
+    let once = builder()?.max_attempts(1).build()?;
+    client.get(server.url("/")).policy(once).send().await?;
+    client.put(server.url("/")).idempotent(false).report(Arc::clone(&report)).send().await?;
+    assert_eq!(server.seen().len(), 2, "one attempt for each");
+    assert_eq!(report.lock().map_err(|_| "poisoned")?.stop(), Some(Stop::NotIdempotent));
+    let server = Server::start(Script::always(Reaction::ok("x".repeat(11)))).await;
+    let failed = client.get(server.url("/")).buffered(10).send().await.unwrap_err();
+    assert!(matches!(failed.into_inner(), Some(SendError::TooLarge { limit: 10 })));
+    Ok(())
+}
+
+#[cfg(feature = "reqwest-multipart")]
+#[tokio::test]
+async fn a_multipart_form_is_sent_again() -> Done {
+    let server = after(Reaction::status(503)).await;
+    let form = reqwest::multipart::Form::new().text("part", "one bolt");
+    client()?.put(server.url("/")).multipart(form).send().await?;
+    let seen = server.seen();
+    assert!(seen.len() == 2 && seen[0].body == seen[1].body, "{seen:?}");
+    assert!(String::from_utf8_lossy(&seen[0].body).contains("one bolt"));
     Ok(())
 }

@@ -76,7 +76,7 @@ async fn an_empty_account_is_not_asked_again_and_a_full_minute_is() -> Done {
         let options = Options::new();
         let options = if with_judge { options.provider(empty_account) } else { options };
         let client = over(client_builder(), options)?;
-        let reply = client.send(client.get(server.url("/"))).await?;
+        let reply = client.get(server.url("/")).send().await?;
         assert_eq!((reply.status().as_u16(), server.seen().len()), (429, seen), "{code}");
         assert_eq!(reply.text().await?, body, "what the provider's judge read is still there");
     }
@@ -88,7 +88,7 @@ async fn statuses_that_will_not_heal_are_asked_once() -> Done {
     for status in [400, 403, 404, 405, 409, 410, 411, 413, 415, 422, 423, 431, 451, 501, 505, 525] {
         let server = Server::start(Script::always(Reaction::status(status))).await;
         let client = client()?;
-        let reply = client.send(client.get(server.url("/"))).await?;
+        let reply = client.get(server.url("/")).send().await?;
         assert_eq!((reply.status().as_u16(), server.seen().len()), (status, 1));
     }
     Ok(())
@@ -100,7 +100,7 @@ async fn an_overloaded_provider_is_asked_again_but_a_billed_post_is_not() -> Don
         for (method, seen) in [(Method::GET, 3), (Method::POST, 1)] {
             let server = Server::start(Script::always(Reaction::status(status))).await;
             let client = client()?;
-            client.send(client.request(method.clone(), server.url("/"))).await?;
+            client.request(method.clone(), server.url("/")).send().await?;
             assert_eq!(server.seen().len(), seen, "{method} {status}");
         }
     }
@@ -114,7 +114,7 @@ async fn a_timed_out_request_with_a_hint_is_not_sent_at_once() -> Done {
     let report = Arc::new(Mutex::new(Report::default()));
     let client = client()?;
     let call = CallOptions::new().report(Arc::clone(&report));
-    client.send_with(client.get(server.url("/")), call).await?;
+    client.get(server.url("/")).options(call).send().await?;
     assert_eq!(server.seen().len(), 1);
     let report = report.lock().map_err(|_| "poisoned")?;
     assert_eq!(
@@ -132,7 +132,7 @@ async fn of_several_hints_the_longest_wins() -> Done {
         let report = Arc::new(Mutex::new(Report::default()));
         let client = client()?;
         let call = CallOptions::new().report(Arc::clone(&report));
-        client.send_with(client.get(server.url("/")), call).await?;
+        client.get(server.url("/")).options(call).send().await?;
         let hint = report.lock().map_err(|_| "poisoned")?.hint();
         assert_eq!((hint, server.seen().len()), (Some(Span::from_secs(7_200)), 1));
     }
@@ -144,7 +144,7 @@ async fn a_post_above_the_last_stream_of_a_goaway_is_sent_again() -> Done {
     for reason in [Reason::NO_ERROR, Reason::ENHANCE_YOUR_CALM] {
         let server = after(Reaction::go_away_below(reason)).await;
         let client = http2()?;
-        let reply = client.send(client.post(server.url("/")).body("one bolt")).await?;
+        let reply = client.post(server.url("/")).body("one bolt").send().await?;
         assert_eq!((reply.status(), server.taken()), (StatusCode::OK, 2), "{reason:?}");
         assert!(server.seen().iter().all(|seen| &seen.body[..] == b"one bolt"));
     }
@@ -157,7 +157,7 @@ async fn a_post_that_a_goaway_includes_is_not_doubled() -> Done {
         for (method, seen) in [(Method::POST, 1), (Method::PUT, 2)] {
             let server = after(Reaction::go_away_at(reason)).await;
             let client = http2()?;
-            let sent = client.send(client.request(method.clone(), server.url("/"))).await;
+            let sent = client.request(method.clone(), server.url("/")).send().await;
             assert_eq!((sent.is_ok(), server.taken()), (seen == 2, seen), "{method} {reason:?}");
         }
     }
@@ -172,7 +172,7 @@ async fn no_hidden_retry_is_made_of_a_refused_stream() -> Done {
         let server = Server::start(Script::of(refused()).then(Reaction::ok("done"))).await;
         let client = over(inner.http2_prior_knowledge(), Options::new())?;
         let call = CallOptions::new().policy(once);
-        let sent = client.send_with(client.get(server.url("/")), call).await;
+        let sent = client.get(server.url("/")).options(call).send().await;
         // One attempt, and one that is free; reqwest's own retries would get as far as the reply.
         assert_eq!((sent.is_ok(), server.taken()), if hidden { (true, 4) } else { (false, 2) });
     }
@@ -184,8 +184,8 @@ async fn a_post_over_a_connection_that_went_stale_is_not_doubled() -> Done {
     for method in [Method::POST, Method::PUT] {
         let server = after(Reaction::ok("first").ending(Ending::Close)).await;
         let client = client()?;
-        client.send(client.get(server.url("/"))).await?.text().await?;
-        let sent = client.send(client.request(method.clone(), server.url("/"))).await;
+        client.get(server.url("/")).send().await?.text().await?;
+        let sent = client.request(method.clone(), server.url("/")).send().await;
         let seen = server.seen().iter().filter(|seen| seen.method == method).count();
         assert!(seen <= 1, "{method} was seen {seen} times");
         assert!(sent.is_ok() || method == Method::POST, "{sent:?}");
@@ -203,7 +203,7 @@ async fn a_name_that_does_not_exist_is_asked_for_once() -> Done {
     ] {
         let inner = client_builder().dns_resolver(Arc::new(Unknown(said)));
         let client = over(inner, Options::new())?;
-        let failed = client.send(client.post("http://no.example/")).await.unwrap_err();
+        let failed = client.post("http://no.example/").send().await.unwrap_err();
         assert_eq!((failed.stop(), failed.attempts()), (stop, attempts), "{said}");
     }
     Ok(())
@@ -214,7 +214,7 @@ async fn a_refused_connection_is_permanent_for_those_who_say_so() -> Done {
     let refusal = Refusal::hold()?;
     let options = Options::new().transport_rules(TransportRules::default().connect_is_permanent());
     let client = over(client_builder(), options)?;
-    let failed = client.send(client.get(refusal.url("/"))).await.unwrap_err();
+    let failed = client.get(refusal.url("/")).send().await.unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
     Ok(())
 }
@@ -227,7 +227,7 @@ async fn a_bad_certificate_is_tried_again_for_those_who_say_so() -> Done {
         let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
         let inner = client_builder().tls_certs_only([root]);
         let client = over(inner, Options::new().transport_rules(rules))?;
-        let sent = client.send(client.post(server.url("/"))).await;
+        let sent = client.post(server.url("/")).send().await;
         assert_eq!(sent.err().map(|failed| failed.attempts()), attempts);
     }
     Ok(())
@@ -261,7 +261,7 @@ async fn a_proxy_that_refuses_was_asked_for_every_attempt() -> Done {
         let (url, seen) = proxy(answer).await?;
         let inner = client_builder().proxy(reqwest::Proxy::all(url)?).build()?;
         let client = Client::new(inner, builder()?.build()?);
-        let failed = client.send(client.get("https://shop.example/")).await.unwrap_err();
+        let failed = client.get("https://shop.example/").send().await.unwrap_err();
         let found = (failed.attempts(), seen.load(Ordering::SeqCst));
         assert_eq!(found, (attempts, attempts as usize), "{answer:?}: {failed:?}");
     }
@@ -274,7 +274,7 @@ async fn https_without_tls_was_tried_for_every_attempt() -> Done {
     let without_tls = |_: Failure| Failure::from("invalid URL, scheme is not http");
     let layer = tower::util::MapErrLayer::new(without_tls);
     let client = over(client_builder().connector_layer(layer), Options::new())?;
-    let failed = client.send(client.get(refusal.url("/"))).await.unwrap_err();
+    let failed = client.get(refusal.url("/")).send().await.unwrap_err();
     let inner = failed.get_ref().and_then(SendError::as_reqwest);
     assert!(inner.is_some_and(reqwest::Error::is_connect), "{failed:?}");
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
@@ -286,7 +286,7 @@ async fn a_request_that_cannot_be_built_is_permanent() -> Done {
     let report = Arc::new(Mutex::new(Report::default()));
     let client = client()?;
     let call = CallOptions::new().report(Arc::clone(&report));
-    let failed = client.send_with(client.get("no address"), call).await.unwrap_err();
+    let failed = client.get("no address").options(call).send().await.unwrap_err();
     assert_eq!(failed.stop(), Stop::Permanent);
     assert_eq!(report.lock().map_err(|_| "poisoned")?.stop(), Some(Stop::Permanent));
     let inner = failed.get_ref().and_then(SendError::as_reqwest);
@@ -299,7 +299,7 @@ async fn a_put_that_counts_up_is_sent_once_on_the_callers_word() -> Done {
     let server = Server::start(Script::always(Reaction::status(503))).await;
     let client = client()?;
     let call = CallOptions::new().idempotent(false);
-    client.send_with(client.put(server.url("/")), call).await?;
+    client.put(server.url("/")).options(call).send().await?;
     assert_eq!(server.seen().len(), 1);
     Ok(())
 }
@@ -309,10 +309,10 @@ async fn a_key_stays_for_the_call_and_no_longer() -> Done {
     let server = Server::start(Script::always(Reaction::status(503))).await;
     let options = Options::new().idempotency_keys(IdempotencyKey::random);
     let client = over(client_builder(), options)?;
-    client.send(client.post(server.url("/")).body("one bolt")).await?;
-    client.send(client.post(server.url("/")).body("one bolt")).await?;
-    client.send(client.post(server.url("/")).header("idempotency-key", "mine")).await?;
-    client.send(client.get(server.url("/"))).await?;
+    client.post(server.url("/")).body("one bolt").send().await?;
+    client.post(server.url("/")).body("one bolt").send().await?;
+    client.post(server.url("/")).header("idempotency-key", "mine").send().await?;
+    client.get(server.url("/")).send().await?;
     let seen = server.seen();
     let keys: Vec<_> = seen.iter().map(|seen| seen.headers.get("idempotency-key")).collect();
     assert_eq!(keys.len(), 12);
@@ -330,11 +330,11 @@ async fn a_post_that_hangs_is_not_doubled() -> Done {
     let client = client()?;
     let policy = builder()?.attempt_timeout(Span::from_millis(100)).build()?;
     let call = CallOptions::new().policy(policy);
-    let failed = client.send_with(client.post(server.url("/")), call).await.unwrap_err();
+    let failed = client.post(server.url("/")).options(call).send().await.unwrap_err();
     assert_eq!((failed.stop(), server.seen().len()), (Stop::NotIdempotent, 1));
     // The limit of reqwest is one for an attempt as well.
     let request = client.get(server.url("/")).timeout(Duration::from_millis(50));
-    let failed = client.send(request).await.unwrap_err();
+    let failed = request.send().await.unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
     let inner = failed.get_ref().and_then(SendError::as_reqwest);
     assert!(inner.is_some_and(reqwest::Error::is_timeout));
@@ -349,7 +349,7 @@ async fn a_wait_past_the_deadline_is_not_begun() -> Done {
     let report = Arc::new(Mutex::new(Report::default()));
     let client = client()?;
     let call = CallOptions::new().policy(policy).report(Arc::clone(&report));
-    let reply = client.send_with(client.get(server.url("/")), call).await?;
+    let reply = client.get(server.url("/")).options(call).send().await?;
     assert_eq!((reply.status().as_u16(), server.seen().len()), (503, 1));
     assert_eq!(report.lock().map_err(|_| "poisoned")?.stop(), Some(Stop::DeadlineExceeded));
     Ok(())
@@ -362,7 +362,7 @@ async fn a_call_dropped_in_its_wait_makes_no_further_attempt() -> Done {
     let policy = Policy::builder().backoff(backoff).build()?;
     let client = client()?;
     let call = CallOptions::new().policy(policy);
-    let call = client.send_with(client.get(server.url("/")), call);
+    let call = client.get(server.url("/")).options(call).send();
     assert!(tokio::time::timeout(Duration::from_millis(200), call).await.is_err());
     assert_eq!(server.taken(), 1);
     Ok(())

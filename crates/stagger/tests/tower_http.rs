@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full};
-use stagger::breaker::BreakerPlan;
-use stagger::budget::BudgetPlan;
+use stagger::breaker::{BreakerPlan, Destination};
+use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::http::{AttemptHeaders, ByBoxedChain, HttpReplies, IdempotencyKey, Replay};
 use stagger::retry::{Done as End, Stop};
 use stagger::tower::{HttpLayer, ServiceError, StaggerLayer};
@@ -433,5 +433,82 @@ async fn a_call_can_be_spawned() -> Done {
     let call = layer.layer(server.service()).oneshot(Request::get("/").body(Stream::new(&["a"]))?);
     is_send(call).await;
     assert_eq!(server.at().len(), 2);
+    Ok(())
+}
+
+/// Fails for a.example; for any other host only the first time. Notes the hosts.
+fn hosts(
+    seen: Arc<Mutex<Vec<String>>>,
+) -> impl Service<
+    Request<Replay<Full<Bytes>>>,
+    Response = Answer,
+    Error = BoxError,
+    Future: Future + Send,
+> + Clone {
+    service_fn(move |request: Request<Replay<Full<Bytes>>>| {
+        let host = request.uri().host().unwrap_or_default().to_owned();
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let healed = host != "a.example" && seen.contains(&host);
+        seen.push(host);
+        let status = if healed { 200 } else { 503 };
+        std::future::ready(Ok(Response::builder()
+            .status(status)
+            .body(full(""))
+            .expect("constants")))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_without_retries_left_took_those_of_another() -> Done {
+    let one = BudgetPlan::Tokens(TokenPlan::new(1, 1)?);
+    let seen = Arc::default();
+    let layer = http(seconds()?.budget(one))?;
+    let service = layer.layer(hosts(Arc::clone(&seen)));
+    for (url, status) in
+        [("http://a.example/", 503), ("http://a.example/", 503), ("http://b.example/", 200)]
+    {
+        let reply = service.clone().oneshot(Request::get(url).body(full(""))?).await?;
+        assert_eq!(reply.status().as_u16(), status, "{url}");
+    }
+    let seen = seen.lock().map_err(|_| "poisoned")?.len();
+    assert_eq!(seen, 2 + 1 + 2, "one retry for each host");
+    let ledgers = service.ledgers().ok_or("each host has its own")?;
+    let destination = Destination::of_url("http://a.example")?;
+    let spent = ledgers.stats(TokioTime.now(), &destination).ok_or("it was called")?;
+    assert_eq!((ledgers.len(), spent.grants, spent.refusals), (2, 1, 2));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_breaker_of_one_host_refused_another() -> Done {
+    let breaker = BreakerPlan::builder().consecutive(1).build()?;
+    let layer = http(seconds()?.max_attempts(1).breaker(breaker))?;
+    let service = layer.layer(hosts(Arc::default()));
+    for (url, end) in [
+        ("http://a.example/", None),
+        ("http://a.example/again", Some(Stop::BreakerOpen)),
+        ("http://b.example/", None),
+        ("http://a.example:81/", None),
+        ("https://a.example/", None),
+    ] {
+        let result = service.clone().oneshot(Request::get(url).body(full(""))?).await;
+        assert_eq!(stop(result), end, "{url}");
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ledger_that_was_given_is_for_all_hosts() -> Done {
+    let policy = seconds()?.budget(BudgetPlan::Tokens(TokenPlan::new(1, 1)?)).build()?;
+    let ledger = Arc::new(LocalLedger::new(&policy));
+    let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
+    let layer = StaggerLayer::http(retrier).errors_judged_by(ByBoxedChain);
+    let service = layer.layer(hosts(Arc::default()));
+    for url in ["http://a.example/", "http://b.example/"] {
+        let reply = service.clone().oneshot(Request::get(url).body(full(""))?).await?;
+        let end = reply.extensions().get::<End>().map(|end| end.stop);
+        assert_eq!(end, Some(Stop::BudgetEmpty), "{url}");
+    }
+    assert!(service.ledgers().is_none());
     Ok(())
 }

@@ -16,6 +16,8 @@
 //! | `Retry-After` | [`retry_after`] | s, or an HTTP-date |
 //! | `RateLimit`, `RateLimit-Policy` | [`rate_limit_hint`] | s |
 //! | `x-ratelimit-reset` and its kin | [`rate_limit_reset`] | by [`ResetMeaning`] |
+//!
+//! [`DestinationPause`] keeps a hint for all calls to one destination.
 
 mod blanks;
 mod decimal;
@@ -24,6 +26,7 @@ mod headers;
 #[cfg(feature = "http-date")]
 mod http_date;
 mod millis;
+mod pause;
 mod pushback;
 mod ratelimit;
 mod reset;
@@ -36,6 +39,7 @@ pub use headers::HintReader;
 #[cfg(feature = "http-date")]
 pub use http_date::http_date;
 pub use millis::retry_after_ms;
+pub use pause::DestinationPause;
 pub use pushback::pushback;
 pub use ratelimit::{RateLimit, RateLimitPolicy, rate_limit_hint};
 pub use reset::{ResetHeader, ResetMeaning, rate_limit_reset};

@@ -21,6 +21,21 @@ pub enum LongHint {
     OwnDelayPlus(Span),
 }
 
+/// Which calls keep to a hint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HintScope {
+    /// The call that was given it. A limit is often that of one key or one route, which nobody but the
+    /// server knows, and other calls to it would be held for nothing.
+    #[default]
+    Call,
+    /// All calls to the destination: for servers whose limits are those of the whole client. An
+    /// attempt that would start before the end of the hint waits for it, first attempts included, at
+    /// most [`HintRule::max`] long; where that does not fit before the deadline the call ends. A
+    /// [`Ledger`](crate::retry::Ledger) keeps it, if it is of a kind that can.
+    Destination,
+}
+
 /// How hints bound the delay: never below the hint, and spread upward from it.
 ///
 /// ```
@@ -35,6 +50,7 @@ pub struct HintRule {
     max: Span,
     spread: Ratio,
     long: LongHint,
+    scope: HintScope,
 }
 
 impl HintRule {
@@ -47,7 +63,20 @@ impl HintRule {
         if spread > Ratio::ONE {
             return Err(ConfigError::new("hints.spread", spread.as_f64(), "from 0 to 1"));
         }
-        Ok(Self { max, spread, long })
+        Ok(Self { max, spread, long, scope: HintScope::Call })
+    }
+
+    /// The same rule with hints that these calls keep to. Default: [`HintScope::Call`].
+    ///
+    /// ```
+    /// use stagger_core::{HintRule, HintScope};
+    /// let rule = HintRule::default().with_scope(HintScope::Destination);
+    /// assert_eq!(rule.scope(), HintScope::Destination);
+    /// ```
+    #[must_use]
+    pub const fn with_scope(mut self, scope: HintScope) -> Self {
+        self.scope = scope;
+        self
     }
 
     /// The rule of the AWS SDKs: no spread, and at most 5 s above the own delay.
@@ -55,6 +84,7 @@ impl HintRule {
         max: Span::ZERO,
         spread: Ratio::ZERO,
         long: LongHint::OwnDelayPlus(Span::from_secs(5)),
+        scope: HintScope::Call,
     };
 
     /// The longest hint that is waited for.
@@ -73,6 +103,33 @@ impl HintRule {
     #[must_use]
     pub const fn long(&self) -> LongHint {
         self.long
+    }
+
+    /// Which calls keep to a hint.
+    #[must_use]
+    pub const fn scope(&self) -> HintScope {
+        self.scope
+    }
+
+    /// Whether one call's hint holds others too.
+    #[inline]
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.scope == HintScope::Destination
+    }
+
+    /// The longest time that another call's hint may hold an attempt.
+    pub(crate) fn longest_pause(&self) -> Span {
+        match self.long {
+            LongHint::Stop | LongHint::Shorten => self.max,
+            LongHint::OwnDelayPlus(more) => more,
+        }
+    }
+
+    /// How long this hint holds all calls, and over how long their starts are spread after that.
+    pub(crate) fn pause(&self, hint: Span) -> (Span, Span) {
+        let pause = hint.min(self.longest_pause());
+        (pause, self.spread.of_span(pause).min(MAX_SPREAD))
     }
 
     /// Whether this hint ends the call.
@@ -123,6 +180,11 @@ impl Default for HintRule {
     /// Hints up to 60 s, spread by half, longer ones end the call: a caller who waits a minute for
     /// one answer is rare, and one who waits longer should be asked.
     fn default() -> Self {
-        Self { max: Span::from_secs(60), spread: Ratio::from_percent(50), long: LongHint::Stop }
+        Self {
+            max: Span::from_secs(60),
+            spread: Ratio::from_percent(50),
+            long: LongHint::Stop,
+            scope: HintScope::Call,
+        }
     }
 }

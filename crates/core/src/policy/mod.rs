@@ -11,5 +11,5 @@ pub mod service_config;
 mod text;
 
 pub use builder::PolicyBuilder;
-pub use hints::{HintRule, LongHint};
+pub use hints::{HintRule, HintScope, LongHint};
 pub use plan::Policy;

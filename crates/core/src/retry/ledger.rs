@@ -3,8 +3,9 @@
 use crate::breaker::{Admission, Breaker, Report, Ticket};
 use crate::budget::{Budget, Charge, Paid, Settled};
 use crate::entropy::Entropy;
+use crate::hint::DestinationPause;
 use crate::policy::Policy;
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 
 /// The memory of one destination, asked and told by every call to it.
 ///
@@ -23,6 +24,17 @@ pub trait Ledger {
     fn admit(&mut self, now: Instant) -> Admission;
     /// An admitted attempt settled, as far as the breaker cares.
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, entropy: &mut dyn Entropy);
+    /// The server asks all callers to stay away until `until`; those that wait start within `spread`
+    /// after that. Told only under a policy whose hints are for the destination. Default: forgets it.
+    fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
+        let _ = (until, spread, entropy);
+    }
+    /// When an attempt may start that would start now, while the destination is paused. Asked only
+    /// under such a policy. Default: never paused.
+    fn paused_until(&mut self, now: Instant) -> Option<Instant> {
+        let _ = now;
+        None
+    }
 }
 
 /// A budget and a breaker for one thread.
@@ -38,6 +50,7 @@ pub trait Ledger {
 pub struct PlainLedger {
     budget: Budget,
     breaker: Option<Breaker>,
+    pause: DestinationPause,
 }
 
 impl PlainLedger {
@@ -45,7 +58,8 @@ impl PlainLedger {
     #[must_use]
     pub fn new(policy: &Policy) -> Self {
         let breaker = policy.breaker().copied().map(Breaker::new);
-        Self { budget: Budget::new(*policy.budget()), breaker }
+        let budget = Budget::new(*policy.budget());
+        Self { budget, breaker, pause: DestinationPause::NONE }
     }
 
     /// The budget.
@@ -97,5 +111,13 @@ impl Ledger for PlainLedger {
             // The state is read from the breaker itself; the transition is news for metrics only.
             let _ = breaker.report(now, ticket, report, &mut || entropy.next_u64());
         }
+    }
+
+    fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
+        self.pause.extend(until, spread, entropy.next_u64());
+    }
+
+    fn paused_until(&mut self, now: Instant) -> Option<Instant> {
+        self.pause.start_of_next(now)
     }
 }

@@ -166,6 +166,7 @@ impl Retry {
                 self.wake = at;
                 self.wait()
             }
+            (Phase::AskingBreaker, Permit::HeldUntil(at)) => self.hold(policy, now, at),
             (Phase::AskingBreaker, _) => self.end(now, Stop::BreakerOpen, None),
             (Phase::AskingHedgeBudget, Permit::Granted) => self.ask_hedge_breaker(policy, now),
             (Phase::AskingHedgeBreaker, Permit::Granted) => self.launch_copy(policy, now),
@@ -350,9 +351,18 @@ impl Retry {
         Step::Done(Done { pause, ..self.done(now, Stop::BudgetEmpty) })
     }
 
+    /// Waits for the end of the pause, if the deadline allows that.
+    fn hold(&mut self, policy: &Policy, now: Instant, until: Instant) -> Step {
+        if !policy.limits().fits(self.elapsed(until)) {
+            return self.end(now, Stop::HintPastDeadline, Some(until - now));
+        }
+        self.wake = until;
+        self.wait()
+    }
+
     #[inline]
     fn ask_breaker(&mut self, policy: &Policy, now: Instant) -> Step {
-        if policy.breaker().is_none() {
+        if !is_guarded(policy) {
             return self.launch(policy, now);
         }
         self.phase = Phase::AskingBreaker;
@@ -406,7 +416,7 @@ impl Retry {
     }
 
     fn ask_hedge_breaker(&mut self, policy: &Policy, now: Instant) -> Step {
-        if policy.breaker().is_none() {
+        if !is_guarded(policy) {
             return self.launch_copy(policy, now);
         }
         self.phase = Phase::AskingHedgeBreaker;
@@ -420,7 +430,7 @@ impl Retry {
         self.again(policy, now)
     }
 
-    const fn is_running(&self) -> bool {
+    pub(super) const fn is_running(&self) -> bool {
         matches!(self.phase, Phase::Running | Phase::AskingHedgeBudget | Phase::AskingHedgeBreaker)
     }
 
@@ -477,4 +487,10 @@ impl Retry {
         }
         if now < self.wake { self.wait() } else { self.on_wake(policy, now) }
     }
+}
+
+/// Whether a destination may refuse or hold an attempt that the call has decided on.
+#[inline]
+fn is_guarded(policy: &Policy) -> bool {
+    policy.breaker().is_some() || policy.hints().is_shared()
 }

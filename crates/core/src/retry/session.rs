@@ -30,6 +30,8 @@ pub struct Session<'p> {
     granted: Option<Paid>,
     /// The hint of the last outcome, for ends that the machine decides after it has left it behind.
     hint: Option<Span>,
+    /// When the next attempt starts at the latest, however long the destination is paused.
+    hold_end: Option<Instant>,
     /// Whether the first attempt was made, which may come after a wait for the breaker.
     begun: bool,
 }
@@ -50,6 +52,7 @@ pub struct Detached {
     retry: Retry,
     granted: Option<Paid>,
     hint: Option<Span>,
+    hold_end: Option<Instant>,
     begun: bool,
 }
 
@@ -58,8 +61,8 @@ impl Detached {
     #[must_use]
     #[inline]
     pub const fn attach(self, policy: &Policy) -> Session<'_> {
-        let Self { retry, granted, hint, begun } = self;
-        Session { policy, retry, granted, hint, begun }
+        let Self { retry, granted, hint, hold_end, begun } = self;
+        Session { policy, retry, granted, hint, hold_end, begun }
     }
 }
 
@@ -96,7 +99,8 @@ impl<'p> Session<'p> {
         now: Instant,
     ) -> (Self, Act) {
         let (retry, step) = Retry::start(policy, call, now);
-        let mut session = Self { policy, retry, granted: None, hint: None, begun: false };
+        let (granted, hint, hold_end) = (None, None, None);
+        let mut session = Self { policy, retry, granted, hint, hold_end, begun: false };
         let act = session.answer(ledger, now, step);
         (session, act)
     }
@@ -113,6 +117,9 @@ impl<'p> Session<'p> {
     ) -> Act {
         Self::tell(ledger, now, launched, outcome, entropy);
         self.hint = outcome.hint.and_then(Hint::span);
+        if self.policy.hints().is_shared() {
+            self.share_hint(ledger, now, outcome, entropy);
+        }
         let step = self.retry.on_outcome(self.policy, now, outcome, entropy);
         self.answer(ledger, now, step)
     }
@@ -163,6 +170,12 @@ impl<'p> Session<'p> {
         &self.retry
     }
 
+    /// Whether the next attempt waits for the end of the destination's pause.
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        self.hold_end.is_some()
+    }
+
     /// The policy it was started with.
     #[must_use]
     pub const fn policy(&self) -> &'p Policy {
@@ -173,21 +186,22 @@ impl<'p> Session<'p> {
     #[must_use]
     #[inline]
     pub fn park(&self) -> Option<Parked> {
-        let bare = self.granted.is_none() && self.hint.is_none() && self.begun;
+        let bare = self.granted.is_none() && self.hint.is_none() && self.hold_end.is_none();
+        let bare = bare && self.begun;
         if bare { self.retry.park(self.policy) } else { None }
     }
 
     /// A call that waits and has nothing else to remember.
     #[inline]
     pub(super) const fn waiting(policy: &'p Policy, retry: Retry) -> Self {
-        Self { policy, retry, granted: None, hint: None, begun: true }
+        Self { policy, retry, granted: None, hint: None, hold_end: None, begun: true }
     }
 
     /// The call without its policy.
     #[inline]
     pub const fn detach(self) -> Detached {
-        let Self { policy: _, retry, granted, hint, begun } = self;
-        Detached { retry, granted, hint, begun }
+        let Self { policy: _, retry, granted, hint, hold_end, begun } = self;
+        Detached { retry, granted, hint, hold_end, begun }
     }
 
     /// The ledger hears of an outcome before the machine does, so that the budget that is asked for
@@ -261,14 +275,54 @@ impl<'p> Session<'p> {
                 self.granted = ledger.ask(now, charge);
                 if self.granted.is_some() { Permit::Granted } else { Permit::Refused }
             }
-            Ask::Breaker => match ledger.admit(now) {
-                Admission::Admitted(admitted) => {
-                    *ticket = Some(admitted);
-                    Permit::Granted
+            Ask::Breaker => {
+                if let Some(until) = self.held_until(ledger, now) {
+                    return Permit::HeldUntil(until);
                 }
-                Admission::Refused { until } => Permit::RefusedUntil(until),
-            },
+                if self.policy.breaker().is_none() {
+                    return Permit::Granted;
+                }
+                match ledger.admit(now) {
+                    Admission::Admitted(admitted) => {
+                        *ticket = Some(admitted);
+                        Permit::Granted
+                    }
+                    Admission::Refused { until } => Permit::RefusedUntil(until),
+                }
+            }
         }
+    }
+
+    /// Tells the hint of a failed attempt to all calls. A pushback of gRPC is for the call alone.
+    #[cold]
+    fn share_hint(
+        &self,
+        ledger: &mut impl Ledger,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) {
+        let Some(Hint::AtLeast(hint)) = outcome.hint else { return };
+        if outcome.verdict.is_retryable() {
+            let (pause, spread) = self.policy.hints().pause(hint);
+            ledger.pause(now + pause, spread, &mut || entropy.next_u64());
+        }
+    }
+
+    /// Until when the pause of the destination holds the next attempt. Hints that come while it waits
+    /// may hold it on, but never longer than one could.
+    fn held_until(&mut self, ledger: &mut impl Ledger, now: Instant) -> Option<Instant> {
+        let rule = self.policy.hints();
+        if !rule.is_shared() || self.hold_end.is_some_and(|end| end <= now) {
+            return None;
+        }
+        let until = ledger.paused_until(now)?;
+        // A further copy is not held: it is not made.
+        if self.retry.is_running() {
+            return Some(until);
+        }
+        let end = *self.hold_end.get_or_insert(now + rule.longest_pause());
+        (end > now).then(|| until.min(end))
     }
 
     /// The hint that the caller may reschedule by, when it was a permit or the time that was missing.
@@ -290,6 +344,7 @@ impl<'p> Session<'p> {
 
     #[inline]
     fn launched(&mut self, attempt: Attempt, ticket: Option<Ticket>) -> Launched {
+        self.hold_end = None;
         Launched { attempt, ticket, paid: self.granted.take().unwrap_or(Paid::FREE) }
     }
 

@@ -26,7 +26,7 @@ pub enum Step {
 pub enum Ask {
     /// The destination's budget. A grant that no attempt follows is refunded by whoever asked.
     Budget(Charge),
-    /// The destination's breaker.
+    /// The destination's breaker, and its pause where hints are for all calls to it.
     Breaker,
 }
 
@@ -39,6 +39,8 @@ pub enum Permit {
     Refused,
     /// No, and asking again makes sense at this instant.
     RefusedUntil(Instant),
+    /// The destination asks its callers to stay away until this instant.
+    HeldUntil(Instant),
 }
 
 /// What is waited for.

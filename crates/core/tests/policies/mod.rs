@@ -6,7 +6,7 @@ use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::{BudgetPlan, Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{
-    Backoff, Envelope, Factor, HintRule, Jitter, LongHint, Policy, Rate, Ratio, Span,
+    Backoff, Envelope, Factor, HintRule, HintScope, Jitter, LongHint, Policy, Rate, Ratio, Span,
 };
 
 /// A policy with anything in it.
@@ -112,8 +112,10 @@ fn hints() -> impl Strategy<Value = HintRule> {
         Just(LongHint::Shorten),
         span().prop_map(LongHint::OwnDelayPlus),
     ];
-    (span(), share(), long)
-        .prop_map(|(max, spread, long)| HintRule::new(max, spread, long).expect("a share"))
+    let scope = prop_oneof![Just(HintScope::Call), Just(HintScope::Destination)];
+    (span(), share(), long, scope).prop_map(|(max, spread, long, scope)| {
+        HintRule::new(max, spread, long).expect("a share").with_scope(scope)
+    })
 }
 
 fn budget() -> impl Strategy<Value = BudgetPlan> {

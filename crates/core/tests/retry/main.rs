@@ -4,6 +4,7 @@ mod cases;
 mod destinations;
 mod hedging;
 mod order;
+mod pause;
 mod random;
 mod reconnect;
 mod remedies;

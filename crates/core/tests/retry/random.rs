@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use stagger_core::breaker::{Admission, Breaker, BreakerPlan, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled, TokenPlan};
 use stagger_core::hedge::HedgePlan;
+use stagger_core::hint::DestinationPause;
 use stagger_core::retry::{Act, Call, Done, Launched, Ledger, Permit, Retry, Session, Step, Wait};
 use stagger_core::{
-    Backoff, Cause, Entropy, Hint, HintRule, Instant, Jitter, LongHint, Outcome, Policy, Ratio,
-    Remedy, Span, Verdict,
+    Backoff, Cause, Entropy, Hint, HintRule, HintScope, Instant, Jitter, LongHint, Outcome, Policy,
+    Ratio, Remedy, Span, Verdict,
 };
 use stagger_testkit::Mix;
 
@@ -79,6 +80,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         8 => Just(Event::Permit(Permit::Granted)),
         1 => Just(Event::Permit(Permit::Refused)),
         1 => any::<u64>().prop_map(|n| Event::Permit(Permit::RefusedUntil(Instant::from_nanos(n)))),
+        1 => any::<u64>().prop_map(|n| Event::Permit(Permit::HeldUntil(Instant::from_nanos(n)))),
     ]
 }
 
@@ -97,8 +99,10 @@ fn any_hint_rule() -> impl Strategy<Value = HintRule> {
         Just(LongHint::Shorten),
         any_span().prop_map(LongHint::OwnDelayPlus)
     ];
-    (any_span(), 0..=100_u32, long).prop_map(|(max, spread, long)| {
-        HintRule::new(max, Ratio::from_percent(spread), long).expect("a spread of at most one")
+    let scope = proptest::sample::select(vec![HintScope::Call, HintScope::Destination]);
+    (any_span(), 0..=100_u32, long, scope).prop_map(|(max, spread, long, scope)| {
+        let rule = HintRule::new(max, Ratio::from_percent(spread), long);
+        rule.expect("a spread of at most one").with_scope(scope)
     })
 }
 
@@ -159,6 +163,9 @@ struct Recording {
     /// Grants that no attempt has followed and nobody has given back.
     held: u32,
     first: u32,
+    pause: DestinationPause,
+    /// Whether it has held the attempt that is next.
+    is_holding: bool,
 }
 
 impl Recording {
@@ -195,6 +202,16 @@ impl Ledger for Recording {
     }
 
     fn report(&mut self, _: Instant, _: Ticket, _: Report, _: &mut dyn Entropy) {}
+
+    fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
+        self.pause.extend(until, spread, entropy.next_u64());
+    }
+
+    fn paused_until(&mut self, now: Instant) -> Option<Instant> {
+        let until = self.pause.start_of_next(now);
+        self.is_holding |= until.is_some();
+        until
+    }
 }
 
 /// A session with everything that must hold of it.
@@ -211,7 +228,8 @@ struct Watched<'p> {
 
 impl<'p> Watched<'p> {
     fn start(policy: &'p Policy, call: Call, seed: u64, now: Instant) -> (Self, Session<'p>) {
-        let ledger = Recording { chance: Mix::new(seed), held: 0, first: 0 };
+        let (chance, pause) = (Mix::new(seed), DestinationPause::NONE);
+        let ledger = Recording { chance, held: 0, first: 0, pause, is_holding: false };
         let mut watched = Self {
             policy,
             call,
@@ -292,6 +310,7 @@ impl<'p> Watched<'p> {
             || self.ledger.held > 0
             || self.ledger.first == 0
             || self.hinted
+            || self.ledger.is_holding
             || session.retry().save(now).spent != 0;
         let parked = session.park();
         assert_eq!(parked.is_some(), self.wait.is_some() && !has_more, "{session:?}");
@@ -304,7 +323,7 @@ impl<'p> Watched<'p> {
     }
 
     fn launched(&mut self, launched: Launched) {
-        self.ledger.held = 0;
+        (self.ledger.held, self.ledger.is_holding) = (0, false);
         let limits = self.policy.limits();
         for limit in [limits.attempt_timeout(), limits.deadline()].into_iter().flatten() {
             assert!(launched.attempt.timeout.is_some_and(|timeout| timeout <= limit));

@@ -2,7 +2,7 @@
 
 use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
-use stagger::{HintRule, LongHint, Policy, Ratio, Span};
+use stagger::{HintRule, HintScope, LongHint, Policy, Ratio, Span};
 
 use crate::model::{Endpoint, Pace, Statuses};
 
@@ -89,7 +89,8 @@ fn call_policy(policy: &Policy) -> Policy {
     let mut builder = Policy::builder()
         .backoff(*policy.backoff())
         .throttled_backoff(*policy.throttled_backoff())
-        .hints(patient(policy.hints()))
+        // The lane itself leaves its endpoint alone after a hint.
+        .hints(patient(policy.hints()).with_scope(HintScope::Call))
         .min_attempt_time(limits.min_attempt_time())
         .budget(BudgetPlan::Unlimited);
     if let Some(deadline) = limits.deadline() {

@@ -14,6 +14,10 @@
 
 mod attempt_headers;
 mod chain;
+#[cfg(any(feature = "reqwest", feature = "tonic"))]
+mod deadline;
+#[cfg(feature = "tower")]
+mod destinations;
 mod drain;
 mod key;
 mod method;
@@ -24,6 +28,10 @@ mod transport;
 
 pub use attempt_headers::AttemptHeaders;
 pub use chain::{ByBoxedChain, ByChain};
+#[cfg(any(feature = "reqwest", feature = "tonic"))]
+pub(crate) use deadline::BodyDeadline;
+#[cfg(feature = "tower")]
+pub(crate) use destinations::Destinations;
 #[cfg(feature = "tower")]
 pub(crate) use drain::poll_drain;
 pub use drain::{DRAIN_LIMIT, Drain};

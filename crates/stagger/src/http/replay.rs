@@ -49,9 +49,21 @@ impl<B: Body> Replayable<B> {
     /// Keeps up to `limit` bytes of `body`. Nothing is read before an attempt reads it.
     #[must_use]
     pub fn new(body: B, limit: usize) -> Self {
-        let size = body.size_hint();
-        let tape = (!body.is_end_stream()).then(|| Arc::new(Mutex::new(Tape::new(body, limit))));
-        Self { tape, size }
+        Self::of(body, limit, false)
+    }
+
+    /// The same for attempts that run at the same time: whichever is ahead reads on, and the others
+    /// yield what is kept. Past the limit the one ahead goes on alone; the others fail with
+    /// [`Overtaken`].
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn shared(body: B, limit: usize) -> Self {
+        Self::of(body, limit, true)
+    }
+
+    fn of(body: B, limit: usize, shared: bool) -> Self {
+        let (size, empty) = (body.size_hint(), body.is_end_stream());
+        let tape = || Arc::new(Mutex::new(Tape::new(body, limit, shared)));
+        Self { tape: (!empty).then(tape), size }
     }
 
     /// The body of one more attempt; `None` when bytes are gone that it would have to send.
@@ -63,10 +75,7 @@ impl<B: Body> Replayable<B> {
         let size = self.size;
         let mut replay = Replay { tape: None, turn: 0, next: 0, size, ended: true };
         if let Some(tape) = &self.tape {
-            let (turn, overtaken) = lock(tape).begin()?;
-            if let Some(waker) = overtaken {
-                waker.wake();
-            }
+            let turn = lock(tape).begin()?;
             replay.tape = Some(Arc::clone(tape));
             (replay.turn, replay.ended) = (turn, false);
         }
@@ -134,6 +143,14 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.size
+    }
+}
+
+impl<B> Drop for Replay<B> {
+    fn drop(&mut self) {
+        if let Some(tape) = &self.tape {
+            lock(tape).wake();
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What HTTP replies mean.
 
+use std::task::{Context, Poll};
+
 use ::http::{HeaderMap, Response, StatusCode};
 use stagger_core::classify::{HttpReply, HttpRules, read_should_retry};
 use stagger_core::hint::{HintReader, WallTime};
@@ -114,6 +116,10 @@ impl<B, E, J: Judge<Response<B>, E>> Judge<Response<B>, E> for HttpReplies<J> {
 
     fn ended(&mut self, attempt: &AttemptEnd<'_, Response<B>, E>) {
         self.errors.ended(attempt);
+    }
+
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.errors.poll_waiting(context)
     }
 }
 

@@ -24,10 +24,14 @@ pub(super) struct Tape<B> {
     torn: bool,
     /// Whether the body ended well.
     ended: bool,
+    /// Whether attempts run at the same time, so that whichever is ahead reads on.
+    shared: bool,
     /// The newest attempt.
     turn: u64,
-    /// Who waits for the body to go on.
-    waiting: Option<Waker>,
+    /// The attempt that reads what is not kept.
+    reader: u64,
+    /// The attempts that wait for the body to go on.
+    waiting: Vec<(u64, Waker)>,
 }
 
 /// One frame, in a form that can be copied.
@@ -38,21 +42,25 @@ pub(super) enum Piece {
 }
 
 impl<B: Body> Tape<B> {
-    pub(super) fn new(body: B, limit: usize) -> Self {
+    pub(super) fn new(body: B, limit: usize, shared: bool) -> Self {
         let room = match usize::try_from(body.size_hint().lower()) {
             Ok(least) if least <= limit => limit,
             _ => 0,
         };
         let rest = Some(Box::pin(body));
-        Self { rest, kept: Vec::new(), room, torn: false, ended: false, turn: 0, waiting: None }
+        let (kept, waiting) = (Vec::new(), Vec::new());
+        Self { rest, kept, room, torn: false, ended: false, shared, turn: 0, reader: 0, waiting }
     }
 
-    /// Begins one more attempt, unless pieces are gone: its number, and whom to wake because it is
-    /// overtaken.
-    pub(super) fn begin(&mut self) -> Option<(u64, Option<Waker>)> {
+    /// Begins one more attempt, unless pieces are gone: its number. One that it overtakes is woken.
+    pub(super) fn begin(&mut self) -> Option<u64> {
         self.is_whole().then(|| {
             self.turn += 1;
-            (self.turn, self.waiting.take())
+            if !self.shared {
+                self.reader = self.turn;
+            }
+            self.wake();
+            self.turn
         })
     }
 
@@ -69,7 +77,7 @@ impl<B: Body> Tape<B> {
         if let Some(piece) = self.kept.get(at) {
             return Poll::Ready(Some(Ok(piece.clone())));
         }
-        if turn != self.turn && !(self.ended && self.is_whole()) {
+        if !self.may_read(turn) {
             return Poll::Ready(Some(Err(Overtaken.into())));
         }
         // Taken out, so that a body that panics is not there to be read on.
@@ -77,10 +85,12 @@ impl<B: Body> Tape<B> {
         match rest.as_mut().poll_frame(context) {
             Poll::Pending => {
                 self.rest = Some(rest);
-                self.waiting = Some(context.waker().clone());
+                self.waiting.retain(|(waiter, _)| *waiter != turn);
+                self.waiting.push((turn, context.waker().clone()));
                 Poll::Pending
             }
             Poll::Ready(Some(Ok(frame))) => {
+                self.wake();
                 // Dropped as soon as it has nothing more to say, so that nobody needs to read on.
                 self.ended = rest.is_end_stream();
                 self.rest = (!self.ended).then_some(rest);
@@ -89,14 +99,25 @@ impl<B: Body> Tape<B> {
                 Poll::Ready(Some(Ok(piece)))
             }
             Poll::Ready(Some(Err(error))) => {
+                self.wake();
                 self.tear();
                 Poll::Ready(Some(Err(error.into())))
             }
             Poll::Ready(None) => {
+                self.wake();
                 self.ended = true;
                 Poll::Ready(None)
             }
         }
+    }
+
+    /// Whether this attempt may read on. Of those that run at the same time any may, until a piece is
+    /// not kept: from then on only the one that got it.
+    fn may_read(&mut self, turn: u64) -> bool {
+        if self.shared && self.is_whole() {
+            self.reader = turn;
+        }
+        turn == self.reader || (self.ended && self.is_whole())
     }
 
     /// Whether there is nothing at place `at`, where all before it was read.
@@ -124,6 +145,11 @@ impl<B> Tape<B> {
     /// Whether everything that was read is kept, and the rest can be read.
     pub(super) const fn is_whole(&self) -> bool {
         !self.torn && (self.ended || self.rest.is_some())
+    }
+
+    /// The body wakes only the attempt that asked it last, so the others ask anew.
+    pub(super) fn wake(&mut self) {
+        self.waiting.drain(..).for_each(|(_, waker)| waker.wake());
     }
 }
 

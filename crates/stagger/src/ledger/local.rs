@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stagger_core::breaker::{Admission, Report, StateKind, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled};
 use stagger_core::retry::Ledger;
-use stagger_core::{Entropy, Instant, Policy};
+use stagger_core::{Entropy, Instant, Policy, Span};
 
 use super::breaker::LocalBreaker;
 use super::budget::LocalBudget;
+use super::pause::LocalPause;
 use super::stats::LedgerStats;
 
 /// The budget and the breaker of one destination, shared by all threads that call it.
@@ -50,6 +51,7 @@ use super::stats::LedgerStats;
 pub struct LocalLedger {
     budget: LocalBudget,
     breaker: Option<LocalBreaker>,
+    pause: LocalPause,
     grants: AtomicU64,
     refusals: AtomicU64,
     refunds: AtomicU64,
@@ -63,6 +65,7 @@ impl LocalLedger {
         Self {
             budget: LocalBudget::new(*policy.budget()),
             breaker: policy.breaker().copied().map(LocalBreaker::new),
+            pause: LocalPause::new(),
             grants: AtomicU64::new(0),
             refusals: AtomicU64::new(0),
             refunds: AtomicU64::new(0),
@@ -142,6 +145,15 @@ impl Ledger for &LocalLedger {
         if let Some(breaker) = &self.breaker {
             breaker.report(now, ticket, report, entropy);
         }
+    }
+
+    fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
+        self.pause.extend(until, spread, entropy);
+    }
+
+    #[inline]
+    fn paused_until(&mut self, now: Instant) -> Option<Instant> {
+        self.pause.start_of_next(now)
     }
 }
 

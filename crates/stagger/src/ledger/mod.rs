@@ -8,6 +8,7 @@ mod keyed;
 mod lane;
 mod lanes;
 mod local;
+mod pause;
 mod shard;
 #[cfg(feature = "redis")]
 mod shared;

@@ -15,6 +15,12 @@ pub(crate) fn retried(name: Option<&'static str>, attempt: u32, delay: Span, out
     super::metrics::retried(name, delay, outcome);
 }
 
+/// An attempt waits for its destination before it starts.
+pub(crate) fn held(name: Option<&'static str>, delay: Span) {
+    #[cfg(feature = "tracing")]
+    super::tracing::held(name, delay);
+}
+
 /// A further copy, of this number, was launched.
 pub(crate) fn hedged(name: Option<&'static str>, attempt: u32) {
     #[cfg(feature = "tracing")]

@@ -10,6 +10,7 @@
 //! | event | level | when | fields |
 //! | --- | --- | --- | --- |
 //! | `stagger.retry` | info | a retry is decided, before its delay | `stagger.attempt` (the one that failed), `stagger.delay`, `stagger.verdict`, `stagger.hint` |
+//! | `stagger.hold` | info | an attempt waits, because another call was given a hint for all | `stagger.delay` |
 //! | `stagger.hedge` | debug | a further copy of a slow call is launched | `stagger.attempt` |
 //! | `stagger.end` | see below | a call ends, unless by a clean first try | `stagger.stop_reason`, `stagger.attempts`, `stagger.elapsed`, `stagger.hint` |
 //! | `stagger.store.away`, `stagger.store.back` | warn, info | the store of a shared budget or breaker answers no more, answers again (feature `redis`) | `stagger.budget`, `stagger.store` |
@@ -47,7 +48,7 @@ mod tracing;
 
 #[cfg(feature = "redis")]
 pub(crate) use events::{breaker_closed, breaker_opened, store_away, store_back};
-pub(crate) use events::{ended, hedged, retried};
+pub(crate) use events::{ended, hedged, held, retried};
 #[cfg(all(feature = "metrics", feature = "redis"))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "metrics", feature = "redis"))))]
 pub use metrics::report_shared;

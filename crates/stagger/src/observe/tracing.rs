@@ -17,6 +17,17 @@ pub(super) fn retried(name: Option<&'static str>, attempt: u32, delay: Span, out
     );
 }
 
+pub(super) fn held(name: Option<&'static str>, delay: Span) {
+    tracing::event!(
+        name: "stagger.hold",
+        target: "stagger",
+        tracing::Level::INFO,
+        stagger.destination = name,
+        stagger.delay = delay.as_secs_f64(),
+        "attempt held, the destination asked all callers to stay away"
+    );
+}
+
 pub(super) fn hedged(name: Option<&'static str>, attempt: u32) {
     tracing::event!(
         name: "stagger.hedge",

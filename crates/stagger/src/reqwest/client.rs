@@ -2,10 +2,10 @@
 
 use std::sync::PoisonError;
 
-use ::reqwest::{IntoUrl, Method, Request, RequestBuilder, Response};
+use ::reqwest::{IntoUrl, Method, Request, Response};
 
 use super::engine::Engine;
-use super::{CallOptions, Options, SendError};
+use super::{CallOptions, Options, RequestBuilder, SendError};
 use crate::{Error, Ledgers, Policy, Remedy, Report};
 
 /// Settings of a client that makes no retries by itself, so that none escape budget and count.
@@ -13,21 +13,18 @@ pub fn client_builder() -> ::reqwest::ClientBuilder {
     ::reqwest::Client::builder().retry(::reqwest::retry::never())
 }
 
-/// reqwest's client, making calls under a policy. Clones share budgets and breakers.
-///
-/// [`get`](Self::get) and the others make a request of reqwest's; [`send`](Self::send) makes it a call
-/// under the policy. The request's own `send` does not: it goes out once, past budget and breaker.
+/// reqwest's client, whose requests are calls under a policy. Clones share budgets and breakers.
 ///
 /// ```no_run
 /// use stagger::Policy;
-/// use stagger::reqwest::{CallOptions, Client, client_builder};
+/// use stagger::reqwest::{Client, client_builder};
 /// # async fn fetch() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Client::new(client_builder().build()?, Policy::default());
-/// let reply = client.send(client.get("https://example.com/orders/7")).await?;
+/// let reply = client.get("https://example.com/orders/7").send().await?;
 /// assert!(reply.status().is_success());
 ///
 /// let order = client.post("https://example.com/orders").body("one bolt");
-/// client.send_with(order, CallOptions::new().idempotent(true)).await?;
+/// order.idempotent(true).send().await?;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
@@ -49,7 +46,7 @@ impl Client {
         Self { inner, engine: Engine::new(policy, options) }
     }
 
-    /// The client below, to build requests with. What is sent by it directly is not retried.
+    /// reqwest's client below. What it sends by itself goes out once, past policy, budget and breaker.
     #[must_use]
     pub const fn inner(&self) -> &::reqwest::Client {
         &self.inner
@@ -61,60 +58,39 @@ impl Client {
         self.engine.ledgers()
     }
 
-    /// A GET request, for [`send`](Self::send).
+    /// Begins a GET request.
     pub fn get(&self, url: impl IntoUrl) -> RequestBuilder {
-        self.inner.get(url)
+        RequestBuilder::new(self, self.inner.get(url))
     }
 
-    /// A HEAD request, for [`send`](Self::send).
+    /// Begins a HEAD request.
     pub fn head(&self, url: impl IntoUrl) -> RequestBuilder {
-        self.inner.head(url)
+        RequestBuilder::new(self, self.inner.head(url))
     }
 
-    /// A POST request, for [`send`](Self::send).
+    /// Begins a POST request.
     pub fn post(&self, url: impl IntoUrl) -> RequestBuilder {
-        self.inner.post(url)
+        RequestBuilder::new(self, self.inner.post(url))
     }
 
-    /// A PUT request, for [`send`](Self::send).
+    /// Begins a PUT request.
     pub fn put(&self, url: impl IntoUrl) -> RequestBuilder {
-        self.inner.put(url)
+        RequestBuilder::new(self, self.inner.put(url))
     }
 
-    /// A PATCH request, for [`send`](Self::send).
+    /// Begins a PATCH request.
     pub fn patch(&self, url: impl IntoUrl) -> RequestBuilder {
-        self.inner.patch(url)
+        RequestBuilder::new(self, self.inner.patch(url))
     }
 
-    /// A DELETE request, for [`send`](Self::send).
+    /// Begins a DELETE request.
     pub fn delete(&self, url: impl IntoUrl) -> RequestBuilder {
-        self.inner.delete(url)
+        RequestBuilder::new(self, self.inner.delete(url))
     }
 
-    /// A request of any method, for [`send`](Self::send).
+    /// Begins a request of any method.
     pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
-        self.inner.request(method, url)
-    }
-
-    /// Makes the request a call. The last reply is returned as it is, whatever its status.
-    ///
-    /// # Errors
-    /// As for [`execute`](Self::execute). A request that could not be built fails as a permanent
-    /// attempt that nobody saw.
-    pub async fn send(&self, request: RequestBuilder) -> Result<Response, Error<SendError>> {
-        self.send_with(request, CallOptions::new()).await
-    }
-
-    /// The same for a call with settings of its own.
-    ///
-    /// # Errors
-    /// As for [`send`](Self::send).
-    pub async fn send_with(
-        &self,
-        request: RequestBuilder,
-        call: CallOptions,
-    ) -> Result<Response, Error<SendError>> {
-        self.call(request.build(), call).await
+        RequestBuilder::new(self, self.inner.request(method, url))
     }
 
     /// Makes the call. The last reply is returned as it is, whatever its status.
@@ -137,7 +113,7 @@ impl Client {
         self.call(Ok(request), call).await
     }
 
-    async fn call(
+    pub(super) async fn call(
         &self,
         request: ::reqwest::Result<Request>,
         mut call: CallOptions,

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use ::reqwest::{Method, Request, Response};
 use stagger_core::breaker::Destination;
 use stagger_core::classify::is_idempotent;
-use stagger_core::{Remedy, Verdict};
+use stagger_core::retry::Stop;
+use stagger_core::{Instant, Remedy, Verdict};
 
+use super::failed_body::{DRAIN_TIME, FailedBody};
 use super::judge::BySend;
 use super::kept::Kept;
-use super::reply::{buffer, read_ahead};
+use super::reply::{bounded, buffer};
 use super::{CallOptions, Options, SendError};
 use crate::http::{ByMethod, HttpReplies, IdempotencyKey};
 use crate::{AttemptInfo, Clock, Error, Ledgers, Policy, Report, Retrier, TokioTime};
@@ -70,17 +72,23 @@ impl Engine {
         let by_method = || ByMethod.allows(request.method(), request.headers());
         let idempotent = call.idempotent.unwrap_or_else(by_method);
         let retrier = self.retrier(&request, call.policy);
-        let kept = Arc::new(Kept::new(request, self.options.replay_limit));
-        let options = Arc::clone(&self.options);
-        let judge = BySend { replies: self.replies, options, kept: Arc::clone(&kept) };
+        let limit = retrier.policy().limits().deadline();
+        let until = limit.map(|limit| TokioTime.now() + limit);
+        let hedged = retrier.policy().hedge().is_some();
+        let kept = Arc::new(Kept::new(request, self.options.replay_limit, hedged));
+        let judge = self.judge(&kept, until);
         let run = retrier.call().judged_by(judge).idempotent(idempotent).report(report);
         let (kept, send) = (&kept, &send);
-        run.run_with(|attempt| async move {
+        let attempt = |attempt: AttemptInfo| async move {
             let request = self.prepare(kept, &attempt).await?;
             let reply = send(request, attempt.remedy).await?;
             self.read(reply, call.buffered).await
-        })
-        .await
+        };
+        let answer = match hedged {
+            true => run.run_hedged_with(attempt).await,
+            false => run.run_with(attempt).await,
+        };
+        answer.map(|reply| finish(reply, report, until))
     }
 
     /// Ends the call of a request that could not be built.
@@ -136,13 +144,37 @@ impl Engine {
         Ok(request)
     }
 
-    /// Reads of the reply what belongs to the attempt.
+    fn judge(&self, kept: &Arc<Kept>, until: Option<Instant>) -> BySend {
+        let (options, kept) = (Arc::clone(&self.options), Arc::clone(kept));
+        BySend { replies: self.replies, options, kept, until, drain: None }
+    }
+
+    /// Reads of the reply what belongs to the attempt: of a failed one, only what a provider's judge
+    /// has to see.
     async fn read(&self, reply: Response, limit: Option<usize>) -> Result<Response, SendError> {
         let outcome = self.replies.reply(reply.status(), reply.headers());
+        if outcome.verdict != Verdict::Ok {
+            let reply = FailedBody::share(reply);
+            if let (Some(_), Some(body)) = (&self.options.provider, FailedBody::of(&reply)) {
+                body.drain(DRAIN_TIME).await;
+            }
+            return Ok(reply);
+        }
         match limit {
-            _ if outcome.verdict != Verdict::Ok => Ok(read_ahead(reply).await),
             Some(limit) => buffer(reply, limit).await,
             None => Ok(reply),
         }
+    }
+}
+
+/// The reply as its caller gets it: with the end of the call where it failed, and with its deadline.
+fn finish(mut reply: Response, report: &Report, until: Option<Instant>) -> Response {
+    FailedBody::hand_over(&mut reply);
+    if let Some(done) = report.done().filter(|done| done.stop != Stop::Succeeded) {
+        reply.extensions_mut().insert(done);
+    }
+    match until {
+        Some(until) => bounded(reply, until),
+        None => reply,
     }
 }

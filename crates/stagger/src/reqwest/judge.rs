@@ -1,32 +1,40 @@
 //! What the result of an attempt means.
 
 use std::error::Error as StdError;
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use ::reqwest::Response;
 use stagger_core::classify::{TransportRules, sources};
-use stagger_core::{Cause, Outcome, Verdict};
+use stagger_core::{Cause, Instant, Outcome, Verdict};
 
+use super::failed_body::{DRAIN_TIME, Drain, FailedBody};
 use super::kept::Kept;
-use super::reply::KnownBody;
 use super::{Options, SendError};
-use crate::http::{HttpReplies, classify_transport};
+use crate::http::{HttpReplies, Overtaken, classify_transport};
 use crate::run::UNKNOWN;
-use crate::{AttemptEnd, Judge};
+use crate::{AttemptEnd, Clock, Judge, Sequel, TokioTime};
 
-/// Judges the attempts of one call.
-#[derive(Debug)]
+/// Judges the attempts of one call, and reads the failed replies that another attempt follows.
 pub(super) struct BySend {
     pub(super) replies: HttpReplies,
     pub(super) options: Arc<Options>,
     pub(super) kept: Arc<Kept>,
+    /// When the call must end.
+    pub(super) until: Option<Instant>,
+    /// The failed reply that is read while the call waits.
+    pub(super) drain: Option<Drain>,
 }
 
 impl Judge<Response, SendError> for BySend {
     fn judge(&mut self, result: &Result<Response, SendError>) -> Outcome {
         let mut outcome = match result {
             Ok(reply) => self.of_reply(reply),
+            Err(SendError::NotReplayable) => NOT_SENT,
+            Err(SendError::Reqwest(error)) if is_overtaken(error) => NOT_SENT,
             Err(SendError::Reqwest(error)) => of_reqwest(error, &self.options.transport),
             Err(error) => classify_transport(error).unwrap_or(UNKNOWN),
         };
@@ -38,21 +46,44 @@ impl Judge<Response, SendError> for BySend {
         if let Some(hear) = &self.options.hear {
             hear(attempt);
         }
+        self.drain = match (attempt.sequel, attempt.result) {
+            (Sequel::Retry(_), Some(Ok(reply))) => self.drain(reply),
+            _ => None,
+        };
+    }
+
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(drain) = &mut self.drain {
+            ready!(Pin::new(drain).poll(context));
+            self.drain = None;
+        }
+        Poll::Ready(())
     }
 }
 
 impl BySend {
     /// The provider knows best, where it knows anything.
     fn of_reply(&self, reply: &Response) -> Outcome {
-        let known = reply.extensions().get::<KnownBody>();
-        let said = self
-            .options
-            .provider
-            .as_ref()
-            .zip(known)
-            .and_then(|(judge, KnownBody(body))| judge(reply.status(), reply.headers(), body));
+        let judge = self.options.provider.as_ref().zip(FailedBody::of(reply));
+        let said =
+            judge.and_then(|(judge, body)| judge(reply.status(), reply.headers(), &body.known()));
         said.unwrap_or_else(|| self.replies.reply(reply.status(), reply.headers()))
     }
+
+    /// Never for longer than the call has.
+    fn drain(&self, reply: &Response) -> Option<Drain> {
+        let left = self.until.map_or(DRAIN_TIME, |until| until - TokioTime.now());
+        Some(FailedBody::of(reply)?.drain(left.min(DRAIN_TIME)))
+    }
+}
+
+/// An attempt that could not send the whole body, because the bytes are gone, or because another copy
+/// was ahead. It says nothing against that copy.
+const NOT_SENT: Outcome =
+    Outcome::new(Verdict::Transient).with_cause(Cause::Transport).not_replayable();
+
+fn is_overtaken(error: &::reqwest::Error) -> bool {
+    sources(error).any(|error| error.is::<Overtaken>())
 }
 
 fn of_reqwest(error: &::reqwest::Error, rules: &TransportRules) -> Outcome {

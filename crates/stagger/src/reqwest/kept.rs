@@ -12,10 +12,13 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn new(mut request: Request, limit: usize) -> Self {
+    /// Keeps up to `limit` bytes of a stream, for one attempt at a time or for `copies` beside each
+    /// other.
+    pub(super) fn new(mut request: Request, limit: usize, copies: bool) -> Self {
         let streams = request.body().is_some_and(|body| body.as_bytes().is_none());
         let body = if streams { request.body_mut().take() } else { None };
-        Self { request, stream: body.map(|body| Replayable::new(body, limit)) }
+        let keep = if copies { Replayable::shared } else { Replayable::new };
+        Self { request, stream: body.map(|body| keep(body, limit)) }
     }
 
     pub(super) fn is_replayable(&self) -> bool {

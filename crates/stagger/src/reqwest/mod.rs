@@ -5,27 +5,29 @@
 //! use stagger::Policy;
 //! use stagger::reqwest::{Client, client_builder};
 //! let client = Client::new(client_builder().build()?, Policy::default()); // one for the program
-//! let orders = client.send(client.get("https://example.com/orders")).await?.text().await?;
+//! let orders = client.get("https://example.com/orders").send().await?.text().await?;
 //! # Ok(()) }
 //! ```
 //!
 //! | question | answer |
 //! | --- | --- |
 //! | what is retried? | 408, 429, 500, 502-504, 520-524, 529, and failures of the transport that may heal |
-//! | which methods? | GET, HEAD, OPTIONS, TRACE, PUT, DELETE; others only when the server cannot have acted, with an `Idempotency-Key`, or with [`CallOptions::idempotent`] |
-//! | what comes back? | the last reply as it is, whatever its status, so ask [`error_for_status`](::reqwest::Response::error_for_status) as ever; or the last error |
+//! | which methods? | GET, HEAD, OPTIONS, TRACE, PUT, DELETE; others only when the server cannot have acted, with an `Idempotency-Key`, or with [`RequestBuilder::idempotent`] |
+//! | what comes back? | the last reply as it is, whatever its status, so ask [`error_for_status`](::reqwest::Response::error_for_status) as ever; or the last error. A failed reply has the end of the call, [`Done`](crate::retry::Done), among its extensions |
 //! | which request bodies? | bytes at once; streams are kept while they are sent, up to [`REPLAY_LIMIT`](crate::http::REPLAY_LIMIT) |
-//! | what does the time limit of an attempt cover? | up to the head; with [`CallOptions::buffered`] the body too |
+//! | what does the time limit of an attempt cover? | up to the head; with [`RequestBuilder::buffered`] the body too |
+//! | what does the deadline cover? | the whole call, the reading of the body included: one that stalls ends then, with an error whose `is_timeout` is true |
+//! | are slow calls hedged? | as the policy's hedge plan says, if the request may be sent twice |
+//! | failed replies? | read while the call waits for its next attempt, up to 64 KiB and 100 ms, so that their connections are free again; the last one is handed over at once |
 //! | 401? | permanent, unless there is [`Options::refresh`]: then once more |
 //! | 421? | permanent, unless there is [`Options::fresh_client`]: then once over that one |
 //! | 425? | once more |
 //! | who shares budget and breaker? | all calls of all clones to one scheme, host and port |
 //!
 //! Pitfalls:
-//! - `client.get(url).send()` is reqwest's own `send`, without the policy. It is
-//!   `client.send(client.get(url))`.
+//! - What [`Client::inner`] sends by itself goes out once, past policy, budget and breaker.
 //! - A body that breaks off while the caller reads it is not retried: the reply has been handed over.
-//!   Take [`CallOptions::buffered`] for replies of a bounded size.
+//!   Take [`RequestBuilder::buffered`] for replies of a bounded size.
 //! - reqwest follows redirects within an attempt; they count neither as attempts nor for other hosts.
 //! - reqwest retries refused HTTP/2 streams by itself. [`client_builder`] switches that off; for a
 //!   client of your own, call `.retry(reqwest::retry::never())`. What reqwest does not let anybody
@@ -37,15 +39,18 @@
 mod client;
 mod engine;
 mod error;
+mod failed_body;
 mod judge;
 mod kept;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 mod options;
 mod reply;
+mod request;
 
 pub use client::{Client, client_builder};
 pub use error::SendError;
 #[cfg(feature = "reqwest-middleware")]
 pub use middleware::StaggerMiddleware;
 pub use options::{CallOptions, Options};
+pub use request::RequestBuilder;

@@ -70,7 +70,7 @@ impl Options {
 
     /// Has `judge` tell what a failed reply means, by its status, its headers and up to 64 KiB of its
     /// body; `None` leaves it to the rules. For providers that say two things by one status, such as
-    /// 429 for a full minute and 429 for an empty account.
+    /// 429 for a full minute and 429 for an empty account. The body is waited for up to 100 ms.
     pub fn provider(
         mut self,
         judge: impl Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync + 'static,

@@ -1,25 +1,19 @@
-//! Replies that are read within their attempt.
+//! Replies whose body is read within their attempt, or until the deadline of their call.
 
-use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use ::http::response::Parts;
 use ::reqwest::{Body, Response, ResponseBuilderExt};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body as _, Frame, SizeHint};
+use stagger_core::Instant;
 
 use super::SendError;
-use crate::http::DRAIN_LIMIT;
-use crate::{Sleep, Span, TokioTime};
-
-/// How long a failed reply may take to be read: then a new connection is cheaper.
-const DRAIN_TIME: Span = Span::from_millis(100);
-
-/// What was read of a reply's body, for whoever judges it.
-#[derive(Clone, Debug)]
-pub(super) struct KnownBody(pub(super) Bytes);
+use crate::TokioTime;
+use crate::http::BodyDeadline;
 
 /// Reads the whole reply, at most `limit` bytes.
 pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, SendError> {
@@ -39,26 +33,16 @@ pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, Se
     Ok(Response::from(::http::Response::from_parts(parts, whole.freeze())))
 }
 
-/// Reads a failed reply, so that its connection is free for the next attempt while the call waits.
-/// What was read is still in the reply, for the caller who gets it.
-pub(super) async fn read_ahead(reply: Response) -> Response {
-    let (mut parts, rest) = take_apart(reply);
-    let mut ahead = Ahead { read: VecDeque::new(), rest };
-    if ahead.rest.size_hint().lower() <= DRAIN_LIMIT {
-        let mut left = DRAIN_LIMIT;
-        let mut timer = pin!(TokioTime.sleep(DRAIN_TIME));
-        poll_fn(|context| match ahead.poll_read(&mut left, context) {
-            Poll::Pending => timer.as_mut().poll(context),
-            ready => ready,
-        })
-        .await;
-    }
-    parts.extensions.insert(ahead.known());
-    Response::from(::http::Response::from_parts(parts, Body::wrap(ahead)))
+/// The same reply, whose body fails when it has nothing to give at the deadline of the call.
+pub(super) fn bounded(reply: Response, until: Instant) -> Response {
+    let (parts, inner) = take_apart(reply);
+    let deadline = Some(BodyDeadline::new(TokioTime, until));
+    let body = Body::wrap(Bounded { inner, deadline });
+    Response::from(::http::Response::from_parts(parts, body))
 }
 
 /// The reply in parts which remember its URL.
-fn take_apart(reply: Response) -> (Parts, Body) {
+pub(super) fn take_apart(reply: Response) -> (Parts, Body) {
     let url = reply.url().clone();
     let (mut parts, body) = ::http::Response::from(reply).into_parts();
     if let Ok(marked) = ::http::Response::builder().url(url).body(()) {
@@ -67,76 +51,43 @@ fn take_apart(reply: Response) -> (Parts, Body) {
     (parts, body)
 }
 
-/// A body of which something was read already. An error that was met comes in its place, or a body
-/// that broke off would seem whole.
-struct Ahead {
-    read: VecDeque<Result<Frame<Bytes>, ::reqwest::Error>>,
-    rest: Body,
+/// A body with a deadline, until that has passed.
+struct Bounded {
+    inner: Body,
+    deadline: Option<BodyDeadline<TokioTime>>,
 }
 
-impl Ahead {
-    /// The bytes that were read.
-    fn known(&self) -> KnownBody {
-        let frames = self.read.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
-        KnownBody(
-            frames
-                .fold(BytesMut::new(), |mut known, bytes| {
-                    known.extend_from_slice(bytes);
-                    known
-                })
-                .freeze(),
-        )
-    }
-
-    /// Ready when there is nothing more to read, or nothing `left` to read.
-    fn poll_read(&mut self, left: &mut u64, context: &mut Context<'_>) -> Poll<()> {
-        while *left > 0 {
-            let Poll::Ready(frame) = Pin::new(&mut self.rest).poll_frame(context) else {
-                return Poll::Pending;
-            };
-            let Some(frame) = frame else { break };
-            let data = frame.as_ref().ok().and_then(Frame::data_ref);
-            // OK because no target has pointers of more than 64 bits. At least one, or a body of
-            // empty frames would have no bound.
-            *left = left.saturating_sub(data.map_or(0, Bytes::len).max(1) as u64);
-            let failed = frame.is_err();
-            self.read.push_back(frame);
-            if failed {
-                break;
-            }
-        }
-        Poll::Ready(())
-    }
+/// The kind is what [`reqwest::Error::is_timeout`](::reqwest::Error::is_timeout) looks for.
+fn late() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "the deadline of the call passed before the reply ended",
+    )
 }
 
-impl http_body::Body for Ahead {
+impl http_body::Body for Bounded {
     type Data = Bytes;
-    type Error = ::reqwest::Error;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ::reqwest::Error>>> {
-        match self.read.pop_front() {
-            Some(frame) => Poll::Ready(Some(frame)),
-            None => Pin::new(&mut self.rest).poll_frame(context),
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
+        let Some(deadline) = &mut self.deadline else { return Poll::Pending };
+        ready!(deadline.poll_passed(context));
+        // The rest is of no use to anybody, so its connection is let go.
+        (self.inner, self.deadline) = (Body::default(), None);
+        Poll::Ready(Some(Err(late().into())))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.read.is_empty() && self.rest.is_end_stream()
+        self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let frames = self.read.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
-        // OK because no target has pointers of more than 64 bits.
-        let read = frames.map(Bytes::len).sum::<usize>() as u64;
-        let rest = self.rest.size_hint();
-        let mut size = SizeHint::new();
-        if let Some(upper) = rest.upper() {
-            size.set_upper(upper.saturating_add(read));
-        }
-        size.set_lower(rest.lower().saturating_add(read));
-        size
+        self.inner.size_hint()
     }
 }

@@ -11,6 +11,7 @@ use super::context::Slot;
 use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
+use super::wait::Wait;
 use super::watch::Watch;
 use super::{AttemptEnd, AttemptInfo, ContextGuard, Error, Run};
 use crate::clock::Sleep;
@@ -55,8 +56,7 @@ macro_rules! drive {
                         }
                     }
                     Next::Wait(delay) => {
-                        // Boxed, because a timer is larger than all else and few calls need one.
-                        Box::pin(retrier.time.sleep(delay)).await;
+                        Wait::new(&mut judge, retrier.time.sleep(delay)).await;
                         live.wake()
                     }
                     Next::Done(done) => {

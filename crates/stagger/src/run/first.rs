@@ -22,6 +22,14 @@ pub(super) struct First<P> {
     idempotent: bool,
 }
 
+/// What keeps a call from starting its first attempt.
+pub(super) enum Obstacle {
+    /// The breaker, which must not be asked twice: for [`refused`].
+    Breaker(Admission),
+    /// The pause of the destination.
+    Pause,
+}
+
 /// What is known of the start of the first attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Since {
@@ -56,19 +64,22 @@ impl<'r> First<&'r Policy> {
     /// first attempt.
     ///
     /// # Errors
-    /// The breaker's refusal, which is for the [session](refused) to settle.
+    /// What stands before it, which is for the session to settle.
     #[inline]
     pub(super) fn start(
         policy: &'r Policy,
         ledger: &mut impl Ledger,
         call: Call,
         (now, since): (Instant, Since),
-    ) -> Result<Self, Admission> {
+    ) -> Result<Self, Obstacle> {
+        if policy.hints().is_shared() && ledger.paused_until(now).is_some() {
+            return Err(Obstacle::Pause);
+        }
         let mut ticket = None;
         if policy.breaker().is_some() {
             match ledger.admit(now) {
                 Admission::Admitted(admitted) => ticket = Some(admitted),
-                refusal @ Admission::Refused { .. } => return Err(refusal),
+                refusal @ Admission::Refused { .. } => return Err(Obstacle::Breaker(refusal)),
             }
         }
         ledger.on_first(now);

@@ -10,6 +10,7 @@ use super::copies::{Copies, Event};
 use super::judge::Judge;
 use super::live::{Live, Next};
 use super::past::Past;
+use super::wait::Wait;
 use super::{AttemptEnd, AttemptInfo, Error, Run};
 use crate::clock::Sleep;
 
@@ -64,7 +65,7 @@ where
                     }
                 },
                 Next::Wait(delay) => {
-                    Box::pin(retrier.time.sleep(delay)).await;
+                    Wait::new(&mut judge, retrier.time.sleep(delay)).await;
                     live.wake()
                 }
                 Next::Done(done) => {

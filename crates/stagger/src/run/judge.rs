@@ -1,5 +1,7 @@
 //! Who says what a result means.
 
+use std::task::{Context, Poll};
+
 use stagger_core::{Outcome, Verdict};
 
 use super::{AttemptEnd, Classify};
@@ -36,6 +38,14 @@ pub trait Judge<T, E> {
     /// ```
     fn ended(&mut self, attempt: &AttemptEnd<'_, T, E>) {
         let _ = attempt;
+    }
+
+    /// Polled while an async call waits before its next attempt, which starts when the wait is over and
+    /// this is ready. For finishing with the attempt before: reading the rest of a failed reply, so
+    /// that its connection can be used again. Default: ready.
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let _ = context;
+        Poll::Ready(())
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::pin::Pin;
 
-use stagger_core::breaker::Admission;
 use stagger_core::retry::{Act, Attempt, Call, Done, Launched, Ledger, Session, Wait};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
-use super::first::{First, Since, refused};
+use super::first::{First, Obstacle, Since, refused};
 use super::need::Need;
 use super::{AttemptInfo, Retrier, nested};
 use crate::clock::{Clock, Sleep};
@@ -138,13 +137,22 @@ where
                 self.phase = Phase::First(first);
                 Next::Call(Turn::first(policy))
             }
-            Err(refusal) => self.refuse(policy, refusal, call, now),
+            Err(obstacle) => self.put_off(policy, &obstacle, call, now),
         }
     }
 
     #[cold]
-    fn refuse(&mut self, policy: &'r Policy, refusal: Admission, call: Call, now: Instant) -> Next {
-        let (session, act) = refused(policy, refusal, call, now);
+    fn put_off(
+        &mut self,
+        policy: &'r Policy,
+        obstacle: &Obstacle,
+        call: Call,
+        now: Instant,
+    ) -> Next {
+        let (session, act) = match *obstacle {
+            Obstacle::Breaker(refusal) => refused(policy, refusal, call, now),
+            Obstacle::Pause => Session::start(policy, &mut self.retrier.ledger_handle(), call, now),
+        };
         self.phase = Phase::kept(session, None);
         self.next(now, act)
     }
@@ -306,7 +314,12 @@ where
                 let turn = Turn::of(self.retrier.policy(), started, now, &launched.attempt);
                 Next::Call(Turn { is_copy: matches!(act, Act::Hedge(_)), ..turn })
             }
-            Act::Wait(Wait::Until(at)) => Next::Wait(at - now),
+            Act::Wait(Wait::Until(at)) => {
+                if kept.session.is_held() {
+                    observe::held(name, at - now);
+                }
+                Next::Wait(at - now)
+            }
             Act::Wait(Wait::Copies { hedge_at }) => Next::Copies(hedge_at),
             Act::Done(done) => {
                 if !kept.ended {

@@ -26,6 +26,7 @@ mod owned;
 mod past;
 mod report;
 mod retrier;
+mod wait;
 mod watch;
 
 pub use attempt::AttemptInfo;
@@ -53,3 +54,5 @@ pub(crate) use nested::Inside;
 pub(crate) use owned::Owned;
 #[cfg(feature = "tower")]
 pub(crate) use past::Past;
+#[cfg(feature = "tower")]
+pub(crate) use wait::Timer;

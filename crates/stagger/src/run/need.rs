@@ -21,12 +21,14 @@ const COARSE: Span = Span::from_secs(1);
 
 impl Need {
     /// A deadline runs from the start of the call, and a slow call is told by its time. Budgets and
-    /// breakers otherwise only ask in which slot of their window a call falls.
+    /// breakers otherwise only ask in which slot of their window a call falls, and a pause lasts for
+    /// longer than a recent time may lag.
     pub(super) fn of(policy: &Policy) -> Self {
         if policy.limits().deadline().is_some() {
             return Self::Exact;
         }
-        Self::of_budget(policy.budget()).max(Self::of_breaker(policy))
+        let shared = if policy.hints().is_shared() { Self::Recent } else { Self::Nothing };
+        shared.max(Self::of_budget(policy.budget())).max(Self::of_breaker(policy))
     }
 
     const fn of_budget(plan: &BudgetPlan) -> Self {

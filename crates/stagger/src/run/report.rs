@@ -52,6 +52,12 @@ impl Report {
         &self.history
     }
 
+    /// How the call ended, if it has.
+    #[cfg(feature = "reqwest")]
+    pub(crate) const fn done(&self) -> Option<Done> {
+        self.done
+    }
+
     pub(super) fn fill(&mut self, done: Done, history: History) {
         *self = Self { done: Some(done), history };
     }

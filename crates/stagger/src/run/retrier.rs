@@ -38,6 +38,8 @@ const LATENCY_HALF_LIFE: Span = Span::from_secs(30);
 pub struct Retrier<Z, L = LocalLedger> {
     plan: Arc<Plan>,
     ledger: Arc<L>,
+    /// Set until the caller gives a ledger: what turns a local ledger into one of this kind.
+    own_kind: Option<fn(Arc<LocalLedger>) -> Arc<L>>,
     pub(super) time: Z,
     chance: Chance,
     nested: bool,
@@ -59,7 +61,8 @@ impl<Z> Retrier<Z> {
     #[must_use]
     pub fn new(policy: Policy, time: Z) -> Self {
         let (plan, ledger) = (Arc::new(Plan::new(policy)), Arc::new(LocalLedger::new(&policy)));
-        Self { plan, ledger, time, chance: Chance::default(), nested: false, name: None }
+        let (chance, own_kind) = (Chance::default(), Some(std::convert::identity as fn(_) -> _));
+        Self { plan, ledger, own_kind, time, chance, nested: false, name: None }
     }
 }
 
@@ -68,15 +71,15 @@ impl<Z, L> Retrier<Z, L> {
     #[must_use]
     pub fn with_ledger<M>(self, ledger: Arc<M>) -> Retrier<Z, M> {
         let Self { plan, time, chance, nested, name, .. } = self;
-        Retrier { plan, ledger, time, chance, nested, name }
+        Retrier { plan, ledger, own_kind: None, time, chance, nested, name }
     }
 
     /// The same calls, ledger included, waiting by another time: for blocking and async calls to one
     /// destination.
     #[must_use]
     pub fn with_time<Y>(self, time: Y) -> Retrier<Y, L> {
-        let Self { plan, ledger, chance, nested, name, .. } = self;
-        Retrier { plan, ledger, time, chance, nested, name }
+        let Self { plan, ledger, own_kind, time: _, chance, nested, name } = self;
+        Retrier { plan, ledger, own_kind, time, chance, nested, name }
     }
 
     /// Calls of the same kind and with the same ledger under another policy.
@@ -92,8 +95,14 @@ impl<Z, L> Retrier<Z, L> {
         self
     }
 
+    /// What turns a local ledger into one of this retrier's kind, if it was not given its ledger.
+    #[cfg(all(feature = "http", feature = "tower"))]
+    pub(crate) const fn own_kind(&self) -> Option<fn(Arc<LocalLedger>) -> Arc<L>> {
+        self.own_kind
+    }
+
     /// What the calls wait by.
-    #[cfg(feature = "tonic")]
+    #[cfg(feature = "tower")]
     pub(crate) const fn time(&self) -> &Z {
         &self.time
     }
@@ -272,6 +281,7 @@ impl<Z: Clone, L> Clone for Retrier<Z, L> {
         Self {
             plan: Arc::clone(&self.plan),
             ledger: Arc::clone(&self.ledger),
+            own_kind: self.own_kind,
             time: self.time.clone(),
             chance: self.chance.clone(),
             nested: self.nested,

@@ -2,7 +2,6 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -13,6 +12,7 @@ use stagger_core::Instant;
 use tonic::Status;
 
 use crate::Sleep;
+use crate::http::BodyDeadline;
 
 pin_project! {
     /// The messages of a response, as the service sent them.
@@ -21,36 +21,14 @@ pin_project! {
     pub struct GrpcBody<B, Z: Sleep> {
         #[pin]
         inner: B,
-        limit: Option<Limit<Z>>,
+        deadline: Option<BodyDeadline<Z>>,
     }
-}
-
-struct Limit<Z: Sleep> {
-    time: Z,
-    until: Instant,
-    // Boxed, because a timer need not be `Unpin`, and few bodies wait long enough to need one.
-    timer: Option<Pin<Box<Z::Timer>>>,
 }
 
 impl<B, Z: Sleep> GrpcBody<B, Z> {
     /// A body that may be read until the instant.
     pub(super) fn new(inner: B, until: Option<(Z, Instant)>) -> Self {
-        let limit = until.map(|(time, until)| Limit { time, until, timer: None });
-        Self { inner, limit }
-    }
-}
-
-impl<Z: Sleep> Limit<Z> {
-    fn poll_passed(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        loop {
-            let now = self.time.now();
-            if now >= self.until {
-                return Poll::Ready(());
-            }
-            let wait = || Box::pin(self.time.sleep(self.until - now));
-            ready!(self.timer.get_or_insert_with(wait).as_mut().poll(context));
-            self.timer = None;
-        }
+        Self { inner, deadline: until.map(|(time, until)| BodyDeadline::new(time, until)) }
     }
 }
 
@@ -71,9 +49,9 @@ where
         if let Poll::Ready(frame) = parts.inner.poll_frame(context) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let Some(limit) = parts.limit else { return Poll::Pending };
-        ready!(limit.poll_passed(context));
-        *parts.limit = None;
+        let Some(deadline) = parts.deadline else { return Poll::Pending };
+        ready!(deadline.poll_passed(context));
+        *parts.deadline = None;
         let late = Status::deadline_exceeded("the call ran out of its time");
         Poll::Ready(Some(Err(late.into())))
     }

@@ -3,15 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ::http::Uri;
+use ::http::{HeaderMap, Uri};
 use stagger_core::budget::BudgetPlan;
 use stagger_core::classify::CodeSet;
 use stagger_core::service_config::ServiceConfig;
 use stagger_core::{Policy, Span};
 
 use super::ByServiceConfig;
+use crate::http::Destinations;
 use crate::tower::Idempotent;
-use crate::{LocalLedger, Retrier};
+use crate::{Clock, LocalLedger, Retrier};
 
 /// How many bytes of a request are kept for a further attempt: what gRPC's own clients keep for a
 /// call (gRFC A6 leaves the number to them; grpc-go and the C core take 256 KiB).
@@ -20,6 +21,7 @@ const DEFAULT_BUFFER: usize = 256 * 1024;
 /// The shared part of a layer and its services.
 pub(super) struct Calls<Z, L, D> {
     pub(super) retrier: Retrier<Z, L>,
+    destinations: Destinations<L>,
     config: Option<Arc<ServiceConfig>>,
     /// The caller's word on which methods may be called twice, if there is one.
     idempotent: Option<D>,
@@ -36,33 +38,35 @@ pub(super) struct Rules<Z, L> {
 }
 
 impl<Z, L> Calls<Z, L, ByServiceConfig> {
-    pub(super) const fn new(retrier: Retrier<Z, L>) -> Self {
-        Self { retrier, config: None, idempotent: None, buffer: DEFAULT_BUFFER }
+    pub(super) fn new(retrier: Retrier<Z, L>) -> Self {
+        let destinations = Destinations::of(&retrier);
+        Self { retrier, destinations, config: None, idempotent: None, buffer: DEFAULT_BUFFER }
     }
 }
 
 impl<Z, L, D> Calls<Z, L, D> {
     /// The same calls by the entries of a service config, with a budget for all of them.
     pub(super) fn configured(self, config: ServiceConfig) -> Calls<Z, LocalLedger, D> {
-        let Self { retrier, config: _, idempotent, buffer } = self;
+        let Self { retrier, destinations: _, config: _, idempotent, buffer } = self;
         let shared = once(retrier.policy(), &config);
         let ledger = Arc::new(LocalLedger::new(&shared));
         let retrier = retrier.under(shared).with_ledger(ledger);
-        Calls { retrier, config: Some(Arc::new(config)), idempotent, buffer }
+        let (destinations, config) = (Destinations::under(&shared), Some(Arc::new(config)));
+        Calls { retrier, destinations, config, idempotent, buffer }
     }
 
     pub(super) fn idempotent<C>(self, decide: C) -> Calls<Z, L, C> {
-        let Self { retrier, config, idempotent: _, buffer } = self;
-        Calls { retrier, config, idempotent: Some(decide), buffer }
+        let Self { retrier, destinations, config, idempotent: _, buffer } = self;
+        Calls { retrier, destinations, config, idempotent: Some(decide), buffer }
     }
 
     /// How the call of this method is made, of which its caller asks to end within `asked`.
     pub(super) fn rules(&self, uri: &Uri, asked: Option<Span>) -> Rules<Z, L>
     where
-        Z: Clone,
+        Z: Clock + Clone,
         D: Idempotent<Uri>,
     {
-        let Self { retrier, config, idempotent, buffer } = self;
+        let Self { retrier, destinations, config, idempotent, buffer } = self;
         let shared = retrier.policy();
         let method = config.as_ref().map(|config| config.method(uri.path()));
         let (mut policy, codes) = match method {
@@ -77,8 +81,15 @@ impl<Z, L, D> Calls<Z, L, D> {
         // one, nothing tells whether the server may see the call twice.
         let said = idempotent.as_ref().map(|decide| decide.is_idempotent(uri));
         let idempotent = said.unwrap_or(config.is_some());
-        let same = policy == *shared;
-        let retrier = if same { retrier.clone() } else { retrier.clone().under(policy) };
+        let mut retrier = match policy == *shared {
+            true => retrier.clone(),
+            false => retrier.clone().under(policy),
+        };
+        // tonic's channels add the authority themselves, unless a client was given its origin.
+        let found = destinations.ledger(retrier.time(), uri, &HeaderMap::new());
+        if let Some(ledger) = found {
+            retrier = retrier.with_ledger(ledger);
+        }
         Rules { retrier, codes, idempotent, buffer: *buffer }
     }
 }
@@ -137,9 +148,10 @@ fn within(policy: &Policy, asked: Span) -> Policy {
 // By hand, because a ledger need not be `Clone` to be shared.
 impl<Z: Clone, L, D: Clone> Clone for Calls<Z, L, D> {
     fn clone(&self) -> Self {
-        let Self { retrier, config, idempotent, buffer } = self;
+        let Self { retrier, destinations, config, idempotent, buffer } = self;
         let (retrier, config) = (retrier.clone(), config.clone());
-        Self { retrier, config, idempotent: idempotent.clone(), buffer: *buffer }
+        let (destinations, idempotent) = (destinations.clone(), idempotent.clone());
+        Self { retrier, destinations, config, idempotent, buffer: *buffer }
     }
 }
 

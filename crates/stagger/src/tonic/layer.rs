@@ -9,8 +9,9 @@ use crate::{LocalLedger, Retrier};
 
 /// Makes the calls of a channel under a policy.
 ///
-/// Keep one for each server name: all its channels share budget and breaker. `D` decides which methods
-/// may be called twice.
+/// Keep one for each server name: all its channels share budget and breaker. Only calls whose client
+/// was given an origin (`with_origin`) name their server, and then each has its own. `D` decides which
+/// methods may be called twice.
 ///
 /// ```
 /// use stagger::tonic::GrpcLayer;
@@ -36,7 +37,7 @@ impl<Z, L> GrpcLayer<Z, L> {
     /// Calls by `retrier`, all methods under its policy. Only failures that the server cannot have
     /// acted on are retried, until a [service config](Self::service_config) or
     /// [`idempotent`](Self::idempotent) allows more.
-    pub const fn new(retrier: Retrier<Z, L>) -> Self {
+    pub fn new(retrier: Retrier<Z, L>) -> Self {
         Self { calls: Calls::new(retrier) }
     }
 }

@@ -28,7 +28,7 @@ pub struct Grpc<S, Z, L = LocalLedger, D = ByServiceConfig> {
 
 impl<S, Z, L> Grpc<S, Z, L> {
     /// Calls through `channel` by `retrier`.
-    pub const fn new(channel: S, retrier: Retrier<Z, L>) -> Self {
+    pub fn new(channel: S, retrier: Retrier<Z, L>) -> Self {
         Self::of(channel, Calls::new(retrier))
     }
 }

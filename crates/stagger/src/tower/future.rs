@@ -12,7 +12,7 @@ use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 use tower_service::Service;
 
 use super::{FailedReplies, Outgoing, ServiceError};
-use crate::run::{Inside, Next, Owned, Past, TIMED_OUT, UNKNOWN};
+use crate::run::{Inside, Next, Owned, Past, TIMED_OUT, Timer, UNKNOWN};
 use crate::{AttemptEnd, AttemptInfo, Judge, Sleep};
 
 pin_project! {
@@ -57,9 +57,9 @@ pin_project! {
         // An attempt waits for the service.
         Readying,
         Attempt { #[pin] future: F },
-        // Timers are boxed, because they are larger than all else and few calls need one.
-        Wait { timer: Pin<Box<T>> },
-        // All is decided; the caller is kept back for a while.
+        Wait { timer: Timer<T> },
+        // All is decided; the caller is kept back for a while. Boxed, because a timer is larger than
+        // all else and few calls need one.
         Pause { timer: Pin<Box<T>>, done: Done },
         Ended,
     }
@@ -146,7 +146,7 @@ where
                             .map(|reply| parts.outgoing.poll_discard(reply, context).is_ready());
                         *parts.draining = done == Some(false);
                     }
-                    ready!(timer.as_mut().poll(context));
+                    ready!(timer.poll_with(&mut *parts.judge, context));
                     parts.call.wake()
                 }
                 StageParts::Pause { timer, done } => {
@@ -183,7 +183,7 @@ where
                 Next::Wait(delay) => {
                     self.outgoing.reserve();
                     *self.draining = true;
-                    self.stage.set(Stage::Wait { timer: Box::pin(self.call.sleep(delay)) });
+                    self.stage.set(Stage::Wait { timer: Timer::new(self.call.sleep(delay)) });
                     return None;
                 }
                 Next::Done(done) if done.pause.is_zero() => return Some(done),

@@ -9,8 +9,10 @@ use stagger_core::classify::is_idempotent;
 use tower_layer::Layer;
 
 use super::{HttpRequest, HttpService, Idempotent, Prepare, Refresh, StaggerLayer, Unchanged};
-use crate::http::{AttemptHeaders, ByMethod, HttpReplies, IdempotencyKey, REPLAY_LIMIT};
-use crate::{LocalLedger, Retrier};
+use crate::http::{
+    AttemptHeaders, ByMethod, Destinations, HttpReplies, IdempotencyKey, REPLAY_LIMIT,
+};
+use crate::{Clock, Ledgers, LocalLedger, Retrier};
 
 /// Makes the calls of an HTTP service under a policy; begun by [`StaggerLayer::http`].
 ///
@@ -58,6 +60,7 @@ pub struct HttpLayer<
     R = Unchanged,
 > {
     retrier: Arc<Retrier<Z, L>>,
+    destinations: Destinations<L>,
     judge: J,
     idempotent: D,
     settings: Settings,
@@ -76,6 +79,10 @@ struct Settings {
 impl<Z, L> StaggerLayer<Z, L> {
     /// Calls of HTTP services: replies are judged by status and headers, errors by
     /// [`ByChain`](crate::http::ByChain), and requests by method and `Idempotency-Key`.
+    ///
+    /// Each scheme, host and port has a budget and a breaker of its own, by the URI or the `Host` of
+    /// the request, in at most 10 000 [`Ledgers`]. A ledger that the retrier was given by
+    /// [`Retrier::with_ledger`] is for all of them.
     pub fn http(retrier: Retrier<Z, L>) -> HttpLayer<Z, L> {
         let settings = Settings {
             replay_limit: REPLAY_LIMIT,
@@ -84,6 +91,7 @@ impl<Z, L> StaggerLayer<Z, L> {
             key: None,
         };
         HttpLayer {
+            destinations: Destinations::of(&retrier),
             retrier: Arc::new(retrier),
             judge: HttpReplies::default(),
             idempotent: ByMethod,
@@ -129,31 +137,44 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
 
     /// Has `judge` tell what a result means, replies included. Each call has a clone of it.
     pub fn judged_by<K>(self, judge: K) -> HttpLayer<Z, L, K, D, H, R> {
-        let Self { retrier, judge: _, idempotent, settings, hook, refresh } = self;
-        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+        let Self { retrier, destinations, judge: _, idempotent, settings, hook, refresh } = self;
+        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
     }
 
     /// Has `decide` tell which requests may be sent twice. Default: [`ByMethod`].
     pub fn idempotent<C>(self, decide: C) -> HttpLayer<Z, L, J, C, H, R> {
-        let Self { retrier, judge, idempotent: _, settings, hook, refresh } = self;
-        HttpLayer { retrier, judge, idempotent: decide, settings, hook, refresh }
+        let Self { retrier, destinations, judge, idempotent: _, settings, hook, refresh } = self;
+        HttpLayer { retrier, destinations, judge, idempotent: decide, settings, hook, refresh }
     }
 
     /// Changes the head of each attempt's request directly before it is sent: fresh credentials, a
     /// signature with a time. Each call has a clone of the hook.
     pub fn per_attempt<P: Prepare>(self, hook: P) -> HttpLayer<Z, L, J, D, P, R> {
-        let Self { retrier, judge, idempotent, settings, hook: _, refresh } = self;
-        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+        let Self { retrier, destinations, judge, idempotent, settings, hook: _, refresh } = self;
+        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
     }
 
-    /// The policy, and the ledger to be shared or read.
+    /// The policy, and the ledger of requests that name no server; of all requests, if it was given
+    /// by [`Retrier::with_ledger`].
     pub fn retrier(&self) -> &Retrier<Z, L> {
         &self.retrier
     }
 
-    /// The same, to be held by a call.
-    pub(super) fn shared(&self) -> Arc<Retrier<Z, L>> {
-        Arc::clone(&self.retrier)
+    /// Budgets and breakers of all destinations; `None` when all share the retrier's ledger.
+    pub fn ledgers(&self) -> Option<&Ledgers> {
+        self.destinations.ledgers()
+    }
+
+    /// The retrier of the server that this request goes to.
+    pub(super) fn retrier_of<B>(&self, request: &Request<B>) -> Arc<Retrier<Z, L>>
+    where
+        Z: Clock + Clone,
+    {
+        let (time, headers) = (self.retrier.time(), request.headers());
+        match self.destinations.ledger(time, request.uri(), headers) {
+            Some(ledger) => Arc::new(Retrier::clone(&self.retrier).with_ledger(ledger)),
+            None => Arc::clone(&self.retrier),
+        }
     }
 
     pub(super) fn judge(&self) -> J
@@ -182,21 +203,30 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
     }
 }
 
+impl<Z, J, D, H, R> HttpLayer<Z, LocalLedger, J, D, H, R> {
+    /// Keeps budgets and breakers in `ledgers`, which other layers and clients may share. Default:
+    /// [`Ledgers::new`] of the policy.
+    pub fn share_ledgers(mut self, ledgers: Ledgers) -> Self {
+        self.destinations = Destinations::kept_in(ledgers);
+        self
+    }
+}
+
 impl<Z, L, E, D, H, R> HttpLayer<Z, L, HttpReplies<E>, D, H, R> {
     /// Has `errors` judge the results that are no reply: [`ByBoxedChain`](crate::http::ByBoxedChain)
     /// where tower's own layers lie below, or a judge that knows the errors of the client.
     pub fn errors_judged_by<K>(self, errors: K) -> HttpLayer<Z, L, HttpReplies<K>, D, H, R> {
-        let Self { retrier, judge, idempotent, settings, hook, refresh } = self;
+        let Self { retrier, destinations, judge, idempotent, settings, hook, refresh } = self;
         let judge = judge.with_errors(errors);
-        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
     }
 
     /// After a 401, runs `refresh` and sends the request once more; a second 401 is final. The fresh
     /// credentials get into the request by [`per_attempt`](Self::per_attempt).
     pub fn refresh_auth<F: Refresh>(self, refresh: F) -> HttpLayer<Z, L, HttpReplies<E>, D, H, F> {
-        let Self { retrier, judge, idempotent, settings, hook, refresh: _ } = self;
+        let Self { retrier, destinations, judge, idempotent, settings, hook, refresh: _ } = self;
         let judge = judge.carrying_out(Remedy::RefreshAuth);
-        HttpLayer { retrier, judge, idempotent, settings, hook, refresh }
+        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
     }
 }
 
@@ -217,9 +247,10 @@ where
 // By hand, because a ledger need not be `Clone` to be shared.
 impl<Z, L, J: Clone, D: Clone, H: Clone, R: Clone> Clone for HttpLayer<Z, L, J, D, H, R> {
     fn clone(&self) -> Self {
-        let Self { retrier, judge, idempotent, settings, hook, refresh } = self;
+        let Self { retrier, destinations, judge, idempotent, settings, hook, refresh } = self;
         Self {
             retrier: Arc::clone(retrier),
+            destinations: destinations.clone(),
             judge: judge.clone(),
             idempotent: idempotent.clone(),
             settings: *settings,

@@ -14,11 +14,12 @@ use super::{
 };
 use crate::http::{ByMethod, HttpReplies, Replay};
 use crate::run::Owned;
-use crate::{Judge, LocalLedger, Retrier, Sleep};
+use crate::{Judge, Ledgers, LocalLedger, Retrier, Sleep};
 
 /// An HTTP service whose calls are made under a policy; made by [`HttpLayer`].
 ///
-/// Clones share budget and breaker.
+/// Clones share budgets and breakers, of which each destination has its own: see
+/// [`StaggerLayer::http`](super::StaggerLayer::http).
 #[derive(Debug)]
 pub struct HttpService<
     S,
@@ -44,10 +45,16 @@ impl<S, Z, L, J, D, H, R> HttpService<S, Z, L, J, D, H, R> {
         &self.inner
     }
 
-    /// The policy, and the ledger to be shared or read.
+    /// See [`HttpLayer::retrier`].
     #[must_use]
     pub fn retrier(&self) -> &Retrier<Z, L> {
         self.layer.retrier()
+    }
+
+    /// See [`HttpLayer::ledgers`].
+    #[must_use]
+    pub fn ledgers(&self) -> Option<&Ledgers> {
+        self.layer.ledgers()
     }
 }
 
@@ -57,7 +64,7 @@ where
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     B: Body,
     C: Body + Unpin,
-    Z: Sleep,
+    Z: Sleep + Clone,
     for<'l> &'l L: Ledger,
     J: Judge<Response<C>, S::Error> + Clone,
     D: Idempotent<Request<B>>,
@@ -76,8 +83,9 @@ where
         // A clone may not be ready: the one that is makes the call.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
+        let retrier = self.layer.retrier_of(&request);
         let (outgoing, idempotent) = self.layer.outgoing(request);
-        let call = Owned::new(self.layer.shared(), idempotent);
+        let call = Owned::new(retrier, idempotent);
         ResponseFuture::new(call, ready, outgoing, self.layer.judge())
     }
 }

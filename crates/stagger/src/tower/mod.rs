@@ -2,7 +2,8 @@
 //!
 //! The service that was polled ready makes the first attempt; a retry waits until the same service is
 //! ready again, within the time of that attempt. What the calls share is in the
-//! [`Retrier`](crate::Retrier), so clones of the service share one budget and one breaker.
+//! [`Retrier`](crate::Retrier), so clones of the service share one budget and one breaker: keep a layer
+//! for each destination. For HTTP one layer does, see below.
 //!
 //! The order of layers decides what an attempt is. What lies inside [`StaggerLayer`] happens once for
 //! each attempt: a concurrency limit there is not held while a retry waits. What lies outside happens
@@ -24,6 +25,8 @@
 //!   [`classify_transport`](crate::http::classify_transport) has the table.
 //! - **421 and 425 are final.** What heals them is a fresh connection, and no early data: a service
 //!   cannot be told to take either. A client that can carry them out has an integration of its own.
+//! - **Each scheme, host and port** has a budget and a breaker of its own, unless the retrier was given
+//!   a ledger for all of them.
 //! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why
 //!   nobody asked again: [`retry::Done`](crate::retry::Done).
 //! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's.

@@ -8,6 +8,7 @@ mod limits;
 mod replies;
 mod requests;
 mod server;
+mod servers;
 mod vectors;
 
 use std::error::Error as StdError;

@@ -155,7 +155,8 @@ fn hints(account: &Account) -> Option<String> {
     let worst = hinted.map_or_else(String::new, |worst| {
         format!("; with the longest before each retry a call takes {}", brief(worst))
     });
-    Some(format!("{how}{worst}."))
+    let scope = if rule.is_shared() { "; it holds all calls to the destination" } else { "" };
+    Some(format!("{how}{worst}{scope}."))
 }
 
 fn breaker(account: &Account) -> Option<String> {

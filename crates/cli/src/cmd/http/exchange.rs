@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use reqwest::{Request, Response};
+use stagger::Report;
 use stagger::reqwest::{CallOptions, Client, Options};
-use stagger::{Clock, Instant, Report, Sleep, Span, TokioTime};
 
 use super::client::client;
 use super::command::bad;
@@ -33,7 +33,6 @@ pub(super) struct Exchange {
 /// What is wanted of the reply.
 #[derive(Debug)]
 struct Wanted {
-    deadline: Option<Span>,
     output: Option<PathBuf>,
     /// Whether status and headers are printed.
     include: bool,
@@ -64,7 +63,6 @@ impl Exchange {
             call: order::call(flags),
             teller,
             wanted: Wanted {
-                deadline: policy.limits().deadline(),
                 output: flags.output.clone(),
                 include: flags.include || flags.head,
                 fail: flags.fail,
@@ -78,21 +76,20 @@ impl Exchange {
     /// What became of it otherwise.
     pub(super) async fn run(self) -> Result<(), Failure> {
         let Self { client, request, call, teller, wanted } = self;
-        let until = wanted.deadline.map(|deadline| TokioTime.now() + deadline);
         let report = Arc::new(Mutex::new(Report::default()));
         let answer = client.execute_with(request, call.report(Arc::clone(&report))).await;
         teller.end(&report.lock().unwrap_or_else(PoisonError::into_inner));
         let reply = answer.map_err(|error| Failure::of(&error))?;
         let failed = reply.status().as_u16() >= 400;
         if !(failed && wanted.fail) {
-            wanted.hand_on(reply, until).await?;
+            wanted.hand_on(reply).await?;
         }
         if failed { Err(Failure::Status) } else { Ok(()) }
     }
 }
 
 impl Wanted {
-    async fn hand_on(&self, mut reply: Response, until: Option<Instant>) -> Result<(), Failure> {
+    async fn hand_on(&self, mut reply: Response) -> Result<(), Failure> {
         let unwritten = |error: io::Error| {
             let name =
                 self.output.as_deref().map_or(Cow::from("standard output"), Path::to_string_lossy);
@@ -102,7 +99,7 @@ impl Wanted {
         let head = if self.include { head(&reply) } else { Vec::new() };
         let mut read_on = outlet.write(&head).map_err(unwritten)?;
         while read_on {
-            let Some(piece) = next(&mut reply, until).await? else { break };
+            let Some(piece) = next(&mut reply).await? else { break };
             read_on = outlet.write(&piece).map_err(unwritten)?;
         }
         outlet.close().map_err(unwritten)
@@ -119,18 +116,12 @@ fn writable(place: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The next piece of the body, before the deadline.
-async fn next(reply: &mut Response, until: Option<Instant>) -> Result<Option<Bytes>, Failure> {
-    let broken = |error: reqwest::Error| {
-        Failure::BrokenOff(format!("the reply broke off: {}", deepest(&error)))
-    };
-    let Some(until) = until else { return reply.chunk().await.map_err(broken) };
-    tokio::select! {
-        piece = reply.chunk() => piece.map_err(broken),
-        () = TokioTime.sleep(until - TokioTime.now()) => {
-            Err(Failure::Time("the deadline has come before the end of the reply".to_owned()))
-        }
-    }
+/// The next piece of the body. The deadline of the policy is the client's to keep.
+async fn next(reply: &mut Response) -> Result<Option<Bytes>, Failure> {
+    reply.chunk().await.map_err(|error| match error.is_timeout() {
+        true => Failure::Time("the deadline has come before the end of the reply".to_owned()),
+        false => Failure::BrokenOff(format!("the reply broke off: {}", deepest(&error))),
+    })
 }
 
 /// Status and headers as HTTP/1.1 writes them, whatever was spoken.

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::number::share;
 use super::shadow::written_as;
 use crate::error::ConfigError;
-use crate::policy::{HintRule, LongHint};
+use crate::policy::{HintRule, HintScope, LongHint};
 use crate::time::Span;
 
-written_as!(HintRule, HintsText, "the table of the hint rule: max, spread, long");
+written_as!(HintRule, HintsText, "the table of the hint rule: max, spread, long, scope");
 
 #[derive(Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -16,6 +16,9 @@ struct HintsText {
     max: Span,
     spread: f64,
     long: LongText,
+    /// Written only where it is not the default, as most policies do not have it.
+    #[serde(skip_serializing_if = "ScopeText::is_default")]
+    scope: ScopeText,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -24,6 +27,20 @@ enum LongText {
     Stop,
     Shorten,
     OwnDelayPlus(Span),
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ScopeText {
+    #[default]
+    Call,
+    Destination,
+}
+
+impl ScopeText {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for HintsText {
@@ -39,7 +56,11 @@ impl From<HintRule> for HintsText {
             LongHint::Shorten => LongText::Shorten,
             LongHint::OwnDelayPlus(more) => LongText::OwnDelayPlus(more),
         };
-        Self { max: rule.max(), spread: rule.spread().as_f64(), long }
+        let scope = match rule.scope() {
+            HintScope::Call => ScopeText::Call,
+            HintScope::Destination => ScopeText::Destination,
+        };
+        Self { max: rule.max(), spread: rule.spread().as_f64(), long, scope }
     }
 }
 
@@ -52,6 +73,10 @@ impl TryFrom<HintsText> for HintRule {
             LongText::Shorten => LongHint::Shorten,
             LongText::OwnDelayPlus(more) => LongHint::OwnDelayPlus(more),
         };
-        Self::new(text.max, share("hints.spread", text.spread)?, long)
+        let scope = match text.scope {
+            ScopeText::Call => HintScope::Call,
+            ScopeText::Destination => HintScope::Destination,
+        };
+        Ok(Self::new(text.max, share("hints.spread", text.spread)?, long)?.with_scope(scope))
     }
 }

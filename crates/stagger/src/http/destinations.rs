@@ -1,0 +1,113 @@
+//! One ledger for each server that requests go to.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::http::uri::Authority;
+use ::http::{HeaderMap, Uri, header};
+use stagger_core::Policy;
+use stagger_core::breaker::Destination;
+
+use crate::{Clock, Ledgers, LocalLedger, Retrier};
+
+/// The scheme of requests that do not name theirs: those to a server that is connected already.
+const UNNAMED_SCHEME: &str = "http";
+
+/// The ledgers of all destinations; none where the caller gave one ledger for all of them.
+pub(crate) struct Destinations<L> {
+    each: Option<Each<L>>,
+}
+
+struct Each<L> {
+    ledgers: Ledgers,
+    /// Proves that `L` is [`LocalLedger`].
+    kind: fn(Arc<LocalLedger>) -> Arc<L>,
+}
+
+impl<L> Destinations<L> {
+    /// A ledger for each destination, unless the retrier was given one.
+    pub(crate) fn of<Z>(retrier: &Retrier<Z, L>) -> Self {
+        let ledgers = || Ledgers::new(retrier.policy());
+        Self { each: retrier.own_kind().map(|kind| Each { ledgers: ledgers(), kind }) }
+    }
+
+    /// The ledgers, if there are several.
+    pub(crate) fn ledgers(&self) -> Option<&Ledgers> {
+        self.each.as_ref().map(|each| &each.ledgers)
+    }
+
+    /// The ledger of the server that this request goes to; `None` for a request that names none, and
+    /// where all share one.
+    pub(crate) fn ledger(
+        &self,
+        clock: &impl Clock,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Option<Arc<L>> {
+        let Each { ledgers, kind } = self.each.as_ref()?;
+        let destination = destination(uri, headers)?;
+        Some(kind(ledgers.ledger(clock.recent(), &destination)))
+    }
+}
+
+impl Destinations<LocalLedger> {
+    /// A ledger for each destination under this policy.
+    pub(crate) fn under(policy: &Policy) -> Self {
+        Self::kept_in(Ledgers::new(policy))
+    }
+
+    pub(crate) const fn kept_in(ledgers: Ledgers) -> Self {
+        Self { each: Some(Each { ledgers, kind: std::convert::identity }) }
+    }
+}
+
+impl<L> Clone for Destinations<L> {
+    fn clone(&self) -> Self {
+        let each = |each: &Each<L>| Each { ledgers: each.ledgers.clone(), kind: each.kind };
+        Self { each: self.each.as_ref().map(each) }
+    }
+}
+
+impl<L> fmt::Debug for Destinations<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Destinations").field(&self.ledgers()).finish()
+    }
+}
+
+/// The server of a request, by its URI, or by its `Host` (RFC 9110 section 7.2).
+fn destination(uri: &Uri, headers: &HeaderMap) -> Option<Destination> {
+    let host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
+    let named = uri.authority().cloned().or_else(host)?;
+    let scheme = uri.scheme_str().unwrap_or(UNNAMED_SCHEME);
+    Destination::new(scheme, named.host(), named.port_u16()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use ::http::HeaderValue;
+
+    use super::*;
+
+    fn name(uri: &'static str, host: Option<&'static str>) -> Option<String> {
+        let host = host.map(|host| (header::HOST, HeaderValue::from_static(host)));
+        let found = destination(&Uri::from_static(uri), &host.into_iter().collect());
+        found.map(|destination| destination.to_string())
+    }
+
+    #[test]
+    fn one_server_has_one_name() {
+        for uri in ["http://A.example/", "http://a.example:80/x?y", "http://me@a.example"] {
+            assert_eq!(name(uri, Some("b.example")).as_deref(), Some("http://a.example:80"));
+        }
+        assert_eq!(name("https://[::1]/", None).as_deref(), Some("https://[::1]:443"));
+        assert_eq!(name("/x", Some("a.example")).as_deref(), Some("http://a.example:80"));
+        assert_eq!(name("/x", Some("a.example:81")).as_deref(), Some("http://a.example:81"));
+    }
+
+    #[test]
+    fn a_request_without_a_server_has_no_ledger_of_its_own() {
+        for host in [None, Some(""), Some("a b")] {
+            assert_eq!(name("/x", host), None, "{host:?}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The body of a failed reply, which the call may read on before its caller does.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use ::reqwest::{Body, Response};
+use bytes::{Bytes, BytesMut};
+use http_body::{Body as _, Frame, SizeHint};
+
+use super::reply::take_apart;
+use crate::http::DRAIN_LIMIT;
+use crate::{Sleep, Span, TokioTime};
+
+/// How long a failed reply may take to be read: then a new connection is cheaper.
+pub(super) const DRAIN_TIME: Span = Span::from_millis(100);
+
+/// A body that the reply and the call share. What the call has read is still in the reply, for the
+/// caller who gets it.
+#[derive(Clone)]
+pub(super) struct FailedBody(Arc<Mutex<ReadAhead>>);
+
+/// A body of which something was read already. An error that was met comes in its place, or a body
+/// that broke off would seem whole.
+struct ReadAhead {
+    read: VecDeque<Result<Frame<Bytes>, ::reqwest::Error>>,
+    rest: Body,
+    /// How many bytes may still be read ahead.
+    room: u64,
+}
+
+impl FailedBody {
+    /// The same reply, with a body that can be read ahead.
+    pub(super) fn share(reply: Response) -> Response {
+        let (mut parts, rest) = take_apart(reply);
+        let ahead = ReadAhead { read: VecDeque::new(), rest, room: DRAIN_LIMIT };
+        let body = Self(Arc::new(Mutex::new(ahead)));
+        parts.extensions.insert(body.clone());
+        Response::from(::http::Response::from_parts(parts, Body::wrap(body)))
+    }
+
+    /// Leaves the body to whoever gets the reply.
+    pub(super) fn hand_over(reply: &mut Response) {
+        reply.extensions_mut().remove::<Self>();
+    }
+
+    /// The body of a reply that is shared.
+    pub(super) fn of(reply: &Response) -> Option<&Self> {
+        reply.extensions().get()
+    }
+
+    /// Reads ahead for at most `limit`: the connection is free when the whole body was read.
+    pub(super) fn drain(&self, limit: Span) -> Drain {
+        Drain { body: self.clone(), timer: Box::pin(TokioTime.sleep(limit)) }
+    }
+
+    /// The bytes that were read ahead.
+    pub(super) fn known(&self) -> Bytes {
+        let ahead = self.lock();
+        let frames = ahead.read.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
+        let mut known = BytesMut::new();
+        frames.for_each(|bytes| known.extend_from_slice(bytes));
+        known.freeze()
+    }
+
+    /// A body that panicked is not read on by anybody who minds.
+    fn lock(&self) -> MutexGuard<'_, ReadAhead> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ReadAhead {
+    /// Ready when there is nothing more to read, or no room for it.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.rest.size_hint().lower() > self.room {
+            return Poll::Ready(());
+        }
+        while self.room > 0 {
+            let Poll::Ready(frame) = Pin::new(&mut self.rest).poll_frame(context) else {
+                return Poll::Pending;
+            };
+            let Some(frame) = frame else { break };
+            let data = frame.as_ref().ok().and_then(Frame::data_ref);
+            // OK because no target has pointers of more than 64 bits. At least one, or a body of
+            // empty frames would have no bound.
+            self.room = self.room.saturating_sub(data.map_or(0, Bytes::len).max(1) as u64);
+            let failed = frame.is_err();
+            self.read.push_back(frame);
+            if failed {
+                break;
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl http_body::Body for FailedBody {
+    type Data = Bytes;
+    type Error = ::reqwest::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ::reqwest::Error>>> {
+        let mut ahead = self.lock();
+        match ahead.read.pop_front() {
+            Some(frame) => Poll::Ready(Some(frame)),
+            None => Pin::new(&mut ahead.rest).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let ahead = self.lock();
+        ahead.read.is_empty() && ahead.rest.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let ahead = self.lock();
+        let frames = ahead.read.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
+        // OK because no target has pointers of more than 64 bits.
+        let read = frames.map(Bytes::len).sum::<usize>() as u64;
+        let rest = ahead.rest.size_hint();
+        let mut size = SizeHint::new();
+        if let Some(upper) = rest.upper() {
+            size.set_upper(upper.saturating_add(read));
+        }
+        size.set_lower(rest.lower().saturating_add(read));
+        size
+    }
+}
+
+/// Reads a failed reply ahead, until its end or for a limited time.
+pub(super) struct Drain {
+    body: FailedBody,
+    timer: Pin<Box<<TokioTime as Sleep>::Timer>>,
+}
+
+impl Future for Drain {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let read = self.body.lock().poll_read(context);
+        if read.is_ready() { read } else { self.timer.as_mut().poll(context) }
+    }
+}

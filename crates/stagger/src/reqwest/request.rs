@@ -1,0 +1,178 @@
+//! A request of the client, whose sending is a call under the policy.
+
+use std::fmt::Display;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ::http::{HeaderMap, HeaderName, HeaderValue, Version};
+use ::reqwest::{Body, Request, Response};
+use serde::Serialize;
+
+use super::{CallOptions, Client, SendError};
+use crate::http::IdempotencyKey;
+use crate::{Error, Policy, Report};
+
+/// A request about to be sent by a [`Client`], made by [`Client::get`] and its neighbours.
+///
+/// Its methods are those of [`reqwest::RequestBuilder`](::reqwest::RequestBuilder), and the settings of
+/// [`CallOptions`]. [`send`](Self::send) makes the call under the policy.
+///
+/// ```no_run
+/// use stagger::Policy;
+/// use stagger::http::IdempotencyKey;
+/// use stagger::reqwest::{Client, client_builder};
+/// # async fn order() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::new(client_builder().build()?, Policy::default());
+/// let order = client
+///     .post("https://example.com/orders")
+///     .bearer_auth("secret")
+///     .json(&["one bolt"])
+///     .idempotency_key(IdempotencyKey::random()); // so a POST may be sent twice
+/// assert!(order.send().await?.status().is_success());
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "a request does nothing until it is sent"]
+pub struct RequestBuilder {
+    client: Client,
+    request: ::reqwest::RequestBuilder,
+    call: CallOptions,
+}
+
+impl RequestBuilder {
+    pub(super) fn new(client: &Client, request: ::reqwest::RequestBuilder) -> Self {
+        Self { client: client.clone(), request, call: CallOptions::new() }
+    }
+
+    /// Adds a header.
+    pub fn header<K, V>(self, name: K, value: V) -> Self
+    where
+        HeaderName: TryFrom<K>,
+        <HeaderName as TryFrom<K>>::Error: Into<::http::Error>,
+        HeaderValue: TryFrom<V>,
+        <HeaderValue as TryFrom<V>>::Error: Into<::http::Error>,
+    {
+        self.map(|request| request.header(name, value))
+    }
+
+    /// Sets headers, in place of those of the same names.
+    pub fn headers(self, headers: HeaderMap) -> Self {
+        self.map(|request| request.headers(headers))
+    }
+
+    /// Authenticates with a name and a password.
+    pub fn basic_auth(self, name: impl Display, password: Option<impl Display>) -> Self {
+        self.map(|request| request.basic_auth(name, password))
+    }
+
+    /// Authenticates with a bearer token.
+    pub fn bearer_auth(self, token: impl Display) -> Self {
+        self.map(|request| request.bearer_auth(token))
+    }
+
+    /// Sets the body. Bytes can always be sent again; a stream is kept while it is sent, up to
+    /// [`Options::replay_limit`](super::Options::replay_limit).
+    pub fn body(self, body: impl Into<Body>) -> Self {
+        self.map(|request| request.body(body))
+    }
+
+    /// Adds `query` to the query string of the URL.
+    pub fn query<T: Serialize + ?Sized>(self, query: &T) -> Self {
+        self.map(|request| request.query(query))
+    }
+
+    /// Sends `form` as `application/x-www-form-urlencoded`.
+    pub fn form<T: Serialize + ?Sized>(self, form: &T) -> Self {
+        self.map(|request| request.form(form))
+    }
+
+    /// Sends `json` as `application/json`.
+    pub fn json<T: Serialize + ?Sized>(self, json: &T) -> Self {
+        self.map(|request| request.json(json))
+    }
+
+    /// Sends `form` as `multipart/form-data`.
+    #[cfg(feature = "reqwest-multipart")]
+    pub fn multipart(self, form: ::reqwest::multipart::Form) -> Self {
+        self.map(|request| request.multipart(form))
+    }
+
+    /// Limits each attempt, its body included, beside the limits of the policy.
+    pub fn timeout(self, limit: Duration) -> Self {
+        self.map(|request| request.timeout(limit))
+    }
+
+    /// Sets the version of HTTP.
+    pub fn version(self, version: Version) -> Self {
+        self.map(|request| request.version(version))
+    }
+
+    /// Makes the call as `call` says, in place of all that was set for it before.
+    pub fn options(mut self, call: CallOptions) -> Self {
+        self.call = call;
+        self
+    }
+
+    /// Makes the call under another policy; see [`CallOptions::policy`].
+    pub fn policy(self, policy: Policy) -> Self {
+        self.map_call(|call| call.policy(policy))
+    }
+
+    /// Says whether the request may be sent twice; see [`CallOptions::idempotent`].
+    pub fn idempotent(self, idempotent: bool) -> Self {
+        self.map_call(|call| call.idempotent(idempotent))
+    }
+
+    /// Sends `key` on every attempt; see [`CallOptions::idempotency_key`].
+    pub fn idempotency_key(self, key: IdempotencyKey) -> Self {
+        self.map_call(|call| call.idempotency_key(key))
+    }
+
+    /// Reads the whole reply within the attempt, at most `limit` bytes; see
+    /// [`CallOptions::buffered`].
+    pub fn buffered(self, limit: usize) -> Self {
+        self.map_call(|call| call.buffered(limit))
+    }
+
+    /// Fills in `report` when the call ends.
+    pub fn report(self, report: Arc<Mutex<Report>>) -> Self {
+        self.map_call(|call| call.report(report))
+    }
+
+    /// The request alone, for [`Client::execute`] or for another client.
+    ///
+    /// # Errors
+    /// A URL, a header or a body that was none.
+    pub fn build(self) -> ::reqwest::Result<Request> {
+        self.request.build()
+    }
+
+    /// The same request again; `None` when its body is a stream, or when it could not be built.
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        let (client, call) = (self.client.clone(), self.call.clone());
+        Some(Self { client, request: self.request.try_clone()?, call })
+    }
+
+    /// Makes the call. The last reply is returned as it is, whatever its status.
+    ///
+    /// # Errors
+    /// As for [`Client::execute`]. A request that could not be built is a permanent failure.
+    pub async fn send(self) -> Result<Response, Error<SendError>> {
+        let Self { client, request, call } = self;
+        client.call(request.build(), call).await
+    }
+
+    fn map(
+        mut self,
+        change: impl FnOnce(::reqwest::RequestBuilder) -> ::reqwest::RequestBuilder,
+    ) -> Self {
+        self.request = change(self.request);
+        self
+    }
+
+    fn map_call(mut self, change: impl FnOnce(CallOptions) -> CallOptions) -> Self {
+        self.call = change(self.call);
+        self
+    }
+}
