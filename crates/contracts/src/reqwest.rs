@@ -50,10 +50,6 @@ impl Integration for ReqwestClient {
             })
         })
     }
-
-    fn waives(&self, promise: &str) -> Option<&'static str> {
-        by_default(promise)
-    }
 }
 
 impl Integration for ReqwestMiddleware {
@@ -86,21 +82,6 @@ impl Integration for ReqwestMiddleware {
                 end(reply.await, &report).await
             })
         })
-    }
-
-    fn waives(&self, promise: &str) -> Option<&'static str> {
-        by_default(promise)
-    }
-}
-
-/// What the policy does not reach by default.
-fn by_default(promise: &str) -> Option<&'static str> {
-    match promise {
-        "deadline ends a body that stalls" => {
-            Some("the deadline bounds the head; CallOptions::buffered reads the body in the call")
-        }
-        "slow call gets a second copy" => Some("one copy at a time"),
-        _ => None,
     }
 }
 

@@ -128,7 +128,6 @@ impl Integration for TowerHttp {
 
     fn waives(&self, promise: &str) -> Option<&'static str> {
         match promise {
-            "empty budget of one host leaves the others alone" => Some(ONE_DESTINATION),
             "deadline ends a body that stalls" => {
                 Some("the deadline bounds the head; the caller reads the body")
             }
