@@ -229,9 +229,6 @@ fn a_file_that_is_none_is_refused_in_one_line() {
     assert_eq!(code(&missing), 2);
     assert!(stderr(&missing).starts_with("error: nowhere.toml: "), "{}", stderr(&missing));
     assert!(missing.stdout.is_empty());
-    let folder = lint(&["."]);
-    assert_eq!(code(&folder), 2);
-    assert!(stderr(&folder).starts_with("error: .: "), "{}", stderr(&folder));
     let binary = lint_text(b"a = 1\nb = '\xff'", &[]);
     assert_eq!(
         (code(&binary), stderr(&binary).as_str()),

@@ -70,18 +70,19 @@ impl fmt::Display for Severity {
 
 /// Writes the codes once: as variants, as their list, and by their names.
 macro_rules! codes {
-    ($($(#[$doc:meta])+ $code:ident = $name:literal,)+) => {
+    ($(#[doc = $about:literal] $code:ident = $name:literal,)+) => {
         /// Kinds of findings. The names are stable: scripts and waivers rely on them.
         ///
         /// ```
         /// use stagger_explain::Code;
         /// assert_eq!(Code::NoJitter.to_string(), "no-jitter");
         /// assert_eq!("no-jitter".parse(), Ok(Code::NoJitter));
+        /// assert_eq!(Code::NoJitter.about(), "Callers that fail together come back together.");
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {
-            $($(#[$doc])+ $code,)+
+            $(#[doc = $about] $code,)+
         }
 
         impl Code {
@@ -93,6 +94,14 @@ macro_rules! codes {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$code => $name,)+
+                }
+            }
+
+            /// What is wrong, in one sentence, whatever the policy.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Self::$code => $about.trim_start(),)+
                 }
             }
         }

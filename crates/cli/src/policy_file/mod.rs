@@ -2,14 +2,17 @@
 
 mod bounds;
 mod calls;
+mod files;
 mod overrides;
 mod policies;
 mod source;
 mod survey;
 mod text;
+mod written;
 
 pub(crate) use bounds::{CAPACITY, FLEET, LAYERS, RPS};
 pub(crate) use calls::Calls;
+pub(crate) use files::files;
 pub(crate) use overrides::Overrides;
 pub(crate) use policies::named;
 pub(crate) use source::{Entry, Loaded, PolicySource};
