@@ -17,4 +17,4 @@ pub(crate) use overrides::Overrides;
 pub(crate) use policies::named;
 pub(crate) use source::{Entry, Loaded, PolicySource};
 pub(crate) use survey::{Surveyed, survey};
-pub(crate) use text::read;
+pub(crate) use text::{read, split};

@@ -8,7 +8,7 @@ use super::report::{Report, Unread};
 use super::sheet::Sheet;
 use super::{github, json, sarif, text};
 use crate::flags::{Deny, LintFlags, LintFormat};
-use crate::policy_file::files;
+use crate::policy_file::{files, split};
 use crate::refusal::Refusal;
 use crate::{stderr, stdout};
 
@@ -63,7 +63,7 @@ fn told(sheet: &Sheet) -> Option<ExitCode> {
 
 /// Tells of a file that cannot be read, and keeps it for programs.
 fn unread(asked: &str, why: Refusal, report: &mut Report) -> ExitCode {
-    let file = asked.rsplit_once('#').map_or(asked, |(file, _)| file).to_owned();
+    let file = split(asked).0.to_owned();
     if let Refusal::File(shown) = &why {
         let message = shown.trim_start_matches("error: ");
         let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(message).to_owned();
