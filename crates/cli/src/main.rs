@@ -16,7 +16,9 @@ mod spelling;
 mod stderr;
 mod stdout;
 mod toml_file;
+mod width;
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,7 +26,11 @@ use clap::Parser;
 use flags::{Command, Flags};
 
 fn main() -> ExitCode {
-    match Flags::parse().command {
+    let flags = match Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(shown) => return told(&shown),
+    };
+    match flags.command {
         Command::Storm(flags) => match cmd::storm(&flags) {
             Ok(page) => stdout::write(&page),
             Err(refusal) => refusal.tell("storm"),
@@ -40,5 +46,18 @@ fn main() -> ExitCode {
         Command::Http(flags) => cmd::http(&flags),
         Command::Completions(flags) => cmd::completions(&flags),
         Command::Man(flags) => cmd::man(&flags),
+    }
+}
+
+/// Prints a help or a refusal of clap's. A help that cannot be written is a failure; a reader that has
+/// gone away is none.
+fn told(shown: &clap::Error) -> ExitCode {
+    let printed = shown.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !shown.use_stderr() => {
+            stderr::note(&format!("error: cannot write to standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::from(u8::try_from(shown.exit_code()).unwrap_or(1)),
     }
 }

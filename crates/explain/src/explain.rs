@@ -21,7 +21,7 @@ const SLO_PARTS: u64 = 3;
 pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
     let calls = Calls::play(policy, Verdict::Transient, setting.rps);
     let (attempts, method, extent) = timeline(policy, Verdict::Transient, &calls);
-    let worst_case = worst_case(policy);
+    let (worst_case, hinted) = (worst_case(policy), worst_case_hinted(policy));
     Explanation {
         attempts,
         extent,
@@ -29,8 +29,8 @@ pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
         throttled: throttled(policy, setting),
         worst_waits: worst_waits(policy),
         worst_case,
-        worst_case_hinted: worst_case_hinted(policy),
-        slo: setting.slo.map(|slo| slo_check(slo, worst_case)),
+        worst_case_hinted: hinted,
+        slo: setting.slo.map(|slo| slo_check(slo, worst_case, hinted)),
         load: load(policy, setting, &calls),
         amplification: setting.layers.map(|layers| amplification(policy, layers, &calls)),
         fleet: fleet(policy, setting),
@@ -49,7 +49,8 @@ fn throttled(policy: &Policy, setting: &Setting) -> Option<Vec<crate::Attempt>> 
     Some(timeline(policy, Verdict::Throttled, &calls).0)
 }
 
-fn slo_check(slo: Span, worst_case: Option<Span>) -> SloCheck {
+fn slo_check(slo: Span, worst_case: Option<Span>, hinted: Option<Span>) -> SloCheck {
     let limit = Span::from_nanos(slo.as_nanos() / SLO_PARTS);
-    SloCheck { limit, ok: worst_case.is_some_and(|worst| worst <= limit) }
+    let within = |worst: Option<Span>, limit| worst.is_some_and(|worst| worst <= limit);
+    SloCheck { limit, ok: within(worst_case, limit), hinted_ok: within(hinted, slo) }
 }

@@ -95,8 +95,11 @@ pub enum Method {
 pub struct SloCheck {
     /// What may be taken: a third of the SLO is for retries, the rest for the work.
     pub limit: Span,
-    /// Whether the worst case stays within.
+    /// Whether the worst case stays within, as long as the server asks for no wait.
     pub ok: bool,
+    /// Whether a call stays within the whole SLO when the server asks for the longest wait that is
+    /// obeyed before each retry.
+    pub hinted_ok: bool,
 }
 
 /// Low and middle of a distribution.

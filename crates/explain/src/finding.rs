@@ -70,18 +70,19 @@ impl fmt::Display for Severity {
 
 /// Writes the codes once: as variants, as their list, and by their names.
 macro_rules! codes {
-    ($($(#[$doc:meta])+ $code:ident = $name:literal,)+) => {
+    ($(#[doc = $about:literal] $code:ident = $name:literal,)+) => {
         /// Kinds of findings. The names are stable: scripts and waivers rely on them.
         ///
         /// ```
         /// use stagger_explain::Code;
         /// assert_eq!(Code::NoJitter.to_string(), "no-jitter");
         /// assert_eq!("no-jitter".parse(), Ok(Code::NoJitter));
+        /// assert_eq!(Code::NoJitter.about(), "Callers that fail together come back together.");
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {
-            $($(#[$doc])+ $code,)+
+            $(#[doc = $about] $code,)+
         }
 
         impl Code {
@@ -93,6 +94,14 @@ macro_rules! codes {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$code => $name,)+
+                }
+            }
+
+            /// What is wrong, in one sentence, whatever the policy.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Self::$code => $about.trim_start(),)+
                 }
             }
         }
@@ -110,10 +119,16 @@ codes! {
     MassAtCap = "mass-at-cap",
     /// Retries follow at once.
     ZeroBase = "zero-base",
+    /// Retries follow before the failure can pass.
+    ShortBase = "short-base",
+    /// A throttled call is retried sooner than a failed one.
+    ThrottledSooner = "throttled-sooner",
     /// The worst case is longer than the SLO.
     OverSlo = "over-slo",
     /// The worst case takes more than a third of the SLO.
     OverSloThird = "over-slo-third",
+    /// Hints that are obeyed take a call beyond its SLO.
+    HintOverSlo = "hint-over-slo",
     /// Attempts that never, or almost never, start.
     AttemptsNeverStart = "attempts-never-start",
     /// The deadline ends some calls before their first retry.
@@ -142,12 +157,28 @@ codes! {
     BreakerMinimum = "breaker-minimum",
     /// The breaker needs more calls than there are.
     BreakerNeverOpens = "breaker-never-opens",
+    /// So few failures in a row open the breaker that chance does.
+    BreakerConsecutive = "breaker-consecutive",
+    /// No call can be slow: its attempt is cut off before.
+    BreakerSlowUnreachable = "breaker-slow-unreachable",
+    /// A server that asks for less load is not called at all.
+    BreakerThrottled = "breaker-throttled",
+    /// The breaker opens for too short or too long a time.
+    BreakerOpenTime = "breaker-open-time",
+    /// So many probes must succeed that the breaker hardly closes.
+    BreakerProbes = "breaker-probes",
+    /// A probe loses its place while it is under way.
+    BreakerLease = "breaker-lease",
+    /// A call waits for the breaker for as long as an outage lasts.
+    BreakerWaitUnbounded = "breaker-wait-unbounded",
     /// Layers that retry multiply.
     NestedLayers = "nested-layers",
     /// Every call is sent several times.
     HedgeAtOnce = "hedge-at-once",
     /// Nothing bounds the copies of slow calls.
     HedgeWithoutBudget = "hedge-without-budget",
+    /// Further copies that are never sent.
+    HedgeNever = "hedge-never",
     /// A waiver of something that is not found.
     UnusedAllow = "unused-allow",
 }

@@ -23,6 +23,11 @@ fn rule(base: Span, cap: Span, jitter: Jitter) -> Backoff {
     Backoff::exponential(base, cap).and_then(|rule| rule.with_jitter(jitter)).expect("valid")
 }
 
+/// Hints never lengthen an own delay.
+fn own_delays() -> HintRule {
+    HintRule::new(Span::ZERO, Ratio::ZERO, LongHint::OwnDelayPlus(Span::ZERO)).expect("valid")
+}
+
 #[track_caller]
 fn found(builder: PolicyBuilder, setting: &Setting) -> Vec<Finding> {
     lint(&builder.build().expect("valid"), setting)
@@ -142,13 +147,15 @@ fn a_tenth_of_the_delays_may_sit_on_the_cap() {
 #[test]
 fn a_base_of_zero_is_no_delay() {
     let with = |base| clean().backoff(rule(base, secs(1), Jitter::Full));
-    bound(with(Span::from_nanos(1)), with(Span::ZERO), Code::ZeroBase, Severity::Error);
+    bound(with(millis(1)), with(Span::ZERO), Code::ZeroBase, Severity::Error);
+    let (code, warning) = (Code::ShortBase, Severity::Warning);
+    bound(with(Span::from_micros(500)), with(Span::from_nanos(499_999)), code, warning);
 }
 
 #[test]
 fn the_worst_case_meets_the_slo_and_its_third() {
     // Three attempts of 1s, waits of 1s and 2s: 6s.
-    let policy = clean().backoff(rule(secs(1), secs(2), Jitter::Full));
+    let policy = clean().backoff(rule(secs(1), secs(2), Jitter::Full)).hints(own_delays());
     let slo = |nanos| Setting { slo: Some(Span::from_nanos(nanos)), ..Setting::default() };
     let second = 1_000_000_000;
     let (third, over) = (Code::OverSloThird, Code::OverSlo);
@@ -304,8 +311,9 @@ fn a_fleet_may_not_keep_its_destination_down() {
     assert_eq!(codes(floor(1), &known(20.0)), [(code, Severity::Warning)]);
     assert_eq!(codes(floor(1), &known(19.0)), [(code, Severity::Error)]);
     // Three attempts of 10 calls ask for 20 retries a second, whatever is granted.
-    assert_eq!(codes(floor(1_000), &known(200.0)), [(code, Severity::Warning)]);
-    assert_eq!(codes(floor(1_000), &known(199.0)), [(code, Severity::Error)]);
+    let loose = (Code::LooseBudget, Severity::Warning);
+    assert_eq!(codes(floor(1_000), &known(200.0)), [loose, (code, Severity::Warning)]);
+    assert_eq!(codes(floor(1_000), &known(199.0)), [loose, (code, Severity::Error)]);
     assert_eq!(found(floor(1), &Setting { fleet: None, ..known(1.0) }), []);
 }
 
@@ -424,7 +432,8 @@ fn copies_wait_for_something_and_are_bounded() {
     let open = pair.budget(BudgetPlan::Unlimited);
     bound(pair, open, Code::HedgeWithoutBudget, Severity::Warning);
     // Without a second attempt there is no copy.
-    assert_eq!(found(with(0).max_attempts(1), &Setting::default()), []);
+    let never = (Code::HedgeNever, Severity::Warning);
+    assert_eq!(codes(with(0).max_attempts(1), &Setting::default()), [never]);
     let measured = HedgePlan::quantile(Ratio::from_percent(95), Span::ZERO, 2).expect("valid");
     assert_eq!(found(clean().hedge(measured), &Setting::default()), []);
 }

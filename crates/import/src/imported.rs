@@ -1,6 +1,6 @@
 //! What came of a file.
 
-use stagger_core::Policy;
+use stagger_core::{HintRule, LongHint, Policy, Span};
 
 use crate::Source;
 
@@ -33,7 +33,8 @@ impl Imported {
         Self { source, policies: Vec::new(), left_out: Vec::new(), notes: Vec::new() }
     }
 
-    /// Adds a policy; a name that is taken gets a number.
+    /// Adds a policy; a name that is taken gets a number. Hints are obeyed for at least as long as
+    /// its own delays, whatever its product does with longer ones: it would wait that long anyway.
     pub(crate) fn add(&mut self, name: &str, policy: Policy) {
         let taken = |name: &str| self.policies.iter().any(|(known, _)| known == name);
         let mut free = name.to_owned();
@@ -42,7 +43,7 @@ impl Imported {
             free = format!("{name}-{number}");
             number += 1;
         }
-        self.policies.push((free, policy));
+        self.policies.push((free, obeying_hints(&policy)));
     }
 
     pub(crate) fn leave_out(
@@ -64,4 +65,20 @@ impl Imported {
             self.notes.push(note.to_owned());
         }
     }
+}
+
+fn obeying_hints(policy: &Policy) -> Policy {
+    let (rule, longest) = (policy.hints(), longest_delay(policy));
+    if rule.long() != LongHint::Stop || rule.max() >= longest {
+        return *policy;
+    }
+    let wider = HintRule::new(longest, rule.spread(), rule.long()).ok();
+    let built = wider.and_then(|rule| policy.to_builder().hints(rule).build().ok());
+    built.unwrap_or(*policy)
+}
+
+/// The longest delay before the last retry.
+fn longest_delay(policy: &Policy) -> Span {
+    let retries = policy.limits().max_attempts().map_or(u32::MAX, |attempts| attempts - 1);
+    if retries == 0 { Span::ZERO } else { policy.backoff().range(retries).1 }
 }

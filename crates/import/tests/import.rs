@@ -214,3 +214,23 @@ fn what_is_wrong_is_named_with_its_bound() {
         assert!(error.contains(words), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_hint_shorter_than_the_longest_own_delay_ended_the_call() {
+    let grpc = |backoff: &str| {
+        let text = format!(
+            r#"{{"methodConfig": [{{"name": [{{"service": "a.B"}}], "timeout": "600s",
+              "retryPolicy": {{"maxAttempts": 5, "initialBackoff": "10s", "maxBackoff": "{backoff}",
+              "backoffMultiplier": 4, "retryableStatusCodes": ["UNAVAILABLE"]}}}}]}}"#
+        );
+        policy(&read(&text), "a.B").hints().max()
+    };
+    // gRPC draws a fifth up and down.
+    assert_eq!(grpc("100s"), Span::from_secs(120));
+    assert_eq!(grpc("10s"), Span::from_secs(60), "the default is longer");
+    let envoy = read(
+        "retry_policy: { retry_on: 5xx, num_retries: 5, retry_back_off: { base_interval: 2s, \
+         max_interval: 20s }, rate_limited_retry_back_off: { max_interval: 1s } }",
+    );
+    assert_eq!(envoy.policies[0].1.hints().max(), Span::from_secs(20));
+}

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use stagger_core::{Jitter, Ratio, Span};
 
+use super::completed::{LAWS, Offers, preset};
 use super::exit_codes::ExitCodes;
 use super::signal_names::SignalNames;
 
@@ -36,7 +37,8 @@ pub(crate) struct ExecFlags {
     pub(crate) retry_on_signal: Option<SignalNames>,
 
     /// Whether an attempt that ran out of its time is retried; it has no exit code
-    #[arg(long, value_name = "YES|NO", default_value = "yes", value_parser = yes_or_no,
+    #[arg(long, value_name = "YES|NO", default_value = "yes",
+        value_parser = Offers::of(&["yes", "no"], yes_or_no), hide_possible_values = true,
         action = ArgAction::Set)]
     pub(crate) retry_on_timeout: bool,
 
@@ -51,7 +53,7 @@ pub(crate) struct ExecFlags {
 
     /// What the command reads: this standard input, nothing, or the same bytes at every attempt
     #[arg(long, value_name = "inherit|null|buffer[:SIZE]", default_value = "inherit",
-        value_parser = stdin)]
+        value_parser = Offers::of(&["inherit", "null", "buffer"], stdin), hide_possible_values = true)]
     pub(crate) stdin: StdinMode,
 
     /// When output goes out: as it comes; only that of a success, with nothing on standard output when
@@ -80,8 +82,9 @@ pub(crate) struct ExecFlags {
     #[arg(long)]
     pub(crate) shell: bool,
 
-    /// The command and its arguments, passed on byte for byte
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// The command and its arguments, behind `--`, passed on byte for byte
+    #[arg(last = true, required = true, value_name = "CMD",
+        value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -92,8 +95,8 @@ pub(crate) struct ExecPolicyFlags {
     #[arg(long, value_name = "FILE[#NAME]", conflicts_with = "preset")]
     pub(crate) policy: Option<String>,
 
-    /// A policy that ships
-    #[arg(long, value_name = "NAME")]
+    /// A policy that ships: aws-standard, grpc, google-cloud, webhook, interactive, batch
+    #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
     pub(crate) preset: Option<String>,
 
     /// Attempts in all, the first included, or `unlimited` with a deadline [3]
@@ -114,7 +117,8 @@ pub(crate) struct ExecPolicyFlags {
 
     /// How a delay is drawn below its ceiling: none, full, equal, decorrelated,
     /// decorrelated-clamped, proportional:R or symmetric:R [full]
-    #[arg(long, value_name = "LAW", value_parser = jitter)]
+    #[arg(long, value_name = "LAW", value_parser = Offers::of(&LAWS, jitter),
+        hide_possible_values = true)]
     pub(crate) jitter: Option<Jitter>,
 
     /// How long one attempt may take [no limit]
@@ -214,9 +218,9 @@ fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(end);
     let unit: u64 = match unit {
         "" | "B" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
+        "K" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
         _ => return Err(refused()),
     };
     let number: u64 = number.parse().map_err(|_| refused())?;

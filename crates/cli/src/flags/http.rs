@@ -6,6 +6,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use stagger_core::{Jitter, Span};
 
+use super::completed::preset;
+
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 const MAX_ATTEMPTS: i64 = 10_000;
 
@@ -99,7 +101,7 @@ pub(crate) struct HttpPolicyFlags {
     pub(crate) policy: Option<String>,
 
     /// A policy that ships: aws-standard, grpc, google-cloud, webhook, interactive, batch
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
     pub(crate) preset: Option<String>,
 
     /// Attempts in all, the first included [3]

@@ -7,7 +7,8 @@ use super::CallsFlags;
 /// The flags of `stagger lint`.
 #[derive(Debug, Args)]
 pub(crate) struct LintFlags {
-    /// TOML files of policies, `-` for standard input, FILE#NAME for one policy of several
+    /// Files of policies in TOML or JSON, folders of them, `-` for standard input, FILE#NAME for one
+    /// policy of several
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
 
@@ -29,9 +30,15 @@ pub(crate) enum Deny {
     Warnings,
 }
 
-/// For people, or for programs.
+/// For people, for programs, for code scanning, or as annotations of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LintFormat {
+    /// The lines with what is wrong in them
     Text,
+    /// One object, as docs/lint.md has it
     Json,
+    /// SARIF 2.1.0, which code scanning reads
+    Sarif,
+    /// Commands of GitHub Actions, which annotate the lines of a pull request
+    Github,
 }

@@ -3,6 +3,7 @@
 mod calls;
 mod choose;
 mod command;
+mod completed;
 mod completions;
 mod demo;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod storm;
 pub(crate) use calls::CallsFlags;
 pub(crate) use choose::{ChooseFlags, ChooseFormat};
 pub(crate) use command::{Command, Flags};
+pub(crate) use completed::preset;
 pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags};
 pub(crate) use demo::DemoFlags;
 pub(crate) use exec::{Attempts, ExecFlags, ExecPolicyFlags, OutputMode, StdinMode};

@@ -4,10 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use stagger_core::Span;
 use stagger_replay::{Format as LogFormat, LogMap};
-use stagger_sim::{Equal, Law};
+use stagger_sim::{CATALOGUE, Equal, Law};
+
+use super::completed::Offers;
 
 /// Client ids are 32 bits and a waiting client takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: i64 = 50_000_000;
@@ -23,7 +25,8 @@ const MAX_THREADS: i64 = 1_024;
 #[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
 pub(crate) struct StormFlags {
     /// A scenario by its name or its table, a file of your own, or `list` [lockstep --up-at 200ms]
-    #[arg(value_name = "NAME|FILE.toml")]
+    #[arg(value_name = "NAME|FILE.toml", value_parser = scenarios(), hide_possible_values = true,
+        value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<String>,
 
     /// When the server is up again [as the scenario has it]
@@ -154,4 +157,11 @@ fn equal() -> impl TypedValueParser<Value = Equal> {
 fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
     let range = clap::value_parser!(u16).range(1..=MAX_THREADS);
     range.try_map(|n| NonZeroUsize::new(usize::from(n)).ok_or("must be at least 1"))
+}
+
+/// A scenario by its name, or a file; what there is not is refused where scenarios are found.
+fn scenarios() -> Offers<String> {
+    let names: Vec<&str> =
+        CATALOGUE.iter().map(|named| named.name).chain(["shapes", "list"]).collect();
+    Offers::of(&names, |text| Ok(text.to_owned()))
 }

@@ -6,7 +6,8 @@ use clap::Args;
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
 
-use super::{Calls, Surveyed, read, survey};
+use super::{Calls, Surveyed, read, split, survey};
+use crate::flags::preset;
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
 
@@ -19,7 +20,7 @@ pub(crate) struct PolicySource {
 
     /// A ready policy: aws-standard, aws-standard-2-0, aws-standard-2-1, grpc, google-cloud,
     /// webhook, interactive, batch
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
     preset: Vec<String>,
 }
 
@@ -76,10 +77,7 @@ impl Loaded {
     /// # Errors
     /// What cannot be read or is wrong, or a name that is not in it.
     pub(crate) fn open(asked: &str) -> Result<Self, Refusal> {
-        let (file, name) = match asked.rsplit_once('#') {
-            Some((file, name)) => (file, Some(name)),
-            None => (asked, None),
-        };
+        let (file, name) = split(asked);
         let (file, text) = read(file)?;
         let loaded = Self::parse(file, &text)?;
         match name {
@@ -99,6 +97,8 @@ impl Loaded {
                 Some(near) => format!("{}; did you mean {near}?", error.bound()),
                 None => error.bound().to_owned(),
             };
+            // The command line has hyphens in names.
+            let bound = bound.replace('_', "-");
             Refusal::bad_value(&format!("invalid value '{name}' for '--preset': must be {bound}"))
         })?;
         let name = name.replace('-', "_");

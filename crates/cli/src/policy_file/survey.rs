@@ -7,6 +7,7 @@ use stagger_core::Policy;
 use toml::de::DeValue;
 
 use super::calls::{self, Calls};
+use super::written;
 use crate::spelling::nearest;
 use crate::toml_file::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
 
@@ -55,6 +56,7 @@ impl Surveyed<'_> {
 /// Reads everything that can be read of a text.
 pub(crate) fn survey(text: &str) -> Survey<'_> {
     let (document, broken) = Document::recovered(text);
+    let document = written::policies(document);
     let reader = document.reader();
     let mut survey = Survey::default();
     if is_named(&reader) {

@@ -2,11 +2,20 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 use crate::refusal::Refusal;
 
 /// The longest text that is read: more policies than anyone writes, and no device without an end.
 const MAX_TEXT: u64 = 16 * 1024 * 1024;
+
+/// The file and the policy of `FILE#NAME`; a file whose own name has a `#` is itself.
+pub(crate) fn split(asked: &str) -> (&str, Option<&str>) {
+    match asked.rsplit_once('#') {
+        Some((file, name)) if !Path::new(asked).exists() => (file, Some(name)),
+        _ => (asked, None),
+    }
+}
 
 /// What a person calls a file, and what stands in it; `-` is standard input.
 ///

@@ -11,6 +11,7 @@ mod sparkline;
 mod storm;
 mod sweep;
 mod table;
+mod wrap;
 
 pub(crate) use csv::csv;
 pub(crate) use figure::{brief, grouped, percent, rounded};
@@ -21,3 +22,4 @@ pub(crate) use sparkline::{merged, sparkline};
 pub(crate) use storm::Storm;
 pub(crate) use sweep::{Cell, Swept, sweep_csv, sweep_json, sweep_table};
 pub(crate) use table::{align, plain, table, text};
+pub(crate) use wrap::wrapped;

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Reader;
 use super::flaw::Flaw;
+use super::{Reader, json};
 
 /// Flaws of one text that are told: the later ones follow from the first, and a file that is no TOML
 /// at all has one in each line.
 const MAX_FLAWS: usize = 20;
 
-/// A file that is TOML; whether its keys mean anything is another question.
+/// A file that is TOML, or the same in JSON; whether its keys mean anything is another question.
 #[derive(Clone, Debug)]
 pub(crate) struct Document<'t> {
     root: Spanned<DeTable<'t>>,
@@ -22,8 +22,11 @@ impl<'t> Document<'t> {
     /// Parses the text.
     ///
     /// # Errors
-    /// What is not TOML.
+    /// What is neither TOML nor JSON.
     pub(crate) fn parse(text: &'t str) -> Result<Self, Flaw> {
+        if json::is_json(text) {
+            return json::parse(text).map(|root| Self { root });
+        }
         let root = DeTable::parse(text);
         let root = root.map_err(|error| {
             Flaw::new(error.span().unwrap_or_default(), error.message().trim_end())
@@ -33,6 +36,13 @@ impl<'t> Document<'t> {
 
     /// Parses what can be parsed, with all that is not TOML in the order of the text.
     pub(crate) fn recovered(text: &'t str) -> (Self, Vec<Flaw>) {
+        if json::is_json(text) {
+            let empty = || Self { root: Spanned::new(0..0, DeTable::new()) };
+            return match Self::parse(text) {
+                Ok(document) => (document, Vec::new()),
+                Err(flaw) => (empty(), vec![flaw]),
+            };
+        }
         let (root, errors) = DeTable::parse_recoverable(text);
         let mut flaws: Vec<Flaw> = Vec::new();
         for error in errors {
@@ -50,6 +60,25 @@ impl<'t> Document<'t> {
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.root.get_mut().remove(name);
         self
+    }
+
+    /// The table of this name as the whole document; the same where it is no table.
+    pub(crate) fn inner(mut self, name: &str) -> Self {
+        let Some(inner) = self.root.get_mut().remove(name) else { return self };
+        let at = inner.span();
+        match inner.into_inner() {
+            DeValue::Table(table) => Self { root: Spanned::new(at, table) },
+            _ => self,
+        }
+    }
+
+    /// A document that holds nothing but the value of this name, under another one.
+    pub(crate) fn only(mut self, name: &str, under: &str) -> Self {
+        let mut table = DeTable::new();
+        if let Some(value) = self.root.get_mut().remove(name) {
+            table.insert(Spanned::new(value.span(), Cow::Owned(under.to_owned())), value);
+        }
+        Self { root: Spanned::new(self.root.span(), table) }
     }
 
     /// The same with a value that is written on the command line: a number, or else text.

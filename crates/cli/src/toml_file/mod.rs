@@ -1,4 +1,4 @@
-//! TOML that a person writes: a document, readers of its tables, and a flaw with its place.
+//! TOML that a person writes, or the same in JSON: a document, readers of its tables, and a flaw with its place.
 //!
 //! A file is read by [`Reader`]s, which know what was asked of them, so that what nobody asks for is
 //! refused, with the key that was probably meant.
@@ -7,6 +7,7 @@ mod document;
 mod engine;
 mod excerpt;
 mod flaw;
+mod json;
 mod reader;
 
 pub(crate) use document::Document;

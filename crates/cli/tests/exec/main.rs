@@ -16,3 +16,4 @@ mod scratch;
 mod signals;
 mod terminal;
 mod tool;
+mod transparent;

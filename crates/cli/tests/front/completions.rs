@@ -37,6 +37,23 @@ fn bash_offers_commands_flags_and_values() {
 }
 
 #[test]
+fn file_names_were_offered_where_words_are_wanted() {
+    let offers = |words: &[&str], wanted: &str| {
+        let offered = offered(words);
+        assert!(offered.iter().any(|offer| offer == wanted), "{words:?}: {offered:?}");
+    };
+    for command in ["exec", "http", "explain"] {
+        offers(&["stagger", command, "--preset", "goo"], "google-cloud");
+    }
+    offers(&["stagger", "exec", "--jitter", "dec"], "decorrelated-clamped");
+    offers(&["stagger", "http", "--jitter", "eq"], "equal");
+    offers(&["stagger", "exec", "--retry-on-timeout", "n"], "no");
+    offers(&["stagger", "storm", "lock"], "lockstep");
+    // Behind `--` it is a command of its own.
+    offers(&["stagger", "exec", "--attempts", "3", "--", "bas"], "bash");
+}
+
+#[test]
 fn each_shell_accepts_its_script_where_it_is_installed() {
     let mut judged = 0;
     for (shell, args) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {

@@ -7,3 +7,4 @@ mod manual;
 mod nobody;
 mod terminal;
 mod tool;
+mod width;

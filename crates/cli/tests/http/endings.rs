@@ -36,9 +36,9 @@ fn ctrl_c_ends_a_body_that_does_not_end_and_leaves_no_file() {
     let mut child = command.spawn().expect("the binary was built for this test");
     let mut told = BufReader::new(child.stderr.take().expect("it is piped"));
     let mut line = String::new();
-    while !line.starts_with("end: ") {
+    while !line.starts_with("attempt 1") {
         line.clear();
-        assert!(told.read_line(&mut line).expect("it tells the end") > 0);
+        assert!(told.read_line(&mut line).expect("it tells the attempt") > 0);
     }
     let id = i32::try_from(child.id()).expect("a process id");
     kill_process(Pid::from_raw(id).expect("not zero"), Signal::TERM).expect("it runs");

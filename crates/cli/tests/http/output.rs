@@ -192,3 +192,67 @@ fn a_redirect_told_another_server_the_url_with_its_token() {
     assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]), "{came:?}");
     assert!(!target.seen()[0].headers.contains_key("referer"), "{:?}", target.seen());
 }
+
+/// A server whose body of 1000 bytes breaks off after 400, and which sends the rest to those who ask.
+fn torn(tag: Option<&str>) -> (BlockingServer, Vec<u8>) {
+    let bytes: Vec<u8> = (0..1_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+    let whole = || Reaction::ok(bytes.clone()).header("accept-ranges", "bytes");
+    let whole = || match tag {
+        Some(tag) => whole().header("etag", tag),
+        None => whole(),
+    };
+    let part = Reaction::status(206).body(bytes[400..].to_vec());
+    let part = part.header("content-range", "bytes 400-999/1000");
+    let script = Script::of([whole().cut(400)]).then(whole());
+    (BlockingServer::start(script.on_header("range", "bytes=400-", Script::always(part))), bytes)
+}
+
+#[test]
+fn a_body_cut_short_counted_as_a_success() {
+    let folder = folder("torn");
+    let file = folder.join("page");
+    // What cannot be resumed is fetched again; a weak tag does not tell that it is the same body.
+    for (tag, resumed) in [(Some("\"v1\""), true), (Some("W/\"v1\""), false), (None, false)] {
+        let (server, bytes) = torn(tag);
+        let path = file.display().to_string();
+        let came = Came::of(&[&server.url("/"), "-o", &path, "--base", "1ms", "--format", "json"]);
+        assert_eq!(came.code, Some(0), "{came:?}");
+        assert!(fs::read(&file).expect("there") == bytes, "{tag:?}");
+        let seen = server.seen();
+        assert_eq!(seen.len(), 2, "{tag:?}");
+        assert_eq!(seen[1].headers.contains_key("range"), resumed, "{tag:?}");
+        assert_eq!(seen[1].headers.contains_key("if-range"), resumed, "{tag:?}");
+        let events: Vec<serde_json::Value> =
+            came.lines().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let body = &events[1];
+        assert_eq!((&body["event"], &body["received_bytes"]), (&"body".into(), &400.into()));
+        assert!(body["delay_ms"].is_number(), "{body}");
+        assert_eq!(events[2]["attempt"], 2);
+        let end = events.last().expect("an end");
+        assert_eq!((&end["stop_reason"], &end["attempts"]), (&"succeeded".into(), &2.into()));
+    }
+    fs::remove_dir_all(folder).expect("ours");
+}
+
+#[test]
+fn the_end_of_a_call_whose_body_never_comes_says_so() {
+    let folder = folder("never");
+    let path = folder.join("page").display().to_string();
+    let server = always(Reaction::ok("half of it").cut(4));
+    let end = |args: &[&str]| {
+        let url = server.url("/");
+        let came = Came::of(&[&[url.as_str(), "--base", "1ms", "--format", "json"], args].concat());
+        assert_eq!(came.code, Some(18), "{came:?}");
+        let lines = came.lines();
+        let end = lines.iter().rfind(|line| line.contains("\"end\"")).expect("an end");
+        let end: serde_json::Value = serde_json::from_str(end).expect("JSON");
+        (end["stop_reason"].clone(), end["attempts"].clone())
+    };
+    assert_eq!(end(&["-o", &path]), ("incomplete_body".into(), 3.into()));
+    // What went to standard output cannot be taken back, and a POST is not repeated.
+    assert_eq!(end(&[]), ("incomplete_body".into(), 1.into()));
+    assert_eq!(end(&["-o", &path, "--data", "x"]), ("incomplete_body".into(), 1.into()));
+    assert_eq!(end(&["-o", &path, "--data", "x", "--idempotent"]).1, 3);
+    assert_eq!(fs::read_dir(&folder).expect("there").count(), 0, "nothing is left behind");
+    fs::remove_dir_all(folder).expect("ours");
+}

@@ -35,14 +35,16 @@ pub(super) fn retrying(policy: &Policy) -> bool {
     retries(policy, 1) > 0
 }
 
-/// The longest delay that a call can come to: no longer than its deadline.
-pub(super) fn longest(policy: &Policy) -> Span {
+/// The longest ceiling that a call can come to: no longer than its deadline. Symmetric jitter goes
+/// above a ceiling, and that is a finding of its own.
+pub(super) fn longest_ceiling(policy: &Policy) -> Span {
     // The ranges grow with the retry number, so the last one is the longest.
     let last = retries(policy, u32::MAX);
     if last == 0 {
         return Span::ZERO;
     }
-    let reached = Delays::of(policy).map(|delays| delays.rule.range(last).1).max();
+    let ceiling = |rule: &Backoff| rule.range(last).1.min(rule.cap());
+    let reached = Delays::of(policy).map(|delays| ceiling(delays.rule)).max();
     let reached = reached.unwrap_or(Span::ZERO);
     policy.limits().deadline().map_or(reached, |deadline| reached.min(deadline))
 }

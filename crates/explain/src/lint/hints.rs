@@ -2,7 +2,7 @@
 
 use stagger_core::{HintRule, LongHint, Policy, Ratio};
 
-use super::delays::{longest, retrying};
+use super::delays::{longest_ceiling, retrying};
 use crate::{Code, Finding, Setting};
 
 pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
@@ -23,11 +23,14 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
 
 /// Whether any hint is waited for.
 fn waited_for(rule: &HintRule) -> bool {
-    !rule.max().is_zero() || matches!(rule.long(), LongHint::OwnDelayPlus(_))
+    match rule.long() {
+        LongHint::OwnDelayPlus(more) => !more.is_zero(),
+        _ => !rule.max().is_zero(),
+    }
 }
 
 fn below_cap(policy: &Policy) -> Option<Finding> {
-    let (max, longest) = (policy.hints().max(), longest(policy));
+    let (max, longest) = (policy.hints().max(), longest_ceiling(policy));
     let then = match policy.hints().long() {
         LongHint::Stop => "end the call",
         LongHint::Shorten => "are cut to that, and the attempt after it is known to fail",

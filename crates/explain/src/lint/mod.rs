@@ -16,9 +16,11 @@ mod hints;
 mod idempotency;
 mod jitter;
 mod layers;
+mod rate;
 mod reach;
 mod reserve;
 mod rules;
 mod slo;
+mod throttled;
 
 pub use rules::lint;

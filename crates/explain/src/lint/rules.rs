@@ -4,21 +4,23 @@ use stagger_core::Policy;
 
 use super::{
     attempts, base, breaker, budget, cap, deadline, fleet, hedge, hints, idempotency, jitter,
-    layers, slo,
+    layers, rate, slo, throttled,
 };
 use crate::{Finding, Setting};
 
 type Rule = fn(&Policy, &Setting, &mut Vec<Finding>);
 
 /// In the order in which a policy is written.
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 15] = [
     jitter::lint,
     cap::lint,
     base::lint,
+    throttled::lint,
     slo::lint,
     deadline::lint,
     attempts::lint,
     budget::lint,
+    rate::lint,
     fleet::lint,
     idempotency::lint,
     hints::lint,

@@ -1,9 +1,9 @@
-//! The worst case against the SLO: `over-slo`, `over-slo-third`.
+//! The worst case against the SLO: `over-slo`, `over-slo-third`, `hint-over-slo`.
 
 use stagger_core::{Policy, Span};
 
 use super::figure::rounded_down;
-use crate::worst_case::worst_case;
+use crate::worst_case::{worst_case, worst_case_hinted};
 use crate::{Code, Finding, Setting};
 
 /// What retries may take of an SLO; the rest is for the work, and for those above.
@@ -14,7 +14,11 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
     let third = Span::from_nanos(slo.as_nanos() / SHARE);
     let fix = format!("deadline = \"{}\" at most, a third of the SLO", rounded_down(third));
     let key = "limits.deadline";
-    match worst_case(policy) {
+    let worst = worst_case(policy);
+    if worst.is_some_and(|worst| worst <= slo) {
+        found.extend(hinted(policy, slo, &fix));
+    }
+    match worst {
         None => found.push(Finding::error(
             Code::OverSlo,
             key,
@@ -35,4 +39,20 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
         )),
         Some(_) => {}
     }
+}
+
+/// A call within its SLO as long as the server asks for no wait.
+fn hinted(policy: &Policy, slo: Span, fix: &str) -> Option<Finding> {
+    let worst = worst_case_hinted(policy)?;
+    (worst > slo).then(|| {
+        Finding::warning(
+            Code::HintOverSlo,
+            "hints.max",
+            format!(
+                "a server that asks for the longest wait that is obeyed makes a call take {worst}, \
+                 above the SLO of {slo}"
+            ),
+            format!("{fix}: it bounds hints too; or a smaller hints.max"),
+        )
+    })
 }

@@ -8,7 +8,8 @@ use stagger_core::{Backoff, Envelope, Jitter, LongHint, Policy, Rate, Ratio, Spa
 use stagger_explain::Choice;
 
 use super::answers::Said;
-use super::toml::wrapped;
+use super::toml::COMMENT;
+use crate::render::wrapped;
 
 /// Where each name of the function comes from.
 const NAMES: [(&str, &[&str]); 3] = [
@@ -50,7 +51,7 @@ pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
         if number > 0 {
             page.push_str("///\n");
         }
-        for line in wrapped(paragraph) {
+        for line in wrapped(paragraph, COMMENT) {
             let _ = writeln!(page, "/// {line}");
         }
     }

@@ -5,7 +5,8 @@ use std::io::{self, BufRead, ErrorKind};
 use stagger_explain::{QUESTIONS, Question};
 
 use super::answers::Said;
-use crate::stderr;
+use crate::render::wrapped;
+use crate::{stderr, width};
 
 /// Asks what no flag has said and still matters. A wrong answer is asked again.
 ///
@@ -30,7 +31,9 @@ pub(super) fn ask(said: &mut Said) -> Result<(), String> {
 
 fn answer(question: &Question, usual: &str) -> Result<String, String> {
     let Question { ask, why, form, .. } = question;
-    stderr::prompt(&format!("{ask} {form} ({why}) [{usual}] "));
+    let width = width::of(&io::stderr()).unwrap_or(usize::MAX);
+    let question = wrapped(&format!("{ask} {form} ({why}) [{usual}]"), width - 1);
+    stderr::prompt(&format!("{} ", question.join("\n")));
     let mut line = Vec::new();
     match io::stdin().lock().read_until(b'\n', &mut line) {
         Ok(0) => {

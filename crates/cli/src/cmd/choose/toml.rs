@@ -6,15 +6,18 @@ use stagger_core::Policy;
 use stagger_explain::Choice;
 
 use super::answers::Said;
+use crate::render::wrapped;
 
 /// Comments begin here at the latest, so that they stand below each other where lines are short.
 const COLUMN: usize = 32;
+/// Columns of a comment that has lines of its own.
+pub(super) const COMMENT: usize = 96;
 
 /// The file. What has no reason is as usual, and left out.
 pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
     let mut page = String::from("# Chosen by `stagger choose`.\n");
     for line in said.lines().iter().chain(&choice.notes) {
-        for part in wrapped(line) {
+        for part in wrapped(line, COMMENT) {
             let _ = writeln!(page, "# {part}");
         }
     }
@@ -35,22 +38,4 @@ pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
         let _ = writeln!(page, "{line:COLUMN$}  # {reason}");
     }
     page
-}
-
-/// A sentence in lines that fit on a page.
-pub(super) fn wrapped(text: &str) -> Vec<String> {
-    const WIDTH: usize = 96;
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always one");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.len() + 1 + word.len() <= WIDTH {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }

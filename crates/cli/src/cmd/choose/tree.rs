@@ -1,19 +1,23 @@
 //! The decision tree as a page.
 
 use std::fmt::Write;
+use std::io;
 
 use stagger_explain::{Answers, QUESTIONS};
 
-use super::toml::wrapped;
+use super::toml::COMMENT;
+use crate::render::wrapped;
+use crate::width;
 
 /// Every question with its reason, its usual answer, and what each answer leads to.
 pub(super) fn page() -> String {
     let mut page = String::new();
     let usual = Answers::default();
+    let width = width::of(&io::stdout()).map_or(COMMENT, |width| width - 3);
     for (number, question) in (1..).zip(&QUESTIONS) {
         let (flag, answer) = (question.key.name(), usual.text(question.key));
         let _ = writeln!(page, "{number}. {}  --{flag} [{answer}]", question.ask);
-        for line in wrapped(&format!("Asked because {}.", question.why)) {
+        for line in wrapped(&format!("Asked because {}.", question.why), width) {
             let _ = writeln!(page, "   {line}");
         }
         for (answer, leads) in question.branches {

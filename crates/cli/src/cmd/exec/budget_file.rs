@@ -108,6 +108,10 @@ impl BudgetFile {
         let damaged = "damaged, or no budget file; no retry is granted from it. Remove it to begin \
                        with a fresh budget";
         let damaged = || damaged.to_owned();
+        // As `mktemp` makes it: a fresh budget.
+        if file.metadata().is_ok_and(|found| found.len() == 0) {
+            return Ok(Budget::new(self.plan));
+        }
         let mut bytes = [0; LENGTH];
         file.read_exact_at(&mut bytes, 0).map_err(|_| damaged())?;
         let whole = file.metadata().is_ok_and(|found| found.len() == LENGTH as u64);

@@ -128,7 +128,11 @@ impl Notes {
         self.write(&line);
         // A signal during the wait was told already.
         if stop != Stop::Cancelled {
-            self.remark(&format!("no attempt {}; {stop}", line.attempt.saturating_add(1)));
+            self.remark(&format!(
+                "no attempt {}; {}",
+                line.attempt.saturating_add(1),
+                stop_words(stop)
+            ));
         }
     }
 
@@ -182,7 +186,7 @@ impl Notes {
                 "no retries inside another stagger exec; --nested allows them".to_owned()
             }
             (None, Some(Stop::Cancelled) | None) => "no further attempt".to_owned(),
-            (None, Some(stop)) => stop.to_string(),
+            (None, Some(stop)) => stop_words(stop),
         };
         say(&format!("attempt {number}{of} {words}; {what}"));
     }
@@ -224,4 +228,13 @@ fn millis(span: Span) -> u128 {
 fn short(span: Span) -> Span {
     let milli = Span::from_millis(1).as_nanos();
     Span::from_nanos(span.as_nanos() / milli * milli)
+}
+
+/// Why there is no further attempt. A deadline ends a call before it has come, when the next wait would
+/// pass it.
+fn stop_words(stop: Stop) -> String {
+    match stop {
+        Stop::DeadlineExceeded => format!("{stop}: the next wait would pass it"),
+        _ => stop.to_string(),
+    }
 }

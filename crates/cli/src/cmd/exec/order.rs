@@ -1,9 +1,11 @@
 //! The command that is run at every attempt.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 
+use rustix::io::Errno;
 use stagger::AttemptInfo;
 use tokio::process::{Child, Command};
 
@@ -34,13 +36,29 @@ impl Order {
         self.output != OutputMode::Stream
     }
 
-    /// Starts the command at the head of a process group of its own.
+    /// Starts the command at the head of a process group of its own. A script without a `#!` line is one
+    /// of the shell, as POSIX has it for `execvp`.
     ///
     /// # Errors
     /// What the system has against it.
     pub(super) fn start(&self, info: &AttemptInfo) -> io::Result<Child> {
         let (program, arguments) = self.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(program);
+        match self.spawn(Command::new(program), arguments, info) {
+            Err(error) if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+                let mut shell = Command::new("/bin/sh");
+                shell.arg(found(program));
+                self.spawn(shell, arguments, info)
+            }
+            started => started,
+        }
+    }
+
+    fn spawn(
+        &self,
+        mut command: Command,
+        arguments: &[OsString],
+        info: &AttemptInfo,
+    ) -> io::Result<Child> {
         command.args(arguments).stdin(self.input.stdio()?).process_group(0);
         if self.keeps_output() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -48,4 +66,15 @@ impl Order {
         nested::mark(&mut command, info, self.retries);
         command.spawn()
     }
+}
+
+/// Where a program is: its path, or its place in PATH.
+fn found(program: &OsStr) -> PathBuf {
+    let named = PathBuf::from(program);
+    if named.components().count() > 1 {
+        return named;
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    places.find(|place| place.is_file()).unwrap_or(named)
 }

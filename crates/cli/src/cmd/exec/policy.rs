@@ -93,6 +93,7 @@ fn refused(error: &ConfigError) -> Refusal {
         text.replace("limits.attempt_timeout", "--attempt-timeout")
             .replace("limits.min_attempt_time", "--min-attempt-time")
             .replace("limits.", "--")
+            .replace("backoff.envelope", "the policy's envelope")
             .replace("backoff.", "--")
     };
     Refusal::of_setting(error, named)

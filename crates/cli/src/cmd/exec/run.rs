@@ -107,6 +107,7 @@ fn heed(scene: &Scene, news: News) {
     match news {
         News::Stop => scene.stop(),
         News::GoOn => scene.resume(false),
+        News::Forward(signal) => scene.forward(signal),
         News::Child => scene.child_changed(),
         News::End(_) => {}
     }

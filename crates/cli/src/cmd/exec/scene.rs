@@ -67,6 +67,13 @@ impl Scene {
         self.until(|| self.caught.get().is_some()).await;
     }
 
+    /// Hands a signal on that asks this process for nothing: the command may have a meaning for it.
+    pub(super) fn forward(&self, signal: Signal) {
+        if let Some(group) = self.group.get() {
+            self.send(group, signal);
+        }
+    }
+
     /// This process is told to stop: the command stops first.
     pub(super) fn stop(&self) {
         if let Some(group) = self.group.get() {

@@ -16,6 +16,8 @@ pub(super) enum News {
     Stop,
     /// To go on after a stop.
     GoOn,
+    /// A signal that is the command's business.
+    Forward(Number),
     /// A child has ended, or was stopped.
     Child,
 }
@@ -33,11 +35,15 @@ impl Signals {
     pub(super) fn listen() -> io::Result<Self> {
         let ignored = ignored();
         let end = |number: Number| (News::End(number.as_raw()), number);
+        let forward = |number: Number| (News::Forward(number), number);
         let wanted = [
             end(Number::INT),
             end(Number::TERM),
             end(Number::HUP),
             end(Number::QUIT),
+            end(Number::ALARM),
+            forward(Number::USR1),
+            forward(Number::USR2),
             (News::Stop, Number::TSTP),
             (News::GoOn, Number::CONT),
             (News::Child, Number::CHILD),

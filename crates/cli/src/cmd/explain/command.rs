@@ -25,6 +25,10 @@ pub(crate) fn explain(flags: &ExplainFlags) -> ExitCode {
 
 fn accounts(flags: &ExplainFlags) -> Result<Vec<Account>, Refusal> {
     if let Some(path) = &flags.html {
+        if path.as_os_str() == "-" {
+            let why = "invalid value '-' for '--html': must be the name of a file";
+            return Err(Refusal::bad_value(why));
+        }
         check("--html", path)?;
     }
     let loaded = flags.source.load()?;

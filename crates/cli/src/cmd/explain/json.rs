@@ -80,7 +80,9 @@ fn object(account: &Account) -> Object<'_> {
         worst_waits_ms: millis(figures.worst_waits),
         worst_case_ms: figures.worst_case.map(millis),
         worst_case_hinted_ms: figures.worst_case_hinted.map(millis),
-        slo: figures.slo.map(|slo| json!({ "ok": slo.ok, "limit_ms": millis(slo.limit) })),
+        slo: figures.slo.map(|slo| {
+            json!({ "ok": slo.ok, "hinted_ok": slo.hinted_ok, "limit_ms": millis(slo.limit) })
+        }),
         rides_out: rides_out(figures),
         load_factor: load(figures, |factor| rounded(factor.with_budget).into()),
         load_factor_without_budget: load(figures, |factor| rounded(factor.without_budget).into()),

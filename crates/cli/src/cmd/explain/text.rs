@@ -1,5 +1,7 @@
 //! Figures for people: a table, pictures of characters, and sentences.
 
+use std::io;
+
 use comfy_table::Table;
 use stagger_core::Span;
 use stagger_explain::{Attempt, Explanation};
@@ -8,32 +10,59 @@ use super::account::{Account, code, severity};
 use super::glued::BLANK;
 use super::range::range;
 use super::words::{shown, words};
-use crate::render::{align, percent, plain, text as laid};
+use crate::render::{align, percent, plain, text as laid, wrapped};
+use crate::width;
 
-/// Columns that a sentence stays within.
-const WIDTH: usize = 100;
+/// Columns of the time line that a narrow terminal does without, in this order: the picture, the
+/// median, the earliest start, the ceiling.
+const SPARE: [usize; 4] = [9, 3, 5, 1];
 /// Where sentences begin.
 const INDENT: usize = 12;
 
 /// One page, a part for each policy.
 pub(super) fn text(accounts: &[Account]) -> String {
-    accounts.iter().map(part).collect::<Vec<_>>().join("\n")
+    let width = width::of(&io::stdout());
+    accounts.iter().map(|account| part(account, width)).collect::<Vec<_>>().join("\n")
 }
 
-fn part(account: &Account) -> String {
+fn part(account: &Account, terminal: Option<usize>) -> String {
     let figures = &account.figures;
-    let mut page = format!("policy {}\n\n{}\n", account.name, timeline(&figures.attempts));
+    let width = terminal.unwrap_or(width::MOST);
+    let mut page =
+        format!("policy {}\n\n{}\n", printable(&account.name), timeline(&figures.attempts, width));
     if let Some(throttled) = &figures.throttled {
-        page += &format!("\nafter throttled attempts\n\n{}\n", timeline(throttled));
+        page += &format!("\nafter throttled attempts\n\n{}\n", timeline(throttled, width));
     }
     page += &format!("\n{}\n\n", load(figures));
     for (heading, sentence) in words(account) {
-        page += &paragraph(heading, &sentence);
+        page += &paragraph(heading, &sentence, width);
     }
-    page + &findings(account)
+    page + &findings(account, terminal)
 }
 
-fn timeline(attempts: &[Attempt]) -> String {
+/// A name as a terminal may show it: what would steer it is written out.
+fn printable(name: &str) -> String {
+    let shown = |letter: char| match letter.is_control() {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    name.chars().map(shown).collect()
+}
+
+/// The time line in as many columns as fit.
+fn timeline(attempts: &[Attempt], width: usize) -> String {
+    let mut left_out = Vec::new();
+    loop {
+        let page = with_columns(attempts, |column| !left_out.contains(&column));
+        let fits = page.lines().all(|line| line.chars().count() <= width);
+        match SPARE.get(left_out.len()) {
+            Some(spare) if !fits => left_out.push(*spare),
+            _ => return page,
+        }
+    }
+}
+
+fn with_columns(attempts: &[Attempt], shown: impl Fn(usize) -> bool) -> String {
     let header = [
         "attempt",
         "ceiling",
@@ -46,12 +75,17 @@ fn timeline(attempts: &[Attempt]) -> String {
         "reached",
         "delay, mean at ╋",
     ];
-    let mut table = plain(&header.map(str::to_owned));
+    let kept = |cells: [String; 10]| -> Vec<String> {
+        let cells = cells.into_iter().enumerate();
+        cells.filter(|(column, _)| shown(*column)).map(|(_, cell)| cell).collect()
+    };
+    let numbers = (0..header.len() - 1).filter(|column| shown(*column)).count();
+    let mut table = plain(&kept(header.map(str::to_owned)));
     let full = attempts.iter().map(|attempt| attempt.longest).max().unwrap_or(Span::ZERO);
     for attempt in attempts {
-        table.add_row(cells(attempt, full));
+        table.add_row(kept(cells(attempt, full)));
     }
-    align(&mut table, 0..header.len() - 1);
+    align(&mut table, 0..numbers);
     laid(&table)
 }
 
@@ -90,27 +124,21 @@ fn load(figures: &Explanation) -> String {
 }
 
 /// A heading in the margin, and the sentence in lines beside it.
-fn paragraph(heading: &str, sentence: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in sentence.split(' ') {
-        let line = lines.len() - 1;
-        if lines[line].chars().count() + 1 + word.chars().count() > WIDTH - INDENT {
-            lines.push(String::new());
-        }
-        let line = lines.len() - 1;
-        if !lines[line].is_empty() {
-            lines[line].push(' ');
-        }
-        lines[line] += word;
-    }
-    let beside = lines.join(&format!("\n{}", " ".repeat(INDENT)));
+fn paragraph(heading: &str, sentence: &str, width: usize) -> String {
+    let beside = wrapped(sentence, width - INDENT).join(&format!("\n{}", " ".repeat(INDENT)));
     format!("{heading:<INDENT$}{beside}\n").replace(BLANK, " ")
 }
 
-fn findings(account: &Account) -> String {
+/// Findings in whole lines, as a log wants them, or in those of a terminal.
+fn findings(account: &Account, terminal: Option<usize>) -> String {
+    let lines = |text: &str, indent: &str| {
+        let width = terminal.map_or(usize::MAX, |width| width - indent.len());
+        wrapped(text, width).join(&format!("\n{indent}"))
+    };
     let one = |finding| {
-        let (severity, code) = (severity(finding), code(finding));
-        format!("\n{severity}[{code}] {}\n  fix: {}\n", finding.message, finding.fix)
+        let head = format!("{}[{}] {}", severity(finding), code(finding), finding.message);
+        let fix = format!("  fix: {}", finding.fix);
+        format!("\n{}\n{}\n", lines(&head, "  "), lines(&fix, "       "))
     };
     account.figures.findings.iter().map(one).collect()
 }

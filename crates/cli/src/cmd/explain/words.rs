@@ -85,7 +85,13 @@ fn slo(account: &Account) -> Option<String> {
         (false, Some(worst)) => format!("the worst case of {} is more", brief(worst)),
         (false, None) => "the worst case has no bound".to_owned(),
     };
-    Some(format!("Of an SLO of {} a third is for retries, {limit}: {verdict}.", brief(slo)))
+    let hinted = match account.figures.worst_case_hinted {
+        Some(hinted) if !check.hinted_ok && Some(hinted) != account.figures.worst_case => {
+            format!("; with the longest hints a call takes {}, above the SLO", brief(hinted))
+        }
+        _ => String::new(),
+    };
+    Some(format!("Of an SLO of {} a third is for retries, {limit}: {verdict}{hinted}.", brief(slo)))
 }
 
 fn outage(account: &Account) -> String {

@@ -7,7 +7,8 @@ use stagger::{AttemptEnd, Report, Sequel};
 use stagger_core::retry::Stop;
 use stagger_core::{Cause, Entropy, Hint, Policy, Span};
 
-use super::failure;
+use super::again::Past;
+use super::failure::{self, Failure};
 use super::hint_source::hint_source;
 
 /// One attempt that has settled.
@@ -39,8 +40,12 @@ struct Words {
 }
 
 impl Attempt {
-    /// What there is to tell of this attempt under this policy.
-    pub(super) fn of(ended: &AttemptEnd<'_, Response, SendError>, policy: &Policy) -> Self {
+    /// What there is to tell of this attempt under this policy, after those of the past.
+    pub(super) fn of(
+        ended: &AttemptEnd<'_, Response, SendError>,
+        policy: &Policy,
+        past: Past,
+    ) -> Self {
         let (verdict, cause) = (ended.outcome.verdict, ended.outcome.cause);
         let reply = ended.result.and_then(|result| result.as_ref().ok());
         let error = match ended.result {
@@ -61,8 +66,8 @@ impl Attempt {
             Words { result, hint: hint_words(hint, header), next: next_words(delay, from, stop) };
         Self {
             event: "attempt",
-            attempt: ended.number,
-            at_ms: ms(ended.at),
+            attempt: past.attempts + ended.number,
+            at_ms: ms(past.elapsed + ended.at),
             status: reply.map(|reply| reply.status().as_u16()),
             error,
             verdict: verdict.name(),
@@ -87,6 +92,44 @@ impl Attempt {
     }
 }
 
+/// A body that broke off.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Broken<'a> {
+    event: &'static str,
+    attempt: u32,
+    at_ms: f64,
+    error: &'a str,
+    received_bytes: u64,
+    delay_ms: Option<f64>,
+    #[serde(skip)]
+    delay: Option<Span>,
+}
+
+impl<'a> Broken<'a> {
+    /// The last attempt of the past had this body.
+    pub(super) fn of(past: Past, error: &'a str, received: u64, delay: Option<Span>) -> Self {
+        Self {
+            event: "body",
+            attempt: past.attempts,
+            at_ms: ms(past.elapsed),
+            error,
+            received_bytes: received,
+            delay_ms: delay.map(ms),
+            delay,
+        }
+    }
+
+    /// One line for people.
+    pub(super) fn line(&self) -> String {
+        let next = next_words(self.delay, None, None);
+        let next = if next.is_empty() { next } else { format!("; {next}") };
+        format!(
+            "body of attempt {}: {} after {} bytes{next}",
+            self.attempt, self.error, self.received_bytes
+        )
+    }
+}
+
 /// The end of a call.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct End {
@@ -100,21 +143,25 @@ pub(super) struct End {
 }
 
 impl End {
-    /// What there is to tell of the end.
-    pub(super) fn of(report: &Report) -> Self {
-        let (stop, attempts) = (report.stop(), report.attempts());
+    /// What there is to tell of the end: of the last call, or of the body that it lost.
+    pub(super) fn of(report: &Report, past: Past, failure: Option<&Failure>) -> Self {
+        let (stop, attempts) = (report.stop(), past.attempts);
+        let body = failure.filter(|_| stop == Some(Stop::Succeeded)).and_then(Failure::of_body);
         let s = if attempts == 1 { "" } else { "s" };
-        let why = stop.map_or_else(|| "cancelled".to_owned(), |stop| stop.to_string());
+        let why = match body {
+            Some((_, why)) => why.to_owned(),
+            None => stop.map_or_else(|| "cancelled".to_owned(), |stop| stop.to_string()),
+        };
         let hint = report.hint().filter(|_| stop != Some(Stop::Succeeded));
         let away = hint.map_or_else(String::new, |hint| {
             format!("; the server asks to stay away for {}", rounded(hint))
         });
-        let elapsed = rounded(report.elapsed());
+        let elapsed = rounded(past.elapsed);
         Self {
             event: "end",
-            stop_reason: stop.map(Stop::name),
+            stop_reason: body.map(|(name, _)| name).or_else(|| stop.map(Stop::name)),
             attempts,
-            elapsed_ms: ms(report.elapsed()),
+            elapsed_ms: ms(past.elapsed),
             hint_ms: report.hint().map(ms),
             words: format!("end: {why} after {attempts} attempt{s} in {elapsed}{away}"),
         }

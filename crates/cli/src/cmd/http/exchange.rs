@@ -1,20 +1,20 @@
-//! The call and its reply.
+//! The call and its reply. A body that breaks off on its way into a file is fetched again, as a further
+//! attempt of the same call.
 
-use std::borrow::Cow;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use reqwest::{Request, Response};
-use stagger::Report;
+use reqwest::{Method, Request};
 use stagger::reqwest::{CallOptions, Client, Options};
+use stagger::{Clock, Report, Sleep, TokioTime};
+use stagger_core::Policy;
 
+use super::again::Past;
 use super::client::client;
 use super::command::bad;
-use super::failure::{Failure, deepest};
+use super::download::Download;
+use super::failure::Failure;
 use super::order;
-use super::outlet::Outlet;
 use super::policy::policy;
 use super::teller::Teller;
 use crate::flags::HttpFlags;
@@ -23,20 +23,15 @@ use crate::refusal::Refusal;
 /// A request about to be made, with everything that was asked for.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    client: Client,
+    client: reqwest::Client,
+    policy: Policy,
     request: Request,
     call: CallOptions,
     teller: Arc<Teller>,
-    wanted: Wanted,
-}
-
-/// What is wanted of the reply.
-#[derive(Debug)]
-struct Wanted {
-    output: Option<PathBuf>,
-    /// Whether status and headers are printed.
-    include: bool,
-    /// Whether no body is, at 400 and above.
+    download: Download,
+    /// Whether the same request may be sent after a reply.
+    repeatable: bool,
+    /// Whether no body is wanted at 400 and above.
     fail: bool,
 }
 
@@ -50,23 +45,17 @@ impl Exchange {
         if let Some(place) = &flags.output {
             writable(place)?;
         }
-        let inner = client(flags)?;
-        let request = order::request(flags, &inner)?;
-        let teller = Arc::new(Teller::of(flags, policy)?);
-        let (begins, ends) = (Arc::clone(&teller), Arc::clone(&teller));
-        let options = Options::new()
-            .prepare(move |request, _| begins.begin(request))
-            .hear(move |attempt| ends.attempt(attempt));
+        let client = client(flags)?;
+        let request = order::request(flags, &client)?;
         Ok(Self {
-            client: Client::with_options(inner, policy, options),
-            request,
+            repeatable: flags.idempotent || *request.method() == Method::GET,
             call: order::call(flags),
-            teller,
-            wanted: Wanted {
-                output: flags.output.clone(),
-                include: flags.include || flags.head,
-                fail: flags.fail,
-            },
+            teller: Arc::new(Teller::of(flags, policy)?),
+            download: Download::new(flags.output.clone(), flags.include || flags.head),
+            fail: flags.fail,
+            client,
+            policy,
+            request,
         })
     }
 
@@ -74,35 +63,68 @@ impl Exchange {
     ///
     /// # Errors
     /// What became of it otherwise.
-    pub(super) async fn run(self) -> Result<(), Failure> {
-        let Self { client, request, call, teller, wanted } = self;
+    pub(super) async fn run(mut self) -> Result<(), Failure> {
+        let began = TokioTime.now();
+        let mut past = Past::default();
+        let mut call = std::mem::take(&mut self.call);
+        loop {
+            let request = self.request.try_clone();
+            let ended = self.leg(request, call, &mut past).await;
+            past.elapsed = TokioTime.now() - began;
+            match self.again(&ended, past) {
+                Some(wait) => TokioTime.sleep(wait).await,
+                None => {
+                    self.teller.end(past, ended.as_ref().err());
+                    return ended;
+                }
+            }
+            past.elapsed = TokioTime.now() - began;
+            call = CallOptions::new().idempotent(true);
+            self.download.resume(self.request.headers_mut());
+        }
+    }
+
+    /// A call under what is left of the policy, and its body.
+    async fn leg(
+        &mut self,
+        request: Option<Request>,
+        call: CallOptions,
+        past: &mut Past,
+    ) -> Result<(), Failure> {
+        let policy = past.left_of(&self.policy).unwrap_or(self.policy);
+        let request = request.ok_or_else(|| Failure::Transport("the body is gone".to_owned()))?;
         let report = Arc::new(Mutex::new(Report::default()));
-        let answer = client.execute_with(request, call.report(Arc::clone(&report))).await;
-        teller.end(&report.lock().unwrap_or_else(PoisonError::into_inner));
+        self.teller.go_on(*past);
+        let answer =
+            self.caller(policy).execute_with(request, call.report(Arc::clone(&report))).await;
+        let report = report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        past.attempts += report.attempts();
+        self.teller.keep(report);
         let reply = answer.map_err(|error| Failure::of(&error))?;
         let failed = reply.status().as_u16() >= 400;
-        if !(failed && wanted.fail) {
-            wanted.hand_on(reply).await?;
+        if !(failed && self.fail) {
+            self.download.take(reply).await?;
         }
         if failed { Err(Failure::Status) } else { Ok(()) }
     }
-}
 
-impl Wanted {
-    async fn hand_on(&self, mut reply: Response) -> Result<(), Failure> {
-        let unwritten = |error: io::Error| {
-            let name =
-                self.output.as_deref().map_or(Cow::from("standard output"), Path::to_string_lossy);
-            Failure::Unwritten(format!("cannot write {name}: {error}"))
-        };
-        let mut outlet = Outlet::open(self.output.as_deref()).map_err(unwritten)?;
-        let head = if self.include { head(&reply) } else { Vec::new() };
-        let mut read_on = outlet.write(&head).map_err(unwritten)?;
-        while read_on {
-            let Some(piece) = next(&mut reply).await? else { break };
-            read_on = outlet.write(&piece).map_err(unwritten)?;
-        }
-        outlet.close().map_err(unwritten)
+    fn caller(&self, policy: Policy) -> Client {
+        let (begins, ends) = (Arc::clone(&self.teller), Arc::clone(&self.teller));
+        let options = Options::new()
+            .prepare(move |request, _| begins.begin(request))
+            .hear(move |attempt| ends.attempt(attempt));
+        Client::with_options(self.client.clone(), policy, options)
+    }
+
+    /// The delay before a body that broke off is asked for again, where it can be.
+    fn again(&self, ended: &Result<(), Failure>, past: Past) -> Option<stagger_core::Span> {
+        let Err(Failure::BrokenOff(why)) = ended else { return None };
+        let left = past.left_of(&self.policy);
+        let wait = past.delay(&self.policy);
+        let again = self.repeatable && self.download.is_repeatable() && left.is_some();
+        let wait = Some(wait).filter(|_| again);
+        self.teller.broken(past, why, self.download.received(), wait);
+        wait
     }
 }
 
@@ -114,22 +136,4 @@ fn writable(place: &Path) -> Result<(), Refusal> {
         return Err(bad("--output", &place.display().to_string(), bound));
     }
     Ok(())
-}
-
-/// The next piece of the body. The deadline of the policy is the client's to keep.
-async fn next(reply: &mut Response) -> Result<Option<Bytes>, Failure> {
-    reply.chunk().await.map_err(|error| match error.is_timeout() {
-        true => Failure::Time("the deadline has come before the end of the reply".to_owned()),
-        false => Failure::BrokenOff(format!("the reply broke off: {}", deepest(&error))),
-    })
-}
-
-/// Status and headers as HTTP/1.1 writes them, whatever was spoken.
-fn head(reply: &Response) -> Vec<u8> {
-    let mut head = format!("{:?} {}\r\n", reply.version(), reply.status()).into_bytes();
-    for (name, value) in reply.headers() {
-        head.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
-    }
-    head.extend(b"\r\n");
-    head
 }

@@ -43,6 +43,15 @@ impl Failure {
         }
     }
 
+    /// What befell the body of a reply that was there: its name in events, and what happened.
+    pub(super) fn of_body(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::BrokenOff(why) => Some(("incomplete_body", why)),
+            Self::Unwritten(why) => Some(("unwritten_body", why)),
+            _ => None,
+        }
+    }
+
     /// Says what is not said yet; the code of the process.
     pub(super) fn code_of(ended: Result<(), Self>) -> ExitCode {
         let Err(failure) = ended else { return ExitCode::SUCCESS };

@@ -2,11 +2,13 @@
 //!
 //! `order` is what the flags ask for, `policy` and `client` who makes it so, `exchange` the call and
 //! its reply; `event` is an attempt as data, `hint_source` the header behind a hint, `teller` who says
-//! it, `secrets` hides credentials, `failure` is what went wrong and its exit code, `outlet` where the
-//! body goes.
+//! it, `secrets` hides credentials, `failure` is what went wrong and its exit code, `download` the body
+//! on its way to its `outlet`, `again` what is left of the policy when it broke off.
 
+mod again;
 mod client;
 mod command;
+mod download;
 mod event;
 mod exchange;
 mod failure;

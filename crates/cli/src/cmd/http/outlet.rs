@@ -1,7 +1,7 @@
 //! Where the reply goes: standard output, or a file that is whole or as it was.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::stdout;
@@ -66,6 +66,16 @@ impl Outlet {
             },
             Self::Beside(beside) => beside.file.write_all(piece).map(|()| true),
         }
+    }
+
+    /// Forgets what was written, where nobody has seen it yet.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub(super) fn restart(&mut self) -> io::Result<()> {
+        let Self::Beside(beside) = self else { return Ok(()) };
+        beside.file.set_len(0)?;
+        beside.file.rewind()
     }
 
     /// All of it is written.

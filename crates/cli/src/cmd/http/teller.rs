@@ -2,16 +2,18 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::HeaderMap;
 use reqwest::{Request, Response};
 use serde::Serialize;
 use stagger::reqwest::SendError;
 use stagger::{AttemptEnd, Report};
-use stagger_core::Policy;
+use stagger_core::{Policy, Span};
 
-use super::event::{Attempt, End};
+use super::again::Past;
+use super::event::{Attempt, Broken, End};
+use super::failure::Failure;
 use super::secrets::{shown, without_userinfo};
 use crate::flags::{HttpFlags, HttpFormat};
 use crate::refusal::Refusal;
@@ -25,6 +27,10 @@ pub(super) struct Teller {
     quiet: bool,
     verbose: bool,
     log: Option<Mutex<File>>,
+    /// What came before the call that is told of now.
+    past: Mutex<Past>,
+    /// How the last call ended.
+    report: Mutex<Report>,
 }
 
 impl Teller {
@@ -42,7 +48,8 @@ impl Teller {
         };
         let log = flags.log.as_ref().map(open).transpose()?;
         let HttpFlags { format, quiet, verbose, .. } = *flags;
-        Ok(Self { policy, format, quiet, verbose, log })
+        let (past, report) = (Mutex::default(), Mutex::default());
+        Ok(Self { policy, format, quiet, verbose, log, past, report })
     }
 
     /// An attempt is about to be made.
@@ -60,13 +67,31 @@ impl Teller {
             stderr::note(&format!("< {:?} {}", reply.version(), reply.status()));
             show('<', reply.headers());
         }
-        let attempt = Attempt::of(ended, &self.policy);
+        let past = *self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        let attempt = Attempt::of(ended, &self.policy, past);
         self.tell(&attempt, &attempt.line(self.policy.limits().max_attempts()));
     }
 
-    /// The call has ended. One clean attempt is its own end.
-    pub(super) fn end(&self, report: &Report) {
-        let end = End::of(report);
+    /// A body broke off after this many bytes; `wait` is the delay before it is asked for again.
+    pub(super) fn broken(&self, past: Past, why: &str, received: u64, wait: Option<Span>) {
+        let broken = Broken::of(past, why, received, wait);
+        self.tell(&broken, &broken.line());
+    }
+
+    /// Further attempts come after these.
+    pub(super) fn go_on(&self, past: Past) {
+        *self.past.lock().unwrap_or_else(PoisonError::into_inner) = past;
+    }
+
+    /// Keeps how a call ended, for the end of all.
+    pub(super) fn keep(&self, report: Report) {
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
+    }
+
+    /// All has ended, the body included. One clean attempt is its own end.
+    pub(super) fn end(&self, past: Past, failure: Option<&Failure>) {
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = End::of(&report, past, failure);
         self.tell(&end, end.line());
     }
 

@@ -4,38 +4,26 @@ use std::process::ExitCode;
 
 use stagger_explain::Severity;
 
-use super::json::json;
+use super::report::{Report, Unread};
 use super::sheet::Sheet;
-use super::text::text;
+use super::{github, json, sarif, text};
 use crate::flags::{Deny, LintFlags, LintFormat};
+use crate::policy_file::{files, split};
+use crate::refusal::Refusal;
 use crate::{stderr, stdout};
 
 /// Runs the command: every file is looked at, also after one that is refused.
 pub(crate) fn lint(flags: &LintFlags) -> ExitCode {
-    let mut refused = None;
-    let mut sheets = Vec::new();
-    for file in &flags.files {
-        match Sheet::of(file, &flags.calls) {
-            Ok(sheet) => {
-                let shown = sheet.flaws.iter().map(|flaw| flaw.show(&sheet.file, &sheet.text));
-                let shown: Vec<String> = shown.collect();
-                if !shown.is_empty() {
-                    refused = Some(stderr::refused(&shown.join("\n\n")));
-                }
-                sheets.push(sheet);
-            }
-            Err(refusal) => refused = Some(refusal.tell("lint")),
-        }
-    }
+    let (report, refused) = report(flags);
     let page = match flags.format {
-        LintFormat::Text if refused.is_some() && sheets.iter().all(|it| it.policies == 0) => {
-            String::new()
-        }
-        LintFormat::Text => text(&sheets),
-        LintFormat::Json => json(&sheets),
+        LintFormat::Text if refused.is_some() && report.policies() == 0 => String::new(),
+        LintFormat::Text => text::text(&report),
+        LintFormat::Json => json::json(&report),
+        LintFormat::Sarif => sarif::sarif(&report),
+        LintFormat::Github => github::github(&report),
     };
     let wrote = stdout::write(&page);
-    let some = |severity| sheets.iter().any(|sheet| sheet.count(severity) > 0);
+    let some = |severity| report.findings(severity) > 0;
     let failed =
         some(Severity::Error) || (flags.deny == Some(Deny::Warnings) && some(Severity::Warning));
     match refused {
@@ -43,4 +31,43 @@ pub(crate) fn lint(flags: &LintFlags) -> ExitCode {
         None if failed => ExitCode::FAILURE,
         None => wrote,
     }
+}
+
+/// What is found, and the exit code when something could not be looked at, which standard error tells.
+fn report(flags: &LintFlags) -> (Report, Option<ExitCode>) {
+    let (mut report, mut refused) = (Report::default(), None);
+    for asked in &flags.files {
+        let files = files(asked).unwrap_or_else(|why| {
+            refused = Some(unread(asked, why, &mut report));
+            Vec::new()
+        });
+        for file in files {
+            match Sheet::of(&file, &flags.calls) {
+                Ok(sheet) => {
+                    refused = told(&sheet).or(refused);
+                    report.sheets.push(sheet);
+                }
+                Err(why) => refused = Some(unread(&file, why, &mut report)),
+            }
+        }
+    }
+    (report, refused)
+}
+
+/// Tells the flaws of a file.
+fn told(sheet: &Sheet) -> Option<ExitCode> {
+    let shown = sheet.flaws.iter().map(|flaw| flaw.show(&sheet.file, &sheet.text));
+    let shown: Vec<String> = shown.collect();
+    (!shown.is_empty()).then(|| stderr::refused(&shown.join("\n\n")))
+}
+
+/// Tells of a file that cannot be read, and keeps it for programs.
+fn unread(asked: &str, why: Refusal, report: &mut Report) -> ExitCode {
+    let file = split(asked).0.to_owned();
+    if let Refusal::File(shown) = &why {
+        let message = shown.trim_start_matches("error: ");
+        let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(message).to_owned();
+        report.unread.push(Unread { file, message });
+    }
+    why.tell("lint")
 }

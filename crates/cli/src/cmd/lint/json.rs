@@ -3,6 +3,7 @@
 use serde::Serialize;
 use stagger_explain::Severity;
 
+use super::report::Report;
 use super::sheet::{Placed, Sheet};
 use crate::toml_file::{Flaw, position};
 
@@ -10,11 +11,15 @@ use crate::toml_file::{Flaw, position};
 #[derive(Debug, Serialize)]
 struct Page<'a> {
     policies: usize,
+    /// Findings that are errors, and everything that kept policies from being looked at: what could
+    /// not be judged must not look clean.
     errors: usize,
     warnings: usize,
     findings: Vec<Found<'a>>,
     /// What is wrong with the files themselves.
     refused: Vec<Refused<'a>>,
+    /// Files that cannot be read, and policies that are not in their files.
+    unread: Vec<Missing<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,17 +44,25 @@ struct Refused<'a> {
     message: &'a str,
 }
 
+#[derive(Debug, Serialize)]
+struct Missing<'a> {
+    file: &'a str,
+    message: &'a str,
+}
+
 /// One object on several lines.
-pub(super) fn json(sheets: &[Sheet]) -> String {
-    let count = |severity| sheets.iter().map(|sheet| sheet.count(severity)).sum();
+pub(super) fn json(report: &Report) -> String {
     let found = |sheet| move |placed| found(sheet, placed);
     let refused = |sheet| move |flaw| refused(sheet, flaw);
+    let sheets = || report.sheets.iter();
+    let unread = report.unread.iter();
     let page = Page {
-        policies: sheets.iter().map(|sheet| sheet.policies).sum(),
-        errors: count(Severity::Error),
-        warnings: count(Severity::Warning),
-        findings: sheets.iter().flat_map(|sheet| sheet.findings.iter().map(found(sheet))).collect(),
-        refused: sheets.iter().flat_map(|sheet| sheet.flaws.iter().map(refused(sheet))).collect(),
+        policies: report.policies(),
+        errors: report.findings(Severity::Error) + report.refused(),
+        warnings: report.findings(Severity::Warning),
+        findings: sheets().flat_map(|sheet| sheet.findings.iter().map(found(sheet))).collect(),
+        refused: sheets().flat_map(|sheet| sheet.flaws.iter().map(refused(sheet))).collect(),
+        unread: unread.map(|it| Missing { file: &it.file, message: &it.message }).collect(),
     };
     let text = serde_json::to_string_pretty(&page);
     text.expect("plain structs with string keys have a JSON form") + "\n"

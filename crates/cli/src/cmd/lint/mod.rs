@@ -1,7 +1,10 @@
 //! `stagger lint`.
 
 mod command;
+mod github;
 mod json;
+mod report;
+mod sarif;
 mod sheet;
 mod text;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use stagger_explain::{Code, Finding, Severity, lint};
 
 use crate::flags::CallsFlags;
-use crate::policy_file::{Surveyed, read, survey};
+use crate::policy_file::{Surveyed, read, split, survey};
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
 use crate::toml_file::Flaw;
@@ -36,10 +36,7 @@ impl Sheet {
     /// # Errors
     /// A file that cannot be read, or a name that is not in it.
     pub(super) fn of(asked: &str, calls: &CallsFlags) -> Result<Self, Refusal> {
-        let (file, name) = match asked.rsplit_once('#') {
-            Some((file, name)) => (file, Some(name)),
-            None => (asked, None),
-        };
+        let (file, name) = split(asked);
         let (file, text) = read(file)?;
         let mut survey = survey(&text);
         if let Some(name) = name {

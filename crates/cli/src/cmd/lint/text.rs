@@ -5,21 +5,22 @@ use std::io;
 use annotate_snippets::Level;
 use stagger_explain::Severity;
 
+use super::report::Report;
 use super::sheet::{Placed, Sheet};
 use crate::colour;
 use crate::toml_file::{Excerpt, Source};
 
 /// All findings, each with its lines, and how many there are.
-pub(super) fn text(sheets: &[Sheet]) -> String {
+pub(super) fn text(report: &Report) -> String {
     let colours = colour::wanted(&io::stdout());
     let mut page = String::new();
-    for sheet in sheets {
+    for sheet in &report.sheets {
         for placed in &sheet.findings {
             page += &shown(sheet, placed, colours);
             page += "\n\n";
         }
     }
-    page + &summary(sheets)
+    page + &summary(report)
 }
 
 fn shown(sheet: &Sheet, placed: &Placed, colours: bool) -> String {
@@ -40,15 +41,13 @@ fn shown(sheet: &Sheet, placed: &Placed, colours: bool) -> String {
     excerpt.show(Source { file: &sheet.file, text: &sheet.text }, colours)
 }
 
-fn summary(sheets: &[Sheet]) -> String {
-    let count = |severity| sheets.iter().map(|sheet| sheet.count(severity)).sum();
-    let (errors, warnings): (usize, usize) = (count(Severity::Error), count(Severity::Warning));
-    let policies = sheets.iter().map(|sheet| sheet.policies).sum();
+/// How many policies, errors and warnings there are.
+pub(super) fn summary(report: &Report) -> String {
     format!(
         "{}: {}, {}\n",
-        many(policies, "policy", "policies"),
-        many(errors, "error", "errors"),
-        many(warnings, "warning", "warnings")
+        many(report.policies(), "policy", "policies"),
+        many(report.findings(Severity::Error), "error", "errors"),
+        many(report.findings(Severity::Warning), "warning", "warnings")
     )
 }
 

@@ -1,9 +1,9 @@
-//! When a breaker opens: `breaker-minimum`, `breaker-never-opens`.
+//! The share of failures that opens a breaker: `breaker-minimum`, `breaker-never-opens`.
 
+use stagger_core::Ratio;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
-use stagger_core::{Policy, Ratio};
 
-use super::figure::{count, percent};
+use super::super::figure::{count, percent};
 use crate::{Code, Finding, Setting};
 
 /// How often a destination that fails half as often as is tolerated may open the breaker with the
@@ -17,8 +17,7 @@ const NEGLIGIBLE: f64 = 1e-9;
 
 const KEY: &str = "breaker.minimum_calls";
 
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
-    let Some(plan) = policy.breaker() else { return };
+pub(super) fn lint(plan: &BreakerPlan, setting: &Setting, found: &mut Vec<Finding>) {
     let share = plan.ratio().or_else(|| plan.slow_calls().map(|(_, ratio)| ratio));
     if let Some(share) = share {
         found.extend(minimum(plan, share));

@@ -1,0 +1,134 @@
+//! The body of a reply on its way to its place, over as many replies as it takes.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use reqwest::header::{
+    ACCEPT_RANGES, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, IF_RANGE, RANGE,
+};
+use reqwest::{Response, StatusCode};
+
+use super::failure::{Failure, deepest};
+use super::outlet::Outlet;
+
+/// Where the body goes, and how much of it is there.
+#[derive(Debug)]
+pub(super) struct Download {
+    place: Option<PathBuf>,
+    /// Whether status and headers come before the body.
+    include: bool,
+    /// None until the first reply.
+    outlet: Option<Outlet>,
+    received: u64,
+    /// What tells that the rest is of the same body: a strong entity tag (RFC 9110 section 13.1.5).
+    validator: Option<HeaderValue>,
+}
+
+impl Download {
+    pub(super) const fn new(place: Option<PathBuf>, include: bool) -> Self {
+        Self { place, include, outlet: None, received: 0, validator: None }
+    }
+
+    /// The bytes of the body that are there.
+    pub(super) const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Whether a body that broke off can be had again: what went to standard output or to a device
+    /// cannot be taken back.
+    pub(super) const fn is_repeatable(&self) -> bool {
+        matches!(self.outlet, Some(Outlet::Beside(_)))
+    }
+
+    /// Asks for the rest only, where the server has shown that it can send it.
+    pub(super) fn resume(&self, headers: &mut HeaderMap) {
+        headers.remove(RANGE);
+        headers.remove(IF_RANGE);
+        let Some(validator) = self.validator.as_ref().filter(|_| self.received > 0) else { return };
+        if let Ok(range) = HeaderValue::try_from(format!("bytes={}-", self.received)) {
+            headers.insert(RANGE, range);
+            headers.insert(IF_RANGE, validator.clone());
+        }
+    }
+
+    /// Takes the body of a reply, to its end.
+    ///
+    /// # Errors
+    /// A body that breaks off or takes too long, and a place that cannot be written.
+    pub(super) async fn take(&mut self, mut reply: Response) -> Result<(), Failure> {
+        let mut outlet = self.open(&reply).map_err(|error| self.unwritten(&error))?;
+        let taken = self.pieces(&mut outlet, &mut reply).await;
+        if taken.is_err() {
+            self.outlet = Some(outlet);
+            return taken;
+        }
+        outlet.close().map_err(|error| self.unwritten(&error))
+    }
+
+    /// The place, with what is there already of this body.
+    fn open(&mut self, reply: &Response) -> io::Result<Outlet> {
+        let rest = reply.status() == StatusCode::PARTIAL_CONTENT && is_from(self.received, reply);
+        let outlet = match self.outlet.take() {
+            Some(outlet) if rest => return Ok(outlet),
+            Some(mut outlet) => {
+                outlet.restart()?;
+                outlet
+            }
+            None => Outlet::open(self.place.as_deref())?,
+        };
+        self.received = 0;
+        self.validator = validator(reply);
+        Ok(outlet)
+    }
+
+    async fn pieces(&mut self, outlet: &mut Outlet, reply: &mut Response) -> Result<(), Failure> {
+        let head = if self.include && self.received == 0 { head(reply) } else { Vec::new() };
+        let mut read_on = outlet.write(&head).map_err(|error| self.unwritten(&error))?;
+        while read_on {
+            let Some(piece) = next(reply).await? else { break };
+            read_on = outlet.write(&piece).map_err(|error| self.unwritten(&error))?;
+            self.received = self.received.saturating_add(piece.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn unwritten(&self, error: &io::Error) -> Failure {
+        let name =
+            self.place.as_deref().map_or(Cow::from("standard output"), Path::to_string_lossy);
+        Failure::Unwritten(format!("cannot write {name}: {error}"))
+    }
+}
+
+/// The strong entity tag of a whole body, from a server that sends parts.
+fn validator(reply: &Response) -> Option<HeaderValue> {
+    let parts = reply.headers().get(ACCEPT_RANGES).is_some_and(|ranges| ranges == "bytes");
+    let tag = reply.headers().get(ETAG).filter(|tag| tag.as_bytes().starts_with(b"\""));
+    tag.filter(|_| parts && reply.status() == StatusCode::OK).cloned()
+}
+
+/// Whether a part of a body begins where the bytes that are there end.
+fn is_from(received: u64, reply: &Response) -> bool {
+    let range = reply.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+    let start = range.and_then(|range| range.strip_prefix("bytes ")?.split('-').next());
+    start.and_then(|start| start.parse().ok()) == Some(received)
+}
+
+/// The next piece of the body. The deadline of the policy is the client's to keep.
+async fn next(reply: &mut Response) -> Result<Option<Bytes>, Failure> {
+    reply.chunk().await.map_err(|error| match error.is_timeout() {
+        true => Failure::Time("the deadline has come before the end of the reply".to_owned()),
+        false => Failure::BrokenOff(format!("the reply broke off: {}", deepest(&error))),
+    })
+}
+
+/// Status and headers as HTTP/1.1 writes them, whatever was spoken.
+fn head(reply: &Response) -> Vec<u8> {
+    let mut head = format!("{:?} {}\r\n", reply.version(), reply.status()).into_bytes();
+    for (name, value) in reply.headers() {
+        head.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+    }
+    head.extend(b"\r\n");
+    head
+}

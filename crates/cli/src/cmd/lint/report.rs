@@ -1,0 +1,36 @@
+//! What came of all files together.
+
+use stagger_explain::Severity;
+
+use super::sheet::Sheet;
+
+/// The files that were read, and those that could not be.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) sheets: Vec<Sheet>,
+    pub(super) unread: Vec<Unread>,
+}
+
+/// A file that could not be read, or a policy that is not in its file.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) file: String,
+    pub(super) message: String,
+}
+
+impl Report {
+    /// The policies that were looked at.
+    pub(super) fn policies(&self) -> usize {
+        self.sheets.iter().map(|sheet| sheet.policies).sum()
+    }
+
+    /// How many findings are as severe as this.
+    pub(super) fn findings(&self, severity: Severity) -> usize {
+        self.sheets.iter().map(|sheet| sheet.count(severity)).sum()
+    }
+
+    /// How many mistakes kept policies from being looked at.
+    pub(super) fn refused(&self) -> usize {
+        self.sheets.iter().map(|sheet| sheet.flaws.len()).sum::<usize>() + self.unread.len()
+    }
+}

@@ -1,0 +1,49 @@
+//! `breaker-open-time`: open for too short a time to help, or for too long to notice a recovery.
+
+use stagger_core::Span;
+use stagger_core::breaker::BreakerPlan;
+
+use super::super::figure::count;
+use crate::{Code, Finding};
+
+/// The shortest open time: Polly refuses a shorter break.
+const SHORTEST: Span = Span::from_millis(500);
+/// The longest first open time. Envoy ejects a host for 5 min at most unless it is told otherwise.
+const LONGEST: Span = Span::from_secs(10 * 60);
+/// How far the open time may grow.
+const LONGEST_CAP: Span = Span::from_secs(60 * 60);
+
+pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {
+    let (first, cap) = (plan.open_time(), plan.open_cap());
+    if first < SHORTEST {
+        let probes = f64::from(plan.probes()) / first.as_secs_f64();
+        let message = format!(
+            "it opens for {first} at first: a destination that fails gets up to {} probes a second, \
+             and no rest",
+            count(probes)
+        );
+        return finding("breaker.open_time", message, "open_time = \"5s\"");
+    }
+    let late = |open: Span| {
+        // An open time is stretched by up to a half.
+        let most = open.saturating_add(Span::from_nanos(open.as_nanos() / 2));
+        format!(
+            "it stays open for up to {most}: that long after a recovery calls are still refused"
+        )
+    };
+    if cap > LONGEST_CAP {
+        return finding("breaker.open_cap", late(cap), "open_cap = \"60s\", or some minutes");
+    }
+    if first > LONGEST {
+        return finding(
+            "breaker.open_time",
+            late(first),
+            "open_time = \"5s\", which grows to open_cap",
+        );
+    }
+    None
+}
+
+fn finding(key: &'static str, message: String, fix: &str) -> Option<Finding> {
+    Some(Finding::warning(Code::BreakerOpenTime, key, message, fix))
+}

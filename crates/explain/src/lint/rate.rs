@@ -1,0 +1,51 @@
+//! Retries that a budget grants whatever the traffic: `loose-budget`.
+
+use stagger_core::Policy;
+use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
+
+use super::delays::retrying;
+use super::figure::count;
+use crate::{Code, Finding, Setting};
+
+/// Retries a second that a process with little traffic may have besides its share: Finagle's default
+/// (`minRetriesPerSec`).
+const LITTLE: f64 = 10.0;
+/// Retries for each first attempt, as for the shares of budgets.
+const SHARE: f64 = 0.5;
+/// Retries a second that bound nothing, where the traffic is not known: half of a traffic that few
+/// processes have.
+const MUCH: f64 = 1_000.0;
+
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+    if !retrying(policy) {
+        return;
+    }
+    let (key, name, rate) = match policy.budget() {
+        BudgetPlan::Window(plan) => ("budget.window.floor", "floor", floor(plan)),
+        BudgetPlan::Interval(plan) => {
+            let rate = f64::from(plan.retries()) / plan.interval().as_secs_f64();
+            ("budget.interval.interval", "interval", rate)
+        }
+        _ => return,
+    };
+    let most = setting.rps.map_or(MUCH, |rps| LITTLE.max(SHARE * rps));
+    if rate <= most {
+        return;
+    }
+    let made = setting.rps.map_or_else(
+        || "whatever the traffic".to_owned(),
+        |rps| format!("where {} first attempts a second are made", count(rps)),
+    );
+    found.push(Finding::warning(
+        Code::LooseBudget,
+        key,
+        format!("the {name} grants {} retries a second {made}: it bounds nothing", count(rate)),
+        "[budget.window] with ratio = 0.1, and a floor of a retry a second or less",
+    ));
+}
+
+/// The floor of a window in retries a second.
+fn floor(plan: &WindowPlan) -> f64 {
+    let (Floor::Add(floor) | Floor::AtLeast(floor)) = plan.floor();
+    f64::from(floor)
+}
