@@ -240,8 +240,8 @@ fn an_attempt_that_was_stopped_counts_as_not_made() {
 
 /// The retries that go at once after one of two was stopped, under a budget of one an hour.
 fn retries_after_a_stopped_one(written: bool) -> usize {
-    let budget = IntervalPlan::new(1, Span::from_secs(3_600)).unwrap();
-    let policy = Policy::builder().budget(budget).build().unwrap();
+    let budget = IntervalPlan::new(1, Span::from_secs(3_600)).expect("within bounds");
+    let policy = Policy::builder().budget(budget).build().expect("within bounds");
     let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
     world.add(1, 0..2);
     for launch in world.launches() {

@@ -43,11 +43,16 @@ fn recovers(plan: &Plan) -> Option<f64> {
 }
 
 fn share(played: &Played) -> f64 {
-    played.succeeded as f64 / played.calls as f64
+    quotient(played.succeeded, played.calls)
 }
 
 fn amplification(played: &Played) -> f64 {
-    played.attempts.total as f64 / played.calls as f64
+    quotient(played.attempts.total, played.calls)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "some hundred thousand calls")]
+fn quotient(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
 }
 
 /// The rows of the first case of a scenario that ships.
