@@ -3,7 +3,7 @@
 use stagger_core::breaker::{BreakerPlan, BreakerPlanBuilder};
 use stagger_core::budget::{Floor, IntervalPlan, WindowPlan};
 use stagger_core::hedge::HedgePlan;
-use stagger_core::{Backoff, HintRule, LongHint, Policy, PolicyBuilder, Ratio, Span};
+use stagger_core::{Backoff, HintRule, LongHint, Policy, PolicyBuilder, Rate, Ratio, Span};
 use stagger_explain::{Code, Setting, Severity, explain, lint};
 
 /// A policy without a finding.
@@ -113,7 +113,9 @@ fn a_rate_of_retries_is_little_or_half_of_the_traffic() {
     let known = |rps| Setting { rps: Some(rps), ..Setting::default() };
     let floor = |n| {
         let plan = WindowPlan::new(Ratio::from_percent(10));
-        clean().budget(plan.and_then(|plan| plan.with_floor(Floor::Add(n))).expect("valid"))
+        clean().budget(
+            plan.map(|plan| plan.with_floor(Floor::Add(Rate::per_second(n)))).expect("valid"),
+        )
     };
     bound_with(&known(1.0), floor(10), floor(11), Code::LooseBudget);
     bound_with(&known(100.0), floor(50), floor(51), Code::LooseBudget);

@@ -1,7 +1,7 @@
 //! Retries that a budget grants whatever the traffic: `loose-budget`.
 
 use stagger_core::Policy;
-use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
+use stagger_core::budget::BudgetPlan;
 
 use super::delays::retrying;
 use super::figure::count;
@@ -21,7 +21,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
         return;
     }
     let (key, name, rate) = match policy.budget() {
-        BudgetPlan::Window(plan) => ("budget.window.floor", "floor", floor(plan)),
+        BudgetPlan::Window(plan) => ("budget.window.floor", "floor", plan.floor().rate().as_f64()),
         BudgetPlan::Interval(plan) => {
             let rate = f64::from(plan.retries()) / plan.interval().as_secs_f64();
             ("budget.interval.interval", "interval", rate)
@@ -42,10 +42,4 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
         format!("the {name} grants {} retries a second {made}: it bounds nothing", count(rate)),
         "[budget.window] with ratio = 0.1, and a floor of a retry a second or less",
     ));
-}
-
-/// The floor of a window in retries a second.
-fn floor(plan: &WindowPlan) -> f64 {
-    let (Floor::Add(floor) | Floor::AtLeast(floor)) = plan.floor();
-    f64::from(floor)
 }
