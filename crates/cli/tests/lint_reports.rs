@@ -33,7 +33,13 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON value")
 }
 
-const MIXED: &str = "[policy.a]\nbackoff.jitter = 'none'\nlimits.attempt_timeout = '1s'\n[policy.b]\nlimits = { max_attemps = 3 }\n";
+const MIXED: &str = "\
+[policy.a]
+backoff.jitter = 'none'
+limits.attempt_timeout = '1s'
+[policy.b]
+limits = { max_attemps = 3 }
+";
 
 #[test]
 fn a_file_that_cannot_be_read_looked_like_a_clean_one_to_programs() {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::de::IgnoredAny;
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -22,7 +22,8 @@ pub(super) fn is_json(text: &str) -> bool {
 /// # Errors
 /// What is no JSON, or has no counterpart in TOML.
 pub(super) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Flaw> {
-    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+    // As values and not ignored, because depth is bounded only where something is built.
+    if let Err(error) = serde_json::from_str::<Value>(text) {
         let at = offset(text, error.line(), error.column());
         let message = error.to_string();
         let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);

@@ -78,7 +78,7 @@ fn a_damaged_budget_was_an_endless_one() {
         assert!(end.stderr.contains(why) && end.stderr.contains(&budget), "{}", end.stderr);
         assert_eq!(fs::read(&budget).expect("there"), bytes, "nothing is written");
     };
-    refused(b"", "damaged");
+    refused(b" ", "damaged");
     refused(&good[..good.len() - 1], "damaged");
     refused(&[&good[..], b"\n"].concat(), "damaged");
     let text = String::from_utf8(good.clone()).expect("JSON");

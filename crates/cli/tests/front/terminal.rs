@@ -34,8 +34,8 @@ fn on_terminal(args: &[&str], no_color: bool) -> String {
 }
 
 /// Something of every command that ends by itself.
-fn with_every_command(mut each: impl FnMut(&[&str])) {
-    let folder = folder("terminal");
+fn with_every_command(test: &str, mut each: impl FnMut(&[&str])) {
+    let folder = folder(test);
     let (policy, data) = (folder.join("policy.toml"), folder.join("data"));
     std::fs::write(&policy, "backoff.jitter = 'none'\n").expect("writable");
     let (policy, data) = (policy.display().to_string(), data.display().to_string());
@@ -61,7 +61,7 @@ fn with_every_command(mut each: impl FnMut(&[&str])) {
 
 #[test]
 fn no_color_is_obeyed_by_every_command() {
-    with_every_command(|args| {
+    with_every_command("no-color", |args| {
         let shown = on_terminal(args, true);
         assert!(!shown.is_empty() && !shown.contains(STYLE), "{args:?}: {shown:?}");
     });
@@ -69,7 +69,7 @@ fn no_color_is_obeyed_by_every_command() {
 
 #[test]
 fn no_terminal_no_colours() {
-    with_every_command(|args| {
+    with_every_command("no-terminal", |args| {
         let output = stagger(args).output().expect("the binary was built for this test");
         let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert!(!shown.is_empty() && !shown.contains(STYLE), "{args:?}: {shown:?}");

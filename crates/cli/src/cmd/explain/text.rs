@@ -137,8 +137,8 @@ fn findings(account: &Account, terminal: Option<usize>) -> String {
     };
     let one = |finding| {
         let head = format!("{}[{}] {}", severity(finding), code(finding), finding.message);
-        let fix = format!("  fix: {}", finding.fix);
-        format!("\n{}\n{}\n", lines(&head, "  "), lines(&fix, "       "))
+        let fix = format!("fix: {}", finding.fix);
+        format!("\n{}\n  {}\n", lines(&head, "  "), lines(&fix, "       "))
     };
     account.figures.findings.iter().map(one).collect()
 }
