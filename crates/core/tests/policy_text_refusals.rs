@@ -60,7 +60,7 @@ fn what_a_builder_refuses_is_told_as_the_builder_tells_it() {
         ("budget.window.window = \"61s\"", "budget.window.window = 61s: must be from 1s to 60s"),
         (
             "budget.window.floor = -1",
-            "budget.window.floor = -1: must be a whole number from 0 to 4294967295",
+            "budget.window.floor = -1: must be a number from 0 to 1000000 a second",
         ),
         (
             "budget.tokens = { capacity = 10, retry = 11 }",

@@ -19,7 +19,7 @@ const DIGESTS: [(&str, u64, u64); 11] = [
     ("hedged", 6_573, 0x6856_fc68_ac41_c5ea),
     ("layers", 37_234, 0x61bf_bb93_5714_5b2b),
     ("throttled", 9_473, 0xa166_6876_c93d_4528),
-    ("processes", 4_523, 0xb901_5b3e_7961_a334),
+    ("processes", 4_301, 0xc96c_71e8_9d82_7c1f),
     ("closed", 3_146, 0x1a7b_cc48_4d64_96b9),
     ("hang", 3_944, 0xedd2_797a_9c84_5e08),
 ];

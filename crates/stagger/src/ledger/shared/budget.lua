@@ -28,8 +28,8 @@ end
 local kinds = {}
 
 -- Rule: slot and window in us, ratio, reserve and a slot's floor in millionths, whether the floor is added.
--- State: when the newest slot began, whole retries and millionths that are spent, first attempts of each slot, the
--- newest first. The product of a count and a ratio may pass 2^53, so that such sums are kept as those two parts.
+-- State: when the newest slot began, its turn, whole retries and millionths that are spent, first attempts of each slot,
+-- the newest first. The product of a count and a ratio may pass 2^53, so that such sums are kept as those two parts.
 local function share_of(rule, firsts)
   local rest = firsts % MILLION
   local millionths = rest * rule[3]
@@ -47,7 +47,7 @@ local function is_more(one, other) return one[1] > other[1] or (one[1] == other[
 
 local function firsts_of(state)
   local firsts = 0
-  for i = 4, 3 + SLOTS do firsts = firsts + state[i] end
+  for i = 5, 4 + SLOTS do firsts = firsts + state[i] end
   return firsts
 end
 
@@ -64,15 +64,15 @@ local function earned(rule, firsts, left)
 end
 
 local function spent_after(state, earnings)
-  state[2], state[3] = state[2] - earnings[1], state[3] - earnings[2]
-  if state[3] < 0 then state[2], state[3] = state[2] - 1, state[3] + MILLION end
-  if state[2] < 0 then state[2], state[3] = 0, 0 end
+  state[3], state[4] = state[3] - earnings[1], state[4] - earnings[2]
+  if state[4] < 0 then state[3], state[4] = state[3] - 1, state[4] + MILLION end
+  if state[3] < 0 then state[3], state[4] = 0, 0 end
 end
 
 kinds.window = {
   start = function()
-    local state = { 0, 0, 0 }
-    for i = 4, 3 + SLOTS do state[i] = 0 end
+    local state = { 0, 0, 0, 0 }
+    for i = 5, 4 + SLOTS do state[i] = 0 end
     return state
   end,
   turn = function(rule, state, now)
@@ -86,29 +86,28 @@ kinds.window = {
     for _ = 1, math.min(steps, SLOTS) do
       local firsts = firsts_of(state)
       spent_after(state, earned(rule, firsts, table.remove(state)))
-      table.insert(state, 4, 0)
+      table.insert(state, 5, 0)
+      state[2] = state[2] + 1
     end
     -- No budget holds more than 10^12 spent retries, whatever the gap.
     local idle = math.min((steps - math.min(steps, SLOTS)) * rule[5], 9007199254740991)
     spent_after(state, parts(idle))
   end,
-  hear = function(_, state, firsts) state[4] = math.min(state[4] + firsts, MOST) end,
+  hear = function(_, state, firsts) state[5] = math.min(state[5] + firsts, MOST) end,
   -- Nothing once the slot of the grant has left the window: its earnings have expired.
-  give_back = function(rule, state, count, mark)
-    local age = (state[1] - mark) / rule[1]
-    if age < 0 or age >= SLOTS or age ~= math.floor(age) then return end
-    spent_after(state, { count, 0 })
+  give_back = function(_, state, count, mark)
+    if state[2] - mark < SLOTS then spent_after(state, { count, 0 }) end
   end,
   level = function(rule, state)
     local most = allowance(rule, firsts_of(state))
-    local left = most[1] - state[2]
-    if most[2] < state[3] then left = left - 1 end
+    local left = most[1] - state[3]
+    if most[2] < state[4] then left = left - 1 end
     left = math.max(left, 0)
     return left, left, most[1]
   end,
   grant = function(_, state, count)
-    state[2] = state[2] + count
-    return state[1]
+    state[3] = state[3] + count
+    return state[2]
   end,
 }
 

@@ -248,15 +248,15 @@ fn counts_beyond_the_floats_are_exact() {
             let rule = Rule::of(&plan.into()).expect("a window");
             let name = format!("floats-{}-{ppm}-{floor:?}", std::process::id());
             let mut store = Store { connection: &mut connection, rule, name };
-            let (mut firsts, mut retries) = (0, 0);
+            let (mut firsts, mut spent) = (0, 0);
             for slot in 0..10_u64 {
                 let news = News { firsts: (1 << 32) - 1 - slot * 77, ..News::default() };
                 let request = Request { number: slot + 1, wanted: 3, news, ..Request::default() };
                 let now_us = 1_790_000_000_000_000 + slot * 1_000_000;
                 let answer = store.serve(now_us, 1, &request);
+                spent = plan.spent_after(spent, firsts, 0) + answer.granted * 1_000_000;
                 firsts += news.firsts;
-                retries += answer.granted;
-                let level = plan.level_of(firsts, retries * 1_000_000);
+                let level = plan.level_of(firsts, spent);
                 assert_eq!(answer.level, [level.retries, level.held, level.capacity]);
             }
             // The product passes 2^53 by far.

@@ -1,10 +1,10 @@
-//! The windowed ratio: first attempts and time earn retries, which are kept for a window.
+//! The rule of a windowed ratio: what is earned, what is spent, and when a retry is granted.
 
-use super::{Level, Paid};
-use crate::{ConfigError, Entropy, Instant, Rate, Ratio, Span};
+use super::floor::Floor;
+use crate::{ConfigError, Entropy, Rate, Ratio, Span};
 
 /// Slots of a window: old counts leave in steps of a tenth, and the state stays at two cache lines.
-const SLOTS: usize = 10;
+pub(super) const SLOTS: usize = 10;
 /// Shortest and longest window, Finagle's bounds: below a second one pause of the process empties
 /// it, above a minute it answers for an outage that is long over.
 const MIN_WINDOW: Span = Span::from_secs(1);
@@ -23,29 +23,7 @@ const MOST_BURST: u32 = 10;
 /// of a thousand are 50 retries a second.
 const FLOOR: Floor = Floor::Add(Rate::once_every(Span::from_secs(20)));
 /// A retry, in the parts per million in which allowances are compared.
-const RETRY: u64 = Ratio::SCALE as u64;
-
-/// The retries that time earns, for destinations with little traffic.
-///
-/// Without a floor, a destination with two calls a minute would never see a retry
-/// (envoyproxy/envoy pull request 9069).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Floor {
-    /// Earned on top of the share (Finagle).
-    Add(Rate),
-    /// Earned where it is more than the share (Envoy).
-    AtLeast(Rate),
-}
-
-impl Floor {
-    /// The retries a second.
-    #[must_use]
-    pub const fn rate(self) -> Rate {
-        match self {
-            Self::Add(rate) | Self::AtLeast(rate) => rate,
-        }
-    }
-}
+pub(super) const RETRY: u64 = Ratio::SCALE as u64;
 
 /// Each first attempt earns `ratio` of a retry, and each second `floor` retries.
 ///
@@ -75,9 +53,9 @@ impl Floor {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowPlan {
-    ratio: Ratio,
+    pub(super) ratio: Ratio,
     window: Span,
-    floor: Floor,
+    pub(super) floor: Floor,
     /// `None` for the default of the floor.
     burst: Option<u32>,
     /// `None` where each budget may have its own.
@@ -85,9 +63,9 @@ pub struct WindowPlan {
     /// The length of a slot in nanoseconds, from `window`.
     slot: u64,
     /// The retries in hand without first attempts, in millionths: `burst` or `floor * window`.
-    reserve: u64,
+    pub(super) reserve: u64,
     /// What the floor earns in a slot, in millionths.
-    slot_floor: u64,
+    pub(super) slot_floor: u64,
 }
 
 impl WindowPlan {
@@ -218,81 +196,6 @@ impl WindowPlan {
         self.burst
     }
 
-    /// Counts a call's first attempt.
-    #[inline]
-    pub fn on_first(&self, state: &mut WindowState, now: Instant) {
-        state.turn_to(self, now);
-        let slot = &mut state.slots[state.head];
-        // A full slot (4 * 10^9 attempts) stops counting, which only ever grants less.
-        if let Some(firsts) = slot.checked_add(1) {
-            *slot = firsts;
-            state.firsts += 1;
-        }
-    }
-
-    /// Grants a retry when a whole one is in hand. The grant notes its turn.
-    #[inline]
-    pub fn ask(&self, state: &mut WindowState, now: Instant) -> Option<Paid> {
-        state.turn_to(self, now);
-        if !self.has_room(state.firsts, state.spent) {
-            return None;
-        }
-        state.spent += RETRY;
-        Some(Paid::new(1, state.turn))
-    }
-
-    /// Gives a grant back; nothing after a whole window, when its earnings have expired.
-    pub fn refund(&self, state: &mut WindowState, now: Instant, paid: Paid) {
-        state.turn_to(self, now);
-        let age = state.turn.wrapping_sub(paid.mark()) as usize;
-        if paid.amount() > 0 && age < SLOTS {
-            state.spent = state.spent.saturating_sub(RETRY);
-        }
-    }
-
-    /// The retries in hand, and how many there would be if none had been spent.
-    #[must_use]
-    pub fn level(&self, state: &WindowState, now: Instant) -> Level {
-        let mut state = *state;
-        state.turn_to(self, now);
-        self.level_of(state.firsts, state.spent)
-    }
-
-    /// Whether a whole retry is in hand after so many first attempts in the window, of whose
-    /// earnings so many millionths of a retry are spent.
-    #[must_use]
-    #[inline]
-    pub const fn has_room(&self, firsts: u64, spent: u64) -> bool {
-        spent + RETRY <= self.allowance(firsts)
-    }
-
-    /// How full a window with these first attempts and millionths spent is.
-    #[must_use]
-    pub const fn level_of(&self, firsts: u64, spent: u64) -> Level {
-        let allowance = self.allowance(firsts);
-        Level::of_retries(allowance.saturating_sub(spent) / RETRY, allowance / RETRY)
-    }
-
-    /// What is still spent when a slot with `left` of the window's `firsts` leaves: its earnings leave
-    /// with it, and those that were spent are the oldest.
-    #[must_use]
-    pub const fn spent_after(&self, spent: u64, firsts: u64, left: u64) -> u64 {
-        // OK because u64 holds every u32; `From` is not const.
-        let ratio = self.ratio.ppm() as u64;
-        let earned = match self.floor {
-            Floor::Add(_) => left * ratio + self.slot_floor,
-            Floor::AtLeast(_) if firsts * ratio > self.reserve => left * ratio,
-            Floor::AtLeast(_) => self.slot_floor,
-        };
-        spent.saturating_sub(earned)
-    }
-
-    /// What is still spent after so many further slots in which nothing happened.
-    #[must_use]
-    pub const fn spent_after_idle(&self, spent: u64, slots: u64) -> u64 {
-        spent.saturating_sub(self.slot_floor.saturating_mul(slots))
-    }
-
     /// The length of a slot: the window moves by this much at a time.
     #[must_use]
     pub const fn slot(&self) -> Span {
@@ -309,21 +212,6 @@ impl WindowPlan {
     #[must_use]
     pub const fn reserve(&self) -> u64 {
         self.reserve
-    }
-
-    /// Retries earned over `firsts` first attempts, in millionths.
-    ///
-    /// OK because `firsts` <= 10 * 2^32 and a ratio is at most 10^7 parts: below 2^59; the reserve
-    /// is at most 6 * 10^13.
-    #[inline]
-    const fn allowance(&self, firsts: u64) -> u64 {
-        // OK because u64 holds every u32; `From` is not const.
-        let share = firsts * self.ratio.ppm() as u64;
-        match self.floor {
-            Floor::Add(_) => share + self.reserve,
-            Floor::AtLeast(_) if share > self.reserve => share,
-            Floor::AtLeast(_) => self.reserve,
-        }
     }
 
     /// The plan with what follows from its settings.
@@ -350,97 +238,4 @@ impl Default for WindowPlan {
     fn default() -> Self {
         Self::DEFAULT
     }
-}
-
-/// The first attempts of a window, by slot, and what is spent of their earnings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WindowState {
-    slots: [u32; SLOTS],
-    /// The sum of all slots.
-    firsts: u64,
-    /// Earnings of this window that are spent, in millionths of a retry.
-    spent: u64,
-    /// When the newest slot began, in nanoseconds.
-    start: u64,
-    /// The newest slot.
-    head: usize,
-    /// Counts the steps of the window, wrapping; a grant notes it, so that a refund knows its age.
-    turn: u32,
-}
-
-impl WindowState {
-    /// Two slots a word, the spent earnings, the start, and head and turn in one.
-    pub(super) const WORDS: usize = SLOTS / 2 + 3;
-
-    pub(super) fn to_words(self) -> [u64; Self::WORDS] {
-        let [a, b, c, d, e, f, g, h, i, j] = self.slots.map(u64::from);
-        let head = (self.head as u64) << 32 | u64::from(self.turn);
-        let pair = |newer: u64, older: u64| newer << 32 | older;
-        [pair(a, b), pair(c, d), pair(e, f), pair(g, h), pair(i, j), self.spent, self.start, head]
-    }
-
-    /// `None` for a head that is no slot, or more spent than a window can earn.
-    pub(super) fn from_words(words: [u64; Self::WORDS], plan: &WindowPlan) -> Option<Self> {
-        let [a, b, c, d, e, spent, start, place] = words;
-        let halves = |word| [high(word), low(word)];
-        let [[a, b], [c, d], [e, f], [g, h], [i, j]] = [a, b, c, d, e].map(halves);
-        let slots = [a, b, c, d, e, f, g, h, i, j];
-        let firsts = slots.iter().copied().map(u64::from).sum();
-        let (head, turn) = (high(place) as usize, low(place));
-        (head < SLOTS && spent <= plan.allowance(firsts)).then_some(Self {
-            slots,
-            firsts,
-            spent,
-            start,
-            head,
-            turn,
-        })
-    }
-
-    /// Moves the window to `now`. Within a slot this is one subtraction and one comparison; a clock
-    /// set back wraps and takes the slow way.
-    #[inline]
-    fn turn_to(&mut self, plan: &WindowPlan, now: Instant) {
-        if now.as_nanos().wrapping_sub(self.start) >= plan.slot {
-            self.advance(plan, now.as_nanos());
-        }
-    }
-
-    /// However long the gap, at most one round over the slots.
-    #[cold]
-    fn advance(&mut self, plan: &WindowPlan, now: u64) {
-        let Some(gone) = now.checked_sub(self.start) else {
-            return self.step_back(plan, now);
-        };
-        let steps = gone / plan.slot;
-        self.start += steps * plan.slot;
-        let seen = steps.min(SLOTS as u64);
-        for _ in 0..seen {
-            self.head = (self.head + 1) % SLOTS;
-            self.turn = self.turn.wrapping_add(1);
-            let old = u64::from(core::mem::take(&mut self.slots[self.head]));
-            self.spent = plan.spent_after(self.spent, self.firsts, old);
-            self.firsts -= old;
-        }
-        self.spent = plan.spent_after_idle(self.spent, steps - seen);
-    }
-
-    /// A clock set back reads as no time passed. Beyond a whole window it is no mere disorder
-    /// between threads, and the window goes on from there, or it would stand still until the clock
-    /// has caught up.
-    fn step_back(&mut self, plan: &WindowPlan, now: u64) {
-        if self.start - now > plan.window.as_nanos() {
-            self.start = now;
-        }
-    }
-}
-
-// OK because the upper half of a word is all that is left of it.
-const fn high(word: u64) -> u32 {
-    (word >> 32) as u32
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "only the lower half is asked for")]
-const fn low(word: u64) -> u32 {
-    word as u32
 }

@@ -1,0 +1,10 @@
+//! The windowed ratio: first attempts and time earn retries, which are kept for a window.
+
+mod floor;
+mod plan;
+mod rule;
+mod state;
+
+pub use floor::Floor;
+pub use plan::WindowPlan;
+pub use state::WindowState;
