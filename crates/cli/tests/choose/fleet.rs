@@ -31,7 +31,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // hints.spread: upward only: callers told the same instant do not meet there
         // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_millis(660), Ratio::from_percent(50), LongHint::Stop)?)
-        // budget.window.floor: lets a caller with little traffic retry at all, but 5000 of them add 5000/s: say --rps to have less
+        // budget.window.floor: lets a caller with little traffic retry at all; 5000 of them add at most 250/s: say --rps to have less
         // budget.window.ratio: in a total outage retries add a tenth to the load, and not two thirds or more
         // budget.window.window: long enough to survive a pause, short enough to forget an outage
         .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?)

@@ -35,7 +35,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // hints.spread: upward only: callers told the same instant do not meet there
         // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_secs(10), Ratio::from_percent(50), LongHint::Stop)?)
-        // budget.window.floor: none: a tenth of 50/s is enough, and floors of 100 callers would add 100 retries/s
+        // budget.window.floor: none: a tenth of 50/s is enough, and the floors of 100 callers would add 5 retries/s
         // budget.window.ratio: in a total outage retries add a tenth to the load, and not two thirds or more
         // budget.window.window: long enough to survive a pause, short enough to forget an outage
         .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(Floor::Add(Rate::ZERO)))

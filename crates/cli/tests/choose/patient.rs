@@ -38,7 +38,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // hints.spread: upward only: callers told the same instant do not meet there
         // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_secs(900), Ratio::from_percent(50), LongHint::Stop)?)
-        // budget.interval.retries: enough for one call; a tenth of 1/s is less than 1/s, and a floor of 1/s for each of 100 callers no budget
+        // budget.interval.retries: enough for one call; a tenth of 1/s is less than 1/s, and the floors of 100 callers would add 5 retries/s
         // budget.interval.interval: 9 retries in it: 10 a second of all 100 callers
         .budget(IntervalPlan::new(9, Span::from_secs(90))?)
         // breaker.ratio: off: at this rate the window never holds the calls that a share needs, so 10 in a row decide
