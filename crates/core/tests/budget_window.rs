@@ -122,23 +122,26 @@ fn a_steady_outage_brought_back_spent_retries_in_blocks() {
     // 100 calls a second that have succeeded for a minute, then none does.
     for floor in [Rate::ZERO, Rate::try_from(0.1).unwrap(), Rate::per_second(1)] {
         let mut budget = Budget::new(plan(100_000, Span::from_secs(10), Floor::Add(floor)).into());
-        let mut by_second = [0_u64; 130];
+        let mut by_second = [0_u32; 130];
         for call in 0..13_000_u64 {
             let now = at(call * SECOND / 100);
             budget.on_first(now);
             let second = call / 100;
             if second >= 30 {
-                by_second[usize::try_from(second).unwrap()] += u64::from(asks(&mut budget, now));
+                by_second[usize::try_from(second).unwrap()] += u32::from(asks(&mut budget, now));
             }
         }
         let (first, rest) = (&by_second[30..40], &by_second[40..]);
-        let [burst, settled] = [first, rest].map(|seconds| seconds.iter().sum::<u64>());
+        let [burst, settled] = [first, rest].map(|seconds| seconds.iter().sum::<u32>());
         let fair = 9_000.0 * 0.1 + 90.0 * floor.as_f64();
-        let off = (settled as f64 - fair).abs() / fair;
+        let off = (f64::from(settled) - fair).abs() / fair;
         assert!(off < 0.01, "{floor}: {settled} retries in nine windows, not {fair}");
         let worst = *rest.iter().max().unwrap();
-        assert!(worst as f64 <= 1.5 * fair / 90.0, "{floor}: {worst} in one second of {rest:?}");
-        assert!(burst as f64 <= 2.0 * fair / 9.0 + 3.0, "{floor}: {burst} in the first window");
+        assert!(
+            f64::from(worst) <= 1.5 * fair / 90.0,
+            "{floor}: {worst} in one second of {rest:?}"
+        );
+        assert!(f64::from(burst) <= 2.0 * fair / 9.0 + 3.0, "{floor}: {burst} in the first window");
     }
 }
 
@@ -236,7 +239,10 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn plans() -> impl Strategy<Value = WindowPlan> {
-    let rate = || (0..50_u32).prop_map(|tenths| Rate::try_from(f64::from(tenths) / 10.0).unwrap());
+    let rate = || {
+        (0..50_u32)
+            .prop_map(|tenths| Rate::try_from(f64::from(tenths) / 10.0).expect("within bounds"))
+    };
     let floor = prop_oneof![rate().prop_map(Floor::Add), rate().prop_map(Floor::AtLeast)];
     (0..=2_000_000_u32, SECOND..=60 * SECOND, floor, 0..9_u32).prop_map(
         |(ppm, window, floor, burst)| {

@@ -39,7 +39,10 @@ fn the_first_example_is_the_default_in_full() {
         let document: toml::Table = toml::from_str(examples()[0]).unwrap();
         let part = table.split('.').fold(&toml::Value::Table(document), |at, key| &at[key]).clone();
         let written: BTreeSet<String> = part.as_table().unwrap().keys().cloned().collect();
-        assert_eq!(written, known(table), "{table}");
+        let mut known = known(table);
+        // Its default follows `max_attempts`.
+        known.remove("burst");
+        assert_eq!(written, known, "{table}");
     }
 }
 

@@ -10,6 +10,9 @@ use stagger_import::import;
 
 use Code::{ClampAfterJitter, NoAttemptTimeout, NoBudget, NoJitter};
 
+/// The policies of a file by name, each with the findings that are right about it.
+type Expected = &'static [(&'static str, &'static [Code])];
+
 /// One configuration of each product, with the findings that are right about each of its policies.
 ///
 /// - `NoAttemptTimeout`: gRPC and Envoy without `per_try_timeout` have no limit for one attempt; the
@@ -17,7 +20,7 @@ use Code::{ClampAfterJitter, NoAttemptTimeout, NoBudget, NoJitter};
 /// - `NoBudget`: nothing in the file bounds retries over time.
 /// - `NoJitter`: resilience4j waits a fixed time unless it is told to randomise it.
 /// - `ClampAfterJitter`: Polly draws a quarter up and down around `MaxDelay`.
-const CONFIGS: [(&str, &[(&str, &[Code])]); 6] = [
+const CONFIGS: [(&str, Expected); 6] = [
     (
         include_str!("../../../docs/guides/service-config.json"),
         &[("shop.Orders", &[NoAttemptTimeout])],

@@ -64,7 +64,7 @@ fn holds_policies(text: &str) -> bool {
     names
         .iter()
         .any(|name| nearest(name, ["policy", "policies"].into_iter()).is_some() || ours(name))
-        || (!names.is_empty() && names.iter().all(|name| known(name)))
+        || (!names.is_empty() && names.iter().all(known))
 }
 
 #[cfg(test)]
