@@ -11,10 +11,11 @@ const CORE: &str = "crates/core/src/";
 
 /// Each module's place: its layer, and the idea it belongs to. Inside one idea all may see all; from
 /// idea to idea, only a lower layer is seen.
-const PLACES: [(&str, u8, &str); 20] = [
+const PLACES: [(&str, u8, &str); 21] = [
     ("time", 0, "words"),
     ("span_text", 0, "words"),
     ("entropy", 0, "words"),
+    ("rate", 0, "words"),
     ("ratio", 0, "words"),
     ("error", 0, "words"),
     ("outcome", 0, "words"),

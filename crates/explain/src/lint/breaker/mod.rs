@@ -4,23 +4,10 @@ mod lease;
 mod open_time;
 mod probes;
 mod row;
+mod rules;
 mod share;
 mod slow;
 mod throttled;
 mod wait;
 
-use stagger_core::Policy;
-
-use crate::{Finding, Setting};
-
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
-    let Some(plan) = policy.breaker() else { return };
-    share::lint(plan, setting, found);
-    found.extend(row::lint(plan));
-    found.extend(slow::lint(policy, plan));
-    found.extend(throttled::lint(plan));
-    found.extend(open_time::lint(plan));
-    found.extend(probes::lint(plan));
-    found.extend(lease::lint(policy, plan));
-    found.extend(wait::lint(policy, plan));
-}
+pub(super) use rules::lint;
