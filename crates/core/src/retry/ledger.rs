@@ -44,7 +44,7 @@ pub trait Ledger {
 /// use stagger_core::{budget::Charge, Instant, Policy};
 /// let mut ledger = PlainLedger::new(&Policy::default());
 /// let granted = (0..100).filter(|_| ledger.ask(Instant::ORIGIN, Charge::Retry).is_some()).count();
-/// assert_eq!(granted, 10, "without first attempts, only the floor of one a second");
+/// assert_eq!(granted, 2, "without first attempts, those in hand at rest");
 /// ```
 #[derive(Clone, Debug)]
 pub struct PlainLedger {

@@ -47,7 +47,7 @@ const SHARD_LEAST: usize = 64;
 /// let exhausted = ledgers.clone().ledger(now, &one);
 /// while (&*exhausted).ask(now, Charge::Retry).is_some() {}
 /// assert_eq!(ledgers.ledger(now, &one).stats(now).level.retries, 0);
-/// assert_eq!(ledgers.ledger(now, &other).stats(now).level.retries, 10);
+/// assert_eq!(ledgers.ledger(now, &other).stats(now).level.retries, 2);
 /// # Ok::<(), stagger::ConfigError>(())
 /// ```
 pub struct Ledgers<K = Destination> {
