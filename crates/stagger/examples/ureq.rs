@@ -13,6 +13,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
+use stagger::budget::WindowPlan;
 use stagger::classify::{HttpReply, HttpRules};
 use stagger::hint::HintReader;
 use stagger::retry::Stop;
@@ -67,6 +68,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let policy = Policy::builder()
         .attempt_timeout(Span::from_secs(2))
         .deadline(Span::from_secs(60))
+        // Two calls only: the second must not depend on what the first has left.
+        .budget(WindowPlan::default().with_burst(10)?)
         .build()?;
     let retrier = Retrier::new(policy, StdTime);
     // A status is an answer, not an error: the retrier reads it, and its Retry-After.
