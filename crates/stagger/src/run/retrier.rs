@@ -102,7 +102,7 @@ impl<Z, L> Retrier<Z, L> {
     }
 
     /// What the calls wait by.
-    #[cfg(feature = "tower")]
+    #[cfg(all(feature = "http", feature = "tower"))]
     pub(crate) const fn time(&self) -> &Z {
         &self.time
     }
