@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ::http::uri::Authority;
 use ::http::{HeaderMap, Uri, header};
+#[cfg(feature = "tonic")]
 use stagger_core::Policy;
 use stagger_core::breaker::Destination;
 
@@ -52,6 +53,7 @@ impl<L> Destinations<L> {
 
 impl Destinations<LocalLedger> {
     /// A ledger for each destination under this policy.
+    #[cfg(feature = "tonic")]
     pub(crate) fn under(policy: &Policy) -> Self {
         Self::kept_in(Ledgers::new(policy))
     }
