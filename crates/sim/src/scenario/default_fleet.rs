@@ -3,8 +3,8 @@
 use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
 use stagger_core::{ConfigError, Instant, Rate, Ratio, Span};
 
-use super::fleet::{self, LOAD, PROCESSES, STALL};
-use super::story::{Case, Entry, Options, Peak, Scenario};
+use super::fleet::{self, LOAD, PROCESSES};
+use super::story::{Entry, Options, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Book, Caller, Plan};
 
@@ -26,23 +26,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
             entries.push(Entry::new(name, plan(processes, caller)));
         }
     }
-    let case = Case {
-        outages: vec![STALL],
-        capacity: Some(1_000.0),
-        entries,
-        ..Case::new(format!("{processes} processes"), f64::from(processes))
-    };
-    let mut parameters = schedule.parameters();
-    parameters.push(("processes".to_owned(), processes.to_string()));
-    parameters.push(("calls a second".to_owned(), LOAD.to_string()));
-    Ok(Scenario {
-        lesson: LESSON.to_owned(),
-        runs: 5,
-        peak: Peak::Attempts,
-        parameters,
-        cases: vec![case],
-        ..Scenario::default()
-    })
+    Ok(Scenario { lesson: LESSON.to_owned(), ..fleet::stalled(&schedule, processes, entries) })
 }
 
 /// Three attempts, as in the default policy.

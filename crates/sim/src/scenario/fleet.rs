@@ -30,6 +30,11 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
             entries.push(Entry::new(name, plan(processes, caller.clone(), book)));
         }
     }
+    Ok(Scenario { lesson: LESSON.to_owned(), ..stalled(&schedule, processes, entries) })
+}
+
+/// The stall of a fleet of so many processes, with these entries and no lesson.
+pub(super) fn stalled(schedule: &Schedule, processes: u32, entries: Vec<Entry>) -> Scenario {
     let case = Case {
         outages: vec![STALL],
         capacity: Some(1_000.0),
@@ -39,14 +44,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let mut parameters = schedule.parameters();
     parameters.push(("processes".to_owned(), processes.to_string()));
     parameters.push(("calls a second".to_owned(), LOAD.to_string()));
-    Ok(Scenario {
-        lesson: LESSON.to_owned(),
-        runs: 5,
-        peak: Peak::Attempts,
-        parameters,
-        cases: vec![case],
-        ..Scenario::default()
-    })
+    Scenario { runs: 5, peak: Peak::Attempts, parameters, cases: vec![case], ..Scenario::default() }
 }
 
 pub(super) const SCHEDULE: Schedule =
