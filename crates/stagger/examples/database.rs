@@ -11,6 +11,7 @@
 
 use std::{error::Error, io};
 
+use stagger::budget::WindowPlan;
 use stagger::retry::{Reconnect, Stop};
 use stagger::{Backoff, Clock, ConfigError, Instant, Jitter, OsEntropy, Outcome, Policy, Retrier};
 use stagger::{Sleep, Span, TokioTime, Verdict};
@@ -37,7 +38,10 @@ impl Connection {
         let delay = Backoff::exponential(Span::from_millis(20), Span::from_secs(5))?;
         let redial = Policy::builder().backoff(delay.with_jitter(Jitter::Equal)?);
         let redial = redial.max_attempts(u32::MAX).build()?; // callers give up, by their own limits
-        let retrier = Retrier::new(Policy::interactive()?, TokioTime);
+        // Few calls over one connection: each of three lost sessions may take a retry.
+        let budget = WindowPlan::default().with_burst(3)?;
+        let policy = Policy::interactive()?.to_builder().budget(budget).build()?;
+        let retrier = Retrier::new(policy, TokioTime);
         let (link, dial_at) = (Reconnect::new(STABLE), Instant::ORIGIN);
         Ok(Self { url, redial, link, dial_at, client: None, retrier })
     }
