@@ -1,4 +1,4 @@
-//! What one run took.
+//! The cost of one run.
 
 use std::error::Error;
 use std::fs;
@@ -19,7 +19,7 @@ pub(crate) struct Measured {
     bytes: u64,
 }
 
-/// What a run counted.
+/// The counts of a run.
 pub(crate) struct Counts {
     pub(crate) events: u64,
     pub(crate) served: u64,

@@ -7,7 +7,7 @@ use stagger_sim::{Law, Purpose, Schedule, Stream};
 
 pub(crate) const SEED: u64 = 42;
 pub(crate) const ATTEMPTS: u32 = 4;
-/// When the server is up.
+/// The time from which the server is up.
 pub(crate) const UP: Span = Span::from_secs(1);
 pub(crate) const SCHEDULE: Schedule =
     Schedule { base: Span::from_millis(500), cap: Span::from_secs(10), attempts: ATTEMPTS };
@@ -25,7 +25,7 @@ impl Delays {
         Self { rule, draws: Stream::new(SEED, Purpose::Delay) }
     }
 
-    /// How long `client` waits after it has failed at this attempt, counted from 1.
+    /// The wait of `client` after a failure at this attempt, counted from 1.
     pub(crate) fn after(&self, client: u32, attempt: u32) -> Duration {
         let mut draw = self.draws.at(client, attempt);
         Duration::from_nanos(self.rule.delay(attempt, self.rule.base(), &mut draw).as_nanos())

@@ -1,4 +1,4 @@
-//! How long to wait before retry k: an envelope, a cap, and a jitter law.
+//! The delay before retry k: an envelope, a cap, and a jitter law.
 
 use core::fmt;
 
@@ -31,7 +31,7 @@ impl fmt::Display for Envelope {
     }
 }
 
-/// How many previous delays the next decorrelated delay may reach: the formula's own 3.
+/// The multiple of the previous delay that the next decorrelated delay may reach: the formula's 3.
 const DECORRELATED_GROWTH: u64 = 3;
 
 /// A delay rule: immutable, validated, without state.

@@ -1,4 +1,4 @@
-//! What a refused setting says: the field, the value, and the bound that it broke.
+//! The error of a refused setting: the field, the value, and the bound that it broke.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -39,7 +39,7 @@ impl ConfigError {
         &self.value
     }
 
-    /// What the value must be.
+    /// The bound on the value.
     #[must_use]
     pub fn bound(&self) -> &str {
         &self.bound

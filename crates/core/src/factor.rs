@@ -20,7 +20,7 @@ pub struct Factor {
     p: u64,
     /// At most a million, so that it leaves room for `doublings` in the same word.
     q: u32,
-    /// How many bits the factor shifts by, when it is a power of two: the common case takes one
+    /// The number of bits by which a power of two shifts: the common case takes one
     /// instruction.
     doublings: Option<NonZeroU8>,
 }

@@ -3,7 +3,7 @@
 use crate::error::ConfigError;
 use crate::ratio::Ratio;
 
-/// How a delay is drawn from its ceiling `c`.
+/// The law by which a delay is drawn from its ceiling `c`.
 ///
 /// All but two laws draw downward from the capped ceiling, so the cap holds and callers stay spread
 /// at it. Means and minima are for one delay.

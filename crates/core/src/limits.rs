@@ -1,4 +1,4 @@
-//! When a call must end, whatever its outcomes: attempts, deadline, time per attempt.
+//! The limits of a call, whatever its outcomes: attempts, deadline, time per attempt.
 
 use core::num::NonZeroU32;
 
@@ -22,25 +22,25 @@ impl Limits {
         min_attempt_time: Span::ZERO,
     };
 
-    /// How many calls may be made in all; `None` when only the deadline ends them.
+    /// The most attempts; `None` if only the deadline ends the call.
     #[must_use]
     pub fn max_attempts(&self) -> Option<u32> {
         self.max_attempts.map(NonZeroU32::get)
     }
 
-    /// How long attempts and waits may take together.
+    /// The limit of attempts and waits together.
     #[must_use]
     pub const fn deadline(&self) -> Option<Span> {
         self.deadline
     }
 
-    /// How long one attempt may take.
+    /// The limit of one attempt.
     #[must_use]
     pub const fn attempt_timeout(&self) -> Option<Span> {
         self.attempt_timeout
     }
 
-    /// How long the first attempt may take: its own limit, or the deadline if that is less.
+    /// The limit of the first attempt: its own, or the deadline if that is shorter.
     #[must_use]
     #[inline]
     pub fn first_attempt_limit(&self) -> Option<Span> {

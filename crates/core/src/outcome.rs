@@ -1,8 +1,8 @@
-//! What one attempt came to: verdict, cause, hint and remedy as plain data.
+//! The outcome of one attempt: verdict, cause, hint and remedy as plain data.
 
 use crate::time::Span;
 
-/// What an attempt's outcome means for what happens next.
+/// The meaning of an attempt's outcome for the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// Success.
@@ -55,7 +55,7 @@ impl Verdict {
     }
 }
 
-/// Where an outcome was decided.
+/// The place where an outcome was decided.
 ///
 /// A permanent answer proves that the server lives; a permanent transport error proves nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,7 +69,7 @@ pub enum Cause {
     Transport,
 }
 
-/// What the server said about when, or whether, to come back.
+/// The server's request about the time, or the end, of further attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
     /// Not sooner than this (Retry-After and its kin): a lower bound for the delay.
@@ -122,11 +122,11 @@ pub enum Remedy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// What it means.
+    /// The meaning of the outcome.
     pub verdict: Verdict,
-    /// Where it was decided.
+    /// The place where it was decided.
     pub cause: Cause,
-    /// What the server said about coming back, if anything usable.
+    /// The server's hint, if it gave a usable one.
     pub hint: Option<Hint>,
     /// The change that would heal it, if there is one.
     pub remedy: Option<Remedy>,

@@ -68,7 +68,7 @@ impl Ratio {
     }
 }
 
-/// What a number must be to be a ratio: `u32::MAX` parts in a million at most.
+/// The bound of a ratio in an error text: `u32::MAX` parts in a million at most.
 const BOUND: &str = "a finite number from 0 to 4294.967295";
 
 impl TryFrom<f64> for Ratio {

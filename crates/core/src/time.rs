@@ -204,7 +204,7 @@ impl Instant {
         self.0
     }
 
-    /// How long ago `earlier` was, zero when it lies ahead.
+    /// Returns the time since `earlier`, zero if it lies ahead.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))

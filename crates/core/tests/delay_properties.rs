@@ -1,4 +1,4 @@
-//! What holds for every delay of every law: bounds, shapes, and one word of chance.
+//! Properties of every delay of every law: bounds, shapes, and one word of chance.
 
 use proptest::prelude::*;
 use stagger_core::{Backoff, Entropy, Envelope, Factor, Jitter, Ratio, Span};
@@ -171,7 +171,7 @@ fn doubling(law: Jitter) -> Backoff {
     rule.with_jitter(law).expect("a valid law")
 }
 
-/// How many of `DRAWS` callers sit exactly on the cap at retry 12.
+/// Counts the callers of `DRAWS` whose delay is exactly the cap at retry 12.
 fn on_the_cap(law: Jitter) -> u32 {
     let rule = doubling(law);
     let mut entropy = Mix::new(2015);

@@ -27,7 +27,7 @@ fn with(key: &str, value: Value) -> Value {
     policy
 }
 
-/// What a whole config says about a bad `retryPolicy`.
+/// The error of a whole config with a bad `retryPolicy`.
 fn refusal(policy: Value) -> String {
     let config = json!({ "methodConfig": [{ "name": [{}], "retryPolicy": policy }] });
     read(config).expect_err("refused")

@@ -1,4 +1,4 @@
-//! What a bad policy text is told: the field, the value, the bound, and where it stands.
+//! Errors of bad policy texts: the field, the value, the bound, and the place.
 #![cfg(feature = "serde")]
 
 use stagger_core::Policy;

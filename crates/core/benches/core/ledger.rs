@@ -7,7 +7,7 @@ use criterion::Criterion;
 
 use crate::allocations;
 
-/// How often an operation is repeated to find the one that allocates most.
+/// Repetitions of an operation, to find the one that allocates most.
 const COUNTED: u32 = 1_000;
 
 /// Measures rows, and prints what criterion does not know at the end.

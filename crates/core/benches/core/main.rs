@@ -1,4 +1,4 @@
-//! What the engine costs. `cargo xtask bench core` runs this and prints one table.
+//! Benchmarks of the engine. `cargo xtask bench core` runs them and prints one table.
 //!
 //! To add an operation, add one line to `rows`.
 

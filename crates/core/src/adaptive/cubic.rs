@@ -6,9 +6,9 @@
 
 use crate::time::{Instant, Span};
 
-/// What a throttled reply leaves of the rate.
+/// The share of the rate that remains after a throttled reply.
 const BETA: f64 = 0.7;
-/// How steeply the rate grows.
+/// The scale of the cubic growth of the rate.
 const SCALE: f64 = 0.4;
 /// The weight of the newest measurement in the measured rate.
 const SMOOTH: f64 = 0.8;
@@ -101,7 +101,7 @@ impl CubicLimiter {
         }
     }
 
-    /// How long a call that asks at `now` has to wait; its token is taken.
+    /// Takes a token for a call that asks at `now`, and returns the wait until the call may start.
     ///
     /// Tokens may be owed, so callers that ask at one moment wait in turn. A caller that will not
     /// wait that long gives the token back by [`release`](Self::release).
@@ -182,7 +182,7 @@ impl Bucket {
     }
 }
 
-/// How many attempts settle per second.
+/// The measured rate of settled attempts, per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Measured {
     rate: f64,

@@ -11,7 +11,7 @@ const MIN_WINDOW: Span = Span::from_millis(10);
 /// Largest multiplier: above it, ninety-nine calls in a hundred may fail before one is refused.
 const MAX_MULTIPLIER: Ratio = Ratio::from_percent(10_000);
 
-/// How many calls may fail before a share is refused, and how long the past counts.
+/// The plan of client-side throttling: the tolerated failures and the window over which they count.
 ///
 /// The default is that of "Site Reliability Engineering" (2016), chapter 21: K = 2, two minutes.
 ///

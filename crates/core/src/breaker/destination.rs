@@ -13,7 +13,7 @@ const MAX_HOST: usize = 256;
 /// Longest scheme; the registered ones stay below.
 const MAX_SCHEME: usize = 64;
 
-/// What a breaker is kept for: `https://example.com:443`, in small letters, port included.
+/// The key of a breaker: `https://example.com:443`, in lower case, port included.
 ///
 /// Path, query, fragment and user name are left out: they may hold ids and secrets, and a breaker
 /// for each would never see a second call.

@@ -23,7 +23,7 @@ struct Probe {
     lease_ends: Instant,
 }
 
-/// What the probes have decided.
+/// The decision of the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     AllGood,

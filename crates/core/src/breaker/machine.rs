@@ -42,7 +42,7 @@ pub struct Breaker {
     state: State,
     /// Counts the moves, so that results which started before one are known as stale.
     generation: u64,
-    /// How long it opens next, before the spread.
+    /// The next open time, before the spread.
     open_time: Span,
 }
 
@@ -176,13 +176,13 @@ impl Breaker {
         }
     }
 
-    /// How many moves there were; results from before a move are stale after it.
+    /// The number of transitions. A result from before a transition is stale after it.
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Where the breaker stands at `now`.
+    /// Returns the state of the breaker at `now`.
     #[must_use]
     pub fn state(&self, now: Instant) -> StateKind {
         match &self.state {
@@ -203,7 +203,7 @@ impl Breaker {
         }
     }
 
-    /// How long it was opened for, or will be opened for next, before the upward spread.
+    /// The current or next open time, before the upward spread.
     #[must_use]
     pub const fn open_time(&self) -> Span {
         self.open_time
@@ -221,7 +221,7 @@ impl Breaker {
         self.closed().map_or(0, Closed::consecutive)
     }
 
-    /// When the ramp ends, while the breaker is ramping.
+    /// The end of the ramp, while the breaker is ramping.
     #[must_use]
     pub fn ramp_until(&self, now: Instant) -> Option<Instant> {
         match &self.state {

@@ -4,7 +4,7 @@ use crate::entropy::Entropy;
 use crate::ratio::Ratio;
 use crate::time::{Instant, Span};
 
-/// How far an open time may be stretched: half of itself, so that the probes of a fleet that was
+/// The most by which an open time is stretched: half of itself, so that the probes of a fleet that was
 /// cut off at one moment do not come back at one moment. Never shortened.
 const SPREAD: Ratio = Ratio::from_percent(50);
 

@@ -17,7 +17,7 @@ const MAX_PROBES: u32 = 100;
 /// Shortest open time and lease: below it an open breaker protects nobody.
 const MIN_OPEN_TIME: Span = Span::from_millis(1);
 
-/// When a breaker opens, for how long, and how it closes again; immutable and checked.
+/// The plan of a breaker: its opening, its open time, and its closing; immutable and checked.
 ///
 /// The default opens when 50 % of at least 20 calls in 10 s failed, for 5 s at first (doubling up
 /// to 60 s while probes fail, each stretched by up to a half), and closes after one good probe.
@@ -121,19 +121,19 @@ impl BreakerPlan {
         self.throttled_fails
     }
 
-    /// How long it opens at first, before the upward spread.
+    /// The first open time, before the upward spread.
     #[must_use]
     pub const fn open_time(&self) -> Span {
         self.open_time
     }
 
-    /// What a failed probe multiplies the open time by.
+    /// The factor by which a failed probe multiplies the open time.
     #[must_use]
     pub const fn open_factor(&self) -> Ratio {
         self.open_factor
     }
 
-    /// How far the open time grows, before the upward spread.
+    /// The longest open time, before the upward spread.
     #[must_use]
     pub const fn open_cap(&self) -> Span {
         self.open_cap
@@ -145,7 +145,7 @@ impl BreakerPlan {
         self.probes
     }
 
-    /// How long a probe may hold its place; the open time of the moment when `None`.
+    /// The longest time for which a probe holds its place; the current open time when `None`.
     #[must_use]
     pub const fn lease(&self) -> Option<Span> {
         self.lease
@@ -164,7 +164,7 @@ impl BreakerPlan {
         self.rules.broken_by(counts, consecutive)
     }
 
-    /// What a report counts as; `None` when it says nothing about the server.
+    /// Returns the call that a report counts as; `None` if it says nothing about the server.
     #[must_use]
     #[inline]
     pub fn judge(&self, report: Report, latency: Span) -> Option<Call> {
@@ -230,19 +230,19 @@ impl BreakerPlanBuilder {
         self
     }
 
-    /// How long it opens at first, at least 1 ms, before the upward spread: default 5 s.
+    /// Sets the first open time, at least 1 ms, before the upward spread: default 5 s.
     pub const fn open_time(mut self, first: Span) -> Self {
         self.plan.open_time = first;
         self
     }
 
-    /// What a failed probe multiplies the open time by, at least 1: default 2.
+    /// Sets the factor by which a failed probe multiplies the open time, at least 1: default 2.
     pub const fn open_factor(mut self, factor: Ratio) -> Self {
         self.plan.open_factor = factor;
         self
     }
 
-    /// How far the open time grows, before the upward spread: default 60 s.
+    /// Sets the longest open time, before the upward spread: default 60 s.
     pub const fn open_cap(mut self, cap: Span) -> Self {
         self.plan.open_cap = cap;
         self
@@ -254,7 +254,7 @@ impl BreakerPlanBuilder {
         self
     }
 
-    /// How long a probe may hold its place without a report, at least 1 ms: default, `None`, the
+    /// Limits the time for which a probe holds its place without a report, at least 1 ms: default, `None`, the
     /// open time of the moment. Should be longer than an attempt's time limit.
     pub fn lease(mut self, lease: impl Into<Option<Span>>) -> Self {
         self.plan.lease = lease.into();

@@ -18,7 +18,7 @@ use crate::time::{Instant, Span};
 const DEFAULT_BOUND: usize = 10_000;
 /// A breaker that nobody asked for so long is dropped: ten times the default cap of the open time.
 const DEFAULT_IDLE: Span = Span::from_secs(600);
-/// When the bound is reached, this share of the entries goes in one sweep, so a sweep over all of
+/// At the bound one sweep evicts this share of the entries, so a sweep over all of
 /// them is paid for by that many insertions.
 const SWEPT_SHARE: usize = 16;
 
@@ -145,7 +145,7 @@ impl<K: Ord> Registry<K> {
         self.entries.iter().map(|(key, entry)| (key, &entry.breaker))
     }
 
-    /// How many breakers there are: never more than the bound.
+    /// The number of breakers: never more than the bound.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -7,7 +7,7 @@ use super::ramp::Ramp;
 use super::trip::Trip;
 use crate::time::Instant;
 
-/// Where a breaker stands.
+/// The state of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateKind {
     /// Everybody is admitted.
@@ -29,12 +29,12 @@ pub enum Transition {
     Opened {
         /// The rule that was broken.
         trip: Trip,
-        /// When the first probe may go.
+        /// The time at which the first probe may start.
         until: Instant,
     },
     /// To closed, with empty counters; the ramp, if there is one, ends at `ramp_ends`.
     Closed {
-        /// When everybody is admitted again, if not at once.
+        /// The time from which every call is admitted again, if not immediately.
         ramp_ends: Option<Instant>,
     },
 }

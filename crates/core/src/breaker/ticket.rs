@@ -61,7 +61,7 @@ impl Ticket {
         self.generation
     }
 
-    /// When the call was admitted; its latency counts from here.
+    /// The time at which the call was admitted; its latency counts from here.
     #[must_use]
     pub const fn admitted_at(self) -> Instant {
         self.admitted_at

@@ -1,4 +1,4 @@
-//! When counts are bad enough to open.
+//! The conditions under which counts open a breaker.
 
 use super::window::Counts;
 use crate::ratio::Ratio;

@@ -1,11 +1,11 @@
-//! What the last calls came to: the last so many, or those of the last so many seconds.
+//! The outcomes of the last calls: the last so many, or those of the last so many seconds.
 
 use alloc::vec::Vec;
 
 use crate::slots::{Slots, Tally};
 use crate::time::{Instant, Span};
 
-/// Which calls a breaker judges by.
+/// The calls by which a breaker judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WindowKind {
@@ -15,7 +15,7 @@ pub enum WindowKind {
     Time(Span),
 }
 
-/// What the calls in a window came to. A slow failure counts as both.
+/// The outcomes of the calls in a window. A slow failure counts as both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Calls settled with a result that says something about the server.

@@ -107,7 +107,7 @@ impl Budget {
         }
     }
 
-    /// How full the budget is.
+    /// Returns the level of the budget.
     #[must_use]
     pub fn level(&self, now: Instant) -> Level {
         match (&self.plan, &self.state) {
@@ -128,7 +128,7 @@ impl Default for Budget {
     }
 }
 
-/// What a plan remembers; `Budget::new` pairs each plan with its own kind.
+/// The state of a plan; `Budget::new` pairs each plan with its own kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     Nothing,

@@ -1,6 +1,6 @@
-//! What is asked of a budget, what a grant took, and what it hears about the outcome.
+//! Requests to a budget, the records of its grants, and the outcomes reported to it.
 
-/// What a permit is for; the plan prices it.
+/// The purpose of a permit; the plan prices it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Charge {
     /// A retry after a transient failure that was no timeout.
@@ -14,7 +14,7 @@ pub enum Charge {
     Hedge,
 }
 
-/// What one grant took from a budget, kept by the call so that it can be refunded.
+/// The amount that one grant took from a budget. The call keeps it, so that it can be refunded.
 ///
 /// A `Paid` goes back at most once, and only to the budget that gave it.
 ///
@@ -30,7 +30,7 @@ pub enum Charge {
 #[must_use = "a grant is refunded when its attempt never starts"]
 pub struct Paid {
     amount: u32,
-    /// Where the plan noted the grant: see each plan's `ask`.
+    /// The plan's record of the grant: see each plan's `ask`.
     mark: u32,
 }
 
@@ -43,21 +43,21 @@ impl Paid {
         Self { amount, mark }
     }
 
-    /// How much was taken, in the plan's own unit: tokens for a bucket, retries for a window or an
+    /// The amount taken, in the plan's own unit: tokens for a bucket, retries for a window or an
     /// interval, zero for the others.
     #[must_use]
     pub const fn amount(self) -> u32 {
         self.amount
     }
 
-    /// Where the plan noted the grant, so that a refund finds it again; means nothing elsewhere.
+    /// The plan's record of the grant, by which a refund finds it again; meaningless to others.
     #[must_use]
     pub const fn mark(self) -> u32 {
         self.mark
     }
 }
 
-/// How an attempt settled, as far as a budget cares.
+/// The outcome of an attempt, as far as it concerns a budget.
 ///
 /// Outcomes that say nothing about the server's load (permanent, cancelled) are not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

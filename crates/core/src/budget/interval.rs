@@ -78,7 +78,7 @@ impl IntervalPlan {
         }
     }
 
-    /// How many retries the interval has room for, of how many.
+    /// Returns the free places of the interval, and the number of all places.
     #[must_use]
     pub fn level(&self, state: &IntervalState, now: Instant) -> Level {
         let mut state = *state;
@@ -87,7 +87,7 @@ impl IntervalPlan {
         Level::of_retries(left as u64, u64::from(self.retries))
     }
 
-    /// When each of the places may be used again: a retry is granted from the first of them on.
+    /// The time at which each place is free again: a retry is granted from the first of them on.
     #[must_use]
     pub fn ready<'a>(&self, state: &'a IntervalState) -> &'a [Instant] {
         // OK because `new` keeps `retries` within the places.
@@ -105,12 +105,12 @@ impl IntervalPlan {
     }
 }
 
-/// When each of the last grants ceases to count.
+/// The times at which the last grants cease to count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntervalState {
     /// From when on a place may be used again.
     ready: [Instant; MAX_RETRIES],
-    /// How often a place was used, wrapping.
+    /// The number of uses of each place, wrapping.
     uses: [u16; MAX_RETRIES],
 }
 

@@ -9,7 +9,7 @@ use crate::{ConfigError, Instant, Span};
 const DEFAULT_KEYS: usize = 10_000;
 /// The most keys that may be asked for: about 300 MB.
 const MAX_KEYS: usize = 1_000_000;
-/// How long a key is kept unused by default: ten of the longest windows.
+/// The default time for which an unused key is kept: ten of the longest windows.
 const DEFAULT_IDLE: Span = Span::from_secs(600);
 /// Keys whose time is over that one access removes at most: twice what it can add, so that the
 /// registry shrinks and no single call pays for all.
@@ -110,7 +110,7 @@ impl<K: Ord + Clone> Keyed<K> {
         self.entries.get(key).map(|entry| &entry.budget)
     }
 
-    /// How many keys are held.
+    /// The number of keys held.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -147,7 +147,7 @@ impl<K: Ord + Clone> Keyed<K> {
     }
 }
 
-/// How long what a plan granted still counts.
+/// The time for which a plan's grants still count.
 fn memory(plan: &BudgetPlan) -> Span {
     match plan {
         BudgetPlan::Window(plan) => plan.window(),

@@ -1,13 +1,13 @@
-//! How full a budget is, for metrics.
+//! The level of a budget, for metrics.
 
-/// How full a budget is at one instant: a figure for people and metrics, never for a decision,
+/// The level of a budget at one instant: a figure for people and metrics, never for a decision,
 /// because another call may ask in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Level {
     /// Retries that would be granted in a row from now on, each failing; `u64::MAX` without limit.
     pub retries: u64,
-    /// What is held, in the plan's own unit: tokens, milli-tokens (throttle), retries (others).
+    /// The amount held, in the plan's own unit: tokens, milli-tokens (throttle), retries (others).
     pub held: u64,
     /// The most that could be held, in the same unit. For a window it moves with the traffic.
     pub capacity: u64,

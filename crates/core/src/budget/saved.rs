@@ -1,4 +1,4 @@
-//! What a budget remembers, written down so that other processes can go on with it.
+//! The saved state of a budget, with which another process can continue.
 
 use super::{
     Budget, BudgetPlan, IntervalState, ThrottleState, TokenPlan, TokenState, WindowState,
@@ -44,7 +44,7 @@ impl SavedBudget {
 }
 
 impl Budget {
-    /// What it remembers.
+    /// The saved state.
     #[must_use]
     pub fn save(&self) -> SavedBudget {
         let mut words = [0; SavedBudget::WORDS];

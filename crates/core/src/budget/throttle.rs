@@ -56,7 +56,7 @@ impl ThrottlePlan {
         self.max_milli / MILLI
     }
 
-    /// What a success gives, in parts of a token, to three decimals.
+    /// The deposit of a success, in parts of a token, to three decimals.
     #[must_use]
     pub const fn token_ratio(&self) -> Ratio {
         // OK because the credit came from a ratio in parts per million, divided by the same number.
@@ -90,7 +90,7 @@ impl ThrottlePlan {
         })
     }
 
-    /// How full the count is; `retries` is the number of failures after which it refuses.
+    /// Returns the level of the count; `retries` is the number of failures after which it refuses.
     #[must_use]
     pub fn level(&self, state: ThrottleState) -> Level {
         Level {

@@ -168,7 +168,7 @@ impl TokenPlan {
         }
     }
 
-    /// How full the bucket is; `retries` counts those at the price of [`Charge::Retry`].
+    /// Returns the level of the bucket; `retries` counts those at the price of [`Charge::Retry`].
     #[must_use]
     pub fn level(&self, state: TokenState) -> Level {
         Level {

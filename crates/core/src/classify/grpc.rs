@@ -177,7 +177,7 @@ impl fmt::Debug for CodeSet {
     }
 }
 
-/// What a gRPC status means, by the method's own list if it has one.
+/// Returns the meaning of a gRPC status, by the method's own list if it has one.
 ///
 /// Without a list: UNAVAILABLE is transient, RESOURCE_EXHAUSTED throttled, CANCELLED cancelled,
 /// everything else permanent. A list replaces these: a code in it is retried (throttled for

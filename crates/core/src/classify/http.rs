@@ -17,7 +17,7 @@ const TABLE: [(u16, u16, Verdict); 7] = [
     (529, 529, Verdict::Throttled),
 ];
 
-/// How many statuses one set of rules may decide otherwise: real ones name one to three, and a
+/// The most statuses that one set of rules overrides: real ones name one to three, and a
 /// short list keeps the rules small enough to copy.
 const MAX_OVERRIDES: usize = 8;
 
@@ -32,7 +32,7 @@ pub struct HttpReply {
     pub early_data: bool,
     /// Whether a hook is set that can refresh credentials.
     pub can_refresh: bool,
-    /// What `x-should-retry` said, see [`read_should_retry`].
+    /// The opinion of `x-should-retry`, see [`read_should_retry`].
     pub should_retry: Option<bool>,
 }
 
@@ -83,7 +83,7 @@ impl HttpRules {
     /// Decides `status` otherwise than the table; the last word on a status counts.
     ///
     /// # Errors
-    /// When `status` is outside 100..=599, or more than 8 statuses are decided.
+    /// `status` is outside 100..=599, or more than 8 statuses are overridden.
     pub fn with_status(mut self, status: u16, verdict: Verdict) -> Result<Self, ConfigError> {
         if !(100..=599).contains(&status) {
             return Err(ConfigError::new("http.status", status, "from 100 to 599"));
@@ -98,7 +98,7 @@ impl HttpRules {
         Ok(self)
     }
 
-    /// What this reply means.
+    /// Returns the meaning of this reply.
     ///
     /// 421, 425 and, with a refresh hook, 401 carry a [`Remedy`] that is worth one try; their
     /// verdict is permanent, which holds once the remedy has been tried.

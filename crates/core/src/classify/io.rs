@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind};
 use super::transport::TransportRules;
 use crate::outcome::{Cause, Outcome, Verdict};
 
-/// How many errors of one chain are looked at: real chains have fewer than ten, and a chain that
+/// The most errors of one chain that are read: real chains have fewer than ten, and a chain that
 /// leads back into itself must end too.
 pub const MAX_SOURCE_DEPTH: usize = 32;
 
-/// What an I/O error means, by its kind alone; `None` for [`ErrorKind::Other`], which says nothing.
+/// Classifies an I/O error by its kind alone; `None` for [`ErrorKind::Other`], which says nothing.
 ///
 /// Only a refused connection is unprocessed. An unreachable host or network can also be reported
 /// on a connection that was open, after the server has acted, so by itself it is transient; who
@@ -42,7 +42,7 @@ pub fn classify_io(kind: ErrorKind, rules: &TransportRules) -> Option<Outcome> {
     Some(Outcome::new(verdict).with_cause(cause))
 }
 
-/// What the first telling I/O error in `error`'s chain means, by the default [`TransportRules`].
+/// Classifies `error` by the first I/O error in its chain with a known kind, by the default [`TransportRules`].
 ///
 /// At most [`MAX_SOURCE_DEPTH`] errors are looked at. `None` when there is none: an error type of
 /// the caller's own is the caller's to judge, and is not retried meanwhile.
@@ -63,7 +63,7 @@ pub fn classify_error(error: &(dyn Error + 'static), rules: &TransportRules) -> 
 
 /// An error and those behind it, at most [`MAX_SOURCE_DEPTH`] of them.
 ///
-/// What an I/O error wraps is among them, which [`Error::source`] skips.
+/// The chain includes the error inside an I/O error, which [`Error::source`] skips.
 ///
 /// ```
 /// use stagger_core::classify::sources;

@@ -1,4 +1,4 @@
-//! What an outcome means: the HTTP and gRPC tables, transport errors, and how opinions merge.
+//! Classification of outcomes: the HTTP and gRPC tables, transport errors, and the merge of opinions.
 //!
 //! Nothing is retried by default except through these tables. Each of them gives an
 //! [`Outcome`](crate::Outcome); where several parties have a say, [`merge`] decides between their

@@ -2,12 +2,12 @@
 
 use crate::outcome::{Cause, Outcome, Verdict};
 
-/// Who holds an opinion, the weakest first.
+/// The source of an opinion, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Authority {
     /// A built-in table: HTTP statuses, gRPC codes.
     Default,
-    /// What the transport knows: connect failed, stream refused, reset.
+    /// The transport: connect failed, stream refused, reset.
     Transport,
     /// A rule for one provider, such as a code in the body that tells an empty account from a limit.
     Provider,
@@ -15,7 +15,7 @@ pub enum Authority {
     Caller,
 }
 
-/// What one party thinks of an attempt's outcome.
+/// One source's opinion of an attempt's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opinion {
     authority: Authority,

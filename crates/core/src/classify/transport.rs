@@ -2,7 +2,7 @@
 
 use crate::outcome::{Cause, Outcome, Verdict};
 
-/// What failures to reach a server mean; the defaults suit most callers.
+/// The meaning of failures to reach a server; the defaults suit most callers.
 ///
 /// ```
 /// use stagger_core::Verdict;

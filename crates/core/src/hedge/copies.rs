@@ -31,7 +31,7 @@ use crate::time::{Instant, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hedging {
     delay: Span,
-    /// When the next copy is due; [`Instant::FAR`] when there will be none. An `Option` would cost
+    /// The due time of the next copy; [`Instant::FAR`] if there is none. An `Option` would cost
     /// every call eight bytes.
     next: Instant,
     /// Copies there may be: at most five, by the plan's bound.
@@ -73,7 +73,7 @@ impl Hedging {
         self.send(now);
     }
 
-    /// When the next copy is due; `None` when there will be none.
+    /// The due time of the next copy; `None` if there is none.
     #[must_use]
     #[inline]
     pub fn next(&self) -> Option<Instant> {

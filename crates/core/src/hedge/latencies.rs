@@ -11,7 +11,7 @@ const LOWEST: u32 = 13;
 /// Octaves above it: up to 2^42 ns, about 73 min, longer than any hedge waits.
 const OCTAVES: u32 = 29;
 const BUCKETS: usize = (OCTAVES << DIGITS) as usize;
-/// What one latency weighs: it is halved eight times before it is forgotten.
+/// The weight of one latency, which is halved eight times before it reaches zero.
 const WEIGHT: u32 = 256;
 /// Latencies, at full weight, below which no quantile is named: with fewer, a p95 is chance.
 const ENOUGH: u64 = 20;

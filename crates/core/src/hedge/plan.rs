@@ -11,7 +11,7 @@ const MAX_COPIES: u32 = 5;
 /// Longest wait for a copy: an hour is beyond every deadline that hedging could help to keep.
 const MAX_DELAY: Span = Span::from_secs(3600);
 
-/// How long to wait before a further copy, and how many copies there may be.
+/// The delay before a further copy, and the most copies of a call.
 ///
 /// ```
 /// use stagger_core::hedge::HedgePlan;
@@ -59,7 +59,7 @@ impl HedgePlan {
         Ok(Self { quantile: Some(quantile), ..Self::fixed(fallback, copies)? })
     }
 
-    /// How long a call that starts now waits for an answer before its next copy; at most one hour.
+    /// Returns the delay of a call that starts now before its next copy; at most one hour.
     #[must_use]
     pub fn delay(&self, latencies: Option<&Latencies>) -> Span {
         let measured = self.quantile.zip(latencies).and_then(|(q, seen)| seen.quantile(q));

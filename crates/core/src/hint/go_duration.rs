@@ -37,7 +37,7 @@ const fn is_numeric(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'.'
 }
 
-/// What satisfies `belongs` from the start, and the rest.
+/// Splits `text` after the bytes at its start that satisfy `belongs`.
 fn split(text: &[u8], belongs: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let end = text.iter().position(|&byte| !belongs(byte)).unwrap_or(text.len());
     text.split_at(end)

@@ -6,7 +6,7 @@ use crate::time::{Instant, Span};
 /// them there are (Knuth, The Art of Computer Programming, volume 3, section 6.4, theorem S).
 const GOLDEN_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How long a destination has asked its callers to stay away, and when each of them may start.
+/// A destination's request that its callers stay away, with a start for each of them afterwards.
 ///
 /// Callers that are held until one instant would meet there. So each is given an instant of its own
 /// within `spread` after the end, evenly apart from the others. Where that begins is drawn at random,
@@ -50,7 +50,7 @@ impl DestinationPause {
         }
     }
 
-    /// When an attempt may start that would start at `now`; `None` when it may at once.
+    /// Returns the start of an attempt that is ready at `now`; `None` if it may start immediately.
     pub fn start_of_next(&mut self, now: Instant) -> Option<Instant> {
         if now >= self.until {
             return None;

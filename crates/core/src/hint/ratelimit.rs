@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::structured::{BareItem, Item, List};
 use crate::Span;
 
-/// What is left of one quota: an item of `RateLimit`.
+/// The remainder of one quota: an item of `RateLimit`.
 ///
 /// ```
 /// use stagger_core::{Span, hint::RateLimit};
@@ -22,7 +22,7 @@ pub struct RateLimit {
     pub name: String,
     /// Quota units that are left (`r`).
     pub remaining: u64,
-    /// When more will be there (`t`), in seconds from now.
+    /// Seconds from now until the quota is restored (`t`).
     pub reset: Option<Span>,
 }
 

@@ -3,7 +3,7 @@
 use super::{WallTime, blanks, decimal, go_duration, rfc3339};
 use crate::Span;
 
-/// What the number in a reset header means.
+/// The meaning of the number in a reset header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResetMeaning {
@@ -39,7 +39,7 @@ pub struct ResetHeader {
     pub reset: &'static str,
     /// The header that says what is left: the reset counts when it is 0 or missing; any case.
     pub remaining: &'static str,
-    /// What the number means.
+    /// The meaning of the number.
     pub meaning: ResetMeaning,
 }
 

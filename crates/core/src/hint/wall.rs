@@ -45,7 +45,7 @@ impl WallTime {
         i64::try_from(self.0.div_euclid(NANOS_PER_SEC)).unwrap_or(i64::MAX)
     }
 
-    /// How long it is until `later`: zero when that is past, saturating at [`Span::MAX`].
+    /// Returns the time until `later`: zero if it is past, saturating at [`Span::MAX`].
     #[must_use]
     pub fn until(self, later: Self) -> Span {
         let nanos = later.0.saturating_sub(self.0).max(0);

@@ -51,7 +51,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// How many calls may be made in all, from 1 (no retry). Default: 3, as in most SDKs.
+    /// Limits the attempts, from 1 (no retry). Default: 3, as in most SDKs.
     pub const fn max_attempts(mut self, calls: u32) -> Self {
         self.max_attempts = Some(calls);
         self
@@ -63,14 +63,14 @@ impl PolicyBuilder {
         self
     }
 
-    /// How long attempts and waits may take together, above zero. Default: no deadline. The last
+    /// Limits the attempts and waits of a call together, above zero. Default: no deadline. The last
     /// attempt gets what is left, and no wait is begun that no attempt can follow.
     pub const fn deadline(mut self, limit: Span) -> Self {
         self.deadline = Some(limit);
         self
     }
 
-    /// How long one attempt may take, above zero. Default: no limit. Without one, an attempt that
+    /// Limits one attempt, above zero. Default: no limit. Without one, an attempt that
     /// hangs takes the whole deadline and leaves nothing to retry with.
     pub const fn attempt_timeout(mut self, limit: Span) -> Self {
         self.attempt_timeout = Some(limit);
@@ -84,7 +84,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// How far hints are obeyed. Default: up to 60 s, spread by half, longer ones end the call.
+    /// Bounds the hints that are obeyed. Default: up to 60 s, spread by half; longer hints end the call.
     pub const fn hints(mut self, rule: HintRule) -> Self {
         self.hints = rule;
         self
@@ -118,7 +118,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// When the budget refuses, have the caller pause for the delay before the call returns.
+    /// Has the caller pause for the delay before the call returns, if the budget refuses.
     /// Default: no. For loops that start the next call at once, and long polls: without the pause
     /// an empty budget turns them into a hot loop (aws/aws-sdk-go-v2 #3413).
     pub const fn pause_when_empty(mut self, yes: bool) -> Self {

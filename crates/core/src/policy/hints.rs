@@ -1,4 +1,4 @@
-//! How far a server's hint is obeyed.
+//! Bounds on obeying a server's hint.
 
 use crate::entropy::Entropy;
 use crate::error::ConfigError;
@@ -8,7 +8,7 @@ use crate::time::Span;
 /// The most that spread adds to a hint: beyond half a minute the herd is as thin as it needs to be.
 const MAX_SPREAD: Span = Span::from_secs(30);
 
-/// What to do with a hint above the longest one we wait for.
+/// The handling of a hint above the longest accepted one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LongHint {
@@ -21,7 +21,7 @@ pub enum LongHint {
     OwnDelayPlus(Span),
 }
 
-/// Which calls keep to a hint.
+/// The calls that a hint delays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HintScope {
@@ -36,7 +36,7 @@ pub enum HintScope {
     Destination,
 }
 
-/// How hints bound the delay: never below the hint, and spread upward from it.
+/// The rule by which hints bound the delay: never below the hint, and spread upward from it.
 ///
 /// ```
 /// use stagger_core::{Entropy, HintRule, Span};
@@ -99,13 +99,13 @@ impl HintRule {
         self.spread
     }
 
-    /// What happens to longer hints.
+    /// The handling of longer hints.
     #[must_use]
     pub const fn long(&self) -> LongHint {
         self.long
     }
 
-    /// Which calls keep to a hint.
+    /// The calls that a hint delays.
     #[must_use]
     pub const fn scope(&self) -> HintScope {
         self.scope
@@ -126,7 +126,7 @@ impl HintRule {
         }
     }
 
-    /// How long this hint holds all calls, and over how long their starts are spread after that.
+    /// Returns the pause of all calls that this hint causes, and the span over which their starts are spread.
     pub(crate) fn pause(&self, hint: Span) -> (Span, Span) {
         let pause = hint.min(self.longest_pause());
         (pause, self.spread.of_span(pause).min(MAX_SPREAD))

@@ -7,7 +7,7 @@ use crate::budget::BudgetPlan;
 use crate::hedge::HedgePlan;
 use crate::limits::Limits;
 
-/// How calls to a destination are retried: immutable, validated, `Copy`, shareable.
+/// The plan for calls to a destination: immutable, validated, `Copy`, shareable.
 ///
 /// A policy holds no state: that of one call lives in [`Retry`](crate::retry::Retry), that of a
 /// destination in its budget and breaker.
@@ -72,7 +72,7 @@ impl Policy {
         &self.limits
     }
 
-    /// How far hints are obeyed.
+    /// The bounds on obeying hints.
     #[must_use]
     pub const fn hints(&self) -> &HintRule {
         &self.hints
@@ -90,7 +90,7 @@ impl Policy {
         self.breaker.as_ref()
     }
 
-    /// When a second copy of a call is launched, if ever.
+    /// The hedging plan; `None` without hedging.
     #[must_use]
     pub const fn hedge(&self) -> Option<&HedgePlan> {
         self.hedge.as_ref()
@@ -110,7 +110,7 @@ impl Policy {
 }
 
 impl Default for Policy {
-    /// What [`Policy::builder`] builds when nothing is set.
+    /// The policy that [`Policy::builder`] builds without any setting.
     fn default() -> Self {
         PolicyBuilder::default().unchecked()
     }

@@ -1,4 +1,4 @@
-//! Where a destination's budget and breaker remember.
+//! The ledger: the state of a destination's budget and breaker.
 
 use crate::breaker::{Admission, Breaker, Report, Ticket};
 use crate::budget::{Budget, Charge, Paid, Settled};
@@ -29,7 +29,7 @@ pub trait Ledger {
     fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
         let _ = (until, spread, entropy);
     }
-    /// When an attempt may start that would start now, while the destination is paused. Asked only
+    /// Returns the start of an attempt that is ready at `now`, while the destination is paused. Asked only
     /// under such a policy. Default: never paused.
     fn paused_until(&mut self, now: Instant) -> Option<Instant> {
         let _ = now;

@@ -10,14 +10,14 @@ use crate::outcome::{Hint, Outcome, Remedy, Verdict};
 use crate::policy::Policy;
 use crate::time::{Instant, Span};
 
-/// What the machine must know about a call before its first attempt.
+/// The properties of a call that the machine needs before the first attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
     /// Whether doing it twice is the same as doing it once: by its method, by an idempotency key,
     /// or on the caller's word.
     pub idempotent: bool,
-    /// How long to wait before a second copy; the policy's own delay when `None`.
+    /// The delay before a second copy; `None` takes the policy's own delay.
     pub hedge_delay: Option<Span>,
 }
 
@@ -49,7 +49,7 @@ impl Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     pub(super) started: Start,
-    /// When the wait ends. While copies are under way, the end of the longest hint that one of them
+    /// The end of the wait. While copies are under way, the end of the longest hint that one of them
     /// was given.
     pub(super) wake: Instant,
     /// The last delay that was drawn; the base before the first.
@@ -66,7 +66,7 @@ pub struct Retry {
     pub(super) idempotent: bool,
 }
 
-/// What the call is doing, or waiting to hear.
+/// The phase of a call: attempting, waiting, or asking for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     AskingBudget(Charge),
@@ -211,7 +211,7 @@ impl Retry {
         self.attempts
     }
 
-    /// When the call began; the clock's origin when that was before it, after a resume.
+    /// The start of the call. After a resume it may lie before the clock's origin, which is then returned.
     #[must_use]
     pub fn started(&self) -> Instant {
         self.started.instant()
@@ -397,7 +397,7 @@ impl Retry {
         Attempt { number: self.attempts, timeout, remedy: None, hedge_at: self.hedge_at(policy) }
     }
 
-    /// When a further copy may go out: never for a call that must not run twice, nor so late that
+    /// The due time of a further copy: never for a call that must not run twice, nor so late that
     /// the deadline would leave it no time.
     #[inline]
     fn hedge_at(&self, policy: &Policy) -> Option<Instant> {

@@ -32,9 +32,9 @@ use crate::time::{Instant, Span};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parked {
-    /// When the call began.
+    /// The start of the call.
     pub started: Instant,
-    /// When its wait ends.
+    /// The end of the wait.
     pub wake: Instant,
     /// The last delay that was drawn.
     pub prev: Span,

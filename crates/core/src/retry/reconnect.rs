@@ -32,7 +32,7 @@ use crate::time::{Instant, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reconnect {
     stable_after: Span,
-    /// When the connection came up, while it is up.
+    /// The time at which the connection came up; `None` while it is down.
     up_since: Option<Instant>,
     /// The first drop since the last connection that lasted.
     down_since: Option<Instant>,

@@ -36,7 +36,7 @@ pub struct Saved {
     pub retries: u32,
     /// Time since the call began.
     pub elapsed: Span,
-    /// What is left of the wait.
+    /// The remaining wait.
     pub wait: Span,
     /// The last delay that was drawn.
     pub prev: Span,
@@ -51,7 +51,7 @@ pub struct Saved {
 impl Saved {
     /// Goes on with the call under `policy`; the time between saving and resuming does not count.
     ///
-    /// What is left of the deadline is the same on any clock, also on one younger than the call.
+    /// The remaining deadline is the same on any clock, also on one younger than the call.
     pub fn resume(self, policy: &Policy, now: Instant) -> (Retry, Step) {
         Retry::resumed(policy, now, &self)
     }

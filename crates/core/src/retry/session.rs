@@ -30,7 +30,7 @@ pub struct Session<'p> {
     granted: Option<Paid>,
     /// The hint of the last outcome, for ends that the machine decides after it has left it behind.
     hint: Option<Span>,
-    /// When the next attempt starts at the latest, however long the destination is paused.
+    /// The latest start of the next attempt, however long the destination is paused.
     hold_end: Option<Instant>,
     /// Whether the first attempt was made, which may come after a wait for the breaker.
     begun: bool,
@@ -66,7 +66,7 @@ impl Detached {
     }
 }
 
-/// What a driver does next.
+/// The next action of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the session only decides; whoever drives it acts"]
 pub enum Act {

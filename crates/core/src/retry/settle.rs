@@ -16,7 +16,7 @@ pub(super) struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// What a retry after this outcome costs.
+    /// The charge for a retry after this outcome.
     pub(super) const fn charge(outcome: &Outcome) -> Charge {
         match (outcome.verdict, outcome.cause) {
             (Verdict::Throttled, _) => Charge::Throttled,

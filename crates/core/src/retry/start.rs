@@ -1,4 +1,4 @@
-//! When a call began, which may be before the clock did.
+//! The start of a call, which may be before the clock's origin.
 
 use crate::time::{Instant, Span};
 

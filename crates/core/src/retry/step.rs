@@ -1,4 +1,4 @@
-//! What the machine wants done next.
+//! The next step of the machine.
 
 use super::Done;
 use crate::budget::Charge;
@@ -21,7 +21,7 @@ pub enum Step {
     Done(Done),
 }
 
-/// Who is asked for a permit.
+/// The party that is asked for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The destination's budget. A grant that no attempt follows is refunded by whoever asked.
@@ -43,14 +43,14 @@ pub enum Permit {
     HeldUntil(Instant),
 }
 
-/// What is waited for.
+/// The reason for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// The delay ends at this instant.
     Until(Instant),
     /// Copies are under way. Wake the machine when the next one is due, if one is.
     Copies {
-        /// When the next copy is due.
+        /// The due time of the next copy.
         hedge_at: Option<Instant>,
     },
 }
@@ -61,10 +61,10 @@ pub enum Wait {
 pub struct Attempt {
     /// Its number, from 1. A transparent re-send keeps the number of the attempt it repeats.
     pub number: u32,
-    /// How long it may take: the policy's limit, or what the deadline leaves if that is less.
+    /// The attempt's time limit: the policy's, or the rest of the deadline if that is shorter.
     pub timeout: Option<Span>,
     /// The change that this attempt makes, because the last outcome asked for it.
     pub remedy: Option<Remedy>,
-    /// When the machine wants to be woken to launch a further copy, should this one still run.
+    /// The time at which the driver wakes the machine to launch a copy, if this attempt still runs.
     pub hedge_at: Option<Instant>,
 }

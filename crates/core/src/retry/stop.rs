@@ -91,6 +91,6 @@ pub struct Done {
     pub elapsed: Span,
     /// The hint that came with the outcome that ended the call, so that the caller can reschedule.
     pub hint: Option<Span>,
-    /// How long the caller should pause before it returns; zero unless the policy asks for it.
+    /// The pause that the caller should make before it returns; zero unless the policy asks for one.
     pub pause: Span,
 }

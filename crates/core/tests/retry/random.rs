@@ -12,7 +12,7 @@ use stagger_core::{
 };
 use stagger_testkit::Mix;
 
-/// What happens to a call, at what time, in what order.
+/// The events of a call, with their times and their order.
 #[derive(Clone, Debug)]
 enum Event {
     Settle(Outcome),

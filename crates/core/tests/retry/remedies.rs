@@ -9,7 +9,7 @@ use crate::script::{FAILED, Script, THROTTLED, at, doubling, secs};
 
 const UNPROCESSED: Outcome = Outcome::new(Verdict::Unprocessed);
 
-/// What asks for each remedy: 421, 425, 401, and a refused stream.
+/// Replies that ask for each remedy: 421, 425, 401, and a refused stream.
 const REMEDIES: [(Remedy, Verdict); 4] = [
     (Remedy::FreshConnection, Verdict::Permanent),
     (Remedy::WithoutEarlyData, Verdict::Permanent),

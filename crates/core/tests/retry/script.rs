@@ -29,14 +29,14 @@ pub(crate) fn doubling() -> PolicyBuilder {
         .budget(stagger_core::budget::BudgetPlan::Unlimited)
 }
 
-/// What one scripted call did.
+/// The record of one scripted call.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// When each attempt started, after the start of the call.
+    /// The start of each attempt, after the start of the call.
     pub(crate) starts: Vec<Span>,
     /// The time limit of each attempt.
     pub(crate) timeouts: Vec<Option<Span>>,
-    /// How it ended.
+    /// The end of the call.
     pub(crate) done: Done,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Script<'p> {
     pub(crate) policy: &'p Policy,
     pub(crate) ledger: PlainLedger,
     pub(crate) now: Instant,
-    /// How long every attempt takes.
+    /// The duration of every attempt.
     pub(crate) took: Span,
 }
 

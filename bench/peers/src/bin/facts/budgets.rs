@@ -1,4 +1,4 @@
-//! What a budget's ratio pays for.
+//! The retries that a budget's ratio pays for.
 
 use std::error::Error;
 use std::time::Duration;

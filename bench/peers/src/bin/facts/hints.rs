@@ -1,4 +1,4 @@
-//! What a server says, and what a deadline bounds.
+//! Server hints and the bounds of a deadline.
 
 use std::cell::Cell;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! What peers do on an input, beside what we do on the same one. `cargo xtask bench peers --facts` runs this.
+//! Behaviour of peers on an input, beside ours on the same one. `cargo xtask bench peers --facts` runs this.
 //!
 //! Every line is observed here and now; nothing is quoted.
 

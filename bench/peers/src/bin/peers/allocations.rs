@@ -25,7 +25,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How often `work` asked for memory.
+/// Counts the allocations of `work`.
 pub(crate) fn of(work: impl FnOnce()) -> u64 {
     let before = CALLS.get();
     work();

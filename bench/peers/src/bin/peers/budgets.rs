@@ -14,7 +14,7 @@ use tower::retry::budget::{Budget, TpsBudget};
 use crate::calls::loops;
 use crate::group::{Effort, Group, Row};
 
-/// How many threads share one budget or breaker.
+/// The number of threads that share one budget or breaker.
 pub(crate) const THREADS: [u64; 4] = [1, 2, 4, 8];
 
 pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {

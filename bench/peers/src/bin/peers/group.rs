@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{allocations, stopwatch};
 
-/// What was locked when this was built: versions are read, never typed.
+/// The locked versions of this build: they are read, never typed.
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
 /// Operations whose allocations are counted; enough for a mean that shows a rare one.
@@ -16,7 +16,7 @@ const COUNTED: u64 = 1_000;
 /// Less than this cannot be told from nothing; it keeps ratios finite.
 const RESOLUTION: f64 = 0.1;
 
-/// How long a run may take.
+/// The time limit of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     rounds: usize,

@@ -1,4 +1,4 @@
-//! What a call costs here and with the peers, in one run. `cargo xtask bench peers` reads what it prints.
+//! The cost of a call here and with the peers, in one run. `cargo xtask bench peers` reads the output.
 //!
 //! Every group has its own bare loop, and exactly one row named `stagger`. Rounds are interleaved,
 //! so that a noisy neighbour meets all rows alike.

@@ -1,4 +1,4 @@
-//! What is wrapped: an operation that succeeds at once.
+//! The wrapped operation, which succeeds immediately.
 
 use std::fmt;
 use std::future::{Future, Ready, ready};

@@ -1,4 +1,4 @@
-//! How many bytes a wrapping future adds to the operation's own.
+//! The bytes that a wrapping future adds to the operation's own.
 
 use std::error::Error;
 use std::time::Duration;

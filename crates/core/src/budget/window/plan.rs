@@ -64,7 +64,7 @@ pub struct WindowPlan {
     slot: u64,
     /// The retries in hand without first attempts, in millionths: `burst` or `floor * window`.
     pub(super) reserve: u64,
-    /// What the floor earns in a slot, in millionths.
+    /// The floor's earnings per slot, in millionths.
     pub(super) slot_floor: u64,
 }
 
@@ -174,7 +174,7 @@ impl WindowPlan {
         self.window
     }
 
-    /// What time earns besides the share.
+    /// The retries that time earns besides the share.
     #[must_use]
     pub const fn floor(&self) -> Floor {
         self.floor
@@ -202,7 +202,7 @@ impl WindowPlan {
         Span::from_nanos(self.slot)
     }
 
-    /// What the floor earns in a slot, in millionths of a retry.
+    /// The floor's earnings per slot, in millionths of a retry.
     #[must_use]
     pub const fn slot_floor(&self) -> u64 {
         self.slot_floor

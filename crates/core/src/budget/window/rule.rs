@@ -1,4 +1,4 @@
-//! What a windowed ratio grants, and what leaves it with time.
+//! The rule of a windowed ratio: its grants, and the expiry of what is unspent.
 
 use super::floor::Floor;
 use super::plan::{RETRY, SLOTS, WindowPlan};
@@ -55,14 +55,14 @@ impl WindowPlan {
         spent + RETRY <= self.allowance(firsts)
     }
 
-    /// How full a window with these first attempts and millionths spent is.
+    /// Returns the level of a window with these first attempts and millionths spent.
     #[must_use]
     pub const fn level_of(&self, firsts: u64, spent: u64) -> Level {
         let allowance = self.allowance(firsts);
         Level::of_retries(allowance.saturating_sub(spent) / RETRY, allowance / RETRY)
     }
 
-    /// What is still spent when a slot with `left` of the window's `firsts` leaves: its earnings leave
+    /// Returns the spent part that remains when a slot with `left` of the window's `firsts` leaves: its earnings leave
     /// with it, and those that were spent are the oldest.
     #[must_use]
     pub const fn spent_after(&self, spent: u64, firsts: u64, left: u64) -> u64 {
@@ -76,7 +76,7 @@ impl WindowPlan {
         spent.saturating_sub(earned)
     }
 
-    /// What is still spent after so many further slots in which nothing happened.
+    /// Returns the spent part that remains after so many further slots without any call.
     #[must_use]
     pub const fn spent_after_idle(&self, spent: u64, slots: u64) -> u64 {
         spent.saturating_sub(self.slot_floor.saturating_mul(slots))

@@ -11,7 +11,7 @@ pub struct WindowState {
     pub(super) firsts: u64,
     /// Earnings of this window that are spent, in millionths of a retry.
     pub(super) spent: u64,
-    /// When the newest slot began, in nanoseconds.
+    /// The start of the newest slot, in nanoseconds.
     start: u64,
     /// The newest slot.
     pub(super) head: usize,

@@ -1,4 +1,4 @@
-//! What is wrong with a structured field: the place, and what would be right.
+//! Errors of structured fields: the place of the mistake and the text that was expected.
 
 use core::fmt;
 

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A field that came in several lines is joined with `", "` before it is parsed (section 4.2).
-//! Where the RFC leaves it open, parsing is lenient: base64 without padding or with bits set in
+//! The RFC leaves some cases open. There, parsing is lenient: base64 without padding or with bits set in
 //! it is accepted. The sizes that a parser must support are also the largest accepted here.
 
 mod bare;

@@ -16,7 +16,7 @@ impl Item {
     /// Reads a field value that is an item.
     ///
     /// # Errors
-    /// When the text is no item, or more follows it.
+    /// The text is not an item, or more text follows the item.
     pub fn parse(text: &[u8]) -> Parsed<Self> {
         Cursor::whole(text, |cursor| cursor.item())
     }
@@ -26,7 +26,7 @@ impl List {
     /// Reads a field value that is a list; blank text is an empty one.
     ///
     /// # Errors
-    /// When the text is no list, or has more than 1024 members.
+    /// The text is not a list, or the list has more than 1024 members.
     pub fn parse(text: &[u8]) -> Parsed<Self> {
         Cursor::whole(text, |cursor| {
             let mut members = Vec::new();
@@ -43,7 +43,7 @@ impl Dictionary {
     /// Reads a field value that is a dictionary; blank text is an empty one.
     ///
     /// # Errors
-    /// When the text is no dictionary, or has more than 1024 keys.
+    /// The text is not a dictionary, or the dictionary has more than 1024 keys.
     pub fn parse(text: &[u8]) -> Parsed<Self> {
         Cursor::whole(text, |cursor| {
             let mut dictionary = Self::default();
@@ -139,7 +139,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// What follows a key: `=` and a member, or nothing, which means true.
+    /// Parses the value after a key: `=` and a member, or nothing, which means true.
     fn dictionary_member(&mut self) -> Parsed<Member> {
         if self.eat(b'=') {
             return self.member();
@@ -148,7 +148,7 @@ impl<'t> Cursor<'t> {
         Ok(Member::Item(Item { value: BareItem::Boolean(true), parameters }))
     }
 
-    /// What follows an opening parenthesis.
+    /// Parses an inner list after its opening parenthesis.
     fn inner_list(&mut self) -> Parsed<InnerList> {
         let mut items = Vec::new();
         loop {

@@ -19,7 +19,7 @@ impl Item {
     /// The canonical text.
     ///
     /// # Errors
-    /// When a part cannot be written: a number of 16 digits, a string that is not printable ASCII,
+    /// A part cannot be written: a number of 16 digits, a string that is not printable ASCII,
     /// a token or a key with a byte that it may not have.
     pub fn serialize(&self) -> Result<String, StructuredError> {
         let mut text = String::new();

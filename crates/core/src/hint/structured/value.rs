@@ -37,7 +37,7 @@ pub type Dictionary = Keyed<Member>;
 pub struct Item {
     /// The value itself.
     pub value: BareItem,
-    /// What is said about it.
+    /// The parameters of the item.
     pub parameters: Parameters,
 }
 
@@ -53,11 +53,11 @@ impl From<BareItem> for Item {
 pub struct InnerList {
     /// The items, each with its own parameters.
     pub items: Vec<Item>,
-    /// What is said about all of them.
+    /// The parameters of the whole list.
     pub parameters: Parameters,
 }
 
-/// What a list or a dictionary holds.
+/// A member of a list or a dictionary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Member {
     /// A single item.

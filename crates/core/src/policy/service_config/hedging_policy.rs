@@ -41,7 +41,7 @@ impl HedgingPolicy {
         self.max_attempts
     }
 
-    /// How long a call waits before its next copy goes out, at most one hour.
+    /// The delay before the next copy of a call, at most one hour.
     #[must_use]
     pub const fn delay(&self) -> Span {
         self.delay

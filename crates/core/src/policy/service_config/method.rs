@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::time::Span;
 
-/// How the calls of one method are retried or hedged.
+/// The retry or hedging settings of one method.
 ///
 /// The method's `timeout` is the policy's deadline. A method with neither `retryPolicy` nor
 /// `hedgingPolicy` gets one attempt. Listing a code says that such calls may be repeated, so they start
@@ -39,7 +39,7 @@ impl MethodPolicy {
         self.codes
     }
 
-    /// What a status means for this method.
+    /// The meaning of a status for this method.
     #[must_use]
     pub fn classify(&self, code: Code) -> Outcome {
         classify_grpc(code, Some(self.codes))

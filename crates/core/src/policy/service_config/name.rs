@@ -9,7 +9,7 @@ use crate::error::ConfigError;
 /// The name of the entry that is for everything.
 const DEFAULT: &str = "//";
 
-/// What an entry is for, as a path: `/service/method`, `/service/` for all of a service, or `//`.
+/// The path of an entry: `/service/method`, `/service/` for all of a service, or `//`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "NameText")]
 pub(super) struct Name(pub(super) String);

@@ -16,7 +16,7 @@ written_as!(
     "the table of a breaker: window, ratio, minimum_calls, open_time and the rest"
 );
 
-/// What a ramp is when only one half of it is written: a tenth at first, all after 10 s.
+/// The default of the missing half of a ramp: a tenth at first, all after 10 s.
 const RAMP: (Ratio, Span) = (Ratio::from_percent(10), Span::from_secs(10));
 
 #[derive(Serialize, Deserialize)]

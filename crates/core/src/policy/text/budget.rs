@@ -61,7 +61,7 @@ struct IntervalText {
     interval: Span,
 }
 
-/// Where the text has the settings that the plans name.
+/// The places in the text of the settings that the plans name.
 const KEYS: [Key; 15] = [
     ("budget.ratio", "budget.window.ratio"),
     ("budget.window", "budget.window.window"),

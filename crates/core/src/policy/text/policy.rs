@@ -48,7 +48,7 @@ struct PolicyText {
     on_refusal: OnRefusal,
 }
 
-/// What a call does when its breaker or its budget refuses: end at once, unless asked otherwise.
+/// The behaviour of a call that its breaker or its budget refuses: by default it ends immediately.
 ///
 /// A table of its own, because a key of the whole policy would have to stand above all tables.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ pub(super) struct WindowText {
     burst: Option<i64>,
 }
 
-/// How the floor joins the share.
+/// The way in which the floor and the share are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum FloorRule {
