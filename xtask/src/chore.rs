@@ -1,4 +1,4 @@
-//! What `cargo xtask` can be asked for.
+//! The chores of `cargo xtask`.
 
 use std::error::Error;
 
@@ -27,7 +27,7 @@ enum Name {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// What things cost: the engine, the library beside its peers, the dispatcher under load.
+    /// Measure costs: the engine, the library beside its peers, the dispatcher under load.
     Bench(bench::Bench),
     /// Kills the dispatcher under load, and counts what was lost. Exit 1 when anything was.
     Crash(crash::Crash),
@@ -37,7 +37,7 @@ enum Name {
     /// One process of the fleet; told what to do on its standard input.
     #[command(hide = true)]
     Member(fleet::Member),
-    /// What every integration promises, over real sockets. Exit 1 on a failed or an empty cell.
+    /// Check the promises of every integration over real sockets. Exit 1 on a failed or an empty cell.
     Contracts {
         #[arg(long, value_enum, default_value_t)]
         format: Format,

@@ -1,4 +1,4 @@
-//! What every integration promises, as the crate of the contracts finds it over real sockets.
+//! The promises of every integration, checked over real sockets by the crate of the contracts.
 
 use std::error::Error;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::workspace::cargo;
 
 /// The page that holds the grid.
 const PAGE: &str = "docs/contracts.md";
-/// What stands above the grid.
+/// The text above the grid.
 const INTRO: &str = "\
 # Contracts
 

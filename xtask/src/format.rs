@@ -1,4 +1,4 @@
-//! How a chore shows what it found. The only file of the chores that prints.
+//! Output of the chores: the only file of theirs that prints.
 
 use std::error::Error;
 use std::fmt;

@@ -31,7 +31,7 @@ fn is_good(suite: &Suite) -> bool {
     suite.total > 0 && suite.passed + suite.deliberate.len() == suite.total
 }
 
-/// What a program gets to see of a suite: the same four keys on every day.
+/// A suite as a program sees it: the same four keys on every day.
 #[derive(Serialize)]
 struct Row<'a> {
     suite: &'a str,

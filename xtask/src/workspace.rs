@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-/// What `cargo metadata --no-deps` says.
+/// The output of `cargo metadata --no-deps`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,

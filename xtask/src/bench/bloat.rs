@@ -1,4 +1,4 @@
-//! What the database grows to: `cargo xtask bench bloat`.
+//! The growth of the database: `cargo xtask bench bloat`.
 //!
 //! Many deliveries are accepted, attempted and settled, some of them after a retry, and nothing is
 //! pruned: so tables grow by what is kept. What they grow by besides is bloat.
@@ -21,13 +21,13 @@ use crate::rig::{Reaction, StoreKind, build, connect, run_here};
 
 /// Endpoints, all of which get every message; some of them are down for the first attempts.
 const ENDPOINTS: usize = 100;
-/// Who posts at the same time.
+/// The number of concurrent posters.
 const CONNECTIONS: usize = 16;
-/// How long a hundred thousand deliveries may take: a fifth of the slowest rate ever seen.
+/// The time within which a hundred thousand deliveries must end: a fifth of the slowest rate ever seen.
 const LIMIT: Duration = Duration::from_secs(300);
 /// Statistics are written once a second, and autovacuum is to have had its turn; it looks every minute.
 const SETTLE: Duration = Duration::from_secs(65);
-/// How much more the second half may add than the first: what is kept is the same.
+/// The bound of the second half's growth against the first: both keep the same.
 const GROWTH: f64 = 1.1;
 /// Dead rows of the table that is changed most, when autovacuum has had its turn.
 const DEAD_SHARE: f64 = 0.2;

@@ -1,4 +1,4 @@
-//! Which measurement, and how it is shown.
+//! The choice of a measurement and of its output.
 
 use std::error::Error;
 
@@ -19,7 +19,7 @@ const OUTAGE_SECONDS: u64 = 120;
 /// Deliveries of `bloat`.
 const DELIVERIES: u32 = 1_000_000;
 
-/// What to measure, and how to show it.
+/// The measurement and its output.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     #[arg(value_enum)]
@@ -29,7 +29,7 @@ pub(crate) struct Bench {
     /// Fewer operations, only to see that it runs (peers, sim, dispatch).
     #[arg(long)]
     quick: bool,
-    /// What the dispatcher keeps everything in (dispatch, queue, bloat) [default: embedded, or postgres
+    /// The store of the dispatcher (dispatch, queue, bloat) [default: embedded, or postgres
     /// where nothing else will do]
     #[arg(long, value_enum)]
     store: Option<StoreKind>,
@@ -66,13 +66,13 @@ enum What {
     Sim,
     /// The dispatcher under load, one node or several.
     Dispatch,
-    /// What one hung or dripping endpoint costs the others.
+    /// The cost of one hung or dripping endpoint to the others.
     Neighbours,
-    /// What a fresh delivery costs beside many that wait.
+    /// The cost of a fresh delivery beside many that wait.
     Queue,
-    /// What the database grows to with many deliveries.
+    /// The growth of the database with many deliveries.
     Bloat,
-    /// How many retries the default budget lets through in an outage, in every layout of calls.
+    /// The retries that the default budget lets through in an outage, in every layout of calls.
     Budget,
 }
 

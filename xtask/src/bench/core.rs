@@ -1,4 +1,4 @@
-//! What the engine costs, measured on this machine: `cargo xtask bench core`.
+//! The cost of the engine, measured on this machine: `cargo xtask bench core`.
 //!
 //! The bench target of the crate measures; this reads what it wrote. Times are criterion's medians,
 //! because a neighbour on a shared machine moves a mean and not a median.
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::format::{Format, note};
 use crate::workspace::{Workspace, cargo};
 
-/// How the bench target marks the lines that are meant for this chore.
+/// The mark of the bench target's lines for this chore.
 const MARK: &str = "stagger-bench ";
 
 /// Measures and shows; false when the target measured nothing.
@@ -34,7 +34,7 @@ pub(crate) fn run(format: Format) -> Result<bool, Box<dyn Error>> {
     Ok(!rows.is_empty())
 }
 
-/// What the bench target counts by itself.
+/// The figures that the bench target counts by itself.
 #[derive(Deserialize)]
 struct Count {
     name: String,

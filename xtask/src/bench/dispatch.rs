@@ -15,7 +15,7 @@ use super::stage::{Setup, Stage};
 use crate::format::{Format, note};
 use crate::rig::{Reaction, StoreKind, build, median, quantile, run_here};
 
-/// Who posts when it is about how many messages are accepted.
+/// The number of concurrent posters when the rate of accepting is measured.
 const CONNECTIONS: usize = 64;
 /// Attempts under way at once at the one endpoint of that run.
 const CONCURRENCY: u32 = 64;
@@ -23,7 +23,7 @@ const CONCURRENCY: u32 = 64;
 const FAN_OUT: usize = 100;
 const FAN_OUT_CONNECTIONS: usize = 8;
 const FAN_OUT_MESSAGES: usize = 400;
-/// How long deliveries may take after the last post.
+/// The time within which deliveries must end after the last post.
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures and shows.
@@ -35,7 +35,7 @@ pub(crate) fn run(format: Format, quick: bool, store: StoreKind) -> Result<bool,
     Ok(true)
 }
 
-/// How much is measured.
+/// The amount of work to measure.
 struct Length {
     runs: usize,
     posting: Duration,
@@ -49,7 +49,7 @@ impl Length {
         Self { runs: 1, posting: Duration::from_secs(1), paced: Duration::from_secs(2) };
 }
 
-/// What was measured; medians where there are several runs.
+/// The measurements; medians where there are several runs.
 #[derive(Debug, Serialize)]
 struct Figures {
     accepted_per_s: f64,
@@ -62,7 +62,7 @@ struct Figures {
     rss_load_mib: f64,
 }
 
-/// What Svix 1.100.0 did on two such cores, with PostgreSQL, on another day.
+/// The figures of Svix 1.100.0 on two such cores, with PostgreSQL, on another day.
 const PEER_ACCEPTED: f64 = 814.0;
 const PEER_FAN_OUT: f64 = 2831.0;
 const PEER_CPU_MS: f64 = 1.8;

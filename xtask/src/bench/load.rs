@@ -15,15 +15,15 @@ use crate::rig::{Connection, Marker, message};
 /// Bytes of a payload.
 const SIZE: usize = 1024;
 
-/// What to post, and where.
+/// The posts and their address.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     /// The nodes; each connection is to one of them, in turn.
     pub(crate) addrs: Vec<SocketAddr>,
     pub(crate) application: String,
-    /// How many types messages have, in turn.
+    /// The number of types of messages, taken in turn.
     pub(crate) types: usize,
-    /// How many post at the same time, each waiting for its answer.
+    /// The number of concurrent posters, each waiting for its answer.
     pub(crate) connections: usize,
     /// Messages a second; as many as can be without it. A late one is posted at once, so that a slow
     /// server gets no rest.
@@ -38,7 +38,7 @@ pub(crate) enum End {
     Messages(usize),
 }
 
-/// What was posted.
+/// The record of the posts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posted {
     pub(crate) accepted: usize,

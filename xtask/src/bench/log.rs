@@ -1,4 +1,4 @@
-//! What the receiver and the load saw: when each message was accepted, and when it arrived where.
+//! The log of the receiver and the load: when each message was accepted, and when it arrived where.
 
 use std::error::Error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::rig::{Arrival, Marker, Reaction, Witness};
 
-/// How often a count is looked at while waiting for it.
+/// The interval at which an awaited count is polled.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A log of one run, for a number of endpoints.
 #[derive(Debug)]
 pub(crate) struct Log {
-    /// What each endpoint does with what it gets.
+    /// The behaviour of each endpoint.
     reactions: Vec<Reaction>,
     pages: Mutex<Pages>,
 }
@@ -33,7 +33,7 @@ struct Pages {
     last: Option<Instant>,
 }
 
-/// What an endpoint knows of a message.
+/// An endpoint's record of a message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     first: Option<Instant>,

@@ -1,4 +1,4 @@
-//! What things cost, measured on this machine: the engine, the library beside its peers, the
+//! Costs, measured on this machine: the engine, the library beside its peers, the
 //! lab beside other simulators, the dispatcher under load (one node or several, with a deep queue, after many
 //! deliveries), what one bad endpoint costs the others, and how many retries the default budget lets through.
 

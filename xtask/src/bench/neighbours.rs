@@ -1,4 +1,4 @@
-//! What one bad endpoint costs the others: `cargo xtask bench neighbours`.
+//! The cost of one bad endpoint to the others: `cargo xtask bench neighbours`.
 
 use std::error::Error;
 use std::fmt;
@@ -17,9 +17,9 @@ use crate::rig::{Reaction, StoreKind, build, quantile, run_here};
 const HEALTHY: usize = 9;
 /// Messages a second.
 const PACE: f64 = 40.0;
-/// Who posts them.
+/// The number of concurrent posters.
 const CONNECTIONS: usize = 4;
-/// How long deliveries may take after the last post.
+/// The time within which deliveries must end after the last post.
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures for so many seconds a run, and shows; false when a message came twice.
@@ -73,7 +73,7 @@ async fn one(
     Ok(((p99 * 1000.0).round() / 1000.0, stage.log.duplicates()))
 }
 
-/// What Svix 1.100.0 did with the same endpoints and pace; its duplicates are those of one that drips.
+/// The figures of Svix 1.100.0 with the same endpoints and pace; its duplicates are those of one that drips.
 const PEER_ALONE_MS: f64 = 5.5;
 const PEER_HUNG_MS: f64 = 31_700.0;
 const PEER_DUPLICATES: usize = 1000;

@@ -14,11 +14,11 @@ use super::stage::{Setup, Stage};
 use crate::format::{Format, note};
 use crate::rig::{Reaction, StoreKind, build, connect, family_ms, quantile, run_here};
 
-/// Who posts at the same time, however many nodes there are.
+/// The number of concurrent posters, however many nodes there are.
 const CONNECTIONS: usize = 64;
 /// Endpoints, each with messages of its own: so many that each node leads some of them.
 const ENDPOINTS: usize = 32;
-/// How long deliveries may take after the last post.
+/// The time within which deliveries must end after the last post.
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures each number of nodes on a database of its own, and shows.
@@ -30,7 +30,7 @@ pub(super) fn run(format: Format, quick: bool, nodes: &[u8]) -> Result<bool, Box
     Ok(true)
 }
 
-/// What was measured. Load, receiver and PostgreSQL share the cores with the nodes: where these were in
+/// The measurements. Load, receiver and PostgreSQL share the cores with the nodes: where these were in
 /// use before, more nodes can add nothing.
 #[derive(Debug, Serialize)]
 struct Figures {

@@ -40,7 +40,7 @@ fn program(name: &str) -> Result<Command, Box<dyn Error>> {
     Ok(command)
 }
 
-/// What the bench crate prints.
+/// The output of the bench crate.
 #[derive(Deserialize)]
 struct Report {
     rows: Vec<Measured>,
@@ -69,7 +69,7 @@ struct Row {
     allocations: f64,
 }
 
-/// How many bytes a wrapping future adds to the operation's own.
+/// The bytes that a wrapping future adds to the operation's own.
 #[derive(Deserialize)]
 struct Size {
     name: String,

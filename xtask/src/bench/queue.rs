@@ -1,4 +1,4 @@
-//! What a fresh delivery costs beside many that wait: `cargo xtask bench queue`.
+//! The cost of a fresh delivery beside many that wait: `cargo xtask bench queue`.
 
 use std::error::Error;
 use std::fmt;
@@ -23,15 +23,15 @@ const PACE: f64 = 200.0;
 const CONNECTIONS: usize = 16;
 /// Messages of a batch that is to wait, each for all that are disabled.
 const BATCH: usize = 100;
-/// What is posted to those that are disabled.
+/// The posts to those that are disabled.
 const WAITING: &str = "load.waiting";
-/// How long deliveries may take after the last post.
+/// The time within which deliveries must end after the last post.
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
-/// What still counts as the same: a thousand times as many may cost a factor and some ms more, for on a busy
-/// machine a 99th percentile moves by as much from run to run.
+/// The bound under which two figures count as the same. A thousand times as many may cost a factor and some
+/// ms more, because on a busy machine a 99th percentile moves by as much from run to run.
 const FLAT_FACTOR: f64 = 2.0;
 const FLAT_MS: f64 = 10.0;
-/// What filling leaves behind is written within this.
+/// The time within which the remains of filling are written.
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// Fills and measures, from depth to depth, and shows; false when depth is felt.

@@ -60,7 +60,7 @@ const QUICK: &[(&str, u32)] = &[
 /// Runs of each engine, of which the least disturbed one counts.
 const ROUNDS: u32 = 3;
 
-/// What one process printed.
+/// The output of one process.
 #[derive(Clone, Debug, Deserialize)]
 struct Measured {
     engine: String,

@@ -16,9 +16,9 @@ use crate::rig::{
     Database, Driver, Home, Process, Reaction, Receiver, SHARDS, StoreKind, connect, leads,
 };
 
-/// How long nodes may take until each leads its share.
+/// The time within which each node must lead its share.
 const SHARE_LIMIT: Duration = Duration::from_secs(60);
-/// How often they are asked.
+/// The interval at which the nodes are polled.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The binary that is measured, and what it keeps its things in.

@@ -38,7 +38,7 @@ impl Request {
     }
 }
 
-/// What came back.
+/// The reply.
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,

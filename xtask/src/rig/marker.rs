@@ -1,14 +1,14 @@
-//! What tells one post from another in its own bytes.
+//! Marks that tell one post from another in its own bytes.
 
 /// The number of a post, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Marker(pub(crate) usize);
 
-/// What stands before the digits.
+/// The text before the digits.
 const HEAD: &str = r#"{"marker":""#;
 /// Digits of a marker: more posts than any run makes.
 const DIGITS: usize = 9;
-/// What stands after them, before the padding.
+/// The text after the digits, before the padding.
 const MIDDLE: &str = r#"","padding":""#;
 const TAIL: &str = r#""}"#;
 

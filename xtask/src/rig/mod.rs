@@ -1,4 +1,4 @@
-//! What the chores need that watch the dispatcher from outside: the released binary, a connection to it,
+//! The rig of the chores that watch the dispatcher from outside: the released binary, a connection to it,
 //! a fast receiver, a folder of its own. Lean, because they share the machine with what they measure.
 
 mod cable;

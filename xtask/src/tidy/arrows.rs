@@ -1,9 +1,9 @@
-//! Which crate may depend on which. Names may change, the direction of the arrows may not.
+//! Dependencies between crates. Names may change, the direction of the arrows may not.
 
 use super::finding::Finding;
 use crate::workspace::{Dependency, Package};
 
-/// Who may see whom in what ships.
+/// The allowed dependencies of what ships.
 const ARROWS: [(&str, &[&str]); 13] = [
     ("stagger-core", &[]),
     ("stagger", &["stagger-core"]),
@@ -32,7 +32,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("stagger-contracts", &["stagger-core", "stagger", "stagger-testkit"]),
     ("xtask", &["stagger-core", "stagger", "stagger-sim", "stagger-testkit"]),
 ];
-/// Who may see whom in tests alone, besides: everybody the testkit, and the lab those who compare
+/// The further dependencies that only tests have: every crate the testkit, and the lab those who compare
 /// themselves with it.
 const IN_TESTS: [(&str, &str); 2] =
     [("stagger-dispatch", "stagger-sim"), ("stagger-contracts", "stagger-sim")];

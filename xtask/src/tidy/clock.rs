@@ -1,4 +1,4 @@
-//! Who reads the clock, sleeps or draws chance: two files may, everybody else is handed the answer.
+//! Uses of the clock, of sleep and of chance: two files may; all others receive the answer.
 
 use super::finding::Finding;
 use super::source::{Source, Token};

@@ -40,7 +40,7 @@ fn outside(item: &Item) -> Option<&ItemMod> {
     }
 }
 
-/// Where the module `name` of the file at `path` may be.
+/// The possible places of the module `name` of the file at `path`.
 fn candidates(path: &str, name: &str) -> (String, String) {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let base = match file {

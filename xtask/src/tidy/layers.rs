@@ -1,4 +1,4 @@
-//! Which module of the engine may use which: words < ideas < policy < retry. Ideas never meet.
+//! The layers inside the engine: words < ideas < policy < retry. Ideas never meet.
 
 use std::collections::BTreeMap;
 
@@ -120,7 +120,7 @@ fn firsts(rest: &[Token], used: &mut Vec<Token>) {
     }
 }
 
-/// Which module each name at the root comes from: `pub use time::{Instant, Span}`.
+/// The module of each name at the root: `pub use time::{Instant, Span}`.
 fn exports(lib: &Source) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for item in &lib.items {

@@ -1,4 +1,4 @@
-//! How long files and functions are, in lines that ship. A tripwire, not a goal.
+//! Lengths of files and functions, in lines that ship. A tripwire, not a goal.
 
 use serde::Serialize;
 use syn::visit::{self, Visit};
@@ -11,7 +11,7 @@ use super::source::{Source, is_test};
 const FILE_LIMIT: usize = 500;
 /// No function is longer without a reason: it no longer fits on a screen.
 const FUNCTION_LIMIT: usize = 70;
-/// What a reason looks like: at the top of the file, or inside or right above the function.
+/// The form of a reason: at the top of the file, or inside or right above the function.
 const REASON: &str = "// tidy: long because ";
 /// A file's reason stands in its first lines.
 const TOP: usize = 10;
@@ -27,14 +27,14 @@ pub(super) struct Sizes {
     pub(super) findings: Vec<Finding>,
 }
 
-/// How many, and the lengths at the middle, at nine tenths and at the top.
+/// The count, and the lengths at the middle, at nine tenths and at the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Spread {
     pub(super) count: usize,
     pub(super) median: usize,
     pub(super) p90: usize,
     pub(super) max: usize,
-    /// Where the longest one is.
+    /// The place of the longest one.
     pub(super) longest: String,
 }
 

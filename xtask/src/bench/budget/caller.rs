@@ -10,7 +10,7 @@ use stagger_testkit::Mix;
 /// Begins a call. Its future ends with the call, however that went: only arrivals are counted.
 pub(super) type Caller = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
-/// How long callers wait that bring a time limit of their own.
+/// The time limit of callers that bring their own.
 pub(super) const PATIENCE: Duration = Duration::from_millis(900);
 /// The time limit of an attempt.
 const ATTEMPT: Span = Span::from_millis(500);

@@ -1,4 +1,4 @@
-//! Which layouts are measured, and how they are shown.
+//! The choice of layouts and of their output.
 
 use std::error::Error;
 

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::rig::{Redis, Scratch};
 
-/// What the virtual clock shows at the start, in microseconds: a real one is never near zero either.
+/// The virtual clock's start, in microseconds: a real one is never near zero either.
 const START_US: u128 = 1_000_000_000_000;
 
 /// A running relay; it ends with its Redis when it is dropped.
@@ -42,7 +42,7 @@ impl RedisClock {
         Ok(Self { url, _relay: relay, _folder: folder, _redis: redis })
     }
 
-    /// Where clients connect.
+    /// The address to which clients connect.
     pub(super) fn url(&self) -> &str {
         &self.url
     }

@@ -13,7 +13,7 @@ const LEAST: f64 = 0.05;
 /// The worst second by the mean one.
 const WORST: f64 = 1.5;
 
-/// What one layout came to in the outage.
+/// The figures of one layout in the outage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Row {
     layout: Layout,
