@@ -1,6 +1,5 @@
 //! The settings of a breaker, checked once.
 
-use super::ramp::RampPlan;
 use super::report::Report;
 use super::trip::{Rules, Slow, Trip};
 use super::window::{Call, Counts, WindowKind};
@@ -46,6 +45,13 @@ pub struct BreakerPlan {
     pub(super) probes: u32,
     pub(super) lease: Option<Span>,
     pub(super) ramp: Option<RampPlan>,
+}
+
+/// The shape of a ramp: the share it starts with and the time until all are admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RampPlan {
+    pub(super) from: Ratio,
+    pub(super) over: Span,
 }
 
 impl BreakerPlan {

@@ -1,15 +1,9 @@
 //! Ramp: closed again, but admitting only a growing share for a while.
 
 use super::closed::Closed;
+use super::plan::RampPlan;
 use crate::ratio::Ratio;
-use crate::time::{Instant, Span};
-
-/// The shape of a ramp: the share it starts with and the time until all are admitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RampPlan {
-    pub(super) from: Ratio,
-    pub(super) over: Span,
-}
+use crate::time::Instant;
 
 /// A closed breaker behind a gate that opens slowly.
 ///

@@ -1,6 +1,6 @@
 //! At most n retries in any interval.
 
-use super::{Level, Paid, SavedBudget};
+use super::{Level, Paid};
 use crate::{ConfigError, Instant, Span};
 
 /// The most retries an interval may have. One or a few for the same segment is what it is for; for
@@ -115,8 +115,11 @@ pub struct IntervalState {
 }
 
 impl IntervalState {
-    pub(super) fn to_words(self) -> [u64; SavedBudget::WORDS] {
-        let mut words = [0; SavedBudget::WORDS];
+    /// The words of a saved state: one for each place, and a quarter for the count of its uses.
+    pub(super) const WORDS: usize = MAX_RETRIES + MAX_RETRIES / 4;
+
+    pub(super) fn to_words(self) -> [u64; Self::WORDS] {
+        let mut words = [0; Self::WORDS];
         for (place, ready) in self.ready.iter().enumerate() {
             words[place] = ready.as_nanos();
             words[MAX_RETRIES + place / 4] |= u64::from(self.uses[place]) << (place % 4 * 16);
@@ -125,7 +128,7 @@ impl IntervalState {
     }
 
     /// Any words will do: an instant in the far future reads as a clock that was set back.
-    pub(super) fn from_words(words: &[u64; SavedBudget::WORDS]) -> Self {
+    pub(super) fn from_words(words: &[u64; Self::WORDS]) -> Self {
         let mut state = Self::default();
         for place in 0..MAX_RETRIES {
             state.ready[place] = Instant::from_nanos(words[place]);

@@ -28,7 +28,7 @@ pub struct SavedBudget([u64; SavedBudget::WORDS]);
 
 impl SavedBudget {
     /// The words of every memory: as many as the largest kind needs; what a kind does not need is 0.
-    pub const WORDS: usize = 20;
+    pub const WORDS: usize = IntervalState::WORDS;
 
     /// A memory of these words; [`Budget::restore`] checks what they say.
     #[must_use]

@@ -36,6 +36,32 @@ pub struct PolicyBuilder {
     pause_when_empty: bool,
 }
 
+impl Policy {
+    /// A builder with the defaults that its setters name.
+    pub fn builder() -> PolicyBuilder {
+        PolicyBuilder::default()
+    }
+
+    /// A builder that holds the settings of this policy, to change some of them.
+    ///
+    /// ```
+    /// use stagger_core::Policy;
+    /// let patient = Policy::aws_standard_2_1()?.to_builder().max_attempts(5).build()?;
+    /// assert_eq!(patient.limits().max_attempts(), Some(5));
+    /// # Ok::<(), stagger_core::ConfigError>(())
+    /// ```
+    pub fn to_builder(&self) -> PolicyBuilder {
+        PolicyBuilder::of(self)
+    }
+}
+
+impl Default for Policy {
+    /// The policy that [`Policy::builder`] builds without any setting.
+    fn default() -> Self {
+        PolicyBuilder::default().unchecked()
+    }
+}
+
 impl PolicyBuilder {
     /// The delay rule. Default: 100 ms doubling up to 10 s with full jitter, because callers who
     /// wait want an answer soon and full jitter spreads best.

@@ -1,6 +1,6 @@
 //! The policy: everything that is decided before the first call.
 
-use super::{HintRule, PolicyBuilder};
+use super::HintRule;
 use crate::backoff::Backoff;
 use crate::breaker::BreakerPlan;
 use crate::budget::BudgetPlan;
@@ -37,23 +37,6 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A builder with the defaults that its setters name.
-    pub fn builder() -> PolicyBuilder {
-        PolicyBuilder::default()
-    }
-
-    /// A builder that holds the settings of this policy, to change some of them.
-    ///
-    /// ```
-    /// use stagger_core::Policy;
-    /// let patient = Policy::aws_standard_2_1()?.to_builder().max_attempts(5).build()?;
-    /// assert_eq!(patient.limits().max_attempts(), Some(5));
-    /// # Ok::<(), stagger_core::ConfigError>(())
-    /// ```
-    pub fn to_builder(&self) -> PolicyBuilder {
-        PolicyBuilder::of(self)
-    }
-
     /// The delay rule.
     #[must_use]
     pub const fn backoff(&self) -> &Backoff {
@@ -106,12 +89,5 @@ impl Policy {
     #[must_use]
     pub const fn pauses_when_empty(&self) -> bool {
         self.pause_when_empty
-    }
-}
-
-impl Default for Policy {
-    /// The policy that [`Policy::builder`] builds without any setting.
-    fn default() -> Self {
-        PolicyBuilder::default().unchecked()
     }
 }

@@ -1,8 +1,7 @@
 //! The state of one call, and how it moves.
 
-use super::settle::Settling;
 use super::start::Start;
-use super::{Ask, Attempt, Done, Permit, Saved, Step, Stop, Wait};
+use super::{Ask, Attempt, Done, Permit, Step, Stop, Wait};
 use crate::budget::{BudgetPlan, Charge};
 use crate::entropy::Entropy;
 use crate::hedge::Hedging;
@@ -80,7 +79,7 @@ pub(super) enum Phase {
 
 /// The flags of things that a call may use once: each remedy, and the server's welcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spent(u8);
+pub(super) struct Spent(pub(super) u8);
 
 impl Spent {
     /// One copy was told never to come back, while others were still under way.
@@ -90,7 +89,7 @@ impl Spent {
         self.0 & bit != 0
     }
 
-    const fn first_use(&mut self, bit: u8) -> bool {
+    pub(super) const fn first_use(&mut self, bit: u8) -> bool {
         let fresh = !self.is_used(bit);
         self.0 |= bit;
         fresh
@@ -230,21 +229,6 @@ impl Retry {
         self.prev
     }
 
-    /// The call as it stands at `now`.
-    #[must_use]
-    pub fn save(&self, now: Instant) -> Saved {
-        Saved {
-            attempts: self.attempts,
-            retries: self.retries,
-            elapsed: self.elapsed(now),
-            wait: self.wake - now,
-            prev: self.prev,
-            spent: self.spent.0,
-            under_way: self.is_running(),
-            idempotent: self.idempotent,
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn on_other_outcome(
@@ -289,58 +273,8 @@ impl Retry {
         *outcome
     }
 
-    #[inline(always)]
-    fn settle(
-        &mut self,
-        policy: &Policy,
-        now: Instant,
-        outcome: &Outcome,
-        entropy: &mut impl Entropy,
-    ) -> Step {
-        let mut call = *self;
-        if outcome.progress {
-            (call.attempts, call.retries, call.prev) = (0, 0, policy.backoff().base());
-        }
-        let settling = Settling { policy, now, outcome, call };
-        if let Some(remedy) = settling.remedy() {
-            if self.spent.first_use(remedy as u8) {
-                self.remedy = Some(remedy);
-                return self.ask_breaker(policy, now);
-            }
-        }
-        match settling.delay(entropy) {
-            Err(stop) => self.end(now, stop, outcome.hint.and_then(Hint::span)),
-            Ok((own, delay)) => self.back_off(policy, now, outcome, (own, delay)),
-        }
-    }
-
-    /// Notes the delay, and asks the budget for it. A refused connection costs as much as any failure:
-    /// a crashed server refuses everybody, and free retries would be a storm at its restart.
-    #[inline(always)]
-    fn back_off(
-        &mut self,
-        policy: &Policy,
-        now: Instant,
-        outcome: &Outcome,
-        (own, delay): (Span, Span),
-    ) -> Step {
-        if outcome.progress {
-            (self.attempts, self.retries) = (0, 0);
-        }
-        let restart = matches!(outcome.hint, Some(Hint::Exactly(_)));
-        self.retries = if restart { 0 } else { self.retries.saturating_add(1) };
-        self.prev = if restart { policy.backoff().base() } else { own };
-        self.wake = now + delay;
-        if *policy.budget() == BudgetPlan::Unlimited {
-            return self.wait();
-        }
-        let charge = Settling::charge(outcome);
-        self.phase = Phase::AskingBudget(charge);
-        Step::Ask(Ask::Budget(charge))
-    }
-
     #[inline]
-    fn wait(&mut self) -> Step {
+    pub(super) fn wait(&mut self) -> Step {
         self.phase = Phase::Waiting;
         Step::Wait(Wait::Until(self.wake))
     }
@@ -361,7 +295,7 @@ impl Retry {
     }
 
     #[inline]
-    fn ask_breaker(&mut self, policy: &Policy, now: Instant) -> Step {
+    pub(super) fn ask_breaker(&mut self, policy: &Policy, now: Instant) -> Step {
         if !is_guarded(policy) {
             return self.launch(policy, now);
         }
@@ -435,7 +369,7 @@ impl Retry {
     }
 
     #[inline]
-    fn end(&mut self, now: Instant, stop: Stop, hint: Option<Span>) -> Step {
+    pub(super) fn end(&mut self, now: Instant, stop: Stop, hint: Option<Span>) -> Step {
         self.phase = Phase::Ended(stop);
         Step::Done(Done { hint, ..self.done(now, stop) })
     }
@@ -456,36 +390,6 @@ impl Retry {
             Phase::Running => Step::Wait(Wait::Copies { hedge_at: self.hedge_at(policy) }),
             Phase::Ended(stop) => Step::Done(self.done(now, stop)),
         }
-    }
-
-    /// A call that goes on after it was saved: it waits out the rest of its delay.
-    pub(super) fn resumed(policy: &Policy, now: Instant, saved: &Saved) -> (Self, Step) {
-        let mut retry = Self {
-            started: Start::before(now, saved.elapsed),
-            wake: now + saved.wait,
-            prev: saved.prev,
-            hedging: Hedging::plan(policy.hedge(), None),
-            attempts: saved.attempts,
-            retries: saved.retries,
-            phase: Phase::Waiting,
-            spent: Spent(saved.spent),
-            remedy: None,
-            idempotent: saved.idempotent,
-        };
-        let step = retry.go_on(policy, now, saved.under_way);
-        (retry, step)
-    }
-
-    /// The first step after a resume. The outcome of an attempt that was under way is lost: it may
-    /// have been the last one, or one that must not happen twice.
-    fn go_on(&mut self, policy: &Policy, now: Instant, under_way: bool) -> Step {
-        if under_way && !self.idempotent {
-            return self.end(now, Stop::NotIdempotent, None);
-        }
-        if !policy.limits().attempts_left(self.attempts) {
-            return self.end(now, Stop::AttemptsExhausted, None);
-        }
-        if now < self.wake { self.wait() } else { self.on_wake(policy, now) }
     }
 }
 

@@ -71,6 +71,15 @@ impl Parked {
     }
 }
 
+impl Session<'_> {
+    /// The call in its shortest form, if it waits and has nothing else to remember.
+    #[must_use]
+    #[inline]
+    pub fn park(&self) -> Option<Parked> {
+        self.bare()?.park(self.policy())
+    }
+}
+
 impl Retry {
     /// The call in its shortest form, if it waits and that loses nothing.
     #[must_use]

@@ -1,6 +1,9 @@
 //! A call between two attempts, written down so that another process can go on with it.
 
-use super::{Retry, Step};
+use super::machine::{Phase, Spent};
+use super::start::Start;
+use super::{Retry, Step, Stop};
+use crate::hedge::Hedging;
 use crate::policy::Policy;
 use crate::time::{Instant, Span};
 
@@ -54,5 +57,52 @@ impl Saved {
     /// The remaining deadline is the same on any clock, also on one younger than the call.
     pub fn resume(self, policy: &Policy, now: Instant) -> (Retry, Step) {
         Retry::resumed(policy, now, &self)
+    }
+}
+
+impl Retry {
+    /// The call as it stands at `now`.
+    #[must_use]
+    pub fn save(&self, now: Instant) -> Saved {
+        Saved {
+            attempts: self.attempts,
+            retries: self.retries,
+            elapsed: self.elapsed(now),
+            wait: self.wake - now,
+            prev: self.prev,
+            spent: self.spent.0,
+            under_way: self.is_running(),
+            idempotent: self.idempotent,
+        }
+    }
+
+    /// A call that goes on after it was saved: it waits out the rest of its delay.
+    fn resumed(policy: &Policy, now: Instant, saved: &Saved) -> (Self, Step) {
+        let mut retry = Self {
+            started: Start::before(now, saved.elapsed),
+            wake: now + saved.wait,
+            prev: saved.prev,
+            hedging: Hedging::plan(policy.hedge(), None),
+            attempts: saved.attempts,
+            retries: saved.retries,
+            phase: Phase::Waiting,
+            spent: Spent(saved.spent),
+            remedy: None,
+            idempotent: saved.idempotent,
+        };
+        let step = retry.go_on(policy, now, saved.under_way);
+        (retry, step)
+    }
+
+    /// The first step after a resume. The outcome of an attempt that was under way is lost: it may
+    /// have been the last one, or one that must not happen twice.
+    fn go_on(&mut self, policy: &Policy, now: Instant, under_way: bool) -> Step {
+        if under_way && !self.idempotent {
+            return self.end(now, Stop::NotIdempotent, None);
+        }
+        if !policy.limits().attempts_left(self.attempts) {
+            return self.end(now, Stop::AttemptsExhausted, None);
+        }
+        if now < self.wake { self.wait() } else { self.on_wake(policy, now) }
     }
 }

@@ -1,6 +1,6 @@
 //! One call with its ledger: the machine's questions answered, what was taken given back.
 
-use super::{Ask, Attempt, Call, Done, Ledger, Parked, Permit, Retry, Step, Stop, Wait};
+use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Stop, Wait};
 use crate::breaker::{Admission, Report, Ticket};
 use crate::budget::{Paid, Settled};
 use crate::entropy::Entropy;
@@ -182,13 +182,11 @@ impl<'p> Session<'p> {
         self.policy
     }
 
-    /// The call in its shortest form, if it waits and has nothing else to remember.
-    #[must_use]
+    /// The machine of the call, if the call has nothing else to remember.
     #[inline]
-    pub fn park(&self) -> Option<Parked> {
+    pub(super) const fn bare(&self) -> Option<&Retry> {
         let bare = self.granted.is_none() && self.hint.is_none() && self.hold_end.is_none();
-        let bare = bare && self.begun;
-        if bare { self.retry.park(self.policy) } else { None }
+        if bare && self.begun { Some(&self.retry) } else { None }
     }
 
     /// A call that waits and has nothing else to remember.

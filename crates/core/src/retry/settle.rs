@@ -1,23 +1,76 @@
 //! The settling order: which "no" comes first after a failed attempt, and which delay if none does.
 
-use super::{Retry, Stop};
-use crate::budget::Charge;
+use super::machine::Phase;
+use super::{Ask, Retry, Step, Stop};
+use crate::budget::{BudgetPlan, Charge};
 use crate::entropy::Entropy;
 use crate::outcome::{Cause, Hint, Outcome, Remedy, Verdict};
 use crate::policy::Policy;
 use crate::time::{Instant, Span};
 
+impl Retry {
+    #[inline(always)]
+    pub(super) fn settle(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        entropy: &mut impl Entropy,
+    ) -> Step {
+        let mut call = *self;
+        if outcome.progress {
+            (call.attempts, call.retries, call.prev) = (0, 0, policy.backoff().base());
+        }
+        let settling = Settling { policy, now, outcome, call };
+        if let Some(remedy) = settling.remedy() {
+            if self.spent.first_use(remedy as u8) {
+                self.remedy = Some(remedy);
+                return self.ask_breaker(policy, now);
+            }
+        }
+        match settling.delay(entropy) {
+            Err(stop) => self.end(now, stop, outcome.hint.and_then(Hint::span)),
+            Ok((own, delay)) => self.back_off(policy, now, outcome, (own, delay)),
+        }
+    }
+
+    /// Notes the delay, and asks the budget for it. A refused connection costs as much as any failure:
+    /// a crashed server refuses everybody, and free retries would be a storm at its restart.
+    #[inline(always)]
+    fn back_off(
+        &mut self,
+        policy: &Policy,
+        now: Instant,
+        outcome: &Outcome,
+        (own, delay): (Span, Span),
+    ) -> Step {
+        if outcome.progress {
+            (self.attempts, self.retries) = (0, 0);
+        }
+        let restart = matches!(outcome.hint, Some(Hint::Exactly(_)));
+        self.retries = if restart { 0 } else { self.retries.saturating_add(1) };
+        self.prev = if restart { policy.backoff().base() } else { own };
+        self.wake = now + delay;
+        if *policy.budget() == BudgetPlan::Unlimited {
+            return self.wait();
+        }
+        let charge = Settling::charge(outcome);
+        self.phase = Phase::AskingBudget(charge);
+        Step::Ask(Ask::Budget(charge))
+    }
+}
+
 /// One failed attempt of a call, about to be settled.
-pub(super) struct Settling<'a> {
-    pub(super) policy: &'a Policy,
-    pub(super) now: Instant,
-    pub(super) outcome: &'a Outcome,
-    pub(super) call: Retry,
+struct Settling<'a> {
+    policy: &'a Policy,
+    now: Instant,
+    outcome: &'a Outcome,
+    call: Retry,
 }
 
 impl Settling<'_> {
     /// The charge for a retry after this outcome.
-    pub(super) const fn charge(outcome: &Outcome) -> Charge {
+    const fn charge(outcome: &Outcome) -> Charge {
         match (outcome.verdict, outcome.cause) {
             (Verdict::Throttled, _) => Charge::Throttled,
             (_, Cause::Timeout) => Charge::Timeout,
@@ -27,7 +80,7 @@ impl Settling<'_> {
 
     /// The remedy to try, if it may follow at once. Whether it was tried before is the call's to know.
     #[inline(always)]
-    pub(super) fn remedy(&self) -> Option<Remedy> {
+    fn remedy(&self) -> Option<Remedy> {
         let remedy = self.outcome.remedy?;
         let counted = remedy != Remedy::Transparent;
         let may = self.outcome.replayable
@@ -39,7 +92,7 @@ impl Settling<'_> {
 
     /// The drawn delay and the delay to wait, or the first reason against a retry.
     #[inline(always)]
-    pub(super) fn delay(&self, entropy: &mut impl Entropy) -> Result<(Span, Span), Stop> {
+    fn delay(&self, entropy: &mut impl Entropy) -> Result<(Span, Span), Stop> {
         self.check_outcome()?;
         self.check_hint()?;
         if !self.policy.limits().attempts_left(self.call.attempts) {
