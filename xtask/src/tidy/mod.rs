@@ -1,6 +1,7 @@
 //! Style as a program: `cargo xtask tidy`. STYLE.md says what each check is for.
 
 mod arrows;
+mod circles;
 mod clock;
 mod dead;
 mod finding;
@@ -8,6 +9,7 @@ mod front;
 mod layers;
 mod msrv;
 mod names;
+mod openings;
 mod paths;
 mod report;
 mod run;
@@ -15,5 +17,7 @@ mod sizes;
 mod source;
 mod text;
 mod tree;
+mod type_names;
+mod uses;
 
 pub(crate) use run::run;

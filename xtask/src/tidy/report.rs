@@ -3,15 +3,17 @@
 use serde::Serialize;
 
 use super::finding::Finding;
+use super::openings::Openings;
 use super::sizes::Sizes;
 use super::tree::Tree;
-use super::{arrows, clock, dead, front, layers, msrv, names, paths};
+use super::{arrows, circles, clock, dead, front, layers, msrv, names, paths, type_names};
 use crate::workspace::Package;
 
 /// All checks and what they found.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) sizes: Sizes,
+    pub(super) openings: Openings,
     pub(super) checks: Vec<Check>,
 }
 
@@ -27,19 +29,23 @@ impl Report {
     pub(super) fn of(tree: &Tree, packages: &[Package]) -> Self {
         let mut sizes = Sizes::of(&tree.sources);
         let (sources, texts) = (&tree.sources, &tree.texts);
+        let openings = Openings::of(sources);
         let check = |name, findings| Check { name, findings };
         let checks = vec![
             check("too long without a reason", std::mem::take(&mut sizes.findings)),
             check("clock reads outside their two files", clock::check(sources)),
             check("arrows against the rule, between crates", arrows::check(packages)),
             check("arrows against the rule, inside core", layers::check(sources)),
+            check("circles of files", circles::check(sources)),
+            check("type names that are defined more than twice", type_names::check(sources)),
+            check("first lines that open with a relative clause", openings.findings()),
             check("banned names and words", names::check(sources, texts)),
             check("dead files", dead::check(sources)),
             check("items on a front page", front::check(sources)),
             check("paths of one machine", paths::check(texts)),
             check("syntax newer than Rust 1.85 in core and stagger", msrv::check(sources)),
         ];
-        Self { sizes, checks }
+        Self { sizes, openings, checks }
     }
 
     /// Whether nothing was found.

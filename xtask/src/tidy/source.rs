@@ -61,6 +61,11 @@ impl Source {
         self.tokens.iter().filter(|token| !self.is_test_line(token.line)).cloned().collect()
     }
 
+    /// Whether it is a front page, which only passes names on.
+    pub(super) fn is_front(&self) -> bool {
+        ["/mod.rs", "src/lib.rs", "src/main.rs"].iter().any(|end| self.path.ends_with(end))
+    }
+
     /// The name of the crate's folder: `core` for `crates/core/src/lib.rs`.
     pub(super) fn krate(&self) -> &str {
         self.path.trim_start_matches("crates/").split('/').next().unwrap_or_default()

@@ -14,6 +14,12 @@ impl fmt::Display for Report {
         )?;
         spread(f, "files (aim 120, 300; tripwire 500)", &self.sizes.files)?;
         spread(f, "functions (aim 7, 25; tripwire 70)", &self.sizes.functions)?;
+        let (all, relative) = (self.openings.first_lines, self.openings.relative.len());
+        writeln!(
+            f,
+            "{:48} {all:>6} of which {relative} open with a relative clause",
+            "first lines"
+        )?;
         for waived in &self.sizes.waived {
             writeln!(f, "  long because: {waived}")?;
         }

@@ -23,6 +23,7 @@
 //! # Ok::<(), stagger_core::ConfigError>(())
 //! ```
 
+mod first;
 mod ledger;
 mod machine;
 mod parked;
@@ -34,6 +35,7 @@ mod start;
 mod step;
 mod stop;
 
+pub use first::FirstAttempt;
 pub use ledger::{Ledger, PlainLedger};
 pub use machine::{Call, Retry};
 pub use parked::Parked;

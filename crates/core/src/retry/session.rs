@@ -89,6 +89,13 @@ pub struct Launched {
     paid: Paid,
 }
 
+impl Launched {
+    /// An attempt that no budget was asked for.
+    pub(super) const fn free(attempt: Attempt, ticket: Option<Ticket>) -> Self {
+        Self { attempt, ticket, paid: Paid::FREE }
+    }
+}
+
 impl<'p> Session<'p> {
     /// Begins a call.
     #[inline]
@@ -101,6 +108,23 @@ impl<'p> Session<'p> {
         let (retry, step) = Retry::start(policy, call, now);
         let (granted, hint, hold_end) = (None, None, None);
         let mut session = Self { policy, retry, granted, hint, hold_end, begun: false };
+        let act = session.answer(ledger, now, step);
+        (session, act)
+    }
+
+    /// Begins a call whose breaker has refused the first attempt until an instant.
+    #[cold]
+    pub(super) fn refused(
+        policy: &'p Policy,
+        (call, until): (Call, Instant),
+        ledger: &mut impl Ledger,
+        now: Instant,
+    ) -> (Self, Act) {
+        let (mut retry, mut step) = Retry::start(policy, call, now);
+        if let Step::Ask(Ask::Breaker) = step {
+            step = retry.on_permit(policy, now, Permit::RefusedUntil(until));
+        }
+        let mut session = Self { begun: false, ..Self::waiting(policy, retry) };
         let act = session.answer(ledger, now, step);
         (session, act)
     }
@@ -189,7 +213,7 @@ impl<'p> Session<'p> {
         if bare && self.begun { Some(&self.retry) } else { None }
     }
 
-    /// A call that waits and has nothing else to remember.
+    /// A call that has made its first attempt and has nothing else to remember.
     #[inline]
     pub(super) const fn waiting(policy: &'p Policy, retry: Retry) -> Self {
         Self { policy, retry, granted: None, hint: None, hold_end: None, begun: true }

@@ -2,6 +2,7 @@
 
 mod cases;
 mod destinations;
+mod first;
 mod hedging;
 mod order;
 mod pause;
