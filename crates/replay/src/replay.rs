@@ -2,8 +2,8 @@
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Case, Crew, Entry, Fault, Law, Options, Peak, Plan, Play, Recovery,
-    Report, Row, Scenario, Schedule, Trouble, Watch, Workers,
+    Arrivals, Backend, Caller, Case, Crew, Entry, Fault, FirstTriesRule, Law, Options, Peak, Plan,
+    Play, Recovery, Report, Row, Scenario, Schedule, Trouble, Watch, Workers,
 };
 
 use crate::cells::{Cell, share};
@@ -130,17 +130,24 @@ impl<'l> Scene<'l> {
         self.log.cells.within(self.from, self.until)
     }
 
-    /// When the last outage was over, in the log.
-    pub(crate) fn edge(&self) -> Option<Instant> {
-        self.log.outages.last().map(|outage| outage.until)
+    /// The instant of the log that recovery is counted from: the end of its last outage, or the start of
+    /// what is replayed.
+    pub(crate) fn edge(&self) -> Instant {
+        self.log.outages.last().map_or(self.from, |outage| outage.until)
     }
 
-    /// When a run has recovered: the rule of the reference tables, in buckets that this log fills,
-    /// and allowing for what fails anyway.
-    pub(crate) fn recovery(&self) -> (Span, u32, Ratio) {
-        let bucket = self.log.bucket.max(Span::from_millis(500));
+    /// The rule by which the log and its replays are judged: that of the reference tables, in buckets
+    /// that this log fills, allowing for what fails anyway.
+    pub(crate) fn recovery(&self) -> FirstTriesRule {
         let usual = self.usual().ppm().saturating_mul(2);
-        (bucket, 10, Ratio::from_ppm(990_000_u32.saturating_sub(usual).max(500_000)))
+        let (bucket, row) = (self.log.bucket.max(Span::from_millis(500)), 10);
+        FirstTriesRule {
+            bucket,
+            row,
+            share: Ratio::from_ppm(990_000_u32.saturating_sub(usual).max(500_000)),
+            // A log that ends within a row of its edge shows no verdict.
+            within: (self.until - self.edge()).max(bucket.saturating_mul(row.into())),
+        }
     }
 
     /// The failing share outside of all outages.
@@ -173,13 +180,11 @@ impl<'l> Scene<'l> {
         };
         let service = self.log.service.unwrap_or_default();
         let workers = self.capacity.map(|count| Workers::new(count, None));
-        let (bucket, row, share) = self.recovery();
-        let edge = self.edge();
-        let watch = edge.map_or_else(Watch::default, |edge| Watch {
-            edge: self.shifted(edge),
-            recovery: Recovery::FirstTries { bucket, row, share, within: self.until - edge },
+        let watch = Watch {
+            edge: self.shifted(self.edge()),
+            recovery: Recovery::FirstTries(self.recovery()),
             ..Watch::default()
-        });
+        };
         Plan {
             backend: Backend { workers, ..Backend::UNLIMITED.serving_in(service) },
             faults: self.faults(),

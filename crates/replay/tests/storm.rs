@@ -5,7 +5,9 @@ mod print;
 use print::Written;
 use stagger_core::{Instant, Span};
 use stagger_replay::{Format, Kind, Log, Reading, Replay};
-use stagger_sim::{Arrivals, Crew, Fault, Law, Options, Plan, Played, Schedule, Trouble, World};
+use stagger_sim::{
+    Arrivals, Crew, Fault, Law, Options, Plan, Played, RecoveryVerdict, Schedule, Trouble, World,
+};
 
 /// 2023-11-14T22:13:20Z.
 const BEGAN: u64 = 1_700_000_000_000;
@@ -118,4 +120,43 @@ fn a_capacity_needs_durations() {
     assert_eq!(error.field(), "capacity");
     let quiet = Replay::new(&log, &Options::default(), None).unwrap();
     assert!(quiet.scenario.lesson.contains("No outage was found"));
+}
+
+/// 200 calls a second, each with one attempt, of which those that `fails` names fail.
+fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> Log {
+    let attempt = |ms: u64| {
+        let status = if fails(ms) { 503 } else { 200 };
+        Written { began: BEGAN + ms, took: 1, status, caller: u32::try_from(ms).unwrap() }
+    };
+    let all: Vec<Written> = (0..1_000 * seconds).step_by(5).map(attempt).collect();
+    let text = print::log(Format::Csv, &all);
+    Reading::default().read(text.as_bytes()).expect("a log of ours")
+}
+
+/// The rows of the log and of a replay without retries.
+fn verdicts(log: &Log) -> [RecoveryVerdict; 2] {
+    let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
+    let report = Replay::new(log, &options, None).unwrap().run(&Crew::single());
+    let [observed, no_retry] = &report.cases[0].rows[..] else { panic!("two rows") };
+    [observed.verdict(), no_retry.verdict()]
+}
+
+#[test]
+fn a_log_recovered_by_its_first_good_row_although_a_quarter_failed_from_then_on() {
+    // Too little for a second outage, too much for a recovery.
+    let relapsed = |ms: u64| ms >= 20_000 && ms.is_multiple_of(20);
+    let log = log_of(32, |ms| (DOWN.0..DOWN.1).contains(&ms) || relapsed(ms));
+    assert_eq!(log.outages().len(), 1, "{:?}", log.outages());
+    assert_eq!(verdicts(&log)[0], RecoveryVerdict::Relapsed);
+}
+
+#[test]
+fn a_log_that_ends_in_its_outage_was_never_to_recover() {
+    let log = log_of(30, |ms| ms >= 20_000);
+    assert_eq!(verdicts(&log), [RecoveryVerdict::NotWithinWatch; 2]);
+}
+
+#[test]
+fn a_log_without_an_outage_never_recovered() {
+    assert_eq!(verdicts(&log_of(30, |_| false)), [RecoveryVerdict::Recovered; 2]);
 }

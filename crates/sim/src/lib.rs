@@ -55,10 +55,10 @@ pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
 pub use plan::{
     Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
-    Fault, FirstCalls, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery,
-    RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
+    Fault, FirstCalls, FirstTriesRule, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp,
+    Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
 };
-pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};
+pub use probe::{BUCKET, Counts, FirstTries, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
 pub use report::{CaseReport, Healing, RecoveryVerdict, Report, Row, RowSeries};
 pub use scenario::{

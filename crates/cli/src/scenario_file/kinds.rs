@@ -199,6 +199,6 @@ fn every_network_fleet_and_end_can_be_written() {
         ["drained", "first-tries"].map(|end| format!("{ARRIVALS}[watch]\nrecovery = '{end}'"));
     all(&ends.each_ref().map(String::as_str), 2, |plan| match plan.watch.recovery {
         Recovery::Drained => 0,
-        Recovery::FirstTries { .. } => 1,
+        Recovery::FirstTries(_) => 1,
     });
 }

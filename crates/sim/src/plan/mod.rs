@@ -19,5 +19,5 @@ pub use fault::{Fault, Trouble};
 pub use fleet::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
 pub use network::Hop;
 pub use ramp::Ramp;
-pub use watch::{Recovery, RecoveryState, Watch};
+pub use watch::{FirstTriesRule, Recovery, RecoveryState, Watch};
 pub use whole::Plan;

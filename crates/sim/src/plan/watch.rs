@@ -28,19 +28,25 @@ pub enum Recovery {
     /// Calls that give up after the edge count against it: a server that drains because its callers
     /// left has not recovered.
     Drained,
-    /// At the start of the first bucket of arrivals from which on so many buckets in a row have
-    /// this share of first attempts succeed, if that is within some time and lasts: a run relapses
-    /// when half of the buckets in a later row are below the share.
-    FirstTries {
-        /// The width of a bucket; one with fewer than 20 first attempts is widened by those after it.
-        bucket: Span,
-        /// How many in a row.
-        row: u32,
-        /// The share of first attempts.
-        share: Ratio,
-        /// Later than this is never.
-        within: Span,
-    },
+    /// When first attempts succeed again.
+    FirstTries(FirstTriesRule),
+}
+
+/// The share of first attempts that must succeed, and for how long.
+///
+/// A run has recovered at the start of the first row of good buckets, if that is within some time and
+/// lasts: a run relapses when half of the buckets in a later row are below the share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstTriesRule {
+    /// The width of a bucket of arrivals; a bucket with fewer than 20 first attempts is widened by
+    /// those after it.
+    pub bucket: Span,
+    /// Good buckets in a row.
+    pub row: u32,
+    /// The share of first attempts that succeed in a good bucket.
+    pub share: Ratio,
+    /// The latest recovery that counts.
+    pub within: Span,
 }
 
 /// The verdict on the recovery of one run.
@@ -77,12 +83,12 @@ impl Recovery {
     /// The rule of the reference tables: 10 buckets of 0.5 s with 99 % within 70 s.
     #[must_use]
     pub fn first_tries() -> Self {
-        Self::FirstTries {
+        Self::FirstTries(FirstTriesRule {
             bucket: Span::from_millis(500),
             row: 10,
             share: Ratio::from_percent(99),
             within: Span::from_secs(70),
-        }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod recovering;
 mod strip;
 mod track;
 
+pub use first_tries::FirstTries;
 pub use latency::Latency;
 pub(crate) use meter::PER_SECOND;
 pub use meter::{BUCKET, Counts, Meter, Stretch};

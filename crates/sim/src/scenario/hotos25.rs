@@ -6,8 +6,8 @@ use super::metastable::{asking, with_workers};
 use super::story::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Backend, Book, Caller, Deposit, Fault, Fleet, Full, Paying, Plan, Recovery, Service,
-    Trouble, Watch,
+    Arrivals, Backend, Book, Caller, Deposit, Fault, FirstTriesRule, Fleet, Full, Paying, Plan,
+    Recovery, Service, Trouble, Watch,
 };
 
 /// A server with exponential service and a bounded queue that drops in silence; callers send again
@@ -62,12 +62,12 @@ const AFTERWARDS: Span = Span::from_secs(1_500);
 
 /// Five buckets of a second: five callers come in each, so all of their first attempts must succeed.
 fn recovery() -> Recovery {
-    Recovery::FirstTries {
+    Recovery::FirstTries(FirstTriesRule {
         bucket: Span::from_secs(1),
         row: 5,
         share: Ratio::from_percent(99),
         within: Span::from_secs(1_000),
-    }
+    })
 }
 
 fn plan(bound: u32, caller: &Caller, book: Book) -> Plan {

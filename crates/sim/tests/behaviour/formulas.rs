@@ -3,8 +3,8 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Entropy, Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Book, Caller, Deposit, Fault, Fleet, Law, Paying, Plan, Purpose, Recovery,
-    Schedule, Stream, Trouble, Watch, World,
+    Arrivals, Backend, Book, Caller, Deposit, Fault, FirstTriesRule, Fleet, Law, Paying, Plan,
+    Purpose, Recovery, Schedule, Stream, Trouble, Watch, World,
 };
 
 /// A stall of a backend of ten workers, whose callers give up and are served all the same.
@@ -56,12 +56,12 @@ impl Storm {
 }
 
 fn rule() -> Recovery {
-    Recovery::FirstTries {
+    Recovery::FirstTries(FirstTriesRule {
         bucket: Span::from_millis(500),
         row: 10,
         share: Ratio::from_percent(99),
         within: Span::MAX,
-    }
+    })
 }
 
 /// So many draws of parameters, each from its own source.
