@@ -161,7 +161,7 @@ pub struct RowSeries {
     pub wasted: Vec<f64>,
     /// Attempts that wait in queues at the end of the bucket.
     pub queued: Vec<f64>,
-    /// Callers that wait to retry at the end of the bucket.
+    /// Callers that wait for their next attempt at the end of the bucket.
     pub retrying: Vec<f64>,
 }
 

@@ -3,6 +3,7 @@
 use stagger_core::breaker::{Admission, Breaker, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled};
 use stagger_core::hedge::{HedgePlan, Latencies};
+use stagger_core::hint::DestinationPause;
 use stagger_core::retry::{Ledger, PlainLedger};
 use stagger_core::{Entropy, Instant, Policy, Span};
 
@@ -11,9 +12,9 @@ use super::intervals::Intervals;
 use super::leased::Leased;
 use super::lifetime::Lifetime;
 use super::window_block::WindowBlock;
-use crate::streams::Stream;
+use crate::streams::{Draw, Stream};
 
-/// A ledger with its own source of chance, so that an open breaker takes no word from a delay.
+/// A ledger with its own source of chance, so that a breaker or a pause takes no word from a delay.
 #[derive(Clone, Debug)]
 pub(crate) struct Book {
     kind: Kind,
@@ -21,6 +22,8 @@ pub(crate) struct Book {
     breaker: Option<Box<Breaker>>,
     /// Of answers, where hedging goes by them.
     latencies: Option<Box<Latencies>>,
+    /// Of the destination, where hints are for all calls to it.
+    pause: DestinationPause,
     draws: Stream,
     number: u32,
     drawn: u32,
@@ -53,7 +56,8 @@ impl Book {
         draws: Stream,
         number: u32,
     ) -> Self {
-        Self { kind, breaker, latencies: None, draws, number, drawn: 0, steady: false }
+        let pause = DestinationPause::NONE;
+        Self { kind, breaker, latencies: None, pause, draws, number, drawn: 0, steady: false }
     }
 
     /// The same ledger, which measures latencies for `policy` if that hedges by them.
@@ -90,6 +94,12 @@ impl Book {
         if let Kind::Intervals(intervals) = &mut self.kind {
             intervals.turn_to(process);
         }
+    }
+
+    /// The next words of its own chance.
+    fn draw(&mut self) -> Draw {
+        self.drawn += 1;
+        self.draws.at(self.number, self.drawn)
     }
 
     /// The lease of this process, if its permits come from a store.
@@ -158,8 +168,7 @@ impl Ledger for Book {
     }
 
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, _: &mut dyn Entropy) {
-        self.drawn += 1;
-        let mut drawn = self.draws.at(self.number, self.drawn);
+        let mut drawn = self.draw();
         let steady = self.steady;
         let mut draw = || if steady { 0 } else { drawn.next_u64() };
         match (&mut self.kind, &mut self.breaker) {
@@ -170,5 +179,14 @@ impl Ledger for Book {
             }
             (_, None) => {}
         }
+    }
+
+    fn pause(&mut self, until: Instant, spread: Span, _: &mut dyn Entropy) {
+        let word = self.draw().next_u64();
+        self.pause.extend(until, spread, word);
+    }
+
+    fn paused_until(&mut self, now: Instant) -> Option<Instant> {
+        self.pause.start_of_next(now)
     }
 }

@@ -102,11 +102,12 @@ fn one_for_all(plan: &Plan) -> Option<Kind> {
     let mut everybody = plan.everybody();
     let (Some(caller), None) = (everybody.next(), everybody.next()) else { return None };
     let measured = caller.policy.hedge().is_some_and(HedgePlan::is_measured);
+    if measured || caller.policy.hints().is_shared() {
+        return None;
+    }
     match (kind(plan.fleet.book, &caller.policy), caller.policy.budget()) {
-        (Kind::Free, _) if !measured => Some(Kind::Free),
-        (Kind::Engine(ledger), &BudgetPlan::Interval(rule))
-            if !measured && ledger.breaker().is_none() =>
-        {
+        (Kind::Free, _) => Some(Kind::Free),
+        (Kind::Engine(ledger), &BudgetPlan::Interval(rule)) if ledger.breaker().is_none() => {
             Some(Kind::Intervals(Intervals::new(rule)))
         }
         _ => None,

@@ -400,7 +400,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
         self.score.track.retrying += 1;
         let caller = self.plan.caller(who.layer);
-        let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
+        let at = match session.is_held() {
+            // The delay of the law is over already.
+            true => at,
+            false => self.wakes_at(caller, who.id, session.retry().attempts(), at),
+        };
         let at_home = who.slot == NOWHERE && who.client == who.id;
         let may_park = at_home && who.layer == 0 && who.source == 0;
         let call = if may_park { session.park() } else { None };

@@ -18,7 +18,9 @@ use crate::server::answers_at_once;
 pub(super) fn are_plain(plan: &Plan) -> bool {
     let [caller] = plan.callers.as_slice() else { return false };
     let policy = &caller.policy;
-    let asks = *policy.budget() != BudgetPlan::Unlimited || policy.breaker().is_some();
+    let asks = *policy.budget() != BudgetPlan::Unlimited
+        || policy.breaker().is_some()
+        || policy.hints().is_shared();
     let parks = policy.limits().max_attempts().is_some_and(|most| most <= parking::MAX_ATTEMPTS);
     let alone = plan.fleet.book == Book::Engine && plan.fleet.connections.is_none();
     let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
