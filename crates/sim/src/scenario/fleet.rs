@@ -4,7 +4,8 @@ use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
 use super::story::{Case, Entry, Options, Peak, Scenario};
-use crate::law::{Law, Schedule};
+use super::variants::{self, Variant};
+use crate::law::Schedule;
 use crate::plan::{
     Arrivals, Away, Backend, Book, Caller, Fault, Fleet, Plan, Recovery, Shared, Trouble, Watch,
 };
@@ -15,21 +16,8 @@ use crate::probe::Stretch;
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES);
-    let mut entries = Vec::new();
-    for (name, caller) in options.callers(&[Law::Full], &schedule)? {
-        let own = options.policies.iter().any(|(own, _)| *own == name);
-        if name == Law::NoRetry.name() || own {
-            entries.push(Entry::new(name, plan(processes, caller, Book::Engine)));
-            continue;
-        }
-        entries.push(Entry::new("no budget", plan(processes, caller.clone(), Book::Engine)));
-        let bucket = TokenPlan::aws_2_0();
-        let policy = caller.policy.to_builder().budget(bucket).build()?;
-        let caller = Caller { policy, ..caller };
-        for (name, book) in books(bucket.into(), processes) {
-            entries.push(Entry::new(name, plan(processes, caller.clone(), book)));
-        }
-    }
+    let variants = variants(TokenPlan::aws_2_0().into(), processes);
+    let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
     Ok(Scenario { lesson: LESSON.to_owned(), ..stalled(&schedule, processes, entries) })
 }
 
@@ -56,19 +44,20 @@ pub(super) const STALL: (Instant, Instant) =
     (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
 
 /// Where the bucket is, and what happens to its store.
-fn books(bucket: BudgetPlan, processes: u32) -> Vec<(&'static str, Book)> {
+fn variants(bucket: BudgetPlan, processes: u32) -> [Variant; 6] {
     let shared = shared(bucket, processes);
+    let lossy = Shared { loss: Ratio::from_percent(20), ..shared };
     let down = Some(Stretch { from: STALL.0, until: STALL.1 + Span::from_secs(30) });
-    vec![
-        ("500 tokens a process", Book::Engine),
-        ("500 tokens shared", Book::Shared(shared)),
-        (
-            "shared, 20 % of requests lost",
-            Book::Shared(Shared { loss: Ratio::from_percent(20), ..shared }),
-        ),
-        ("shared, store down: own share", Book::Shared(Shared { down, ..shared })),
-        ("shared, store down: refuse", Book::Shared(Shared { down, away: Away::Refuse, ..shared })),
+    let down = Shared { down, ..shared };
+    [
+        ("no budget", BudgetPlan::Unlimited, Book::Engine),
+        ("500 tokens a process", bucket, Book::Engine),
+        ("500 tokens shared", bucket, Book::Shared(shared)),
+        ("shared, 20 % of requests lost", bucket, Book::Shared(lossy)),
+        ("shared, store down: own share", bucket, Book::Shared(down)),
+        ("shared, store down: refuse", bucket, Book::Shared(Shared { away: Away::Refuse, ..down })),
     ]
+    .map(|(name, budget, book)| Variant { name, budget, processes, book })
 }
 
 /// One permit at a time: a lease that a thousand processes hold and do not use is a budget of its
@@ -87,9 +76,9 @@ pub(super) const fn shared(budget: BudgetPlan, nodes: u32) -> Shared {
 
 /// The stalled backend of the reference: ten workers of 10 ms, a queue without bound, callers who
 /// give up after half a second and are served all the same.
-pub(super) fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
+pub(super) fn plan(caller: Caller, fleet: Fleet) -> Plan {
     Plan {
-        fleet: Fleet { processes, book, ..Fleet::default() },
+        fleet,
         backend: Backend::of_workers(10, Span::from_millis(10), None),
         faults: vec![Fault::new(Trouble::Stall, STALL.0, STALL.1)],
         watch: Watch { edge: STALL.1, recovery: Recovery::first_tries(), ..Watch::default() },

@@ -4,7 +4,7 @@ use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use super::story::{Case, Entry, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{
     Arrivals, Backend, Book, Caller, Cancel, Deposit, Fault, Fleet, Order, Paying, Plan, Recovery,
@@ -93,11 +93,8 @@ pub(super) fn refused(options: &Options) -> Result<Scenario, ConfigError> {
     }
     let loads = options.callers.map_or_else(|| REFUSED_LOADS.to_vec(), |load| vec![load]);
     let cases = loads.into_iter().map(|load| {
-        let entries = compared.iter().map(|(name, caller)| Entry {
-            name: name.clone(),
-            play: Play::World(Box::new(plan(Trouble::Refuse, load, caller.clone()))),
-        });
-        load_case(load, entries.collect())
+        let plan = |caller: &Caller| plan(Trouble::Refuse, load, caller.clone());
+        load_case(load, entries(&compared, plan))
     });
     Ok(Scenario {
         lesson: REFUSED_LESSON.to_owned(),
@@ -168,8 +165,7 @@ fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Ent
     plans.push(("full, drop hopeless".to_owned(), cancel(Cancel::Hopeless)));
     let newest = with_workers(stalled(&full), |workers| workers.order = Order::NewestFirst);
     plans.push(("full, newest first".to_owned(), newest));
-    let entry = |(name, plan)| Entry { name, play: Play::World(Box::new(plan)) };
-    Ok(plans.into_iter().map(entry).collect())
+    Ok(plans.into_iter().map(|(name, plan)| Entry::new(name, plan)).collect())
 }
 
 /// The plan with other rules for its workers.

@@ -198,10 +198,7 @@ impl Case {
 
 /// One entry for each caller.
 pub(super) fn entries(compared: &[(String, Caller)], plan: impl Fn(&Caller) -> Plan) -> Vec<Entry> {
-    let entry = |(name, caller): &(String, Caller)| Entry {
-        name: name.clone(),
-        play: Play::World(Box::new(plan(caller))),
-    };
+    let entry = |(name, caller): &(String, Caller)| Entry::new(name.as_str(), plan(caller));
     compared.iter().map(entry).collect()
 }
 
