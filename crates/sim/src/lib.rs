@@ -33,11 +33,11 @@
 //! any number of threads, see [`Crew`]. What is not uniform goes through `libm`, not the platform.
 #![forbid(unsafe_code)]
 
-mod books;
 mod crew;
 mod dist;
 mod foreign;
 mod law;
+mod ledgers;
 mod plan;
 mod probe;
 mod queue;
@@ -54,9 +54,9 @@ pub use crew::Crew;
 pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
 pub use plan::{
-    Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
-    Fault, FirstCalls, FirstTriesRule, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp,
-    Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
+    Arrivals, Away, Backend, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit, Fault,
+    FirstCalls, FirstTriesRule, Fleet, Foreign, Full, Hop, LedgerModel, Limit, Order, Paying, Plan,
+    Ramp, Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
 };
 pub use probe::{BUCKET, Counts, FirstTries, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};

@@ -13,7 +13,7 @@ pub struct Fleet {
     /// What a process keeps apart.
     pub scope: Scope,
     /// What is kept.
-    pub book: Book,
+    pub ledger: LedgerModel,
     /// The connections of each process; without limit when `None`.
     pub connections: Option<Connections>,
     /// Whether open breakers wait the shortest time that their plan allows, to show what jitter does.
@@ -32,7 +32,7 @@ pub enum Scope {
 
 /// Where budget and breaker of a process remember.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Book {
+pub enum LedgerModel {
     /// The engine's own ledger, by the budget and the breaker of the policy.
     #[default]
     Engine,
@@ -114,7 +114,7 @@ impl Default for Fleet {
         Self {
             processes: 1,
             scope: Scope::Host,
-            book: Book::Engine,
+            ledger: LedgerModel::Engine,
             connections: None,
             steady_breakers: false,
         }

@@ -16,7 +16,7 @@ pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Worke
 pub use bystanders::Bystanders;
 pub use caller::{Caller, Foreign};
 pub use fault::{Fault, Trouble};
-pub use fleet::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
+pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, Shared};
 pub use network::Hop;
 pub use ramp::Ramp;
 pub use watch::{FirstTriesRule, Recovery, RecoveryState, Watch};

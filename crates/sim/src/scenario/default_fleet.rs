@@ -7,15 +7,19 @@ use super::fleet::{self, LOAD, PROCESSES};
 use super::story::{Options, Scenario};
 use super::variants::{self, Variant};
 use crate::law::Schedule;
-use crate::plan::{Arrivals, Book, Caller, Fleet, Plan};
+use crate::plan::{Arrivals, Caller, Fleet, LedgerModel, Plan};
 
 /// A thousand processes make 700 calls a second, and nothing is served for five seconds. What a
 /// budget grants besides its share is granted a thousand times.
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES);
-    let variants =
-        budgets()?.map(|(name, budget)| Variant { name, budget, processes, book: Book::Engine });
+    let variants = budgets()?.map(|(name, budget)| Variant {
+        name,
+        budget,
+        processes,
+        ledger: LedgerModel::Engine,
+    });
     let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
     Ok(Scenario { lesson: LESSON.to_owned(), ..fleet::stalled(&schedule, processes, entries) })
 }

@@ -7,7 +7,8 @@ use super::story::{Case, Entry, Options, Peak, Scenario};
 use super::variants::{self, Variant};
 use crate::law::Schedule;
 use crate::plan::{
-    Arrivals, Away, Backend, Book, Caller, Fault, Fleet, Plan, Recovery, Shared, Trouble, Watch,
+    Arrivals, Away, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Recovery, Shared, Trouble,
+    Watch,
 };
 use crate::probe::Stretch;
 
@@ -50,14 +51,18 @@ fn variants(bucket: BudgetPlan, processes: u32) -> [Variant; 6] {
     let down = Some(Stretch { from: STALL.0, until: STALL.1 + Span::from_secs(30) });
     let down = Shared { down, ..shared };
     [
-        ("no budget", BudgetPlan::Unlimited, Book::Engine),
-        ("500 tokens a process", bucket, Book::Engine),
-        ("500 tokens shared", bucket, Book::Shared(shared)),
-        ("shared, 20 % of requests lost", bucket, Book::Shared(lossy)),
-        ("shared, store down: own share", bucket, Book::Shared(down)),
-        ("shared, store down: refuse", bucket, Book::Shared(Shared { away: Away::Refuse, ..down })),
+        ("no budget", BudgetPlan::Unlimited, LedgerModel::Engine),
+        ("500 tokens a process", bucket, LedgerModel::Engine),
+        ("500 tokens shared", bucket, LedgerModel::Shared(shared)),
+        ("shared, 20 % of requests lost", bucket, LedgerModel::Shared(lossy)),
+        ("shared, store down: own share", bucket, LedgerModel::Shared(down)),
+        (
+            "shared, store down: refuse",
+            bucket,
+            LedgerModel::Shared(Shared { away: Away::Refuse, ..down }),
+        ),
     ]
-    .map(|(name, budget, book)| Variant { name, budget, processes, book })
+    .map(|(name, budget, ledger)| Variant { name, budget, processes, ledger })
 }
 
 /// One permit at a time: a lease that a thousand processes hold and do not use is a budget of its

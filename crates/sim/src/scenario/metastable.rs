@@ -7,8 +7,8 @@ use stagger_core::{ConfigError, Instant, Ratio, Span};
 use super::story::{Case, Entry, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Backend, Book, Caller, Cancel, Deposit, Fault, Fleet, Order, Paying, Plan, Recovery,
-    Trouble, Watch, Workers,
+    Arrivals, Backend, Caller, Cancel, Deposit, Fault, Fleet, LedgerModel, Order, Paying, Plan,
+    Recovery, Trouble, Watch, Workers,
 };
 
 /// How long callers come.
@@ -59,8 +59,12 @@ pub(super) fn asking(law: Law, schedule: &Schedule) -> Result<Caller, ConfigErro
 }
 
 /// The bucket of the reference: a tenth of a retry for each success.
-pub(super) fn tenth(bucket: u32) -> Book {
-    Book::Deposit(Deposit { paying: Paying::Successes, amount: Ratio::from_percent(10), bucket })
+pub(super) fn tenth(bucket: u32) -> LedgerModel {
+    LedgerModel::Deposit(Deposit {
+        paying: Paying::Successes,
+        amount: Ratio::from_percent(10),
+        bucket,
+    })
 }
 
 /// The breaker of the reference, one in each process: the last 100 calls, 50 % of at least 20, open
@@ -145,8 +149,8 @@ fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Ent
     }
     let full = Law::Full.caller(schedule)?;
     plans.insert(1, ("immediate".to_owned(), stalled(&Law::Fixed.caller(&immediate)?)));
-    let processes = |plan: Plan, book| {
-        let fleet = Fleet { processes: 20, book, ..Fleet::default() };
+    let processes = |plan: Plan, ledger| {
+        let fleet = Fleet { processes: 20, ledger, ..Fleet::default() };
         Plan { fleet, ..plan }
     };
     let budget = || -> Result<Plan, ConfigError> {
@@ -154,7 +158,7 @@ fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Ent
     };
     let short = |plan: Plan| with_workers(plan, |workers| workers.queue = Some(200));
     plans.push(("full + budget".to_owned(), budget()?));
-    let mut breaking = processes(stalled(&broken(&full)?), Book::Engine);
+    let mut breaking = processes(stalled(&broken(&full)?), LedgerModel::Engine);
     plans.push(("full + breaker".to_owned(), breaking.clone()));
     breaking.fleet.steady_breakers = true;
     plans.push(("full + breaker, no jitter".to_owned(), breaking));

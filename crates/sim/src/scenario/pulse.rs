@@ -6,7 +6,7 @@ use stagger_core::{ConfigError, Instant, Span};
 use super::story::{Case, Options, Peak, Scenario};
 use super::variants::{self, Variant};
 use crate::law::Schedule;
-use crate::plan::{Arrivals, Backend, Book, Caller, Fault, Fleet, Plan, Trouble, Watch};
+use crate::plan::{Arrivals, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Trouble, Watch};
 use crate::probe::Stretch;
 
 /// A thousand processes make five calls a second each; from 20 s on all calls fail. The default
@@ -15,8 +15,8 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES).max(1);
     let budget = BudgetPlan::default();
-    let variants = [("window-block", Book::WindowBlock), ("default", Book::Engine)]
-        .map(|(name, book)| Variant { name, budget, processes, book });
+    let variants = [("window-block", LedgerModel::WindowBlock), ("default", LedgerModel::Engine)]
+        .map(|(name, ledger)| Variant { name, budget, processes, ledger });
     let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
     let case = Case {
         outages: vec![OUTAGE],

@@ -6,7 +6,7 @@ use stagger_core::{ConfigError, Instant, Ratio};
 use super::fleet::{LOAD, SCHEDULE, STALL, plan, shared};
 use super::story::{Case, Options, Peak, Scenario};
 use super::variants::{self, Variant};
-use crate::plan::{Book, Caller, Fault, Fleet, Plan, Trouble};
+use crate::plan::{Caller, Fault, Fleet, LedgerModel, Plan, Trouble};
 
 /// The stall of the fleet, and a backend that fails one attempt in twenty and is well otherwise;
 /// with a process for every call, beside twenty that stay.
@@ -42,17 +42,17 @@ fn variants() -> Result<[Variant; 7], ConfigError> {
     let bucket = TokenPlan::aws_2_0();
     let empty = bucket.with_initial(0)?.into();
     let (bucket, tenth) = (bucket.into(), BudgetPlan::default());
-    let one_a_call = Book::Shared(shared(tenth, SHORT_LIVED));
+    let one_a_call = LedgerModel::Shared(shared(tenth, SHORT_LIVED));
     let all = [
-        ("no budget", SHORT_LIVED, BudgetPlan::Unlimited, Book::Engine),
-        ("bucket, 20 that stay", 20, bucket, Book::Engine),
-        ("bucket, one a call", SHORT_LIVED, bucket, Book::Engine),
-        ("empty bucket, one a call", SHORT_LIVED, empty, Book::Engine),
-        ("10 %, 20 that stay", 20, tenth, Book::Engine),
-        ("10 %, one a call", SHORT_LIVED, tenth, Book::Engine),
+        ("no budget", SHORT_LIVED, BudgetPlan::Unlimited, LedgerModel::Engine),
+        ("bucket, 20 that stay", 20, bucket, LedgerModel::Engine),
+        ("bucket, one a call", SHORT_LIVED, bucket, LedgerModel::Engine),
+        ("empty bucket, one a call", SHORT_LIVED, empty, LedgerModel::Engine),
+        ("10 %, 20 that stay", 20, tenth, LedgerModel::Engine),
+        ("10 %, one a call", SHORT_LIVED, tenth, LedgerModel::Engine),
         ("10 % shared, one a call", SHORT_LIVED, tenth, one_a_call),
     ];
-    Ok(all.map(|(name, processes, budget, book)| Variant { name, budget, processes, book }))
+    Ok(all.map(|(name, processes, budget, ledger)| Variant { name, budget, processes, ledger }))
 }
 
 /// The same plan, in which one attempt in twenty fails all the time.

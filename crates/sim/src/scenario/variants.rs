@@ -5,7 +5,7 @@ use stagger_core::budget::BudgetPlan;
 
 use super::story::{Entry, Options};
 use crate::law::{Law, Schedule};
-use crate::plan::{Book, Caller, Fleet, Plan};
+use crate::plan::{Caller, Fleet, LedgerModel, Plan};
 
 /// A budget, and the processes that keep it.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Variant {
     pub(super) name: &'static str,
     pub(super) budget: BudgetPlan,
     pub(super) processes: u32,
-    pub(super) book: Book,
+    pub(super) ledger: LedgerModel,
 }
 
 /// Full jitter under each budget. Callers that never retry come first and have no budget; policies of
@@ -33,9 +33,9 @@ pub(super) fn entries(
             entries.push(Entry::new(name, plan(caller, fleet)));
             continue;
         }
-        for &Variant { name, budget, processes, book } in variants {
+        for &Variant { name, budget, processes, ledger } in variants {
             let policy = caller.policy.to_builder().budget(budget).build()?;
-            let fleet = Fleet { processes, book, ..Fleet::default() };
+            let fleet = Fleet { processes, ledger, ..Fleet::default() };
             entries.push(Entry::new(name, plan(Caller { policy, ..caller.clone() }, fleet)));
         }
     }

@@ -10,7 +10,7 @@ use super::played::Played;
 use super::score::Score;
 use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
 use super::traffic::Traffic;
-use crate::books::Shelf;
+use crate::ledgers::FleetLedgers;
 use crate::plan::{Caller, Hop, Plan};
 use crate::queue::{Class, Event, Queue};
 use crate::server::{Handed, Job, REFUSED, Receipt};
@@ -22,7 +22,7 @@ pub(super) struct Callers<'a, Q> {
     pub(super) plan: &'a Plan,
     pub(super) queue: &'a mut Q,
     pub(super) slab: &'a mut Slab,
-    pub(super) shelf: Shelf,
+    pub(super) ledgers: FleetLedgers,
     pub(super) traffic: Traffic<'a>,
     pub(super) score: Score,
     pub(super) delays: Stream,
@@ -54,7 +54,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             plan,
             queue,
             slab,
-            shelf: Shelf::new(plan, seed),
+            ledgers: FleetLedgers::new(plan, seed),
             traffic: Traffic::new(plan, seed),
             score: Score::new(plan),
             delays: Stream::new(seed, Purpose::Delay),
@@ -98,9 +98,9 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     #[inline]
     pub(super) fn begin_call(&mut self, who: Who) {
-        let (now, book) = (self.score.now(), who.book);
+        let (now, ledger) = (self.score.now(), who.ledger);
         let policy = self.policy(who.layer);
-        let ledger = self.shelf.book(book);
+        let ledger = self.ledgers.of(ledger);
         let call = match ledger.hedge_delay(policy) {
             Some(delay) => Call::idempotent().with_hedge_delay(delay),
             None => Call::idempotent(),
@@ -115,11 +115,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let (now, id) = (event.at(), event.id());
         self.score.track.retrying -= 1;
         let shard = self.traffic.shop.shard_of(id);
-        let book = self.shelf.number(0, id, shard);
+        let ledger = self.ledgers.number(0, id, shard);
         let (client, parent) = (id, None);
-        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, book, parent };
+        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
         let mut session = parking::call(event).unpark(self.policy(0));
-        let act = session.on_wake(self.shelf.book(book), now);
+        let act = session.on_wake(self.ledgers.of(ledger), now);
         self.follow(now, who, session, act);
     }
 
@@ -160,7 +160,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some(at) = launched {
             self.expect_hedge(&who, at);
         }
-        self.ask_for_lease(now, who.book);
+        self.ask_for_lease(now, who.ledger);
     }
 
     /// Hands an outcome to the machine.
@@ -174,7 +174,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         outcome: &Outcome,
     ) -> Act {
         let mut draw = self.delays.at(who.id, launched.attempt.number);
-        session.on_outcome(self.shelf.book(who.book), now, launched, outcome, &mut draw)
+        session.on_outcome(self.ledgers.of(who.ledger), now, launched, outcome, &mut draw)
     }
 
     /// An attempt sets out.
@@ -274,9 +274,9 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let Who { layer, source, shard, client, .. } = kept.who;
         let (id, layer) = (self.inner, layer + 1);
         self.inner += 1;
-        let book = self.shelf.number(layer, id, shard);
+        let ledger = self.ledgers.number(layer, id, shard);
         let parent = Some(ticket);
-        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, ledger, parent });
     }
 
     /// An attempt is where it was sent to, whether or not its caller still waits.
@@ -375,7 +375,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let Some((who, mut session)) = self.kept(ticket) else { return };
         let launched = flight.launched;
         if outcome.verdict == Verdict::Ok {
-            self.shelf.book(who.book).record_latency(now, now - flight.since);
+            self.ledgers.of(who.ledger).record_latency(now, now - flight.since);
         }
         self.settled(&who, &session, launched, outcome);
         let act = self.tell(now, &who, &mut session, launched, outcome);
@@ -428,8 +428,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             let flights = self.slab.release(who.slot);
             for flight in &flights {
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
-                let book = self.shelf.book(who.book);
-                Session::abandon(book, now, flight.launched, &mut draw);
+                let ledger = self.ledgers.of(who.ledger);
+                Session::abandon(ledger, now, flight.launched, &mut draw);
                 self.let_go(now, who.client, flight);
             }
             self.slab.recycle(flights);

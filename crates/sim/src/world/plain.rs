@@ -10,7 +10,7 @@ use stagger_core::{Instant, Verdict};
 
 use super::callers::Callers;
 use super::parking;
-use crate::plan::{Book, Hop, Plan};
+use crate::plan::{Hop, LedgerModel, Plan};
 use crate::queue::{Event, Queue};
 use crate::server::answers_at_once;
 
@@ -22,7 +22,7 @@ pub(super) fn are_plain(plan: &Plan) -> bool {
         || policy.breaker().is_some()
         || policy.hints().is_shared();
     let parks = policy.limits().max_attempts().is_some_and(|most| most <= parking::MAX_ATTEMPTS);
-    let alone = plan.fleet.book == Book::Engine && plan.fleet.connections.is_none();
+    let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
     let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
     let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
     parks && sources && !asks && policy.hedge().is_none() && alone && at_once

@@ -186,7 +186,7 @@ impl<Q: Queue> Callers<'_, Q> {
             return;
         }
         let Some((who, mut session)) = self.kept(ticket) else { return };
-        let act = session.on_wake(self.shelf.book(who.book), now);
+        let act = session.on_wake(self.ledgers.of(who.ledger), now);
         self.follow(now, who, session, act);
     }
 
@@ -194,7 +194,7 @@ impl<Q: Queue> Callers<'_, Q> {
     fn wake_kept(&mut self, now: Instant, ticket: Ticket) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
         self.score.track.retrying -= 1;
-        let act = session.on_wake(self.shelf.book(who.book), now);
+        let act = session.on_wake(self.ledgers.of(who.ledger), now);
         self.follow(now, who, session, act);
     }
 }

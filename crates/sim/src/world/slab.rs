@@ -15,7 +15,7 @@ pub(super) struct Who {
     /// The number of the source of arrivals that it came from.
     pub(super) source: u8,
     pub(super) shard: u32,
-    pub(super) book: u32,
+    pub(super) ledger: u32,
     /// The attempt of the caller one layer further out that this call is made for.
     pub(super) parent: Option<Ticket>,
 }

@@ -3,8 +3,8 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Entropy, Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Book, Caller, Deposit, Fault, FirstTriesRule, Fleet, Law, Paying, Plan,
-    Purpose, Recovery, Schedule, Stream, Trouble, Watch, World,
+    Arrivals, Backend, Caller, Deposit, Fault, FirstTriesRule, Fleet, Law, LedgerModel, Paying,
+    Plan, Purpose, Recovery, Schedule, Stream, Trouble, Watch, World,
 };
 
 /// A stall of a backend of ten workers, whose callers give up and are served all the same.
@@ -35,17 +35,17 @@ impl Storm {
         };
         let law = Law::Full.policy(&schedule).expect("valid").to_builder();
         let law = law.attempt_timeout(self.timeout);
-        let (policy, book) = match self.budget {
-            None => (law.build().expect("valid"), Book::Engine),
+        let (policy, ledger) = match self.budget {
+            None => (law.build().expect("valid"), LedgerModel::Engine),
             Some(bucket) => {
                 let rule = Deposit { paying: Paying::Successes, amount: Ratio::ZERO, bucket };
-                (law.budget(BudgetPlan::None).build().expect("valid"), Book::Deposit(rule))
+                (law.budget(BudgetPlan::None).build().expect("valid"), LedgerModel::Deposit(rule))
             }
         };
         let until = FROM + self.stall;
         let work = Span::from_nanos(10_000_000_000 / u64::from(self.capacity));
         let plan = Plan {
-            fleet: Fleet { book, ..Fleet::default() },
+            fleet: Fleet { ledger, ..Fleet::default() },
             backend: Backend::of_workers(10, work, self.queue),
             faults: vec![Fault::new(Trouble::Stall, FROM, until)],
             watch: Watch { edge: until, recovery: rule(), ..Watch::default() },

@@ -1,13 +1,13 @@
 //! What processes remember of their destination: the engine's ledgers, and those of others.
 
-mod book;
 mod deposit;
+mod fleet_ledgers;
 mod intervals;
 mod leased;
 mod lifetime;
-mod shelf;
+mod process_ledger;
 mod store;
 mod window_block;
 
+pub(crate) use fleet_ledgers::FleetLedgers;
 pub(crate) use leased::Request;
-pub(crate) use shelf::Shelf;

@@ -16,7 +16,7 @@ use crate::streams::{Draw, Stream};
 
 /// A ledger with its own source of chance, so that a breaker or a pause takes no word from a delay.
 #[derive(Clone, Debug)]
-pub(crate) struct Book {
+pub(crate) struct ProcessLedger {
     kind: Kind,
     /// The policy's, where the ledger is not the engine's, which has it inside.
     breaker: Option<Box<Breaker>>,
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
     Intervals(Intervals),
 }
 
-impl Book {
+impl ProcessLedger {
     pub(super) const fn new(
         kind: Kind,
         breaker: Option<Box<Breaker>>,
@@ -111,7 +111,7 @@ impl Book {
     }
 }
 
-impl Ledger for Book {
+impl Ledger for ProcessLedger {
     #[inline]
     fn on_first(&mut self, now: Instant) {
         match &mut self.kind {
