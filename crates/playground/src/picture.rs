@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use stagger_core::{ConfigError, Instant};
-use stagger_sim::{Crew, Law, Row};
+use stagger_sim::{Law, Row, ThreadPool};
 
 use crate::knobs::{self, Knobs};
 
@@ -46,7 +46,7 @@ impl Picture {
     /// What the engine refuses.
     #[expect(clippy::missing_panics_doc, reason = "it does not: the proofs are beside it")]
     pub fn of(knobs: &Knobs) -> Result<Self, ConfigError> {
-        let report = knobs.scenario()?.run(&Crew::single());
+        let report = knobs.scenario()?.run(&ThreadPool::single());
         let case = report.cases.first().expect("a herd with settings is one case");
         let row = case.rows.first().expect("one entry is left in it");
         Ok(Self::drawn(row, case.capacity))

@@ -2,8 +2,8 @@
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Case, Crew, Entry, Fault, FirstTriesRule, Law, Options, Peak, Plan,
-    Play, Recovery, Report, Row, Scenario, Schedule, Trouble, Watch, Workers,
+    Arrivals, Backend, Caller, Case, Entry, Fault, FirstTriesRule, Law, Options, Peak, Plan, Play,
+    Recovery, Report, Row, Scenario, Schedule, ThreadPool, Trouble, Watch, Workers,
 };
 
 use crate::cells::{Cell, share};
@@ -94,8 +94,8 @@ impl Replay {
 
     /// Plays all runs; the row that was observed comes first.
     #[must_use]
-    pub fn run(&self, crew: &Crew<'_>) -> Report {
-        let mut report = self.scenario.run(crew);
+    pub fn run(&self, pool: &ThreadPool<'_>) -> Report {
+        let mut report = self.scenario.run(pool);
         for case in &mut report.cases {
             case.rows.insert(0, self.observed.clone());
         }

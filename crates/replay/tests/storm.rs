@@ -6,7 +6,8 @@ use print::Written;
 use stagger_core::{Instant, Span};
 use stagger_replay::{Format, Kind, Log, Reading, Replay};
 use stagger_sim::{
-    Arrivals, Crew, Fault, Law, Options, Plan, Played, RecoveryVerdict, Schedule, Trouble, World,
+    Arrivals, Fault, Law, Options, Plan, Played, RecoveryVerdict, Schedule, ThreadPool, Trouble,
+    World,
 };
 
 /// 2023-11-14T22:13:20Z.
@@ -75,7 +76,7 @@ fn the_same_law_comes_out_as_it_was_observed() {
     let laws = vec![Law::None, Law::Full];
     let options = Options { laws, runs: Some(20), ..Options::default() };
     let replay = Replay::new(&log, &options, None).unwrap();
-    let report = replay.run(&Crew::single());
+    let report = replay.run(&ThreadPool::single());
     let row = |name: &str| report.cases[0].rows.iter().find(|row| row.name == name).unwrap();
     let (observed, full) = (row("observed"), row("full"));
     assert!((observed.amplification / full.amplification - 1.0).abs() < 0.03);
@@ -103,13 +104,13 @@ fn a_stalled_backend_is_replayed_with_its_workers() {
     assert_eq!(kinds, [Kind::Hung]);
     let options = Options { laws: vec![Law::Full], runs: Some(2), ..Options::default() };
     for capacity in [None, Some(4)] {
-        let report = Replay::new(&log, &options, capacity).unwrap().run(&Crew::single());
+        let report = Replay::new(&log, &options, capacity).unwrap().run(&ThreadPool::single());
         let [observed, no_retry, full] = &report.cases[0].rows[..] else { panic!("three rows") };
         assert!(no_retry.success < 1.0 && full.amplification > 1.0, "{capacity:?}");
         assert!((observed.success - 26.0 / 30.0).abs() < 0.01);
     }
     // Two workers at 10 ms each serve 200 a second, which is all that comes: no law heals then.
-    let report = Replay::new(&log, &options, Some(2)).unwrap().run(&Crew::single());
+    let report = Replay::new(&log, &options, Some(2)).unwrap().run(&ThreadPool::single());
     assert!(report.cases[0].rows[2].recovery.healed == 0);
 }
 
@@ -136,7 +137,7 @@ fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> Log {
 /// The rows of the log and of a replay without retries.
 fn verdicts(log: &Log) -> [RecoveryVerdict; 2] {
     let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
-    let report = Replay::new(log, &options, None).unwrap().run(&Crew::single());
+    let report = Replay::new(log, &options, None).unwrap().run(&ThreadPool::single());
     let [observed, no_retry] = &report.cases[0].rows[..] else { panic!("two rows") };
     [observed.verdict(), no_retry.verdict()]
 }

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn report(cases: u32) -> Report {
-        let mut report = Scenario::default().run(&stagger_sim::Crew::single());
+        let mut report = Scenario::default().run(&stagger_sim::ThreadPool::single());
         report.cases = (0..cases)
             .map(|value| CaseReport {
                 label: value.to_string(),

@@ -7,13 +7,13 @@
 //! ```
 //! use stagger_core::Span;
 //! use stagger_report::{Options, page, pictures};
-//! use stagger_sim::{Crew, Named};
+//! use stagger_sim::{ThreadPool, Named};
 //! let asked = stagger_sim::Options {
 //!     runs: Some(5),
 //!     up_at: Some(Span::from_secs(1)),
 //!     ..stagger_sim::Options::default()
 //! };
-//! let report = Named::find("lockstep").expect("it ships").scenario(&asked)?.run(&Crew::single());
+//! let report = Named::find("lockstep").expect("it ships").scenario(&asked)?.run(&ThreadPool::single());
 //! let html = page(&report, &Options::default());
 //! assert!(html.starts_with("<!doctype html>"));
 //! assert!(html.contains("lowest peak"));

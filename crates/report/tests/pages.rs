@@ -2,11 +2,11 @@
 
 use stagger_core::Span;
 use stagger_report::{Grid, GridPanel, Healed, Options, Picture, arrivals, heat, page, pictures};
-use stagger_sim::{Crew, Healing, Law, Named, Report, Stat};
+use stagger_sim::{Healing, Law, Named, Report, Stat, ThreadPool};
 
 fn played(name: &str, options: &stagger_sim::Options) -> Report {
     let named = Named::find(name).expect("it ships");
-    named.scenario(options).expect("the options are valid").run(&Crew::single())
+    named.scenario(options).expect("the options are valid").run(&ThreadPool::single())
 }
 
 fn lockstep() -> Report {

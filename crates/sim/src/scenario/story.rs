@@ -3,11 +3,11 @@
 use stagger_core::{ConfigError, Instant, Policy, Span};
 
 use super::contention::Contention;
-use crate::crew::Crew;
 use crate::law::{Law, Schedule};
 use crate::plan::{Caller, Plan};
 use crate::report::{CaseReport, Report, Row};
 use crate::tally::Tally;
+use crate::thread_pool::ThreadPool;
 use crate::waits::Equal;
 use crate::world::{Played, World};
 
@@ -139,19 +139,19 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// Jobs that [`Crew::telling`] will hear of.
+    /// Jobs that [`ThreadPool::telling`] will hear of.
     #[must_use]
     pub fn jobs(&self) -> u64 {
         let entries: usize = self.cases.iter().map(|case| case.entries.len()).sum();
         u64::from(self.runs) * entries as u64
     }
 
-    /// Plays all runs, or as many as `crew` has time for.
+    /// Plays all runs, or as many as `pool` has time for.
     #[must_use]
-    pub fn run(&self, crew: &Crew<'_>) -> Report {
+    pub fn run(&self, pool: &ThreadPool<'_>) -> Report {
         let entries = self.cases.iter().flat_map(|case| &case.entries);
         let plays: Vec<&Play> = entries.map(|entry| &entry.play).collect();
-        let mut tallies = Tally::of(&plays, self.seed, self.runs, crew).into_iter();
+        let mut tallies = Tally::of(&plays, self.seed, self.runs, pool).into_iter();
         let cases = self.cases.iter().map(|case| {
             let rows = case.entries.iter().zip(&mut tallies);
             CaseReport {
