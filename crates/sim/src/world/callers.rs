@@ -13,7 +13,7 @@ use super::traffic::Traffic;
 use crate::ledgers::FleetLedgers;
 use crate::plan::{Caller, Hop, Plan};
 use crate::queue::{Class, Event, Queue};
-use crate::server::{Handed, Job, REFUSED, Receipt};
+use crate::server::{Admission, Job, Placement, REFUSED};
 use crate::streams::{Purpose, Stream};
 
 /// The state of one run.
@@ -93,7 +93,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     pub(super) fn note(&mut self, event: Event) {
         self.score.event(event);
-        self.traffic.shop.now_is(event.at());
+        self.traffic.backend.now_is(event.at());
     }
 
     #[inline]
@@ -114,7 +114,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn wake_parked(&mut self, event: Event) {
         let (now, id) = (event.at(), event.id());
         self.score.track.retrying -= 1;
-        let shard = self.traffic.shop.shard_of(id);
+        let shard = self.traffic.backend.shard_of(id);
         let ledger = self.ledgers.number(0, id, shard);
         let (client, parent) = (id, None);
         let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
@@ -191,18 +191,18 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let last = self.plan.calls_backend(who.layer);
         if last && self.at_once {
             self.score.attempt(who.id, number, self.is_bystander(who.layer));
-            match self.traffic.shop.receive(now, who.shard, who.id, number) {
-                Receipt::Answer(at, outcome) if at <= now => {
+            match self.traffic.backend.receive(now, who.shard, who.id, number) {
+                Admission::Answer(at, outcome) if at <= now => {
                     if outcome.verdict == Verdict::Ok {
                         let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
                         self.score.finished(wanted);
                     }
                     return Sent::Answered(outcome);
                 }
-                receipt => {
+                admission => {
                     let ticket = self.take_off(who, session, launched, false);
                     self.expect_timeout(ticket, give_up);
-                    self.received(now, who.shard, ticket, give_up, receipt);
+                    self.received(now, who.shard, ticket, give_up, admission);
                 }
             }
             return Sent::UnderWay;
@@ -282,8 +282,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     /// An attempt is where it was sent to, whether or not its caller still waits.
     pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, event: Event) {
         self.score.attempt(ticket.id, ticket.number, Traffic::is_of_others(event));
-        let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
-        self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), receipt);
+        let admission = self.traffic.backend.receive(now, shard, ticket.id, ticket.number);
+        self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), admission);
     }
 
     /// What the backend makes of an attempt whose caller is kept.
@@ -293,19 +293,19 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         shard: u32,
         ticket: Ticket,
         give_up: Instant,
-        receipt: Receipt,
+        admission: Admission,
     ) {
-        match receipt {
-            Receipt::Silence => {}
-            Receipt::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
-            Receipt::Enter => {
+        match admission {
+            Admission::Silence => {}
+            Admission::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
+            Admission::Enter => {
                 let Ticket { id, slot, number } = ticket;
                 let job = Job { id, slot, number, give_up };
-                match self.traffic.shop.enter(now, shard, job) {
-                    Handed::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
-                    Handed::Queued => self.score.track.enqueue(),
-                    Handed::Refused => self.answer(now, ticket, now, REFUSED),
-                    Handed::Dropped => {}
+                match self.traffic.backend.enter(now, shard, job) {
+                    Placement::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
+                    Placement::Queued => self.score.track.enqueue(),
+                    Placement::Refused => self.answer(now, ticket, now, REFUSED),
+                    Placement::Dropped => {}
                 }
             }
         }

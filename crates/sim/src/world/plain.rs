@@ -52,8 +52,8 @@ impl<Q: Queue> Callers<'_, Q> {
         let caller = self.front();
         if let Step::Call(attempt) = step {
             self.score.attempt(id, attempt.number, false);
-            let shop = &mut self.traffic.shop;
-            let outcome = shop.answer(now, shop.shard_of(id), id, attempt.number);
+            let backend = &mut self.traffic.backend;
+            let outcome = backend.answer(now, backend.shard_of(id), id, attempt.number);
             if outcome.verdict == Verdict::Ok {
                 self.score.finished(true);
                 self.score.served(attempt.number, retry.started());

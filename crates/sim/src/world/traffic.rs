@@ -6,13 +6,13 @@ use super::slab::Ticket;
 use crate::dist::exponential;
 use crate::plan::{Backend, Hop, Plan};
 use crate::queue::{Class, Event};
-use crate::server::{Job, Shop};
+use crate::server::{BackendState, Job};
 use crate::streams::{Purpose, Stream};
 
 /// The network and what is at its far end.
 #[derive(Debug)]
 pub(super) struct Traffic<'p> {
-    pub(super) shop: Shop<'p>,
+    pub(super) backend: BackendState<'p>,
     hop: Hop,
     there: Stream,
     back: Stream,
@@ -21,7 +21,7 @@ pub(super) struct Traffic<'p> {
 impl<'p> Traffic<'p> {
     pub(super) fn new(plan: &'p Plan, seed: u64) -> Self {
         Self {
-            shop: Shop::new(&plan.backend, &plan.faults, seed),
+            backend: BackendState::new(&plan.backend, &plan.faults, seed),
             hop: plan.hop,
             there: Stream::new(seed, Purpose::There),
             back: Stream::new(seed, Purpose::Back),
