@@ -1,6 +1,6 @@
 //! A picture as plain data: what is drawn, not how.
 
-use crate::look::{Look, Weight};
+use crate::style::{Style, Weight};
 
 /// One picture: panels side by side that share their axes, and the words around them.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Key {
     /// What it means.
     pub name: String,
     /// How it looks.
-    pub look: Look,
+    pub style: Style,
     /// As what.
     pub swatch: Swatch,
 }
@@ -66,7 +66,7 @@ pub struct Panel {
     /// Whose it is; empty when the chart has only one.
     pub title: String,
     /// How its entry looks elsewhere.
-    pub look: Option<Look>,
+    pub style: Option<Style>,
     /// A figure beside the title: the peak.
     pub note: String,
     /// The axis along the bottom.
@@ -108,7 +108,7 @@ pub struct Axis {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
     /// How it looks.
-    pub look: Look,
+    pub style: Style,
     /// How heavy it is.
     pub weight: Weight,
     /// Whether a point holds until the next one, as a bucket does.
@@ -123,7 +123,7 @@ pub struct Series {
     /// What it is.
     pub name: String,
     /// How it looks.
-    pub look: Look,
+    pub style: Style,
     /// What is drawn.
     pub shape: Shape,
     /// Place and value. A value without bound is "never".
@@ -155,7 +155,7 @@ pub struct Reference {
     /// Which axis it follows.
     pub along: Along,
     /// How it looks.
-    pub look: Look,
+    pub style: Style,
 }
 
 /// The direction of a reference line.
@@ -218,7 +218,7 @@ impl Panel {
     pub fn new(x: Axis, y: Axis) -> Self {
         Self {
             title: String::new(),
-            look: None,
+            style: None,
             note: String::new(),
             x,
             y,
@@ -232,9 +232,9 @@ impl Panel {
 
     /// The same plane, as the one of this entry.
     #[must_use]
-    pub fn of(mut self, title: &str, look: Look) -> Self {
+    pub fn of(mut self, title: &str, style: Style) -> Self {
         title.clone_into(&mut self.title);
-        self.look = Some(look);
+        self.style = Some(style);
         self
     }
 }

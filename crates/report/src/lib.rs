@@ -25,23 +25,23 @@
 //! Equal reports give equal bytes.
 #![forbid(unsafe_code)]
 
-mod album;
 mod chart;
 mod draw;
-mod figure;
+mod figures;
 mod grid;
-mod look;
+mod numbers;
 mod page;
 mod picture;
 mod pictures;
 mod render;
+mod style;
 
-pub use album::{pictures, shown_of};
 pub use chart::{
     Along, Axis, Band, Cell, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch,
 };
+pub use figures::{pictures, shown_of};
 pub use grid::{Grid, GridPanel, Healed};
-pub use look::{Dash, Dot, Ink, Look, Looks, Weight};
 pub use page::{Options, page};
 pub use picture::{NoPng, Picture};
 pub use pictures::{arrivals, failures, heat, phases, recovery, strips};
+pub use style::{Dash, Dot, Ink, Style, Styles, Weight};

@@ -223,7 +223,7 @@ fn a_heat_map_bounds_its_panels_and_names_the_case_of_each() {
     let mut grid = small_grid();
     let chart = heat(&grid).expect("there are cells");
     assert_eq!(chart.panels[1].title, "full, load 500/s");
-    assert_eq!(chart.panels[0].look, chart.panels[1].look);
+    assert_eq!(chart.panels[0].style, chart.panels[1].style);
     let panel = grid.panels[0].clone();
     grid.panels = vec![panel; 100];
     let chart = heat(&grid).expect("there are cells");

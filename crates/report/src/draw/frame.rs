@@ -5,7 +5,7 @@ use crate::chart::Kind;
 /// The room for a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
-    /// Width of the sheet, in points.
+    /// Width of the canvas, in points.
     pub(crate) width: f64,
     /// Whether title and caption are drawn, as a file of its own needs.
     pub(crate) titled: bool,

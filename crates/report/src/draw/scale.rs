@@ -1,9 +1,9 @@
 //! From values to places on a line, and the values that an axis names.
 
 use crate::chart::Axis;
-use crate::figure::{grouped, number};
+use crate::numbers::{grouped, number};
 
-/// Values of an axis on a line of the sheet.
+/// Values of an axis on a line of the canvas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     from: f64,

@@ -5,9 +5,9 @@ use stagger_core::Instant;
 use stagger_sim::{CaseReport, Peak, RecoveryVerdict, Report, Row, Stat};
 
 use super::words::{capital, listed, name};
-use crate::figure::{grouped, number, percent, seconds};
-use crate::look::NO_RETRY;
+use crate::numbers::{grouped, number, percent, seconds};
 use crate::pictures::Varied;
+use crate::style::NO_RETRY;
 
 /// Shares of calls that differ by less are called the same.
 const SAME_SHARE: f64 = 0.005;

@@ -8,10 +8,10 @@ use super::style::{policy, style};
 use super::swept::swept;
 use super::table::table;
 use super::words::with_names;
-use crate::album::{Album, main_case, shown, shown_of};
+use crate::figures::{Figures, main_case, shown, shown_of};
 use crate::grid::Grid;
-use crate::look::Looks;
 use crate::render::escaped;
+use crate::style::Styles;
 
 /// What the page says beyond the report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,7 +112,7 @@ fn told(report: &Report, case: &CaseReport, class: &str) -> String {
 
 fn pictures(report: &Report, options: &Options) -> String {
     let mut html = "<h2 id=\"pictures\">Pictures</h2>\n".to_owned();
-    let Album { main, others } = Album::of(report, options.grid.as_ref());
+    let Figures { main, others } = Figures::of(report, options.grid.as_ref());
     if main.is_empty() {
         html += "<p>There is nothing to draw.</p>\n";
     }
@@ -126,11 +126,11 @@ fn pictures(report: &Report, options: &Options) -> String {
 }
 
 fn figures(report: &Report) -> String {
-    let looks = Looks::from(report);
+    let styles = Styles::from(report);
     let mut html = "<h2 id=\"figures\">All figures</h2>\n".to_owned();
     html += &format!("<p class=\"note\">{}</p>\n", counted());
     for case in shown(report) {
-        html += &table(case, &looks);
+        html += &table(case, &styles);
     }
     html
 }

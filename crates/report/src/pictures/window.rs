@@ -2,8 +2,8 @@
 
 use stagger_sim::{BUCKET, CaseReport, Row};
 
-use crate::figure::secs;
-use crate::look::NO_RETRY;
+use crate::numbers::secs;
+use crate::style::NO_RETRY;
 
 /// Buckets from `first` on, `per_bar` of them merged into each bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,7 +59,7 @@ fn heights(panel: &Panel, places: usize) -> Vec<f64> {
             }
         }
     }
-    for band in panel.bands.iter().filter(|band| band.weight == crate::look::Weight::Light) {
+    for band in panel.bands.iter().filter(|band| band.weight == crate::style::Weight::Light) {
         for &(at, _, high) in &band.points {
             if let Some(place) = place(panel, at, places) {
                 heights[place] = f64::max(heights[place], high);

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use crate::draw::Paint;
-use crate::look::{Ink, Look, Weight};
+use crate::style::{Ink, Style, Weight};
 
 /// One set of colours, as `#rrggbb`.
 pub(super) struct Theme {
@@ -118,8 +118,8 @@ pub(super) fn class(paint: Paint) -> String {
 }
 
 /// The class of an entry's colour, for text beside pictures.
-pub(crate) fn class_of(look: Look) -> String {
-    format!("ink-{}", class(Paint::Ink(look.ink)))
+pub(crate) fn class_of(style: Style) -> String {
+    format!("ink-{}", class(Paint::Ink(style.ink)))
 }
 
 /// The style sheet of every picture, for colours set on `root`.

@@ -8,7 +8,7 @@ use crate::pictures::{arrivals, failures, heat, phases, recovery, strips};
 
 /// All pictures of a report.
 #[derive(Debug)]
-pub(crate) struct Album<'r> {
+pub(crate) struct Figures<'r> {
     /// The six, as far as there are figures for them: those of one case are of the main one.
     pub(crate) main: Vec<Picture>,
     /// The same of each other case that is shown.
@@ -19,7 +19,7 @@ pub(crate) struct Album<'r> {
 /// 600 KB, so a page of these opens at once on a telephone; and nobody looks through more of them.
 pub(crate) const SHOWN: usize = 8;
 
-impl<'r> Album<'r> {
+impl<'r> Figures<'r> {
     /// The pictures of this report, and of what was swept.
     pub(crate) fn of(report: &'r Report, grid: Option<&Grid>) -> Self {
         let main = main_case(report);
@@ -61,7 +61,7 @@ impl<'r> Album<'r> {
 /// worst.
 #[must_use]
 pub fn pictures(report: &Report, grid: Option<&Grid>) -> Vec<Picture> {
-    let Album { main, others } = Album::of(report, grid);
+    let Figures { main, others } = Figures::of(report, grid);
     main.into_iter().chain(others.into_iter().flat_map(|(_, pictures)| pictures)).collect()
 }
 

@@ -4,7 +4,7 @@ use stagger_sim::Report;
 
 /// How a line, an area or a dot looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct Style {
     /// Its colour.
     pub ink: Ink,
     /// How its line is broken.
@@ -67,28 +67,28 @@ pub enum Weight {
     Full,
 }
 
-/// The looks of all entries of a report, by name.
+/// The styles of all entries of a report, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looks {
+pub struct Styles {
     names: Vec<String>,
 }
 
 /// Who never retries, in every scenario.
 pub(crate) const NO_RETRY: &str = "no-retry";
 
-impl Look {
+impl Style {
     /// Who never retries: grey and dotted, because it is what the others are measured by.
     pub const NO_RETRY: Self = Self { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Cross };
     /// A limit.
     pub const LIMIT: Self = Self { ink: Ink::Accent, dash: Dash::Dashed, dot: Dot::Disc };
 
-    /// A plain solid look of this colour.
+    /// A plain solid style of this colour.
     #[must_use]
     pub const fn solid(ink: Ink) -> Self {
         Self { ink, dash: Dash::Solid, dot: Dot::Disc }
     }
 
-    /// The look of the n-th entry: two of the first 40 differ in colour, dash or dot.
+    /// The style of the n-th entry: two of the first 40 differ in colour, dash or dot.
     #[must_use]
     pub const fn nth(n: usize) -> Self {
         const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dashed, Dash::Mixed, Dash::Dotted];
@@ -99,15 +99,15 @@ impl Look {
         Self { ink: Ink::Entry(colour), dash: DASHES[n / 8 % 4], dot: DOTS[n % 5] }
     }
 
-    /// The same look without breaks.
+    /// The same style without breaks.
     #[must_use]
     pub const fn unbroken(self) -> Self {
         Self { dash: Dash::Solid, ..self }
     }
 }
 
-impl Looks {
-    /// The looks of these entries, in order.
+impl Styles {
+    /// The styles of these entries, in order.
     #[must_use]
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all: Vec<String> = Vec::new();
@@ -119,17 +119,17 @@ impl Looks {
         Self { names: all }
     }
 
-    /// The look of this entry.
+    /// The style of this entry.
     #[must_use]
-    pub fn get(&self, name: &str) -> Look {
+    pub fn get(&self, name: &str) -> Style {
         if name == NO_RETRY {
-            return Look::NO_RETRY;
+            return Style::NO_RETRY;
         }
-        Look::nth(self.names.iter().position(|known| known == name).unwrap_or(self.names.len()))
+        Style::nth(self.names.iter().position(|known| known == name).unwrap_or(self.names.len()))
     }
 }
 
-impl From<&Report> for Looks {
+impl From<&Report> for Styles {
     fn from(report: &Report) -> Self {
         let rows = report.cases.iter().flat_map(|case| &case.rows);
         Self::of(rows.map(|row| row.name.as_str()))
@@ -142,17 +142,17 @@ mod tests {
 
     #[test]
     fn no_two_entries_look_alike() {
-        let all: Vec<Look> = (0..32).map(Look::nth).chain([Look::NO_RETRY]).collect();
-        for (index, look) in all.iter().enumerate() {
-            assert!(!all[..index].contains(look), "{index}: {look:?}");
+        let all: Vec<Style> = (0..32).map(Style::nth).chain([Style::NO_RETRY]).collect();
+        for (index, style) in all.iter().enumerate() {
+            assert!(!all[..index].contains(style), "{index}: {style:?}");
         }
     }
 
     #[test]
     fn an_entry_keeps_its_look_when_others_are_missing_from_a_case() {
-        let looks = Looks::of(["no-retry", "none", "full", "none", "equal"]);
-        assert_eq!(looks.get("no-retry"), Look::NO_RETRY);
-        assert_eq!(looks.get("full"), Look::nth(1));
-        assert_eq!(looks.get("equal"), Look::nth(2));
+        let styles = Styles::of(["no-retry", "none", "full", "none", "equal"]);
+        assert_eq!(styles.get("no-retry"), Style::NO_RETRY);
+        assert_eq!(styles.get("full"), Style::nth(1));
+        assert_eq!(styles.get("equal"), Style::nth(2));
     }
 }
