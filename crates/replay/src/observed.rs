@@ -4,7 +4,7 @@ use stagger_core::Span;
 use stagger_sim::{BUCKET, FirstTries, Healing, RecoveryState, Row, RowSeries, Stat, Strip};
 
 use crate::cells::Cell;
-use crate::replay::Scene;
+use crate::replay::Excerpt;
 
 /// Buckets in a second.
 const PER_SECOND: f64 = 20.0;
@@ -16,14 +16,14 @@ const KEPT: usize = 4096;
 
 /// What the log shows of the stretch that is replayed. Latency, wasted work and queues cannot be
 /// seen in a log of attempts: they are left empty.
-pub(crate) fn row(scene: &Scene<'_>) -> Row {
-    let cells = scene.cells();
+pub(crate) fn row(excerpt: &Excerpt<'_>) -> Row {
+    let cells = excerpt.cells();
     let all = Cell::sum(cells);
     let calls = f64::from(all.firsts);
     let share = |part: f64| if calls > 0.0 { part / calls } else { 0.0 };
     let stat = |mean| Stat { mean, sd: 0.0 };
     // As in the lab: from the end of the outage on.
-    let after = scene.log.cells.within(scene.edge(), scene.until);
+    let after = excerpt.log.cells.within(excerpt.edge(), excerpt.until);
     let peak = |count: fn(&Cell) -> u32| {
         stat(f64::from(after.iter().map(count).max().unwrap_or(0)) * PER_SECOND)
     };
@@ -39,7 +39,7 @@ pub(crate) fn row(scene: &Scene<'_>) -> Row {
         // A call is served once at most, and what came from before the stretch may be among it.
         success: share(f64::from(all.attempts - all.bad())).min(1.0),
         wasted: 0.0,
-        recovery: healing(verdict(scene)),
+        recovery: healing(verdict(excerpt)),
         latency: [None; 3],
         queued_most: Stat::default(),
         series: series(&cells[..cells.len().min(KEPT)]),
@@ -62,10 +62,10 @@ fn series(cells: &[Cell]) -> RowSeries {
 }
 
 /// The verdict on the log's own first attempts, by the rule of the replayed runs.
-fn verdict(scene: &Scene<'_>) -> RecoveryState {
-    let edge = scene.edge();
-    let mut tries = FirstTries::new(edge, scene.recovery());
-    for (number, cell) in (0..).zip(scene.log.cells.within(edge, scene.until)) {
+fn verdict(excerpt: &Excerpt<'_>) -> RecoveryState {
+    let edge = excerpt.edge();
+    let mut tries = FirstTries::new(edge, excerpt.recovery());
+    for (number, cell) in (0..).zip(excerpt.log.cells.within(edge, excerpt.until)) {
         let at = edge + BUCKET.saturating_mul(number);
         tries.count(at, cell.firsts.into(), cell.firsts_served.into());
     }

@@ -37,9 +37,9 @@ const WORK: u64 = 2_000_000;
 /// Runs of one entry at most.
 const MOST_RUNS: u32 = 20;
 
-/// What is replayed of a log.
+/// The stretch of a log that is replayed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scene<'l> {
+pub(crate) struct Excerpt<'l> {
     pub(crate) log: &'l Log,
     pub(crate) from: Instant,
     pub(crate) until: Instant,
@@ -59,29 +59,29 @@ impl Replay {
             let bound = "left out, because the log has no durations to set against it";
             return Err(ConfigError::new("capacity", workers, bound));
         }
-        let scene = Scene::new(log, capacity);
+        let excerpt = Excerpt::new(log, capacity);
         let schedule = options.schedule(Schedule::default());
         let entry =
-            |(name, caller)| Entry { name, play: Play::World(Box::new(scene.plan(caller))) };
+            |(name, caller)| Entry { name, play: Play::World(Box::new(excerpt.plan(caller))) };
         let compared = options.callers(&Law::ALL, &schedule)?;
-        let calls = (scene.firsts().len() as u64).max(1);
+        let calls = (excerpt.firsts().len() as u64).max(1);
         let runs = u32::try_from(WORK / calls).unwrap_or(MOST_RUNS).clamp(1, MOST_RUNS);
-        let mut parameters = words::parameters(&scene);
+        let mut parameters = words::parameters(&excerpt);
         parameters.extend(schedule.parameters());
         let case = Case {
             label: "log".to_owned(),
             value: 0.0,
-            outages: scene
+            outages: excerpt
                 .outages()
-                .map(|o| (scene.shifted(o.from), scene.shifted(o.until)))
+                .map(|o| (excerpt.shifted(o.from), excerpt.shifted(o.until)))
                 .collect(),
-            capacity: scene.most_served(),
+            capacity: excerpt.most_served(),
             entries: compared.into_iter().map(entry).collect(),
         };
         let scenario = Scenario {
             name: "replay".to_owned(),
             about: "The calls of an access log under other policies".to_owned(),
-            lesson: words::lesson(&scene),
+            lesson: words::lesson(&excerpt),
             seed: options.seed.unwrap_or(1),
             runs: options.runs.unwrap_or(runs),
             varied: None,
@@ -89,7 +89,7 @@ impl Replay {
             parameters,
             cases: vec![case],
         };
-        Ok(Self { scenario, observed: observed::row(&scene) })
+        Ok(Self { scenario, observed: observed::row(&excerpt) })
     }
 
     /// Plays all runs; the row that was observed comes first.
@@ -103,7 +103,7 @@ impl Replay {
     }
 }
 
-impl<'l> Scene<'l> {
+impl<'l> Excerpt<'l> {
     fn new(log: &'l Log, capacity: Option<u32>) -> Self {
         let least = log.bucket.saturating_mul(BUCKETS);
         let (from, until) = match (log.outages.first(), log.outages.last()) {

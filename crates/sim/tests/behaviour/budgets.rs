@@ -6,7 +6,7 @@ use stagger_sim::{
     Away, Caller, Deposit, Fault, Fleet, LedgerModel, Paying, Plan, Shared, Stretch, Trouble,
 };
 
-use crate::stage::{at, every, ms, play, policy};
+use crate::fixture::{at, every, ms, play, policy};
 
 /// Calls every 10 ms, each of two attempts 1 ms apart, to a backend that is dead until `up`.
 fn retries(

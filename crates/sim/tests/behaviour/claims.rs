@@ -7,7 +7,7 @@ use stagger_sim::{
     Recovery, RecoveryVerdict, Row, Schedule, Service, ThreadPool, Trouble, Watch, Workers, World,
 };
 
-use crate::stage::{at, ms};
+use crate::fixture::{at, ms};
 
 /// The stall of the reference tables: ten workers of 10 ms, a queue without bound, nothing served from
 /// 10 to 15 s, and callers who wait 0.5 s for an answer.

@@ -3,7 +3,7 @@
 use stagger_core::{HintRule, HintScope, LongHint, Ratio, Span};
 use stagger_sim::{Backend, Caller, ColdStart, Fault, Fleet, Hop, Limit, Plan, Played, Trouble};
 
-use crate::stage::{assert_longest, at, every, fixed, ms, once, play, policy, together};
+use crate::fixture::{assert_longest, at, every, fixed, ms, once, play, policy, together};
 
 fn limited(limit: Limit, plan: Plan) -> Plan {
     Plan { backend: Backend { limit: Some(limit), ..Backend::UNLIMITED }, ..plan }

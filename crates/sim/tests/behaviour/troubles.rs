@@ -6,7 +6,7 @@ use stagger_core::breaker::BreakerPlan;
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{Backend, Fault, Hop, Named, Options, Plan, ThreadPool, Trouble, Workers};
 
-use crate::stage::{assert_longest, at, every, fixed, ms, once, play, policy, together};
+use crate::fixture::{assert_longest, at, every, fixed, ms, once, play, policy, together};
 
 fn with(plan: Plan, trouble: Trouble, from: u64, until: u64) -> Plan {
     Plan { faults: vec![Fault::new(trouble, at(from), at(until))], ..plan }
