@@ -14,7 +14,7 @@ pub const OBSERVED: &str = "observed";
 /// Buckets that are kept for pictures, as many as the lab keeps of its runs.
 const KEPT: usize = 4096;
 
-/// What the log shows of the stretch that is replayed. Latency, wasted work and queues cannot be
+/// The row of the log itself, for the stretch that is replayed. Latency, wasted work and queues cannot be
 /// seen in a log of attempts: they are left empty.
 pub(crate) fn row(excerpt: &Excerpt<'_>) -> Row {
     let cells = excerpt.cells();

@@ -18,15 +18,15 @@ use crate::words;
 /// the whole log when there was none.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What is played: no retry, the laws, and the user's own policies.
+    /// The scenario: no retry, the laws, and the user's own policies.
     pub scenario: Scenario,
-    /// What the log shows of the same stretch.
+    /// The row of the log, for the same stretch.
     pub observed: Row,
 }
 
-/// What is played before the first outage, so that ledgers have something to remember.
+/// The stretch that is played before the first outage, to fill the ledgers.
 const LEAD: Span = Span::from_secs(30);
-/// What is played after the last one, so that it can be seen to be over.
+/// The stretch that is played after the last outage, to see it over.
 const TAIL: Span = Span::from_secs(60);
 /// Buckets of the inference that lead and tail have at least.
 const BUCKETS: u64 = 20;
@@ -161,7 +161,7 @@ impl<'l> Excerpt<'l> {
         share(bad, all.attempts.saturating_sub(within(|o| o.attempts)))
     }
 
-    /// How long callers wait for an answer, where that matters.
+    /// The timeout of callers, if it matters.
     pub(crate) fn patience(&self) -> Option<Span> {
         let hangs = self.capacity.is_some() || self.outages().any(|o| o.kind == Kind::Hung);
         hangs.then(|| self.log.patience.unwrap_or(PATIENCE))

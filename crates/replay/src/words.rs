@@ -1,4 +1,4 @@
-//! What was inferred from a log, and how sure that is, in words.
+//! The findings in a log and their certainty, in words.
 
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ pub(crate) fn parameters(excerpt: &Excerpt<'_>) -> Vec<(String, String)> {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// What was found, what it rests on, and what it cannot tell.
+/// The findings, their evidence, and their limits.
 pub(crate) fn lesson(excerpt: &Excerpt<'_>) -> String {
     let mut text = String::new();
     let log = excerpt.log;

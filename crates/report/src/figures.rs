@@ -65,7 +65,7 @@ pub fn pictures(report: &Report, grid: Option<&Grid>) -> Vec<Picture> {
     main.into_iter().chain(others.into_iter().flat_map(|(_, pictures)| pictures)).collect()
 }
 
-/// How many cases are shown one by one, and of how many: of many cases eight from the first to
+/// The number of cases that are shown one by one, and of all cases: of many cases eight from the first to
 /// the last.
 #[must_use]
 pub fn shown_of(report: &Report) -> (usize, usize) {
@@ -96,7 +96,7 @@ pub(crate) fn shown(report: &Report) -> Vec<&CaseReport> {
     places.into_iter().filter_map(|place| report.cases.get(place)).collect()
 }
 
-/// What tells the pictures of one case from those of another.
+/// The words that tell the pictures of one case from those of another.
 fn name(report: &Report, case: Option<&CaseReport>) -> String {
     let case = case.filter(|_| report.cases.len() > 1);
     case.map_or_else(String::new, |case| case.label.clone())

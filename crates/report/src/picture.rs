@@ -11,7 +11,7 @@ use crate::render;
 pub struct Picture {
     /// The name of a file without its ending: small letters, digits and hyphens.
     pub name: String,
-    /// What it shows.
+    /// The chart that it shows.
     pub chart: Chart,
 }
 

@@ -1,13 +1,13 @@
-//! How an entry looks, the same in every picture: a colour, a dash and a dot.
+//! The style of an entry, the same in every picture: a colour, a dash and a dot.
 
 use stagger_sim::Report;
 
-/// How a line, an area or a dot looks.
+/// The style of a line, an area or a dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Its colour.
     pub ink: Ink,
-    /// How its line is broken.
+    /// The breaks of its line.
     pub dash: Dash,
     /// The dot on its points.
     pub dot: Dot,
@@ -16,11 +16,11 @@ pub struct Style {
 /// A colour by its part in the picture; a theme says what it is in light and in dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// That of text.
+    /// The colour of text.
     Text,
-    /// That of what stands back: axes, and who never retries.
+    /// The colour of the background: axes, and the entry that never retries.
     Soft,
-    /// That of work which was done for nobody.
+    /// The colour of wasted work.
     Waste,
     /// The one accent: limits, and what the picture is about.
     Accent,
@@ -28,7 +28,7 @@ pub enum Ink {
     Entry(u8),
 }
 
-/// How a line is broken.
+/// The breaks of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dash {
     /// Not at all.
@@ -56,14 +56,14 @@ pub enum Dot {
     Cross,
 }
 
-/// How heavy an area is.
+/// The weight of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// A spread behind a line.
     Faint,
-    /// What is there but does not count.
+    /// Light: it is there but does not count.
     Light,
-    /// What counts.
+    /// Heavy: it counts.
     Full,
 }
 
@@ -73,11 +73,11 @@ pub struct Styles {
     names: Vec<String>,
 }
 
-/// Who never retries, in every scenario.
+/// The name of the entry that never retries, in every scenario.
 pub(crate) const NO_RETRY: &str = "no-retry";
 
 impl Style {
-    /// Who never retries: grey and dotted, because it is what the others are measured by.
+    /// The style of the entry that never retries: grey and dotted, because the others are measured by it.
     pub const NO_RETRY: Self = Self { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Cross };
     /// A limit.
     pub const LIMIT: Self = Self { ink: Ink::Accent, dash: Dash::Dashed, dot: Dot::Disc };

@@ -16,7 +16,7 @@ pub(super) struct Plane {
     pub(super) height: f64,
 }
 
-/// Which axes have numbers.
+/// The axes that have numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     pub(super) x: bool,

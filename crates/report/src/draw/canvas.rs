@@ -43,7 +43,7 @@ pub(crate) enum Paint {
     OnHealed(u8),
 }
 
-/// Which part of a text stands at its place.
+/// The part of a text that stands at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,

@@ -1,4 +1,4 @@
-//! How much room a picture has, and what follows from it.
+//! The room of a picture, and the sizes that follow from it.
 
 use crate::chart::Kind;
 

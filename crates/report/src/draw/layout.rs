@@ -1,4 +1,4 @@
-//! Where panels, axes, keys and words stand.
+//! The places of panels, axes, keys and words.
 
 use super::axes::{self, Plane};
 use super::canvas::{Anchor, Canvas, Paint};

@@ -27,7 +27,7 @@ impl Scale {
         Self { from, to, log: axis.log, start, end: end - towards * room, never }
     }
 
-    /// Where a value stands: within the ends, and what has no bound at "never".
+    /// The place of a value: within the ends, and at "never" for a value without bound.
     pub(crate) fn at(&self, value: f64) -> f64 {
         if !value.is_finite() {
             return self.never;

@@ -1,4 +1,4 @@
-//! What a panel shows: shades, areas, lines, dots, limits and cells.
+//! The content of a panel: shades, areas, lines, dots, limits and cells.
 
 use super::axes::Plane;
 use super::canvas::{Anchor, Canvas, Item, Paint};
@@ -8,7 +8,7 @@ use super::scale::Scale;
 use crate::chart::{Along, Band, Cell, Panel, Reference, Series, Shape};
 use crate::style::{Dash, Dot, Style, Weight};
 
-/// What lies beneath the grid: outages and cells.
+/// Draws outages and cells, beneath the grid.
 pub(super) fn beneath(canvas: &mut Canvas, panel: &Panel, plane: &Plane) {
     let x = plane.x(panel);
     for &(from, to) in &panel.shades {
@@ -21,7 +21,7 @@ pub(super) fn beneath(canvas: &mut Canvas, panel: &Panel, plane: &Plane) {
     }
 }
 
-/// What lies upon it.
+/// Draws areas, lines, dots and limits, above the grid.
 pub(super) fn draw(canvas: &mut Canvas, panel: &Panel, plane: &Plane) {
     let (x, y) = (plane.x(panel), plane.y(panel));
     for band in &panel.bands {

@@ -13,13 +13,13 @@ use crate::grid::Grid;
 use crate::render::escaped;
 use crate::style::Styles;
 
-/// What the page says beyond the report.
+/// The parts of the page beyond the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The command that gives the same page again; one for the report's own name, seed and runs
     /// when left out.
     pub command: Option<String>,
-    /// What came of two values varied at once.
+    /// The results of two values that were varied at once.
     pub grid: Option<Grid>,
 }
 
@@ -135,7 +135,7 @@ fn figures(report: &Report) -> String {
     html
 }
 
-/// What a page of many cases leaves out, and where that is.
+/// A sentence on the cases that a page leaves out, and the place that has them.
 fn left_out(report: &Report) -> String {
     let (shown, all) = shown_of(report);
     if shown == all {

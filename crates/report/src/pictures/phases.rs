@@ -59,7 +59,7 @@ A point is one instant: how many callers wait to retry, and how many attempts wa
 from the beginning (disc) to the end (square). A way that comes back to the lower left has healed. Above the dashed \
 line the queue takes longer than callers wait, so work is done for nobody, and a way that ends there is stuck.";
 
-/// How to read it where it is not known how long callers wait.
+/// The sentence on how to read it when the callers' timeout is not known.
 const UNLIMITED: &str = "\
 A point is one instant: how many callers wait to retry, and how many attempts wait in the queue. The line is the way \
 from the beginning (disc) to the end (square). A way that comes back to the lower left has healed.";

@@ -65,7 +65,7 @@ fn alt(case: &CaseReport) -> String {
     format!("Strips of attempts over time. {}.", rows.collect::<Vec<_>>().join("; "))
 }
 
-/// How many attempts the strip stands for within the window.
+/// The attempts within the window that the strip stands for.
 #[expect(clippy::cast_precision_loss, reason = "at most 20 000 dots")]
 fn inside(row: &Row, from: f64, to: f64) -> f64 {
     let (instants, one_in) = row.strip.instants();

@@ -49,7 +49,7 @@ fn bars(chart: &Chart, width: usize) -> Vec<String> {
     lines
 }
 
-/// How much of a panel lies in each of so many equal stretches of its axis.
+/// The share of a panel in each of so many equal stretches of its axis.
 fn heights(panel: &Panel, places: usize) -> Vec<f64> {
     let mut heights = vec![0.0; places];
     for series in panel.series.iter().filter(|series| series.shape == crate::chart::Shape::Dust) {

@@ -1,4 +1,4 @@
-//! What the colours are, in light and in dark.
+//! The colours, in light and in dark.
 //!
 //! The colours of entries follow Okabe and Ito, "Color Universal Design" (2008), made darker or
 //! lighter until each stands at 3 : 1 or more against its ground (WCAG 2.2, 1.4.11); text stands at
@@ -92,7 +92,7 @@ impl Theme {
     }
 }
 
-/// How much of an area's colour is seen.
+/// The opacity of an area.
 pub(super) const fn opacity(weight: Weight) -> f64 {
     match weight {
         Weight::Faint => 0.16,

@@ -1,4 +1,4 @@
-//! What processes remember of their destination: the engine's ledgers, and those of others.
+//! The memory of processes about their destination: the engine's ledgers, and those of others.
 
 mod deposit;
 mod fleet_ledgers;

@@ -73,7 +73,7 @@ impl ProcessLedger {
         self
     }
 
-    /// How long to wait before a second copy, where that is measured.
+    /// The wait before a second copy, if it is measured.
     #[inline]
     pub(crate) fn hedge_delay(&self, policy: &Policy) -> Option<Span> {
         let seen = self.latencies.as_deref()?;
@@ -88,7 +88,7 @@ impl ProcessLedger {
         }
     }
 
-    /// Whose ledger is meant next, where one is for all processes.
+    /// Selects the process that is meant next, if all processes share one ledger.
     #[inline]
     pub(super) const fn turn_to(&mut self, process: u32) {
         if let Kind::Intervals(intervals) = &mut self.kind {

@@ -1,4 +1,4 @@
-//! What a run is made of, as data: nothing here draws a number or knows the time.
+//! The parts of a run, as data: nothing here draws a number or knows the time.
 
 mod arrivals;
 mod backend;

@@ -1,10 +1,10 @@
-//! What is looked at in a run.
+//! The measurements of a run.
 
 use stagger_core::{Instant, Ratio, Span};
 
 use crate::probe::Stretch;
 
-/// Where peaks are looked for and what counts as recovered.
+/// The stretches in which peaks are looked for, and the rule of recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// An instant on which a bucket edge lies; recovery is counted from it.
@@ -12,23 +12,23 @@ pub struct Watch {
     /// The start of the stretch in which peaks of attempts and successes are looked for; the edge when
     /// `None`.
     pub peak_from: Option<Instant>,
-    /// Where the peak of retries is looked for.
+    /// The stretch in which the peak of retries is looked for.
     pub retries_in: Stretch,
-    /// Where the worst second of retries is compared with the mean second; nowhere when `None`.
+    /// The stretch in which the worst second of retries is compared with the mean second; none when `None`.
     pub evenness_in: Option<Stretch>,
-    /// When the run has recovered.
+    /// The rule by which the run has recovered.
     pub recovery: Recovery,
 }
 
-/// When a run has recovered, counted from the edge.
+/// A rule by which a run has recovered, counted from the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// When the last call is served, if 99 % of the calls that are not over at the edge succeed.
+    /// By the last call that is served, if 99 % of the calls that are not over at the edge succeed.
     ///
     /// Calls that give up after the edge count against it: a server that drains because its callers
     /// left has not recovered.
     Drained,
-    /// When first attempts succeed again.
+    /// By first attempts that succeed again.
     FirstTries(FirstTriesRule),
 }
 

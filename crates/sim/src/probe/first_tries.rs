@@ -116,7 +116,7 @@ impl FirstTries {
 }
 
 impl FirstTriesRule {
-    /// How many in a row.
+    /// Good buckets in a row; at least 1.
     const fn buckets(&self) -> usize {
         if self.row == 0 { 1 } else { self.row as usize }
     }

@@ -1,4 +1,4 @@
-//! What is seen of a run: counts in buckets of time, latencies, recovery.
+//! The measurements of a run: counts in buckets of time, latencies, recovery.
 
 mod drained;
 mod first_tries;

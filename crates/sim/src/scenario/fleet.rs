@@ -1,4 +1,4 @@
-//! What the budget of a process is worth to a fleet, and one that all of them share.
+//! The worth of one process's budget to a fleet, and of a budget that all processes share.
 
 use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::{ConfigError, Instant, Ratio, Span};
@@ -44,7 +44,7 @@ pub(super) const LENGTH: Span = Span::from_secs(90);
 pub(super) const STALL: (Instant, Instant) =
     (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
 
-/// Where the bucket is, and what happens to its store.
+/// The places of the bucket, and the troubles of its store.
 fn variants(bucket: BudgetPlan, processes: u32) -> [Variant; 6] {
     let shared = shared(bucket, processes);
     let lossy = Shared { loss: Ratio::from_percent(20), ..shared };

@@ -1,4 +1,4 @@
-//! How long a queue may be: bounds around capacity times timeout.
+//! The length of a queue: bounds around capacity times timeout.
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
@@ -57,7 +57,7 @@ const TIMEOUT: Span = Span::from_secs(5);
 /// gone.
 const STALL: (Instant, Instant) =
     (Instant::from_nanos(30_000_000_000), Instant::from_nanos(50_000_000_000));
-/// How long callers come after that; what has not recovered within two thirds of it never does.
+/// The time for which callers come after that; a run that has not recovered in two thirds of it never does.
 const AFTERWARDS: Span = Span::from_secs(1_500);
 
 /// Five buckets of a second: five callers come in each, so all of their first attempts must succeed.

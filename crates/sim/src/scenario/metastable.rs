@@ -11,7 +11,7 @@ use crate::plan::{
     Recovery, Trouble, Watch, Workers,
 };
 
-/// How long callers come.
+/// The time for which callers come.
 const LENGTH: Span = Span::from_secs(90);
 /// The trouble.
 pub(super) const OUTAGE: (Instant, Instant) =
@@ -23,9 +23,9 @@ fn parameters(schedule: &Schedule) -> Vec<(String, String)> {
     all
 }
 
-/// How long a caller waits for an answer.
+/// The time that a caller waits for an answer.
 const TIMEOUT: Span = Span::from_millis(500);
-/// What ten workers of 10 ms serve in a second.
+/// The capacity of ten workers of 10 ms, in attempts a second.
 pub(super) const CAPACITY: f64 = 1_000.0;
 /// Attempts of the reference.
 pub(super) const SCHEDULE: Schedule =

@@ -14,7 +14,7 @@ pub(super) struct Faults<'p> {
     stalls: Vec<&'p Fault>,
     failing: Vec<&'p Fault>,
     slow: Vec<&'p Fault>,
-    /// When one of them ends or another begins.
+    /// The next instant at which a trouble ends or begins.
     until: Instant,
 }
 
@@ -51,7 +51,7 @@ impl<'p> Faults<'p> {
         first(&self.stalls, shard).is_some()
     }
 
-    /// When an attempt that arrives at `now` could be started at last; `None` for never.
+    /// The instant at which an attempt that arrives at `now` can start; `None` for never.
     #[inline]
     pub(super) fn end_of_stall(&self, shard: u32, now: Instant) -> Option<Instant> {
         let mut start = now;
@@ -72,7 +72,7 @@ impl<'p> Faults<'p> {
         }
     }
 
-    /// How long work of this usual length takes when it starts now.
+    /// The time that work of this usual length takes when it starts now.
     #[inline]
     pub(super) fn stretched(&self, usual: Span, shard: u32, now: Instant) -> Span {
         let slowed = match first(&self.slow, shard).map(|fault| fault.trouble) {

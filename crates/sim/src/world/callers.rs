@@ -42,7 +42,7 @@ pub(super) struct Callers<'a, Q> {
 
 /// Ids from here on are calls of inner layers.
 const INNER: u32 = 1 << 31;
-/// What is known at once of an attempt that set out.
+/// The state of an attempt right after it was sent.
 enum Sent {
     Answered(Outcome),
     UnderWay,
@@ -123,7 +123,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.follow(now, who, session, act);
     }
 
-    /// What a caller does now, answers that take no time included.
+    /// Follows a caller's decisions until it waits, including answers that take no time.
     #[inline]
     pub(super) fn follow(
         &mut self,
@@ -250,7 +250,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
-    /// When a copy of this attempt is due; never when the attempt was refused at once.
+    /// The instant at which a copy of this attempt is due; none when the attempt was refused at once.
     #[inline]
     fn next_hedge(&self, who: &Who, launched: &Launched) -> Option<Instant> {
         let at = launched.attempt.hedge_at?;
@@ -286,7 +286,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), admission);
     }
 
-    /// What the backend makes of an attempt whose caller is kept.
+    /// Handles the backend's admission of an attempt whose caller is kept.
     fn received(
         &mut self,
         now: Instant,
@@ -415,7 +415,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }));
     }
 
-    /// When a wait is over that the engine ends at `at`.
+    /// The end of a wait that the engine ends at `at`.
     #[inline]
     pub(super) fn wakes_at(&self, caller: &Caller, id: u32, attempts: u32, at: Instant) -> Instant {
         caller.foreign.map_or(at, |law| at + law.delay(&self.delays, id, attempts))

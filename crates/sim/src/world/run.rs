@@ -100,7 +100,7 @@ impl Upcoming {
         self.first
     }
 
-    /// Who makes the next first attempt of this source, if that is a client of many calls.
+    /// The client of the next first attempt of this source, if it makes many calls.
     #[inline]
     fn client(&self, source: u8) -> Option<u32> {
         self.sources[usize::from(source)].0.client()

@@ -28,13 +28,13 @@ impl<'p> Traffic<'p> {
         }
     }
 
-    /// How long this attempt is under way to the backend.
+    /// The time that this attempt is under way to the backend.
     #[inline]
     pub(super) fn there(&self, id: u32, number: u32) -> Span {
         Self::take(self.hop, &self.there, id, number)
     }
 
-    /// How long its answer is under way back.
+    /// The time that its answer is under way back.
     #[inline]
     pub(super) fn back(&self, id: u32, number: u32) -> Span {
         Self::take(self.hop, &self.back, id, number)
@@ -63,7 +63,7 @@ impl<'p> Traffic<'p> {
         Event::new(at, Class::Reach, ticket.id).with(tag, [pack(ticket), give_up.as_nanos()])
     }
 
-    /// Where an attempt arrives.
+    /// The shard at which an attempt arrives.
     #[inline]
     pub(super) const fn shard(event: Event) -> Option<u32> {
         (event.tag() & !OF_OTHERS).checked_sub(INWARD + 1)

@@ -12,7 +12,7 @@ use stagger_sim::{
 struct Storm {
     /// Calls a second.
     load: u32,
-    /// What ten workers serve in a second.
+    /// The capacity of ten workers, in attempts a second.
     capacity: u32,
     stall: Span,
     timeout: Span,
@@ -26,7 +26,7 @@ struct Storm {
 const FROM: Instant = Instant::from_nanos(5_000_000_000);
 
 impl Storm {
-    /// How long after the stall first attempts succeed again, in seconds.
+    /// The time after the stall until first attempts succeed again, in seconds.
     fn recovery(&self, seed: u64) -> Option<f64> {
         let schedule = Schedule {
             base: Span::from_millis(100),

@@ -1,4 +1,4 @@
-//! What a plan says is what happens: outcomes computed by hand, by naive models or by theory.
+//! Runs against outcomes computed by hand, by naive models or by theory.
 
 mod arrivals;
 mod budgets;

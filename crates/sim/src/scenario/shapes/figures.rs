@@ -1,4 +1,4 @@
-//! What is asked of the laws, and what they answered.
+//! The questions to the laws and their answers.
 
 use stagger_core::{ConfigError, Span};
 
@@ -27,7 +27,7 @@ use super::wave::Waves;
 pub struct Shapes {
     /// The seed of all runs.
     pub seed: u64,
-    /// How many runs: as many waves, and as many lots of chains.
+    /// Runs: as many waves, and as many lots of chains.
     pub runs: u32,
     /// Chains of retries in one run, and retries in one wave.
     pub chains: u32,
