@@ -1,4 +1,4 @@
-//! What a page calls: plain numbers in, one text out of linear memory.
+//! The functions that a page calls: plain numbers in, one text out of linear memory.
 //!
 //! `stagger_laws` and `stagger_play` make a text and give its length in bytes; `stagger_text` tells
 //! where it is, until the next call. Three functions of numbers need no generator of bindings, so the page can be built with
@@ -38,7 +38,7 @@ pub extern "C" fn stagger_play(
     keep(Picture::json(&Knobs { law, base_ms, cap_ms, attempts, outage_ms, callers, beside, seed }))
 }
 
-/// Where the text is.
+/// The address of the text.
 #[expect(unsafe_code, reason = "the page finds it by its name, which nothing else here has")]
 #[unsafe(no_mangle)]
 pub extern "C" fn stagger_text() -> *const u8 {

@@ -1,4 +1,4 @@
-//! What the page's sliders say.
+//! The values of the page's sliders.
 
 use stagger_core::{ConfigError, Span};
 use stagger_sim::{Law, Named, Options, Scenario};
@@ -6,7 +6,7 @@ use stagger_sim::{Law, Named, Options, Scenario};
 /// The settings of one herd; any numbers may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
-    /// How the callers come back; one of the laws that the scenario compares.
+    /// The law by which callers come back; one of those that the scenario compares.
     pub law: Law,
     /// The first ceiling, in milliseconds.
     pub base_ms: u32,
@@ -14,9 +14,9 @@ pub struct Knobs {
     pub cap_ms: u32,
     /// Attempts a call may make in all; 0 until it is served.
     pub attempts: u32,
-    /// How long the backend is down, in milliseconds.
+    /// The length of the outage, in milliseconds.
     pub outage_ms: u32,
-    /// How many callers fail together.
+    /// The callers that fail together.
     pub callers: u32,
     /// Calls a second beside theirs.
     pub beside: u32,

@@ -1,8 +1,8 @@
-//! What the page draws and says, as JSON.
+//! The data and the words of the page, as JSON.
 
 use serde::Serialize;
 use stagger_core::{ConfigError, Instant};
-use stagger_sim::{Crew, Law, Row};
+use stagger_sim::{Law, Row, ThreadPool};
 
 use crate::knobs::{self, Knobs};
 
@@ -11,7 +11,7 @@ use crate::knobs::{self, Knobs};
 pub struct Picture {
     /// The law's name.
     pub law: String,
-    /// How many callers failed together.
+    /// The callers that failed together.
     pub calls: f64,
     /// The fullest 50 ms from the end of the outage on, in attempts a second.
     pub peak: f64,
@@ -21,7 +21,7 @@ pub struct Picture {
     pub success: f64,
     /// From the end of the outage until the last caller was served, in seconds.
     pub recovery: Option<f64>,
-    /// What the backend serves at most, in attempts a second.
+    /// The backend's capacity, in attempts a second.
     pub capacity: Option<f64>,
     /// Attempts that reached the backend, for each 50 ms from the origin on; those beside included.
     pub offered: Vec<f64>,
@@ -46,7 +46,7 @@ impl Picture {
     /// What the engine refuses.
     #[expect(clippy::missing_panics_doc, reason = "it does not: the proofs are beside it")]
     pub fn of(knobs: &Knobs) -> Result<Self, ConfigError> {
-        let report = knobs.scenario()?.run(&Crew::single());
+        let report = knobs.scenario()?.run(&ThreadPool::single());
         let case = report.cases.first().expect("a herd with settings is one case");
         let row = case.rows.first().expect("one entry is left in it");
         Ok(Self::drawn(row, case.capacity))
@@ -72,7 +72,7 @@ impl Picture {
         }
     }
 
-    /// What the page is told about these settings: a picture, or why there is none.
+    /// The answer to these settings: a picture, or the reason why there is none.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "it does not: the proof is beside it")]
     pub fn json(knobs: &Knobs) -> String {

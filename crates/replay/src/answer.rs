@@ -1,4 +1,4 @@
-//! What an attempt came to, as far as a log can tell.
+//! The outcome of an attempt, as far as a log can tell.
 
 use stagger_core::classify::{HttpReply, HttpRules};
 use stagger_core::{Span, Verdict};

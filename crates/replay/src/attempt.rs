@@ -5,20 +5,20 @@ use stagger_core::Span;
 use crate::answer::Answer;
 use crate::stamp::Stamp;
 
-/// What a line says: one attempt, as the server or a proxy before it saw it.
+/// The content of a line: one attempt, as the server or a proxy before it saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// When it began, or when it ended.
+    /// The time at which it began, or ended.
     pub stamp: Stamp,
     /// Whether the stamp is of its end: access logs are written when a request is complete.
     pub at_end: bool,
-    /// How it ended.
+    /// The outcome.
     pub answer: Answer,
-    /// How long it took in all.
+    /// Its duration in all.
     pub took: Option<Span>,
-    /// How long the backend worked on it, where that is written apart.
+    /// The time that the backend worked on it, if the log has that apart.
     pub worked: Option<Span>,
-    /// Who made it, and what it asked for.
+    /// Its caller and the request.
     pub caller: Caller,
     /// Its number in its call, from 1, if it is written.
     pub number: Option<u32>,
@@ -39,14 +39,14 @@ pub enum Caller {
 }
 
 impl Attempt {
-    /// When it began, in time since the epoch; its stamp when nothing is known of its length.
+    /// The time at which it began, since the epoch; its stamp when nothing is known of its length.
     #[must_use]
     pub fn began(&self) -> Span {
         let took = if self.at_end { self.took.unwrap_or_default() } else { Span::ZERO };
         self.stamp.since_epoch - took
     }
 
-    /// When it ended, in time since the epoch.
+    /// The time at which it ended, since the epoch.
     #[must_use]
     pub fn ended(&self) -> Span {
         self.began() + self.took.unwrap_or_default()

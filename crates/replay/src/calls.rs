@@ -1,4 +1,4 @@
-//! Which attempts are first ones and which are retries.
+//! First attempts told from retries.
 //!
 //! In this order, by what a line has:
 //!
@@ -33,7 +33,7 @@ const MOST_OPEN: usize = 1_000_000;
 pub(crate) struct Calls {
     young: BTreeMap<u64, Open>,
     old: BTreeMap<u64, Open>,
-    /// When `young` was begun.
+    /// The time at which `young` was begun.
     turned: Span,
     told: Told,
     most: usize,
@@ -43,11 +43,11 @@ pub(crate) struct Calls {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     failures: u32,
-    /// When the last of them ended.
+    /// The time at which the last of them ended.
     ended: Span,
 }
 
-/// How many attempts were told apart by what.
+/// Attempts by the evidence that told retries apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// By a number that is written.

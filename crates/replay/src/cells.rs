@@ -9,7 +9,7 @@ use crate::answer::Answer;
 /// storm is a matter of hours.
 pub(crate) const LONGEST: Span = Span::from_secs(48 * 3_600);
 
-/// What happened in each bucket, by the time at which attempts began.
+/// The counts of each bucket, by the time at which attempts began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cells {
     cells: Vec<Cell>,
@@ -30,7 +30,7 @@ pub(crate) struct Cell {
     pub(crate) firsts_served: u32,
 }
 
-/// How long attempts took that were served, in doublings from 64 us on.
+/// The durations of served attempts, in doublings from 64 us on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Durations([u32; DOUBLINGS]);
 
@@ -80,7 +80,7 @@ impl Cells {
         self.cells.len()
     }
 
-    /// Where the last bucket ends.
+    /// The end of the last bucket.
     pub(crate) fn end(&self) -> Instant {
         instant(self.len())
     }
@@ -166,7 +166,7 @@ pub(crate) fn share(part: u32, whole: u32) -> Ratio {
     Ratio::from_ppm(u32::try_from(ppm).unwrap_or(u32::MAX))
 }
 
-/// Where the bucket of this number begins.
+/// The start of the bucket of this number.
 pub(crate) fn instant(bucket: usize) -> Instant {
     Instant::ORIGIN + BUCKET.saturating_mul(bucket as u64)
 }

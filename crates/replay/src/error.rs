@@ -1,4 +1,4 @@
-//! Why a file is no log that could be replayed.
+//! Reasons to refuse a file as a log.
 
 use std::error::Error;
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::format::Format;
 pub struct BadLine {
     /// Its number, from 1.
     pub number: u64,
-    /// What is wrong with it.
+    /// The flaw.
     pub why: &'static str,
-    /// How it begins.
+    /// Its first characters.
     pub text: String,
 }
 
-/// Why a file was refused.
+/// The reason why a file was refused.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -39,9 +39,9 @@ pub enum ReadError {
     WrongFormat {
         /// The format that it was read in.
         format: Format,
-        /// How many of them.
+        /// Lines among them that are no attempts.
         malformed: u64,
-        /// How many lines.
+        /// Lines that were looked at.
         of: u64,
         /// The first of them.
         first: BadLine,
@@ -52,7 +52,7 @@ pub enum ReadError {
     TooLong(Span),
 }
 
-/// How much of a line is shown.
+/// The characters of a line that are shown.
 const SHOWN: usize = 80;
 
 impl BadLine {

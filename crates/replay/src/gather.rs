@@ -18,7 +18,7 @@ use crate::stamp::Stamp;
 
 /// First attempts at most: 8 bytes each, twice for a moment at the end.
 pub(crate) const MOST_FIRSTS: usize = 50_000_000;
-/// How far before the first line others may have begun: lines are written at the end of a request.
+/// The time before the first line in which others may have begun: lines are written at the end of a request.
 const EARLIER: Span = Span::from_secs(3_600);
 /// Attempts behind one line that are believed.
 const MOST_BEHIND: u32 = 64;
@@ -30,7 +30,7 @@ pub(crate) struct Gather {
     counts: Counts,
 }
 
-/// What is counted of attempts whose places are settled.
+/// The counts of attempts whose places are settled.
 #[derive(Debug)]
 struct Counts {
     grain: Span,
@@ -39,7 +39,7 @@ struct Counts {
     calls: Calls,
     cells: Cells,
     firsts: Vec<Instant>,
-    /// What the backend took for what was served, and what was waited for what hung.
+    /// The backend's time for served attempts, and the callers' for attempts that hung.
     service: Latency,
     patience: Latency,
     served: u64,
@@ -81,7 +81,7 @@ impl Gather {
         Ok(())
     }
 
-    /// What it came to.
+    /// The finished log.
     pub(crate) fn finish(mut self, format: Format, line: usize) -> Result<Log, ReadError> {
         let counts = &mut self.counts;
         self.spread.finish(|settled| counts.count(&settled));

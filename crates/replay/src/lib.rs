@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use stagger_replay::{Reading, Replay};
-//! use stagger_sim::{Crew, Law, Options};
+//! use stagger_sim::{ThreadPool, Law, Options};
 //! let mut csv = String::from("time,status,id\n");
 //! for call in 0..2_000_u64 {
 //!     // A call every 10 ms; those of two seconds fail, and come again once after 100 ms.
@@ -20,7 +20,7 @@
 //! }
 //! let log = Reading::default().read(csv.as_bytes())?;
 //! let options = Options { laws: vec![Law::Full], runs: Some(3), ..Options::default() };
-//! let report = Replay::new(&log, &options, None)?.run(&Crew::single());
+//! let report = Replay::new(&log, &options, None)?.run(&ThreadPool::single());
 //! let [observed, no_retry, full] = &report.cases[0].rows[..] else { panic!("three rows") };
 //! assert!((observed.amplification - 1.1).abs() < 0.001);
 //! assert!(no_retry.success < observed.success && observed.success < full.success);

@@ -54,7 +54,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Some((self.number, Line::Whole(trimmed(&self.buffer, self.number)))))
     }
 
-    /// Why a packed file ends before its end, where it does.
+    /// The reason why a packed file ends before its end, if it does.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.input.broken()
     }

@@ -1,4 +1,4 @@
-//! What was read of a log.
+//! A log that was read.
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ pub struct Log {
     pub malformed: u64,
     /// The first of those.
     pub bad_lines: Vec<BadLine>,
-    /// Why the packed file ends before its end, where it does: then what comes after is missing.
+    /// The reason why the packed file ends before its end, if it does: the rest is missing.
     pub broken: Option<String>,
     /// Attempts that lie too far from the first line to be counted.
     pub outside: u64,
-    /// How first attempts were told from retries.
+    /// The evidence by which first attempts were told from retries.
     pub told: Told,
     /// Lines that say how long the attempt took.
     pub timed: u64,
@@ -41,7 +41,7 @@ pub struct Log {
     pub service: Option<Span>,
     /// The median of what was waited in vain.
     pub patience: Option<Span>,
-    /// What was held in memory.
+    /// The most that was held in memory.
     pub held: Held,
     pub(crate) outages: Vec<Outage>,
     /// The width of the buckets that they were found in.
@@ -79,7 +79,7 @@ impl Log {
         self.firsts.len() as u64
     }
 
-    /// When the first attempts were, from the start of the log, in order.
+    /// The times of the first attempts, from the start of the log, in order.
     #[must_use]
     pub fn first_attempts(&self) -> &[Instant] {
         &self.firsts

@@ -1,10 +1,10 @@
 //! The row of what was observed.
 
-use stagger_core::{Instant, Span};
-use stagger_sim::{BUCKET, Healing, Row, RowSeries, Stat, Strip};
+use stagger_core::Span;
+use stagger_sim::{BUCKET, FirstTries, Healing, RecoveryState, Row, RowSeries, Stat, Strip};
 
 use crate::cells::Cell;
-use crate::replay::Scene;
+use crate::replay::Excerpt;
 
 /// Buckets in a second.
 const PER_SECOND: f64 = 20.0;
@@ -14,20 +14,19 @@ pub const OBSERVED: &str = "observed";
 /// Buckets that are kept for pictures, as many as the lab keeps of its runs.
 const KEPT: usize = 4096;
 
-/// What the log shows of the stretch that is replayed. Latency, wasted work and queues cannot be
+/// The row of the log itself, for the stretch that is replayed. Latency, wasted work and queues cannot be
 /// seen in a log of attempts: they are left empty.
-pub(crate) fn row(scene: &Scene<'_>) -> Row {
-    let cells = scene.cells();
+pub(crate) fn row(excerpt: &Excerpt<'_>) -> Row {
+    let cells = excerpt.cells();
     let all = Cell::sum(cells);
     let calls = f64::from(all.firsts);
     let share = |part: f64| if calls > 0.0 { part / calls } else { 0.0 };
     let stat = |mean| Stat { mean, sd: 0.0 };
     // As in the lab: from the end of the outage on.
-    let after = scene.edge().map_or(cells, |edge| scene.log.cells.within(edge, scene.until));
+    let after = excerpt.log.cells.within(excerpt.edge(), excerpt.until);
     let peak = |count: fn(&Cell) -> u32| {
         stat(f64::from(after.iter().map(count).max().unwrap_or(0)) * PER_SECOND)
     };
-    let recovered = recovered(scene);
     Row {
         name: OBSERVED.to_owned(),
         runs: 1,
@@ -40,11 +39,7 @@ pub(crate) fn row(scene: &Scene<'_>) -> Row {
         // A call is served once at most, and what came from before the stretch may be among it.
         success: share(f64::from(all.attempts - all.bad())).min(1.0),
         wasted: 0.0,
-        recovery: Healing {
-            healed: u64::from(recovered.is_some()),
-            seconds: stat(recovered.unwrap_or_default().as_secs_f64()),
-            ..Healing::default()
-        },
+        recovery: healing(verdict(excerpt)),
         latency: [None; 3],
         queued_most: Stat::default(),
         series: series(&cells[..cells.len().min(KEPT)]),
@@ -66,17 +61,29 @@ fn series(cells: &[Cell]) -> RowSeries {
     }
 }
 
-/// The rule that the runs are measured by, on the log's own first attempts.
-fn recovered(scene: &Scene<'_>) -> Option<Span> {
-    let edge = scene.edge()?;
-    let (bucket, row, share) = scene.recovery();
-    let count = (scene.until - edge).as_nanos() / bucket.as_nanos().max(BUCKET.as_nanos());
-    let is_good = |number: u64| {
-        let from: Instant = edge + bucket.saturating_mul(number);
-        let sum = Cell::sum(scene.log.cells.within(from, from + bucket));
-        sum.firsts > 0 && crate::cells::share(sum.firsts_served, sum.firsts) >= share
-    };
-    let good: Vec<bool> = (0..count).map(is_good).collect();
-    let start = good.windows(row as usize).position(|row| row.iter().all(|&good| good))?;
-    Some(bucket.saturating_mul(start as u64))
+/// The verdict on the log's own first attempts, by the rule of the replayed runs.
+fn verdict(excerpt: &Excerpt<'_>) -> RecoveryState {
+    let edge = excerpt.edge();
+    let mut tries = FirstTries::new(edge, excerpt.recovery());
+    for (number, cell) in (0..).zip(excerpt.log.cells.within(edge, excerpt.until)) {
+        let at = edge + BUCKET.saturating_mul(number);
+        tries.count(at, cell.firsts.into(), cell.firsts_served.into());
+    }
+    tries.verdict()
+}
+
+/// The verdict on the one run that a log is.
+fn healing(verdict: RecoveryState) -> Healing {
+    let seconds = |after: Span| Stat { mean: after.as_secs_f64(), sd: 0.0 };
+    match verdict {
+        RecoveryState::Recovered(after) => {
+            Healing { healed: 1, seconds: seconds(after), ..Healing::default() }
+        }
+        RecoveryState::Relapsed(seemed) => {
+            Healing { relapsed: 1, relapsed_seconds: seconds(seemed), ..Healing::default() }
+        }
+        RecoveryState::NotWithinWatch => Healing { not_within_watch: 1, ..Healing::default() },
+        RecoveryState::TroubleLasts => Healing { trouble_lasts: 1, ..Healing::default() },
+        RecoveryState::Never => Healing::default(),
+    }
 }

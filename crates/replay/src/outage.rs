@@ -1,4 +1,4 @@
-//! When the backend was in trouble, told from what attempts came to.
+//! The backend's troubles, told from the outcomes of attempts.
 //!
 //! Attempts are counted in buckets wide enough for some 20 of them. Trouble begins with a bucket
 //! whose failing share is 30 points above the usual one and that has three failures or more; it
@@ -16,23 +16,23 @@ use crate::slow;
 /// A stretch of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// When it began, counted from the start of the log.
+    /// The start, counted from the start of the log.
     pub from: Instant,
-    /// When it was over.
+    /// The end.
     pub until: Instant,
-    /// What it was like.
+    /// The kind of trouble.
     pub kind: Kind,
     /// Attempts that began in it.
     pub attempts: u32,
-    /// How many of them failed.
+    /// Attempts among them that failed.
     pub failed: u32,
-    /// How far its edges may be off.
+    /// The possible error of its edges.
     pub edge: Span,
     /// Whether it was still going on when the log ended.
     pub open: bool,
 }
 
-/// What trouble was like.
+/// The kinds of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nearly all attempts failed, and heard so soon.
@@ -58,7 +58,7 @@ const FEWEST_FAILURES: u32 = 3;
 const ENTER: Ratio = Ratio::from_percent(30);
 /// Points above it that are no longer trouble.
 const LEAVE: Ratio = Ratio::from_percent(10);
-/// Where nearly everything fails all the time, this is trouble.
+/// The share that is trouble in a log of which nearly everything fails.
 const ENTER_AT_MOST: Ratio = Ratio::from_percent(90);
 const LEAVE_AT_MOST: Ratio = Ratio::from_percent(70);
 /// Good buckets in a row that end it.
@@ -68,7 +68,7 @@ const QUIET: usize = 30;
 /// From this share on, an outage is one of everything.
 const NEARLY_ALL: Ratio = Ratio::from_percent(90);
 
-/// How wide buckets are and what counts as failing, for one log.
+/// The width of buckets and the failing shares of trouble, for one log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     /// Buckets of 50 ms in one of these.
@@ -181,7 +181,7 @@ fn outage(cells: &Cells, rule: &Rule, stretch: (usize, usize, bool), grain: Span
 }
 
 impl Outage {
-    /// How long it lasted.
+    /// Its length.
     #[must_use]
     pub fn length(&self) -> Span {
         self.until - self.from

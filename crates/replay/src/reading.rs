@@ -11,7 +11,7 @@ use crate::gather::Gather;
 use crate::lines::{Line, Lines};
 use crate::log::Log;
 
-/// How to read a log.
+/// The options for reading a log.
 ///
 /// ```
 /// use stagger_core::Span;
@@ -42,7 +42,7 @@ const KEPT_LINES: u64 = 1_000;
 const KEPT_BYTES: usize = 4 << 20;
 /// Malformed lines that are shown.
 const SHOWN: usize = 5;
-/// How compressed files begin (RFC 1952, RFC 8878, the xz and bzip2 formats).
+/// The first bytes of compressed files (RFC 1952, RFC 8878, the xz and bzip2 formats).
 const PACKED: [(&[u8], &str); 4] =
     [(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ", "xz"), (b"BZh9", "bzip2")];
 
@@ -104,7 +104,7 @@ impl Reading {
 #[derive(Debug, Default)]
 struct Kept {
     lines: VecDeque<(u64, Vec<u8>)>,
-    /// What is left of the last line of a file that breaks off.
+    /// The rest of the last line of a file that breaks off.
     cut: Option<(u64, Vec<u8>)>,
 }
 
@@ -130,7 +130,7 @@ impl Kept {
     }
 }
 
-/// What is counted of lines.
+/// The counts of lines.
 #[derive(Debug, Default)]
 struct Pass {
     lines: u64,

@@ -2,8 +2,8 @@
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Case, Crew, Entry, Fault, Law, Options, Peak, Plan, Play, Recovery,
-    Report, Row, Scenario, Schedule, Trouble, Watch, Workers,
+    Arrivals, Backend, Caller, Case, Entry, Fault, FirstTriesRule, Law, Options, Peak, Plan, Play,
+    Recovery, Report, Row, Scenario, Schedule, ThreadPool, Trouble, Watch, Workers,
 };
 
 use crate::cells::{Cell, share};
@@ -18,15 +18,15 @@ use crate::words;
 /// the whole log when there was none.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What is played: no retry, the laws, and the user's own policies.
+    /// The scenario: no retry, the laws, and the user's own policies.
     pub scenario: Scenario,
-    /// What the log shows of the same stretch.
+    /// The row of the log, for the same stretch.
     pub observed: Row,
 }
 
-/// What is played before the first outage, so that ledgers have something to remember.
+/// The stretch that is played before the first outage, to fill the ledgers.
 const LEAD: Span = Span::from_secs(30);
-/// What is played after the last one, so that it can be seen to be over.
+/// The stretch that is played after the last outage, to see it over.
 const TAIL: Span = Span::from_secs(60);
 /// Buckets of the inference that lead and tail have at least.
 const BUCKETS: u64 = 20;
@@ -37,9 +37,9 @@ const WORK: u64 = 2_000_000;
 /// Runs of one entry at most.
 const MOST_RUNS: u32 = 20;
 
-/// What is replayed of a log.
+/// The stretch of a log that is replayed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scene<'l> {
+pub(crate) struct Excerpt<'l> {
     pub(crate) log: &'l Log,
     pub(crate) from: Instant,
     pub(crate) until: Instant,
@@ -59,29 +59,29 @@ impl Replay {
             let bound = "left out, because the log has no durations to set against it";
             return Err(ConfigError::new("capacity", workers, bound));
         }
-        let scene = Scene::new(log, capacity);
+        let excerpt = Excerpt::new(log, capacity);
         let schedule = options.schedule(Schedule::default());
         let entry =
-            |(name, caller)| Entry { name, play: Play::World(Box::new(scene.plan(caller))) };
+            |(name, caller)| Entry { name, play: Play::World(Box::new(excerpt.plan(caller))) };
         let compared = options.callers(&Law::ALL, &schedule)?;
-        let calls = (scene.firsts().len() as u64).max(1);
+        let calls = (excerpt.firsts().len() as u64).max(1);
         let runs = u32::try_from(WORK / calls).unwrap_or(MOST_RUNS).clamp(1, MOST_RUNS);
-        let mut parameters = words::parameters(&scene);
+        let mut parameters = words::parameters(&excerpt);
         parameters.extend(schedule.parameters());
         let case = Case {
             label: "log".to_owned(),
             value: 0.0,
-            outages: scene
+            outages: excerpt
                 .outages()
-                .map(|o| (scene.shifted(o.from), scene.shifted(o.until)))
+                .map(|o| (excerpt.shifted(o.from), excerpt.shifted(o.until)))
                 .collect(),
-            capacity: scene.most_served(),
+            capacity: excerpt.most_served(),
             entries: compared.into_iter().map(entry).collect(),
         };
         let scenario = Scenario {
             name: "replay".to_owned(),
             about: "The calls of an access log under other policies".to_owned(),
-            lesson: words::lesson(&scene),
+            lesson: words::lesson(&excerpt),
             seed: options.seed.unwrap_or(1),
             runs: options.runs.unwrap_or(runs),
             varied: None,
@@ -89,13 +89,13 @@ impl Replay {
             parameters,
             cases: vec![case],
         };
-        Ok(Self { scenario, observed: observed::row(&scene) })
+        Ok(Self { scenario, observed: observed::row(&excerpt) })
     }
 
     /// Plays all runs; the row that was observed comes first.
     #[must_use]
-    pub fn run(&self, crew: &Crew<'_>) -> Report {
-        let mut report = self.scenario.run(crew);
+    pub fn run(&self, pool: &ThreadPool<'_>) -> Report {
+        let mut report = self.scenario.run(pool);
         for case in &mut report.cases {
             case.rows.insert(0, self.observed.clone());
         }
@@ -103,7 +103,7 @@ impl Replay {
     }
 }
 
-impl<'l> Scene<'l> {
+impl<'l> Excerpt<'l> {
     fn new(log: &'l Log, capacity: Option<u32>) -> Self {
         let least = log.bucket.saturating_mul(BUCKETS);
         let (from, until) = match (log.outages.first(), log.outages.last()) {
@@ -130,17 +130,24 @@ impl<'l> Scene<'l> {
         self.log.cells.within(self.from, self.until)
     }
 
-    /// When the last outage was over, in the log.
-    pub(crate) fn edge(&self) -> Option<Instant> {
-        self.log.outages.last().map(|outage| outage.until)
+    /// The instant of the log that recovery is counted from: the end of its last outage, or the start of
+    /// what is replayed.
+    pub(crate) fn edge(&self) -> Instant {
+        self.log.outages.last().map_or(self.from, |outage| outage.until)
     }
 
-    /// When a run has recovered: the rule of the reference tables, in buckets that this log fills,
-    /// and allowing for what fails anyway.
-    pub(crate) fn recovery(&self) -> (Span, u32, Ratio) {
-        let bucket = self.log.bucket.max(Span::from_millis(500));
+    /// The rule by which the log and its replays are judged: that of the reference tables, in buckets
+    /// that this log fills, allowing for what fails anyway.
+    pub(crate) fn recovery(&self) -> FirstTriesRule {
         let usual = self.usual().ppm().saturating_mul(2);
-        (bucket, 10, Ratio::from_ppm(990_000_u32.saturating_sub(usual).max(500_000)))
+        let (bucket, row) = (self.log.bucket.max(Span::from_millis(500)), 10);
+        FirstTriesRule {
+            bucket,
+            row,
+            share: Ratio::from_ppm(990_000_u32.saturating_sub(usual).max(500_000)),
+            // A log that ends within a row of its edge shows no verdict.
+            within: (self.until - self.edge()).max(bucket.saturating_mul(row.into())),
+        }
     }
 
     /// The failing share outside of all outages.
@@ -154,7 +161,7 @@ impl<'l> Scene<'l> {
         share(bad, all.attempts.saturating_sub(within(|o| o.attempts)))
     }
 
-    /// How long callers wait for an answer, where that matters.
+    /// The timeout of callers, if it matters.
     pub(crate) fn patience(&self) -> Option<Span> {
         let hangs = self.capacity.is_some() || self.outages().any(|o| o.kind == Kind::Hung);
         hangs.then(|| self.log.patience.unwrap_or(PATIENCE))
@@ -173,13 +180,11 @@ impl<'l> Scene<'l> {
         };
         let service = self.log.service.unwrap_or_default();
         let workers = self.capacity.map(|count| Workers::new(count, None));
-        let (bucket, row, share) = self.recovery();
-        let edge = self.edge();
-        let watch = edge.map_or_else(Watch::default, |edge| Watch {
-            edge: self.shifted(edge),
-            recovery: Recovery::FirstTries { bucket, row, share, within: self.until - edge },
+        let watch = Watch {
+            edge: self.shifted(self.edge()),
+            recovery: Recovery::FirstTries(self.recovery()),
             ..Watch::default()
-        });
+        };
         Plan {
             backend: Backend { workers, ..Backend::UNLIMITED.serving_in(service) },
             faults: self.faults(),

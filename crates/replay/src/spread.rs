@@ -13,7 +13,7 @@ use stagger_sim::BUCKET;
 
 use crate::attempt::Attempt;
 
-/// How long a second waits for its last lines: workers flush their buffers this late (nginx's
+/// The time that a second waits for its last lines: workers flush their buffers this late (nginx's
 /// `flush` and Envoy's flush interval are a second to a few).
 const LATE: Span = Span::from_secs(5);
 /// Attempts that wait at most; beyond that the oldest second is closed. 100 000 a second for all

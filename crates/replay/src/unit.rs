@@ -1,6 +1,6 @@
 //! Units of time in logs.
 
-/// What one of a number stands for.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Seconds.

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// How gzip begins (RFC 1952, section 2.3.1). The name of a file says nothing: rotation renames.
+/// The first bytes of gzip (RFC 1952, section 2.3.1). The name of a file says nothing: rotation renames.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Bytes that are unpacked at once.
 const AT_ONCE: usize = 64 * 1024;
@@ -40,7 +40,7 @@ impl<R: BufRead> Unpacked<R> {
         Ok(Self { source, broken: None })
     }
 
-    /// Why the packed data ends before its end, where it does: it was cut off, or something else
+    /// The reason why the packed data ends before its end, if it does: it was cut off, or something else
     /// follows.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()

@@ -1,4 +1,4 @@
-//! What was inferred from a log, and how sure that is, in words.
+//! The findings in a log and their certainty, in words.
 
 use std::fmt::Write;
 
@@ -8,36 +8,36 @@ use stagger_sim::BUCKET;
 use crate::calls::Told;
 use crate::cells::Cell;
 use crate::outage::{Kind, Outage};
-use crate::replay::Scene;
+use crate::replay::Excerpt;
 
 /// An outage of fewer attempts than this is weak evidence.
 const FEW: u32 = 30;
 
 /// Names and values for a caption.
-pub(crate) fn parameters(scene: &Scene<'_>) -> Vec<(String, String)> {
-    let log = scene.log;
+pub(crate) fn parameters(excerpt: &Excerpt<'_>) -> Vec<(String, String)> {
+    let log = excerpt.log;
     let mut all = vec![
         ("format", log.format.to_string()),
         ("lines", log.lines.to_string()),
         ("malformed", log.malformed.to_string()),
         ("log begins", log.began.to_string()),
-        ("replayed from", log.wall(scene.from).to_string()),
-        ("replayed until", log.wall(scene.until).to_string()),
+        ("replayed from", log.wall(excerpt.from).to_string()),
+        ("replayed until", log.wall(excerpt.until).to_string()),
         ("grain of stamps", log.began.grain.to_string()),
         ("bucket", log.bucket.to_string()),
     ];
-    let spans = [("service time", log.service), ("timeout", scene.patience())];
+    let spans = [("service time", log.service), ("timeout", excerpt.patience())];
     all.extend(spans.into_iter().filter_map(|(name, span)| Some((name, span?.to_string()))));
-    all.extend(scene.capacity.map(|workers| ("workers", workers.to_string())));
+    all.extend(excerpt.capacity.map(|workers| ("workers", workers.to_string())));
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// What was found, what it rests on, and what it cannot tell.
-pub(crate) fn lesson(scene: &Scene<'_>) -> String {
+/// The findings, their evidence, and their limits.
+pub(crate) fn lesson(excerpt: &Excerpt<'_>) -> String {
     let mut text = String::new();
-    let log = scene.log;
-    for outage in scene.outages() {
-        say(&mut text, &sentence(scene, outage));
+    let log = excerpt.log;
+    for outage in excerpt.outages() {
+        say(&mut text, &sentence(excerpt, outage));
     }
     if log.outages.is_empty() {
         say(
@@ -68,7 +68,7 @@ pub(crate) fn lesson(scene: &Scene<'_>) -> String {
             "Stamps are of ends and there are no durations, so attempts began earlier than shown.",
         );
     }
-    if let Some(busy) = concurrency(scene) {
+    if let Some(busy) = concurrency(excerpt) {
         let words = format!(
             "About {busy} attempts were worked on at once on average (rate times service time)."
         );
@@ -77,7 +77,7 @@ pub(crate) fn lesson(scene: &Scene<'_>) -> String {
     text
 }
 
-fn sentence(scene: &Scene<'_>, outage: &Outage) -> String {
+fn sentence(excerpt: &Excerpt<'_>, outage: &Outage) -> String {
     let Outage { attempts, failed, edge, open, .. } = *outage;
     let kind = match outage.kind {
         Kind::Refused => "attempts were refused".to_owned(),
@@ -89,7 +89,7 @@ fn sentence(scene: &Scene<'_>, outage: &Outage) -> String {
     let weak = if attempts < FEW { ": weak evidence" } else { "" };
     format!(
         "From {} for {} {kind} ({failed} of {attempts} failed{weak}; edges known to {edge}){end}.",
-        scene.log.wall(outage.from),
+        excerpt.log.wall(outage.from),
         outage.length(),
     )
 }
@@ -113,11 +113,11 @@ fn told(told: &Told) -> String {
 }
 
 /// Little's law over the whole stretch.
-fn concurrency(scene: &Scene<'_>) -> Option<u64> {
-    let service = scene.log.service.filter(|service| *service > Span::ZERO)?;
-    let served = Cell::sum(scene.cells());
+fn concurrency(excerpt: &Excerpt<'_>) -> Option<u64> {
+    let service = excerpt.log.service.filter(|service| *service > Span::ZERO)?;
+    let served = Cell::sum(excerpt.cells());
     let served = u128::from(served.attempts - served.bad());
-    let length = u128::from((scene.until - scene.from).as_nanos().max(1));
+    let length = u128::from((excerpt.until - excerpt.from).as_nanos().max(1));
     u64::try_from((served * u128::from(service.as_nanos())).div_ceil(length)).ok()
 }
 

@@ -5,7 +5,10 @@ mod print;
 use print::Written;
 use stagger_core::{Instant, Span};
 use stagger_replay::{Format, Kind, Log, Reading, Replay};
-use stagger_sim::{Arrivals, Crew, Fault, Law, Options, Plan, Played, Schedule, Trouble, World};
+use stagger_sim::{
+    Arrivals, Fault, Law, Options, Plan, Played, RecoveryVerdict, Schedule, ThreadPool, Trouble,
+    World,
+};
 
 /// 2023-11-14T22:13:20Z.
 const BEGAN: u64 = 1_700_000_000_000;
@@ -73,7 +76,7 @@ fn the_same_law_comes_out_as_it_was_observed() {
     let laws = vec![Law::None, Law::Full];
     let options = Options { laws, runs: Some(20), ..Options::default() };
     let replay = Replay::new(&log, &options, None).unwrap();
-    let report = replay.run(&Crew::single());
+    let report = replay.run(&ThreadPool::single());
     let row = |name: &str| report.cases[0].rows.iter().find(|row| row.name == name).unwrap();
     let (observed, full) = (row("observed"), row("full"));
     assert!((observed.amplification / full.amplification - 1.0).abs() < 0.03);
@@ -101,13 +104,13 @@ fn a_stalled_backend_is_replayed_with_its_workers() {
     assert_eq!(kinds, [Kind::Hung]);
     let options = Options { laws: vec![Law::Full], runs: Some(2), ..Options::default() };
     for capacity in [None, Some(4)] {
-        let report = Replay::new(&log, &options, capacity).unwrap().run(&Crew::single());
+        let report = Replay::new(&log, &options, capacity).unwrap().run(&ThreadPool::single());
         let [observed, no_retry, full] = &report.cases[0].rows[..] else { panic!("three rows") };
         assert!(no_retry.success < 1.0 && full.amplification > 1.0, "{capacity:?}");
         assert!((observed.success - 26.0 / 30.0).abs() < 0.01);
     }
     // Two workers at 10 ms each serve 200 a second, which is all that comes: no law heals then.
-    let report = Replay::new(&log, &options, Some(2)).unwrap().run(&Crew::single());
+    let report = Replay::new(&log, &options, Some(2)).unwrap().run(&ThreadPool::single());
     assert!(report.cases[0].rows[2].recovery.healed == 0);
 }
 
@@ -118,4 +121,43 @@ fn a_capacity_needs_durations() {
     assert_eq!(error.field(), "capacity");
     let quiet = Replay::new(&log, &Options::default(), None).unwrap();
     assert!(quiet.scenario.lesson.contains("No outage was found"));
+}
+
+/// 200 calls a second, each with one attempt, of which those that `fails` names fail.
+fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> Log {
+    let attempt = |ms: u64| {
+        let status = if fails(ms) { 503 } else { 200 };
+        Written { began: BEGAN + ms, took: 1, status, caller: u32::try_from(ms).unwrap() }
+    };
+    let all: Vec<Written> = (0..1_000 * seconds).step_by(5).map(attempt).collect();
+    let text = print::log(Format::Csv, &all);
+    Reading::default().read(text.as_bytes()).expect("a log of ours")
+}
+
+/// The rows of the log and of a replay without retries.
+fn verdicts(log: &Log) -> [RecoveryVerdict; 2] {
+    let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
+    let report = Replay::new(log, &options, None).unwrap().run(&ThreadPool::single());
+    let [observed, no_retry] = &report.cases[0].rows[..] else { panic!("two rows") };
+    [observed.verdict(), no_retry.verdict()]
+}
+
+#[test]
+fn a_log_recovered_by_its_first_good_row_although_a_quarter_failed_from_then_on() {
+    // Too little for a second outage, too much for a recovery.
+    let relapsed = |ms: u64| ms >= 20_000 && ms.is_multiple_of(20);
+    let log = log_of(32, |ms| (DOWN.0..DOWN.1).contains(&ms) || relapsed(ms));
+    assert_eq!(log.outages().len(), 1, "{:?}", log.outages());
+    assert_eq!(verdicts(&log)[0], RecoveryVerdict::Relapsed);
+}
+
+#[test]
+fn a_log_that_ends_in_its_outage_was_never_to_recover() {
+    let log = log_of(30, |ms| ms >= 20_000);
+    assert_eq!(verdicts(&log), [RecoveryVerdict::NotWithinWatch; 2]);
+}
+
+#[test]
+fn a_log_without_an_outage_never_recovered() {
+    assert_eq!(verdicts(&log_of(30, |_| false)), [RecoveryVerdict::Recovered; 2]);
 }

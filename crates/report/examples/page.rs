@@ -8,7 +8,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use stagger_report::{Options, page, pictures};
-use stagger_sim::{Crew, Named};
+use stagger_sim::{Named, ThreadPool};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let named = Named::find(name).ok_or("no such scenario")?;
     let asked = stagger_sim::Options { runs: Some(runs.parse()?), ..Default::default() };
-    let report = named.scenario(&asked)?.run(&Crew::single());
+    let report = named.scenario(&asked)?.run(&ThreadPool::single());
     fs::write(path, page(&report, &Options::default()))?;
     let folder = Path::new(path).with_extension("");
     fs::create_dir_all(&folder)?;

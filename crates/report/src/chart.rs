@@ -1,21 +1,21 @@
 //! A picture as plain data: what is drawn, not how.
 
-use crate::look::{Look, Weight};
+use crate::style::{Style, Weight};
 
 /// One picture: panels side by side that share their axes, and the words around them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What sort of picture it is, which decides how its panels are set.
+    /// The kind of picture, which decides how its panels are set.
     pub kind: Kind,
     /// Its heading.
     pub title: String,
-    /// What is seen, with the parameters, the seed and the number of runs.
+    /// The subject, with the parameters, the seed and the number of runs.
     pub caption: String,
     /// The figures that matter in words, for people who do not see the picture.
     pub alt: String,
-    /// How to read it.
+    /// A sentence on how to read it.
     pub reading: &'static str,
-    /// What the lines and areas mean.
+    /// The keys of its lines and areas.
     pub keys: Vec<Key>,
     /// The panels, in reading order.
     pub panels: Vec<Panel>,
@@ -39,15 +39,15 @@ pub enum Kind {
 /// One line of the legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What it means.
+    /// The meaning.
     pub name: String,
-    /// How it looks.
-    pub look: Look,
+    /// The swatch before the name.
+    pub style: Style,
     /// As what.
     pub swatch: Swatch,
 }
 
-/// What a key shows before its name.
+/// The swatch that a key shows before its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swatch {
     /// A piece of the line, with its dot if it has one.
@@ -63,10 +63,10 @@ pub enum Swatch {
 /// One plane with two axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Whose it is; empty when the chart has only one.
+    /// The entry's name; empty when the chart has only one.
     pub title: String,
-    /// How its entry looks elsewhere.
-    pub look: Option<Look>,
+    /// The style of its entry in the other pictures.
+    pub style: Option<Style>,
     /// A figure beside the title: the peak.
     pub note: String,
     /// The axis along the bottom.
@@ -88,13 +88,13 @@ pub struct Panel {
 /// One axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it measures; empty for an axis without numbers.
+    /// The quantity; empty for an axis without numbers.
     pub label: String,
     /// The unit; empty for none.
     pub unit: String,
-    /// Where it begins.
+    /// The value at its start.
     pub from: f64,
-    /// Where it ends; above `from`.
+    /// The value at its end; above `from`.
     pub to: f64,
     /// Whether equal steps are equal factors; both ends are above zero then.
     pub log: bool,
@@ -107,9 +107,9 @@ pub struct Axis {
 /// An area between two values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// How it looks.
-    pub look: Look,
-    /// How heavy it is.
+    /// The style.
+    pub style: Style,
+    /// The weight.
     pub weight: Weight,
     /// Whether a point holds until the next one, as a bucket does.
     pub steps: bool,
@@ -120,17 +120,17 @@ pub struct Band {
 /// A line, or dots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What it is.
+    /// The name.
     pub name: String,
-    /// How it looks.
-    pub look: Look,
-    /// What is drawn.
+    /// The style.
+    pub style: Style,
+    /// The shape.
     pub shape: Shape,
     /// Place and value. A value without bound is "never".
     pub points: Vec<(f64, f64)>,
 }
 
-/// What is drawn of a series.
+/// The shapes of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A line through all points, with a dot on each.
@@ -148,14 +148,14 @@ pub enum Shape {
 /// A straight line right across a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What is said beside it; empty when a key says it.
+    /// The words beside it; empty when a key says it.
     pub name: String,
-    /// Where it is.
+    /// The value at which it stands.
     pub at: f64,
-    /// Which axis it follows.
+    /// The axis that it follows.
     pub along: Along,
-    /// How it looks.
-    pub look: Look,
+    /// The style.
+    pub style: Style,
 }
 
 /// The direction of a reference line.
@@ -218,7 +218,7 @@ impl Panel {
     pub fn new(x: Axis, y: Axis) -> Self {
         Self {
             title: String::new(),
-            look: None,
+            style: None,
             note: String::new(),
             x,
             y,
@@ -232,9 +232,9 @@ impl Panel {
 
     /// The same plane, as the one of this entry.
     #[must_use]
-    pub fn of(mut self, title: &str, look: Look) -> Self {
+    pub fn of(mut self, title: &str, style: Style) -> Self {
         title.clone_into(&mut self.title);
-        self.look = Some(look);
+        self.style = Some(style);
         self
     }
 }

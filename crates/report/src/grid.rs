@@ -1,13 +1,13 @@
 //! Two varied values and what came of every pair of them, for a heat map.
 
-/// What was played for every pair of two varied values.
+/// The results of every pair of two varied values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
-    /// What is varied along the bottom, with its unit: `outage [s]`.
+    /// The quantity along the bottom, with its unit: `outage [s]`.
     pub x: String,
     /// Its values, from left to right.
     pub xs: Vec<String>,
-    /// What is varied up the side, with its unit: `load [1/s]`.
+    /// The quantity up the side, with its unit: `load [1/s]`.
     pub y: String,
     /// Its values, from the bottom up.
     pub ys: Vec<String>,
@@ -26,14 +26,14 @@ pub struct Grid {
 pub struct GridPanel {
     /// The entry's name.
     pub name: String,
-    /// Which case it is of, where an entry has several panels; else empty.
+    /// The case of the panel, if an entry has several panels; else empty.
     pub case: String,
     /// Row by row, the row of the first `ys` first; `None` where nothing was played, or
     /// no verdict was possible.
     pub cells: Vec<Option<Healed>>,
 }
 
-/// How many runs of a cell healed.
+/// The runs of a cell that healed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Healed {
     /// Runs that recovered.

@@ -7,13 +7,13 @@
 //! ```
 //! use stagger_core::Span;
 //! use stagger_report::{Options, page, pictures};
-//! use stagger_sim::{Crew, Named};
+//! use stagger_sim::{ThreadPool, Named};
 //! let asked = stagger_sim::Options {
 //!     runs: Some(5),
 //!     up_at: Some(Span::from_secs(1)),
 //!     ..stagger_sim::Options::default()
 //! };
-//! let report = Named::find("lockstep").expect("it ships").scenario(&asked)?.run(&Crew::single());
+//! let report = Named::find("lockstep").expect("it ships").scenario(&asked)?.run(&ThreadPool::single());
 //! let html = page(&report, &Options::default());
 //! assert!(html.starts_with("<!doctype html>"));
 //! assert!(html.contains("lowest peak"));
@@ -25,23 +25,23 @@
 //! Equal reports give equal bytes.
 #![forbid(unsafe_code)]
 
-mod album;
 mod chart;
 mod draw;
-mod figure;
+mod figures;
 mod grid;
-mod look;
+mod numbers;
 mod page;
 mod picture;
 mod pictures;
 mod render;
+mod style;
 
-pub use album::{pictures, shown_of};
 pub use chart::{
     Along, Axis, Band, Cell, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch,
 };
+pub use figures::{pictures, shown_of};
 pub use grid::{Grid, GridPanel, Healed};
-pub use look::{Dash, Dot, Ink, Look, Looks, Weight};
 pub use page::{Options, page};
 pub use picture::{NoPng, Picture};
 pub use pictures::{arrivals, failures, heat, phases, recovery, strips};
+pub use style::{Dash, Dot, Ink, Style, Styles, Weight};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::chart::Chart;
-use crate::draw::{Frame, sheet};
+use crate::draw::{Frame, canvas};
 use crate::render;
 
 /// A chart with a name for its file.
@@ -11,7 +11,7 @@ use crate::render;
 pub struct Picture {
     /// The name of a file without its ending: small letters, digits and hyphens.
     pub name: String,
-    /// What it shows.
+    /// The chart that it shows.
     pub chart: Chart,
 }
 
@@ -29,16 +29,16 @@ impl Picture {
     /// A whole SVG file, for light and for dark.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        let sheet = sheet(&self.chart, &Frame::FILE);
-        render::standalone(&sheet, &self.chart.title, &self.chart.alt)
+        let canvas = canvas(&self.chart, &Frame::FILE);
+        render::standalone(&canvas, &self.chart.title, &self.chart.alt)
     }
 
     /// A whole PNG file in light colours, two pixels a point.
     ///
     /// # Errors
-    /// A sheet too large for a bitmap.
+    /// A canvas too large for a bitmap.
     pub fn to_png(&self) -> Result<Vec<u8>, NoPng> {
-        render::png(&sheet(&self.chart, &Frame::FILE)).map_err(NoPng)
+        render::png(&canvas(&self.chart, &Frame::FILE)).map_err(NoPng)
     }
 
     /// A small version in lines of at most `width` characters, from 40 to 200; it has no colour, so

@@ -2,11 +2,11 @@
 
 use stagger_core::Span;
 use stagger_report::{Grid, GridPanel, Healed, Options, Picture, arrivals, heat, page, pictures};
-use stagger_sim::{Crew, Healing, Law, Named, Report, Stat};
+use stagger_sim::{Healing, Law, Named, Report, Stat, ThreadPool};
 
 fn played(name: &str, options: &stagger_sim::Options) -> Report {
     let named = Named::find(name).expect("it ships");
-    named.scenario(options).expect("the options are valid").run(&Crew::single())
+    named.scenario(options).expect("the options are valid").run(&ThreadPool::single())
 }
 
 fn lockstep() -> Report {
@@ -223,7 +223,7 @@ fn a_heat_map_bounds_its_panels_and_names_the_case_of_each() {
     let mut grid = small_grid();
     let chart = heat(&grid).expect("there are cells");
     assert_eq!(chart.panels[1].title, "full, load 500/s");
-    assert_eq!(chart.panels[0].look, chart.panels[1].look);
+    assert_eq!(chart.panels[0].style, chart.panels[1].style);
     let panel = grid.panels[0].clone();
     grid.panels = vec![panel; 100];
     let chart = heat(&grid).expect("there are cells");

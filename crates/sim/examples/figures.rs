@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use stagger_sim::{Crew, Named, Options};
+use stagger_sim::{Named, Options, ThreadPool};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options { runs, ..Options::default() };
     let named = Named::find(&name).ok_or("no such scenario")?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let report = named.scenario(&options)?.run(&Crew::new(threads));
+    let report = named.scenario(&options)?.run(&ThreadPool::new(threads));
     for case in &report.cases {
         println!("{}", case.label);
         for row in &case.rows {

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroUsize;
 
-use stagger_sim::Crew;
+use stagger_sim::ThreadPool;
 
 #[path = "../golden/mod.rs"]
 mod golden;
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let percent = arguments.next().map_or(Ok(100), |percent| percent.parse())?;
     let asked: Vec<String> = arguments.collect();
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let lab = golden::Lab { percent, crew: Crew::new(threads) };
+    let lab = golden::Lab { percent, pool: ThreadPool::new(threads) };
     let mut tables: Vec<&str> = golden::cells().map(|cell| cell.table).collect();
     tables.dedup();
     tables.retain(|table| asked.is_empty() || asked.iter().any(|name| name == table));

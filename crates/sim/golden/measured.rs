@@ -1,6 +1,6 @@
 //! The lab's figures for the cells of a table.
 
-use stagger_sim::{Crew, Named, Options, Report, Row, Shape, Shapes, ShapesReport, Stat};
+use stagger_sim::{Named, Options, Report, Row, Shape, Shapes, ShapesReport, Stat, ThreadPool};
 
 use super::{Cell, Verdict, cells};
 
@@ -8,7 +8,7 @@ use super::{Cell, Verdict, cells};
 pub(crate) struct Lab<'a> {
     /// Runs of a table, in per cent of its own.
     pub(crate) percent: u32,
-    pub(crate) crew: Crew<'a>,
+    pub(crate) pool: ThreadPool<'a>,
 }
 
 /// A figure with its deviation and the runs behind it.
@@ -21,14 +21,14 @@ impl Lab<'_> {
         if table == "L11" {
             let runs = (20 * self.percent).div_ceil(100).max(2);
             let shapes = Shapes { runs, ..Shapes::default() };
-            let report = shapes.run(&self.crew).expect("the default schedule is valid");
+            let report = shapes.run(&self.pool).expect("the default schedule is valid");
             let runs = f64::from(runs);
             return cells.map(|cell| judge(cell, shape_figure(&report, &cell, runs))).collect();
         }
         let named = Named::find(table).unwrap_or_else(|| panic!("a scenario reproduces {table}"));
         let runs = (runs(table) * self.percent).div_ceil(100).max(2);
         let options = Options { runs: Some(runs), ..Options::default() };
-        let report = named.scenario(&options).expect("its own schedule is valid").run(&self.crew);
+        let report = named.scenario(&options).expect("its own schedule is valid").run(&self.pool);
         cells.map(|cell| judge(cell, figure(row(&report, &cell), cell.measure))).collect()
     }
 }

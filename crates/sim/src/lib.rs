@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use stagger_core::Span;
-//! use stagger_sim::{Crew, Law, Named, Options};
+//! use stagger_sim::{ThreadPool, Law, Named, Options};
 //! let options = Options {
 //!     runs: Some(20),
 //!     up_at: Some(Span::from_millis(200)),
@@ -15,7 +15,7 @@
 //!     ..Options::default()
 //! };
 //! let lockstep = Named::find("L3").expect("it ships").scenario(&options)?;
-//! let report = lockstep.run(&Crew::single());
+//! let report = lockstep.run(&ThreadPool::single());
 //! let [no_retry, full] = &report.cases[0].rows[..] else { panic!("one row an entry") };
 //! // Nobody who fails at once and stays away is served; six attempts with full jitter serve all.
 //! assert_eq!(no_retry.success, 0.0);
@@ -30,14 +30,13 @@
 //! Time is whole nanoseconds. Events happen in the order (time, class, client), see [`Event`].
 //! Every draw is a hash of the seed, the purpose, the client and the attempt, see [`Stream`], so
 //! nothing depends on who draws first. Figures are sums of whole numbers, so runs may be played by
-//! any number of threads, see [`Crew`]. What is not uniform goes through `libm`, not the platform.
+//! any number of threads, see [`ThreadPool`]. What is not uniform goes through `libm`, not the platform.
 #![forbid(unsafe_code)]
 
-mod books;
-mod crew;
 mod dist;
 mod foreign;
 mod law;
+mod ledgers;
 mod plan;
 mod probe;
 mod queue;
@@ -47,18 +46,18 @@ mod server;
 mod stat;
 mod streams;
 mod tally;
+mod thread_pool;
 mod waits;
 mod world;
 
-pub use crew::Crew;
 pub use dist::{exponential, gaussian};
 pub use law::{Law, Schedule};
 pub use plan::{
-    Arrivals, Away, Backend, Book, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit,
-    Fault, FirstCalls, Fleet, Foreign, Full, Hop, Limit, Order, Paying, Plan, Ramp, Recovery,
-    RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
+    Arrivals, Away, Backend, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit, Fault,
+    FirstCalls, FirstTriesRule, Fleet, Foreign, Full, Hop, LedgerModel, Limit, Order, Paying, Plan,
+    Ramp, Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
 };
-pub use probe::{BUCKET, Counts, Latency, Meter, Stretch, Strip};
+pub use probe::{BUCKET, Counts, FirstTries, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
 pub use report::{CaseReport, Healing, RecoveryVerdict, Report, Row, RowSeries};
 pub use scenario::{
@@ -68,5 +67,6 @@ pub use scenario::{
 pub use stat::{Stat, Sum};
 pub use streams::{Draw, Purpose, Stream};
 pub use tally::Tally;
+pub use thread_pool::ThreadPool;
 pub use waits::Equal;
 pub use world::{Played, Series, World};

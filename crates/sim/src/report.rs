@@ -1,4 +1,4 @@
-//! What a storm came to, as plain data: rendering it is the business of the command line.
+//! The results of a storm, as plain data: rendering it is the business of the command line.
 
 use stagger_core::{Instant, Span};
 
@@ -15,17 +15,17 @@ const BUCKETS_A_SECOND: usize = 20;
 pub struct Report {
     /// The scenario's name.
     pub name: String,
-    /// What happens, in one sentence.
+    /// The events of the scenario, in one sentence.
     pub about: String,
-    /// What it shows.
+    /// The lesson of the scenario.
     pub lesson: String,
     /// The seed: the same one gives the same report, on every machine and with any threads.
     pub seed: u64,
     /// Runs behind every mean, unless a row says that it had fewer.
     pub runs: u32,
-    /// What the cases vary.
+    /// The quantity that differs between cases.
     pub varied: Option<String>,
-    /// Whose peak the rows have.
+    /// The events whose peak the rows have.
     pub peak: Peak,
     /// The settings that every row shares.
     pub parameters: Vec<(String, String)>,
@@ -36,13 +36,13 @@ pub struct Report {
 /// The figures of one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseReport {
-    /// How it is called.
+    /// The case's name.
     pub label: String,
     /// Its place on an axis.
     pub value: f64,
     /// Stretches of trouble.
     pub outages: Vec<(Instant, Instant)>,
-    /// What the backend serves at most, in attempts a second.
+    /// The backend's capacity, in attempts a second.
     pub capacity: Option<f64>,
     /// One row an entry.
     pub rows: Vec<Row>,
@@ -71,7 +71,7 @@ pub struct Row {
     pub success: f64,
     /// The share of finished work that nobody waited for, from 0 to 1.
     pub wasted: f64,
-    /// How the runs recovered.
+    /// The recovery of the runs.
     pub recovery: Healing,
     /// Latency of the calls that succeeded: median, 95 % and 99 %.
     pub latency: [Option<Span>; 3],
@@ -87,16 +87,16 @@ pub struct Row {
     pub digest: u64,
 }
 
-/// How the runs of one entry recovered.
+/// The recovery of the runs of one entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Healing {
     /// Runs that did.
     pub healed: u64,
-    /// How long they took, in seconds; of those that did.
+    /// The time to recover, in seconds; of those that did.
     pub seconds: Stat,
     /// Runs that seemed to recover and failed again for good.
     pub relapsed: u64,
-    /// When they seemed to, in seconds.
+    /// The time after which they seemed to, in seconds.
     pub relapsed_seconds: Stat,
     /// Runs whose calls ended before a verdict was possible.
     pub not_within_watch: u64,
@@ -161,7 +161,7 @@ pub struct RowSeries {
     pub wasted: Vec<f64>,
     /// Attempts that wait in queues at the end of the bucket.
     pub queued: Vec<f64>,
-    /// Callers that wait to retry at the end of the bucket.
+    /// Callers that wait for their next attempt at the end of the bucket.
     pub retrying: Vec<f64>,
 }
 
@@ -234,7 +234,7 @@ impl RowSeries {
 }
 
 impl CaseReport {
-    /// How many times the peak of the un-jittered exponential row this row's is.
+    /// The peak of this row over that of the un-jittered exponential row.
     ///
     /// `None` when that row is not there or has no peak.
     #[must_use]

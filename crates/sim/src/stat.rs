@@ -41,7 +41,7 @@ impl Sum {
         self.squares += other.squares;
     }
 
-    /// How many observations there are.
+    /// The number of observations.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.n

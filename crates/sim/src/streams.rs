@@ -6,7 +6,7 @@
 
 use stagger_core::{Entropy, Ratio};
 
-/// What a draw is for; each purpose has numbers of its own.
+/// The purpose of a draw; each purpose has numbers of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The seed of one run of many.

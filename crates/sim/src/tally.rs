@@ -2,13 +2,13 @@
 
 use stagger_core::Entropy;
 
-use crate::crew::Crew;
 use crate::plan::RecoveryState;
 use crate::probe::{Latency, Strip};
 use crate::report::RowSeries;
 use crate::scenario::Play;
 use crate::stat::{Sum, share};
 use crate::streams::{Purpose, Stream};
+use crate::thread_pool::ThreadPool;
 use crate::world::{Played, World};
 
 /// The sums of many runs: whole numbers, so the order of the runs leaves no trace.
@@ -56,10 +56,10 @@ struct Buckets {
 impl Tally {
     /// Plays everything under every run's seed; one tally a play.
     #[must_use]
-    pub fn of(plays: &[&Play], seed: u64, runs: u32, crew: &Crew<'_>) -> Vec<Self> {
+    pub fn of(plays: &[&Play], seed: u64, runs: u32, pool: &ThreadPool<'_>) -> Vec<Self> {
         let start = || (World::new(), vec![Self::default(); plays.len()]);
         let per_run = plays.len() as u64;
-        let shares = crew.share(per_run * u64::from(runs), start, |(world, tallies), job| {
+        let shares = pool.share(per_run * u64::from(runs), start, |(world, tallies), job| {
             // OK because job / per_run < runs, a u32, and job % per_run indexes plays.
             #[expect(clippy::cast_possible_truncation, reason = "bounded by runs and plays")]
             let (run, play) = ((job / per_run) as u32, (job % per_run) as usize);

@@ -1,11 +1,11 @@
-//! What makes laws comparable: as many attempts, or as much waiting in the mean.
+//! Fair comparisons of laws: as many attempts, or as much waiting in the mean.
 
 use stagger_core::{ConfigError, Span};
 
 use crate::law::{Law, Schedule};
 use crate::streams::{Purpose, Stream};
 
-/// What laws that are compared have in common.
+/// The property that compared laws have in common.
 ///
 /// Jitter shortens the waiting in all, and that alone changes what becomes of a storm: so laws
 /// should be seen under both rules.

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use stagger_sim::Crew;
+use stagger_sim::ThreadPool;
 
 #[path = "../golden/mod.rs"]
 mod golden;
@@ -11,7 +11,7 @@ mod golden;
 #[track_caller]
 fn check(table: &str, percent: u32) {
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let lab = golden::Lab { percent, crew: Crew::new(threads) };
+    let lab = golden::Lab { percent, pool: ThreadPool::new(threads) };
     let verdicts = lab.check(table);
     assert!(!verdicts.is_empty(), "{table} has cells");
     let out: Vec<String> = verdicts

@@ -7,8 +7,8 @@ use std::num::NonZeroUsize;
 use plans::at;
 use stagger_core::Span;
 use stagger_sim::{
-    Arrivals, Backend, Crew, Fault, Heap, Law, Named, Options, Plan, Scenario, Schedule, Trouble,
-    World,
+    Arrivals, Backend, Fault, Heap, Law, Named, Options, Plan, Scenario, Schedule, ThreadPool,
+    Trouble, World,
 };
 
 fn plan(law: Law, arrivals: Arrivals, service: Span) -> Plan {
@@ -59,7 +59,7 @@ fn another_seed_is_another_run() {
 #[test]
 fn figures_do_not_depend_on_the_number_of_threads() {
     let storm = lockstep(vec![Law::Full, Law::Equal], 31);
-    let report = |threads| storm.run(&Crew::new(NonZeroUsize::new(threads).expect("some")));
+    let report = |threads| storm.run(&ThreadPool::new(NonZeroUsize::new(threads).expect("some")));
     assert_eq!(report(1), report(2));
     assert_eq!(report(1), report(7));
 }
@@ -67,7 +67,7 @@ fn figures_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_law_more_moves_nobody_elses_numbers() {
     let row = |laws: Vec<Law>| {
-        let report = lockstep(laws, 5).run(&Crew::single());
+        let report = lockstep(laws, 5).run(&ThreadPool::single());
         let rows = report.cases[0].rows.iter();
         rows.filter(|row| row.name == "full").cloned().next_back().expect("it was asked for")
     };

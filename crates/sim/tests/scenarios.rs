@@ -7,7 +7,7 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use stagger_sim::{CATALOGUE, Crew, Named, Options};
+use stagger_sim::{CATALOGUE, Named, Options, ThreadPool};
 
 /// Rows, events and digest of each scenario under seed 42.
 const DIGESTS: [(&str, usize, u64, u64); 23] = [
@@ -42,16 +42,16 @@ const LARGE: (&str, u32) = ("viewers", 25_000);
 #[test]
 fn no_scenario_has_moved() {
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let crew = Crew::new(threads);
-    let found: Vec<_> = CATALOGUE.iter().map(|named| digest(named, &crew)).collect();
+    let pool = ThreadPool::new(threads);
+    let found: Vec<_> = CATALOGUE.iter().map(|named| digest(named, &pool)).collect();
     assert_eq!(found, DIGESTS, "{found:#018x?}");
 }
 
-fn digest(named: &Named, crew: &Crew<'_>) -> (&'static str, usize, u64, u64) {
+fn digest(named: &Named, pool: &ThreadPool<'_>) -> (&'static str, usize, u64, u64) {
     let callers = (named.name == LARGE.0).then_some(LARGE.1);
     let asked = Options { seed: Some(42), runs: Some(1), callers, ..Options::default() };
     let scenario = named.scenario(&asked).expect("what ships can be made");
-    let report = scenario.run(crew);
+    let report = scenario.run(pool);
     let rows = report.cases.iter().flat_map(|case| &case.rows);
     let (mut count, mut events, mut digest) = (0, 0, 0_u64);
     for row in rows {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Arrivals, Away, Book, Caller, Fault, Fleet, Plan, Shared, Trouble, World};
+use stagger_sim::{
+    Arrivals, Away, Caller, Fault, Fleet, LedgerModel, Plan, Shared, Trouble, World,
+};
 
 use super::member::policy;
 
@@ -34,7 +36,7 @@ pub(super) struct Outage {
 
 impl Outage {
     pub(super) fn forecast(&self) -> Result<Forecast, Box<dyn Error>> {
-        let shared = Book::Shared(Shared {
+        let shared = LedgerModel::Shared(Shared {
             budget: *policy()?.budget(),
             lease: self.lease,
             latency: LATENCY,
@@ -44,25 +46,25 @@ impl Outage {
             away: Away::Local { nodes: self.processes },
         });
         let retries_shared = self.retries(shared)?;
-        Ok(Forecast { retries_shared, retries_local: self.retries(Book::Engine)? })
+        Ok(Forecast { retries_shared, retries_local: self.retries(LedgerModel::Engine)? })
     }
 
     /// Those of all the time, without those of the start.
-    fn retries(&self, book: Book) -> Result<u64, Box<dyn Error>> {
+    fn retries(&self, ledger: LedgerModel) -> Result<u64, Box<dyn Error>> {
         let until = |seconds| -> Result<u64, Box<dyn Error>> {
-            let played = World::new().play(&self.plan(book, seconds)?, 1);
+            let played = World::new().play(&self.plan(ledger, seconds)?, 1);
             Ok(played.retries.total)
         };
         Ok(until(self.start + self.seconds)? - until(self.start)?)
     }
 
-    fn plan(&self, book: Book, seconds: u64) -> Result<Plan, Box<dyn Error>> {
+    fn plan(&self, ledger: LedgerModel, seconds: u64) -> Result<Plan, Box<dyn Error>> {
         let gap = Span::from_nanos(Span::from_secs(1).as_nanos() / self.rate);
         let at = |number| Instant::ORIGIN + gap.saturating_mul(number);
         let arrivals: Arc<[Instant]> = (0..self.rate * seconds).map(at).collect();
         let down = Fault::new(Trouble::Refuse, Instant::ORIGIN, Instant::FAR);
         Ok(Plan {
-            fleet: Fleet { processes: self.processes, book, ..Fleet::default() },
+            fleet: Fleet { processes: self.processes, ledger, ..Fleet::default() },
             faults: vec![down],
             ..Plan::new(Arrivals::Recorded(arrivals), Caller::new(policy()?))
         })

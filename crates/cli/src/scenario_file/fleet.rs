@@ -1,7 +1,7 @@
 //! `[fleet]`: the processes that callers live in, and what those remember.
 
 use stagger_core::{Ratio, Span};
-use stagger_sim::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared, Stretch};
+use stagger_sim::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, Shared, Stretch};
 
 use super::arrivals::instant;
 use crate::toml_file::{Flaw, Reader, engine};
@@ -20,32 +20,32 @@ pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Fleet, Flaw> {
     let processes = fleet.count("processes", (1, MAX_PROCESSES))?.unwrap_or(1);
     let scope = fleet.word("scope", &[("host", Scope::Host), ("shard", Scope::Shard)])?;
     let connections = fleet.count("connections", (1, u32::MAX))?;
-    let book = book(&fleet, processes)?;
+    let ledger = ledger(&fleet, processes)?;
     fleet.done()?;
     Ok(Fleet {
         processes,
         scope: scope.unwrap_or_default(),
-        book,
+        ledger,
         connections: connections.map(|count| Connections { count }),
         ..Fleet::default()
     })
 }
 
-fn book(fleet: &Reader<'_, '_>, processes: u32) -> Result<Book, Flaw> {
+fn ledger(fleet: &Reader<'_, '_>, processes: u32) -> Result<LedgerModel, Flaw> {
     let (deposit, lifetime, shared) =
         (fleet.table("deposit")?, fleet.table("lifetime")?, fleet.table("shared")?);
-    let rules = [("paced", Book::Engine), ("block", Book::WindowBlock)];
+    let rules = [("paced", LedgerModel::Engine), ("block", LedgerModel::WindowBlock)];
     let rule = fleet.word("window_rule", &rules)?;
     match (deposit, lifetime, shared) {
         (None, None, None) => Ok(rule.unwrap_or_default()),
         _ if rule.is_some() => Err(fleet.wrong("window_rule", NO_WINDOW)),
-        (Some(table), None, None) => Ok(Book::Deposit(bucket(&table)?)),
+        (Some(table), None, None) => Ok(LedgerModel::Deposit(bucket(&table)?)),
         (None, Some(table), None) => {
             let share = table.need("share", table.ratio("share", (0.0, 1.0))?)?;
             table.done()?;
-            Ok(Book::Lifetime(share))
+            Ok(LedgerModel::Lifetime(share))
         }
-        (None, None, Some(table)) => Ok(Book::Shared(leases(&table, processes)?)),
+        (None, None, Some(table)) => Ok(LedgerModel::Shared(leases(&table, processes)?)),
         _ => Err(fleet.flaw("must have at most one of deposit, lifetime and shared")),
     }
 }

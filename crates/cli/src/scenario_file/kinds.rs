@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stagger_sim::{
-    Arrivals, Away, Book, Cancel, FirstCalls, Full, Hop, Limit, Order, Paying, Plan, Play,
+    Arrivals, Away, Cancel, FirstCalls, Full, Hop, LedgerModel, Limit, Order, Paying, Plan, Play,
     Recovery, Scope, Service, Trouble,
 };
 
@@ -167,7 +167,7 @@ fn every_network_fleet_and_end_can_be_written() {
         Hop::Fixed(_) => 1,
         Hop::Exponential(_) => 2,
     });
-    let books = [
+    let ledgers = [
         "",
         "deposit = { by = 'calls', bucket = 1 }",
         "deposit = { by = 'successes', bucket = 1 }",
@@ -176,19 +176,19 @@ fn every_network_fleet_and_end_can_be_written() {
         "[fleet.shared]\nbudget.interval = { retries = 1, interval = '1s' }\naway = 'refuse'",
         "window_rule = 'block'",
     ];
-    let books = books.map(|book| format!("{ARRIVALS}[fleet]\n{book}"));
-    all(&books.each_ref().map(String::as_str), 7, |plan| match plan.fleet.book {
-        Book::Engine => 0,
-        Book::Deposit(deposit) => match deposit.paying {
+    let ledgers = ledgers.map(|ledger| format!("{ARRIVALS}[fleet]\n{ledger}"));
+    all(&ledgers.each_ref().map(String::as_str), 7, |plan| match plan.fleet.ledger {
+        LedgerModel::Engine => 0,
+        LedgerModel::Deposit(deposit) => match deposit.paying {
             Paying::Calls => 1,
             Paying::Successes => 2,
         },
-        Book::Lifetime(_) => 3,
-        Book::Shared(shared) => match shared.away {
+        LedgerModel::Lifetime(_) => 3,
+        LedgerModel::Shared(shared) => match shared.away {
             Away::Local { .. } => 4,
             Away::Refuse => 5,
         },
-        Book::WindowBlock => 6,
+        LedgerModel::WindowBlock => 6,
     });
     let scopes = ["host", "shard"].map(|scope| format!("{ARRIVALS}[fleet]\nscope = '{scope}'"));
     all(&scopes.each_ref().map(String::as_str), 2, |plan| match plan.fleet.scope {
@@ -199,6 +199,6 @@ fn every_network_fleet_and_end_can_be_written() {
         ["drained", "first-tries"].map(|end| format!("{ARRIVALS}[watch]\nrecovery = '{end}'"));
     all(&ends.each_ref().map(String::as_str), 2, |plan| match plan.watch.recovery {
         Recovery::Drained => 0,
-        Recovery::FirstTries { .. } => 1,
+        Recovery::FirstTries(_) => 1,
     });
 }

@@ -2,7 +2,7 @@
 
 use stagger_core::{Instant, Policy, Span};
 use stagger_sim::{
-    Arrivals, Backend, Book, Bystanders, Caller, Case, Entry, Equal, Fault, Fleet, Hop, Law,
+    Arrivals, Backend, Bystanders, Caller, Case, Entry, Equal, Fault, Fleet, Hop, Law, LedgerModel,
     Options, Peak, Plan, Play, Scenario, Watch,
 };
 
@@ -167,9 +167,9 @@ fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
         Layer::Settled(settled) if never => single_attempt(settled),
         Layer::Settled(settled) => (**settled).clone(),
     };
-    let callers = parts.layers.iter().map(layer).map(|caller| asking(caller, parts.fleet.book));
+    let callers = parts.layers.iter().map(layer).map(|caller| asking(caller, parts.fleet.ledger));
     let other = |other: &Bystanders| Bystanders {
-        caller: asking(other.caller.clone(), parts.fleet.book),
+        caller: asking(other.caller.clone(), parts.fleet.ledger),
         ..other.clone()
     };
     let plan = Plan {
@@ -193,9 +193,9 @@ fn single_attempt(caller: &Caller) -> Caller {
 
 /// The engine asks a ledger for a retry only when the policy has a budget, so one of another kind
 /// needs some budget in the policy.
-fn asking(caller: Caller, book: Book) -> Caller {
+fn asking(caller: Caller, ledger: LedgerModel) -> Caller {
     let free = *caller.policy.budget() == stagger_core::budget::BudgetPlan::Unlimited;
-    if book == Book::Engine || !free {
+    if ledger == LedgerModel::Engine || !free {
         return caller;
     }
     let policy = caller.policy.to_builder().budget(*Policy::default().budget()).build();

@@ -1,7 +1,7 @@
 //! `[watch]`: where peaks are looked for, and when the storm is over.
 
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Fault, Recovery, Stretch, Watch};
+use stagger_sim::{Fault, FirstTriesRule, Recovery, Stretch, Watch};
 
 use super::arrivals::instant;
 use crate::toml_file::{Flaw, Reader};
@@ -41,12 +41,12 @@ fn recovery(table: &Reader<'_, '_>) -> Result<Recovery, Flaw> {
     let share = table.ratio("share", (0.0, 1.0))?;
     let within = table.span("within")?;
     if first_tries == Some(true) {
-        return Ok(Recovery::FirstTries {
+        return Ok(Recovery::FirstTries(FirstTriesRule {
             bucket: bucket.unwrap_or(Span::from_millis(500)),
             row: row.unwrap_or(10),
             share: share.unwrap_or(Ratio::from_percent(99)),
             within: within.unwrap_or(Span::from_secs(70)),
-        });
+        }));
     }
     for (key, given) in [
         ("bucket", bucket.is_some()),

@@ -123,7 +123,7 @@ fn token<'l>(rest: &mut &'l [u8]) -> &'l [u8] {
     token
 }
 
-/// What stands between two quotes, and what comes after. nginx writes a quote within as `\x22`,
+/// The text between two quotes, and the rest. nginx writes a quote within as `\x22`,
 /// Apache as `\"`.
 fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let inner = text.strip_prefix(b"\"")?;

@@ -1,4 +1,4 @@
-//! Which format a file has, by its first lines.
+//! The format of a file, by its first lines.
 
 use super::map::LogMap;
 use super::parser::Parser;

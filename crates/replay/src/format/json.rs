@@ -68,7 +68,7 @@ impl<'l> Visitor<'l> for Columns<'_, '_, 'l> {
     }
 }
 
-/// What cannot be read inside an object says nothing; serde_json bounds how deep objects go, and a
+/// Fields inside an object that cannot be read are skipped; serde_json bounds how deep objects go, and a
 /// map how deep they are looked into.
 fn descend<'l>(map: &LogMap, record: &mut Record<'l>, inside: &str, object: &'l str) {
     let mut reader = serde_json::Deserializer::from_str(object);

@@ -1,4 +1,4 @@
-//! Which column of a log means what.
+//! The meaning of a log's columns.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use stagger_core::ConfigError;
 use super::Format;
 use crate::unit::Unit;
 
-/// Which columns of a CSV file or of JSON lines mean what, as in
+/// The meaning of the columns of a CSV file or of JSON lines, as in
 /// `time=ts,status=code,duration=took:us,client=ip,attempt=try`.
 ///
 /// What is not named keeps the names that are looked for by themselves.
@@ -33,21 +33,21 @@ pub(super) struct Column {
     pub(super) unit: Unit,
 }
 
-/// What a column means.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// When the attempt began.
+    /// The start of the attempt.
     Time,
-    /// When it ended.
+    /// The end of the attempt.
     End,
     Status,
-    /// How long it took in all.
+    /// The duration of the attempt.
     Duration,
-    /// How long the backend worked on it; a list where there were several.
+    /// The time that the backend worked on it; a list for several backends.
     Work,
     Client,
     Path,
-    /// What all attempts of one call share.
+    /// An id that all attempts of one call share.
     Id,
     /// Its number in its call, from 1.
     Attempt,

@@ -6,7 +6,7 @@ use super::map::LogMap;
 use super::{combined, json};
 use crate::attempt::Attempt;
 
-/// Why a line is no attempt.
+/// The reason why a line is no attempt.
 pub(crate) type Malformed = &'static str;
 
 /// Reads the lines of one file.

@@ -8,12 +8,12 @@ use stagger_core::Span;
 use crate::decimal;
 use crate::unit::Unit;
 
-/// What the servers behind a proxy did.
+/// The attempts of a proxy at the servers behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Upstream {
-    /// How long the last of them took.
+    /// The duration of the last attempt.
     pub(super) worked: Option<Span>,
-    /// How many of them were reached.
+    /// The servers that were reached.
     pub(super) attempts: u32,
 }
 

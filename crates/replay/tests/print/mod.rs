@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 use stagger_replay::Format;
 
-/// What is written of one attempt.
+/// The written part of one attempt.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
-    /// When it began, in milliseconds since the epoch.
+    /// Its start, in milliseconds since the epoch.
     pub(crate) began: u64,
-    /// How long it took, in milliseconds.
+    /// Its duration, in milliseconds.
     pub(crate) took: u64,
     /// Its status.
     pub(crate) status: u16,
-    /// Who made it, and for what.
+    /// Its caller and request.
     pub(crate) caller: u32,
 }
 

@@ -1,11 +1,11 @@
 //! Axes of a panel: rules, ticks and numbers.
 
+use super::canvas::{Anchor, Canvas, Item, Paint};
 use super::frame::SMALL;
 use super::measure;
 use super::scale::{NEVER, Scale, ticks};
-use super::sheet::{Anchor, Item, Paint, Sheet};
 use crate::chart::Panel;
-use crate::look::Weight;
+use crate::style::Weight;
 
 /// The rectangle in which a panel draws.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Plane {
     pub(super) height: f64,
 }
 
-/// Which axes have numbers.
+/// The axes that have numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     pub(super) x: bool,
@@ -49,24 +49,24 @@ const X_ROOM: f64 = 62.0;
 const OVER: f64 = 11.0;
 
 /// Draws the grid, the axes and the numbers that are asked for.
-pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Numbers) {
+pub(super) fn draw(canvas: &mut Canvas, panel: &Panel, plane: &Plane, numbers: Numbers) {
     let (x, y) = (plane.x(panel), plane.y(panel));
     let mut free = f64::INFINITY;
     for (value, text) in ticks(&panel.y, plane.height / Y_ROOM) {
         let at = y.at(value);
         if panel.y.names.is_empty() {
-            sheet.rule((plane.left, at), (plane.right(), at));
+            canvas.rule((plane.left, at), (plane.right(), at));
         }
         if numbers.y && at <= free {
             let text = measure::shortened(&text, SMALL, plane.left - 8.0);
-            sheet.soft((plane.left - 7.0, at + 4.0), &text, SMALL, Anchor::End);
+            canvas.soft((plane.left - 7.0, at + 4.0), &text, SMALL, Anchor::End);
             free = at - SMALL - 1.0;
         }
     }
     if panel.y.never {
-        never(sheet, plane, numbers.y);
+        never(canvas, plane, numbers.y);
     }
-    sheet.rule((plane.left, plane.bottom()), (plane.right(), plane.bottom()));
+    canvas.rule((plane.left, plane.bottom()), (plane.right(), plane.bottom()));
     if !numbers.x {
         return;
     }
@@ -77,11 +77,11 @@ pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane, numbers: Num
         let at = x.at(value);
         let half = measure::width(&text, SMALL) / 2.0;
         if panel.x.names.is_empty() {
-            sheet.rule((at, plane.bottom()), (at, plane.bottom() + 4.0));
+            canvas.rule((at, plane.bottom()), (at, plane.bottom() + 4.0));
         }
         let ends = panel.x.names.is_empty() || at + half < plane.right() + OVER;
         if at - half > free && ends {
-            sheet.soft((at, plane.bottom() + 15.0), &text, SMALL, Anchor::Middle);
+            canvas.soft((at, plane.bottom() + 15.0), &text, SMALL, Anchor::Middle);
             free = at + half + 6.0;
         }
     }
@@ -102,19 +102,19 @@ fn stride(names: &[(f64, String)], width: f64) -> usize {
 }
 
 /// The place above all values, for what never happens.
-fn never(sheet: &mut Sheet, plane: &Plane, named: bool) {
+fn never(canvas: &mut Canvas, plane: &Plane, named: bool) {
     let place = [plane.left, plane.top, plane.width, NEVER];
-    sheet.items.push(Item::Rect { place, paint: Paint::Never, weight: Weight::Full });
+    canvas.items.push(Item::Rect { place, paint: Paint::Never, weight: Weight::Full });
     if named {
         let at = (plane.left - 7.0, plane.top + NEVER / 2.0 + 4.0);
-        sheet.soft(at, "never", SMALL, Anchor::End);
+        canvas.soft(at, "never", SMALL, Anchor::End);
     }
 }
 
 /// The dot of a panel's entry around this place.
-pub(super) fn swatch(sheet: &mut Sheet, panel: &Panel, at: (f64, f64)) {
-    if let Some(look) = panel.look {
-        sheet.items.push(Item::Dot { at, dot: look.dot, ink: look.ink });
+pub(super) fn swatch(canvas: &mut Canvas, panel: &Panel, at: (f64, f64)) {
+    if let Some(style) = panel.style {
+        canvas.items.push(Item::Dot { at, dot: style.dot, ink: style.ink });
     }
 }
 

@@ -1,11 +1,11 @@
-//! How much room a picture has, and what follows from it.
+//! The room of a picture, and the sizes that follow from it.
 
 use crate::chart::Kind;
 
 /// The room for a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
-    /// Width of the sheet, in points.
+    /// Width of the canvas, in points.
     pub(crate) width: f64,
     /// Whether title and caption are drawn, as a file of its own needs.
     pub(crate) titled: bool,

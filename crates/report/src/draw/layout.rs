@@ -1,11 +1,11 @@
-//! Where panels, axes, keys and words stand.
+//! The places of panels, axes, keys and words.
 
 use super::axes::{self, Plane};
+use super::canvas::{Anchor, Canvas, Paint};
 use super::frame::{Frame, NORMAL, RIGHT, SMALL};
-use super::sheet::{Anchor, Paint, Sheet};
-use super::{legend, marks, measure};
+use super::{legend, measure, series};
 use crate::chart::{Chart, Kind, Panel};
-use crate::look::Ink;
+use crate::style::Ink;
 
 /// Bold letters are so much wider.
 const BOLD: f64 = 1.12;
@@ -18,94 +18,94 @@ const NUMBERS: f64 = 17.0;
 const LABEL: f64 = 17.0;
 
 /// The shapes of a chart.
-pub(crate) fn sheet(chart: &Chart, frame: &Frame) -> Sheet {
-    let mut sheet = Sheet::new(frame.width);
+pub(crate) fn canvas(chart: &Chart, frame: &Frame) -> Canvas {
+    let mut canvas = Canvas::new(frame.width);
     let mut top = 0.0;
     if frame.titled {
-        top += heading(&mut sheet, &chart.title);
+        top += heading(&mut canvas, &chart.title);
     }
-    top += legend::draw(&mut sheet, &chart.keys, top);
-    top = panels(&mut sheet, chart, frame, top);
+    top += legend::draw(&mut canvas, &chart.keys, top);
+    top = panels(&mut canvas, chart, frame, top);
     if frame.titled {
-        top += words(&mut sheet, &chart.caption, top + 22.0);
+        top += words(&mut canvas, &chart.caption, top + 22.0);
     }
-    sheet.height = libm::ceil(top + 4.0);
-    sheet
+    canvas.height = libm::ceil(top + 4.0);
+    canvas
 }
 
-fn heading(sheet: &mut Sheet, title: &str) -> f64 {
-    sheet.text((0.0, 18.0), title, 17.0, Anchor::Start, Paint::Ink(Ink::Text), true);
+fn heading(canvas: &mut Canvas, title: &str) -> f64 {
+    canvas.text((0.0, 18.0), title, 17.0, Anchor::Start, Paint::Ink(Ink::Text), true);
     32.0
 }
 
-fn words(sheet: &mut Sheet, text: &str, top: f64) -> f64 {
-    let lines = measure::wrapped(text, NORMAL, sheet.width);
+fn words(canvas: &mut Canvas, text: &str, top: f64) -> f64 {
+    let lines = measure::wrapped(text, NORMAL, canvas.width);
     let mut y = top;
     for line in &lines {
-        sheet.soft((0.0, y), line, NORMAL, Anchor::Start);
+        canvas.soft((0.0, y), line, NORMAL, Anchor::Start);
         y += 17.0;
     }
     y - top + 12.0
 }
 
 /// Sets all panels from `top` on and gives where they end.
-fn panels(sheet: &mut Sheet, chart: &Chart, frame: &Frame, top: f64) -> f64 {
+fn panels(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f64) -> f64 {
     let Some(first) = chart.panels.first() else {
-        sheet.soft((0.0, top + 16.0), "Nothing to draw.", NORMAL, Anchor::Start);
+        canvas.soft((0.0, top + 16.0), "Nothing to draw.", NORMAL, Anchor::Start);
         return top + 24.0;
     };
     let grid = Grid::new(chart, frame, top);
     if !first.y.label.is_empty() && grid.shares_y(chart) {
-        sheet.soft((0.0, top + 10.0), &first.y.title(), SMALL, Anchor::Start);
+        canvas.soft((0.0, top + 10.0), &first.y.title(), SMALL, Anchor::Start);
     }
     for (index, panel) in chart.panels.iter().enumerate() {
         let below = chart.panels.get(index + grid.columns);
         let plane = grid.plane(index);
         if !grid.shares_y(chart) {
             let above = plane.top - grid.name + 10.0;
-            sheet.soft((0.0, above), &panel.y.title(), SMALL, Anchor::Start);
+            canvas.soft((0.0, above), &panel.y.title(), SMALL, Anchor::Start);
         }
         let numbered = below.is_none() || chart.kind == Kind::Cells;
-        marks::beneath(sheet, panel, &plane);
+        series::beneath(canvas, panel, &plane);
         axes::draw(
-            sheet,
+            canvas,
             panel,
             &plane,
             axes::Numbers { x: numbered, y: index % grid.columns == 0 },
         );
-        marks::draw(sheet, panel, &plane);
-        name(sheet, panel, &plane, &grid);
+        series::draw(canvas, panel, &plane);
+        name(canvas, panel, &plane, &grid);
     }
     let end = grid.end(chart.panels.len());
     let middle = grid.left + (frame.width - RIGHT - grid.left) / 2.0;
-    sheet.soft((middle, end + NUMBERS + 13.0), &first.x.title(), SMALL, Anchor::Middle);
+    canvas.soft((middle, end + NUMBERS + 13.0), &first.x.title(), SMALL, Anchor::Middle);
     let labelled = if first.x.label.is_empty() { 0.0 } else { LABEL };
     end + NUMBERS + labelled
 }
 
-fn name(sheet: &mut Sheet, panel: &Panel, plane: &Plane, grid: &Grid) {
+fn name(canvas: &mut Canvas, panel: &Panel, plane: &Plane, grid: &Grid) {
     if grid.beside {
         let y = plane.top + plane.height / 2.0 + 4.0;
-        axes::swatch(sheet, panel, (5.0, y - 4.0));
+        axes::swatch(canvas, panel, (5.0, y - 4.0));
         let paint = Paint::Ink(Ink::Text);
         let title = measure::shortened(&panel.title, NORMAL, plane.left - 24.0);
-        sheet.text((16.0, y), &title, NORMAL, Anchor::Start, paint, false);
+        canvas.text((16.0, y), &title, NORMAL, Anchor::Start, paint, false);
         return;
     }
     if panel.title.is_empty() {
         return;
     }
     let y = plane.top - 6.0;
-    axes::swatch(sheet, panel, (plane.left + 5.0, y - 4.0));
+    axes::swatch(canvas, panel, (plane.left + 5.0, y - 4.0));
     let paint = Paint::Ink(Ink::Text);
     let room = plane.width - 14.0;
     let fits =
         measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) + APART
             < room;
     let title = measure::shortened(&panel.title, NORMAL * BOLD, room);
-    sheet.text((plane.left + 14.0, y), &title, NORMAL, Anchor::Start, paint, true);
+    canvas.text((plane.left + 14.0, y), &title, NORMAL, Anchor::Start, paint, true);
     if fits {
-        sheet.soft((plane.left + plane.width, y), &panel.note, SMALL, Anchor::End);
+        canvas.soft((plane.left + plane.width, y), &panel.note, SMALL, Anchor::End);
     }
 }
 

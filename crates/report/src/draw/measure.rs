@@ -1,4 +1,4 @@
-//! How wide a text will be, near enough, in whatever font draws it.
+//! The width of a text, near enough, in whatever font draws it.
 
 /// The width in points. A bound from above for the usual sans-serif fonts, so that nothing meets.
 pub(super) fn width(text: &str, size: f64) -> f64 {

@@ -1,15 +1,15 @@
-//! From a chart to shapes on a sheet: where everything stands, whatever then draws it.
+//! From a chart to shapes on a canvas: where everything stands, whatever then draws it.
 
 mod axes;
+mod canvas;
 mod frame;
 mod layout;
 mod legend;
-mod marks;
 mod measure;
 mod scale;
-mod sheet;
+mod series;
 
+pub(crate) use canvas::{Anchor, Canvas, Item, Paint};
 pub(crate) use frame::Frame;
-pub(crate) use layout::sheet;
+pub(crate) use layout::canvas;
 pub(crate) use scale::{Scale, ticks};
-pub(crate) use sheet::{Anchor, Item, Paint, Sheet};

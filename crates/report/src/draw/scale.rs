@@ -1,9 +1,9 @@
 //! From values to places on a line, and the values that an axis names.
 
 use crate::chart::Axis;
-use crate::figure::{grouped, number};
+use crate::numbers::{grouped, number};
 
-/// Values of an axis on a line of the sheet.
+/// Values of an axis on a line of the canvas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     from: f64,
@@ -27,7 +27,7 @@ impl Scale {
         Self { from, to, log: axis.log, start, end: end - towards * room, never }
     }
 
-    /// Where a value stands: within the ends, and what has no bound at "never".
+    /// The place of a value: within the ends, and at "never" for a value without bound.
     pub(crate) fn at(&self, value: f64) -> f64 {
         if !value.is_finite() {
             return self.never;

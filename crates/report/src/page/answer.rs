@@ -5,9 +5,9 @@ use stagger_core::Instant;
 use stagger_sim::{CaseReport, Peak, RecoveryVerdict, Report, Row, Stat};
 
 use super::words::{capital, listed, name};
-use crate::figure::{grouped, number, percent, seconds};
-use crate::look::NO_RETRY;
+use crate::numbers::{grouped, number, percent, seconds};
 use crate::pictures::Varied;
+use crate::style::NO_RETRY;
 
 /// Shares of calls that differ by less are called the same.
 const SAME_SHARE: f64 = 0.005;
@@ -41,7 +41,7 @@ pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
     sentences.into_iter().flatten().collect()
 }
 
-/// Who has the lowest peak, and how many times less that is than without jitter.
+/// The row with the lowest peak, and how many times less that is than without jitter.
 fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let retrying = counted(retrying);
     let lowest = lowest(&retrying, |row| row.peak.mean)?;
@@ -122,7 +122,7 @@ fn peak_alike(a: &Row, b: &Row) -> bool {
     alike((a.peak, a.runs), (b.peak, b.runs))
 }
 
-/// Who gets most calls through, if that is not everybody.
+/// The row with the most successful calls, if not all rows serve all.
 fn success(retrying: &[&Row]) -> Option<String> {
     let best = highest(retrying, |row| row.success)?.success;
     let worst = lowest(retrying, |row| row.success)?;
@@ -154,7 +154,7 @@ fn success(retrying: &[&Row]) -> Option<String> {
     }
 }
 
-/// Who is back first and who is last.
+/// The rows that recover first and last.
 fn quickest(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let through = |row: &&Row| healed_mostly(row) && is_near_best(case, row);
     let healed: Vec<&Row> = retrying.iter().copied().filter(through).collect();
@@ -176,7 +176,7 @@ fn quickest(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     ))
 }
 
-/// Who never comes back.
+/// The rows that never recover.
 fn never(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let heals = case.rows.iter().any(healed_mostly);
     let stuck = names(retrying, RecoveryVerdict::Never);
@@ -217,7 +217,7 @@ fn is_near_best(case: &CaseReport, row: &Row) -> bool {
     row.success >= best * NEAR_BEST
 }
 
-/// What becomes of those who never retry.
+/// The row that never retries.
 fn without(case: &CaseReport) -> Option<String> {
     let row = case.rows.iter().find(|row| row.name == NO_RETRY)?;
     let share = percent(row.success);
@@ -229,7 +229,7 @@ fn without(case: &CaseReport) -> Option<String> {
     Some(format!("Without retries {share} of the calls succeed{}.", back.unwrap_or_default()))
 }
 
-/// How much work is done for nobody.
+/// The share of work that is done for callers that have gone.
 fn waste(retrying: &[&Row]) -> Option<String> {
     let (most, least) = (highest(retrying, |row| row.wasted)?, lowest(retrying, |row| row.wasted)?);
     if most.wasted < WASTE {
@@ -245,7 +245,7 @@ fn waste(retrying: &[&Row]) -> Option<String> {
     ))
 }
 
-/// Who makes the most attempts.
+/// The row with the most attempts.
 fn work(retrying: &[&Row]) -> Option<String> {
     let (most, least) =
         (highest(retrying, |row| row.amplification)?, lowest(retrying, |row| row.amplification)?);
@@ -261,7 +261,7 @@ fn work(retrying: &[&Row]) -> Option<String> {
     ))
 }
 
-/// What retries win when attempts fail at random.
+/// The calls that retries save when attempts fail at random.
 fn gain(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     let best = highest(retrying, |row| row.success)?;
     if best.success <= 0.0 {
@@ -277,7 +277,7 @@ fn gain(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
     ))
 }
 
-/// Who keeps to a tenth more load.
+/// The rows that add at most a tenth of load.
 fn frugal(retrying: &[&Row]) -> Option<String> {
     const TENTH: f64 = 1.12;
     let within: Vec<&Row> =

@@ -8,18 +8,18 @@ use super::style::{policy, style};
 use super::swept::swept;
 use super::table::table;
 use super::words::with_names;
-use crate::album::{Album, main_case, shown, shown_of};
+use crate::figures::{Figures, main_case, shown, shown_of};
 use crate::grid::Grid;
-use crate::look::Looks;
 use crate::render::escaped;
+use crate::style::Styles;
 
-/// What the page says beyond the report.
+/// The parts of the page beyond the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The command that gives the same page again; one for the report's own name, seed and runs
     /// when left out.
     pub command: Option<String>,
-    /// What came of two values varied at once.
+    /// The results of two values that were varied at once.
     pub grid: Option<Grid>,
 }
 
@@ -112,7 +112,7 @@ fn told(report: &Report, case: &CaseReport, class: &str) -> String {
 
 fn pictures(report: &Report, options: &Options) -> String {
     let mut html = "<h2 id=\"pictures\">Pictures</h2>\n".to_owned();
-    let Album { main, others } = Album::of(report, options.grid.as_ref());
+    let Figures { main, others } = Figures::of(report, options.grid.as_ref());
     if main.is_empty() {
         html += "<p>There is nothing to draw.</p>\n";
     }
@@ -126,16 +126,16 @@ fn pictures(report: &Report, options: &Options) -> String {
 }
 
 fn figures(report: &Report) -> String {
-    let looks = Looks::from(report);
+    let styles = Styles::from(report);
     let mut html = "<h2 id=\"figures\">All figures</h2>\n".to_owned();
     html += &format!("<p class=\"note\">{}</p>\n", counted());
     for case in shown(report) {
-        html += &table(case, &looks);
+        html += &table(case, &styles);
     }
     html
 }
 
-/// What a page of many cases leaves out, and where that is.
+/// A sentence on the cases that a page leaves out, and the place that has them.
 fn left_out(report: &Report) -> String {
     let (shown, all) = shown_of(report);
     if shown == all {

@@ -1,9 +1,9 @@
-//! What came of a sweep, in words.
+//! The results of a sweep, in words.
 
 use super::words::{listed, name};
 use crate::grid::{Grid, GridPanel};
 
-/// Who heals everywhere, who nowhere, and how often the others do.
+/// The entries that heal everywhere and nowhere, and how often the others do.
 pub(super) fn swept(grid: &Grid) -> Option<String> {
     let counted: Vec<(String, usize, usize)> = grid.panels.iter().filter_map(counted).collect();
     let cells = counted.iter().map(|&(_, _, played)| played).max()?;

@@ -2,9 +2,9 @@
 
 use stagger_sim::{CaseReport, RecoveryVerdict, Row, Stat};
 
-use crate::figure::{grouped, number, percent, seconds, span};
-use crate::look::Looks;
+use crate::numbers::{grouped, number, percent, seconds, span};
 use crate::render::escaped;
+use crate::style::Styles;
 
 /// A column: its head, and what it says of a row; `None` where there is nothing to say.
 struct Column {
@@ -34,7 +34,7 @@ const COLUMNS: [Column; 12] = [
 ];
 
 /// The table in a box of its own, which scrolls where it does not fit.
-pub(super) fn table(case: &CaseReport, looks: &Looks) -> String {
+pub(super) fn table(case: &CaseReport, styles: &Styles) -> String {
     let says_something =
         |column: &&Column| case.rows.iter().any(|row| (column.cell)(case, row).is_some());
     let columns: Vec<&Column> = COLUMNS.iter().filter(says_something).collect();
@@ -48,7 +48,7 @@ pub(super) fn table(case: &CaseReport, looks: &Looks) -> String {
     }
     html += "</tr></thead>\n<tbody>\n";
     for row in &case.rows {
-        html += &format!("<tr>{}", name(row, looks));
+        html += &format!("<tr>{}", name(row, styles));
         for column in &columns {
             let cell = (column.cell)(case, row);
             html += &format!("<td>{}</td>", cell.unwrap_or_else(|| "–".into()));
@@ -58,8 +58,8 @@ pub(super) fn table(case: &CaseReport, looks: &Looks) -> String {
     html + "</tbody></table></div>\n"
 }
 
-fn name(row: &Row, looks: &Looks) -> String {
-    let key = crate::render::class_of(looks.get(&row.name));
+fn name(row: &Row, styles: &Styles) -> String {
+    let key = crate::render::class_of(styles.get(&row.name));
     format!(
         "<th scope=\"row\"><span class=\"key {key}\" aria-hidden=\"true\"></span>{}</th>",
         escaped(&row.name)

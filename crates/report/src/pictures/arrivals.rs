@@ -6,8 +6,8 @@ use super::caption::caption;
 use super::strips::shades;
 use super::window::Window;
 use crate::chart::{Along, Axis, Band, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
-use crate::figure::{grouped, percent};
-use crate::look::{Dash, Dot, Ink, Look, Looks, NO_RETRY, Weight};
+use crate::numbers::{grouped, percent};
+use crate::style::{Dash, Dot, Ink, NO_RETRY, Style, Styles, Weight};
 
 /// Counts of a bucket in a second.
 const PER_SECOND: f64 = 20.0;
@@ -25,8 +25,8 @@ pub fn arrivals(report: &Report, case: &CaseReport) -> Option<Chart> {
     }
     let top =
         case.capacity.map_or(most, |capacity| most.min(HEADROOM * capacity).max(1.2 * capacity));
-    let looks = Looks::from(report);
-    let panels = case.rows.iter().map(|row| panel(row, case, &window, top, looks.get(&row.name)));
+    let styles = Styles::from(report);
+    let panels = case.rows.iter().map(|row| panel(row, case, &window, top, styles.get(&row.name)));
     let cut = if most > top * 1.001 { ", cut off above" } else { "" };
     let what = format!("Means over the runs in {}{cut}", bars(&window));
     Some(Chart {
@@ -53,12 +53,12 @@ fn bars(window: &Window) -> String {
 }
 
 fn keys(case: &CaseReport) -> Vec<Key> {
-    let accent = Look::solid(Ink::Accent);
-    let key = |name: &str, look, swatch| Key { name: name.into(), look, swatch };
+    let accent = Style::solid(Ink::Accent);
+    let key = |name: &str, style, swatch| Key { name: name.into(), style, swatch };
     let mut keys = vec![key("offered", accent, Swatch::Area(Weight::OFFERED))];
     keys.push(key("served", accent, Swatch::Area(Weight::Full)));
     if case.rows.iter().any(|row| row.wasted > 0.0) {
-        keys.push(key("wasted", Look::solid(Ink::Waste), Swatch::Area(Weight::Full)));
+        keys.push(key("wasted", Style::solid(Ink::Waste), Swatch::Area(Weight::Full)));
     }
     if case.rows.iter().any(|row| row.name == NO_RETRY) {
         keys.push(key("offered without retries", WITHOUT, Swatch::Line));
@@ -73,8 +73,8 @@ fn keys(case: &CaseReport) -> Vec<Key> {
 }
 
 /// The line of who never retries, without dots on it.
-const WITHOUT: Look = Look { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Disc };
-const CAPACITY: Look = Look { ink: Ink::Text, dash: Dash::Dashed, dot: Dot::Disc };
+const WITHOUT: Style = Style { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Disc };
+const CAPACITY: Style = Style { ink: Ink::Text, dash: Dash::Dashed, dot: Dot::Disc };
 
 fn alt(case: &CaseReport) -> String {
     let rows = case.rows.iter().map(|row| {
@@ -89,7 +89,7 @@ fn highest(window: &Window, row: &Row) -> f64 {
     offered.into_iter().map(|(_, count)| count * PER_SECOND).fold(0.0, f64::max)
 }
 
-fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, look: Look) -> Panel {
+fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, style: Style) -> Panel {
     let (from, to) = window.ends();
     let x = Axis::linear("time", "s", from, to);
     let y = Axis::linear("attempts", "1/s", 0.0, top);
@@ -100,17 +100,21 @@ fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, look: Look) ->
     let low = served.iter().map(|&(at, count)| (at, 0.0, count)).collect();
     let high = served.iter().zip(&wasted);
     let high = high.map(|(&(at, below), &(_, count))| (at, below, below + count)).collect();
-    let band = |ink, weight, points| Band { look: Look::solid(ink), weight, steps: true, points };
-    let mut bands = vec![band(look.ink, Weight::Faint, spread(window, row))];
-    bands.push(band(look.ink, Weight::OFFERED, zero));
-    bands.push(band(look.ink, Weight::Full, low));
+    let band = |ink, weight, points| Band { style: Style::solid(ink), weight, steps: true, points };
+    let mut bands = vec![band(style.ink, Weight::Faint, spread(window, row))];
+    bands.push(band(style.ink, Weight::OFFERED, zero));
+    bands.push(band(style.ink, Weight::Full, low));
     if row.wasted > 0.0 {
         bands.push(band(Ink::Waste, Weight::Full, high));
     }
-    let line =
-        |name: &str, look, points| Series { name: name.into(), look, shape: Shape::Steps, points };
-    let mut series = vec![line("offered", look.unbroken(), offered)];
-    let without = case.rows.iter().find(|row| row.name == NO_RETRY && look != Look::NO_RETRY);
+    let line = |name: &str, style, points| Series {
+        name: name.into(),
+        style,
+        shape: Shape::Steps,
+        points,
+    };
+    let mut series = vec![line("offered", style.unbroken(), offered)];
+    let without = case.rows.iter().find(|row| row.name == NO_RETRY && style != Style::NO_RETRY);
     series.extend(
         without.map(|row| {
             line("offered without retries", WITHOUT, rates(window, &row.series.offered))
@@ -120,7 +124,7 @@ fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, look: Look) ->
         name: String::new(),
         at,
         along: Along::X,
-        look: CAPACITY,
+        style: CAPACITY,
     });
     Panel {
         note: format!("peak {}/s", grouped(row.peak.mean)),
@@ -128,7 +132,7 @@ fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, look: Look) ->
         bands,
         series,
         references: capacity.into_iter().collect(),
-        ..Panel::new(x, y).of(&row.name, look)
+        ..Panel::new(x, y).of(&row.name, style)
     }
 }
 

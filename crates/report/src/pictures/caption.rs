@@ -1,4 +1,4 @@
-//! What stands under every picture: what is seen, the parameters, the seed and the runs.
+//! The caption of every picture: the subject, the parameters, the seed and the runs.
 
 use stagger_sim::{CaseReport, Report};
 

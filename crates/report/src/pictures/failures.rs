@@ -6,23 +6,23 @@ use super::caption::caption;
 use super::recovery::{key, names};
 use super::varied::Varied;
 use crate::chart::{Along, Axis, Chart, Kind, Panel, Reference, Series, Shape};
-use crate::figure::{number, percent};
-use crate::look::{Look, Looks};
+use crate::numbers::{number, percent};
+use crate::style::{Style, Styles};
 
 /// Success and, below it, attempts a call, with the line of a tenth more load.
 #[must_use]
 pub fn failures(report: &Report) -> Option<Chart> {
     let varied = Varied::of(report).filter(Varied::is_failures)?;
-    let looks = Looks::from(report);
+    let styles = Styles::from(report);
     let lines = |value: fn(&Row) -> f64| -> Vec<Series> {
         let names = names(report).into_iter();
-        names.map(|name| series(report, name, looks.get(name), value)).collect()
+        names.map(|name| series(report, name, styles.get(name), value)).collect()
     };
     let rows = report.cases.iter().flat_map(|case| &case.rows);
     let most = rows.map(|row| row.amplification).fold(1.2, f64::max);
     let success = lines(|row| row.success * 100.0);
     let load = lines(|row| row.amplification);
-    let line = Reference { name: "1.1".into(), at: 1.1, along: Along::X, look: Look::LIMIT };
+    let line = Reference { name: "1.1".into(), at: 1.1, along: Along::X, style: Style::LIMIT };
     let x = varied.axis(report, None);
     Some(Chart {
         kind: Kind::Lines,
@@ -50,12 +50,12 @@ The upper plane is what callers get, the lower one what the backend pays for it.
 cheap and mend nearly everything. When most fail, they mend little and multiply the load. A budget keeps to the line of 1.1: a \
 tenth more load, whatever happens.";
 
-fn series(report: &Report, name: &str, look: Look, value: fn(&Row) -> f64) -> Series {
+fn series(report: &Report, name: &str, style: Style, value: fn(&Row) -> f64) -> Series {
     let points = report.cases.iter().filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         Some((case.value, value(row)))
     });
-    Series { name: name.into(), look, shape: Shape::Dotted, points: points.collect() }
+    Series { name: name.into(), style, shape: Shape::Dotted, points: points.collect() }
 }
 
 fn alt(report: &Report) -> String {

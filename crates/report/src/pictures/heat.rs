@@ -4,7 +4,7 @@ use super::caption::settings;
 use super::varied::Varied;
 use crate::chart::{Axis, Cell, Chart, Key, Kind, Panel, Swatch};
 use crate::grid::{Grid, GridPanel, Healed};
-use crate::look::{Ink, Look, Looks};
+use crate::style::{Ink, Style, Styles};
 
 /// One panel an entry, one cell a pair of values.
 #[must_use]
@@ -13,12 +13,12 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
     if grid.xs.is_empty() || !grid.panels.iter().any(played) {
         return None;
     }
-    let looks = Looks::of(grid.panels.iter().map(|panel| panel.name.as_str()));
+    let styles = Styles::of(grid.panels.iter().map(|panel| panel.name.as_str()));
     let panels = grid.panels.iter().take(MOST_PANELS).map(|entry| Panel {
         cells: cells(grid, entry),
         note: note(entry),
         ..Panel::new(axis(&grid.x, &grid.xs), axis(&grid.y, &grid.ys))
-            .of(&entry.title(), looks.get(&entry.name))
+            .of(&entry.title(), styles.get(&entry.name))
     });
     let left_out = match grid.panels.len().saturating_sub(MOST_PANELS) {
         0 => String::new(),
@@ -54,7 +54,7 @@ an entry rides out.";
 fn keys() -> Vec<Key> {
     let key = |name: &str, percent| Key {
         name: name.into(),
-        look: Look::solid(Ink::Text),
+        style: Style::solid(Ink::Text),
         swatch: Swatch::Cell(percent),
     };
     let some = [key("recovered in few runs", 20), key("in half", 50), key("in most", 80)];

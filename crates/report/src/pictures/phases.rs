@@ -5,8 +5,8 @@ use stagger_sim::{CaseReport, Report, Row};
 
 use super::caption::caption;
 use crate::chart::{Along, Axis, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
-use crate::figure::grouped;
-use crate::look::{Dash, Dot, Ink, Look, Looks, NO_RETRY};
+use crate::numbers::grouped;
+use crate::style::{Dash, Dot, Ink, NO_RETRY, Style, Styles};
 
 /// Points on one way: more than enough for its shape.
 const POINTS: usize = 240;
@@ -26,17 +26,17 @@ pub fn phases(report: &Report, case: &CaseReport) -> Option<Chart> {
         let x = Axis::log("callers that wait to retry", "", 1.0, retrying * 1.5);
         (x, Axis::log("queued attempts", "", 1.0, top))
     };
-    let looks = Looks::from(report);
+    let styles = Styles::from(report);
     let without = case.rows.iter().find(|row| row.name == NO_RETRY);
     let panels = case.rows.iter().map(|row| {
         let (x, y) = axes();
-        let look = looks.get(&row.name);
+        let style = styles.get(&row.name);
         let others = without.filter(|_| row.name != NO_RETRY).map(never_retrying);
         Panel {
             note: format!("at most {}", grouped(highest(&row.series.queued))),
-            series: others.into_iter().chain([way(row, look)]).collect(),
+            series: others.into_iter().chain([way(row, style)]).collect(),
             references: limit.map(line).into_iter().collect(),
-            ..Panel::new(x, y).of(&row.name, look)
+            ..Panel::new(x, y).of(&row.name, style)
         }
     });
     Some(Chart {
@@ -59,22 +59,22 @@ A point is one instant: how many callers wait to retry, and how many attempts wa
 from the beginning (disc) to the end (square). A way that comes back to the lower left has healed. Above the dashed \
 line the queue takes longer than callers wait, so work is done for nobody, and a way that ends there is stuck.";
 
-/// How to read it where it is not known how long callers wait.
+/// The sentence on how to read it when the callers' timeout is not known.
 const UNLIMITED: &str = "\
 A point is one instant: how many callers wait to retry, and how many attempts wait in the queue. The line is the way \
 from the beginning (disc) to the end (square). A way that comes back to the lower left has healed.";
 
 fn keys(limit: Option<f64>) -> Vec<Key> {
-    let way = Look::solid(Ink::Accent);
-    let key = |name: &str, look| Key { name: name.into(), look, swatch: Swatch::Line };
+    let way = Style::solid(Ink::Accent);
+    let key = |name: &str, style| Key { name: name.into(), style, swatch: Swatch::Line };
     let mut keys = vec![key("way of the runs", way), key("queue without retries", WITHOUT)];
     if let Some(at) = limit {
-        keys.push(key(&format!("capacity × timeout = {}", grouped(at)), Look::LIMIT));
+        keys.push(key(&format!("capacity × timeout = {}", grouped(at)), Style::LIMIT));
     }
     keys
 }
 
-const WITHOUT: Look = Look { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Disc };
+const WITHOUT: Style = Style { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Disc };
 
 /// The queue that takes as long as callers wait for an answer.
 fn limit(report: &Report, case: &CaseReport) -> Option<f64> {
@@ -84,21 +84,21 @@ fn limit(report: &Report, case: &CaseReport) -> Option<f64> {
 }
 
 fn line(at: f64) -> Reference {
-    Reference { name: String::new(), at, along: Along::X, look: Look::LIMIT }
+    Reference { name: String::new(), at, along: Along::X, style: Style::LIMIT }
 }
 
 /// The highest queue without retries, as a level line: such callers never wait to retry.
 fn never_retrying(row: &Row) -> Series {
     let queued = highest(&row.series.queued).max(1.0);
     let points = vec![(1.0, queued), (f64::MAX, queued)];
-    Series { name: row.name.clone(), look: WITHOUT, shape: Shape::Line, points }
+    Series { name: row.name.clone(), style: WITHOUT, shape: Shape::Line, points }
 }
 
-fn way(row: &Row, look: Look) -> Series {
+fn way(row: &Row, style: Style) -> Series {
     let levels = row.series.retrying.iter().zip(&row.series.queued);
     let step = row.series.queued.len().div_ceil(POINTS).max(1);
     let points = levels.step_by(step).map(|(&x, &y)| (x.max(1.0), y.max(1.0))).collect();
-    Series { name: row.name.clone(), look: look.unbroken(), shape: Shape::Way, points }
+    Series { name: row.name.clone(), style: style.unbroken(), shape: Shape::Way, points }
 }
 
 fn highest(levels: &[f64]) -> f64 {

@@ -5,8 +5,8 @@ use stagger_sim::{CaseReport, RecoveryVerdict, Report, Row, Stat};
 use super::caption::caption;
 use super::varied::Varied;
 use crate::chart::{Along, Axis, Band, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
-use crate::figure::{grouped, seconds};
-use crate::look::{Look, Looks, Weight};
+use crate::numbers::{grouped, seconds};
+use crate::style::{Style, Styles, Weight};
 
 /// One line an entry, with a place above all values for runs that never recover.
 #[must_use]
@@ -21,14 +21,14 @@ pub fn recovery(report: &Report) -> Option<Chart> {
     let least = times.iter().copied().filter(|&time| time > 0.0).fold(most, f64::min);
     let never = rows().any(|row| time(row).is_some_and(f64::is_infinite));
     let y = Axis::log("recovery", "s", (least * 0.8).max(LEAST), most * 1.25);
-    let looks = Looks::from(report);
+    let styles = Styles::from(report);
     let names = names(report);
-    let series: Vec<_> = names.iter().map(|name| series(report, name, looks.get(name))).collect();
-    let bands = names.iter().map(|name| band(report, name, looks.get(name)));
+    let series: Vec<_> = names.iter().map(|name| series(report, name, styles.get(name))).collect();
+    let bands = names.iter().map(|name| band(report, name, styles.get(name)));
     let limit = limit(report, &varied);
     let limit_key = limit.as_ref().map(|limit| Key {
         name: format!("capacity / attempts = {}", grouped(limit.at)),
-        look: limit.look,
+        style: limit.style,
         swatch: Swatch::Line,
     });
     // A limit below every case is worth seeing most of all.
@@ -108,26 +108,26 @@ fn places(report: &Report) -> impl Iterator<Item = &CaseReport> {
         .map(|(_, case)| case)
 }
 
-fn series(report: &Report, name: &str, look: Look) -> Series {
+fn series(report: &Report, name: &str, style: Style) -> Series {
     let points = places(report).filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         time(row).map(|time| (case.value, time))
     });
-    Series { name: name.into(), look, shape: Shape::Dotted, points: points.collect() }
+    Series { name: name.into(), style, shape: Shape::Dotted, points: points.collect() }
 }
 
-fn band(report: &Report, name: &str, look: Look) -> Band {
+fn band(report: &Report, name: &str, style: Style) -> Band {
     let points = places(report).filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         time(row).filter(|time| time.is_finite())?;
         let Stat { mean, sd } = row.recovery.seconds;
         Some((case.value, (mean - sd).max(LEAST), mean + sd))
     });
-    Band { look, weight: Weight::Faint, steps: false, points: points.collect() }
+    Band { style, weight: Weight::Faint, steps: false, points: points.collect() }
 }
 
 pub(super) fn key(series: &Series) -> Key {
-    Key { name: series.name.clone(), look: series.look, swatch: Swatch::Line }
+    Key { name: series.name.clone(), style: series.style, swatch: Swatch::Line }
 }
 
 /// The load at which every call's attempts together are all that the backend can serve.
@@ -142,14 +142,14 @@ fn limit(report: &Report, varied: &Varied) -> Option<Reference> {
         name: String::new(),
         at: capacity / attempts,
         along: Along::Y,
-        look: Look::LIMIT,
+        style: Style::LIMIT,
     })
 }
 
 fn alt(series: &[Series]) -> String {
     let one = |&(at, time): &(f64, f64)| match time.is_finite() {
-        true => format!("{} at {}", seconds(time), crate::figure::number(at)),
-        false => format!("never at {}", crate::figure::number(at)),
+        true => format!("{} at {}", seconds(time), crate::numbers::number(at)),
+        false => format!("never at {}", crate::numbers::number(at)),
     };
     let lines = series.iter().map(|series| {
         let points: Vec<_> = series.points.iter().map(one).collect();

@@ -5,8 +5,8 @@ use stagger_sim::{CaseReport, Report, Row};
 use super::caption::caption;
 use super::window::Window;
 use crate::chart::{Axis, Chart, Key, Kind, Panel, Series, Shape, Swatch};
-use crate::figure::{grouped, secs};
-use crate::look::{Ink, Look, Looks, Weight};
+use crate::numbers::{grouped, secs};
+use crate::style::{Ink, Style, Styles, Weight};
 
 /// More dots than this in a strip are one bar, and more than this in all make the file large.
 const DOTS: f64 = 1_400.0;
@@ -22,11 +22,11 @@ pub fn strips(report: &Report, case: &CaseReport) -> Option<Chart> {
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
     let dots = DOTS.min(DOTS_IN_ALL / case.rows.len().max(1) as f64);
     let per_dot = case.rows.iter().map(|row| inside(row, from, to) / dots).fold(1.0, f64::max);
-    let looks = Looks::from(report);
+    let styles = Styles::from(report);
     let panels: Vec<_> = case
         .rows
         .iter()
-        .map(|row| panel(row, case, (from, to), per_dot, looks.get(&row.name)))
+        .map(|row| panel(row, case, (from, to), per_dot, styles.get(&row.name)))
         .collect();
     panels.iter().any(|panel| !panel.series[0].points.is_empty()).then(|| Chart {
         kind: Kind::Strips,
@@ -53,7 +53,7 @@ fn what(per_dot: f64) -> String {
 
 fn keys(case: &CaseReport) -> Vec<Key> {
     let name = "outage".to_owned();
-    let key = Key { name, look: Look::solid(Ink::Soft), swatch: Swatch::Shade };
+    let key = Key { name, style: Style::solid(Ink::Soft), swatch: Swatch::Shade };
     if case.outages.is_empty() { Vec::new() } else { vec![key] }
 }
 
@@ -65,7 +65,7 @@ fn alt(case: &CaseReport) -> String {
     format!("Strips of attempts over time. {}.", rows.collect::<Vec<_>>().join("; "))
 }
 
-/// How many attempts the strip stands for within the window.
+/// The attempts within the window that the strip stands for.
 #[expect(clippy::cast_precision_loss, reason = "at most 20 000 dots")]
 fn inside(row: &Row, from: f64, to: f64) -> f64 {
     let (instants, one_in) = row.strip.instants();
@@ -74,7 +74,7 @@ fn inside(row: &Row, from: f64, to: f64) -> f64 {
     count * f64::from(one_in)
 }
 
-fn panel(row: &Row, case: &CaseReport, ends: (f64, f64), per_dot: f64, look: Look) -> Panel {
+fn panel(row: &Row, case: &CaseReport, ends: (f64, f64), per_dot: f64, style: Style) -> Panel {
     let (instants, one_in) = row.strip.instants();
     let step = libm::round(per_dot / f64::from(one_in)).max(1.0);
     // OK because a strip holds at most 20 000 instants, and the cast saturates.
@@ -90,11 +90,11 @@ fn panel(row: &Row, case: &CaseReport, ends: (f64, f64), per_dot: f64, look: Loo
         shades: shades(case),
         series: vec![Series {
             name: row.name.clone(),
-            look,
+            style,
             shape: Shape::Dust,
             points: shown.map(|at| (at, 0.0)).collect(),
         }],
-        ..Panel::new(x, y).of(&row.name, look)
+        ..Panel::new(x, y).of(&row.name, style)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the cases of a report vary: a name, a unit, and an axis.
+//! The quantity that differs between the cases of a report: a name, a unit, and an axis.
 
 use stagger_sim::Report;
 
@@ -15,7 +15,7 @@ pub(crate) struct Varied {
 const LOG_FROM: f64 = 20.0;
 
 impl Varied {
-    /// What the cases vary, if there are two or more and they vary something.
+    /// The quantity that differs between cases, if there are two or more and they vary something.
     pub(crate) fn of(report: &Report) -> Option<Self> {
         let varied = report.varied.as_deref().filter(|_| report.cases.len() > 1)?;
         Some(Self::named(varied))

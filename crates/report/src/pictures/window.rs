@@ -2,8 +2,8 @@
 
 use stagger_sim::{BUCKET, CaseReport, Row};
 
-use crate::figure::secs;
-use crate::look::NO_RETRY;
+use crate::numbers::secs;
+use crate::style::NO_RETRY;
 
 /// Buckets from `first` on, `per_bar` of them merged into each bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn is_steady(case: &CaseReport, after: f64) -> bool {
     first_attempts.is_some_and(|row| row.series.offered.len() > bucket(after))
 }
 
-/// When half of the entries have made nearly all their attempts.
+/// The instant at which half of the entries have made nearly all their attempts.
 fn done(case: &CaseReport) -> f64 {
     let retrying = case.rows.iter().filter(|row| row.name != NO_RETRY);
     let mut all: Vec<f64> = retrying.map(|row| start(done_by(row))).collect();

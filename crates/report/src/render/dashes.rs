@@ -35,7 +35,7 @@ pub(super) fn pieces(points: &[(f64, f64)], pattern: &[f64], width: f64) -> Vec<
     all
 }
 
-/// What is left of a piece that is all ends.
+/// The rest of a piece that is all ends.
 const DOT: f64 = 0.1;
 
 #[cfg(test)]

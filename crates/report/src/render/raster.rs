@@ -8,20 +8,20 @@ use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
 use super::dashes::pieces;
 use super::svg::{MARGIN, coordinate, outline, pattern};
 use super::theme::{LIGHT, opacity};
-use crate::draw::{Anchor, Item, Paint, Sheet};
+use crate::draw::{Anchor, Canvas, Item, Paint};
 
-/// Pixels for each point of the sheet.
+/// Pixels for each point of the canvas.
 const SCALE: f32 = 2.0;
-/// DejaVu Sans is wider than the fonts of browsers that the sheet was measured for.
+/// DejaVu Sans is wider than the fonts of browsers that the canvas was measured for.
 const NARROWER: f64 = 0.92;
 
 /// The drawing at two pixels a point.
-pub(crate) fn png(sheet: &Sheet) -> Result<Vec<u8>, String> {
-    let (width, height) = (sheet.width + 2.0 * MARGIN, sheet.height + 2.0 * MARGIN);
+pub(crate) fn png(canvas: &Canvas) -> Result<Vec<u8>, String> {
+    let (width, height) = (canvas.width + 2.0 * MARGIN, canvas.height + 2.0 * MARGIN);
     let mut scene = Scene::new(width, height);
     scene.background_color = Some(LIGHT.ground.to_owned());
-    scene.text_color = Some(LIGHT.color(Paint::Ink(crate::look::Ink::Text)).to_owned());
-    scene.elements.extend(sheet.items.iter().flat_map(shape));
+    scene.text_color = Some(LIGHT.color(Paint::Ink(crate::style::Ink::Text)).to_owned());
+    scene.elements.extend(canvas.items.iter().flat_map(shape));
     PngBackend::new().with_scale(SCALE).render_scene(&scene)
 }
 

@@ -4,27 +4,27 @@ use std::fmt::Write;
 
 use super::escape::escaped;
 use super::theme;
-use crate::draw::{Anchor, Item, Sheet};
-use crate::look::{Dash, Dot, Weight};
+use crate::draw::{Anchor, Canvas, Item};
+use crate::style::{Dash, Dot, Weight};
 
 /// The drawing as part of a page that has the style sheet; `name` is what it is called for people
 /// who do not see it.
-pub(crate) fn inline(sheet: &Sheet, class: &str, name: &str) -> String {
-    let (width, height) = (coordinate(sheet.width), coordinate(sheet.height));
+pub(crate) fn inline(canvas: &Canvas, class: &str, name: &str) -> String {
+    let (width, height) = (coordinate(canvas.width), coordinate(canvas.height));
     let mut svg = format!(
         "<svg class=\"chart {class}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" role=\"img\" aria-label=\"{}\">\n",
         escaped(name)
     );
-    shapes(&mut svg, sheet);
+    shapes(&mut svg, canvas);
     svg.push_str("</svg>\n");
     svg
 }
 
 /// The drawing as a file of its own, with its style sheet and a ground.
-pub(crate) fn standalone(sheet: &Sheet, title: &str, alt: &str) -> String {
+pub(crate) fn standalone(canvas: &Canvas, title: &str, alt: &str) -> String {
     let margin = MARGIN;
-    let (width, height) = (sheet.width + 2.0 * margin, sheet.height + 2.0 * margin);
+    let (width, height) = (canvas.width + 2.0 * margin, canvas.height + 2.0 * margin);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"-{margin} -{margin} \
          {w} {h}\" width=\"{w}\" height=\"{h}\" role=\"img\" aria-labelledby=\"title desc\">\n\
@@ -37,7 +37,7 @@ pub(crate) fn standalone(sheet: &Sheet, title: &str, alt: &str) -> String {
         w = coordinate(width),
         h = coordinate(height),
     );
-    shapes(&mut svg, sheet);
+    shapes(&mut svg, canvas);
     svg.push_str("</svg>\n");
     svg
 }
@@ -45,8 +45,8 @@ pub(crate) fn standalone(sheet: &Sheet, title: &str, alt: &str) -> String {
 /// Empty room around a file of its own.
 pub(super) const MARGIN: f64 = 20.0;
 
-fn shapes(svg: &mut String, sheet: &Sheet) {
-    for item in &sheet.items {
+fn shapes(svg: &mut String, canvas: &Canvas) {
+    for item in &canvas.items {
         shape(svg, item);
         svg.push('\n');
     }

@@ -49,7 +49,7 @@ fn bars(chart: &Chart, width: usize) -> Vec<String> {
     lines
 }
 
-/// How much of a panel lies in each of so many equal stretches of its axis.
+/// The share of a panel in each of so many equal stretches of its axis.
 fn heights(panel: &Panel, places: usize) -> Vec<f64> {
     let mut heights = vec![0.0; places];
     for series in panel.series.iter().filter(|series| series.shape == crate::chart::Shape::Dust) {
@@ -59,7 +59,7 @@ fn heights(panel: &Panel, places: usize) -> Vec<f64> {
             }
         }
     }
-    for band in panel.bands.iter().filter(|band| band.weight == crate::look::Weight::Light) {
+    for band in panel.bands.iter().filter(|band| band.weight == crate::style::Weight::Light) {
         for &(at, _, high) in &band.points {
             if let Some(place) = place(panel, at, places) {
                 heights[place] = f64::max(heights[place], high);

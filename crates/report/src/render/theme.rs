@@ -1,4 +1,4 @@
-//! What the colours are, in light and in dark.
+//! The colours, in light and in dark.
 //!
 //! The colours of entries follow Okabe and Ito, "Color Universal Design" (2008), made darker or
 //! lighter until each stands at 3 : 1 or more against its ground (WCAG 2.2, 1.4.11); text stands at
@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use crate::draw::Paint;
-use crate::look::{Ink, Look, Weight};
+use crate::style::{Ink, Style, Weight};
 
 /// One set of colours, as `#rrggbb`.
 pub(super) struct Theme {
@@ -92,7 +92,7 @@ impl Theme {
     }
 }
 
-/// How much of an area's colour is seen.
+/// The opacity of an area.
 pub(super) const fn opacity(weight: Weight) -> f64 {
     match weight {
         Weight::Faint => 0.16,
@@ -118,8 +118,8 @@ pub(super) fn class(paint: Paint) -> String {
 }
 
 /// The class of an entry's colour, for text beside pictures.
-pub(crate) fn class_of(look: Look) -> String {
-    format!("ink-{}", class(Paint::Ink(look.ink)))
+pub(crate) fn class_of(style: Style) -> String {
+    format!("ink-{}", class(Paint::Ink(style.ink)))
 }
 
 /// The style sheet of every picture, for colours set on `root`.

@@ -1,4 +1,4 @@
-//! When callers make their first attempt.
+//! The times of first attempts.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::streams::{Purpose, Stream};
 pub enum Arrivals {
     /// Everybody at the origin: one reset, one restart, one full minute of cron.
     Together {
-        /// How many.
+        /// Callers.
         callers: u32,
     },
     /// One every `spacing`, the first at the origin.
     Even {
-        /// How many.
+        /// Callers.
         callers: u32,
         /// The time between two of them.
         spacing: Span,
@@ -41,27 +41,27 @@ pub enum Arrivals {
     /// Callers who notice one event at normally distributed times, from the origin on and before
     /// the event is over.
     Noticed {
-        /// How many.
+        /// Callers.
         callers: u32,
         /// The mean.
         at: Instant,
         /// The standard deviation.
         sigma: Span,
-        /// When it is over: who would notice later notices at the last moment before it.
+        /// The end of the event: a caller that would notice later notices at the last moment before it.
         over: Instant,
     },
     /// Callers spread uniformly over a stretch: a cron minute, a rollout.
     Spread {
-        /// How many.
+        /// Callers.
         callers: u32,
-        /// Where it begins.
+        /// The start of the stretch.
         from: Instant,
-        /// How long it is.
+        /// The length of the stretch.
         over: Span,
     },
     /// Clients of many calls: each is a Poisson process of its own.
     Clients {
-        /// How many; at least 1. A client belongs to one process.
+        /// Clients; at least 1. A client belongs to one process.
         clients: u32,
         /// The mean time between two calls of one of them.
         gap: Span,
@@ -72,7 +72,7 @@ pub enum Arrivals {
     },
     /// Serial clients: each makes a call, waits for its end and then thinks before the next one.
     Closed {
-        /// How many; all think once before their first call.
+        /// Clients; all think once before their first call.
         clients: u32,
         /// The mean of the exponentially distributed time to think.
         think: Span,
@@ -150,7 +150,7 @@ impl Arrivals {
         Times { rule, draws, source, made: 0 }
     }
 
-    /// When a closed client makes its next call after the one of this id ended, if it makes one.
+    /// The next call of a closed client after the one of this id ended, if it makes one.
     pub(crate) fn next_call(&self, seed: u64, id: u32, ended: Instant) -> Option<Instant> {
         let Self::Closed { think, until, .. } = *self else { return None };
         let draws = Stream::new(seed, Purpose::Think);
@@ -218,7 +218,7 @@ fn calls_of<E: Entropy>(
 }
 
 impl Times {
-    /// Who makes the call whose time came last, where a client makes many.
+    /// The caller of the last call, if a client makes many.
     pub(crate) fn client(&self) -> Option<u32> {
         let last = self.made.checked_sub(1)? as usize;
         match &self.rule {

@@ -1,24 +1,24 @@
-//! What answers, when nothing is wrong with it.
+//! The backend, when nothing is wrong with it.
 
 use stagger_core::{Ratio, Span};
 
 /// A backend of one or more equal shards; by default one that serves everybody at once, in no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend {
-    /// How long the work on one attempt takes.
+    /// The time that the work on one attempt takes.
     pub service: Service,
-    /// Who does the work; without limit when `None`.
+    /// The workers; no limit when `None`.
     pub workers: Option<Workers>,
-    /// How many attempts are admitted in a time; the others hear 429 and when to come back.
+    /// The rate limit; attempts above it are answered 429 with a Retry-After.
     pub limit: Option<Limit>,
-    /// What it is like when it has just come up.
+    /// Slower work right after the backend has come up.
     pub cold_start: Option<ColdStart>,
-    /// How many shards; an attempt goes to the shard of its call. From 1 to [`Backend::MAX_SHARDS`],
+    /// Shards; an attempt goes to the shard of its call. From 1 to [`Backend::MAX_SHARDS`],
     /// and numbers beyond are read as the nearest of these.
     pub shards: u32,
 }
 
-/// How long the work on one attempt takes.
+/// The time that the work on one attempt takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Always the same.
@@ -31,7 +31,7 @@ pub enum Service {
         usual: Span,
         /// Now and then.
         slow: Span,
-        /// How often.
+        /// The share of slow attempts.
         share: Ratio,
     },
 }
@@ -39,22 +39,22 @@ pub enum Service {
 /// A bounded number of workers with a queue before them, per shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
-    /// How many attempts are worked on at once. At least 1.
+    /// Attempts that are worked on at once. At least 1.
     pub count: u32,
-    /// How many may wait; without bound when `None`.
+    /// Attempts that may wait; without bound when `None`.
     pub queue: Option<u32>,
-    /// What an attempt meets that finds the queue full.
+    /// The answer to an attempt that finds the queue full.
     pub full: Full,
-    /// Who is next.
+    /// The order in which waiting attempts are served.
     pub order: Order,
-    /// What becomes of attempts that nobody waits for any longer.
+    /// The treatment of attempts whose callers no longer wait.
     pub cancel: Cancel,
     /// Extra time for each unit of work, as a share of it for each attempt that waits: overload
     /// collapse. Zero for none.
     pub collapse: Ratio,
 }
 
-/// What an attempt meets that finds the queue full.
+/// The answer to an attempt that finds the queue full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Full {
     /// A 503 at once.
@@ -64,17 +64,17 @@ pub enum Full {
     Drop,
 }
 
-/// Who is next.
+/// The order in which waiting attempts are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Who waits longest.
+    /// The attempt that has waited longest (FIFO).
     #[default]
     OldestFirst,
-    /// Who came last.
+    /// The attempt that came last (LIFO).
     NewestFirst,
 }
 
-/// What becomes of attempts that nobody waits for any longer.
+/// The treatment of attempts whose callers no longer wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cancel {
     /// They are worked on like any other: the server does not know.
@@ -86,13 +86,13 @@ pub enum Cancel {
     Hopeless,
 }
 
-/// How many attempts are admitted in a time, per shard.
+/// A rate limit, per shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// So many in each window, all windows of one length from the origin on; Retry-After is the
     /// rest of the window.
     Window {
-        /// How many. At least 1.
+        /// Attempts in a window. At least 1.
         attempts: u32,
         /// The length of a window. Above zero.
         window: Span,
@@ -109,9 +109,9 @@ pub enum Limit {
 /// A backend with cold caches: work that starts takes longer at first, and evenly less so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColdStart {
-    /// How many times as long it takes at the very beginning. At least 1.
+    /// The factor by which work takes longer at the very beginning. At least 1.
     pub factor: Ratio,
-    /// How long until it takes its usual time, from the origin and from the end of every outage.
+    /// The time until work takes as long as usual, from the origin and from the end of every outage.
     pub over: Span,
 }
 

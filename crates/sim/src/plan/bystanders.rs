@@ -5,8 +5,8 @@ use super::{Arrivals, Caller};
 /// Others who call the backend meanwhile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bystanders {
-    /// When they make their first attempt.
+    /// The times of their first attempts.
     pub arrivals: Arrivals,
-    /// How they retry.
+    /// Their retries.
     pub caller: Caller,
 }

@@ -1,4 +1,4 @@
-//! How callers retry.
+//! Callers and their retries.
 
 use stagger_core::{Policy, Span};
 

@@ -1,17 +1,17 @@
-//! What goes wrong with the backend, and when.
+//! Troubles of the backend and their times.
 
 use stagger_core::{Instant, Ratio, Span};
 
 /// One trouble in one half-open stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// When it begins.
+    /// The start, included.
     pub from: Instant,
-    /// When it is over; [`Instant::FAR`] for never.
+    /// The end, excluded; [`Instant::FAR`] for never.
     pub until: Instant,
     /// The one shard that has it; all of them when `None`.
     pub shard: Option<u32>,
-    /// What it is.
+    /// The kind of trouble.
     pub trouble: Trouble,
 }
 

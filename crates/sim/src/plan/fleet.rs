@@ -8,19 +8,19 @@ use crate::probe::Stretch;
 /// Processes, each with its own ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fleet {
-    /// How many; a call belongs to one by its number. At least 1.
+    /// Processes; a call belongs to one by its number. At least 1.
     pub processes: u32,
-    /// What a process keeps apart.
+    /// The destinations that a process keeps apart.
     pub scope: Scope,
-    /// What is kept.
-    pub book: Book,
+    /// The ledger of each process.
+    pub ledger: LedgerModel,
     /// The connections of each process; without limit when `None`.
     pub connections: Option<Connections>,
     /// Whether open breakers wait the shortest time that their plan allows, to show what jitter does.
     pub steady_breakers: bool,
 }
 
-/// What a process keeps apart.
+/// The destinations that a process keeps apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// One ledger for the whole backend.
@@ -30,9 +30,9 @@ pub enum Scope {
     Shard,
 }
 
-/// Where budget and breaker of a process remember.
+/// The ledger with the budget and the breaker of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Book {
+pub enum LedgerModel {
     /// The engine's own ledger, by the budget and the breaker of the policy.
     #[default]
     Engine,
@@ -51,15 +51,15 @@ pub enum Book {
 /// A bucket that is paid into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deposit {
-    /// Who pays.
+    /// The events that pay in.
     pub paying: Paying,
-    /// What is paid, in retries.
+    /// The amount of one payment, in retries.
     pub amount: Ratio,
     /// The most that it holds, in retries, and what is in it at first.
     pub bucket: u32,
 }
 
-/// Who pays into a bucket.
+/// The events that pay into a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paying {
     /// Every call, by its first attempt.
@@ -74,22 +74,22 @@ pub enum Paying {
 pub struct Shared {
     /// The budget of the whole fleet.
     pub budget: BudgetPlan,
-    /// How many permits a node asks for at once. At least 1.
+    /// Permits that a node asks for at once. At least 1.
     pub lease: u32,
     /// The way to the store, one direction.
     pub latency: Span,
     /// The share of requests that get no answer.
     pub loss: Ratio,
-    /// When a node asks again that got no answer, or not all it asked for. Longer than the way to
-    /// the store and back: a node takes a store that has not answered by then for away.
+    /// The time after which a node that got no answer, or too few permits, asks again. Longer than the
+    /// way to the store and back: after that time the node takes the store for down.
     pub again: Span,
-    /// When the store is down and hears nothing.
+    /// The stretch in which the store is down.
     pub down: Option<Stretch>,
-    /// What a node does without it.
+    /// The fallback of a node without the store.
     pub away: Away,
 }
 
-/// What a node does that has no permit left and gets no answer from the store.
+/// The fallback of a node that has no permit left and gets no answer from the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Away {
     /// It falls back to a budget of its own, the fleet's divided by so many nodes. At least 1.
@@ -104,7 +104,7 @@ pub enum Away {
 /// A pool of connections, per process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// How many attempts of a process may be under way at once; the others wait their turn, and
+    /// Attempts of a process that may be under way at once; the others wait their turn, and
     /// their timeout runs meanwhile. At least 1.
     pub count: u32,
 }
@@ -114,7 +114,7 @@ impl Default for Fleet {
         Self {
             processes: 1,
             scope: Scope::Host,
-            book: Book::Engine,
+            ledger: LedgerModel::Engine,
             connections: None,
             steady_breakers: false,
         }

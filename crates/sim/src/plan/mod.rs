@@ -1,4 +1,4 @@
-//! What a run is made of, as data: nothing here draws a number or knows the time.
+//! The parts of a run, as data: nothing here draws a number or knows the time.
 
 mod arrivals;
 mod backend;
@@ -16,8 +16,8 @@ pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Worke
 pub use bystanders::Bystanders;
 pub use caller::{Caller, Foreign};
 pub use fault::{Fault, Trouble};
-pub use fleet::{Away, Book, Connections, Deposit, Fleet, Paying, Scope, Shared};
+pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, Shared};
 pub use network::Hop;
 pub use ramp::Ramp;
-pub use watch::{Recovery, RecoveryState, Watch};
+pub use watch::{FirstTriesRule, Recovery, RecoveryState, Watch};
 pub use whole::Plan;

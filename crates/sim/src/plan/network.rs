@@ -2,7 +2,7 @@
 
 use stagger_core::Span;
 
-/// How long an attempt or an answer is under way, one direction.
+/// The time that an attempt or an answer is under way, one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hop {
     /// No time at all.

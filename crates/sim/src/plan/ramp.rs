@@ -25,7 +25,7 @@ use stagger_core::{Instant, Ratio, Span};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ramp {
-    /// How many wait.
+    /// Callers that wait.
     pub callers: u32,
     /// The share of `rate` that it starts with; at least a hundredth.
     pub from: Ratio,

@@ -1,10 +1,10 @@
-//! What is looked at in a run.
+//! The measurements of a run.
 
 use stagger_core::{Instant, Ratio, Span};
 
 use crate::probe::Stretch;
 
-/// Where peaks are looked for and what counts as recovered.
+/// The stretches in which peaks are looked for, and the rule of recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// An instant on which a bucket edge lies; recovery is counted from it.
@@ -12,35 +12,41 @@ pub struct Watch {
     /// The start of the stretch in which peaks of attempts and successes are looked for; the edge when
     /// `None`.
     pub peak_from: Option<Instant>,
-    /// Where the peak of retries is looked for.
+    /// The stretch in which the peak of retries is looked for.
     pub retries_in: Stretch,
-    /// Where the worst second of retries is compared with the mean second; nowhere when `None`.
+    /// The stretch in which the worst second of retries is compared with the mean second; none when `None`.
     pub evenness_in: Option<Stretch>,
-    /// When the run has recovered.
+    /// The rule by which the run has recovered.
     pub recovery: Recovery,
 }
 
-/// When a run has recovered, counted from the edge.
+/// A rule by which a run has recovered, counted from the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// When the last call is served, if 99 % of the calls that are not over at the edge succeed.
+    /// By the last call that is served, if 99 % of the calls that are not over at the edge succeed.
     ///
     /// Calls that give up after the edge count against it: a server that drains because its callers
     /// left has not recovered.
     Drained,
-    /// At the start of the first bucket of arrivals from which on so many buckets in a row have
-    /// this share of first attempts succeed, if that is within some time and lasts: a run relapses
-    /// when half of the buckets in a later row are below the share.
-    FirstTries {
-        /// The width of a bucket; one with fewer than 20 first attempts is widened by those after it.
-        bucket: Span,
-        /// How many in a row.
-        row: u32,
-        /// The share of first attempts.
-        share: Ratio,
-        /// Later than this is never.
-        within: Span,
-    },
+    /// By first attempts that succeed again.
+    FirstTries(FirstTriesRule),
+}
+
+/// The share of first attempts that must succeed, and for how long.
+///
+/// A run has recovered at the start of the first row of good buckets, if that is within some time and
+/// lasts: a run relapses when half of the buckets in a later row are below the share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstTriesRule {
+    /// The width of a bucket of arrivals; a bucket with fewer than 20 first attempts is widened by
+    /// those after it.
+    pub bucket: Span,
+    /// Good buckets in a row.
+    pub row: u32,
+    /// The share of first attempts that succeed in a good bucket.
+    pub share: Ratio,
+    /// The latest recovery that counts.
+    pub within: Span,
 }
 
 /// The verdict on the recovery of one run.
@@ -77,12 +83,12 @@ impl Recovery {
     /// The rule of the reference tables: 10 buckets of 0.5 s with 99 % within 70 s.
     #[must_use]
     pub fn first_tries() -> Self {
-        Self::FirstTries {
+        Self::FirstTries(FirstTriesRule {
             bucket: Span::from_millis(500),
             row: 10,
             share: Ratio::from_percent(99),
             within: Span::from_secs(70),
-        }
+        })
     }
 }
 

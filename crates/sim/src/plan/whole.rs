@@ -7,7 +7,7 @@ use super::{Arrivals, Backend, Bystanders, Caller, Fault, Fleet, Hop, Watch};
 /// Everything that a run is made of, except its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// When callers make their first attempt; several sources run side by side, at most
+    /// The times of first attempts; several sources run side by side, at most
     /// [`MAX_SOURCES`](Self::MAX_SOURCES) with those of bystanders.
     pub arrivals: Vec<Arrivals>,
     /// The way to the backend and back.
@@ -17,13 +17,13 @@ pub struct Plan {
     pub callers: Vec<Caller>,
     /// The processes that the callers live in, and what those remember.
     pub fleet: Fleet,
-    /// What answers.
+    /// The backend.
     pub backend: Backend,
-    /// What goes wrong with it, and when.
+    /// The troubles of the backend.
     pub faults: Vec<Fault>,
     /// Others who call the backend meanwhile; they are in no figure but the counts in buckets.
     pub bystanders: Vec<Bystanders>,
-    /// What is looked at.
+    /// The measurements.
     pub watch: Watch,
 }
 
@@ -31,7 +31,7 @@ impl Plan {
     /// The most sources of calls: what a byte counts, with room for the layers of callers.
     pub const MAX_SOURCES: usize = 200;
 
-    /// Where calls come from: the callers' own sources, then those of bystanders.
+    /// The sources of calls: the callers' own, then those of bystanders.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &Arrivals> {
         self.arrivals.iter().chain(self.bystanders.iter().map(|others| &others.arrivals))
     }

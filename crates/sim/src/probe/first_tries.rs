@@ -1,27 +1,38 @@
-//! When first attempts succeed again, by the time of their arrival.
+//! Recovery by the first attempts that succeed again, in order of their arrival.
 
 use stagger_core::{Instant, Ratio, Span};
 
-use crate::plan::RecoveryState;
+use crate::plan::{FirstTriesRule, RecoveryState};
 
 /// First attempts and their successes, in buckets of arrival time from the edge on.
+///
+/// The lab judges its runs by it, and a replay judges the log that it replays.
+///
+/// ```
+/// use stagger_core::{Instant, Ratio, Span};
+/// use stagger_sim::{FirstTries, FirstTriesRule, RecoveryState};
+/// let rule = FirstTriesRule {
+///     bucket: Span::from_secs(1),
+///     row: 3,
+///     share: Ratio::from_percent(99),
+///     within: Span::from_secs(60),
+/// };
+/// let second = |second| Instant::ORIGIN + Span::from_secs(second);
+/// let mut tries = FirstTries::new(second(10), rule);
+/// for after in 0..10 {
+///     // 100 calls arrive in each second; those of the first four seconds fail.
+///     tries.count(second(10 + after), 100, if after < 4 { 0 } else { 100 });
+/// }
+/// assert_eq!(tries.verdict(), RecoveryState::Recovered(Span::from_secs(4)));
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct FirstTries {
+pub struct FirstTries {
     edge: Instant,
-    rule: Rule,
+    rule: FirstTriesRule,
     /// The last arrival after the edge, counted from it.
     watched: Span,
     /// Arrivals and successes.
     buckets: Vec<(u64, u64)>,
-}
-
-/// The settings of `Recovery::FirstTries`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
-    pub(super) bucket: Span,
-    pub(super) row: u32,
-    pub(super) share: Ratio,
-    pub(super) within: Span,
 }
 
 /// Buckets kept: a rule that needs more of them looks at hours.
@@ -30,28 +41,27 @@ const MAX_BUCKETS: usize = 1 << 16;
 const LEAST_TRIES: u64 = 20;
 
 impl FirstTries {
-    pub(super) const fn new(edge: Instant, rule: Rule) -> Self {
+    /// No first attempts yet; recovery is counted from `edge`.
+    #[must_use]
+    pub const fn new(edge: Instant, rule: FirstTriesRule) -> Self {
         Self { edge, rule, watched: Span::ZERO, buckets: Vec::new() }
     }
 
+    /// Counts first attempts that arrived at `at`, and successes of those that did, in any order of
+    /// time. What arrived before the edge does not count.
     #[inline]
-    pub(super) fn arrived(&mut self, at: Instant) {
-        if let Some(bucket) = self.bucket(at) {
-            bucket.0 += 1;
-            self.watched = at - self.edge;
-        }
-    }
-
-    /// The first attempt of the call that arrived at `arrived` succeeded.
-    #[inline]
-    pub(super) fn succeeded(&mut self, arrived: Instant) {
-        if let Some(bucket) = self.bucket(arrived) {
-            bucket.1 += 1;
+    pub fn count(&mut self, at: Instant, arrived: u64, succeeded: u64) {
+        let Some(bucket) = self.bucket(at) else { return };
+        bucket.0 += arrived;
+        bucket.1 += succeeded;
+        if arrived > 0 {
+            self.watched = self.watched.max(at - self.edge);
         }
     }
 
     /// The verdict by the first good row of buckets that lasts.
-    pub(super) fn verdict(&self) -> RecoveryState {
+    #[must_use]
+    pub fn verdict(&self) -> RecoveryState {
         let rule = self.rule;
         let (starts, good): (Vec<usize>, Vec<bool>) = self.widened().into_iter().unzip();
         let start_of = |index: usize| starts.get(index).copied().unwrap_or(self.buckets.len());
@@ -105,8 +115,8 @@ impl FirstTries {
     }
 }
 
-impl Rule {
-    /// How many in a row.
+impl FirstTriesRule {
+    /// Good buckets in a row; at least 1.
     const fn buckets(&self) -> usize {
         if self.row == 0 { 1 } else { self.row as usize }
     }
@@ -151,10 +161,10 @@ mod tests {
         for bucket in 0..20 {
             for call in 0..100 {
                 let arrived = at(1_000 + 500 * bucket + call);
-                seen.arrived(arrived);
+                seen.count(arrived, 1, 0);
                 // Bucket 4 has 98 % only, so the row begins at the fifth.
                 if bucket != 4 || call >= 2 {
-                    seen.succeeded(arrived);
+                    seen.count(arrived, 0, 1);
                 }
             }
         }
@@ -164,7 +174,7 @@ mod tests {
     #[test]
     fn what_comes_before_the_edge_does_not_count() {
         let mut seen = watching(Instant::ORIGIN + Span::from_secs(1));
-        seen.arrived(Instant::ORIGIN);
+        seen.count(Instant::ORIGIN, 1, 0);
         assert_eq!(seen.verdict().recovered(), None);
     }
 
@@ -174,9 +184,9 @@ mod tests {
         for bucket in 0..buckets {
             for call in 0..100 {
                 let arrived = Instant::ORIGIN + Span::from_millis(500 * bucket + call);
-                seen.arrived(arrived);
+                seen.count(arrived, 1, 0);
                 if !bad(bucket) {
-                    seen.succeeded(arrived);
+                    seen.count(arrived, 0, 1);
                 }
             }
         }

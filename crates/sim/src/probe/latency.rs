@@ -1,4 +1,4 @@
-//! How long calls took, as a histogram that can be added up.
+//! The latency of calls, as a histogram that can be added up.
 
 use stagger_core::Span;
 

@@ -92,7 +92,7 @@ impl Meter {
     }
 }
 
-/// What a [`Meter`] counted.
+/// The counts of a [`Meter`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The largest count of one bucket within the stretch asked for.

@@ -1,4 +1,4 @@
-//! What is seen of a run: counts in buckets of time, latencies, recovery.
+//! The measurements of a run: counts in buckets of time, latencies, recovery.
 
 mod drained;
 mod first_tries;
@@ -8,6 +8,7 @@ mod recovering;
 mod strip;
 mod track;
 
+pub use first_tries::FirstTries;
 pub use latency::Latency;
 pub(crate) use meter::PER_SECOND;
 pub use meter::{BUCKET, Counts, Meter, Stretch};

@@ -3,7 +3,7 @@
 use stagger_core::Instant;
 
 use super::drained::Drained;
-use super::first_tries::{FirstTries, Rule};
+use super::first_tries::FirstTries;
 use crate::plan::{Recovery, RecoveryState};
 
 /// The probe of a run's recovery, one kind for each rule.
@@ -19,9 +19,7 @@ impl Recovering {
     pub(crate) const fn new(edge: Instant, recovery: Recovery) -> Self {
         match recovery {
             Recovery::Drained => Self::Drained(Drained::new(edge)),
-            Recovery::FirstTries { bucket, row, share, within } => {
-                Self::FirstTries(FirstTries::new(edge, Rule { bucket, row, share, within }))
-            }
+            Recovery::FirstTries(rule) => Self::FirstTries(FirstTries::new(edge, rule)),
         }
     }
 
@@ -29,7 +27,7 @@ impl Recovering {
     #[inline]
     pub(crate) fn arrived(&mut self, at: Instant) {
         if let Self::FirstTries(seen) = self {
-            seen.arrived(at);
+            seen.count(at, 1, 0);
         }
     }
 
@@ -37,7 +35,7 @@ impl Recovering {
     #[inline]
     pub(crate) fn first_try_succeeded(&mut self, started: Instant) {
         if let Self::FirstTries(seen) = self {
-            seen.succeeded(started);
+            seen.count(started, 0, 1);
         }
     }
 

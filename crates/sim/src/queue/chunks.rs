@@ -116,7 +116,7 @@ impl Pool {
 }
 
 impl Events<'_> {
-    /// How many words its events take.
+    /// The words that its events take.
     pub(super) const fn words(&self) -> usize {
         self.end - self.next
     }

@@ -10,7 +10,7 @@ pub(super) struct Due {
     events: Vec<Event>,
     next: usize,
     end: usize,
-    /// Where each strip of the bucket begins, and then where it ends.
+    /// The start of each strip of the bucket, and later its end.
     places: Vec<u32>,
 }
 

@@ -76,14 +76,14 @@ impl Event {
         self
     }
 
-    /// When it happens.
+    /// The instant at which it happens.
     #[must_use]
     #[inline]
     pub const fn at(self) -> Instant {
         self.at
     }
 
-    /// What happens.
+    /// The kind of event.
     #[must_use]
     #[inline]
     pub const fn class(self) -> Class {
@@ -187,7 +187,7 @@ impl PartialOrd for Event {
     }
 }
 
-/// How many words a stored event has more than two, above its class, which needs four bits.
+/// The words that a stored event has more than two, above its class, which needs four bits.
 const MORE_SHIFT: u32 = 62;
 /// The class has the top byte of the key.
 const CLASS_SHIFT: u32 = 56;

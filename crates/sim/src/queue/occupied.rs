@@ -1,4 +1,4 @@
-//! Which slots of a wheel hold events.
+//! The slots of a wheel that hold events.
 
 /// Slots in one revolution: one bit each in 64 words, and one bit a word above them.
 pub(super) const SLOTS: usize = 64 * 64;

@@ -1,4 +1,4 @@
-//! What every set of pending events must do.
+//! The contract of every set of pending events.
 
 use super::Event;
 

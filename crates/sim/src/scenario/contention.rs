@@ -20,9 +20,9 @@ use crate::world::{Played, Series};
 /// next hop, and a write that reaches the row counts as an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contention {
-    /// How many clients.
+    /// Clients.
     pub clients: u32,
-    /// How they come back.
+    /// The law by which they come back.
     pub caller: Caller,
 }
 
@@ -63,7 +63,7 @@ struct Writer<'a> {
     hops: u32,
 }
 
-/// What an event of a writer is, by its tag.
+/// The kinds of events of a writer, by their tags.
 const AT_READ: u32 = 0;
 const HAS_READ: u32 = 1;
 const AT_WRITE: u32 = 2;

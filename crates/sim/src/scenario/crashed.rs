@@ -4,7 +4,7 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Policy};
 
 use super::metastable::{CAPACITY, SCHEDULE, plan_between};
-use super::story::{Case, Entry, Options, Peak, Scenario};
+use super::story::{Case, Options, Peak, Scenario, entries};
 use crate::law::Law;
 use crate::plan::{Caller, Fleet, Plan, Trouble};
 
@@ -19,11 +19,10 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let mut compared = options.callers(&[Law::Full], &schedule)?;
     compared.push(("default, no budget".to_owned(), Caller::new(unbudgeted)));
     compared.push(("default policy".to_owned(), Caller::new(usual)));
-    let entry = |(name, caller): &(String, Caller)| Entry::new(name.as_str(), plan(load, caller));
     let case = Case {
         outages: vec![CRASH],
         capacity: Some(CAPACITY),
-        entries: compared.iter().map(entry).collect(),
+        entries: entries(&compared, |caller| plan(load, caller)),
         ..Case::new(format!("load {load}/s"), f64::from(load))
     };
     let mut parameters = schedule.parameters();

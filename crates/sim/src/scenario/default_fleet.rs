@@ -4,28 +4,23 @@ use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
 use stagger_core::{ConfigError, Instant, Rate, Ratio, Span};
 
 use super::fleet::{self, LOAD, PROCESSES};
-use super::story::{Entry, Options, Scenario};
-use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Book, Caller, Plan};
+use super::story::{Options, Scenario};
+use super::variants::{self, Variant};
+use crate::law::Schedule;
+use crate::plan::{Arrivals, Caller, Fleet, LedgerModel, Plan};
 
 /// A thousand processes make 700 calls a second, and nothing is served for five seconds. What a
 /// budget grants besides its share is granted a thousand times.
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES);
-    let mut entries = Vec::new();
-    for (name, caller) in options.callers(&[Law::Full], &schedule)? {
-        let own = options.policies.iter().any(|(own, _)| *own == name);
-        if name == Law::NoRetry.name() || own {
-            entries.push(Entry::new(name, plan(processes, caller)));
-            continue;
-        }
-        for (name, budget) in budgets()? {
-            let policy = caller.policy.to_builder().budget(budget).build()?;
-            let caller = Caller { policy, ..caller.clone() };
-            entries.push(Entry::new(name, plan(processes, caller)));
-        }
-    }
+    let variants = budgets()?.map(|(name, budget)| Variant {
+        name,
+        budget,
+        processes,
+        ledger: LedgerModel::Engine,
+    });
+    let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
     Ok(Scenario { lesson: LESSON.to_owned(), ..fleet::stalled(&schedule, processes, entries) })
 }
 
@@ -44,9 +39,9 @@ fn budgets() -> Result<[(&'static str, BudgetPlan); 4], ConfigError> {
 }
 
 /// The same stall, watched for long enough that the time to recover is a small part.
-fn plan(processes: u32, caller: Caller) -> Plan {
+fn plan(caller: Caller, fleet: Fleet) -> Plan {
     let arrivals = Arrivals::poisson(LOAD, Instant::ORIGIN + LENGTH);
-    Plan { arrivals: vec![arrivals], ..fleet::plan(processes, caller, Book::Engine) }
+    Plan { arrivals: vec![arrivals], ..fleet::plan(caller, fleet) }
 }
 
 /// Ten minutes.

@@ -6,7 +6,8 @@ use super::metastable::asking;
 use super::story::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Book, Caller, Deposit, Fault, FirstCalls, Fleet, Hop, Paying, Plan, Trouble, Watch,
+    Arrivals, Caller, Deposit, Fault, FirstCalls, Fleet, Hop, LedgerModel, Paying, Plan, Trouble,
+    Watch,
 };
 
 /// Poisson clients, exponential hops of 10 ms, and a backend that fails each attempt with a
@@ -19,20 +20,20 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let asking = asking(Law::Fixed, &schedule)?;
     let few = Crowd { processes: 100, rate: 1_000 };
     let many = Crowd { processes: 1_000, rate: 100 };
-    let bucket = |paying| Book::Deposit(Deposit { paying, amount: TENTH, bucket: 5 });
-    let compared: Vec<(&str, Crowd, Caller, Book)> = vec![
-        ("no-retry", few, Law::NoRetry.caller(&schedule)?, Book::Engine),
-        ("3 retries", few, retrying, Book::Engine),
+    let bucket = |paying| LedgerModel::Deposit(Deposit { paying, amount: TENTH, bucket: 5 });
+    let compared: Vec<(&str, Crowd, Caller, LedgerModel)> = vec![
+        ("no-retry", few, Law::NoRetry.caller(&schedule)?, LedgerModel::Engine),
+        ("3 retries", few, retrying, LedgerModel::Engine),
         ("bucket by calls", few, asking.clone(), bucket(Paying::Calls)),
         ("bucket by successes", few, asking.clone(), bucket(Paying::Successes)),
-        ("breaker for life", few, asking.clone(), Book::Lifetime(TENTH)),
+        ("breaker for life", few, asking.clone(), LedgerModel::Lifetime(TENTH)),
         ("1000 clients, bucket", many, asking.clone(), bucket(Paying::Successes)),
-        ("1000 clients, breaker", many, asking, Book::Lifetime(TENTH)),
+        ("1000 clients, breaker", many, asking, LedgerModel::Lifetime(TENTH)),
     ];
     let case = |percent: u32| {
-        let entry = |(name, crowd, caller, book): &(&str, Crowd, Caller, Book)| Entry {
+        let entry = |(name, crowd, caller, ledger): &(&str, Crowd, Caller, LedgerModel)| Entry {
             name: (*name).to_owned(),
-            play: Play::World(Box::new(crowd.plan(percent, caller, *book))),
+            play: Play::World(Box::new(crowd.plan(percent, caller, *ledger))),
         };
         Case {
             entries: compared.iter().map(entry).collect(),
@@ -73,12 +74,12 @@ impl Crowd {
         Arrivals::Clients { clients, gap, first, until }
     }
 
-    fn plan(self, percent: u32, caller: &Caller, book: Book) -> Plan {
+    fn plan(self, percent: u32, caller: &Caller, ledger: LedgerModel) -> Plan {
         let failing = Trouble::Failing(Ratio::from_percent(percent));
         Plan {
             hop: Hop::Exponential(HOP),
             faults: vec![Fault::new(failing, Instant::ORIGIN, Instant::FAR)],
-            fleet: Fleet { processes: self.processes, book, ..Fleet::default() },
+            fleet: Fleet { processes: self.processes, ledger, ..Fleet::default() },
             watch: Watch { peak_from: Some(PEAK_FROM), ..Watch::default() },
             ..Plan::new(self.arrivals(), caller.clone())
         }

@@ -1,12 +1,14 @@
-//! What the budget of a process is worth to a fleet, and one that all of them share.
+//! The worth of one process's budget to a fleet, and of a budget that all processes share.
 
 use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
 use super::story::{Case, Entry, Options, Peak, Scenario};
-use crate::law::{Law, Schedule};
+use super::variants::{self, Variant};
+use crate::law::Schedule;
 use crate::plan::{
-    Arrivals, Away, Backend, Book, Caller, Fault, Fleet, Plan, Recovery, Shared, Trouble, Watch,
+    Arrivals, Away, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Recovery, Shared, Trouble,
+    Watch,
 };
 use crate::probe::Stretch;
 
@@ -15,21 +17,8 @@ use crate::probe::Stretch;
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES);
-    let mut entries = Vec::new();
-    for (name, caller) in options.callers(&[Law::Full], &schedule)? {
-        let own = options.policies.iter().any(|(own, _)| *own == name);
-        if name == Law::NoRetry.name() || own {
-            entries.push(Entry::new(name, plan(processes, caller, Book::Engine)));
-            continue;
-        }
-        entries.push(Entry::new("no budget", plan(processes, caller.clone(), Book::Engine)));
-        let bucket = TokenPlan::aws_2_0();
-        let policy = caller.policy.to_builder().budget(bucket).build()?;
-        let caller = Caller { policy, ..caller };
-        for (name, book) in books(bucket.into(), processes) {
-            entries.push(Entry::new(name, plan(processes, caller.clone(), book)));
-        }
-    }
+    let variants = variants(TokenPlan::aws_2_0().into(), processes);
+    let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
     Ok(Scenario { lesson: LESSON.to_owned(), ..stalled(&schedule, processes, entries) })
 }
 
@@ -55,20 +44,25 @@ pub(super) const LENGTH: Span = Span::from_secs(90);
 pub(super) const STALL: (Instant, Instant) =
     (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
 
-/// Where the bucket is, and what happens to its store.
-fn books(bucket: BudgetPlan, processes: u32) -> Vec<(&'static str, Book)> {
+/// The places of the bucket, and the troubles of its store.
+fn variants(bucket: BudgetPlan, processes: u32) -> [Variant; 6] {
     let shared = shared(bucket, processes);
+    let lossy = Shared { loss: Ratio::from_percent(20), ..shared };
     let down = Some(Stretch { from: STALL.0, until: STALL.1 + Span::from_secs(30) });
-    vec![
-        ("500 tokens a process", Book::Engine),
-        ("500 tokens shared", Book::Shared(shared)),
+    let down = Shared { down, ..shared };
+    [
+        ("no budget", BudgetPlan::Unlimited, LedgerModel::Engine),
+        ("500 tokens a process", bucket, LedgerModel::Engine),
+        ("500 tokens shared", bucket, LedgerModel::Shared(shared)),
+        ("shared, 20 % of requests lost", bucket, LedgerModel::Shared(lossy)),
+        ("shared, store down: own share", bucket, LedgerModel::Shared(down)),
         (
-            "shared, 20 % of requests lost",
-            Book::Shared(Shared { loss: Ratio::from_percent(20), ..shared }),
+            "shared, store down: refuse",
+            bucket,
+            LedgerModel::Shared(Shared { away: Away::Refuse, ..down }),
         ),
-        ("shared, store down: own share", Book::Shared(Shared { down, ..shared })),
-        ("shared, store down: refuse", Book::Shared(Shared { down, away: Away::Refuse, ..shared })),
     ]
+    .map(|(name, budget, ledger)| Variant { name, budget, processes, ledger })
 }
 
 /// One permit at a time: a lease that a thousand processes hold and do not use is a budget of its
@@ -87,9 +81,9 @@ pub(super) const fn shared(budget: BudgetPlan, nodes: u32) -> Shared {
 
 /// The stalled backend of the reference: ten workers of 10 ms, a queue without bound, callers who
 /// give up after half a second and are served all the same.
-pub(super) fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
+pub(super) fn plan(caller: Caller, fleet: Fleet) -> Plan {
     Plan {
-        fleet: Fleet { processes, book, ..Fleet::default() },
+        fleet,
         backend: Backend::of_workers(10, Span::from_millis(10), None),
         faults: vec![Fault::new(Trouble::Stall, STALL.0, STALL.1)],
         watch: Watch { edge: STALL.1, recovery: Recovery::first_tries(), ..Watch::default() },

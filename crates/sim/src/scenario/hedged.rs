@@ -56,14 +56,14 @@ const SCHEDULE: Schedule =
 const LOAD: u32 = 2_000;
 const LENGTH: Span = Span::from_secs(30);
 const TIMEOUT: Span = Span::from_secs(1);
-/// What is waited for before latencies are known.
+/// The delay of a copy before latencies are known.
 const FALLBACK: Span = Span::from_millis(100);
 const SLOW: (Instant, Instant) =
     (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
 /// 60 workers at 15.8 ms on average.
 const CAPACITY: f64 = 3_797.0;
 
-/// When a copy goes out, and who pays for it.
+/// The quantile after which a copy goes out, and the budget that pays for it.
 fn hedges() -> Result<[(&'static str, u32, BudgetPlan); 4], ConfigError> {
     let tenth: BudgetPlan = WindowPlan::new(Ratio::from_percent(10))?.into();
     Ok([

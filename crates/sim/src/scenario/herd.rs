@@ -53,7 +53,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     })
 }
 
-/// Who fails together, until when, and who else calls meanwhile.
+/// The callers that fail together, the end of their outage, and those that call meanwhile.
 #[derive(Clone, Copy, Debug)]
 struct Herd {
     callers: u32,
@@ -62,7 +62,7 @@ struct Herd {
     background: Option<(u32, Span)>,
 }
 
-/// How long others go on calling after the outage when the user says how many: longer than a herd
+/// The time for which others go on calling when the user gives their number: longer than a herd
 /// of a thousand needs under any law, and short enough to be played while somebody watches.
 const BESIDE_FOR: Span = Span::from_secs(60);
 

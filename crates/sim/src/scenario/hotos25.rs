@@ -1,4 +1,4 @@
-//! How long a queue may be: bounds around capacity times timeout.
+//! The length of a queue: bounds around capacity times timeout.
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
@@ -6,8 +6,8 @@ use super::metastable::{asking, with_workers};
 use super::story::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Backend, Book, Caller, Deposit, Fault, Fleet, Full, Paying, Plan, Recovery, Service,
-    Trouble, Watch,
+    Arrivals, Backend, Caller, Deposit, Fault, FirstTriesRule, Fleet, Full, LedgerModel, Paying,
+    Plan, Recovery, Service, Trouble, Watch,
 };
 
 /// A server with exponential service and a bounded queue that drops in silence; callers send again
@@ -18,16 +18,16 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let attempts = |attempts| Schedule { base: Span::ZERO, cap: Span::ZERO, attempts };
     let schedule = options.schedule(attempts(6));
     let tenth = Deposit { paying: Paying::Calls, amount: Ratio::from_percent(10), bucket: 10 };
-    let compared: Vec<(&str, Caller, Book)> = vec![
-        ("no-retry", Law::NoRetry.caller(&schedule)?, Book::Engine),
-        ("retries", Law::Fixed.caller(&schedule)?, Book::Engine),
-        ("1 retry", Law::Fixed.caller(&Schedule { attempts: 2, ..schedule })?, Book::Engine),
-        ("10 % budget", asking(Law::Fixed, &schedule)?, Book::Deposit(tenth)),
+    let compared: Vec<(&str, Caller, LedgerModel)> = vec![
+        ("no-retry", Law::NoRetry.caller(&schedule)?, LedgerModel::Engine),
+        ("retries", Law::Fixed.caller(&schedule)?, LedgerModel::Engine),
+        ("1 retry", Law::Fixed.caller(&Schedule { attempts: 2, ..schedule })?, LedgerModel::Engine),
+        ("10 % budget", asking(Law::Fixed, &schedule)?, LedgerModel::Deposit(tenth)),
     ];
     let case = |bound: u32| {
-        let entry = |(name, caller, book): &(&str, Caller, Book)| Entry {
+        let entry = |(name, caller, ledger): &(&str, Caller, LedgerModel)| Entry {
             name: (*name).to_owned(),
-            play: Play::World(Box::new(plan(bound, caller, *book))),
+            play: Play::World(Box::new(plan(bound, caller, *ledger))),
         };
         Case {
             entries: compared.iter().map(entry).collect(),
@@ -57,20 +57,20 @@ const TIMEOUT: Span = Span::from_secs(5);
 /// gone.
 const STALL: (Instant, Instant) =
     (Instant::from_nanos(30_000_000_000), Instant::from_nanos(50_000_000_000));
-/// How long callers come after that; what has not recovered within two thirds of it never does.
+/// The time for which callers come after that; a run that has not recovered in two thirds of it never does.
 const AFTERWARDS: Span = Span::from_secs(1_500);
 
 /// Five buckets of a second: five callers come in each, so all of their first attempts must succeed.
 fn recovery() -> Recovery {
-    Recovery::FirstTries {
+    Recovery::FirstTries(FirstTriesRule {
         bucket: Span::from_secs(1),
         row: 5,
         share: Ratio::from_percent(99),
         within: Span::from_secs(1_000),
-    }
+    })
 }
 
-fn plan(bound: u32, caller: &Caller, book: Book) -> Plan {
+fn plan(bound: u32, caller: &Caller, ledger: LedgerModel) -> Plan {
     let (from, until) = STALL;
     let backend = Backend {
         service: Service::Exponential(SERVICE),
@@ -79,7 +79,7 @@ fn plan(bound: u32, caller: &Caller, book: Book) -> Plan {
     let plan = Plan {
         backend,
         faults: vec![Fault::new(Trouble::Stall, from, until)],
-        fleet: Fleet { book, ..Fleet::default() },
+        fleet: Fleet { ledger, ..Fleet::default() },
         watch: Watch { edge: until, recovery: recovery(), ..Watch::default() },
         ..Plan::new(
             Arrivals::Poisson { gap: GAP, until: until + AFTERWARDS },

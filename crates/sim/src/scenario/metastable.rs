@@ -4,14 +4,14 @@ use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use super::story::{Case, Entry, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Backend, Book, Caller, Cancel, Deposit, Fault, Fleet, Order, Paying, Plan, Recovery,
-    Trouble, Watch, Workers,
+    Arrivals, Backend, Caller, Cancel, Deposit, Fault, Fleet, LedgerModel, Order, Paying, Plan,
+    Recovery, Trouble, Watch, Workers,
 };
 
-/// How long callers come.
+/// The time for which callers come.
 const LENGTH: Span = Span::from_secs(90);
 /// The trouble.
 pub(super) const OUTAGE: (Instant, Instant) =
@@ -23,9 +23,9 @@ fn parameters(schedule: &Schedule) -> Vec<(String, String)> {
     all
 }
 
-/// How long a caller waits for an answer.
+/// The time that a caller waits for an answer.
 const TIMEOUT: Span = Span::from_millis(500);
-/// What ten workers of 10 ms serve in a second.
+/// The capacity of ten workers of 10 ms, in attempts a second.
 pub(super) const CAPACITY: f64 = 1_000.0;
 /// Attempts of the reference.
 pub(super) const SCHEDULE: Schedule =
@@ -59,8 +59,12 @@ pub(super) fn asking(law: Law, schedule: &Schedule) -> Result<Caller, ConfigErro
 }
 
 /// The bucket of the reference: a tenth of a retry for each success.
-pub(super) fn tenth(bucket: u32) -> Book {
-    Book::Deposit(Deposit { paying: Paying::Successes, amount: Ratio::from_percent(10), bucket })
+pub(super) fn tenth(bucket: u32) -> LedgerModel {
+    LedgerModel::Deposit(Deposit {
+        paying: Paying::Successes,
+        amount: Ratio::from_percent(10),
+        bucket,
+    })
 }
 
 /// The breaker of the reference, one in each process: the last 100 calls, 50 % of at least 20, open
@@ -93,11 +97,8 @@ pub(super) fn refused(options: &Options) -> Result<Scenario, ConfigError> {
     }
     let loads = options.callers.map_or_else(|| REFUSED_LOADS.to_vec(), |load| vec![load]);
     let cases = loads.into_iter().map(|load| {
-        let entries = compared.iter().map(|(name, caller)| Entry {
-            name: name.clone(),
-            play: Play::World(Box::new(plan(Trouble::Refuse, load, caller.clone()))),
-        });
-        load_case(load, entries.collect())
+        let plan = |caller: &Caller| plan(Trouble::Refuse, load, caller.clone());
+        load_case(load, entries(&compared, plan))
     });
     Ok(Scenario {
         lesson: REFUSED_LESSON.to_owned(),
@@ -148,8 +149,8 @@ fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Ent
     }
     let full = Law::Full.caller(schedule)?;
     plans.insert(1, ("immediate".to_owned(), stalled(&Law::Fixed.caller(&immediate)?)));
-    let processes = |plan: Plan, book| {
-        let fleet = Fleet { processes: 20, book, ..Fleet::default() };
+    let processes = |plan: Plan, ledger| {
+        let fleet = Fleet { processes: 20, ledger, ..Fleet::default() };
         Plan { fleet, ..plan }
     };
     let budget = || -> Result<Plan, ConfigError> {
@@ -157,7 +158,7 @@ fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Ent
     };
     let short = |plan: Plan| with_workers(plan, |workers| workers.queue = Some(200));
     plans.push(("full + budget".to_owned(), budget()?));
-    let mut breaking = processes(stalled(&broken(&full)?), Book::Engine);
+    let mut breaking = processes(stalled(&broken(&full)?), LedgerModel::Engine);
     plans.push(("full + breaker".to_owned(), breaking.clone()));
     breaking.fleet.steady_breakers = true;
     plans.push(("full + breaker, no jitter".to_owned(), breaking));
@@ -168,8 +169,7 @@ fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Ent
     plans.push(("full, drop hopeless".to_owned(), cancel(Cancel::Hopeless)));
     let newest = with_workers(stalled(&full), |workers| workers.order = Order::NewestFirst);
     plans.push(("full, newest first".to_owned(), newest));
-    let entry = |(name, plan)| Entry { name, play: Play::World(Box::new(plan)) };
-    Ok(plans.into_iter().map(entry).collect())
+    Ok(plans.into_iter().map(|(name, plan)| Entry::new(name, plan)).collect())
 }
 
 /// The plan with other rules for its workers.

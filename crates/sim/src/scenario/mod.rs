@@ -25,6 +25,7 @@ mod steady;
 mod story;
 mod told;
 mod tutorial;
+mod variants;
 mod viewers;
 
 pub use catalogue::{CATALOGUE, Named};

@@ -1,4 +1,4 @@
-//! How synchronous must failures be for jitter to matter?
+//! The synchrony of failures at which jitter begins to matter.
 
 use stagger_core::{ConfigError, Instant, Span};
 

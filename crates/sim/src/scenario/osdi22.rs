@@ -33,7 +33,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 /// One panel.
 #[derive(Clone, Copy, Debug)]
 struct Trigger {
-    /// What is left of the capacity, in thousandths.
+    /// The capacity that is left, in thousandths.
     left: u32,
     over: Span,
     /// Callers a second.

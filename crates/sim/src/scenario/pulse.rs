@@ -1,11 +1,12 @@
 //! Whether the budgets of a fleet spend in pulses during an outage.
 
-use stagger_core::budget::WindowPlan;
+use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::story::{Case, Entry, Options, Peak, Scenario};
-use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Book, Caller, Fault, Fleet, Plan, Trouble, Watch};
+use super::story::{Case, Options, Peak, Scenario};
+use super::variants::{self, Variant};
+use crate::law::Schedule;
+use crate::plan::{Arrivals, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Trouble, Watch};
 use crate::probe::Stretch;
 
 /// A thousand processes make five calls a second each; from 20 s on all calls fail. The default
@@ -13,20 +14,10 @@ use crate::probe::Stretch;
 pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES).max(1);
-    let mut entries = Vec::new();
-    for (name, caller) in options.callers(&[Law::Full], &schedule)? {
-        let own = options.policies.iter().any(|(own, _)| *own == name);
-        if name == Law::NoRetry.name() || own {
-            entries.push(Entry::new(name, plan(processes, caller, Book::Engine)));
-            continue;
-        }
-        let budget = WindowPlan::default();
-        let policy = caller.policy.to_builder().budget(budget).build()?;
-        for (name, book) in [("window-block", Book::WindowBlock), ("default", Book::Engine)] {
-            let caller = Caller { policy, ..caller.clone() };
-            entries.push(Entry::new(name, plan(processes, caller, book)));
-        }
-    }
+    let budget = BudgetPlan::default();
+    let variants = [("window-block", LedgerModel::WindowBlock), ("default", LedgerModel::Engine)]
+        .map(|(name, ledger)| Variant { name, budget, processes, ledger });
+    let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
     let case = Case {
         outages: vec![OUTAGE],
         entries,
@@ -60,10 +51,10 @@ const fn load(processes: u32) -> u32 {
     if load > 4_000_000 { 4_000_000 } else { load }
 }
 
-fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
+fn plan(caller: Caller, fleet: Fleet) -> Plan {
     let settled = Stretch { from: OUTAGE.0 + WINDOW, until: OUTAGE.1 };
     Plan {
-        fleet: Fleet { processes, book, ..Fleet::default() },
+        fleet,
         backend: Backend::UNLIMITED,
         faults: vec![Fault::new(Trouble::Refuse, OUTAGE.0, Instant::FAR)],
         watch: Watch {
@@ -73,7 +64,7 @@ fn plan(processes: u32, caller: Caller, book: Book) -> Plan {
             evenness_in: Some(settled),
             ..Watch::default()
         },
-        ..Plan::new(Arrivals::poisson(load(processes), OUTAGE.1), caller)
+        ..Plan::new(Arrivals::poisson(load(fleet.processes), OUTAGE.1), caller)
     }
 }
 

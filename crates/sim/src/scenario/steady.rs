@@ -33,7 +33,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 const OUTAGES: [Span; 4] =
     [Span::from_millis(200), Span::from_secs(1), Span::from_secs(5), Span::from_secs(30)];
 const DOWN_FROM: Instant = Instant::from_nanos(2_000_000_000);
-/// How long the backend works on a call. Callers who came within it before the end of the outage
+/// The time that the backend works on a call. Callers who came within it before the end of the outage
 /// failed, so the first bucket after the outage is a tenth short: the reference has that too.
 const SERVICE: Span = Span::from_millis(5);
 

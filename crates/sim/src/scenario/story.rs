@@ -3,30 +3,30 @@
 use stagger_core::{ConfigError, Instant, Policy, Span};
 
 use super::contention::Contention;
-use crate::crew::Crew;
 use crate::law::{Law, Schedule};
 use crate::plan::{Caller, Plan};
 use crate::report::{CaseReport, Report, Row};
 use crate::tally::Tally;
+use crate::thread_pool::ThreadPool;
 use crate::waits::Equal;
 use crate::world::{Played, World};
 
-/// What is played: every entry of every case, under the same seeds.
+/// The scenario to play: every entry of every case, under the same seeds.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Its name on the command line.
     pub name: String,
-    /// What happens, in one sentence.
+    /// The events of the scenario, in one sentence.
     pub about: String,
-    /// What it shows, in a few sentences for people.
+    /// The lesson of the scenario, in a few sentences for people.
     pub lesson: String,
     /// The seed of all runs.
     pub seed: u64,
     /// Runs of every entry, each under a seed of its own.
     pub runs: u32,
-    /// What the cases vary, as a word with its unit: `outage [s]`. `None` when there is one case.
+    /// The quantity that differs between cases, with its unit: `outage [s]`. `None` when there is one case.
     pub varied: Option<String>,
-    /// Whose peak is reported.
+    /// The events whose peak is reported.
     pub peak: Peak,
     /// The settings that every row shares, as name and value, for captions.
     pub parameters: Vec<(String, String)>,
@@ -37,24 +37,24 @@ pub struct Scenario {
 /// One setting of what the scenario varies.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// How it is called: `0.2 s`.
+    /// The case's name: `0.2 s`.
     pub label: String,
     /// Its place on an axis, in the unit of [`Scenario::varied`].
     pub value: f64,
     /// Stretches of trouble, to be shaded in pictures.
     pub outages: Vec<(Instant, Instant)>,
-    /// What the backend serves at most, in attempts a second, where it has a bound.
+    /// The backend's capacity, in attempts a second, if it has a bound.
     pub capacity: Option<f64>,
-    /// Who is compared. The first is the one who never retries.
+    /// The compared entries. The first never retries.
     pub entries: Vec<Entry>,
 }
 
 /// One way to come back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// How it is called: a law, a policy, a policy with its server.
+    /// The entry's name: a law, a policy, a policy with its server.
     pub name: String,
-    /// What is played for it.
+    /// The run of this entry.
     pub play: Play,
 }
 
@@ -76,7 +76,7 @@ impl Entry {
     }
 }
 
-/// What is played in one run.
+/// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Play {
     /// Callers, a network and a backend.
@@ -85,7 +85,7 @@ pub enum Play {
     Contention(Box<Contention>),
 }
 
-/// Whose peak a scenario reports.
+/// The events whose peak a scenario reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peak {
     /// Attempts that reach the backend.
@@ -94,16 +94,16 @@ pub enum Peak {
     Served,
 }
 
-/// What a user may change about a scenario that ships; `None` leaves its own value.
+/// A user's changes to a scenario that ships; `None` leaves its own value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The seed of all runs; 1 when left out.
     pub seed: Option<u64>,
     /// Runs of every entry.
     pub runs: Option<u32>,
-    /// How many callers there are.
+    /// Callers.
     pub callers: Option<u32>,
-    /// When the backend is up again.
+    /// The instant at which the backend is up again, from the origin.
     pub up_at: Option<Span>,
     /// Callers a second who never retry, beside those who are looked at.
     pub beside: Option<u32>,
@@ -115,7 +115,7 @@ pub struct Options {
     pub attempts: Option<u32>,
     /// The laws to compare; the scenario's own when empty.
     pub laws: Vec<Law>,
-    /// What they have in common.
+    /// The property that compared laws have in common.
     pub equal: Equal,
     /// Policies to put beside the laws, by name.
     pub policies: Vec<(String, Policy)>,
@@ -139,19 +139,19 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// Jobs that [`Crew::telling`] will hear of.
+    /// Jobs that [`ThreadPool::telling`] will hear of.
     #[must_use]
     pub fn jobs(&self) -> u64 {
         let entries: usize = self.cases.iter().map(|case| case.entries.len()).sum();
         u64::from(self.runs) * entries as u64
     }
 
-    /// Plays all runs, or as many as `crew` has time for.
+    /// Plays all runs, or as many as `pool` has time for.
     #[must_use]
-    pub fn run(&self, crew: &Crew<'_>) -> Report {
+    pub fn run(&self, pool: &ThreadPool<'_>) -> Report {
         let entries = self.cases.iter().flat_map(|case| &case.entries);
         let plays: Vec<&Play> = entries.map(|entry| &entry.play).collect();
-        let mut tallies = Tally::of(&plays, self.seed, self.runs, crew).into_iter();
+        let mut tallies = Tally::of(&plays, self.seed, self.runs, pool).into_iter();
         let cases = self.cases.iter().map(|case| {
             let rows = case.entries.iter().zip(&mut tallies);
             CaseReport {
@@ -198,10 +198,7 @@ impl Case {
 
 /// One entry for each caller.
 pub(super) fn entries(compared: &[(String, Caller)], plan: impl Fn(&Caller) -> Plan) -> Vec<Entry> {
-    let entry = |(name, caller): &(String, Caller)| Entry {
-        name: name.clone(),
-        play: Play::World(Box::new(plan(caller))),
-    };
+    let entry = |(name, caller): &(String, Caller)| Entry::new(name.as_str(), plan(caller));
     compared.iter().map(entry).collect()
 }
 

@@ -48,7 +48,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 const CLIENTS: u32 = 10_000;
 const HINT: Span = Span::from_secs(60);
 
-/// How a hint may be taken.
+/// The ways to take a hint.
 fn rules(hint: Span) -> Result<[(&'static str, HintRule); 3], ConfigError> {
     let half = Ratio::from_percent(50);
     Ok([

@@ -45,7 +45,7 @@ const OUTAGE: Span = Span::from_millis(100);
 /// The target duration that Apple's authoring specification for HLS asks for.
 const SEGMENT_SECS: u32 = 6;
 const DOWN_AT: Instant = Instant::from_nanos(2_000_000_000);
-/// What the origin says.
+/// The answer of the origin.
 const COME_BACK_IN: Span = Span::from_secs(1);
 /// A player has a segment or two in its buffer: time for one more attempt.
 const SCHEDULE: Schedule =

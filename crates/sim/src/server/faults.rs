@@ -10,11 +10,11 @@ use crate::plan::{Backend, ColdStart, Fault, Trouble};
 pub(super) struct Faults<'p> {
     all: &'p [Fault],
     cold_start: Option<ColdStart>,
-    at_the_door: Vec<&'p Fault>,
+    at_arrival: Vec<&'p Fault>,
     stalls: Vec<&'p Fault>,
     failing: Vec<&'p Fault>,
     slow: Vec<&'p Fault>,
-    /// When one of them ends or another begins.
+    /// The next instant at which a trouble ends or begins.
     until: Instant,
 }
 
@@ -23,7 +23,7 @@ impl<'p> Faults<'p> {
         Self {
             all,
             cold_start: backend.cold_start,
-            at_the_door: Vec::new(),
+            at_arrival: Vec::new(),
             stalls: Vec::new(),
             failing: Vec::new(),
             slow: Vec::new(),
@@ -41,8 +41,8 @@ impl<'p> Faults<'p> {
 
     /// The first trouble that turns an arriving attempt away, or swallows it.
     #[inline]
-    pub(super) fn at_the_door(&self, shard: u32) -> Option<&'p Fault> {
-        first(&self.at_the_door, shard)
+    pub(super) fn at_arrival(&self, shard: u32) -> Option<&'p Fault> {
+        first(&self.at_arrival, shard)
     }
 
     /// Whether no attempt is started.
@@ -51,7 +51,7 @@ impl<'p> Faults<'p> {
         first(&self.stalls, shard).is_some()
     }
 
-    /// When an attempt that arrives at `now` could be started at last; `None` for never.
+    /// The instant at which an attempt that arrives at `now` can start; `None` for never.
     #[inline]
     pub(super) fn end_of_stall(&self, shard: u32, now: Instant) -> Option<Instant> {
         let mut start = now;
@@ -72,7 +72,7 @@ impl<'p> Faults<'p> {
         }
     }
 
-    /// How long work of this usual length takes when it starts now.
+    /// The time that work of this usual length takes when it starts now.
     #[inline]
     pub(super) fn stretched(&self, usual: Span, shard: u32, now: Instant) -> Span {
         let slowed = match first(&self.slow, shard).map(|fault| fault.trouble) {
@@ -93,8 +93,8 @@ impl<'p> Faults<'p> {
 
     #[cold]
     fn look(&mut self, now: Instant) {
-        let Self { all, at_the_door, stalls, failing, slow, .. } = self;
-        for list in [&mut *at_the_door, &mut *stalls, &mut *failing, &mut *slow] {
+        let Self { all, at_arrival, stalls, failing, slow, .. } = self;
+        for list in [&mut *at_arrival, &mut *stalls, &mut *failing, &mut *slow] {
             list.clear();
         }
         for fault in all.iter().filter(|fault| fault.from <= now && now < fault.until) {
@@ -106,7 +106,7 @@ impl<'p> Faults<'p> {
                 | Trouble::RefuseFor(_)
                 | Trouble::PortClosed
                 | Trouble::Hang
-                | Trouble::Silence => at_the_door.push(fault),
+                | Trouble::Silence => at_arrival.push(fault),
             }
         }
         let edges = all.iter().flat_map(|fault| [fault.from, fault.until]);

@@ -1,9 +1,9 @@
 //! The backend at work: what answers an attempt, and when.
 
+mod backend;
 mod faults;
 mod limiter;
-mod shop;
 mod station;
 
-pub(crate) use shop::{Handed, REFUSED, Receipt, Shop, answers_at_once};
+pub(crate) use backend::{Admission, BackendState, Placement, REFUSED, answers_at_once};
 pub(crate) use station::Job;

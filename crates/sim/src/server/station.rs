@@ -11,15 +11,15 @@ use crate::plan::{Full, Order, Workers};
 pub(crate) struct Job {
     /// The call.
     pub(crate) id: u32,
-    /// Where its caller is kept.
+    /// The slot that keeps its caller.
     pub(crate) slot: u32,
     /// The attempt's number in its call.
     pub(crate) number: u32,
-    /// When its caller gives it up.
+    /// The instant at which its caller gives up.
     pub(crate) give_up: Instant,
 }
 
-/// What became of an attempt that came in.
+/// The place of an attempt that came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A worker is free: start it.
@@ -61,7 +61,7 @@ impl Station {
         self.busy -= 1;
     }
 
-    /// Who is next, if a worker is free for it. Whoever takes it starts it or drops it.
+    /// The next attempt, if a worker is free for it. The caller starts it or drops it.
     pub(super) fn next(&mut self, rules: &Workers) -> Option<Job> {
         if self.busy >= rules.count {
             return None;

@@ -35,10 +35,10 @@ impl<Q: Queue> Callers<'_, Q> {
         let layer = other.map_or(0, |other| self.plan.callers.len() + other);
         // OK because a plan has fewer callers than a byte counts.
         let layer = u8::try_from(layer).unwrap_or(u8::MAX);
-        let shard = self.traffic.shop.shard_of(id);
-        let book = self.shelf.number(layer, client, shard);
+        let shard = self.traffic.backend.shard_of(id);
+        let ledger = self.ledgers.number(layer, client, shard);
         let parent = None;
-        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, ledger, parent });
     }
 
     /// After the end of an outermost call a closed client thinks about its next one.

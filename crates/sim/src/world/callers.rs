@@ -10,10 +10,10 @@ use super::played::Played;
 use super::score::Score;
 use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
 use super::traffic::Traffic;
-use crate::books::Shelf;
+use crate::ledgers::FleetLedgers;
 use crate::plan::{Caller, Hop, Plan};
 use crate::queue::{Class, Event, Queue};
-use crate::server::{Handed, Job, REFUSED, Receipt};
+use crate::server::{Admission, Job, Placement, REFUSED};
 use crate::streams::{Purpose, Stream};
 
 /// The state of one run.
@@ -22,7 +22,7 @@ pub(super) struct Callers<'a, Q> {
     pub(super) plan: &'a Plan,
     pub(super) queue: &'a mut Q,
     pub(super) slab: &'a mut Slab,
-    pub(super) shelf: Shelf,
+    pub(super) ledgers: FleetLedgers,
     pub(super) traffic: Traffic<'a>,
     pub(super) score: Score,
     pub(super) delays: Stream,
@@ -42,7 +42,7 @@ pub(super) struct Callers<'a, Q> {
 
 /// Ids from here on are calls of inner layers.
 const INNER: u32 = 1 << 31;
-/// What is known at once of an attempt that set out.
+/// The state of an attempt right after it was sent.
 enum Sent {
     Answered(Outcome),
     UnderWay,
@@ -54,7 +54,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             plan,
             queue,
             slab,
-            shelf: Shelf::new(plan, seed),
+            ledgers: FleetLedgers::new(plan, seed),
             traffic: Traffic::new(plan, seed),
             score: Score::new(plan),
             delays: Stream::new(seed, Purpose::Delay),
@@ -93,14 +93,14 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     #[inline]
     pub(super) fn note(&mut self, event: Event) {
         self.score.event(event);
-        self.traffic.shop.now_is(event.at());
+        self.traffic.backend.now_is(event.at());
     }
 
     #[inline]
     pub(super) fn begin_call(&mut self, who: Who) {
-        let (now, book) = (self.score.now(), who.book);
+        let (now, ledger) = (self.score.now(), who.ledger);
         let policy = self.policy(who.layer);
-        let ledger = self.shelf.book(book);
+        let ledger = self.ledgers.of(ledger);
         let call = match ledger.hedge_delay(policy) {
             Some(delay) => Call::idempotent().with_hedge_delay(delay),
             None => Call::idempotent(),
@@ -114,16 +114,16 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn wake_parked(&mut self, event: Event) {
         let (now, id) = (event.at(), event.id());
         self.score.track.retrying -= 1;
-        let shard = self.traffic.shop.shard_of(id);
-        let book = self.shelf.number(0, id, shard);
+        let shard = self.traffic.backend.shard_of(id);
+        let ledger = self.ledgers.number(0, id, shard);
         let (client, parent) = (id, None);
-        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, book, parent };
+        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
         let mut session = parking::call(event).unpark(self.policy(0));
-        let act = session.on_wake(self.shelf.book(book), now);
+        let act = session.on_wake(self.ledgers.of(ledger), now);
         self.follow(now, who, session, act);
     }
 
-    /// What a caller does now, answers that take no time included.
+    /// Follows a caller's decisions until it waits, including answers that take no time.
     #[inline]
     pub(super) fn follow(
         &mut self,
@@ -160,7 +160,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if let Some(at) = launched {
             self.expect_hedge(&who, at);
         }
-        self.ask_for_lease(now, who.book);
+        self.ask_for_lease(now, who.ledger);
     }
 
     /// Hands an outcome to the machine.
@@ -174,7 +174,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         outcome: &Outcome,
     ) -> Act {
         let mut draw = self.delays.at(who.id, launched.attempt.number);
-        session.on_outcome(self.shelf.book(who.book), now, launched, outcome, &mut draw)
+        session.on_outcome(self.ledgers.of(who.ledger), now, launched, outcome, &mut draw)
     }
 
     /// An attempt sets out.
@@ -191,18 +191,18 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let last = self.plan.calls_backend(who.layer);
         if last && self.at_once {
             self.score.attempt(who.id, number, self.is_bystander(who.layer));
-            match self.traffic.shop.receive(now, who.shard, who.id, number) {
-                Receipt::Answer(at, outcome) if at <= now => {
+            match self.traffic.backend.receive(now, who.shard, who.id, number) {
+                Admission::Answer(at, outcome) if at <= now => {
                     if outcome.verdict == Verdict::Ok {
                         let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
                         self.score.finished(wanted);
                     }
                     return Sent::Answered(outcome);
                 }
-                receipt => {
+                admission => {
                     let ticket = self.take_off(who, session, launched, false);
                     self.expect_timeout(ticket, give_up);
-                    self.received(now, who.shard, ticket, give_up, receipt);
+                    self.received(now, who.shard, ticket, give_up, admission);
                 }
             }
             return Sent::UnderWay;
@@ -250,7 +250,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
-    /// When a copy of this attempt is due; never when the attempt was refused at once.
+    /// The instant at which a copy of this attempt is due; none when the attempt was refused at once.
     #[inline]
     fn next_hedge(&self, who: &Who, launched: &Launched) -> Option<Instant> {
         let at = launched.attempt.hedge_at?;
@@ -274,38 +274,38 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let Who { layer, source, shard, client, .. } = kept.who;
         let (id, layer) = (self.inner, layer + 1);
         self.inner += 1;
-        let book = self.shelf.number(layer, id, shard);
+        let ledger = self.ledgers.number(layer, id, shard);
         let parent = Some(ticket);
-        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, book, parent });
+        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, ledger, parent });
     }
 
     /// An attempt is where it was sent to, whether or not its caller still waits.
     pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, event: Event) {
         self.score.attempt(ticket.id, ticket.number, Traffic::is_of_others(event));
-        let receipt = self.traffic.shop.receive(now, shard, ticket.id, ticket.number);
-        self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), receipt);
+        let admission = self.traffic.backend.receive(now, shard, ticket.id, ticket.number);
+        self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), admission);
     }
 
-    /// What the backend makes of an attempt whose caller is kept.
+    /// Handles the backend's admission of an attempt whose caller is kept.
     fn received(
         &mut self,
         now: Instant,
         shard: u32,
         ticket: Ticket,
         give_up: Instant,
-        receipt: Receipt,
+        admission: Admission,
     ) {
-        match receipt {
-            Receipt::Silence => {}
-            Receipt::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
-            Receipt::Enter => {
+        match admission {
+            Admission::Silence => {}
+            Admission::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
+            Admission::Enter => {
                 let Ticket { id, slot, number } = ticket;
                 let job = Job { id, slot, number, give_up };
-                match self.traffic.shop.enter(now, shard, job) {
-                    Handed::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
-                    Handed::Queued => self.score.track.enqueue(),
-                    Handed::Refused => self.answer(now, ticket, now, REFUSED),
-                    Handed::Dropped => {}
+                match self.traffic.backend.enter(now, shard, job) {
+                    Placement::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
+                    Placement::Queued => self.score.track.enqueue(),
+                    Placement::Refused => self.answer(now, ticket, now, REFUSED),
+                    Placement::Dropped => {}
                 }
             }
         }
@@ -375,7 +375,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let Some((who, mut session)) = self.kept(ticket) else { return };
         let launched = flight.launched;
         if outcome.verdict == Verdict::Ok {
-            self.shelf.book(who.book).record_latency(now, now - flight.since);
+            self.ledgers.of(who.ledger).record_latency(now, now - flight.since);
         }
         self.settled(&who, &session, launched, outcome);
         let act = self.tell(now, &who, &mut session, launched, outcome);
@@ -400,7 +400,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
         self.score.track.retrying += 1;
         let caller = self.plan.caller(who.layer);
-        let at = self.wakes_at(caller, who.id, session.retry().attempts(), at);
+        let at = match session.is_held() {
+            // The delay of the law is over already.
+            true => at,
+            false => self.wakes_at(caller, who.id, session.retry().attempts(), at),
+        };
         let at_home = who.slot == NOWHERE && who.client == who.id;
         let may_park = at_home && who.layer == 0 && who.source == 0;
         let call = if may_park { session.park() } else { None };
@@ -411,7 +415,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }));
     }
 
-    /// When a wait is over that the engine ends at `at`.
+    /// The end of a wait that the engine ends at `at`.
     #[inline]
     pub(super) fn wakes_at(&self, caller: &Caller, id: u32, attempts: u32, at: Instant) -> Instant {
         caller.foreign.map_or(at, |law| at + law.delay(&self.delays, id, attempts))
@@ -424,8 +428,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             let flights = self.slab.release(who.slot);
             for flight in &flights {
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
-                let book = self.shelf.book(who.book);
-                Session::abandon(book, now, flight.launched, &mut draw);
+                let ledger = self.ledgers.of(who.ledger);
+                Session::abandon(ledger, now, flight.launched, &mut draw);
                 self.let_go(now, who.client, flight);
             }
             self.slab.recycle(flights);

@@ -10,7 +10,7 @@ use stagger_core::{Instant, Verdict};
 
 use super::callers::Callers;
 use super::parking;
-use crate::plan::{Book, Hop, Plan};
+use crate::plan::{Hop, LedgerModel, Plan};
 use crate::queue::{Event, Queue};
 use crate::server::answers_at_once;
 
@@ -18,9 +18,11 @@ use crate::server::answers_at_once;
 pub(super) fn are_plain(plan: &Plan) -> bool {
     let [caller] = plan.callers.as_slice() else { return false };
     let policy = &caller.policy;
-    let asks = *policy.budget() != BudgetPlan::Unlimited || policy.breaker().is_some();
+    let asks = *policy.budget() != BudgetPlan::Unlimited
+        || policy.breaker().is_some()
+        || policy.hints().is_shared();
     let parks = policy.limits().max_attempts().is_some_and(|most| most <= parking::MAX_ATTEMPTS);
-    let alone = plan.fleet.book == Book::Engine && plan.fleet.connections.is_none();
+    let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
     let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
     let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
     parks && sources && !asks && policy.hedge().is_none() && alone && at_once
@@ -50,8 +52,8 @@ impl<Q: Queue> Callers<'_, Q> {
         let caller = self.front();
         if let Step::Call(attempt) = step {
             self.score.attempt(id, attempt.number, false);
-            let shop = &mut self.traffic.shop;
-            let outcome = shop.answer(now, shop.shard_of(id), id, attempt.number);
+            let backend = &mut self.traffic.backend;
+            let outcome = backend.answer(now, backend.shard_of(id), id, attempt.number);
             if outcome.verdict == Verdict::Ok {
                 self.score.finished(true);
                 self.score.served(attempt.number, retry.started());

@@ -1,4 +1,4 @@
-//! What one run came to.
+//! The results of one run.
 
 use stagger_core::Span;
 
@@ -26,13 +26,13 @@ pub struct Played {
     pub finished: u64,
     /// Levels over time.
     pub series: Series,
-    /// How long the calls took that succeeded.
+    /// The latency of the calls that succeeded.
     pub latency: Latency,
     /// Whether and when the run recovered.
     pub recovery: RecoveryState,
     /// Single instants of attempts.
     pub strip: Strip,
-    /// When the last event happened, counted from the origin.
+    /// The time of the last event, counted from the origin.
     pub length: Span,
     /// Events in all.
     pub events: u64,

@@ -100,7 +100,7 @@ impl Upcoming {
         self.first
     }
 
-    /// Who makes the next first attempt of this source, if that is a client of many calls.
+    /// The client of the next first attempt of this source, if it makes many calls.
     #[inline]
     fn client(&self, source: u8) -> Option<u32> {
         self.sources[usize::from(source)].0.client()
@@ -125,7 +125,7 @@ impl Upcoming {
 impl<Q: Queue> Callers<'_, Q> {
     /// Whatever is to happen by itself.
     fn begin(&mut self) {
-        for (shard, at) in self.traffic.shop.resumptions() {
+        for (shard, at) in self.traffic.backend.resumptions() {
             self.queue.push(Event::new(at, Class::Resume, shard));
         }
     }
@@ -158,8 +158,8 @@ impl<Q: Queue> Callers<'_, Q> {
 
     /// A worker is done with an attempt, and takes the next.
     fn finish_work(&mut self, now: Instant, ticket: Ticket, shard: u32) {
-        self.traffic.shop.leave(shard);
-        let outcome = self.traffic.shop.result(shard, ticket.id, ticket.number);
+        self.traffic.backend.leave(shard);
+        let outcome = self.traffic.backend.result(shard, ticket.id, ticket.number);
         self.answer(now, ticket, now, outcome);
         self.start_work(now, shard);
     }
@@ -171,7 +171,7 @@ impl<Q: Queue> Callers<'_, Q> {
         let waited_for = |job: &Job| slab.waits_for(Traffic::ticket_of(job));
         let mut dropped = 0;
         while let Some((job, end)) =
-            traffic.shop.start_next(now, shard, waited_for, |_| dropped += 1)
+            traffic.backend.start_next(now, shard, waited_for, |_| dropped += 1)
         {
             track.queued -= 1;
             queue.push(Traffic::finish(end, &job, shard));
@@ -186,7 +186,7 @@ impl<Q: Queue> Callers<'_, Q> {
             return;
         }
         let Some((who, mut session)) = self.kept(ticket) else { return };
-        let act = session.on_wake(self.shelf.book(who.book), now);
+        let act = session.on_wake(self.ledgers.of(who.ledger), now);
         self.follow(now, who, session, act);
     }
 
@@ -194,7 +194,7 @@ impl<Q: Queue> Callers<'_, Q> {
     fn wake_kept(&mut self, now: Instant, ticket: Ticket) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
         self.score.track.retrying -= 1;
-        let act = session.on_wake(self.shelf.book(who.book), now);
+        let act = session.on_wake(self.ledgers.of(who.ledger), now);
         self.follow(now, who, session, act);
     }
 }

@@ -1,4 +1,4 @@
-//! What is counted while a run is played.
+//! The counters of a run.
 
 use stagger_core::Instant;
 use stagger_core::retry::{Done, Stop};

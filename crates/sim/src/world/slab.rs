@@ -1,21 +1,21 @@
-//! Where callers are kept that something is under way for.
+//! Storage for callers with attempts under way.
 
 use stagger_core::Instant;
 use stagger_core::retry::{Detached, Launched};
 
-/// Who makes a call.
+/// The identity of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Who {
     pub(super) id: u32,
-    /// Who it is that makes calls, which decides its process; the id where each call has its own.
+    /// The client, which decides the process; the id where each call has its own.
     pub(super) client: u32,
-    /// Where it is kept; [`NOWHERE`] while it is not.
+    /// The slot of the caller; [`NOWHERE`] while it is not kept.
     pub(super) slot: u32,
     pub(super) layer: u8,
     /// The number of the source of arrivals that it came from.
     pub(super) source: u8,
     pub(super) shard: u32,
-    pub(super) book: u32,
+    pub(super) ledger: u32,
     /// The attempt of the caller one layer further out that this call is made for.
     pub(super) parent: Option<Ticket>,
 }
@@ -36,7 +36,7 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 pub(super) struct Kept {
     pub(super) who: Who,
     pub(super) call: Detached,
-    /// When its next copy is due, as far as an event says so.
+    /// The instant at which the next copy is due, if an event says so.
     pub(super) hedge_at: Option<Instant>,
     /// Attempts under way: nearly always one.
     pub(super) flights: Vec<Flight>,

@@ -3,33 +3,33 @@
 use stagger_core::Instant;
 
 use super::callers::Callers;
-use crate::books::Request;
+use crate::ledgers::Request;
 use crate::queue::{Class, Event, Queue};
 
 impl<Q: Queue> Callers<'_, Q> {
     /// The process of this ledger asks the store for permits, if it is time to.
     #[inline]
-    pub(super) fn ask_for_lease(&mut self, now: Instant, book: u32) {
-        let Some(rule) = self.shelf.store().map(|store| *store.rule()) else { return };
-        let Some(leased) = self.shelf.book(book).leased() else { return };
+    pub(super) fn ask_for_lease(&mut self, now: Instant, ledger: u32) {
+        let Some(rule) = self.ledgers.store().map(|store| *store.rule()) else { return };
+        let Some(leased) = self.ledgers.of(ledger).leased() else { return };
         if let Some(request) = leased.request(now) {
-            let event = Event::new(now + rule.latency, Class::Lease, book);
+            let event = Event::new(now + rule.latency, Class::Lease, ledger);
             self.queue.push(event.with(REQUEST, request.to_words()));
         }
     }
 
     /// A request reaches the store, or its answer the process.
     pub(super) fn lease(&mut self, now: Instant, event: Event) {
-        let book = event.id();
-        let Some(store) = self.shelf.store() else { return };
+        let ledger = event.id();
+        let Some(store) = self.ledgers.store() else { return };
         let rule = *store.rule();
         if event.tag() == REQUEST {
             let request = Request::from_words(event.words());
-            if let Some(granted) = store.serve(now, book, request) {
-                let answer = Event::new(now + rule.latency, Class::Lease, book);
+            if let Some(granted) = store.serve(now, ledger, request) {
+                let answer = Event::new(now + rule.latency, Class::Lease, ledger);
                 self.queue.push(answer.with(ANSWER, [u64::from(granted), 0]));
             }
-        } else if let Some(leased) = self.shelf.book(book).leased() {
+        } else if let Some(leased) = self.ledgers.of(ledger).leased() {
             let granted = u32::try_from(event.words()[0]).unwrap_or(rule.lease);
             leased.granted(now, granted);
         }

@@ -6,13 +6,13 @@ use super::slab::Ticket;
 use crate::dist::exponential;
 use crate::plan::{Backend, Hop, Plan};
 use crate::queue::{Class, Event};
-use crate::server::{Job, Shop};
+use crate::server::{BackendState, Job};
 use crate::streams::{Purpose, Stream};
 
 /// The network and what is at its far end.
 #[derive(Debug)]
 pub(super) struct Traffic<'p> {
-    pub(super) shop: Shop<'p>,
+    pub(super) backend: BackendState<'p>,
     hop: Hop,
     there: Stream,
     back: Stream,
@@ -21,20 +21,20 @@ pub(super) struct Traffic<'p> {
 impl<'p> Traffic<'p> {
     pub(super) fn new(plan: &'p Plan, seed: u64) -> Self {
         Self {
-            shop: Shop::new(&plan.backend, &plan.faults, seed),
+            backend: BackendState::new(&plan.backend, &plan.faults, seed),
             hop: plan.hop,
             there: Stream::new(seed, Purpose::There),
             back: Stream::new(seed, Purpose::Back),
         }
     }
 
-    /// How long this attempt is under way to the backend.
+    /// The time that this attempt is under way to the backend.
     #[inline]
     pub(super) fn there(&self, id: u32, number: u32) -> Span {
         Self::take(self.hop, &self.there, id, number)
     }
 
-    /// How long its answer is under way back.
+    /// The time that its answer is under way back.
     #[inline]
     pub(super) fn back(&self, id: u32, number: u32) -> Span {
         Self::take(self.hop, &self.back, id, number)
@@ -63,7 +63,7 @@ impl<'p> Traffic<'p> {
         Event::new(at, Class::Reach, ticket.id).with(tag, [pack(ticket), give_up.as_nanos()])
     }
 
-    /// Where an attempt arrives.
+    /// The shard at which an attempt arrives.
     #[inline]
     pub(super) const fn shard(event: Event) -> Option<u32> {
         (event.tag() & !OF_OTHERS).checked_sub(INWARD + 1)

@@ -3,7 +3,7 @@
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{Arrivals, Backend, Fleet, Plan, Ramp, Workers};
 
-use crate::stage::{at, ms, once, play};
+use crate::fixture::{at, ms, once, play};
 
 fn times(arrivals: &Arrivals) -> Vec<Instant> {
     let times: Vec<Instant> = arrivals.times(3, 0).collect();

@@ -3,42 +3,48 @@
 use stagger_core::budget::{BudgetPlan, IntervalPlan, TokenPlan};
 use stagger_core::{Instant, Ratio};
 use stagger_sim::{
-    Away, Book, Caller, Deposit, Fault, Fleet, Paying, Plan, Shared, Stretch, Trouble,
+    Away, Caller, Deposit, Fault, Fleet, LedgerModel, Paying, Plan, Shared, Stretch, Trouble,
 };
 
-use crate::stage::{at, every, ms, play, policy};
+use crate::fixture::{at, every, ms, play, policy};
 
 /// Calls every 10 ms, each of two attempts 1 ms apart, to a backend that is dead until `up`.
-fn retries(up: Instant, calls: u32, processes: u32, budget: BudgetPlan, book: Book) -> u64 {
+fn retries(
+    up: Instant,
+    calls: u32,
+    processes: u32,
+    budget: BudgetPlan,
+    ledger: LedgerModel,
+) -> u64 {
     let policy = policy(1, 2).to_builder().budget(budget).build().expect("valid");
     let plan = Plan {
-        fleet: Fleet { processes, book, ..Fleet::default() },
+        fleet: Fleet { processes, ledger, ..Fleet::default() },
         faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
         ..every(10, calls, Caller::new(policy))
     };
     play(&plan).retries.total
 }
 
-fn dead(calls: u32, processes: u32, budget: BudgetPlan, book: Book) -> u64 {
-    retries(Instant::FAR, calls, processes, budget, book)
+fn dead(calls: u32, processes: u32, budget: BudgetPlan, ledger: LedgerModel) -> u64 {
+    retries(Instant::FAR, calls, processes, budget, ledger)
 }
 
 #[test]
 fn every_process_has_the_engines_budget_for_itself() {
     let bucket = TokenPlan::new(10, 5).expect("valid");
-    assert_eq!(dead(100, 1, bucket.into(), Book::Engine), 2);
-    assert_eq!(dead(100, 7, bucket.into(), Book::Engine), 14);
-    assert_eq!(dead(100, 1, BudgetPlan::None, Book::Engine), 0);
-    assert_eq!(dead(100, 1, BudgetPlan::Unlimited, Book::Engine), 100);
+    assert_eq!(dead(100, 1, bucket.into(), LedgerModel::Engine), 2);
+    assert_eq!(dead(100, 7, bucket.into(), LedgerModel::Engine), 14);
+    assert_eq!(dead(100, 1, BudgetPlan::None, LedgerModel::Engine), 0);
+    assert_eq!(dead(100, 1, BudgetPlan::Unlimited, LedgerModel::Engine), 100);
 }
 
 #[test]
 fn an_interval_budget_is_kept_for_each_process() {
     let once_a_second = IntervalPlan::new(1, ms(1_000)).expect("valid");
     // 400 calls in 4 s, of one process or of each of 4.
-    assert_eq!(dead(400, 1, once_a_second.into(), Book::Engine), 4);
-    assert_eq!(dead(400, 4, once_a_second.into(), Book::Engine), 16);
-    assert_eq!(dead(400, 400, once_a_second.into(), Book::Engine), 400);
+    assert_eq!(dead(400, 1, once_a_second.into(), LedgerModel::Engine), 4);
+    assert_eq!(dead(400, 4, once_a_second.into(), LedgerModel::Engine), 16);
+    assert_eq!(dead(400, 400, once_a_second.into(), LedgerModel::Engine), 400);
 }
 
 /// The published bucket, by hand: one call after the other, each paid for and asked for in turn.
@@ -62,11 +68,12 @@ fn naive_bucket(calls: u32, paying: Paying, up_from: u32) -> u64 {
 #[test]
 fn a_bucket_is_paid_by_calls_or_by_successes() {
     for paying in [Paying::Calls, Paying::Successes] {
-        let book = Book::Deposit(Deposit { paying, amount: Ratio::from_ppm(70_000), bucket: 3 });
-        let found = dead(500, 1, BudgetPlan::None, book);
+        let ledger =
+            LedgerModel::Deposit(Deposit { paying, amount: Ratio::from_ppm(70_000), bucket: 3 });
+        let found = dead(500, 1, BudgetPlan::None, ledger);
         assert_eq!(found, naive_bucket(500, paying, u32::MAX), "{paying:?}");
         // 100 calls that fail and 400 that do not.
-        let found = retries(at(1_000), 500, 1, BudgetPlan::None, book);
+        let found = retries(at(1_000), 500, 1, BudgetPlan::None, ledger);
         assert_eq!(found, naive_bucket(500, paying, 100), "{paying:?}");
     }
     assert_eq!(naive_bucket(500, Paying::Successes, u32::MAX), 3);
@@ -76,7 +83,7 @@ fn a_bucket_is_paid_by_calls_or_by_successes() {
 #[test]
 fn a_bucket_of_successes_fills_up_while_all_is_well() {
     // Well for 50 calls after the bucket was emptied: 50 * 7 % = 3.5, of which 3 fit.
-    let book = Book::Deposit(Deposit {
+    let ledger = LedgerModel::Deposit(Deposit {
         paying: Paying::Successes,
         amount: Ratio::from_ppm(70_000),
         bucket: 3,
@@ -84,7 +91,7 @@ fn a_bucket_of_successes_fills_up_while_all_is_well() {
     let policy = policy(1, 2).to_builder().budget(BudgetPlan::None).build().expect("valid");
     let down = |from, until| Fault::new(Trouble::Refuse, at(from), at(until));
     let plan = Plan {
-        fleet: Fleet { book, ..Fleet::default() },
+        fleet: Fleet { ledger, ..Fleet::default() },
         faults: vec![down(0, 500), down(1_000, 2_000)],
         ..every(10, 200, Caller::new(policy))
     };
@@ -93,7 +100,7 @@ fn a_bucket_of_successes_fills_up_while_all_is_well() {
 
 #[test]
 fn a_lifetime_breaker_lets_no_retry_through_once_too_much_has_failed() {
-    let tenth = Book::Lifetime(Ratio::from_percent(10));
+    let tenth = LedgerModel::Lifetime(Ratio::from_percent(10));
     assert_eq!(dead(100, 1, BudgetPlan::None, tenth), 0);
     // 100 successes, and then each failed call is two failed attempts while it may retry: by hand.
     let (mut attempts, mut failed, mut retries) = (100_u64, 0_u64, 0);
@@ -105,7 +112,7 @@ fn a_lifetime_breaker_lets_no_retry_through_once_too_much_has_failed() {
     }
     let policy = policy(1, 2).to_builder().budget(BudgetPlan::None).build().expect("valid");
     let plan = Plan {
-        fleet: Fleet { book: tenth, ..Fleet::default() },
+        fleet: Fleet { ledger: tenth, ..Fleet::default() },
         faults: vec![Fault::new(Trouble::Refuse, at(1_000), Instant::FAR)],
         ..every(10, 200, Caller::new(policy))
     };
@@ -128,7 +135,7 @@ fn shared() -> Shared {
 }
 
 fn fleet(processes: u32, rule: Shared) -> u64 {
-    dead(2_000, processes, rule.budget, Book::Shared(rule))
+    dead(2_000, processes, rule.budget, LedgerModel::Shared(rule))
 }
 
 #[test]
@@ -137,7 +144,7 @@ fn a_shared_budget_is_one_for_any_number_of_processes() {
     let many = fleet(20, shared());
     assert!((59..=60).contains(&one), "{one}");
     assert!((40..=60).contains(&many), "{many}");
-    assert_eq!(dead(2_000, 20, shared().budget, Book::Engine), 1_200, "and not 60 for each");
+    assert_eq!(dead(2_000, 20, shared().budget, LedgerModel::Engine), 1_200, "and not 60 for each");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use stagger_sim::{
 };
 use stagger_sim::{Trouble, World};
 
-use crate::stage::{at, every, fixed, ms, once};
+use crate::fixture::{at, every, fixed, ms, once};
 
 /// Ten callers of up to two attempts, the first of which fails; with or without bystanders.
 fn plan(others: Vec<Bystanders>) -> Plan {

@@ -9,7 +9,7 @@ use stagger_sim::{
     Workers,
 };
 
-use crate::stage::{assert_longest, at, every, fixed, ms, once, play, policy, together};
+use crate::fixture::{assert_longest, at, every, fixed, ms, once, play, policy, together};
 
 fn pooled(processes: u32, count: u32, plan: Plan) -> Plan {
     let connections = Some(Connections { count });

@@ -3,11 +3,11 @@
 use stagger_core::budget::{Floor, WindowPlan};
 use stagger_core::{HintRule, Instant, LongHint, Rate, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Cancel, Crew, Fault, Fleet, Law, Named, Options, Order, Plan,
-    Played, Recovery, RecoveryVerdict, Row, Schedule, Service, Trouble, Watch, Workers, World,
+    Arrivals, Backend, Caller, Cancel, Fault, Fleet, Law, Named, Options, Order, Plan, Played,
+    Recovery, RecoveryVerdict, Row, Schedule, Service, ThreadPool, Trouble, Watch, Workers, World,
 };
 
-use crate::stage::{at, ms};
+use crate::fixture::{at, ms};
 
 /// The stall of the reference tables: ten workers of 10 ms, a queue without bound, nothing served from
 /// 10 to 15 s, and callers who wait 0.5 s for an answer.
@@ -58,7 +58,7 @@ fn quotient(part: u64, whole: u64) -> f64 {
 /// The rows of the first case of a scenario that ships.
 fn rows(name: &str, options: &Options) -> Vec<Row> {
     let scenario = Named::find(name).expect("it ships").scenario(options).expect("valid options");
-    scenario.run(&Crew::new(std::num::NonZeroUsize::MIN)).cases.swap_remove(0).rows
+    scenario.run(&ThreadPool::new(std::num::NonZeroUsize::MIN)).cases.swap_remove(0).rows
 }
 
 fn row<'a>(rows: &'a [Row], name: &str) -> &'a Row {

@@ -3,8 +3,8 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Entropy, Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Book, Caller, Deposit, Fault, Fleet, Law, Paying, Plan, Purpose, Recovery,
-    Schedule, Stream, Trouble, Watch, World,
+    Arrivals, Backend, Caller, Deposit, Fault, FirstTriesRule, Fleet, Law, LedgerModel, Paying,
+    Plan, Purpose, Recovery, Schedule, Stream, Trouble, Watch, World,
 };
 
 /// A stall of a backend of ten workers, whose callers give up and are served all the same.
@@ -12,7 +12,7 @@ use stagger_sim::{
 struct Storm {
     /// Calls a second.
     load: u32,
-    /// What ten workers serve in a second.
+    /// The capacity of ten workers, in attempts a second.
     capacity: u32,
     stall: Span,
     timeout: Span,
@@ -26,7 +26,7 @@ struct Storm {
 const FROM: Instant = Instant::from_nanos(5_000_000_000);
 
 impl Storm {
-    /// How long after the stall first attempts succeed again, in seconds.
+    /// The time after the stall until first attempts succeed again, in seconds.
     fn recovery(&self, seed: u64) -> Option<f64> {
         let schedule = Schedule {
             base: Span::from_millis(100),
@@ -35,17 +35,17 @@ impl Storm {
         };
         let law = Law::Full.policy(&schedule).expect("valid").to_builder();
         let law = law.attempt_timeout(self.timeout);
-        let (policy, book) = match self.budget {
-            None => (law.build().expect("valid"), Book::Engine),
+        let (policy, ledger) = match self.budget {
+            None => (law.build().expect("valid"), LedgerModel::Engine),
             Some(bucket) => {
                 let rule = Deposit { paying: Paying::Successes, amount: Ratio::ZERO, bucket };
-                (law.budget(BudgetPlan::None).build().expect("valid"), Book::Deposit(rule))
+                (law.budget(BudgetPlan::None).build().expect("valid"), LedgerModel::Deposit(rule))
             }
         };
         let until = FROM + self.stall;
         let work = Span::from_nanos(10_000_000_000 / u64::from(self.capacity));
         let plan = Plan {
-            fleet: Fleet { book, ..Fleet::default() },
+            fleet: Fleet { ledger, ..Fleet::default() },
             backend: Backend::of_workers(10, work, self.queue),
             faults: vec![Fault::new(Trouble::Stall, FROM, until)],
             watch: Watch { edge: until, recovery: rule(), ..Watch::default() },
@@ -56,12 +56,12 @@ impl Storm {
 }
 
 fn rule() -> Recovery {
-    Recovery::FirstTries {
+    Recovery::FirstTries(FirstTriesRule {
         bucket: Span::from_millis(500),
         row: 10,
         share: Ratio::from_percent(99),
         within: Span::MAX,
-    }
+    })
 }
 
 /// So many draws of parameters, each from its own source.

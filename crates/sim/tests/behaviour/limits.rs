@@ -1,9 +1,9 @@
 //! Rate limits with Retry-After, and cold starts.
 
-use stagger_core::{Ratio, Span};
-use stagger_sim::{Backend, ColdStart, Fault, Limit, Plan, Trouble};
+use stagger_core::{HintRule, HintScope, LongHint, Ratio, Span};
+use stagger_sim::{Backend, Caller, ColdStart, Fault, Fleet, Hop, Limit, Plan, Played, Trouble};
 
-use crate::stage::{assert_longest, at, every, fixed, ms, once, play, together};
+use crate::fixture::{assert_longest, at, every, fixed, ms, once, play, policy, together};
 
 fn limited(limit: Limit, plan: Plan) -> Plan {
     Plan { backend: Backend { limit: Some(limit), ..Backend::UNLIMITED }, ..plan }
@@ -47,4 +47,51 @@ fn a_cold_backend_warms_up_after_the_start_and_after_an_outage() {
     // The outage ends at 1000 ms, so the third is as slow as the first.
     let outage = Fault::new(Trouble::Refuse, at(600), at(1_000));
     assert_eq!(play(&Plan { faults: vec![outage], ..plan }).length, ms(1_300));
+}
+
+/// A thousand callers of ten processes within 2 s, in which the backend answers 429 with a Retry-After
+/// of 2 s.
+fn throttled(scope: HintScope, change: impl Fn(&mut Plan)) -> Played {
+    let hints = HintRule::new(Span::from_secs(60), Ratio::from_percent(50), LongHint::Stop);
+    let hints = hints.expect("valid").with_scope(scope);
+    let policy = policy(100, 5).to_builder().hints(hints).build().expect("valid");
+    let mut plan = Plan {
+        fleet: Fleet { processes: 10, ..Fleet::default() },
+        faults: vec![Fault::new(Trouble::RefuseFor(ms(2_000)), at(0), at(2_000))],
+        ..every(2, 1_000, Caller::new(policy))
+    };
+    change(&mut plan);
+    let played = play(&plan);
+    assert_eq!((played.calls, played.succeeded), (1_000, 1_000));
+    played
+}
+
+/// Requests within the first 2 s.
+fn soon(played: &Played) -> u64 {
+    played.attempts.buckets.iter().take(40).sum()
+}
+
+#[test]
+fn a_hint_for_the_destination_held_no_call_but_its_own() {
+    let alone = throttled(HintScope::Call, |_| {});
+    assert_eq!((soon(&alone), alone.attempts.total), (1_000, 2_000));
+    // The first call of each process is told, and holds the others.
+    let held = throttled(HintScope::Destination, |_| {});
+    assert_eq!((soon(&held), held.attempts.total), (10, 1_010));
+    // They start within the spread of 1 s after the pause: 50 in a bucket of 50 ms.
+    assert!((45..=60).contains(&held.attempts.buckets[45]), "{:?}", held.attempts.buckets);
+}
+
+#[test]
+fn calls_that_were_on_their_way_before_the_first_answer_are_sent() {
+    // 20 ms there and 20 ms back, and a call of each process every 20 ms: two are sent.
+    let far = |plan: &mut Plan| plan.hop = Hop::Fixed(ms(20));
+    assert_eq!(soon(&throttled(HintScope::Destination, far)), 20);
+}
+
+#[test]
+fn processes_that_were_told_nothing_were_held() {
+    let apart = |plan: &mut Plan| plan.fleet.processes = 1_000;
+    let played = throttled(HintScope::Destination, apart);
+    assert_eq!((soon(&played), played.attempts.total), (1_000, 2_000));
 }

@@ -1,14 +1,14 @@
-//! What a plan says is what happens: outcomes computed by hand, by naive models or by theory.
+//! Runs against outcomes computed by hand, by naive models or by theory.
 
 mod arrivals;
 mod budgets;
 mod bystanders;
 mod callers;
 mod claims;
+mod fixture;
 mod formulas;
 mod lessons;
 mod limits;
 mod recovery;
-mod stage;
 mod troubles;
 mod workers;

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Backend, Crew, Fault, Hop, Named, Options, Plan, Trouble, Workers};
+use stagger_sim::{Backend, Fault, Hop, Named, Options, Plan, ThreadPool, Trouble, Workers};
 
-use crate::stage::{assert_longest, at, every, fixed, ms, once, play, policy, together};
+use crate::fixture::{assert_longest, at, every, fixed, ms, once, play, policy, together};
 
 fn with(plan: Plan, trouble: Trouble, from: u64, until: u64) -> Plan {
     Plan { faults: vec![Fault::new(trouble, at(from), at(until))], ..plan }
@@ -143,7 +143,7 @@ fn retries_of_refused_connections_were_free_under_the_default_policy() {
     let crash = Named::find("crash").expect("it ships");
     let options = Options { runs: Some(1), ..Options::default() };
     let scenario = crash.scenario(&options).expect("the options are valid");
-    let report = scenario.run(&Crew::new(NonZeroUsize::MIN));
+    let report = scenario.run(&ThreadPool::new(NonZeroUsize::MIN));
     let retries = |name: &str| {
         let row = report.cases[0].rows.iter().find(|row| row.name == name).expect("it plays");
         row.attempts.mean - row.calls

@@ -3,7 +3,7 @@
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{Arrivals, Backend, Cancel, Full, Order, Plan, Played, Service, Workers};
 
-use crate::stage::{assert_longest, every, ms, once, play, together};
+use crate::fixture::{assert_longest, every, ms, once, play, together};
 
 /// One worker that takes 100 ms.
 fn one(workers: Workers) -> Backend {

@@ -5,8 +5,8 @@ use stagger_core::budget::WindowPlan;
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{Instant, PolicyBuilder, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Book, Caller, Cancel, Connections, Deposit, Fault, Full, Hop, Law, Limit,
-    Order, Paying, Plan, Recovery, Schedule, Scope, Service, Trouble, Workers,
+    Arrivals, Backend, Caller, Cancel, Connections, Deposit, Fault, Full, Hop, Law, LedgerModel,
+    Limit, Order, Paying, Plan, Recovery, Schedule, Scope, Service, Trouble, Workers,
 };
 
 /// Milliseconds after the origin.
@@ -130,7 +130,8 @@ fn closed() -> Plan {
     let mut plan = Plan::new(Arrivals::Closed { clients: 100, think, until }, caller());
     plan.faults = vec![Fault::new(Trouble::Failing(Ratio::from_percent(30)), at(0), until)];
     let amount = Ratio::from_percent(10);
-    plan.fleet.book = Book::Deposit(Deposit { paying: Paying::Successes, amount, bucket: 5 });
+    plan.fleet.ledger =
+        LedgerModel::Deposit(Deposit { paying: Paying::Successes, amount, bucket: 5 });
     plan
 }
 

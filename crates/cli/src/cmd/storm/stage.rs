@@ -6,7 +6,7 @@ use std::thread;
 use stagger::{Clock, Instant, StdTime};
 use stagger_core::ConfigError;
 use stagger_replay::Replay;
-use stagger_sim::{Crew, Report, Scenario, Shapes, ShapesReport};
+use stagger_sim::{Report, Scenario, Shapes, ShapesReport, ThreadPool};
 
 use super::effort;
 use crate::flags::StormFlags;
@@ -40,13 +40,13 @@ impl Stage {
 
     /// Plays all runs, or as many as there is time for.
     pub(super) fn play(&self, scenario: &Scenario) -> Report {
-        self.with_crew(scenario.jobs(), effort::calls(scenario), |crew| scenario.run(crew))
+        self.with_pool(scenario.jobs(), effort::calls(scenario), |pool| scenario.run(pool))
     }
 
     /// Plays the calls of a log.
     pub(super) fn replay(&self, replay: &Replay) -> Report {
         let scenario = &replay.scenario;
-        self.with_crew(scenario.jobs(), effort::calls(scenario), |crew| replay.run(crew))
+        self.with_pool(scenario.jobs(), effort::calls(scenario), |pool| replay.run(pool))
     }
 
     /// Draws all delays.
@@ -55,7 +55,7 @@ impl Stage {
     /// A cap below the base.
     pub(super) fn draw(&self, shapes: &Shapes) -> Result<ShapesReport, ConfigError> {
         let work = shapes.jobs().saturating_mul(u64::from(shapes.chains));
-        self.with_crew(shapes.jobs(), work, |crew| shapes.run(crew))
+        self.with_pool(shapes.jobs(), work, |pool| shapes.run(pool))
     }
 
     /// Says what it took. This may differ from machine to machine, so it is no part of the page.
@@ -69,11 +69,11 @@ impl Stage {
         stderr::note(&format!("storm {}: {took:.2} s{memory}{stopped}", self.name));
     }
 
-    fn with_crew<T>(&self, jobs: u64, work: u64, run: impl FnOnce(&Crew<'_>) -> T) -> T {
+    fn with_pool<T>(&self, jobs: u64, work: u64, run: impl FnOnce(&ThreadPool<'_>) -> T) -> T {
         let bar = progress::bar(jobs, if self.quiet { 0 } else { work });
         let tell = || bar.inc(1);
-        let crew = Crew::new(self.threads).telling(&tell).until(self.interrupt.flag());
-        let played = run(&crew);
+        let pool = ThreadPool::new(self.threads).telling(&tell).until(self.interrupt.flag());
+        let played = run(&pool);
         bar.finish_and_clear();
         played
     }

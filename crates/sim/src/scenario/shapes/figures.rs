@@ -1,11 +1,11 @@
-//! What is asked of the laws, and what they answered.
+//! The questions to the laws and their answers.
 
 use stagger_core::{ConfigError, Span};
 
-use crate::crew::Crew;
 use crate::law::Schedule;
 use crate::stat::Stat;
 use crate::tally::run_seed;
+use crate::thread_pool::ThreadPool;
 
 use super::chains::Chains;
 use super::shape::Shape;
@@ -16,9 +16,9 @@ use super::wave::Waves;
 /// Gaussian delays are here and nowhere else: `N(c/2, c/4)`, which people reach for first.
 ///
 /// ```
-/// use stagger_sim::{Crew, Law, Shape, Shapes};
+/// use stagger_sim::{ThreadPool, Law, Shape, Shapes};
 /// let shapes = Shapes { runs: 4, chains: 20_000, ..Shapes::default() };
-/// let report = shapes.run(&Crew::single())?;
+/// let report = shapes.run(&ThreadPool::single())?;
 /// let full = report.means.iter().find(|mean| mean.shape == Shape::Engine(Law::Full)).unwrap();
 /// assert!((full.of_ceiling - 0.5).abs() < 0.01);
 /// # Ok::<(), stagger_core::ConfigError>(())
@@ -27,7 +27,7 @@ use super::wave::Waves;
 pub struct Shapes {
     /// The seed of all runs.
     pub seed: u64,
-    /// How many runs: as many waves, and as many lots of chains.
+    /// Runs: as many waves, and as many lots of chains.
     pub runs: u32,
     /// Chains of retries in one run, and retries in one wave.
     pub chains: u32,
@@ -46,7 +46,7 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// Jobs that [`Crew::telling`] will hear of.
+    /// Jobs that [`ThreadPool::telling`] will hear of.
     #[must_use]
     pub fn jobs(&self) -> u64 {
         u64::from(self.runs)
@@ -56,11 +56,11 @@ impl Shapes {
     ///
     /// # Errors
     /// A cap below the base.
-    pub fn run(&self, crew: &Crew<'_>) -> Result<ShapesReport, ConfigError> {
+    pub fn run(&self, pool: &ThreadPool<'_>) -> Result<ShapesReport, ConfigError> {
         let schedule = Schedule { base: self.base, cap: self.cap, ..Schedule::default() };
         let (mut chains, mut waves) = (Chains::new(&schedule)?, Waves::new(&schedule)?);
         let start = || (chains.clone(), waves.clone());
-        let parts = crew.share(self.jobs(), start, |(chains, waves), job| {
+        let parts = pool.share(self.jobs(), start, |(chains, waves), job| {
             // OK because jobs are numbered below `runs`, a u32.
             #[expect(clippy::cast_possible_truncation, reason = "job < runs")]
             let seed = run_seed(self.seed, job as u32);

@@ -47,7 +47,7 @@ pub(super) struct Sampler {
     backoff: Backoff,
 }
 
-/// How often a draw is repeated before the middle is taken: 95 % are in range at once.
+/// The draws before the middle is taken: 95 % are in range at once.
 const REDRAWS: u32 = 64;
 
 impl Sampler {

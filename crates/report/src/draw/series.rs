@@ -1,46 +1,46 @@
-//! What a panel shows: shades, areas, lines, dots, limits and cells.
+//! The content of a panel: shades, areas, lines, dots, limits and cells.
 
 use super::axes::Plane;
+use super::canvas::{Anchor, Canvas, Item, Paint};
 use super::frame::SMALL;
 use super::measure;
 use super::scale::Scale;
-use super::sheet::{Anchor, Item, Paint, Sheet};
 use crate::chart::{Along, Band, Cell, Panel, Reference, Series, Shape};
-use crate::look::{Dash, Dot, Look, Weight};
+use crate::style::{Dash, Dot, Style, Weight};
 
-/// What lies beneath the grid: outages and cells.
-pub(super) fn beneath(sheet: &mut Sheet, panel: &Panel, plane: &Plane) {
+/// Draws outages and cells, beneath the grid.
+pub(super) fn beneath(canvas: &mut Canvas, panel: &Panel, plane: &Plane) {
     let x = plane.x(panel);
     for &(from, to) in &panel.shades {
         let (left, right) = (x.at(from), x.at(to));
         let place = [left, plane.top, (right - left).max(1.0), plane.height];
-        sheet.items.push(Item::Rect { place, paint: Paint::Shade, weight: Weight::Full });
+        canvas.items.push(Item::Rect { place, paint: Paint::Shade, weight: Weight::Full });
     }
     for cell in &panel.cells {
-        draw_cell(sheet, panel, plane, cell);
+        draw_cell(canvas, panel, plane, cell);
     }
 }
 
-/// What lies upon it.
-pub(super) fn draw(sheet: &mut Sheet, panel: &Panel, plane: &Plane) {
+/// Draws areas, lines, dots and limits, above the grid.
+pub(super) fn draw(canvas: &mut Canvas, panel: &Panel, plane: &Plane) {
     let (x, y) = (plane.x(panel), plane.y(panel));
     for band in &panel.bands {
-        draw_band(sheet, band, x, y);
+        draw_band(canvas, band, x, y);
     }
     for reference in &panel.references {
-        draw_reference(sheet, reference, panel, plane);
+        draw_reference(canvas, reference, panel, plane);
     }
     for (index, series) in panel.series.iter().enumerate() {
         match series.shape {
-            Shape::Dust => dust(sheet, series, x, plane),
+            Shape::Dust => dust(canvas, series, x, plane),
             Shape::Line | Shape::Steps | Shape::Way | Shape::Dotted => {
-                line(sheet, series, x, y, shift(index, panel.series.len()));
+                line(canvas, series, x, y, shift(index, panel.series.len()));
             }
         }
     }
 }
 
-fn draw_band(sheet: &mut Sheet, band: &Band, x: Scale, y: Scale) {
+fn draw_band(canvas: &mut Canvas, band: &Band, x: Scale, y: Scale) {
     let points: Vec<_> = band.points.iter().filter(|(at, ..)| x.holds(*at)).copied().collect();
     let edge = |value: fn(&(f64, f64, f64)) -> f64| {
         let edge: Vec<_> = points.iter().map(|p| (x.at(p.0), y.at(value(p)))).collect();
@@ -49,20 +49,20 @@ fn draw_band(sheet: &mut Sheet, band: &Band, x: Scale, y: Scale) {
     let mut outline = edge(|point| point.2);
     outline.extend(edge(|point| point.1).into_iter().rev());
     if points.len() > 1 {
-        let (ink, weight) = (band.look.ink, band.weight);
-        sheet.items.push(Item::Area { points: outline, ink, weight });
+        let (ink, weight) = (band.style.ink, band.weight);
+        canvas.items.push(Item::Area { points: outline, ink, weight });
     }
 }
 
-fn line(sheet: &mut Sheet, series: &Series, x: Scale, y: Scale, shift: f64) {
+fn line(canvas: &mut Canvas, series: &Series, x: Scale, y: Scale, shift: f64) {
     let never = |value: f64| if value.is_finite() { 0.0 } else { shift };
     let kept = series.points.iter().filter(|(at, _)| x.holds(*at));
     let all: Vec<_> = kept.map(|&(at, to)| (x.within(x.at(at) + never(to)), y.at(to))).collect();
     let points = if series.shape == Shape::Steps { stepped(&all) } else { all.clone() };
-    let Look { ink, dash, dot } = series.look;
+    let Style { ink, dash, dot } = series.style;
     let width = if series.shape == Shape::Steps { 1.25 } else { 1.75 };
     if points.len() > 1 {
-        sheet.items.push(Item::Line {
+        canvas.items.push(Item::Line {
             points: thinned(points),
             paint: Paint::Ink(ink),
             width,
@@ -74,7 +74,7 @@ fn line(sheet: &mut Sheet, series: &Series, x: Scale, y: Scale, shift: f64) {
         (Shape::Way, Some(&first), Some(&last)) => vec![(first, Dot::Disc), (last, Dot::Square)],
         _ => Vec::new(),
     };
-    sheet.items.extend(dots.into_iter().map(|(at, dot)| Item::Dot { at, dot, ink }));
+    canvas.items.extend(dots.into_iter().map(|(at, dot)| Item::Dot { at, dot, ink }));
 }
 
 /// Lines that all end at "never" would hide one another: each stands a little aside.
@@ -117,14 +117,14 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 /// Dots at heights of their own, scattered so that no pattern is seen where there is none.
-fn dust(sheet: &mut Sheet, series: &Series, x: Scale, plane: &Plane) {
+fn dust(canvas: &mut Canvas, series: &Series, x: Scale, plane: &Plane) {
     let kept = series.points.iter().filter(|(at, _)| x.holds(*at));
     let points: Vec<_> = kept
         .zip(0_u32..)
         .map(|(&(at, _), nth)| (x.at(at), plane.top + 1.5 + scattered(nth) * (plane.height - 3.0)))
         .collect();
     if !points.is_empty() {
-        sheet.items.push(Item::Dust { points, ink: series.look.ink });
+        canvas.items.push(Item::Dust { points, ink: series.style.ink });
     }
 }
 
@@ -135,8 +135,8 @@ fn scattered(nth: u32) -> f64 {
     f64::from(mixed ^ (mixed >> 16)) / f64::from(u32::MAX)
 }
 
-fn draw_reference(sheet: &mut Sheet, reference: &Reference, panel: &Panel, plane: &Plane) {
-    let Look { ink, dash, .. } = reference.look;
+fn draw_reference(canvas: &mut Canvas, reference: &Reference, panel: &Panel, plane: &Plane) {
+    let Style { ink, dash, .. } = reference.style;
     let (scale, level) = match reference.along {
         Along::X => (plane.y(panel), true),
         Along::Y => (plane.x(panel), false),
@@ -150,7 +150,7 @@ fn draw_reference(sheet: &mut Sheet, reference: &Reference, panel: &Panel, plane
         false => vec![(at, plane.top), (at, plane.bottom())],
     };
     let paint = Paint::Ink(ink);
-    sheet.items.push(Item::Line { points, paint, width: 1.25, dash });
+    canvas.items.push(Item::Line { points, paint, width: 1.25, dash });
     let (place, anchor) = match level {
         true if at > plane.top + 14.0 => ((plane.right(), at - 4.0), Anchor::End),
         true => ((plane.right(), at + 12.0), Anchor::End),
@@ -159,36 +159,36 @@ fn draw_reference(sheet: &mut Sheet, reference: &Reference, panel: &Panel, plane
         }
         false => ((at + 4.0, plane.bottom() - 6.0), Anchor::Start),
     };
-    sheet.text(place, &reference.name, SMALL, anchor, paint, false);
+    canvas.text(place, &reference.name, SMALL, anchor, paint, false);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rows and columns of a heat map")]
-fn draw_cell(sheet: &mut Sheet, panel: &Panel, plane: &Plane, cell: &Cell) {
+fn draw_cell(canvas: &mut Canvas, panel: &Panel, plane: &Plane, cell: &Cell) {
     let Some(healed) = cell.healed else { return };
     let (x, y) = (plane.x(panel), plane.y(panel));
     // OK because a heat map has at most some hundred rows and columns.
     let (column, row) = (cell.column as f64, cell.row as f64);
     let (left, right) = (x.at(column), x.at(column + 1.0));
     let (top, bottom) = (y.at(row + 1.0), y.at(row));
-    draw_healed(sheet, [left + 0.5, top + 0.5, right - left - 1.0, bottom - top - 1.0], healed);
+    draw_healed(canvas, [left + 0.5, top + 0.5, right - left - 1.0, bottom - top - 1.0], healed);
 }
 
 /// A square whose colour says how many runs healed; so that nobody has to tell colours apart, none
 /// has a cross and some have their share, where there is room.
-pub(super) fn draw_healed(sheet: &mut Sheet, place: [f64; 4], healed: f64) {
+pub(super) fn draw_healed(canvas: &mut Canvas, place: [f64; 4], healed: f64) {
     const SIZE: f64 = 9.5;
     let step = step(healed);
-    sheet.items.push(Item::Rect { place, paint: Paint::Healed(step), weight: Weight::Full });
+    canvas.items.push(Item::Rect { place, paint: Paint::Healed(step), weight: Weight::Full });
     let [left, top, width, height] = place;
     let middle = (left + width / 2.0, top + height / 2.0);
     let paint = Paint::OnHealed(step);
     match step {
-        0 => cross(sheet, middle, (width.min(height) * 0.18).min(4.0), paint),
+        0 => cross(canvas, middle, (width.min(height) * 0.18).min(4.0), paint),
         1..=3 => {
             let text = format!("{:.0} %", (healed * 100.0).clamp(1.0, 99.0));
             if measure::width(&text, SIZE) + 2.0 < width && height > SIZE + 2.0 {
                 let at = (middle.0, middle.1 + 3.5);
-                sheet.text(at, &text, SIZE, Anchor::Middle, paint, false);
+                canvas.text(at, &text, SIZE, Anchor::Middle, paint, false);
             }
         }
         _ => {}
@@ -206,10 +206,10 @@ fn step(healed: f64) -> u8 {
     }
 }
 
-fn cross(sheet: &mut Sheet, (x, y): (f64, f64), arm: f64, paint: Paint) {
+fn cross(canvas: &mut Canvas, (x, y): (f64, f64), arm: f64, paint: Paint) {
     for sign in [1.0, -1.0] {
         let points = vec![(x - arm, y - sign * arm), (x + arm, y + sign * arm)];
-        sheet.items.push(Item::Line { points, paint, width: 1.25, dash: Dash::Solid });
+        canvas.items.push(Item::Line { points, paint, width: 1.25, dash: Dash::Solid });
     }
 }
 

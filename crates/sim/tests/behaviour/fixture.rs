@@ -1,4 +1,4 @@
-//! What the tests share: short words for plans, and what holds in every run.
+//! Short words for plans, and invariants of every run.
 
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Backoff, HintRule, Instant, Jitter, LongHint, Policy, Ratio, Span};

@@ -21,7 +21,7 @@ impl Intervals {
         Self { plan, states: BTreeMap::new(), process: 0 }
     }
 
-    /// Whose budget is asked next.
+    /// Selects the process whose budget is asked next.
     #[inline]
     pub(super) const fn turn_to(&mut self, process: u32) {
         self.process = process;

@@ -28,7 +28,7 @@ pub(crate) struct Leased {
     own: Option<Budget>,
 }
 
-/// What a process tells the store when it asks for permits.
+/// The news that a process sends to the store when it asks for permits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) firsts: u32,

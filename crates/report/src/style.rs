@@ -1,13 +1,13 @@
-//! How an entry looks, the same in every picture: a colour, a dash and a dot.
+//! The style of an entry, the same in every picture: a colour, a dash and a dot.
 
 use stagger_sim::Report;
 
-/// How a line, an area or a dot looks.
+/// The style of a line, an area or a dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct Style {
     /// Its colour.
     pub ink: Ink,
-    /// How its line is broken.
+    /// The breaks of its line.
     pub dash: Dash,
     /// The dot on its points.
     pub dot: Dot,
@@ -16,11 +16,11 @@ pub struct Look {
 /// A colour by its part in the picture; a theme says what it is in light and in dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// That of text.
+    /// The colour of text.
     Text,
-    /// That of what stands back: axes, and who never retries.
+    /// The colour of the background: axes, and the entry that never retries.
     Soft,
-    /// That of work which was done for nobody.
+    /// The colour of wasted work.
     Waste,
     /// The one accent: limits, and what the picture is about.
     Accent,
@@ -28,7 +28,7 @@ pub enum Ink {
     Entry(u8),
 }
 
-/// How a line is broken.
+/// The breaks of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dash {
     /// Not at all.
@@ -56,39 +56,39 @@ pub enum Dot {
     Cross,
 }
 
-/// How heavy an area is.
+/// The weight of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// A spread behind a line.
     Faint,
-    /// What is there but does not count.
+    /// Light: it is there but does not count.
     Light,
-    /// What counts.
+    /// Heavy: it counts.
     Full,
 }
 
-/// The looks of all entries of a report, by name.
+/// The styles of all entries of a report, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looks {
+pub struct Styles {
     names: Vec<String>,
 }
 
-/// Who never retries, in every scenario.
+/// The name of the entry that never retries, in every scenario.
 pub(crate) const NO_RETRY: &str = "no-retry";
 
-impl Look {
-    /// Who never retries: grey and dotted, because it is what the others are measured by.
+impl Style {
+    /// The style of the entry that never retries: grey and dotted, because the others are measured by it.
     pub const NO_RETRY: Self = Self { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Cross };
     /// A limit.
     pub const LIMIT: Self = Self { ink: Ink::Accent, dash: Dash::Dashed, dot: Dot::Disc };
 
-    /// A plain solid look of this colour.
+    /// A plain solid style of this colour.
     #[must_use]
     pub const fn solid(ink: Ink) -> Self {
         Self { ink, dash: Dash::Solid, dot: Dot::Disc }
     }
 
-    /// The look of the n-th entry: two of the first 40 differ in colour, dash or dot.
+    /// The style of the n-th entry: two of the first 40 differ in colour, dash or dot.
     #[must_use]
     pub const fn nth(n: usize) -> Self {
         const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dashed, Dash::Mixed, Dash::Dotted];
@@ -99,15 +99,15 @@ impl Look {
         Self { ink: Ink::Entry(colour), dash: DASHES[n / 8 % 4], dot: DOTS[n % 5] }
     }
 
-    /// The same look without breaks.
+    /// The same style without breaks.
     #[must_use]
     pub const fn unbroken(self) -> Self {
         Self { dash: Dash::Solid, ..self }
     }
 }
 
-impl Looks {
-    /// The looks of these entries, in order.
+impl Styles {
+    /// The styles of these entries, in order.
     #[must_use]
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all: Vec<String> = Vec::new();
@@ -119,17 +119,17 @@ impl Looks {
         Self { names: all }
     }
 
-    /// The look of this entry.
+    /// The style of this entry.
     #[must_use]
-    pub fn get(&self, name: &str) -> Look {
+    pub fn get(&self, name: &str) -> Style {
         if name == NO_RETRY {
-            return Look::NO_RETRY;
+            return Style::NO_RETRY;
         }
-        Look::nth(self.names.iter().position(|known| known == name).unwrap_or(self.names.len()))
+        Style::nth(self.names.iter().position(|known| known == name).unwrap_or(self.names.len()))
     }
 }
 
-impl From<&Report> for Looks {
+impl From<&Report> for Styles {
     fn from(report: &Report) -> Self {
         let rows = report.cases.iter().flat_map(|case| &case.rows);
         Self::of(rows.map(|row| row.name.as_str()))
@@ -142,17 +142,17 @@ mod tests {
 
     #[test]
     fn no_two_entries_look_alike() {
-        let all: Vec<Look> = (0..32).map(Look::nth).chain([Look::NO_RETRY]).collect();
-        for (index, look) in all.iter().enumerate() {
-            assert!(!all[..index].contains(look), "{index}: {look:?}");
+        let all: Vec<Style> = (0..32).map(Style::nth).chain([Style::NO_RETRY]).collect();
+        for (index, style) in all.iter().enumerate() {
+            assert!(!all[..index].contains(style), "{index}: {style:?}");
         }
     }
 
     #[test]
     fn an_entry_keeps_its_look_when_others_are_missing_from_a_case() {
-        let looks = Looks::of(["no-retry", "none", "full", "none", "equal"]);
-        assert_eq!(looks.get("no-retry"), Look::NO_RETRY);
-        assert_eq!(looks.get("full"), Look::nth(1));
-        assert_eq!(looks.get("equal"), Look::nth(2));
+        let styles = Styles::of(["no-retry", "none", "full", "none", "equal"]);
+        assert_eq!(styles.get("no-retry"), Style::NO_RETRY);
+        assert_eq!(styles.get("full"), Style::nth(1));
+        assert_eq!(styles.get("equal"), Style::nth(2));
     }
 }

@@ -12,7 +12,7 @@ use crate::streams::{Purpose, Stream};
 pub(crate) struct Store {
     rule: Shared,
     budget: Budget,
-    /// What the last permit cost: what a success after one brings back.
+    /// The price of the last permit, which a success after one brings back.
     price: Paid,
     losses: Stream,
     requests: u32,

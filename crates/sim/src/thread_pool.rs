@@ -4,26 +4,26 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// The threads that play runs, whom they tell, and who may stop them.
+/// The threads that play runs, the callback that they report to, and the flag that stops them.
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
-/// use stagger_sim::{Crew, Named, Options};
+/// use stagger_sim::{ThreadPool, Named, Options};
 /// let stop = AtomicBool::new(true);
 /// let lockstep = Named::find("lockstep").expect("it ships").scenario(&Options::default())?;
-/// let report = lockstep.run(&Crew::single().until(&stop));
+/// let report = lockstep.run(&ThreadPool::single().until(&stop));
 /// assert_eq!(report.cases[0].rows[0].runs, 0);
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[derive(Clone, Copy)]
-pub struct Crew<'a> {
+pub struct ThreadPool<'a> {
     threads: NonZeroUsize,
     progress: &'a (dyn Fn() + Sync),
     stop: Option<&'a AtomicBool>,
 }
 
-impl<'a> Crew<'a> {
-    /// So many threads, which tell nobody.
+impl<'a> ThreadPool<'a> {
+    /// So many threads, which report to nothing.
     #[must_use]
     pub const fn new(threads: NonZeroUsize) -> Self {
         Self { threads, progress: &|| {}, stop: None }
@@ -35,14 +35,14 @@ impl<'a> Crew<'a> {
         Self::new(NonZeroUsize::MIN)
     }
 
-    /// The same crew, calling `progress` after every job.
+    /// The same pool, calling `progress` after every job.
     #[must_use]
     pub const fn telling(mut self, progress: &'a (dyn Fn() + Sync)) -> Self {
         self.progress = progress;
         self
     }
 
-    /// The same crew, handing out no more jobs once `stop` is set; those under way are finished.
+    /// The same pool, handing out no more jobs once `stop` is set; those under way are finished.
     ///
     /// The runs of a report are handed out one after the other, each to all its entries, so all rows
     /// of a report that was stopped have the same number of runs, give or take a few.
@@ -53,7 +53,7 @@ impl<'a> Crew<'a> {
     }
 
     /// Does jobs `0..jobs`, each at most once, and gives what every thread has gathered: all of
-    /// them, unless the crew is stopped.
+    /// them, unless the pool is stopped.
     ///
     /// Which thread did which job is chance, so the caller must merge by sums that do not care.
     pub(crate) fn share<T: Send>(
@@ -89,9 +89,9 @@ impl<'a> Crew<'a> {
     }
 }
 
-impl std::fmt::Debug for Crew<'_> {
+impl std::fmt::Debug for ThreadPool<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Crew").field("threads", &self.threads).finish_non_exhaustive()
+        f.debug_struct("ThreadPool").field("threads", &self.threads).finish_non_exhaustive()
     }
 }
 
@@ -103,14 +103,14 @@ mod tests {
     fn every_job_is_done_once_by_any_number_of_threads() {
         for threads in 1..5 {
             let threads = NonZeroUsize::new(threads).expect("from 1");
-            let sums = Crew::new(threads).share(1_000, || 0, |sum, job| *sum += job);
+            let sums = ThreadPool::new(threads).share(1_000, || 0, |sum, job| *sum += job);
             assert_eq!(sums.into_iter().sum::<u64>(), 499_500);
         }
     }
     #[test]
-    fn a_crew_that_is_stopped_finishes_what_is_under_way_and_no_more() {
+    fn a_pool_that_is_stopped_finishes_what_is_under_way_and_no_more() {
         let stop = AtomicBool::new(false);
-        let done = Crew::single().until(&stop).share(1_000, Vec::new, |jobs, job| {
+        let done = ThreadPool::single().until(&stop).share(1_000, Vec::new, |jobs, job| {
             jobs.push(job);
             stop.store(job == 9, Ordering::Relaxed);
         });

@@ -1,10 +1,10 @@
 //! A list of shapes in the order in which they are drawn.
 
-use crate::look::{Dash, Dot, Ink, Weight};
+use crate::style::{Dash, Dot, Ink, Weight};
 
 /// Shapes on a rectangle; lengths are in points, y grows downwards.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sheet {
+pub(crate) struct Canvas {
     pub(crate) width: f64,
     pub(crate) height: f64,
     pub(crate) items: Vec<Item>,
@@ -43,7 +43,7 @@ pub(crate) enum Paint {
     OnHealed(u8),
 }
 
-/// Which part of a text stands at its place.
+/// The part of a text that stands at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -51,7 +51,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-impl Sheet {
+impl Canvas {
     pub(crate) const fn new(width: f64) -> Self {
         Self { width, height: 0.0, items: Vec::new() }
     }

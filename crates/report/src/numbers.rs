@@ -57,7 +57,7 @@ pub(crate) fn span(span: Span) -> String {
     }
 }
 
-/// How far an instant is from the origin, in seconds.
+/// The distance of an instant from the origin, in seconds.
 pub(crate) fn secs(at: Instant) -> f64 {
     (at - Instant::ORIGIN).as_secs_f64()
 }

@@ -49,7 +49,7 @@ impl Bucket {
     }
 }
 
-/// What a retry costs.
+/// The price of a retry.
 const RETRY: u64 = Ratio::SCALE as u64;
 
 fn capacity(rule: Deposit) -> u64 {

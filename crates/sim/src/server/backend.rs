@@ -9,33 +9,33 @@ use crate::dist::exponential;
 use crate::plan::{Backend, Cancel, Fault, Service, Trouble};
 use crate::streams::{Purpose, Stream};
 
-/// What an attempt that reaches the backend meets.
+/// The answer to an attempt that reaches the backend, before any work on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Receipt {
-    /// It is answered so, at this instant.
+pub(crate) enum Admission {
+    /// The attempt is answered so, at this instant.
     Answer(Instant, Outcome),
-    /// It is to be handed to [`Shop::enter`].
+    /// The attempt goes on to [`BackendState::enter`].
     Enter,
-    /// Nothing will ever be heard of it.
+    /// The attempt is never answered.
     Silence,
 }
 
-/// What happens to an attempt that was handed in.
+/// The place of an attempt that asks for a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handed {
-    /// A worker is done with it at this instant.
+pub(crate) enum Placement {
+    /// A worker starts the attempt and ends it at this instant.
     Started(Instant),
-    /// It waits.
+    /// The attempt waits in the queue.
     Queued,
-    /// It is refused.
+    /// The queue is full, and the attempt is refused.
     Refused,
-    /// It is dropped in silence.
+    /// The queue is full, and the attempt is never answered.
     Dropped,
 }
 
-/// The backend at work.
+/// The backend of a plan while a run is played.
 #[derive(Debug)]
-pub(crate) struct Shop<'p> {
+pub(crate) struct BackendState<'p> {
     backend: &'p Backend,
     faults: Faults<'p>,
     limiters: Vec<Limiter>,
@@ -52,7 +52,7 @@ const PORT_CLOSED: Outcome = Outcome::new(Verdict::Unprocessed).with_cause(Cause
 /// A 429, and a 503 that says when to come back.
 const THROTTLED: Outcome = Outcome::new(Verdict::Throttled);
 
-impl<'p> Shop<'p> {
+impl<'p> BackendState<'p> {
     pub(crate) fn new(backend: &'p Backend, faults: &'p [Fault], seed: u64) -> Self {
         let shards = backend.shard_count() as usize;
         Self {
@@ -82,33 +82,33 @@ impl<'p> Shop<'p> {
         u32::try_from((word * u128::from(shards)) >> 64).unwrap_or(0)
     }
 
-    /// Time goes on.
+    /// Sets the time of the next questions.
     #[inline]
     pub(crate) fn now_is(&mut self, now: Instant) {
         self.faults.now_is(now);
     }
 
-    /// An attempt reaches the door.
+    /// Admits, answers or ignores an attempt that reaches the backend.
     #[inline]
-    pub(crate) fn receive(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Receipt {
-        if let Some(fault) = self.faults.at_the_door(shard) {
+    pub(crate) fn receive(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Admission {
+        if let Some(fault) = self.faults.at_arrival(shard) {
             return turned_away(fault, now);
         }
         if let Some(throttled) = self.throttle(now, shard) {
-            return Receipt::Answer(now, throttled);
+            return Admission::Answer(now, throttled);
         }
         if self.backend.workers.is_some() {
-            return Receipt::Enter;
+            return Admission::Enter;
         }
-        let Some(start) = self.faults.end_of_stall(shard, now) else { return Receipt::Silence };
+        let Some(start) = self.faults.end_of_stall(shard, now) else { return Admission::Silence };
         let done = start + self.work(start, shard, id, number);
-        Receipt::Answer(done, self.result(shard, id, number))
+        Admission::Answer(done, self.result(shard, id, number))
     }
 
     /// The answer to an attempt, in a backend that [`answers_at_once`].
     #[inline]
     pub(crate) fn answer(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Outcome {
-        if let Some(fault) = self.faults.at_the_door(shard) {
+        if let Some(fault) = self.faults.at_arrival(shard) {
             return refusal(fault);
         }
         let throttled = self.throttle(now, shard);
@@ -116,14 +116,14 @@ impl<'p> Shop<'p> {
     }
 
     /// An attempt that [`receive`](Self::receive) let in asks for a worker.
-    pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: Job) -> Handed {
-        let Some(rules) = &self.backend.workers else { return Handed::Refused };
+    pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: Job) -> Placement {
+        let Some(rules) = &self.backend.workers else { return Placement::Refused };
         let stalled = self.faults.stalled(shard);
         match self.stations[shard as usize].enter(rules, job, stalled) {
-            Entry::Start => Handed::Started(now + self.work(now, shard, job.id, job.number)),
-            Entry::Wait => Handed::Queued,
-            Entry::Refuse => Handed::Refused,
-            Entry::Drop => Handed::Dropped,
+            Entry::Start => Placement::Started(now + self.work(now, shard, job.id, job.number)),
+            Entry::Wait => Placement::Queued,
+            Entry::Refuse => Placement::Refused,
+            Entry::Drop => Placement::Dropped,
         }
     }
 
@@ -161,7 +161,7 @@ impl<'p> Shop<'p> {
         }
     }
 
-    /// What the work on an attempt comes to when it is done at `now`.
+    /// The outcome of work on an attempt that ends now.
     #[inline]
     pub(crate) fn result(&self, shard: u32, id: u32, number: u32) -> Outcome {
         let share = self.faults.failing(shard);
@@ -171,7 +171,7 @@ impl<'p> Shop<'p> {
         if self.failures.at(id, number).happens(share) { REFUSED } else { Outcome::OK }
     }
 
-    /// When shards start work again after stalls.
+    /// The instants at which shards start work again after stalls.
     pub(crate) fn resumptions(&self) -> impl Iterator<Item = (u32, Instant)> + 'p {
         let shards = self.backend.shard_count();
         let workers = self.backend.workers.is_some();
@@ -217,12 +217,12 @@ pub(crate) fn answers_at_once(backend: &Backend, faults: &[Fault]) -> bool {
         && !faults.iter().any(keeps_waiting)
 }
 
-fn turned_away(fault: &Fault, now: Instant) -> Receipt {
+fn turned_away(fault: &Fault, now: Instant) -> Admission {
     match fault.trouble {
-        Trouble::Hang if fault.until == Instant::FAR => Receipt::Silence,
-        Trouble::Hang => Receipt::Answer(fault.until, REFUSED),
-        Trouble::Silence => Receipt::Silence,
-        _ => Receipt::Answer(now, refusal(fault)),
+        Trouble::Hang if fault.until == Instant::FAR => Admission::Silence,
+        Trouble::Hang => Admission::Answer(fault.until, REFUSED),
+        Trouble::Silence => Admission::Silence,
+        _ => Admission::Answer(now, refusal(fault)),
     }
 }
 

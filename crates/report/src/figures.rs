@@ -8,7 +8,7 @@ use crate::pictures::{arrivals, failures, heat, phases, recovery, strips};
 
 /// All pictures of a report.
 #[derive(Debug)]
-pub(crate) struct Album<'r> {
+pub(crate) struct Figures<'r> {
     /// The six, as far as there are figures for them: those of one case are of the main one.
     pub(crate) main: Vec<Picture>,
     /// The same of each other case that is shown.
@@ -19,7 +19,7 @@ pub(crate) struct Album<'r> {
 /// 600 KB, so a page of these opens at once on a telephone; and nobody looks through more of them.
 pub(crate) const SHOWN: usize = 8;
 
-impl<'r> Album<'r> {
+impl<'r> Figures<'r> {
     /// The pictures of this report, and of what was swept.
     pub(crate) fn of(report: &'r Report, grid: Option<&Grid>) -> Self {
         let main = main_case(report);
@@ -61,11 +61,11 @@ impl<'r> Album<'r> {
 /// worst.
 #[must_use]
 pub fn pictures(report: &Report, grid: Option<&Grid>) -> Vec<Picture> {
-    let Album { main, others } = Album::of(report, grid);
+    let Figures { main, others } = Figures::of(report, grid);
     main.into_iter().chain(others.into_iter().flat_map(|(_, pictures)| pictures)).collect()
 }
 
-/// How many cases are shown one by one, and of how many: of many cases eight from the first to
+/// The number of cases that are shown one by one, and of all cases: of many cases eight from the first to
 /// the last.
 #[must_use]
 pub fn shown_of(report: &Report) -> (usize, usize) {
@@ -96,7 +96,7 @@ pub(crate) fn shown(report: &Report) -> Vec<&CaseReport> {
     places.into_iter().filter_map(|place| report.cases.get(place)).collect()
 }
 
-/// What tells the pictures of one case from those of another.
+/// The words that tell the pictures of one case from those of another.
 fn name(report: &Report, case: Option<&CaseReport>) -> String {
     let case = case.filter(|_| report.cases.len() > 1);
     case.map_or_else(String::new, |case| case.label.clone())
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn report(cases: u32) -> Report {
-        let mut report = Scenario::default().run(&stagger_sim::Crew::single());
+        let mut report = Scenario::default().run(&stagger_sim::ThreadPool::single());
         report.cases = (0..cases)
             .map(|value| CaseReport {
                 label: value.to_string(),

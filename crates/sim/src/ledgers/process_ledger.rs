@@ -3,6 +3,7 @@
 use stagger_core::breaker::{Admission, Breaker, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled};
 use stagger_core::hedge::{HedgePlan, Latencies};
+use stagger_core::hint::DestinationPause;
 use stagger_core::retry::{Ledger, PlainLedger};
 use stagger_core::{Entropy, Instant, Policy, Span};
 
@@ -11,16 +12,18 @@ use super::intervals::Intervals;
 use super::leased::Leased;
 use super::lifetime::Lifetime;
 use super::window_block::WindowBlock;
-use crate::streams::Stream;
+use crate::streams::{Draw, Stream};
 
-/// A ledger with its own source of chance, so that an open breaker takes no word from a delay.
+/// A ledger with its own source of chance, so that a breaker or a pause takes no word from a delay.
 #[derive(Clone, Debug)]
-pub(crate) struct Book {
+pub(crate) struct ProcessLedger {
     kind: Kind,
     /// The policy's, where the ledger is not the engine's, which has it inside.
     breaker: Option<Box<Breaker>>,
     /// Of answers, where hedging goes by them.
     latencies: Option<Box<Latencies>>,
+    /// Of the destination, where hints are for all calls to it.
+    pause: DestinationPause,
     draws: Stream,
     number: u32,
     drawn: u32,
@@ -46,14 +49,15 @@ pub(crate) enum Kind {
     Intervals(Intervals),
 }
 
-impl Book {
+impl ProcessLedger {
     pub(super) const fn new(
         kind: Kind,
         breaker: Option<Box<Breaker>>,
         draws: Stream,
         number: u32,
     ) -> Self {
-        Self { kind, breaker, latencies: None, draws, number, drawn: 0, steady: false }
+        let pause = DestinationPause::NONE;
+        Self { kind, breaker, latencies: None, pause, draws, number, drawn: 0, steady: false }
     }
 
     /// The same ledger, which measures latencies for `policy` if that hedges by them.
@@ -69,7 +73,7 @@ impl Book {
         self
     }
 
-    /// How long to wait before a second copy, where that is measured.
+    /// The wait before a second copy, if it is measured.
     #[inline]
     pub(crate) fn hedge_delay(&self, policy: &Policy) -> Option<Span> {
         let seen = self.latencies.as_deref()?;
@@ -84,12 +88,18 @@ impl Book {
         }
     }
 
-    /// Whose ledger is meant next, where one is for all processes.
+    /// Selects the process that is meant next, if all processes share one ledger.
     #[inline]
     pub(super) const fn turn_to(&mut self, process: u32) {
         if let Kind::Intervals(intervals) = &mut self.kind {
             intervals.turn_to(process);
         }
+    }
+
+    /// The next words of its own chance.
+    fn draw(&mut self) -> Draw {
+        self.drawn += 1;
+        self.draws.at(self.number, self.drawn)
     }
 
     /// The lease of this process, if its permits come from a store.
@@ -101,7 +111,7 @@ impl Book {
     }
 }
 
-impl Ledger for Book {
+impl Ledger for ProcessLedger {
     #[inline]
     fn on_first(&mut self, now: Instant) {
         match &mut self.kind {
@@ -158,8 +168,7 @@ impl Ledger for Book {
     }
 
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, _: &mut dyn Entropy) {
-        self.drawn += 1;
-        let mut drawn = self.draws.at(self.number, self.drawn);
+        let mut drawn = self.draw();
         let steady = self.steady;
         let mut draw = || if steady { 0 } else { drawn.next_u64() };
         match (&mut self.kind, &mut self.breaker) {
@@ -170,5 +179,14 @@ impl Ledger for Book {
             }
             (_, None) => {}
         }
+    }
+
+    fn pause(&mut self, until: Instant, spread: Span, _: &mut dyn Entropy) {
+        let word = self.draw().next_u64();
+        self.pause.extend(until, spread, word);
+    }
+
+    fn paused_until(&mut self, now: Instant) -> Option<Instant> {
+        self.pause.start_of_next(now)
     }
 }

@@ -6,11 +6,11 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::hedge::HedgePlan;
 use stagger_core::retry::PlainLedger;
 
-use super::book::{Book, Kind};
 use super::deposit::Bucket;
 use super::intervals::Intervals;
 use super::leased::Leased;
 use super::lifetime::Lifetime;
+use super::process_ledger::{Kind, ProcessLedger};
 use super::store::Store;
 use super::window_block::WindowBlock;
 use crate::plan::{self, Caller, Plan, Scope};
@@ -18,8 +18,8 @@ use crate::streams::{Draw, Purpose, Stream};
 
 /// One ledger for each layer, process and, where they are kept apart, shard.
 #[derive(Debug)]
-pub(crate) struct Shelf {
-    books: Vec<Book>,
+pub(crate) struct FleetLedgers {
+    ledgers: Vec<ProcessLedger>,
     /// The only ledger is told whose it is.
     one_for_all: bool,
     processes: u32,
@@ -27,22 +27,22 @@ pub(crate) struct Shelf {
     store: Option<Store>,
 }
 
-impl Shelf {
+impl FleetLedgers {
     pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
         let fleet = &plan.fleet;
         let processes = fleet.processes.max(1);
         let shards = if fleet.scope == Scope::Shard { plan.backend.shard_count() } else { 1 };
         let draws = Stream::new(seed, Purpose::Breaker);
-        let books = match one_for_all(plan) {
-            Some(kind) => vec![Book::new(kind, None, draws, 0)],
+        let ledgers = match one_for_all(plan) {
+            Some(kind) => vec![ProcessLedger::new(kind, None, draws, 0)],
             None => one_each(plan, processes * shards, draws),
         };
-        let store = match fleet.book {
-            plan::Book::Shared(rule) => Some(Store::new(rule, seed)),
+        let store = match fleet.ledger {
+            plan::LedgerModel::Shared(rule) => Some(Store::new(rule, seed)),
             _ => None,
         };
-        let one_for_all = books.len() == 1;
-        Self { books, one_for_all, processes, shards, store }
+        let one_for_all = ledgers.len() == 1;
+        Self { ledgers, one_for_all, processes, shards, store }
     }
 
     /// The number of the ledger for this call.
@@ -54,13 +54,13 @@ impl Shelf {
     }
 
     #[inline]
-    pub(crate) fn book(&mut self, number: u32) -> &mut Book {
+    pub(crate) fn of(&mut self, number: u32) -> &mut ProcessLedger {
         if self.one_for_all {
-            let book = &mut self.books[0];
-            book.turn_to(number);
-            return book;
+            let ledger = &mut self.ledgers[0];
+            ledger.turn_to(number);
+            return ledger;
         }
-        &mut self.books[number as usize]
+        &mut self.ledgers[number as usize]
     }
 
     /// The store that ledgers lease from.
@@ -70,23 +70,23 @@ impl Shelf {
 }
 
 /// A ledger for each layer and each place in it.
-fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<Book> {
+fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<ProcessLedger> {
     let of_layer = |caller: &Caller| {
         let policy = caller.policy;
         (0..places).map(move |_| policy)
     };
     let all = (0..).zip(plan.everybody().flat_map(of_layer));
-    let book = |(number, policy): (u32, Policy)| {
+    let ledger = |(number, policy): (u32, Policy)| {
         let policy = in_random_phase(policy, draws.at(number, 0));
-        let kind = kind(plan.fleet.book, &policy);
+        let kind = kind(plan.fleet.ledger, &policy);
         let breaker = match kind {
             Kind::Engine(_) => None,
             _ => policy.breaker().copied().map(Breaker::new).map(Box::new),
         };
         let steady = plan.fleet.steady_breakers;
-        Book::new(kind, breaker, draws, number).measuring(&policy).steady(steady)
+        ProcessLedger::new(kind, breaker, draws, number).measuring(&policy).steady(steady)
     };
-    all.map(book).collect()
+    all.map(ledger).collect()
 }
 
 /// The policy of one ledger: windows of many processes do not earn whole retries in step.
@@ -102,28 +102,29 @@ fn one_for_all(plan: &Plan) -> Option<Kind> {
     let mut everybody = plan.everybody();
     let (Some(caller), None) = (everybody.next(), everybody.next()) else { return None };
     let measured = caller.policy.hedge().is_some_and(HedgePlan::is_measured);
-    match (kind(plan.fleet.book, &caller.policy), caller.policy.budget()) {
-        (Kind::Free, _) if !measured => Some(Kind::Free),
-        (Kind::Engine(ledger), &BudgetPlan::Interval(rule))
-            if !measured && ledger.breaker().is_none() =>
-        {
+    if measured || caller.policy.hints().is_shared() {
+        return None;
+    }
+    match (kind(plan.fleet.ledger, &caller.policy), caller.policy.budget()) {
+        (Kind::Free, _) => Some(Kind::Free),
+        (Kind::Engine(ledger), &BudgetPlan::Interval(rule)) if ledger.breaker().is_none() => {
             Some(Kind::Intervals(Intervals::new(rule)))
         }
         _ => None,
     }
 }
 
-fn kind(book: plan::Book, policy: &Policy) -> Kind {
-    match book {
-        plan::Book::WindowBlock => match policy.budget() {
+fn kind(model: plan::LedgerModel, policy: &Policy) -> Kind {
+    match model {
+        plan::LedgerModel::WindowBlock => match policy.budget() {
             BudgetPlan::Window(rule) => Kind::WindowBlock(Box::new(WindowBlock::new(*rule))),
-            _ => kind(plan::Book::Engine, policy),
+            _ => kind(plan::LedgerModel::Engine, policy),
         },
-        plan::Book::Engine if policy.breaker().is_none() && is_free(policy) => Kind::Free,
-        plan::Book::Engine => Kind::Engine(PlainLedger::new(policy)),
-        plan::Book::Deposit(rule) => Kind::Deposit(Bucket::new(rule)),
-        plan::Book::Lifetime(most) => Kind::Lifetime(Lifetime::new(most)),
-        plan::Book::Shared(rule) => Kind::Leased(Box::new(Leased::new(&rule))),
+        plan::LedgerModel::Engine if policy.breaker().is_none() && is_free(policy) => Kind::Free,
+        plan::LedgerModel::Engine => Kind::Engine(PlainLedger::new(policy)),
+        plan::LedgerModel::Deposit(rule) => Kind::Deposit(Bucket::new(rule)),
+        plan::LedgerModel::Lifetime(most) => Kind::Lifetime(Lifetime::new(most)),
+        plan::LedgerModel::Shared(rule) => Kind::Leased(Box::new(Leased::new(&rule))),
     }
 }
 
