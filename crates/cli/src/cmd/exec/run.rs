@@ -16,8 +16,8 @@ use tokio::task::spawn_blocking;
 use super::command::OWN_FAILURE;
 use super::ended::{Ended, signal_code};
 use super::exit::Exit;
-use super::group;
 use super::host_ledger::HostLedger;
+use super::orphans;
 use super::output::is_unheard;
 use super::plan::Plan;
 use super::scene::Scene;
@@ -36,7 +36,7 @@ const UNHEARD: i32 = Signal::PIPE.as_raw();
 /// When the system refuses signal handlers.
 pub(super) async fn run(plan: Plan) -> io::Result<Exit> {
     let mut signals = Signals::listen()?;
-    group::adopt();
+    orphans::adopt();
     let Plan { policy, attempt_timeout, grace, rules, budget, order, notes } = plan;
     let stage = Rc::new(Stage::new(Rc::new(Scene {
         order,

@@ -11,6 +11,7 @@ use super::ended::Ended;
 use super::group::Group;
 use super::notes::Notes;
 use super::order::Order;
+use super::orphans;
 use super::output::Output;
 use super::rules::Rules;
 use super::terminal::Terminal;
@@ -82,10 +83,11 @@ impl Scene {
         self.suspend(|| kill_process(getpid(), Signal::TTIN));
     }
 
-    /// A child has changed: if the terminal's user stopped it, the whole job stops; if it waits for
-    /// the terminal, it gets it.
+    /// A child has changed: orphans that have ended are waited for; if the terminal's user stopped the
+    /// command, the whole job stops; if it waits for the terminal, it gets it.
     pub(super) fn child_changed(&self) {
-        let Some(group) = self.group.get() else { return };
+        let Some(group) = self.group.get() else { return orphans::reap_all() };
+        orphans::reap_except(group.leader());
         let Some(signal) = group.stopped_by().and_then(Signal::from_named_raw) else { return };
         let asks = signal == Signal::TTIN || signal == Signal::TTOU;
         if asks && self.terminal.is_here() {

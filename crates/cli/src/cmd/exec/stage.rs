@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::future::{self, Future};
+use std::io;
 use std::pin::Pin;
+use std::process::ExitStatus;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -13,6 +15,7 @@ use tokio::process::Child;
 
 use super::ended::Ended;
 use super::group::Group;
+use super::orphans;
 use super::output::{Output, Pipes};
 use super::scene::Scene;
 
@@ -93,7 +96,7 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
     let (mut pipes, output) = (Pipes::of(&mut child), Output::default());
     let ended = tokio::select! {
         biased;
-        (status, ()) = async { tokio::join!(child.wait(), output.fill(&mut pipes)) } => {
+        (status, ()) = async { tokio::join!(ended(&mut child), output.fill(&mut pipes)) } => {
             status.map_or_else(|error| Ended::Unkept(error.to_string()), Ended::of)
         }
         // What is not kept would come out in part, so there is no use in going on.
@@ -124,6 +127,13 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
 }
 
 async fn out_of_time(scene: &Scene) {
+/// The command's end, and that of the orphans behind it.
+async fn ended(child: &mut Child) -> io::Result<ExitStatus> {
+    let status = child.wait().await;
+    orphans::reap_all();
+    status
+}
+
     let limit = async {
         match scene.attempt_timeout {
             Some(limit) => TokioTime.sleep(limit).await,
@@ -146,7 +156,7 @@ async fn cut_short(
 ) {
     let gone = async {
         let waited = async {
-            let _ = child.wait().await;
+            let _ = ended(child).await;
             group.gone().await;
         };
         let mut waited = std::pin::pin!(waited);
