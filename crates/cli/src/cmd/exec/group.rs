@@ -89,13 +89,3 @@ impl Group {
         }
     }
 }
-
-/// Makes orphans of the attempts children of this process, so that it can wait for all of a group
-/// also where nobody else buries the dead, as in most containers.
-pub(super) fn adopt() {
-    #[cfg(target_os = "linux")]
-    {
-        // Without it, groups are gone a little later.
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    }
-}

@@ -31,6 +31,10 @@ pub(super) struct Scene {
     pub(super) caught: Cell<Option<i32>>,
     /// Whether the deadline has passed while an attempt was under way.
     pub(super) expired: Cell<bool>,
+    /// Whether a further attempt was left out because the reader of standard output has gone.
+    pub(super) unheard: Cell<bool>,
+    /// The number of the last attempt, from 1.
+    pub(super) number: Cell<u32>,
     /// Told when `caught` or `expired` change.
     pub(super) news: Notify,
     /// How the attempt before ended.
@@ -50,6 +54,11 @@ impl Scene {
             self.caught.set(Some(signal));
         }
         self.news.notify_waiters();
+    }
+
+    /// Whether the limits allow another attempt.
+    pub(super) fn may_follow(&self) -> bool {
+        self.order.most.is_none_or(|most| self.number.get() < most)
     }
 
     /// The deadline has passed.

@@ -39,6 +39,7 @@ impl Stage {
     /// Begins an attempt, and returns with its end. Dropped, it leaves the attempt under way.
     pub(super) async fn attempt(&self, info: AttemptInfo) -> Result<(), Ended> {
         self.scene.notes.begins();
+        self.scene.number.set(info.number);
         let attempt = attempt(Rc::clone(&self.scene), info);
         *self.under_way.borrow_mut() = Some(Box::pin(attempt));
         let ended = self.settled().await;
@@ -126,7 +127,6 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
     lost.map_or(ended, Ended::Unkept)
 }
 
-async fn out_of_time(scene: &Scene) {
 /// The command's end, and that of the orphans behind it.
 async fn ended(child: &mut Child) -> io::Result<ExitStatus> {
     let status = child.wait().await;
@@ -134,6 +134,7 @@ async fn ended(child: &mut Child) -> io::Result<ExitStatus> {
     status
 }
 
+async fn out_of_time(scene: &Scene) {
     let limit = async {
         match scene.attempt_timeout {
             Some(limit) => TokioTime.sleep(limit).await,
