@@ -32,7 +32,9 @@ impl Stage {
         let version = Reaction::ok("{\"version\": \"1.2\"}");
         let server = BlockingServer::start(Script::of([Reaction::status(503)]).then(version));
         fs::write(folder.join("order.json"), "{\"bolts\": 1}").expect("written");
-        fs::write(folder.join("policy.toml"), "backoff.base = '10ms'\n").expect("written");
+        let policies =
+            "[policy.nightly]\nbackoff.base = '10ms'\n[policy.api.backoff]\nbase = '10ms'\n";
+        fs::write(folder.join("policy.toml"), policies).expect("written");
         for program in FETCHING {
             let path = folder.join(program);
             let script = format!("#!/bin/sh\nexec curl -fsS {}\n", server.url("/"));

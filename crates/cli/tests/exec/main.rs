@@ -10,6 +10,7 @@ mod examples;
 mod groups;
 mod log;
 mod nested;
+mod orphans;
 mod output;
 mod refusals;
 mod scratch;

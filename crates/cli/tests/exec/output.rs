@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::tool::{UnderWay, end, run, tool};
+use super::tool::{End, UnderWay, end, run, tool};
 
 #[test]
 fn output_of_failed_attempts_got_out() {
@@ -37,29 +37,47 @@ fn output_before_a_timeout_was_lost() {
     assert_eq!((end.code, end.stdout.as_str()), (Some(124), "so far\n"));
 }
 
+/// The end of a call whose reader goes away before its command goes on.
+fn unread(flags: &[&str], script: &str) -> End {
+    let script = format!("trap '' PIPE; read go; {script}");
+    let args = [&["-v", "--base", "1ms"], flags, &["--", "sh", "-c", &script]].concat();
+    let mut under_way = UnderWay::start(tool(&args).stdin(Stdio::piped()));
+    assert!(under_way.message().contains("attempt 1 of"));
+    under_way.close();
+    under_way.type_in("\n");
+    under_way.end()
+}
+
+const MODES: [&str; 3] = ["stream", "buffer", "last"];
+
 #[test]
 fn a_consumer_went_away_and_the_command_was_tried_again() {
-    for mode in ["stream", "last"] {
-        let script = "read go; echo for nobody; exit 1";
-        let args = ["--output", mode, "-v", "--base", "1ms", "--", "sh", "-c", script];
-        let mut under_way = UnderWay::start(tool(&args).stdin(Stdio::piped()));
-        assert!(under_way.message().contains("attempt 1 of 3 begins"));
-        under_way.close();
-        under_way.type_in("\n");
-        let end = under_way.end();
-        assert_eq!(end.code, Some(141), "{mode}: {}", end.stderr);
-        assert!(!end.stderr.contains("attempt 2"), "{mode}: {}", end.stderr);
+    for mode in MODES {
+        for script in ["echo for nobody; exit 1", "exit 4"] {
+            let end = unread(&["--output", mode], script);
+            assert_eq!(end.code, Some(141), "{mode}, {script}: {}", end.stderr);
+            assert!(end.stderr.contains("nobody reads standard output any more"), "{}", end.stderr);
+            assert!(!end.stderr.contains("attempt 2"), "{mode}, {script}: {}", end.stderr);
+        }
     }
 }
 
 #[test]
-fn a_command_that_writes_nothing_was_tried_again_for_nobody() {
-    let args = ["-v", "--base", "1ms", "--", "sh", "-c", "read go; exit 4"];
-    let mut under_way = UnderWay::start(tool(&args).stdin(Stdio::piped()));
-    assert!(under_way.message().contains("attempt 1 of 3 begins"));
-    under_way.close();
-    under_way.type_in("\n");
-    let end = under_way.end();
-    assert_eq!(end.code, Some(4));
-    assert!(!end.stderr.contains("attempt 2"), "{}", end.stderr);
+fn a_failure_that_is_final_anyway_was_hidden_behind_a_reader_that_went_away() {
+    for mode in MODES {
+        for flags in [&["--attempts", "1"][..], &["--no-retry-on-exit"]] {
+            let end = unread(&[&["--output", mode], flags].concat(), "echo for nobody; exit 4");
+            assert_eq!(end.code, Some(4), "{mode}, {flags:?}: {}", end.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_success_that_nobody_could_read_was_one_in_one_mode_and_none_in_another() {
+    for mode in MODES {
+        let end = unread(&["--output", mode], "trap - PIPE; echo for nobody");
+        assert_eq!(end.code, Some(141), "{mode}: {}", end.stderr);
+        let silent = unread(&["--output", mode], "exit 0");
+        assert_eq!(silent.code, Some(0), "{mode}: {}", silent.stderr);
+    }
 }

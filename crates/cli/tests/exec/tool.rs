@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 
 /// Far longer than anything here takes, and shorter than every `sleep` of a child.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// `stagger exec` with these arguments, outside of any other one, with nothing to read.
 pub(crate) fn tool(args: &[&str]) -> Command {

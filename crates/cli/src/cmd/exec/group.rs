@@ -8,6 +8,8 @@ use stagger::{Sleep, TokioTime};
 use stagger_core::Span;
 use tokio::process::Child;
 
+use super::orphans;
+
 /// How long is first waited between two looks at a group, and how long at most.
 const FIRST_LOOK: Span = Span::from_millis(1);
 const LAST_LOOK: Span = Span::from_millis(50);
@@ -48,9 +50,8 @@ impl Group {
 
     /// Whether nobody of it is left. Only after its first process was waited for.
     pub(super) fn is_gone(self) -> bool {
-        // Orphans of the group are ours to bury (see `adopt`), and count as members until then.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.0)), options) {}
+        // Orphans count as members of the group until they are waited for.
+        orphans::reap_all();
         test_kill_process_group(self.0) == Err(Errno::SRCH)
     }
 
@@ -86,15 +87,5 @@ impl Group {
                 send(Signal::KILL);
             }
         }
-    }
-}
-
-/// Makes orphans of the attempts children of this process, so that it can wait for all of a group
-/// also where nobody else buries the dead, as in most containers.
-pub(super) fn adopt() {
-    #[cfg(target_os = "linux")]
-    {
-        // Without it, groups are gone a little later.
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     }
 }

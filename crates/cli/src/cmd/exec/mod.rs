@@ -13,6 +13,7 @@ mod input;
 mod nested;
 mod notes;
 mod order;
+mod orphans;
 mod output;
 mod plan;
 mod policy;

@@ -21,8 +21,8 @@ pub(super) struct Order {
     pub(super) input: Input,
     /// When output is let out.
     pub(super) output: OutputMode,
-    /// Whether more than one attempt may be made.
-    pub(super) retries: bool,
+    /// How many attempts may be made; `None` for any number.
+    pub(super) most: Option<u32>,
 }
 
 impl Order {
@@ -63,7 +63,7 @@ impl Order {
         if self.keeps_output() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
-        nested::mark(&mut command, info, self.retries);
+        nested::mark(&mut command, info, self.most != Some(1));
         command.spawn()
     }
 }

@@ -47,7 +47,7 @@ impl Plan {
         let output = flags.output;
         let input = Input::of(flags.stdin)
             .map_err(|why| Refusal::File(format!("error: --stdin buffer: {why}")))?;
-        let retries = policy.limits().max_attempts() != Some(1);
+        let most = policy.limits().max_attempts();
         let volume = Volume::of(flags.quiet, flags.verbose);
         Ok(Self {
             policy,
@@ -55,8 +55,8 @@ impl Plan {
             grace: flags.grace,
             rules: Rules::of(flags),
             budget,
-            order: Order { argv, input, output, retries },
-            notes: Notes::new(volume, log, policy.limits().max_attempts(), single),
+            order: Order { argv, input, output, most },
+            notes: Notes::new(volume, log, most, single),
         })
     }
 }

@@ -16,8 +16,8 @@ use tokio::task::spawn_blocking;
 use super::command::OWN_FAILURE;
 use super::ended::{Ended, signal_code};
 use super::exit::Exit;
-use super::group;
 use super::host_ledger::HostLedger;
+use super::orphans;
 use super::output::is_unheard;
 use super::plan::Plan;
 use super::scene::Scene;
@@ -27,7 +27,7 @@ use super::terminal::Terminal;
 use super::told_time::ToldTime;
 use crate::flags::OutputMode;
 
-/// The exit code of a process that wrote to nobody.
+/// The signal of a process that writes to a pipe without a reader.
 const UNHEARD: i32 = Signal::PIPE.as_raw();
 
 /// Runs the command under its policy, and returns how this process is to end.
@@ -36,7 +36,7 @@ const UNHEARD: i32 = Signal::PIPE.as_raw();
 /// When the system refuses signal handlers.
 pub(super) async fn run(plan: Plan) -> io::Result<Exit> {
     let mut signals = Signals::listen()?;
-    group::adopt();
+    orphans::adopt();
     let Plan { policy, attempt_timeout, grace, rules, budget, order, notes } = plan;
     let stage = Rc::new(Stage::new(Rc::new(Scene {
         order,
@@ -48,6 +48,8 @@ pub(super) async fn run(plan: Plan) -> io::Result<Exit> {
         group: Cell::new(None),
         caught: Cell::new(None),
         expired: Cell::new(false),
+        unheard: Cell::new(false),
+        number: Cell::new(0),
         news: Notify::new(),
         last: RefCell::new(None),
         output: RefCell::new(None),
@@ -126,8 +128,9 @@ fn judge(scene: &Scene, ended: &Ended) -> Outcome {
         scene.notes.trouble("processes of this attempt are left, and another one would race them");
         return Outcome::new(Verdict::Permanent);
     }
-    if is_unheard() {
+    if scene.may_follow() && is_unheard() {
         scene.notes.remark("nobody reads standard output any more");
+        scene.unheard.set(true);
         return Outcome::new(Verdict::Permanent);
     }
     outcome
@@ -170,9 +173,16 @@ fn exit(scene: &Scene, released: io::Result<()>) -> Exit {
     if let Some(signal) = scene.caught.get() {
         return Exit::Signal(signal);
     }
+    if scene.unheard.get() {
+        return Exit::Code(signal_code(UNHEARD));
+    }
+    let last = scene.last.borrow().clone();
     match released {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            return Exit::Code(signal_code(UNHEARD));
+            // A failure that is final anyway says more than its output that went nowhere.
+            if last.as_ref().is_some_and(Ended::is_success) {
+                return Exit::Code(signal_code(UNHEARD));
+            }
         }
         Err(error) => {
             scene.notes.trouble(&format!("cannot write to standard output: {error}"));
@@ -180,7 +190,6 @@ fn exit(scene: &Scene, released: io::Result<()>) -> Exit {
         }
         Ok(()) => {}
     }
-    let last = scene.last.borrow().clone();
     if let Some(Ended::Signalled(signal)) = last
         && let Some(typed) = typed(scene, signal)
     {

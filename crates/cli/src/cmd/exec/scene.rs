@@ -11,6 +11,7 @@ use super::ended::Ended;
 use super::group::Group;
 use super::notes::Notes;
 use super::order::Order;
+use super::orphans;
 use super::output::Output;
 use super::rules::Rules;
 use super::terminal::Terminal;
@@ -30,6 +31,10 @@ pub(super) struct Scene {
     pub(super) caught: Cell<Option<i32>>,
     /// Whether the deadline has passed while an attempt was under way.
     pub(super) expired: Cell<bool>,
+    /// Whether a further attempt was left out because the reader of standard output has gone.
+    pub(super) unheard: Cell<bool>,
+    /// The number of the last attempt, from 1.
+    pub(super) number: Cell<u32>,
     /// Told when `caught` or `expired` change.
     pub(super) news: Notify,
     /// How the attempt before ended.
@@ -49,6 +54,11 @@ impl Scene {
             self.caught.set(Some(signal));
         }
         self.news.notify_waiters();
+    }
+
+    /// Whether the limits allow another attempt.
+    pub(super) fn may_follow(&self) -> bool {
+        self.order.most.is_none_or(|most| self.number.get() < most)
     }
 
     /// The deadline has passed.
@@ -82,10 +92,11 @@ impl Scene {
         self.suspend(|| kill_process(getpid(), Signal::TTIN));
     }
 
-    /// A child has changed: if the terminal's user stopped it, the whole job stops; if it waits for
-    /// the terminal, it gets it.
+    /// A child has changed: orphans that have ended are waited for; if the terminal's user stopped the
+    /// command, the whole job stops; if it waits for the terminal, it gets it.
     pub(super) fn child_changed(&self) {
-        let Some(group) = self.group.get() else { return };
+        let Some(group) = self.group.get() else { return orphans::reap_all() };
+        orphans::reap_except(group.leader());
         let Some(signal) = group.stopped_by().and_then(Signal::from_named_raw) else { return };
         let asks = signal == Signal::TTIN || signal == Signal::TTOU;
         if asks && self.terminal.is_here() {

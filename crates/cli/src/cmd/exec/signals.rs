@@ -28,7 +28,8 @@ pub(super) struct Signals(Vec<(News, Signal)>);
 
 impl Signals {
     /// Listens from now on. What was ignored when this process began stays so, for it and for the
-    /// command: `nohup`, and jobs in the background of a script.
+    /// command: `nohup`, and jobs in the background of a script. Not so the end of children: where
+    /// that is ignored, the kernel keeps no exit status.
     ///
     /// # Errors
     /// When the system gives no handler.
@@ -48,7 +49,9 @@ impl Signals {
             (News::GoOn, Number::CONT),
             (News::Child, Number::CHILD),
         ];
-        let heard = wanted.into_iter().filter(|(_, number)| !contains(ignored, *number));
+        let heard = wanted
+            .into_iter()
+            .filter(|(news, number)| *news == News::Child || !contains(ignored, *number));
         let handler = |(news, number): (News, Number)| {
             Ok((news, signal(SignalKind::from_raw(number.as_raw()))?))
         };

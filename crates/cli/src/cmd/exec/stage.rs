@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::future::{self, Future};
+use std::io;
 use std::pin::Pin;
+use std::process::ExitStatus;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -13,6 +15,7 @@ use tokio::process::Child;
 
 use super::ended::Ended;
 use super::group::Group;
+use super::orphans;
 use super::output::{Output, Pipes};
 use super::scene::Scene;
 
@@ -36,6 +39,7 @@ impl Stage {
     /// Begins an attempt, and returns with its end. Dropped, it leaves the attempt under way.
     pub(super) async fn attempt(&self, info: AttemptInfo) -> Result<(), Ended> {
         self.scene.notes.begins();
+        self.scene.number.set(info.number);
         let attempt = attempt(Rc::clone(&self.scene), info);
         *self.under_way.borrow_mut() = Some(Box::pin(attempt));
         let ended = self.settled().await;
@@ -93,7 +97,7 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
     let (mut pipes, output) = (Pipes::of(&mut child), Output::default());
     let ended = tokio::select! {
         biased;
-        (status, ()) = async { tokio::join!(child.wait(), output.fill(&mut pipes)) } => {
+        (status, ()) = async { tokio::join!(ended(&mut child), output.fill(&mut pipes)) } => {
             status.map_or_else(|error| Ended::Unkept(error.to_string()), Ended::of)
         }
         // What is not kept would come out in part, so there is no use in going on.
@@ -123,6 +127,13 @@ async fn watched(scene: &Scene, mut child: Child, number: u32) -> Ended {
     lost.map_or(ended, Ended::Unkept)
 }
 
+/// The command's end, and that of the orphans behind it.
+async fn ended(child: &mut Child) -> io::Result<ExitStatus> {
+    let status = child.wait().await;
+    orphans::reap_all();
+    status
+}
+
 async fn out_of_time(scene: &Scene) {
     let limit = async {
         match scene.attempt_timeout {
@@ -146,7 +157,7 @@ async fn cut_short(
 ) {
     let gone = async {
         let waited = async {
-            let _ = child.wait().await;
+            let _ = ended(child).await;
             group.gone().await;
         };
         let mut waited = std::pin::pin!(waited);
