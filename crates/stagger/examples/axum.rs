@@ -23,7 +23,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use stagger::breaker::BreakerPlan;
 use stagger::retry::Stop;
-use stagger::tower::{ServiceError, StaggerLayer};
+use stagger::tower::{DeadlineBody, ServiceError, StaggerLayer};
 use stagger::{Policy, Retrier, Sleep, Span, TokioTime};
 use tower::util::BoxCloneSyncService;
 use tower::{Layer, ServiceExt};
@@ -45,7 +45,8 @@ async fn lookup(State(warehouse): State<Arc<Warehouse>>, Path(path): Path<String
 }
 
 /// What the handlers share: clones are one client, with one budget and one breaker.
-type Shared = BoxCloneSyncService<Request<Empty<Bytes>>, http::Response<Incoming>, ServiceError>;
+type Shared = BoxCloneSyncService<Request<Empty<Bytes>>, Reply, ServiceError>;
+type Reply = http::Response<DeadlineBody<Incoming, TokioTime>>;
 
 fn shared(policy: Policy) -> Shared {
     let retrier = Retrier::new(policy, TokioTime).named("warehouse");

@@ -14,7 +14,7 @@
 
 mod attempt_headers;
 mod chain;
-#[cfg(any(feature = "reqwest", feature = "tonic"))]
+#[cfg(any(feature = "reqwest", feature = "tower"))]
 mod deadline;
 #[cfg(feature = "tower")]
 mod destinations;
@@ -28,8 +28,8 @@ mod transport;
 
 pub use attempt_headers::AttemptHeaders;
 pub use chain::{ByBoxedChain, ByChain};
-#[cfg(any(feature = "reqwest", feature = "tonic"))]
-pub(crate) use deadline::BodyDeadline;
+#[cfg(any(feature = "reqwest", feature = "tower"))]
+pub(crate) use deadline::{BodyDeadline, late};
 #[cfg(feature = "tower")]
 pub(crate) use destinations::Destinations;
 #[cfg(feature = "tower")]

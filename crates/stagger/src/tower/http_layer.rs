@@ -23,6 +23,9 @@ use crate::{Clock, Ledgers, LocalLedger, Retrier};
 /// the end of the call, [`Done`](crate::retry::Done), among its extensions. Each attempt's request has its
 /// [`AttemptInfo`](crate::AttemptInfo) among its extensions.
 ///
+/// The body of a reply ends with the deadline of the call, if the policy has one:
+/// [`DeadlineBody`](super::DeadlineBody).
+///
 /// ```
 /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
 /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {

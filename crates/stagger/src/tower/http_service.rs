@@ -10,7 +10,8 @@ use stagger_core::retry::Ledger;
 use tower_service::Service;
 
 use super::{
-    HttpLayer, HttpRequest, Idempotent, Prepare, Refresh, ResponseFuture, ServiceError, Unchanged,
+    DeadlineBody, HttpFuture, HttpLayer, HttpRequest, Idempotent, Prepare, Refresh, ResponseFuture,
+    ServiceError, Unchanged,
 };
 use crate::http::{ByMethod, HttpReplies, Replay};
 use crate::run::Owned;
@@ -71,9 +72,9 @@ where
     H: Prepare + Clone,
     R: Refresh + Clone,
 {
-    type Response = Response<C>;
+    type Response = Response<DeadlineBody<C, Z>>;
     type Error = ServiceError;
-    type Future = ResponseFuture<S, HttpRequest<B, H, R>, J, Z, L>;
+    type Future = HttpFuture<S, HttpRequest<B, H, R>, J, Z, L>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ServiceError>> {
         self.inner.poll_ready(context).map_err(ServiceError::not_ready)
@@ -85,8 +86,10 @@ where
         let ready = mem::replace(&mut self.inner, clone);
         let retrier = self.layer.retrier_of(&request);
         let (outgoing, idempotent) = self.layer.outgoing(request);
+        let (time, deadline) = (retrier.time().clone(), retrier.policy().limits().deadline());
         let call = Owned::new(retrier, idempotent);
-        ResponseFuture::new(call, ready, outgoing, self.layer.judge())
+        let call = ResponseFuture::new(call, ready, outgoing, self.layer.judge());
+        HttpFuture::new(call, time, deadline)
     }
 }
 
