@@ -23,6 +23,8 @@ mod key;
 mod method;
 mod replay;
 mod replies;
+#[cfg(feature = "tower")]
+mod server_name;
 mod tape;
 mod transport;
 

@@ -148,6 +148,16 @@ impl<K: Hash + Eq> Ledgers<K> {
         shard.insert(now, key.to_owned(), Arc::new(LocalLedger::new(&self.inner.policy)))
     }
 
+    /// The ledger of `key`, if there is one, by anything that is equal to the key.
+    #[cfg(all(feature = "http", feature = "tower"))]
+    pub(crate) fn find<Q>(&self, now: Instant, key: &Q) -> Option<Arc<LocalLedger>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        lock(self.shard(key)).find(now, key)
+    }
+
     /// The figures of the ledger of `key`, if there is one, without counting as a use.
     #[must_use]
     pub fn stats<Q>(&self, now: Instant, key: &Q) -> Option<LedgerStats>

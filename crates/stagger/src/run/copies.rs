@@ -84,7 +84,7 @@ where
     pub(super) fn abandon(&mut self) {
         for Copy { launched, future, .. } in self.running.drain(..) {
             drop(future);
-            self.retrier.abandon(launched);
+            self.retrier.abandon(self.retrier.ledger_handle(), launched);
         }
     }
 }

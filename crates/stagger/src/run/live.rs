@@ -20,6 +20,8 @@ where
     for<'l> &'l L: Ledger,
 {
     pub(super) retrier: &'r Retrier<Z, L>,
+    /// The ledger of its destination: the retrier's, or one of several.
+    pub(super) ledger: &'r L,
     pub(super) phase: Phase<'r>,
     pub(super) idempotent: bool,
 }
@@ -95,8 +97,8 @@ impl<'r, Z: Clock, L> Live<'r, Z, L>
 where
     for<'l> &'l L: Ledger,
 {
-    pub(super) const fn new(retrier: &'r Retrier<Z, L>, idempotent: bool) -> Self {
-        Self { retrier, phase: Phase::Unstarted, idempotent }
+    pub(super) fn new(retrier: &'r Retrier<Z, L>, idempotent: bool) -> Self {
+        Self { retrier, ledger: retrier.ledger_handle(), phase: Phase::Unstarted, idempotent }
     }
 
     /// Begins the call, whose first attempt may be ready at once. The clock is read as far as
@@ -132,7 +134,7 @@ where
     #[inline]
     fn start_at(&mut self, now: Instant, since: Since) -> Next {
         let (policy, call) = self.start_facts();
-        match First::start(policy, &mut self.retrier.ledger_handle(), call, (now, since)) {
+        match First::start(policy, &mut self.ledger, call, (now, since)) {
             Ok(first) => {
                 self.phase = Phase::First(first);
                 Next::Call(Turn::first(policy))
@@ -151,7 +153,7 @@ where
     ) -> Next {
         let (session, act) = match *obstacle {
             Obstacle::Breaker(refusal) => refused(policy, refusal, call, now),
-            Obstacle::Pause => Session::start(policy, &mut self.retrier.ledger_handle(), call, now),
+            Obstacle::Pause => Session::start(policy, &mut self.ledger, call, now),
         };
         self.phase = Phase::kept(session, None);
         self.next(now, act)
@@ -163,7 +165,7 @@ where
         let (policy, mut call) = self.start_facts();
         let now = self.retrier.time.now();
         call.hedge_delay = hedge_delay;
-        let (session, act) = Session::start(policy, &mut self.retrier.ledger_handle(), call, now);
+        let (session, act) = Session::start(policy, &mut self.ledger, call, now);
         self.phase = Phase::kept(session, None);
         self.next(now, act)
     }
@@ -211,7 +213,7 @@ where
                 self.phase = Phase::Unstarted;
                 let retrier = self.retrier;
                 let draw = &mut || retrier.draw(1).next_u64();
-                let (ledger, need) = (&mut retrier.ledger_handle(), retrier.need());
+                let (ledger, need) = (&mut self.ledger, retrier.need());
                 first.succeed(ledger, (&retrier.time, need), outcome, draw);
             }
             Phase::Kept(_) => {
@@ -235,10 +237,10 @@ where
         let (retrier, now) = (self.retrier, self.retrier.time.now());
         let attempt = launched.attempt.number;
         let mut draw = retrier.draw(attempt);
+        let mut ledger = self.ledger;
         let session = &mut self.kept().session;
         let mark = Mark { attempt, at: now - session.retry().started() };
-        let ledger = &mut retrier.ledger_handle();
-        let act = session.on_outcome(ledger, now, launched, outcome, &mut draw);
+        let act = session.on_outcome(&mut ledger, now, launched, outcome, &mut draw);
         match act {
             Act::Wait(Wait::Until(at)) => {
                 observe::retried(retrier.name(), attempt, at - now, outcome);
@@ -251,8 +253,8 @@ where
 
     /// A wait is over, or a further copy is due.
     pub(super) fn wake(&mut self) -> Next {
-        let (retrier, now) = (self.retrier, self.retrier.time.now());
-        let act = self.kept().session.on_wake(&mut retrier.ledger_handle(), now);
+        let (mut ledger, now) = (self.ledger, self.retrier.time.now());
+        let act = self.kept().session.on_wake(&mut ledger, now);
         self.next(now, act)
     }
 
@@ -264,13 +266,14 @@ where
     /// The caller gave up; `made` says whether the attempt that it left was made.
     #[cold]
     fn give_up(&mut self, made: bool) -> Next {
-        let (retrier, now) = (self.retrier, self.retrier.time.now());
+        let (retrier, mut ledger) = (self.retrier, self.ledger);
+        let now = retrier.time.now();
         let kept = self.kept();
         let left = kept.launched.take();
-        let mut act = kept.session.cancel(&mut retrier.ledger_handle(), now);
+        let mut act = kept.session.cancel(&mut ledger, now);
         match left {
-            Some(launched) if made => retrier.abandon(launched),
-            Some(launched) => retrier.withdraw(launched),
+            Some(launched) if made => retrier.abandon(ledger, launched),
+            Some(launched) => retrier.withdraw(ledger, launched),
             None => {}
         }
         if let (Act::Done(done), Some(_), false) = (&mut act, left, made) {

@@ -15,11 +15,13 @@ use crate::clock::{Clock, Sleep};
 /// Between two events it keeps the call without its policy, and puts them together for each event.
 pub(crate) struct Owned<Z, L> {
     retrier: Arc<Retrier<Z, L>>,
+    /// The ledger of its destination, where that is not the retrier's.
+    ledger: Option<Arc<L>>,
     parked: Parked,
     idempotent: bool,
     /// What dropping does. Known from the start, so that no type that holds a call has to repeat what
     /// a ledger must be able to do: pin-project-lite could not.
-    give_back: fn(Parked, &Retrier<Z, L>, bool),
+    give_back: fn(Parked, &Retrier<Z, L>, &L, bool),
 }
 
 /// A [`Phase`] that borrows nothing.
@@ -62,7 +64,14 @@ where
 {
     pub(crate) const fn new(retrier: Arc<Retrier<Z, L>>, idempotent: bool) -> Self {
         let give_back = Parked::give_back::<Z, L>;
-        Self { retrier, parked: Parked::Unstarted, idempotent, give_back }
+        Self { retrier, ledger: None, parked: Parked::Unstarted, idempotent, give_back }
+    }
+
+    /// The same call with the ledger of its destination, where that is not the retrier's.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_ledger(mut self, ledger: Option<Arc<L>>) -> Self {
+        self.ledger = ledger;
+        self
     }
 
     /// Begins the call.
@@ -115,8 +124,9 @@ where
 
     #[inline]
     fn with<R>(&mut self, event: impl FnOnce(&mut Live<'_, Z, L>) -> R) -> R {
-        let Self { retrier, parked, idempotent, give_back: _ } = self;
-        let mut live = std::mem::take(parked).live(retrier, *idempotent);
+        let Self { retrier, ledger, parked, idempotent, give_back: _ } = self;
+        let ledger = ledger.as_deref().unwrap_or(retrier.ledger());
+        let mut live = std::mem::take(parked).live(retrier, ledger, *idempotent);
         let answer = event(&mut live);
         *parked = Parked::of(&mut live);
         answer
@@ -127,7 +137,9 @@ impl<Z, L> Drop for Owned<Z, L> {
     #[inline]
     fn drop(&mut self) {
         if !matches!(self.parked, Parked::Unstarted) {
-            (self.give_back)(std::mem::take(&mut self.parked), &self.retrier, self.idempotent);
+            let ledger = self.ledger.as_deref().unwrap_or(self.retrier.ledger());
+            let parked = std::mem::take(&mut self.parked);
+            (self.give_back)(parked, &self.retrier, ledger, self.idempotent);
         }
     }
 }
@@ -155,7 +167,12 @@ impl Parked {
     }
 
     #[inline]
-    fn live<Z: Clock, L>(self, retrier: &Retrier<Z, L>, idempotent: bool) -> Live<'_, Z, L>
+    fn live<'r, Z: Clock, L>(
+        self,
+        retrier: &'r Retrier<Z, L>,
+        ledger: &'r L,
+        idempotent: bool,
+    ) -> Live<'r, Z, L>
     where
         for<'l> &'l L: Ledger,
     {
@@ -167,13 +184,13 @@ impl Parked {
                 kept.phase(policy)
             }
         };
-        Live { retrier, phase, idempotent }
+        Live { retrier, ledger, phase, idempotent }
     }
 
-    fn give_back<Z: Clock, L>(self, retrier: &Retrier<Z, L>, idempotent: bool)
+    fn give_back<Z: Clock, L>(self, retrier: &Retrier<Z, L>, ledger: &L, idempotent: bool)
     where
         for<'l> &'l L: Ledger,
     {
-        drop(self.live(retrier, idempotent));
+        drop(self.live(retrier, ledger, idempotent));
     }
 }

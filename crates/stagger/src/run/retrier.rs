@@ -264,15 +264,15 @@ where
     }
 
     /// An attempt that was made is dropped: the budget keeps its charge, and the breaker counts nothing.
-    pub(super) fn abandon(&self, launched: Launched) {
+    pub(super) fn abandon(&self, mut ledger: &L, launched: Launched) {
         let mut draw = self.draw(launched.attempt.number);
-        Session::abandon(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
+        Session::abandon(&mut ledger, self.time.now(), launched, &mut draw);
     }
 
     /// An attempt is dropped before it was made: its permits go back.
-    pub(super) fn withdraw(&self, launched: Launched) {
+    pub(super) fn withdraw(&self, mut ledger: &L, launched: Launched) {
         let mut draw = self.draw(launched.attempt.number);
-        Session::withdraw(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
+        Session::withdraw(&mut ledger, self.time.now(), launched, &mut draw);
     }
 }
 

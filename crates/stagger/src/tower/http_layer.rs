@@ -163,21 +163,21 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         &self.retrier
     }
 
+    pub(super) const fn shared_retrier(&self) -> &Arc<Retrier<Z, L>> {
+        &self.retrier
+    }
+
     /// Budgets and breakers of all destinations; `None` when all share the retrier's ledger.
     pub fn ledgers(&self) -> Option<&Ledgers> {
         self.destinations.ledgers()
     }
 
-    /// The retrier of the server that this request goes to.
-    pub(super) fn retrier_of<B>(&self, request: &Request<B>) -> Arc<Retrier<Z, L>>
+    /// The ledger of the server that this request goes to; `None` where it is the retrier's.
+    pub(super) fn ledger_of<B>(&self, request: &Request<B>) -> Option<Arc<L>>
     where
-        Z: Clock + Clone,
+        Z: Clock,
     {
-        let (time, headers) = (self.retrier.time(), request.headers());
-        match self.destinations.ledger(time, request.uri(), headers) {
-            Some(ledger) => Arc::new(Retrier::clone(&self.retrier).with_ledger(ledger)),
-            None => Arc::clone(&self.retrier),
-        }
+        self.destinations.ledger(self.retrier.time(), request.uri(), request.headers())
     }
 
     pub(super) fn judge(&self) -> J

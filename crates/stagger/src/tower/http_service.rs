@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::mem;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use ::http::{Request, Response};
@@ -84,10 +85,11 @@ where
         // A clone may not be ready: the one that is makes the call.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
-        let retrier = self.layer.retrier_of(&request);
-        let (outgoing, idempotent) = self.layer.outgoing(request);
+        let retrier = Arc::clone(self.layer.shared_retrier());
         let (time, deadline) = (retrier.time().clone(), retrier.policy().limits().deadline());
-        let call = Owned::new(retrier, idempotent);
+        let ledger = self.layer.ledger_of(&request);
+        let (outgoing, idempotent) = self.layer.outgoing(request);
+        let call = Owned::new(retrier, idempotent).with_ledger(ledger);
         let call = ResponseFuture::new(call, ready, outgoing, self.layer.judge());
         HttpFuture::new(call, time, deadline)
     }
