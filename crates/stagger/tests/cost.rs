@@ -1,4 +1,4 @@
-//! What a clean first try costs: bytes, allocations, clock reads and draws.
+//! The cost of a clean first try: bytes, allocations, clock reads and draws.
 #![expect(unsafe_code, reason = "only an allocator sees allocations")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! What every ledger promises, asked of each of them.
+//! The promises of every ledger, checked for each of them.
 
 #[cfg(feature = "redis")]
 mod support;

@@ -1,4 +1,4 @@
-//! What all HTTP integrations share: what a reply means, which requests may be sent twice, and how.
+//! Parts of all HTTP integrations: the meaning of a reply, the requests that may be sent twice, and their bodies.
 //!
 //! | you want | look at |
 //! | --- | --- |

@@ -12,7 +12,7 @@ use super::local::LocalLedger;
 #[cfg(feature = "redis")]
 use super::shared::SharedLedger;
 
-/// When the bound is reached, this share of the ledgers goes in one sweep, so a sweep over all of
+/// The share of the ledgers that is evicted in one sweep when the bound is reached, so a sweep over all of
 /// them is paid for by that many insertions.
 const SWEPT_SHARE: usize = 16;
 
@@ -24,9 +24,9 @@ pub(super) struct Shard<K, L = LocalLedger> {
     made: u64,
 }
 
-/// What can be kept.
+/// A ledger that a shard can keep.
 pub(super) trait Kept {
-    /// Where its breaker stands, if there is one.
+    /// The state of its breaker, if there is one.
     fn breaker(&self, now: Instant) -> Option<StateKind>;
 }
 

@@ -1,4 +1,4 @@
-//! What the result of an attempt means.
+//! The meaning of an attempt's result.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -23,7 +23,7 @@ pub(super) struct BySend {
     pub(super) replies: HttpReplies,
     pub(super) options: Arc<Options>,
     pub(super) kept: Arc<Kept>,
-    /// When the call must end.
+    /// The deadline of the call.
     pub(super) until: Option<Instant>,
     /// The failed reply that is read while the call waits.
     pub(super) drain: Option<Drain>,

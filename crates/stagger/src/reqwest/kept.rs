@@ -1,4 +1,4 @@
-//! What is kept of a request, and becomes the request of each attempt.
+//! A request that is kept, and becomes the request of each attempt.
 
 use ::reqwest::{Body, Request};
 

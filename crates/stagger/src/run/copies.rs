@@ -24,12 +24,12 @@ where
 struct Copy<F> {
     launched: Launched,
     since: Instant,
-    /// When its time runs out; [`Instant::FAR`] for no limit.
+    /// The end of its time; [`Instant::FAR`] for no limit.
     until: Instant,
     future: Pin<Box<F>>,
 }
 
-/// What happened first.
+/// The first event.
 pub(super) enum Event<R> {
     /// A copy that was launched at this instant settled; without a result when its time ran out.
     Settled(Launched, Instant, Option<R>),

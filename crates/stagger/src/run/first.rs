@@ -12,7 +12,7 @@ use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 use super::need::Need;
 use crate::clock::Clock;
 
-/// What a session was started with: under a policy, or with whatever finds that policy again.
+/// The facts that a session was started with: under a policy, or with whatever finds that policy again.
 #[derive(Clone, Copy)]
 pub(super) struct First<P> {
     pub(super) policy: P,
@@ -22,7 +22,7 @@ pub(super) struct First<P> {
     idempotent: bool,
 }
 
-/// What keeps a call from starting its first attempt.
+/// A reason not to start the first attempt of a call.
 pub(super) enum Obstacle {
     /// The breaker, which must not be asked twice: for [`refused`].
     Breaker(Admission),
@@ -30,7 +30,7 @@ pub(super) enum Obstacle {
     Pause,
 }
 
-/// What is known of the start of the first attempt.
+/// The known start of the first attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Since {
     /// A moment ago, by a clock that may lag a little; the attempt has not been seen to take time.
@@ -120,7 +120,7 @@ impl<'r> First<&'r Policy> {
         ledger.on_settled(now, Settled::FirstTry);
     }
 
-    /// How long the attempt may take.
+    /// The time limit of the attempt.
     pub(super) fn timeout(&self) -> Option<Span> {
         self.policy.limits().first_attempt_limit()
     }

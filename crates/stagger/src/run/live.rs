@@ -48,7 +48,7 @@ pub(super) struct Kept<'r> {
     pub(super) ended: bool,
 }
 
-/// What a driver does next.
+/// The next step of a driver.
 #[derive(Clone, Copy)]
 pub(crate) enum Next {
     Call(Turn),
@@ -85,7 +85,7 @@ impl Turn {
     }
 }
 
-/// When an attempt settled.
+/// The time at which an attempt settled.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     pub(crate) attempt: u32,

@@ -1,10 +1,10 @@
-//! How exactly a call must know the time before its first attempt has settled.
+//! The precision of the clock that a call needs before its first attempt has settled.
 
 use stagger_core::breaker::WindowKind;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Policy, Span};
 
-/// What a call needs of the clock. Reading it costs more than all else in a clean first try.
+/// The clock readings that a call needs. Each costs more than all else in a clean first try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     /// No time until the attempt turns out to take some.

@@ -19,7 +19,7 @@ pub(crate) struct Owned<Z, L> {
     ledger: Option<Arc<L>>,
     parked: Parked,
     idempotent: bool,
-    /// What dropping does. Known from the start, so that no type that holds a call has to repeat what
+    /// The function that dropping runs. Known from the start, so that no type that holds a call has to repeat what
     /// a ledger must be able to do: pin-project-lite could not.
     give_back: fn(Parked, &Retrier<Z, L>, &L, bool),
 }
@@ -80,7 +80,7 @@ where
         self.with(|live| live.begin(false))
     }
 
-    /// How much time the attempt under way may take, which turns out to take some.
+    /// The time limit of the attempt under way, which turns out to take time.
     pub(crate) fn limit(&mut self) -> Option<Span> {
         self.with(|live| live.limit())
     }

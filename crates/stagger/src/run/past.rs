@@ -1,4 +1,4 @@
-//! What a call remembers of its attempts until it ends.
+//! The record of a call's attempts until it ends.
 
 use stagger_core::Outcome;
 use stagger_core::retry::Done;

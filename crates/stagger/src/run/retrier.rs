@@ -1,4 +1,4 @@
-//! What a program holds for each destination: a policy, and what its calls share.
+//! The retrier of a destination: a policy, and the state that its calls share.
 
 use std::fmt;
 use std::future::Future;
@@ -46,12 +46,12 @@ pub struct Retrier<Z, L = LocalLedger> {
     name: Option<&'static str>,
 }
 
-/// What a retrier knows from its start, and the latencies of its hedged calls.
+/// The facts of a retrier that never change, and the latencies of its hedged calls.
 struct Plan {
     policy: Policy,
     /// The same policy with one attempt, for calls inside another call's attempt.
     single: Policy,
-    /// What a call needs of the clock before its first attempt has settled.
+    /// The clock readings that a call needs before its first attempt has settled.
     need: Need,
     latencies: Option<Arc<Mutex<Latencies>>>,
 }
@@ -95,13 +95,13 @@ impl<Z, L> Retrier<Z, L> {
         self
     }
 
-    /// What turns a local ledger into one of this retrier's kind, if it was not given its ledger.
+    /// The conversion of a local ledger into one of this retrier's kind, if it was not given its ledger.
     #[cfg(all(feature = "http", feature = "tower"))]
     pub(crate) const fn own_kind(&self) -> Option<fn(Arc<LocalLedger>) -> Arc<L>> {
         self.own_kind
     }
 
-    /// What the calls wait by.
+    /// The time that the calls wait by.
     #[cfg(all(feature = "http", feature = "tower"))]
     pub(crate) const fn time(&self) -> &Z {
         &self.time
@@ -227,14 +227,14 @@ impl<Z, L> Retrier<Z, L> {
         if inside && !self.nested { &self.plan.single } else { &self.plan.policy }
     }
 
-    /// How long a hedged call waits for an answer before its next copy, where that is measured.
+    /// The delay of a hedged call before its next copy, where that is measured.
     pub(super) fn hedge_delay(&self) -> Option<Span> {
         let latencies = self.plan.latencies.as_ref()?;
         let seen = latencies.lock().unwrap_or_else(PoisonError::into_inner);
         self.plan.policy.hedge().map(|plan| plan.delay(Some(&seen)))
     }
 
-    /// What a call needs of the clock before its first attempt has settled.
+    /// The clock readings that a call needs before its first attempt has settled.
     #[inline]
     pub(super) fn need(&self) -> Need {
         self.plan.need

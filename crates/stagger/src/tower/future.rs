@@ -228,8 +228,7 @@ where
         Ok(())
     }
 
-    /// What the attempt says of the time that it has left must not be overstated because it waited
-    /// for its service.
+    /// Subtracts the wait for the service from the time that the attempt is told it has.
     fn take_off_the_wait(&mut self) {
         let Some(decided) = self.decided.take() else { return };
         let waited = self.call.now() - decided;

@@ -1,4 +1,4 @@
-//! What wraps HTTP services.
+//! The layer that wraps HTTP services.
 
 use std::sync::Arc;
 
@@ -187,7 +187,7 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         self.judge.clone()
     }
 
-    /// What is kept of this request, and whether it may be sent twice.
+    /// The request as it is kept, and whether it may be sent twice.
     pub(super) fn outgoing<B: Body>(&self, mut request: Request<B>) -> (HttpRequest<B, H, R>, bool)
     where
         D: Idempotent<Request<B>>,

@@ -54,7 +54,7 @@ pub struct SharedLedger {
     breaker_refusals: AtomicU64,
 }
 
-/// Whom an attempt asks whether it may be made.
+/// The breaker that admits an attempt.
 #[derive(Debug)]
 enum Guard {
     /// As the plain ledger: a policy without a breaker does not ask.
@@ -68,7 +68,7 @@ enum Guard {
 
 type Task = Mutex<Option<JoinHandle<()>>>;
 
-/// Where permits come from.
+/// The source of permits.
 #[derive(Debug)]
 enum Permits {
     /// Nobody needs to share these.
@@ -152,7 +152,7 @@ impl SharedLedger {
         stats
     }
 
-    /// Where the breaker stands, if there is one.
+    /// The state of the breaker, if there is one.
     pub(in crate::ledger) fn state(&self, now: Instant) -> Option<StateKind> {
         match &self.guard {
             Guard::None => None,
