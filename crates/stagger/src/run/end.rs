@@ -3,7 +3,7 @@
 use stagger_core::retry::Stop;
 use stagger_core::{Outcome, Span};
 
-use super::live::{Mark, Next};
+use super::call_guard::{Mark, Next};
 
 /// An attempt that has settled, for judges that want to [hear](crate::Judge::ended) what follows.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use stagger_core::{Cause, Outcome, Span, Verdict};
 
-use super::live::Mark;
+use super::call_guard::Mark;
 
 /// Attempts that are remembered: far more than a sensible policy makes, and a kilobyte at most for
 /// one that goes on for hours.

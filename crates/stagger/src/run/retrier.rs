@@ -9,8 +9,8 @@ use stagger_core::retry::{Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use super::chance::{Chance, Draw};
+use super::clock_precision::ClockPrecision;
 use super::judge::{ByError, ByResult, ByType, RetryIf};
-use super::need::Need;
 use super::{Classify, Error, Run};
 use crate::clock::{Clock, Pause, Sleep};
 use crate::ledger::LocalLedger;
@@ -52,7 +52,7 @@ struct Plan {
     /// The same policy with one attempt, for calls inside another call's attempt.
     single: Policy,
     /// The clock readings that a call needs before its first attempt has settled.
-    need: Need,
+    precision: ClockPrecision,
     latencies: Option<Arc<Mutex<Latencies>>>,
 }
 
@@ -236,8 +236,8 @@ impl<Z, L> Retrier<Z, L> {
 
     /// The clock readings that a call needs before its first attempt has settled.
     #[inline]
-    pub(super) fn need(&self) -> Need {
-        self.plan.need
+    pub(super) fn precision(&self) -> ClockPrecision {
+        self.plan.precision
     }
 
     pub(super) fn draw(&self, attempt: u32) -> Draw<'_> {
@@ -301,7 +301,7 @@ impl Plan {
         let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
         let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
         let latencies = measured.then(latencies);
-        Self { policy, single: single(&policy), need: Need::of(&policy), latencies }
+        Self { policy, single: single(&policy), precision: ClockPrecision::of(&policy), latencies }
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     ServiceError, Unchanged,
 };
 use crate::http::{ByMethod, HttpReplies, Replay};
-use crate::run::Owned;
+use crate::run::OwnedCall;
 use crate::{Judge, Ledgers, LocalLedger, Retrier, Sleep};
 
 /// An HTTP service whose calls are made under a policy; made by [`HttpLayer`].
@@ -89,7 +89,7 @@ where
         let (time, deadline) = (retrier.time().clone(), retrier.policy().limits().deadline());
         let ledger = self.layer.ledger_of(&request);
         let (outgoing, idempotent) = self.layer.outgoing(request);
-        let call = Owned::new(retrier, idempotent).with_ledger(ledger);
+        let call = OwnedCall::new(retrier, idempotent).with_ledger(ledger);
         let call = ResponseFuture::new(call, ready, outgoing, self.layer.judge());
         HttpFuture::new(call, time, deadline)
     }

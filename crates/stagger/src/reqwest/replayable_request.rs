@@ -6,12 +6,12 @@ use crate::http::Replayable;
 
 /// A request's head, and its body if that has to be kept while it is sent.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct ReplayableRequest {
     request: Request,
     stream: Option<Replayable<Body>>,
 }
 
-impl Kept {
+impl ReplayableRequest {
     /// Keeps up to `limit` bytes of a stream, for one attempt at a time or for `copies` beside each
     /// other.
     pub(super) fn new(mut request: Request, limit: usize, copies: bool) -> Self {
