@@ -105,7 +105,7 @@ impl Integration for Hedged {
 /// Why a retrier does not tell hosts apart.
 pub(crate) const ONE_DESTINATION: &str = "a retrier is for one destination; make one for each";
 
-/// What a closure that makes the request leaves to its author.
+/// The waiver for a closure that makes the request itself.
 pub(crate) fn by_closure(promise: &str) -> Option<&'static str> {
     match promise {
         "idempotency key is the same on every attempt" => {

@@ -67,7 +67,7 @@ impl Ask {
     }
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug)]
 pub struct End {
     /// The last reply with its whole body, or the last error.

@@ -1,10 +1,10 @@
-//! What one promise came to for one integration.
+//! The result of one promise for one integration.
 
 use std::fmt::{self, Debug};
 
 use serde::Serialize;
 
-/// What one promise came to for one integration.
+/// The result of one promise for one integration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
@@ -14,7 +14,7 @@ pub enum Cell {
         passed: usize,
         /// Checks that were made.
         total: usize,
-        /// What failed: got and wanted.
+        /// The failures: got and wanted.
         failed: Vec<String>,
     },
     /// The promise does not apply, for this reason.

@@ -22,7 +22,7 @@ const FILE: &str = include_str!("../../../vectors/gcs-retry/retry_tests.json");
 const ALWAYS: [&str; 2] = ["storage.buckets.insert", "storage.buckets.lockRetentionPolicy"];
 /// Longer than every offset at which a download breaks.
 const OBJECT: usize = 512 << 10;
-/// Where a download breaks when the instruction does not say it.
+/// The place where a download breaks when the instruction does not say it.
 const SOMEWHERE: usize = 64 << 10;
 const BY_METHOD: &str = "PUT and DELETE are idempotent (RFC 9110, 9.2.2) unless the caller says otherwise; \
     the suite wants a precondition or forbids the retry";
@@ -111,7 +111,7 @@ fn asks(operation: &Operation, server: &Server, precondition: bool) -> Vec<Ask> 
     }
 }
 
-/// What happens after so many bytes happens to the upload, not to the request that begins it.
+/// Moves a fault after so many bytes to the upload, from the request that begins it.
 fn script(case: &Case) -> Script {
     let reactions = case.instructions.iter().map(|instruction| reaction(instruction));
     let whole = Reaction::ok(vec![b'x'; OBJECT]);

@@ -23,7 +23,7 @@ pub struct Row {
     pub promise: &'static str,
     /// The section of the specification.
     pub section: &'static str,
-    /// What it came to, one an integration.
+    /// The results, one an integration.
     pub cells: Vec<Cell>,
 }
 
@@ -53,7 +53,7 @@ impl Grid {
             && self.rows.iter().all(|row| full(row) && row.cells.iter().all(Cell::is_good))
     }
 
-    /// What failed, one a line.
+    /// The failures, one a line.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let mut lines = Vec::new();

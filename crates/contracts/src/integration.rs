@@ -1,4 +1,4 @@
-//! What an integration has to be able to do, and all of them.
+//! The interface of an integration, and the list of them.
 
 use std::fmt;
 use std::future::Future;
@@ -51,12 +51,12 @@ pub trait Integration: fmt::Debug + Send + Sync {
         None
     }
 
-    /// How its protocol says what HTTP says by this status, and why; `None` when it cannot.
+    /// The reply of its protocol that HTTP gives by this status, with a reason; `None` when it has none.
     fn failure(&self, status: u16, why: &'static str) -> Option<Reaction> {
         Some(Reaction::status(status).body(why))
     }
 
-    /// How its protocol says that a call went well.
+    /// The reply of its protocol to a call that went well.
     fn success(&self) -> Reaction {
         Reaction::ok("fine")
     }

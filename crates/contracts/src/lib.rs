@@ -1,4 +1,4 @@
-//! What every integration of stagger promises, run for each of them over real sockets.
+//! The promises of every integration of stagger, run for each of them over real sockets.
 //!
 //! A [`Promise`] is a name, the section of the specification, and a check that an [`Integration`] has
 //! to pass against a server with faults. [`grid`] runs each for each.

@@ -71,7 +71,7 @@ impl Bench<'_> {
         self.0.nested(policy, Arc::new(LocalLedger::new(&policy)), ask).await.pop()
     }
 
-    /// What the server says by this status, in the protocol of the integration; a status that has no
+    /// The server's reply of this status, in the protocol of the integration; a status that has no
     /// likeness there is said in HTTP.
     pub fn failure(&self, status: u16) -> Reaction {
         self.failure_because(status, "")
@@ -88,7 +88,7 @@ impl Bench<'_> {
         statuses.iter().copied().filter(can).collect()
     }
 
-    /// What the server says when a call goes well.
+    /// The server's reply to a call that goes well.
     pub fn success(&self) -> Reaction {
         self.0.success()
     }

@@ -23,7 +23,7 @@ use crate::{Ask, Caller, End, Integration, Later};
 #[derive(Clone, Copy, Debug)]
 pub struct Tonic;
 
-/// What the statuses of the promises are in gRPC. The others have no likeness there: gRPC has no
+/// The gRPC codes of the promises' statuses. The others have no likeness there: gRPC has no
 /// failure of the server itself that its clients retry but UNAVAILABLE.
 const CODES: [(u16, Code); 8] = [
     (400, Code::InvalidArgument),

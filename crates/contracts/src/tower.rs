@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use stagger::http::{HttpReplies, IdempotencyKey, Replay};
-use stagger::tower::{ServiceError, StaggerLayer};
+use stagger::tower::{DeadlineBody, ServiceError, StaggerLayer};
 use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -101,11 +101,10 @@ impl Integration for TowerHttp {
             let mut ends = Vec::new();
             for ask in asks {
                 let request = ask.request().expect("the addresses are those of our servers");
-                let result = service.clone().oneshot(request).await;
-                ends.push(end(match result {
-                    Ok(reply) => Ok(whole(reply).await),
-                    Err(error) => Err(error),
-                }));
+                ends.push(match service.clone().oneshot(request).await {
+                    Ok(reply) => read(reply).await,
+                    Err(error) => end(Err(error)),
+                });
             }
             ends
         })
@@ -128,30 +127,22 @@ impl Integration for TowerHttp {
 
     fn waives(&self, promise: &str) -> Option<&'static str> {
         match promise {
-            "deadline ends a body that stalls" => {
-                Some("the deadline bounds the head; the caller reads the body")
-            }
             "slow call gets a second copy" => Some(ONE_COPY),
             _ => None,
         }
     }
 }
 
-async fn whole(reply: Response<Full<Bytes>>) -> Response<Bytes> {
-    let (head, body) = reply.into_parts();
-    let Ok(body) = body.collect().await;
-    Response::from_parts(head, body.to_bytes())
-}
-
 /// The reply as its caller reads it, after the call.
-async fn read<B>(reply: Response<B>) -> End
+async fn read<B>(reply: Response<DeadlineBody<B, TokioTime>>) -> End
 where
-    B: Body<Data = Bytes, Error: Error>,
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let (head, body) = reply.into_parts();
     match body.collect().await {
         Ok(body) => end(Ok(Response::from_parts(head, body.to_bytes()))),
-        Err(error) => End::failed(&error),
+        Err(error) => End::failed(&*error),
     }
 }
 

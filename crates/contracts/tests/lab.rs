@@ -31,7 +31,7 @@ const SEED: u64 = 7;
 #[derive(Clone, Default)]
 struct Virtual {
     now: Rc<Cell<Instant>>,
-    /// When the call that was polled last wants to go on.
+    /// The time at which the call that was polled last wants to go on.
     due: Rc<Cell<Option<Instant>>>,
 }
 
@@ -118,7 +118,7 @@ impl Ledger for &Shared {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Ran {
     /// The instants of all attempts, in order.

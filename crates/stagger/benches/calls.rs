@@ -1,4 +1,4 @@
-//! What a clean first try costs over the bare call: `cargo bench -p stagger --bench calls`.
+//! The cost of a clean first try over the bare call: `cargo bench -p stagger --bench calls`.
 //!
 //! Every round measures all rows, and a row keeps its best round: so a busy machine slows the run
 //! and not the figures, and rows can be compared with each other and with the bare call.
@@ -97,7 +97,7 @@ fn timer(_: Duration) -> Ready<()> {
     ready(())
 }
 
-/// What a runtime does with a future that is ready at once.
+/// Polls once, as a runtime does with a future that is ready immediately.
 fn poll_once<T, E>(call: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,

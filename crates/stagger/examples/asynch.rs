@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use stagger::{Backoff, Error, Hint, Outcome, Policy, Retrier, Span, TokioTime, Verdict};
 
-/// What the server answers when it cannot serve.
+/// The server's answer when it cannot serve.
 #[derive(Debug)]
 struct Busy {
     retry_after: Span,

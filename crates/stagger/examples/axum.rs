@@ -23,12 +23,12 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use stagger::breaker::BreakerPlan;
 use stagger::retry::Stop;
-use stagger::tower::{ServiceError, StaggerLayer};
+use stagger::tower::{DeadlineBody, ServiceError, StaggerLayer};
 use stagger::{Policy, Retrier, Sleep, Span, TokioTime};
 use tower::util::BoxCloneSyncService;
 use tower::{Layer, ServiceExt};
 
-/// How long the breaker stays open at first.
+/// The breaker's first open time.
 const OPEN: Span = Span::from_millis(300);
 
 /// The dependency, which can be broken, and counts what it is asked.
@@ -44,8 +44,9 @@ async fn lookup(State(warehouse): State<Arc<Warehouse>>, Path(path): Path<String
     (if broken { StatusCode::BAD_GATEWAY } else { StatusCode::OK }, path).into_response()
 }
 
-/// What the handlers share: clones are one client, with one budget and one breaker.
-type Shared = BoxCloneSyncService<Request<Empty<Bytes>>, http::Response<Incoming>, ServiceError>;
+/// The client of all handlers: clones share one budget and one breaker.
+type Shared = BoxCloneSyncService<Request<Empty<Bytes>>, Reply, ServiceError>;
+type Reply = http::Response<DeadlineBody<Incoming, TokioTime>>;
 
 fn shared(policy: Policy) -> Shared {
     let retrier = Retrier::new(policy, TokioTime).named("warehouse");

@@ -17,7 +17,7 @@ use stagger::{Backoff, Clock, ConfigError, Instant, Jitter, OsEntropy, Outcome, 
 use stagger::{Sleep, Span, TokioTime, Verdict};
 use tokio_postgres::{Client, NoTls};
 
-/// How long a connection has to live to count as up. In production 10 to 60 s.
+/// The least life of a connection that counts as up. In production 10 to 60 s.
 const STABLE: Span = Span::from_millis(500);
 
 /// A connection that is dialled when it is needed, and the calls over it.
@@ -73,7 +73,7 @@ impl Connection {
         self.dial_at = now + delay.unwrap_or(Span::MAX);
     }
 
-    /// How many orders there are: a read, so it is made again when the connection is lost under it.
+    /// Counts the orders: a read, so it is made again when the connection is lost under it.
     async fn count(&mut self) -> Result<i64, Failed> {
         let retrier = self.retrier.clone();
         let (sql, read) = ("SELECT count(*) FROM orders", retrier.classify(meaning));

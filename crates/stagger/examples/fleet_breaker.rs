@@ -19,7 +19,7 @@ use stagger::{SharedStore, Sleep, Span, TokioTime};
 const PROCESSES: u32 = 40;
 /// Those that call every 10 ms; the others call every 200 ms.
 const BUSY: u32 = 4;
-/// How long the server is down, and when it is back.
+/// The length of the outage, and of the whole run.
 const OUTAGE: Span = Span::from_secs(4);
 const TOGETHER: Span = Span::from_secs(8);
 
@@ -30,7 +30,7 @@ fn policy() -> Result<Policy, ConfigError> {
     Policy::builder().max_attempts(1).breaker(plan.build()?).build()
 }
 
-/// What reached a server that was down, and how many processes could call it again in the end.
+/// The requests that reached a server while it was down, and the processes that could call it again in the end.
 struct Outcome {
     in_vain: u64,
     recovered: u32,

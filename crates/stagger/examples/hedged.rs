@@ -24,7 +24,7 @@ const READS: u32 = 150;
 const QUICK: Span = Span::from_millis(10);
 const SLOW: Span = Span::from_secs(1);
 
-/// Which requests are slow: one in this many.
+/// One request in this many is slow.
 #[derive(Default)]
 struct Replicas {
     one_in: AtomicU32,

@@ -17,11 +17,11 @@ use stagger::{
     Backoff, Clock, ConfigError, Instant, Jitter, Policy, Retrier, Sleep, Span, TokioTime,
 };
 
-/// How long the queue lends a message.
+/// The time for which the queue lends a message.
 const LEASE: Span = Span::from_secs(30);
 /// For the answer to the queue, and for clocks that differ.
 const MARGIN: Span = Span::from_secs(3);
-/// How long the work takes, failed or not.
+/// The duration of the work, failed or not.
 const WORK: Span = Span::from_secs(10);
 
 /// A queue with one message.

@@ -25,10 +25,10 @@ use stagger::tower::StaggerLayer;
 use stagger::{Clock, Instant, LocalLedger, Policy, Retrier, Sleep, Span, TokioTime};
 use tower::{Layer, ServiceExt};
 
-/// What the function needs to answer, once it knows what.
+/// The time that the function keeps for its own answer.
 const ANSWER: Span = Span::from_millis(200);
 
-/// What lives as long as the instance.
+/// The state that lives as long as the instance.
 struct Instance {
     client: Client<HttpConnector, Replay<Empty<Bytes>>>,
     policy: Policy,

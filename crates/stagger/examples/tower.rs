@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
 use stagger::http::Replay;
 use stagger::tower::StaggerLayer;
 use stagger::{Backoff, Policy, Retrier, Span, TokioTime};
@@ -42,7 +43,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 
     let bolts = Request::get("/stock/bolt").body(String::new())?;
     let reply = inventory.ready().await?.call(bolts).await?;
-    println!("{}: {}", reply.status(), reply.body());
+    let (status, stock) = (reply.status(), reply.into_body().collect().await?.to_bytes());
+    println!("{status}: {}", String::from_utf8_lossy(&stock));
 
     let order = Request::post("/orders").body(String::new())?;
     seen.store(0, Ordering::Relaxed);

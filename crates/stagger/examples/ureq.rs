@@ -23,7 +23,7 @@ use stagger::{
 use ureq::http::Response;
 use ureq::{Agent, Body};
 
-/// What the server does with one request after the other; the last for all that follow.
+/// The server's replies to one request after the other; the last is for all that follow.
 const SCRIPT: [&str; 4] = [
     "HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     "", // hangs up
@@ -40,7 +40,7 @@ fn serve(listener: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// What a result of ureq means: a reply by its status and headers, an error by what it says.
+/// Classifies a result of ureq: a reply by its status and headers, an error by its kind.
 fn meaning(result: &Result<Response<Body>, ureq::Error>) -> Outcome {
     match result {
         Ok(response) => {

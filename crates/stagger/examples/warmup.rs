@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use stagger::{Entropy, OsEntropy, Policy, Retrier, Sleep, Span, TokioTime};
 
 const KEYS: u32 = 1_000;
-/// How long the warm-up may take.
+/// The time limit of the warm-up.
 const SPREAD: Span = Span::from_secs(5);
-/// How long the server works on one key, and how many it takes at a time.
+/// The server's time for one key, and the number of keys that it takes at a time.
 const WORK: Span = Span::from_millis(20);
 const SLOTS: u32 = 50;
 

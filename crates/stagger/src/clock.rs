@@ -195,7 +195,7 @@ where
     }
 }
 
-/// What lies before the first reading: a runtime whose paused clock is older than that must not
+/// The room before the first reading: a runtime whose paused clock is older than that must not
 /// read as "no time passes". A day is longer than any test runs.
 const HEADROOM: Span = Span::from_secs(24 * 60 * 60);
 
@@ -229,7 +229,7 @@ mod coarse {
     use super::StdTime;
     use crate::clock::Clock;
 
-    /// What to add to this clock's time to count from the process's origin, in nanoseconds modulo
+    /// The difference between this clock's origin and the process's, in nanoseconds modulo
     /// 2^64.
     static OFFSET: OnceLock<u64> = OnceLock::new();
 

@@ -1,4 +1,4 @@
-//! What a judge hears of the attempts: the same from every driver.
+//! Every driver reports the same attempts to its judge.
 
 mod support;
 

@@ -22,7 +22,7 @@ fn retrier(policy: PolicyBuilder) -> (Retrier<ManualTime>, ManualTime) {
     (Retrier::new(policy.build().expect("in bounds"), time.clone()), time)
 }
 
-/// What a table answers that does the first `can` items only.
+/// The answer of a table that does the first `can` items only.
 fn first(can: usize, items: &[u32]) -> Vec<Result<u32, &'static str>> {
     let answer = |(at, item): (usize, &u32)| if at < can { Ok(*item) } else { Err("unprocessed") };
     items.iter().enumerate().map(answer).collect()

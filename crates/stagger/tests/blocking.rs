@@ -86,7 +86,7 @@ fn a_wait_ends_within_50_ms_of_the_cancel() -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// How long after its cancel a waiting call came back.
+/// The time between the cancel of a waiting call and its return.
 fn cancelled_after_20_ms(retrier: &Retrier<StdTime>) -> Span {
     let (cancel, attempts) = (&Cancel::new(), Cell::new(0));
     let (waiting, is_waiting) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! What a clean first try costs: bytes, allocations, clock reads and draws.
+//! The cost of a clean first try: bytes, allocations, clock reads and draws.
 #![expect(unsafe_code, reason = "only an allocator sees allocations")]
 
 mod support;
@@ -114,6 +114,43 @@ fn a_blocking_first_try_allocates_nothing_and_reads_the_clock_once_more_at_most(
         assert_eq!(allocations(first_try), 0);
         assert_eq!(time.reads(), reads);
     }
+    Ok(())
+}
+
+/// The allocations of a request through a service, whose reply is ready at once.
+#[cfg(all(feature = "http", feature = "tower"))]
+fn request_allocations<S, B>(service: &S) -> u32
+where
+    S: tower::Service<http::Request<String>, Response = http::Response<B>> + Clone,
+{
+    let request = http::Request::get("http://inventory.test/bolts").body(String::new());
+    let mut request = request.ok();
+    let mut service = service.clone();
+    allocations(|| {
+        let call = request.take().map(|request| service.call(request));
+        let mut call = pin!(call.expect("the request is a constant"));
+        assert!(matches!(poll(call.as_mut()), Poll::Ready(Ok(_))));
+    })
+}
+
+#[cfg(all(feature = "http", feature = "tower"))]
+#[test]
+fn a_request_to_a_known_server_allocates_only_for_its_own_parts() -> Result<(), ConfigError> {
+    use stagger::http::Replay;
+    use stagger::tower::StaggerLayer;
+    use tower::{Layer, service_fn};
+
+    let reply = || ready(Ok::<_, std::fmt::Error>(http::Response::new(String::new())));
+    let bare = request_allocations(&service_fn(move |_: http::Request<String>| reply()));
+    let retrier = Retrier::new(Policy::builder().build()?, ManualTime::default());
+    let server = service_fn(move |_: http::Request<Replay<String>>| reply());
+    let service = StaggerLayer::http(retrier).layer(server);
+    let first = request_allocations(&service);
+    let next = request_allocations(&service);
+    // The first request makes the ledger. Each attempt has extensions: a box, their table, and the
+    // attempt's number in them.
+    assert_eq!((bare, next), (0, 3));
+    assert!(first > next, "{first}");
     Ok(())
 }
 

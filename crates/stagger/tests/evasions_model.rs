@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::{Layer, ServiceExt, service_fn};
 
-/// How an attempt ends.
+/// The end of an attempt.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Answer,
@@ -32,7 +32,7 @@ enum End {
     Hang,
 }
 
-/// How a call is made.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Run,
@@ -41,7 +41,7 @@ enum Form {
     Service,
 }
 
-/// What its caller puts around it, in milliseconds.
+/// The time limit that its caller puts around it, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 enum Around {
     Nothing,
@@ -57,7 +57,7 @@ struct Call {
     gap: u64,
     form: Form,
     around: Around,
-    /// How long each of its attempts takes, in milliseconds, and its end. Later ones are like the last.
+    /// The duration of each of its attempts, in milliseconds, and its end. Later ones are like the last.
     attempts: Vec<(u64, End)>,
 }
 
@@ -132,7 +132,7 @@ async fn make_within(call: Call, retrier: Retrier<TokioTime>, wire: Wire) {
     }
 }
 
-/// What the wire and the ledger saw of all calls.
+/// The counts on the wire and in the ledger for all calls.
 #[derive(Debug, Default)]
 struct Seen {
     firsts: u64,

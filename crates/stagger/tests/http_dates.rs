@@ -9,7 +9,7 @@ use stagger::{Hint, Span};
 const BACK: &str = "Wed, 21 Oct 2015 07:28:03 GMT";
 const OWN: (&str, &str) = ("date", "Wed, 21 Oct 2015 07:28:00 GMT");
 
-/// What a reply tells that names its return by a date, beside these headers.
+/// The hint of a reply that names its return by a date, beside these headers.
 fn hint(replies: &HttpReplies, others: &[(&'static str, &'static str)]) -> Option<Hint> {
     let lines = others.iter().chain(&[("retry-after", BACK)]);
     let lines =

@@ -18,7 +18,7 @@ use stagger::http::{DRAIN_LIMIT, Drain, Overtaken, REPLAY_LIMIT, Replay, Replaya
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// What a scripted body does at one poll.
+/// The answer of a scripted body to one poll.
 #[derive(Clone, Debug)]
 enum Beat {
     Chunk(Vec<u8>),
@@ -83,7 +83,7 @@ fn chunk(text: &str) -> Beat {
     Beat::Chunk(text.as_bytes().to_vec())
 }
 
-/// What one poll came to.
+/// The result of one poll.
 #[derive(Debug)]
 enum Seen {
     Pending,

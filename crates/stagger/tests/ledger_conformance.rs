@@ -1,4 +1,4 @@
-//! What every ledger promises, asked of each of them.
+//! The promises of every ledger, checked for each of them.
 
 #[cfg(feature = "redis")]
 mod support;
@@ -7,9 +7,10 @@ use stagger::breaker::{Admission, BreakerPlan, BreakerPlanBuilder, Report, Ticke
 use stagger::budget::{
     BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
 };
-use stagger::retry::{Act, Call, Ledger, PlainLedger, Session, Stop};
+use stagger::retry::{Act, Call, Ledger, PlainLedger, Session, Stop, Wait};
 use stagger::{
-    Backoff, Instant, LocalLedger, Outcome, Policy, PolicyBuilder, Rate, Ratio, Span, Verdict,
+    Backoff, Hint, HintRule, HintScope, Instant, LocalLedger, Outcome, Policy, PolicyBuilder, Rate,
+    Ratio, Span, Verdict,
 };
 use stagger_testkit::{highest, lowest};
 
@@ -66,6 +67,8 @@ promises! {
     a_ramp_admits_a_growing_share
     failures_during_a_ramp_open_it_for_longer
     without_a_breaker_every_call_is_admitted
+    a_hint_for_the_destination_holds_the_calls_of_others
+    a_hint_for_one_call_holds_no_other
 }
 
 #[cfg(feature = "redis")]
@@ -84,6 +87,8 @@ shared_promises! {
     a_ramp_admits_a_growing_share
     failures_during_a_ramp_open_it_for_longer
     without_a_breaker_every_call_is_admitted
+    a_hint_for_the_destination_holds_the_calls_of_others
+    a_hint_for_one_call_holds_no_other
 }
 
 /// Ledgers whose first lease is all that the store has.
@@ -416,4 +421,40 @@ fn without_a_breaker_every_call_is_admitted<L: Ledger>(make: impl Fn(&Policy) ->
         let ticket = admit(&mut ledger, second(1));
         ledger.report(second(1), ticket, Report::Failure, &mut lowest());
     }
+}
+
+/// One call of a policy with this scope is told to stay away for 2 s; the ledger after that.
+fn after_a_hint<L: Ledger>(make: impl Fn(&Policy) -> L, scope: HintScope) -> (Policy, L) {
+    let hints = HintRule::default().with_scope(scope);
+    let policy = policy(Policy::builder().hints(hints));
+    let mut ledger = make(&policy);
+    let (mut session, act) = Session::start(&policy, &mut ledger, Call::idempotent(), second(1));
+    let Act::Call(first) = act else { panic!("{act:?}") };
+    let hint = Hint::AtLeast(Span::from_secs(2));
+    let busy = Outcome::new(Verdict::Throttled).with_hint(hint);
+    let act = session.on_outcome(&mut ledger, second(1), first, &busy, &mut lowest());
+    assert!(matches!(act, Act::Wait(_)), "{act:?}");
+    (policy, ledger)
+}
+
+fn a_hint_for_the_destination_holds_the_calls_of_others<L: Ledger>(make: impl Fn(&Policy) -> L) {
+    let (policy, mut ledger) = after_a_hint(make, HintScope::Destination);
+    let mut start = |now| Session::start(&policy, &mut ledger, Call::idempotent(), now).1;
+    let mut held = || match start(second(2)) {
+        Act::Wait(Wait::Until(until)) => until,
+        act => panic!("not held: {act:?}"),
+    };
+    let mut starts: Vec<Instant> = (0..10).map(|_| held()).collect();
+    // The hint ends at 3 s; the default spread adds up to half of it.
+    assert!(starts.iter().all(|start| (second(3)..=second(4)).contains(start)), "{starts:?}");
+    starts.sort_unstable();
+    starts.dedup();
+    assert_eq!(starts.len(), 10, "no two calls start together");
+    assert!(matches!(start(second(3)), Act::Call(_)), "the pause is over");
+}
+
+fn a_hint_for_one_call_holds_no_other<L: Ledger>(make: impl Fn(&Policy) -> L) {
+    let (policy, mut ledger) = after_a_hint(make, HintScope::Call);
+    let (_, act) = Session::start(&policy, &mut ledger, Call::idempotent(), second(2));
+    assert!(matches!(act, Act::Call(_)), "{act:?}");
 }

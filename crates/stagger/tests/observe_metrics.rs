@@ -1,4 +1,4 @@
-//! What a recorder of `metrics` hears of a call, and of a ledger.
+//! The figures that a recorder of `metrics` receives for a call, and for a ledger.
 #![cfg(feature = "metrics")]
 
 mod support;

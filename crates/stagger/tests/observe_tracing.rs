@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` hears of a call.
+//! The events that a subscriber of `tracing` receives for a call.
 #![cfg(feature = "tracing")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! What each failure means to a client of reqwest, over real sockets.
+//! The meaning of each failure to a client of reqwest, over real sockets.
 #![cfg(feature = "reqwest")]
 
 use std::error::Error as StdError;

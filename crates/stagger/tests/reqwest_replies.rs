@@ -1,4 +1,4 @@
-//! What a policy does to the replies of reqwest, and to its slow requests, over real sockets.
+//! The effect of a policy on the replies of reqwest, and on its slow requests, over real sockets.
 #![cfg(feature = "reqwest")]
 
 use std::error::Error as StdError;

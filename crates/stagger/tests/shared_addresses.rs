@@ -1,4 +1,4 @@
-//! Where a store may be: behind TLS, and on another node of a cluster than the one that was named.
+//! Addresses of a store: behind TLS, and on another node of a cluster than the one that was named.
 #![cfg(feature = "redis")]
 
 mod support;

@@ -138,7 +138,7 @@ async fn probe(ledger: &SharedLedger) -> Ticket {
     ticket.filter(|ticket| ticket.is_probe()).expect("a probe, not a call")
 }
 
-/// What the store knows of this breaker.
+/// The store's record of this breaker.
 fn kept(url: &str, name: &str) -> Vec<u64> {
     let client = redis::Client::open(url).expect("a URL");
     let mut connection = client.get_connection().expect("it runs");

@@ -50,7 +50,7 @@ fn always(_: &Busy) -> bool {
     true
 }
 
-/// When attempts started, in milliseconds. Clones are one log.
+/// The starts of attempts, in milliseconds. Clones are one log.
 #[derive(Clone, Debug)]
 struct Log {
     begun: Instant,

@@ -15,7 +15,7 @@ use stagger::breaker::{BreakerPlan, Destination};
 use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::http::{AttemptHeaders, ByBoxedChain, HttpReplies, IdempotencyKey, Replay};
 use stagger::retry::{Done as End, Stop};
-use stagger::tower::{HttpLayer, ServiceError, StaggerLayer};
+use stagger::tower::{DeadlineBody, HttpLayer, ServiceError, StaggerLayer};
 use stagger::{
     AttemptInfo, Backoff, Clock, ConfigError, Instant, Jitter, LocalLedger, Policy, PolicyBuilder,
     Retrier, Span, TokioTime,
@@ -25,6 +25,7 @@ use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 type BoxError = Box<dyn StdError + Send + Sync>;
 type Done = Result<(), BoxError>;
 type Answer = Response<Full<Bytes>>;
+type Reply = Response<DeadlineBody<Full<Bytes>, TokioTime>>;
 
 /// Delays of 1, 2, 4, ... seconds, and no budget in the way.
 fn seconds() -> Result<PolicyBuilder, ConfigError> {
@@ -163,7 +164,7 @@ fn full(text: &'static str) -> Full<Bytes> {
     Full::new(Bytes::from_static(text.as_bytes()))
 }
 
-fn stop(result: Result<Answer, ServiceError>) -> Option<Stop> {
+fn stop(result: Result<Reply, ServiceError>) -> Option<Stop> {
     result.err().and_then(|failed| failed.end().map(stagger::Error::stop))
 }
 
@@ -273,7 +274,7 @@ async fn a_signature_is_as_young_as_its_attempt() -> Done {
 }
 
 /// A layer whose token is the number of refreshes, which take a second each.
-async fn refreshed(server: &Server, method: &str) -> Result<Answer, BoxError> {
+async fn refreshed(server: &Server, method: &str) -> Result<Reply, BoxError> {
     let token = Arc::new(Mutex::new(0_u32));
     let read = {
         let token = Arc::clone(&token);

@@ -36,12 +36,12 @@ const PALE: &str = "(() => {
     }).map((e) => e.outerHTML.slice(0, 120));
 })()";
 
-/// What the browser says at each stage of a document's life.
+/// The browser's events at each stage of a document's life.
 const LIFECYCLE: &str = "Page.lifecycleEvent";
 /// Focus comes with the first frame or the second; what has not come after so many never will.
 const MAX_FRAMES: usize = 100;
 
-/// What holds as long as no test kills it.
+/// The reason why calls to the browser succeed: no test kills it.
 const ALIVE: &str = "the browser is alive";
 
 /// A browser with one page.
@@ -53,7 +53,7 @@ pub struct Browser {
     session: Option<String>,
     sent: u64,
     events: Vec<Value>,
-    /// Which document is shown: each one that is loaded has another name.
+    /// The document that is shown: each one that is loaded has another name.
     document: Value,
 }
 
@@ -180,7 +180,7 @@ impl Browser {
         BASE64_STANDARD.decode(data).expect("in base64")
     }
 
-    /// What went wrong in pages since this was last asked: errors, warnings, refusals by the policy.
+    /// The errors, warnings and refusals by the policy in pages since this was last asked.
     pub fn problems(&mut self) -> Vec<String> {
         let (problems, rest) = self.events.drain(..).partition::<Vec<_>, _>(is_problem);
         self.events = rest;

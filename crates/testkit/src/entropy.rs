@@ -27,7 +27,7 @@ impl Scripted {
         Self { words: words.into().into_iter() }
     }
 
-    /// How many words have not been drawn.
+    /// The number of words that have not been drawn.
     #[must_use]
     pub fn left(&self) -> usize {
         self.words.len()

@@ -1,4 +1,4 @@
-//! What the ledgers share memory with, as loom makes it.
+//! The atomics of the ledgers, as loom makes them.
 
 use std::cell::Cell;
 

@@ -10,7 +10,7 @@ const ENVOY_ATTEMPT: HeaderName = HeaderName::from_static("x-envoy-attempt-count
 const DEADLINE: HeaderName = HeaderName::from_static("stagger-deadline-ms");
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// What each attempt tells the server of itself. Default: nothing.
+/// Headers that tell the server which attempt it sees. Default: none.
 ///
 /// A header that is switched on is written anew on every attempt, so that none is left over from the
 /// attempt before; one that is not is not touched.

@@ -1,6 +1,7 @@
 //! The deadline of a call, for the body that is read after the head of its reply.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -34,4 +35,11 @@ impl<Z: Sleep> BodyDeadline<Z> {
             self.timer = None;
         }
     }
+}
+
+/// The error of a body whose deadline has passed. Its kind is the one that
+/// `reqwest::Error::is_timeout` looks for.
+pub(crate) fn late() -> io::Error {
+    let late = "the deadline of the call passed before the reply ended";
+    io::Error::new(io::ErrorKind::TimedOut, late)
 }

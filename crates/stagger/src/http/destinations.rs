@@ -1,5 +1,6 @@
 //! One ledger for each server that requests go to.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use ::http::{HeaderMap, Uri, header};
 use stagger_core::Policy;
 use stagger_core::breaker::Destination;
 
+use super::server_name::ServerName;
 use crate::{Clock, Ledgers, LocalLedger, Retrier};
 
 /// The scheme of requests that do not name theirs: those to a server that is connected already.
@@ -46,8 +48,13 @@ impl<L> Destinations<L> {
         headers: &HeaderMap,
     ) -> Option<Arc<L>> {
         let Each { ledgers, kind } = self.each.as_ref()?;
-        let destination = destination(uri, headers)?;
-        Some(kind(ledgers.ledger(clock.recent(), &destination)))
+        let server = Server::of(uri, headers)?;
+        let now = clock.recent();
+        // Nearly every request goes to a server that is known, and finds its ledger by a name on the
+        // stack.
+        let known = server.name().and_then(|name| ledgers.find(now, name.as_str()));
+        let make = || Some(ledgers.ledger(now, &server.destination()?));
+        Some(kind(known.or_else(make)?))
     }
 }
 
@@ -76,12 +83,34 @@ impl<L> fmt::Debug for Destinations<L> {
     }
 }
 
-/// The server of a request, by its URI, or by its `Host` (RFC 9110 section 7.2).
-fn destination(uri: &Uri, headers: &HeaderMap) -> Option<Destination> {
-    let host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
-    let named = uri.authority().cloned().or_else(host)?;
-    let scheme = uri.scheme_str().unwrap_or(UNNAMED_SCHEME);
-    Destination::new(scheme, named.host(), named.port_u16()).ok()
+/// The server of a request, as the request writes it.
+struct Server<'a> {
+    scheme: &'a str,
+    authority: Cow<'a, Authority>,
+}
+
+impl<'a> Server<'a> {
+    /// By the URI, or by the `Host` (RFC 9110 section 7.2).
+    fn of(uri: &'a Uri, headers: &HeaderMap) -> Option<Self> {
+        let host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
+        let named = uri.authority().map(Cow::Borrowed);
+        let authority = named.or_else(|| host().map(Cow::Owned))?;
+        Some(Self { scheme: uri.scheme_str().unwrap_or(UNNAMED_SCHEME), authority })
+    }
+
+    fn name(&self) -> Option<ServerName> {
+        let port = self.authority.port_u16().or_else(|| match self.scheme {
+            "http" => Some(80),
+            "https" => Some(443),
+            _ => None,
+        })?;
+        ServerName::new(self.scheme, self.authority.host(), port)
+    }
+
+    fn destination(&self) -> Option<Destination> {
+        let Self { scheme, authority } = self;
+        Destination::new(scheme, authority.host(), authority.port_u16()).ok()
+    }
 }
 
 #[cfg(test)]
@@ -92,8 +121,9 @@ mod tests {
 
     fn name(uri: &'static str, host: Option<&'static str>) -> Option<String> {
         let host = host.map(|host| (header::HOST, HeaderValue::from_static(host)));
-        let found = destination(&Uri::from_static(uri), &host.into_iter().collect());
-        found.map(|destination| destination.to_string())
+        let (uri, headers) = (Uri::from_static(uri), host.into_iter().collect());
+        let destination = Server::of(&uri, &headers)?.destination()?;
+        Some(destination.to_string())
     }
 
     #[test]

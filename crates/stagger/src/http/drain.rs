@@ -8,7 +8,7 @@ use bytes::Buf;
 use http_body::Body;
 use pin_project_lite::pin_project;
 
-/// How much of a failed reply is read at most: 64 KiB. Replies that tell of a failure are small, and
+/// The most that is read of a failed reply: 64 KiB. Replies that tell of a failure are small, and
 /// for a larger one a new connection is cheaper.
 pub const DRAIN_LIMIT: u64 = 64 * 1024;
 

@@ -1,4 +1,4 @@
-//! Which HTTP requests may be sent twice.
+//! Idempotency of HTTP requests, by method and header.
 
 use ::http::{HeaderMap, Method};
 use stagger_core::classify::is_idempotent;

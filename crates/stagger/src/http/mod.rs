@@ -1,4 +1,4 @@
-//! What all HTTP integrations share: what a reply means, which requests may be sent twice, and how.
+//! Parts of all HTTP integrations: the meaning of a reply, the requests that may be sent twice, and their bodies.
 //!
 //! | you want | look at |
 //! | --- | --- |
@@ -14,7 +14,7 @@
 
 mod attempt_headers;
 mod chain;
-#[cfg(any(feature = "reqwest", feature = "tonic"))]
+#[cfg(any(feature = "reqwest", feature = "tower"))]
 mod deadline;
 #[cfg(feature = "tower")]
 mod destinations;
@@ -23,13 +23,15 @@ mod key;
 mod method;
 mod replay;
 mod replies;
+#[cfg(feature = "tower")]
+mod server_name;
 mod tape;
 mod transport;
 
 pub use attempt_headers::AttemptHeaders;
 pub use chain::{ByBoxedChain, ByChain};
-#[cfg(any(feature = "reqwest", feature = "tonic"))]
-pub(crate) use deadline::BodyDeadline;
+#[cfg(any(feature = "reqwest", feature = "tower"))]
+pub(crate) use deadline::{BodyDeadline, late};
 #[cfg(feature = "tower")]
 pub(crate) use destinations::Destinations;
 #[cfg(feature = "tower")]

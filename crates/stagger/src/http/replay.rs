@@ -11,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::tape::{Piece, Tape};
 
-/// How many bytes of a body are kept by default: 64 KiB, as linkerd's proxy keeps. It holds nearly
+/// The bytes of a body that are kept by default: 64 KiB, as linkerd's proxy keeps. It holds nearly
 /// every request of an API, and ten thousand calls under way take at most 640 MiB.
 pub const REPLAY_LIMIT: usize = 64 * 1024;
 
@@ -41,7 +41,7 @@ pub const REPLAY_LIMIT: usize = 64 * 1024;
 pub struct Replayable<B> {
     /// None for a body without any bytes.
     tape: Option<Arc<Mutex<Tape<B>>>>,
-    /// What the body said at first: so every attempt says the same.
+    /// The size that the body stated at first: so every attempt states the same.
     size: SizeHint,
 }
 
@@ -105,7 +105,7 @@ impl<B> fmt::Debug for Replayable<B> {
 /// be sent again.
 pub struct Replay<B> {
     tape: Option<Arc<Mutex<Tape<B>>>>,
-    /// Which attempt this is.
+    /// The number of this attempt.
     turn: u64,
     /// The place on the tape of the next piece.
     next: usize,
@@ -181,7 +181,7 @@ fn lock<B>(tape: &Mutex<Tape<B>>) -> MutexGuard<'_, Tape<B>> {
     tape.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is left of a body of this size.
+/// The size of the rest of a body of this size.
 fn less(size: &SizeHint, read: usize) -> SizeHint {
     // OK because no target has pointers of more than 64 bits.
     let read = read as u64;

@@ -1,4 +1,4 @@
-//! What HTTP replies mean.
+//! The meaning of HTTP replies.
 
 use std::task::{Context, Poll};
 
@@ -86,7 +86,7 @@ impl<J> HttpReplies<J> {
         HttpReplies { rules, hints, wall, carried_out, errors }
     }
 
-    /// What a reply of this status with these headers means.
+    /// Classifies a reply of this status with these headers.
     #[must_use]
     pub fn reply(&self, status: StatusCode, headers: &HeaderMap) -> Outcome {
         let mut reply = HttpReply::new(status.as_u16());

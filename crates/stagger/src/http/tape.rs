@@ -1,4 +1,4 @@
-//! What was read of a body, and the body that holds the rest.
+//! The parts of a body that were read, and the body that holds the rest.
 
 use std::error::Error as StdError;
 use std::mem::size_of;
@@ -18,7 +18,7 @@ pub(super) struct Tape<B> {
     /// The body. Gone when it has ended, failed or panicked.
     rest: Option<Pin<Box<B>>>,
     kept: Vec<Piece>,
-    /// How many bytes may still be kept.
+    /// The bytes that may still be kept.
     room: usize,
     /// Whether pieces were read that are not in `kept`, or never will be.
     torn: bool,
@@ -169,7 +169,7 @@ impl Piece {
         }
     }
 
-    /// How many bytes of the body it is.
+    /// Its length in bytes of the body.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Data(data) => data.len(),
@@ -177,7 +177,7 @@ impl Piece {
         }
     }
 
-    /// What it costs to keep. Never nothing, or the pieces of a body that comes a byte at a time
+    /// The memory that it takes. Never zero, or the pieces of a body that comes a byte at a time
     /// would have no bound.
     fn cost(&self) -> usize {
         match self {

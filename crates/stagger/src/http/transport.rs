@@ -1,4 +1,4 @@
-//! What hyper and h2 mean when they fail: they tell it by types of their own.
+//! The meaning of the errors of hyper and h2, which have types of their own.
 
 use std::error::Error as StdError;
 

@@ -27,12 +27,12 @@ pub(super) struct LocalBreaker {
     tally: Tally,
     /// The generation's lower half above, its failures in a row below.
     row: AtomicU64,
-    /// How often it opened.
+    /// The number of times that it opened.
     opened: AtomicU64,
     machine: Mutex<Breaker>,
 }
 
-/// What may be done without the lock.
+/// The state that calls may act on without the lock.
 mod kind {
     /// Admit everybody, count results.
     pub(super) const CLOSED: u64 = 0;
@@ -118,7 +118,7 @@ impl LocalBreaker {
         self.lock().state(now)
     }
 
-    /// How often it opened.
+    /// The number of times that it opened.
     pub(super) fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
     }

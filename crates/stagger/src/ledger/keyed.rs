@@ -18,7 +18,7 @@ use super::stats::LedgerStats;
 pub(super) const DEFAULT_BOUND: usize = 10_000;
 /// The most that may be asked for: about 2 GB.
 pub(super) const MAX_BOUND: usize = 1_000_000;
-/// How long an unused ledger is kept by default: ten times the longest window, and ten times the
+/// The time for which an unused ledger is kept by default: ten times the longest window, and ten times the
 /// default cap of an open time.
 pub(super) const DEFAULT_IDLE: Span = Span::from_secs(600);
 /// The most parts with a lock of their own: with more than this many threads in one instant, a look
@@ -104,7 +104,7 @@ impl<K> Ledgers<K> {
         &self.inner.policy
     }
 
-    /// How many ledgers there are: never more than the bound.
+    /// The number of ledgers: never more than the bound.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner.shards.iter().map(|shard| lock(shard).len()).sum()
@@ -146,6 +146,16 @@ impl<K: Hash + Eq> Ledgers<K> {
         }
         shard.make_room(now, self.inner.idle);
         shard.insert(now, key.to_owned(), Arc::new(LocalLedger::new(&self.inner.policy)))
+    }
+
+    /// The ledger of `key`, if there is one, by anything that is equal to the key.
+    #[cfg(all(feature = "http", feature = "tower"))]
+    pub(crate) fn find<Q>(&self, now: Instant, key: &Q) -> Option<Arc<LocalLedger>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        lock(self.shard(key)).find(now, key)
     }
 
     /// The figures of the ledger of `key`, if there is one, without counting as a use.
@@ -193,7 +203,7 @@ impl<K> fmt::Debug for Ledgers<K> {
     }
 }
 
-/// How long what a budget granted still counts.
+/// The time for which the grants of a budget still count.
 pub(super) fn memory(plan: &BudgetPlan) -> Span {
     match plan {
         BudgetPlan::Window(plan) => plan.window(),

@@ -1,4 +1,4 @@
-//! Which lane is this thread's own.
+//! A lane of counters for each thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -47,7 +47,7 @@ impl Lanes {
         (before >> 32, before & COUNT)
     }
 
-    /// What the lanes have counted at the turns that are in. To be read after the slots: what is moved
+    /// The sum of the lanes at the turns that are in. To be read after the slots: what is moved
     /// meanwhile is then missed, and never counted twice.
     pub(super) fn sum(&self, is_in: impl Fn(u64) -> bool) -> u64 {
         let words = self.0.iter().map(|line| line.0.load(Ordering::Acquire));

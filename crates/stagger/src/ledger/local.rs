@@ -100,7 +100,7 @@ impl LocalLedger {
         admission
     }
 
-    /// Where the breaker stands, if there is one.
+    /// The state of the breaker, if there is one.
     pub(super) fn state(&self, now: Instant) -> Option<StateKind> {
         self.breaker.as_ref().map(|breaker| breaker.state(now))
     }

@@ -1,4 +1,4 @@
-//! Where budgets and breakers remember: one [`LocalLedger`] a destination, kept in [`Ledgers`]; or one for
+//! The memory of budgets and breakers: one [`LocalLedger`] a destination, kept in [`Ledgers`]; or one for
 //! a whole fleet, in `shared`.
 
 mod breaker;

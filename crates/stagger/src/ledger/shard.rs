@@ -12,7 +12,7 @@ use super::local::LocalLedger;
 #[cfg(feature = "redis")]
 use super::shared::SharedLedger;
 
-/// When the bound is reached, this share of the ledgers goes in one sweep, so a sweep over all of
+/// The share of the ledgers that is evicted in one sweep when the bound is reached, so a sweep over all of
 /// them is paid for by that many insertions.
 const SWEPT_SHARE: usize = 16;
 
@@ -24,20 +24,20 @@ pub(super) struct Shard<K, L = LocalLedger> {
     made: u64,
 }
 
-/// What can be kept.
-pub(super) trait Kept {
-    /// Where its breaker stands, if there is one.
+/// A ledger whose breaker decides how long it is kept.
+pub(super) trait HasBreaker {
+    /// The state of its breaker, if there is one.
     fn breaker(&self, now: Instant) -> Option<StateKind>;
 }
 
-impl Kept for LocalLedger {
+impl HasBreaker for LocalLedger {
     fn breaker(&self, now: Instant) -> Option<StateKind> {
         self.state(now)
     }
 }
 
 #[cfg(feature = "redis")]
-impl Kept for SharedLedger {
+impl HasBreaker for SharedLedger {
     fn breaker(&self, now: Instant) -> Option<StateKind> {
         self.state(now)
     }
@@ -54,7 +54,7 @@ struct Entry<L> {
 /// last use, age.
 type Worth = (u8, bool, Instant, u64);
 
-impl<K, L: Kept> Shard<K, L> {
+impl<K, L: HasBreaker> Shard<K, L> {
     pub(super) fn new(bound: usize) -> Self {
         Self { bound, entries: HashMap::new(), next_sweep: Instant::ORIGIN, made: 0 }
     }
@@ -90,7 +90,7 @@ impl<K, L: Kept> Shard<K, L> {
     }
 }
 
-impl<K: Hash + Eq, L: Kept> Shard<K, L> {
+impl<K: Hash + Eq, L: HasBreaker> Shard<K, L> {
     pub(super) fn find<Q>(&mut self, now: Instant, key: &Q) -> Option<Arc<L>>
     where
         K: Borrow<Q>,
@@ -127,7 +127,7 @@ impl<K: Hash + Eq, L: Kept> Shard<K, L> {
 /// The rank of an open breaker.
 const OPEN: u8 = 2;
 
-impl<L: Kept> Entry<L> {
+impl<L: HasBreaker> Entry<L> {
     /// Somebody has it in hand: a second one beside it would grant the same retries again.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.ledger) > 1

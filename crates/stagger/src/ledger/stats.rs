@@ -1,4 +1,4 @@
-//! What a ledger can tell about itself.
+//! The figures of a ledger.
 
 use stagger_core::breaker::StateKind;
 use stagger_core::budget::Level;
@@ -9,7 +9,7 @@ use stagger_core::budget::Level;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LedgerStats {
-    /// How full the budget is.
+    /// The level of the budget.
     pub level: Level,
     /// Retries and hedges that the budget granted so far.
     pub grants: u64,
@@ -17,10 +17,10 @@ pub struct LedgerStats {
     pub refusals: u64,
     /// Grants that were given back so far, because no attempt followed.
     pub refunds: u64,
-    /// Where the breaker stands, if there is one.
+    /// The state of the breaker, if there is one.
     pub breaker: Option<StateKind>,
     /// Attempts that the breaker refused so far.
     pub breaker_refusals: u64,
-    /// How often the breaker opened so far.
+    /// The number of times that the breaker opened so far.
     pub breaker_opened: u64,
 }

@@ -1,4 +1,4 @@
-//! What the ledgers share memory with; the loom build brings its own file in place of this one.
+//! The atomics of the ledgers; the loom build brings its own file in place of this one.
 
 pub(super) use super::lane::{LANES, lane};
 pub(super) use std::sync::atomic::{AtomicU64, Ordering};

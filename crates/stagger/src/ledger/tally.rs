@@ -32,14 +32,14 @@ pub(super) struct Tally {
     width: u64,
     /// The running [`Turn`].
     turn: AtomicU64,
-    /// When the running slot ends, in nanoseconds.
+    /// The end of the running slot, in nanoseconds.
     end: AtomicU64,
     /// The sum of the nine slots before, with the tag of the turn for which it holds.
     older: AtomicU64,
     slots: [AtomicU64; SLOTS],
     /// Successes that are not in a slot yet.
     lanes: Lanes,
-    /// When the running slot began. Only touched by whoever turns.
+    /// The start of the running slot. Only touched by the thread that turns the window.
     start: AtomicU64,
 }
 
@@ -194,7 +194,7 @@ impl Turn {
         (self.0 & TAG) as usize
     }
 
-    /// Where the slot of an earlier turn is, or of this one, if it is in the window.
+    /// The place of the slot of an earlier turn, or of this one, if it is in the window.
     fn place_of(self, serial: u64) -> Option<usize> {
         let age = self.serial().wrapping_sub(serial) & Self::SERIALS;
         let age = usize::try_from(age).ok().filter(|age| *age < SLOTS)?;

@@ -31,7 +31,7 @@ const SPENT: u64 = (1 << SPENT_BITS) - 1;
 #[derive(Debug)]
 pub(super) struct Window {
     plan: WindowPlan,
-    /// When the newest slot began, in nanoseconds.
+    /// The start of the newest slot, in nanoseconds.
     start: AtomicU64,
     /// The newest turn whose slot is ready. Its slot is this modulo the number of slots.
     turn: AtomicU64,
@@ -241,7 +241,7 @@ const fn marked(turn: u64) -> u64 {
     turn << SPENT_BITS
 }
 
-/// What a slot counts of its word.
+/// The count in the word of a slot.
 fn capped(slot: u64) -> u64 {
     slot.min(FULL_SLOT)
 }

@@ -1,4 +1,4 @@
-//! What is told about a call, to whoever listens.
+//! The events of a call, for its subscribers.
 #![cfg_attr(
     not(feature = "tracing"),
     expect(unused_variables, reason = "metrics take less than events, and nobody takes nothing")

@@ -68,7 +68,7 @@ impl<E> PollError<E> {
         self.elapsed
     }
 
-    /// How long the server last asked to stay away, so that the caller can come back later.
+    /// The server's last hint, by which the caller can come back later.
     #[must_use]
     pub const fn hint(&self) -> Option<Span> {
         self.hint

@@ -11,7 +11,7 @@ use crate::clock::{Clock, Pause, Sleep};
 use crate::rng::{OsEntropy, Rng};
 use crate::run::Cancel;
 
-/// What has to be left after a wait for another look: at the deadline itself it is too late.
+/// The time that must be left after a wait for another look: at the deadline itself it is too late.
 const INSTANT: Span = Span::from_nanos(1);
 
 /// Looks again and again until something is ready.
@@ -56,7 +56,7 @@ impl<Z> Poller<Z> {
         Ok(Self { backoff, deadline, max_attempts: u32::MAX, seed: None, cancel: None, time })
     }
 
-    /// How often to look at most; at least once. Default: as often as the deadline allows.
+    /// Limits the number of looks; at least one. Default: as many as the deadline allows.
     pub const fn max_attempts(mut self, looks: u32) -> Self {
         self.max_attempts = looks;
         self
@@ -124,7 +124,7 @@ impl<Z> Poller<Z> {
         }
     }
 
-    /// What an attempt sees, or nothing when the deadline comes first.
+    /// Makes an attempt: its result, or `None` when the deadline comes first.
     async fn look<F: Future>(&self, watch: &Watch, attempt: F) -> Option<F::Output>
     where
         Z: Sleep,
@@ -153,7 +153,7 @@ impl<Z> Poller<Z> {
         Err(watch.end(now, PollStop::DeadlineExceeded, None))
     }
 
-    /// What follows an attempt, which saw nothing when its time ran out.
+    /// Decides what follows an attempt, which saw nothing when its time ran out.
     fn settle<T, E>(
         &self,
         watch: &mut Watch,

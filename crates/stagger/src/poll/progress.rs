@@ -1,8 +1,8 @@
-//! What one look at something unfinished shows.
+//! The result of one look at something unfinished.
 
 use stagger_core::Span;
 
-/// What one attempt of a poll saw.
+/// The result of one attempt of a poll.
 ///
 /// The hint is what the server said on a reply that is no failure:
 ///

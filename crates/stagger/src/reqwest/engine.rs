@@ -11,7 +11,7 @@ use stagger_core::{Instant, Remedy, Verdict};
 
 use super::failed_body::{DRAIN_TIME, FailedBody};
 use super::judge::BySend;
-use super::kept::Kept;
+use super::replayable_request::ReplayableRequest;
 use super::reply::{bounded, buffer};
 use super::{CallOptions, Options, SendError};
 use crate::http::{ByMethod, HttpReplies, IdempotencyKey};
@@ -75,7 +75,7 @@ impl Engine {
         let limit = retrier.policy().limits().deadline();
         let until = limit.map(|limit| TokioTime.now() + limit);
         let hedged = retrier.policy().hedge().is_some();
-        let kept = Arc::new(Kept::new(request, self.options.replay_limit, hedged));
+        let kept = Arc::new(ReplayableRequest::new(request, self.options.replay_limit, hedged));
         let judge = self.judge(&kept, until);
         let run = retrier.call().judged_by(judge).idempotent(idempotent).report(report);
         let (kept, send) = (&kept, &send);
@@ -131,7 +131,11 @@ impl Engine {
         }
     }
 
-    async fn prepare(&self, kept: &Kept, attempt: &AttemptInfo) -> Result<Request, SendError> {
+    async fn prepare(
+        &self,
+        kept: &ReplayableRequest,
+        attempt: &AttemptInfo,
+    ) -> Result<Request, SendError> {
         if let (Some(Remedy::RefreshAuth), Some(refresh)) = (attempt.remedy, &self.options.refresh)
         {
             refresh().await;
@@ -144,7 +148,7 @@ impl Engine {
         Ok(request)
     }
 
-    fn judge(&self, kept: &Arc<Kept>, until: Option<Instant>) -> BySend {
+    fn judge(&self, kept: &Arc<ReplayableRequest>, until: Option<Instant>) -> BySend {
         let (options, kept) = (Arc::clone(&self.options), Arc::clone(kept));
         BySend { replies: self.replies, options, kept, until, drain: None }
     }

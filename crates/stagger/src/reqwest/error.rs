@@ -1,4 +1,4 @@
-//! What one attempt of a request can fail with.
+//! The errors of one attempt of a request.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -11,12 +11,12 @@ pub enum SendError {
     Reqwest(::reqwest::Error),
     /// The reply has more bytes than [`CallOptions::buffered`](super::CallOptions::buffered) allows.
     TooLarge {
-        /// How many bytes it may have.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The body of the request cannot be sent again.
     NotReplayable,
-    /// That of another middleware, unchanged.
+    /// The error of another middleware, unchanged.
     Middleware(Box<dyn StdError + Send + Sync>),
 }
 

@@ -14,7 +14,7 @@ use super::reply::take_apart;
 use crate::http::DRAIN_LIMIT;
 use crate::{Sleep, Span, TokioTime};
 
-/// How long a failed reply may take to be read: then a new connection is cheaper.
+/// The time limit for reading a failed reply: after it a new connection is cheaper.
 pub(super) const DRAIN_TIME: Span = Span::from_millis(100);
 
 /// A body that the reply and the call share. What the call has read is still in the reply, for the
@@ -27,7 +27,7 @@ pub(super) struct FailedBody(Arc<Mutex<ReadAhead>>);
 struct ReadAhead {
     read: VecDeque<Result<Frame<Bytes>, ::reqwest::Error>>,
     rest: Body,
-    /// How many bytes may still be read ahead.
+    /// The bytes that may still be read ahead.
     room: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the result of an attempt means.
+//! The meaning of an attempt's result.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -12,7 +12,7 @@ use stagger_core::classify::{TransportRules, sources};
 use stagger_core::{Cause, Instant, Outcome, Verdict};
 
 use super::failed_body::{DRAIN_TIME, Drain, FailedBody};
-use super::kept::Kept;
+use super::replayable_request::ReplayableRequest;
 use super::{Options, SendError};
 use crate::http::{HttpReplies, Overtaken, classify_transport};
 use crate::run::UNKNOWN;
@@ -22,8 +22,8 @@ use crate::{AttemptEnd, Clock, Judge, Sequel, TokioTime};
 pub(super) struct BySend {
     pub(super) replies: HttpReplies,
     pub(super) options: Arc<Options>,
-    pub(super) kept: Arc<Kept>,
-    /// When the call must end.
+    pub(super) kept: Arc<ReplayableRequest>,
+    /// The deadline of the call.
     pub(super) until: Option<Instant>,
     /// The failed reply that is read while the call waits.
     pub(super) drain: Option<Drain>,

@@ -41,10 +41,10 @@ mod engine;
 mod error;
 mod failed_body;
 mod judge;
-mod kept;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 mod options;
+mod replayable_request;
 mod reply;
 mod request;
 

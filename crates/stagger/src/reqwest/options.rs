@@ -1,4 +1,4 @@
-//! What is said for all calls of a client, and what for one.
+//! The options of all calls of a client, and those of one call.
 
 use std::fmt;
 use std::future::Future;
@@ -19,7 +19,7 @@ type Prepare = dyn Fn(&mut Request, &AttemptInfo) + Send + Sync;
 type Provider = dyn Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync;
 type Refresh = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
-/// What holds for all calls.
+/// The options of all calls.
 #[derive(Clone)]
 #[must_use = "options do nothing until a client has them"]
 pub struct Options {
@@ -176,7 +176,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// What holds for one call. For the middleware, put it into the request's extensions.
+/// The options of one call. For the middleware, put them into the request's extensions.
 #[derive(Clone, Debug, Default)]
 #[must_use = "options do nothing until a call has them"]
 pub struct CallOptions {

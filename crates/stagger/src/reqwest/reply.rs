@@ -1,7 +1,6 @@
 //! Replies whose body is read within their attempt, or until the deadline of their call.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -13,7 +12,7 @@ use stagger_core::Instant;
 
 use super::SendError;
 use crate::TokioTime;
-use crate::http::BodyDeadline;
+use crate::http::{BodyDeadline, late};
 
 /// Reads the whole reply, at most `limit` bytes.
 pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, SendError> {
@@ -55,14 +54,6 @@ pub(super) fn take_apart(reply: Response) -> (Parts, Body) {
 struct Bounded {
     inner: Body,
     deadline: Option<BodyDeadline<TokioTime>>,
-}
-
-/// The kind is what [`reqwest::Error::is_timeout`](::reqwest::Error::is_timeout) looks for.
-fn late() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::TimedOut,
-        "the deadline of the call passed before the reply ended",
-    )
 }
 
 impl http_body::Body for Bounded {

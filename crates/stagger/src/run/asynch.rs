@@ -6,11 +6,11 @@ use std::pin::pin;
 use stagger_core::Verdict;
 use stagger_core::retry::Ledger;
 
+use super::call_guard::{CallGuard, Next};
+use super::call_record::CallRecord;
 use super::classify::TIMED_OUT;
 use super::context::Slot;
 use super::judge::Judge;
-use super::live::{Live, Next};
-use super::past::Past;
 use super::wait::Wait;
 use super::watch::Watch;
 use super::{AttemptEnd, AttemptInfo, ContextGuard, Error, Run};
@@ -25,47 +25,47 @@ use crate::clock::Sleep;
 macro_rules! drive {
     ($run:expr, if $can:expr, |$info:ident, $previous:ident| $attempt:expr) => {{
         let Run { retrier, mut judge, idempotent, report, cancel: _ } = $run;
-        let mut live = Live::new(retrier, idempotent);
-        let mut past = Past::new(report);
+        let mut guard = CallGuard::new(retrier, idempotent);
+        let mut record = CallRecord::new(report);
         async move {
-            let mut next = live.begin(past.is_reported());
+            let mut next = guard.begin(record.is_reported());
             loop {
                 next = match next {
-                    Next::Call(_) if !$can => live.cancel(),
+                    Next::Call(_) if !$can => guard.cancel(),
                     Next::Call(turn) => {
-                        let ($info, $previous) = (turn.info, past.error());
-                        let result = Watch::new(&mut live, pin!($attempt)).await;
+                        let ($info, $previous) = (turn.info, record.error());
+                        let result = Watch::new(&mut guard, pin!($attempt)).await;
                         let outcome = result.as_ref().map_or(TIMED_OUT, |r| judge.judge(r));
                         match result {
                             Some(Ok(value))
-                                if outcome.verdict == Verdict::Ok && !past.is_reported() =>
+                                if outcome.verdict == Verdict::Ok && !record.is_reported() =>
                             {
-                                live.succeed(&outcome);
+                                guard.succeed(&outcome);
                                 return Ok(value);
                             }
                             result => {
-                                let (next, mark) = live.settle(&outcome);
+                                let (next, mark) = guard.settle(&outcome);
                                 judge.ended(&AttemptEnd::new(
                                     (next, mark),
                                     result.as_ref(),
                                     &outcome,
                                 ));
-                                past.note(mark, result, &outcome);
+                                record.note(mark, result, &outcome);
                                 next
                             }
                         }
                     }
                     Next::Wait(delay) => {
                         Wait::new(&mut judge, retrier.time.sleep(delay)).await;
-                        live.wake()
+                        guard.wake()
                     }
                     Next::Done(done) => {
                         if !done.pause.is_zero() {
                             Box::pin(retrier.time.sleep(done.pause)).await;
                         }
-                        return past.end(done);
+                        return record.end(done);
                     }
-                    Next::Copies(_) => live.cancel(),
+                    Next::Copies(_) => guard.cancel(),
                 }
             }
         }

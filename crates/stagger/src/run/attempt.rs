@@ -1,4 +1,4 @@
-//! What an operation may know about the attempt it is making.
+//! The facts about an attempt, for the operation that makes it.
 
 use stagger_core::{Remedy, Span};
 
@@ -9,10 +9,10 @@ use stagger_core::{Remedy, Span};
 pub struct AttemptInfo {
     /// Its number, from 1.
     pub number: u32,
-    /// How long it may take: the policy's limit for one attempt, or what the deadline leaves if that
+    /// The time limit of the attempt: the policy's, or what the deadline leaves if that
     /// is less. Async executors enforce it; a blocking operation has to hand it to its socket.
     pub timeout: Option<Span>,
-    /// What is left of the deadline for this attempt and all that follows, to be sent along.
+    /// The rest of the deadline for this attempt and all that follow, to be sent along.
     pub remaining: Option<Span>,
     /// The change that this attempt must make, because the last outcome asked for it.
     pub remedy: Option<Remedy>,

@@ -3,10 +3,10 @@
 use stagger_core::Verdict;
 use stagger_core::retry::Ledger;
 
+use super::call_guard::{CallGuard, Next};
+use super::call_record::CallRecord;
 use super::judge::Judge;
-use super::live::{Live, Next};
 use super::nested::Inside;
-use super::past::Past;
 use super::{AttemptEnd, AttemptInfo, Cancel, Error, Run};
 use crate::clock::Pause;
 
@@ -20,41 +20,41 @@ where
 {
     let Run { retrier, mut judge, idempotent, report, cancel } = run;
     let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
-    let mut live = Live::new(retrier, idempotent);
-    let mut past = Past::new(report);
-    let mut next = live.begin_blocking(past.is_reported());
+    let mut guard = CallGuard::new(retrier, idempotent);
+    let mut record = CallRecord::new(report);
+    let mut next = guard.begin_blocking(record.is_reported());
     loop {
         next = match next {
-            Next::Call(_) if is_cancelled() => live.cancel(),
+            Next::Call(_) if is_cancelled() => guard.cancel(),
             Next::Call(turn) => {
                 let inside = Inside::enter();
-                let result = op(turn.info, past.error());
+                let result = op(turn.info, record.error());
                 drop(inside);
                 let outcome = judge.judge(&result);
                 match result {
-                    Ok(value) if outcome.verdict == Verdict::Ok && !past.is_reported() => {
-                        live.succeed(&outcome);
+                    Ok(value) if outcome.verdict == Verdict::Ok && !record.is_reported() => {
+                        guard.succeed(&outcome);
                         return Ok(value);
                     }
                     result => {
-                        let (next, mark) = live.settle(&outcome);
+                        let (next, mark) = guard.settle(&outcome);
                         judge.ended(&AttemptEnd::new((next, mark), Some(&result), &outcome));
-                        past.note(mark, Some(result), &outcome);
+                        record.note(mark, Some(result), &outcome);
                         next
                     }
                 }
             }
             Next::Wait(delay) => {
                 retrier.time.pause(delay, cancel);
-                if is_cancelled() { live.cancel() } else { live.wake() }
+                if is_cancelled() { guard.cancel() } else { guard.wake() }
             }
             Next::Done(done) => {
                 if !done.pause.is_zero() {
                     retrier.time.pause(done.pause, cancel);
                 }
-                return past.end(done);
+                return record.end(done);
             }
-            Next::Copies(_) => live.cancel(),
+            Next::Copies(_) => guard.cancel(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a retrier's chance comes from: the system, a seed, or the caller.
+//! The source of a retrier's randomness: the system, a seed, or the caller.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What an error type says about itself.
+//! Error types that classify themselves.
 
 use std::io;
 
@@ -41,7 +41,7 @@ use super::Error;
     note = "or for the type: `impl stagger::Classify for {Self}`"
 )]
 pub trait Classify {
-    /// What the attempt that ended with this error means.
+    /// Classifies the attempt that ended with this error.
     fn classify(&self) -> Outcome;
 }
 

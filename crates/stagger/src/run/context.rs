@@ -1,4 +1,4 @@
-//! What the attempts of one call change, handed from one to the next.
+//! A context that the attempts of one call change, handed from one to the next.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ pub struct ContextGuard<C> {
     slot: Slot<C>,
 }
 
-/// Where the context is between two attempts.
+/// The place of the context between two attempts.
 #[derive(Debug)]
 pub(super) struct Slot<C>(Arc<Mutex<Option<C>>>);
 

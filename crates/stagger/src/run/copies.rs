@@ -24,12 +24,12 @@ where
 struct Copy<F> {
     launched: Launched,
     since: Instant,
-    /// When its time runs out; [`Instant::FAR`] for no limit.
+    /// The end of its time; [`Instant::FAR`] for no limit.
     until: Instant,
     future: Pin<Box<F>>,
 }
 
-/// What happened first.
+/// The first event.
 pub(super) enum Event<R> {
     /// A copy that was launched at this instant settled; without a result when its time ran out.
     Settled(Launched, Instant, Option<R>),
@@ -84,7 +84,7 @@ where
     pub(super) fn abandon(&mut self) {
         for Copy { launched, future, .. } in self.running.drain(..) {
             drop(future);
-            self.retrier.abandon(launched);
+            self.retrier.abandon(self.retrier.ledger_handle(), launched);
         }
     }
 }

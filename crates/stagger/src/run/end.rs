@@ -1,9 +1,9 @@
-//! What an attempt came to, and what follows it.
+//! The end of an attempt, and the step that follows it.
 
 use stagger_core::retry::Stop;
 use stagger_core::{Outcome, Span};
 
-use super::live::{Mark, Next};
+use super::call_guard::{Mark, Next};
 
 /// An attempt that has settled, for judges that want to [hear](crate::Judge::ended) what follows.
 #[derive(Debug)]
@@ -11,17 +11,17 @@ use super::live::{Mark, Next};
 pub struct AttemptEnd<'a, T, E> {
     /// Its number, from 1.
     pub number: u32,
-    /// When it settled, counted from the start of the call.
+    /// The time at which it settled, counted from the start of the call.
     pub at: Span,
     /// Its result; `None` when its time ran out first.
     pub result: Option<&'a Result<T, E>>,
-    /// What that meant.
+    /// The meaning of the result.
     pub outcome: &'a Outcome,
-    /// What follows.
+    /// The next step.
     pub sequel: Sequel,
 }
 
-/// What follows an attempt that has settled.
+/// The step after an attempt that has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sequel {

@@ -66,13 +66,13 @@ impl<E> Error<E> {
         self.end.done.elapsed
     }
 
-    /// How long the server last asked to stay away, so that the caller can come back later.
+    /// The server's last hint, by which the caller can come back later.
     #[must_use]
     pub fn hint(&self) -> Option<Span> {
         self.end.done.hint
     }
 
-    /// What the attempts came to.
+    /// The history of the attempts.
     #[must_use]
     pub fn history(&self) -> &History {
         &self.end.history

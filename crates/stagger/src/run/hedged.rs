@@ -5,11 +5,11 @@ use std::future::Future;
 use stagger_core::Verdict;
 use stagger_core::retry::Ledger;
 
+use super::call_guard::{CallGuard, Next};
+use super::call_record::CallRecord;
 use super::classify::TIMED_OUT;
 use super::copies::{Copies, Event};
 use super::judge::Judge;
-use super::live::{Live, Next};
-use super::past::Past;
 use super::wait::Wait;
 use super::{AttemptEnd, AttemptInfo, Error, Run};
 use crate::clock::Sleep;
@@ -27,53 +27,53 @@ where
     Fut: Future<Output = Result<T, E>>,
 {
     let Run { retrier, mut judge, idempotent, report, cancel: _ } = run;
-    let mut live = Live::new(retrier, idempotent);
-    let mut past = Past::new(report);
+    let mut guard = CallGuard::new(retrier, idempotent);
+    let mut record = CallRecord::new(report);
     async move {
         let mut copies = Copies::new(retrier);
-        let mut next = live.start_hedged(retrier.hedge_delay());
+        let mut next = guard.start_hedged(retrier.hedge_delay());
         loop {
             next = match next {
                 Next::Call(turn) => {
                     if !turn.is_copy {
                         copies.abandon();
                     }
-                    if let Some(launched) = live.take_launched() {
+                    if let Some(launched) = guard.take_launched() {
                         copies.launch(launched, op(turn.info));
                     }
                     Next::Copies(turn.hedge_at)
                 }
                 Next::Copies(due) => match copies.event(due).await {
-                    Event::Due => live.wake(),
+                    Event::Due => guard.wake(),
                     Event::Settled(launched, since, result) => {
                         let outcome = result.as_ref().map_or(TIMED_OUT, |r| judge.judge(r));
                         if outcome.verdict == Verdict::Ok {
                             retrier.record_latency(since);
                         }
-                        let (next, mark) = live.settle_copy(launched, &outcome);
+                        let (next, mark) = guard.settle_copy(launched, &outcome);
                         judge.ended(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
                         match result {
                             Some(Ok(value))
-                                if outcome.verdict == Verdict::Ok && !past.is_reported() =>
+                                if outcome.verdict == Verdict::Ok && !record.is_reported() =>
                             {
                                 copies.abandon();
                                 return Ok(value);
                             }
-                            result => past.note(mark, result, &outcome),
+                            result => record.note(mark, result, &outcome),
                         }
                         next
                     }
                 },
                 Next::Wait(delay) => {
                     Wait::new(&mut judge, retrier.time.sleep(delay)).await;
-                    live.wake()
+                    guard.wake()
                 }
                 Next::Done(done) => {
                     drop(copies);
                     if !done.pause.is_zero() {
                         Box::pin(retrier.time.sleep(done.pause)).await;
                     }
-                    return past.end(done);
+                    return record.end(done);
                 }
             }
         }

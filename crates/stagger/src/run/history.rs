@@ -1,8 +1,8 @@
-//! What the attempts of one call came to.
+//! The history of the attempts of one call.
 
 use stagger_core::{Cause, Outcome, Span, Verdict};
 
-use super::live::Mark;
+use super::call_guard::Mark;
 
 /// Attempts that are remembered: far more than a sensible policy makes, and a kilobyte at most for
 /// one that goes on for hours.
@@ -29,11 +29,11 @@ pub struct History {
 pub struct Settled {
     /// Its number, from 1.
     pub attempt: u32,
-    /// What its outcome meant.
+    /// The verdict on its outcome.
     pub verdict: Verdict,
-    /// Where that was decided.
+    /// The layer that decided it.
     pub cause: Cause,
-    /// When it settled, counted from the start of the call.
+    /// The time at which it settled, counted from the start of the call.
     pub at: Span,
 }
 
@@ -50,7 +50,7 @@ impl History {
         self.kept.last()
     }
 
-    /// How many older attempts are not remembered any more.
+    /// The number of older attempts that were dropped from the history.
     #[must_use]
     pub const fn forgotten(&self) -> u32 {
         self.forgotten

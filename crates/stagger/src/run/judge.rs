@@ -1,4 +1,4 @@
-//! Who says what a result means.
+//! Judges, which classify the results of attempts.
 
 use std::task::{Context, Poll};
 
@@ -11,7 +11,7 @@ use super::{AttemptEnd, Classify};
 /// Made by [`Retrier::retry_if`](crate::Retrier::retry_if) and its neighbours; an integration brings
 /// one of its own for its own results.
 pub trait Judge<T, E> {
-    /// What this result means.
+    /// Classifies this result.
     fn judge(&mut self, result: &Result<T, E>) -> Outcome;
 
     /// Hears what follows an attempt, once that is decided and before its delay. Default: nothing is

@@ -7,23 +7,23 @@ mod attempt;
 mod batch;
 mod blocking;
 mod call;
+mod call_guard;
+mod call_record;
 mod cancel;
 mod chance;
 mod classify;
+mod clock_precision;
 mod context;
 mod copies;
 mod end;
 mod error;
-mod first;
+mod first_attempt;
 mod hedged;
 mod history;
 mod judge;
-mod live;
-mod need;
 mod nested;
 #[cfg(feature = "tower")]
-mod owned;
-mod past;
+mod owned_call;
 mod report;
 mod retrier;
 mod wait;
@@ -42,17 +42,17 @@ pub use judge::{ByError, ByResult, ByType, Judge, RetryIf};
 pub use report::Report;
 pub use retrier::Retrier;
 
+#[cfg(feature = "tower")]
+pub(crate) use call_guard::Next;
+#[cfg(feature = "tower")]
+pub(crate) use call_record::CallRecord;
 #[cfg(any(feature = "http", feature = "tower"))]
 pub(crate) use classify::TIMED_OUT;
 #[cfg(any(feature = "http", feature = "tower"))]
 pub(crate) use classify::UNKNOWN;
 #[cfg(feature = "tower")]
-pub(crate) use live::Next;
-#[cfg(feature = "tower")]
 pub(crate) use nested::Inside;
 #[cfg(feature = "tower")]
-pub(crate) use owned::Owned;
-#[cfg(feature = "tower")]
-pub(crate) use past::Past;
+pub(crate) use owned_call::OwnedCall;
 #[cfg(feature = "tower")]
 pub(crate) use wait::Timer;

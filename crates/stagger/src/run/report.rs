@@ -1,4 +1,4 @@
-//! What a call took, on success as well as on failure.
+//! The report of a call, on success as well as on failure.
 
 use stagger_core::Span;
 use stagger_core::retry::{Done, Stop};
@@ -40,19 +40,19 @@ impl Report {
         self.done.map_or(Span::ZERO, |done| done.elapsed)
     }
 
-    /// How long the server last asked to stay away, when the call ended on that.
+    /// The server's last hint, when the call ended on that.
     #[must_use]
     pub fn hint(&self) -> Option<Span> {
         self.done.and_then(|done| done.hint)
     }
 
-    /// What the attempts came to.
+    /// The history of the attempts.
     #[must_use]
     pub const fn history(&self) -> &History {
         &self.history
     }
 
-    /// How the call ended, if it has.
+    /// The end of the call, if it has ended.
     #[cfg(feature = "reqwest")]
     pub(crate) const fn done(&self) -> Option<Done> {
         self.done

@@ -1,4 +1,4 @@
-//! What a program holds for each destination: a policy, and what its calls share.
+//! The retrier of a destination: a policy, and the state that its calls share.
 
 use std::fmt;
 use std::future::Future;
@@ -9,8 +9,8 @@ use stagger_core::retry::{Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use super::chance::{Chance, Draw};
+use super::clock_precision::ClockPrecision;
 use super::judge::{ByError, ByResult, ByType, RetryIf};
-use super::need::Need;
 use super::{Classify, Error, Run};
 use crate::clock::{Clock, Pause, Sleep};
 use crate::ledger::LocalLedger;
@@ -46,13 +46,13 @@ pub struct Retrier<Z, L = LocalLedger> {
     name: Option<&'static str>,
 }
 
-/// What a retrier knows from its start, and the latencies of its hedged calls.
+/// The facts of a retrier that never change, and the latencies of its hedged calls.
 struct Plan {
     policy: Policy,
     /// The same policy with one attempt, for calls inside another call's attempt.
     single: Policy,
-    /// What a call needs of the clock before its first attempt has settled.
-    need: Need,
+    /// The clock readings that a call needs before its first attempt has settled.
+    precision: ClockPrecision,
     latencies: Option<Arc<Mutex<Latencies>>>,
 }
 
@@ -95,13 +95,13 @@ impl<Z, L> Retrier<Z, L> {
         self
     }
 
-    /// What turns a local ledger into one of this retrier's kind, if it was not given its ledger.
+    /// The conversion of a local ledger into one of this retrier's kind, if it was not given its ledger.
     #[cfg(all(feature = "http", feature = "tower"))]
     pub(crate) const fn own_kind(&self) -> Option<fn(Arc<LocalLedger>) -> Arc<L>> {
         self.own_kind
     }
 
-    /// What the calls wait by.
+    /// The time that the calls wait by.
     #[cfg(all(feature = "http", feature = "tower"))]
     pub(crate) const fn time(&self) -> &Z {
         &self.time
@@ -227,17 +227,17 @@ impl<Z, L> Retrier<Z, L> {
         if inside && !self.nested { &self.plan.single } else { &self.plan.policy }
     }
 
-    /// How long a hedged call waits for an answer before its next copy, where that is measured.
+    /// The delay of a hedged call before its next copy, where that is measured.
     pub(super) fn hedge_delay(&self) -> Option<Span> {
         let latencies = self.plan.latencies.as_ref()?;
         let seen = latencies.lock().unwrap_or_else(PoisonError::into_inner);
         self.plan.policy.hedge().map(|plan| plan.delay(Some(&seen)))
     }
 
-    /// What a call needs of the clock before its first attempt has settled.
+    /// The clock readings that a call needs before its first attempt has settled.
     #[inline]
-    pub(super) fn need(&self) -> Need {
-        self.plan.need
+    pub(super) fn precision(&self) -> ClockPrecision {
+        self.plan.precision
     }
 
     pub(super) fn draw(&self, attempt: u32) -> Draw<'_> {
@@ -264,15 +264,15 @@ where
     }
 
     /// An attempt that was made is dropped: the budget keeps its charge, and the breaker counts nothing.
-    pub(super) fn abandon(&self, launched: Launched) {
+    pub(super) fn abandon(&self, mut ledger: &L, launched: Launched) {
         let mut draw = self.draw(launched.attempt.number);
-        Session::abandon(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
+        Session::abandon(&mut ledger, self.time.now(), launched, &mut draw);
     }
 
     /// An attempt is dropped before it was made: its permits go back.
-    pub(super) fn withdraw(&self, launched: Launched) {
+    pub(super) fn withdraw(&self, mut ledger: &L, launched: Launched) {
         let mut draw = self.draw(launched.attempt.number);
-        Session::withdraw(&mut self.ledger_handle(), self.time.now(), launched, &mut draw);
+        Session::withdraw(&mut ledger, self.time.now(), launched, &mut draw);
     }
 }
 
@@ -301,7 +301,7 @@ impl Plan {
         let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
         let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
         let latencies = measured.then(latencies);
-        Self { policy, single: single(&policy), need: Need::of(&policy), latencies }
+        Self { policy, single: single(&policy), precision: ClockPrecision::of(&policy), latencies }
     }
 }
 

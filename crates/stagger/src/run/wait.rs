@@ -38,7 +38,7 @@ impl<F: Future<Output = ()>> Timer<F> {
 pub(super) struct Wait<'a, J, F, T, E> {
     judge: &'a mut J,
     timer: Timer<F>,
-    /// What the judge judges; nothing of it is held.
+    /// The result that the judge judges; nothing of it is held.
     results: PhantomData<fn(T, E)>,
 }
 

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use stagger_core::retry::Ledger;
 
-use super::live::Live;
+use super::call_guard::CallGuard;
 use super::nested::Inside;
 use crate::clock::Sleep;
 
@@ -18,7 +18,7 @@ pub(super) struct Watch<'a, 'r, Z: Sleep, L, F>
 where
     for<'l> &'l L: Ledger,
 {
-    live: &'a mut Live<'r, Z, L>,
+    guard: &'a mut CallGuard<'r, Z, L>,
     attempt: Pin<&'a mut F>,
     /// Made when the attempt turns out to take time.
     timer: Option<Pin<Box<Z::Timer>>>,
@@ -28,8 +28,8 @@ impl<'a, 'r, Z: Sleep, L, F> Watch<'a, 'r, Z, L, F>
 where
     for<'l> &'l L: Ledger,
 {
-    pub(super) const fn new(live: &'a mut Live<'r, Z, L>, attempt: Pin<&'a mut F>) -> Self {
-        Self { live, attempt, timer: None }
+    pub(super) const fn new(guard: &'a mut CallGuard<'r, Z, L>, attempt: Pin<&'a mut F>) -> Self {
+        Self { guard, attempt, timer: None }
     }
 }
 
@@ -40,14 +40,14 @@ where
     type Output = Option<F::Output>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { live, attempt, timer } = self.get_mut();
+        let Self { guard, attempt, timer } = self.get_mut();
         let inside = Inside::enter();
         if let Poll::Ready(result) = attempt.as_mut().poll(context) {
             return Poll::Ready(Some(result));
         }
         drop(inside);
         if timer.is_none() {
-            *timer = live.pending();
+            *timer = guard.pending();
         }
         match timer {
             Some(timer) => timer.as_mut().poll(context).map(|()| None),

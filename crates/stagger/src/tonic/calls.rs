@@ -1,4 +1,4 @@
-//! What the calls of one channel share: a retrier, the service config, who says what may be repeated.
+//! The shared state of one channel's calls: a retrier, the service config, the judge of idempotency.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::http::Destinations;
 use crate::tower::Idempotent;
 use crate::{Clock, LocalLedger, Retrier};
 
-/// How many bytes of a request are kept for a further attempt: what gRPC's own clients keep for a
+/// The bytes of a request that are kept for a further attempt: as many as gRPC's own clients keep for a
 /// call (gRFC A6 leaves the number to them; grpc-go and the C core take 256 KiB).
 const DEFAULT_BUFFER: usize = 256 * 1024;
 
@@ -28,7 +28,7 @@ pub(super) struct Calls<Z, L, D> {
     pub(super) buffer: usize,
 }
 
-/// How one call is made.
+/// The rules of one call.
 pub(super) struct Rules<Z, L> {
     pub(super) retrier: Retrier<Z, L>,
     /// The codes that are retried, where the service config lists them.
@@ -60,7 +60,7 @@ impl<Z, L, D> Calls<Z, L, D> {
         Calls { retrier, destinations, config, idempotent: Some(decide), buffer }
     }
 
-    /// How the call of this method is made, of which its caller asks to end within `asked`.
+    /// The rules for a call of this method, whose caller asks for an end within `asked`.
     pub(super) fn rules(&self, uri: &Uri, asked: Option<Span>) -> Rules<Z, L>
     where
         Z: Clock + Clone,

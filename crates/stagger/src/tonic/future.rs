@@ -110,7 +110,7 @@ where
     }
 }
 
-/// What the attempts of one call mean.
+/// The judge of the attempts of one call.
 struct Meaning {
     codes: Option<CodeSet>,
     outgoing: Outgoing,
@@ -133,7 +133,7 @@ impl<B> Judge<Reply<B>, BoxError> for Meaning {
     }
 }
 
-/// What the caller gets.
+/// Makes the caller's answer.
 fn finish<B, Z: Sleep + Clone>(
     result: Result<Reply<B>, Error<BoxError>>,
     report: Report,

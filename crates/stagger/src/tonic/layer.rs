@@ -1,4 +1,4 @@
-//! What wraps channels.
+//! The layer that wraps channels.
 
 use stagger_core::service_config::ServiceConfig;
 use tower_layer::Layer;

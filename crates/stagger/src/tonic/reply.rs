@@ -1,4 +1,4 @@
-//! What a response says before its body: the status of the call, or that it is under way.
+//! The head of a response: the status of the call, or that it is under way.
 
 use ::http::{HeaderMap, Response, StatusCode};
 use stagger_core::classify::{Code, CodeSet, classify_grpc};
@@ -12,13 +12,13 @@ use crate::StdTime;
 pub(super) struct Reply<B> {
     /// The attempt's number, from 1.
     pub(super) attempt: u32,
-    /// When the call must end, body included.
+    /// The deadline of the call, body included.
     pub(super) until: Option<Instant>,
     pub(super) response: Response<B>,
 }
 
 impl<B> Reply<B> {
-    /// What it means. Headers without a status commit the call (gRFC A6, "When Retries are Valid"):
+    /// Classifies it. Headers without a status commit the call (gRFC A6, "When Retries are Valid"):
     /// the caller may have seen them, and the status that follows is the caller's alone.
     pub(super) fn outcome(&self, codes: Option<CodeSet>) -> Outcome {
         let headers = self.response.headers();

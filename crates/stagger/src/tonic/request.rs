@@ -18,7 +18,7 @@ use tonic::body::Body;
 use super::timeout;
 use crate::AttemptInfo;
 
-/// How many attempts came before this one (gRFC A6, "Exposed Retry Metadata").
+/// The number of attempts before this one (gRFC A6, "Exposed Retry Metadata").
 const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
 
 /// A request that any number of attempts send, one after the other or at the same time.
@@ -30,20 +30,20 @@ const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc
 pub(super) struct Outgoing {
     parts: Arc<request::Parts>,
     log: Arc<Mutex<Log>>,
-    /// How far the attempts are told apart.
+    /// The last number given to a copy, by which attempts are told apart.
     copies: Arc<AtomicU64>,
 }
 
 /// The body as far as it has been read from the caller.
 struct Log {
     source: Option<Body>,
-    /// What is kept, of which the first is the frame number `base`.
+    /// The kept frames, of which the first is the frame number `base`.
     kept: VecDeque<Part>,
     base: usize,
     bytes: usize,
     room: usize,
     keeps: bool,
-    /// Who waits for the caller, by the numbers of the copies.
+    /// The copies that wait for the caller, by their numbers.
     waiting: Vec<(u64, Waker)>,
     overtaken: Vec<u64>,
 }
@@ -180,7 +180,7 @@ impl Log {
 }
 
 impl Part {
-    /// What it costs to keep. Never nothing, or frames without bytes would have no bound.
+    /// The memory that it takes. Never zero, or frames without bytes would have no bound.
     fn cost(&self) -> usize {
         match self {
             Self::Data(data) => data.len().max(size_of::<Bytes>()),

@@ -109,7 +109,7 @@ pub(super) fn code_of(status: &Status) -> Code {
     Code::from_wire(i64::from(i32::from(status.code())))
 }
 
-/// What a reset means (gRPC over HTTP/2, "Errors").
+/// Maps a reset to its code (gRPC over HTTP/2, "Errors").
 fn reset(reason: Reason) -> Code {
     match reason {
         Reason::CANCEL => Code::Cancelled,

@@ -35,7 +35,7 @@ impl ServiceError {
         Self { kind: Kind::Ended(end.map(Into::into)) }
     }
 
-    /// How the call ended: stop reason, attempts, time, hint, history. `None` when the service could
+    /// The end of the call: stop reason, attempts, time, hint, history. `None` when the service could
     /// not be made ready for it, so that no call was begun.
     #[must_use]
     pub const fn end(&self) -> Option<&Error<BoxError>> {

@@ -12,7 +12,7 @@ use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 use tower_service::Service;
 
 use super::{FailedReplies, Outgoing, ServiceError};
-use crate::run::{Inside, Next, Owned, Past, TIMED_OUT, Timer, UNKNOWN};
+use crate::run::{CallRecord, Inside, Next, OwnedCall, TIMED_OUT, Timer, UNKNOWN};
 use crate::{AttemptEnd, AttemptInfo, Judge, Sleep};
 
 pin_project! {
@@ -30,10 +30,10 @@ pin_project! {
     {
         // Dropped in this order: an attempt ends before its permits go back.
         #[pin]
-        stage: Stage<S::Future, Z::Timer, K::Refresh>,
+        phase: CallPhase<S::Future, Z::Timer, K::Refresh>,
         limit: Limit<Z::Timer>,
-        call: Owned<Z, L>,
-        past: Past<'static, S::Response, S::Error>,
+        call: OwnedCall<Z, L>,
+        record: CallRecord<'static, S::Response, S::Error>,
         // Whether the service was polled ready and has not been called since.
         ready: bool,
         service: S,
@@ -49,8 +49,8 @@ pin_project! {
 }
 
 pin_project! {
-    #[project = StageParts]
-    enum Stage<F, T, R> {
+    #[project = CallPhaseParts]
+    enum CallPhase<F, T, R> {
         Begin,
         // An attempt waits for fresh credentials.
         Refresh { #[pin] future: R },
@@ -88,12 +88,12 @@ where
     S: Service<K::Request>,
     Z: Sleep,
 {
-    pub(super) fn new(call: Owned<Z, L>, service: S, outgoing: K, judge: J) -> Self {
+    pub(super) fn new(call: OwnedCall<Z, L>, service: S, outgoing: K, judge: J) -> Self {
         Self {
-            stage: Stage::Begin,
+            phase: CallPhase::Begin,
             limit: Limit::Unasked,
             call,
-            past: Past::new(None),
+            record: CallRecord::new(None),
             ready: true,
             service,
             outgoing,
@@ -119,29 +119,29 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut parts = self.project();
         loop {
-            let next = match parts.stage.as_mut().project() {
-                StageParts::Begin => parts.call.begin(),
-                StageParts::Refresh { .. } => match ready!(parts.poll_refresh(context)) {
+            let next = match parts.phase.as_mut().project() {
+                CallPhaseParts::Begin => parts.call.begin(),
+                CallPhaseParts::Refresh { .. } => match ready!(parts.poll_refresh(context)) {
                     Ok(()) => {
-                        parts.stage.set(Stage::Readying);
+                        parts.phase.set(CallPhase::Readying);
                         continue;
                     }
                     Err(next) => next,
                 },
-                StageParts::Readying => match ready!(parts.poll_ready(context)) {
+                CallPhaseParts::Readying => match ready!(parts.poll_ready(context)) {
                     Ok(()) => match parts.send() {
                         Ok(()) => continue,
                         Err(next) => next,
                     },
                     Err(next) => next,
                 },
-                StageParts::Attempt { .. } => match ready!(parts.poll_attempt(context)) {
+                CallPhaseParts::Attempt { .. } => match ready!(parts.poll_attempt(context)) {
                     Ok(response) => return parts.finish(Ok(response)),
                     Err(next) => next,
                 },
-                StageParts::Wait { timer } => {
+                CallPhaseParts::Wait { timer } => {
                     if *parts.draining {
-                        let reply = parts.past.reply();
+                        let reply = parts.record.reply();
                         let done = reply
                             .map(|reply| parts.outgoing.poll_discard(reply, context).is_ready());
                         *parts.draining = done == Some(false);
@@ -149,12 +149,12 @@ where
                     ready!(timer.poll_with(&mut *parts.judge, context));
                     parts.call.wake()
                 }
-                StageParts::Pause { timer, done } => {
+                CallPhaseParts::Pause { timer, done } => {
                     ready!(timer.as_mut().poll(context));
                     let done = *done;
                     return parts.end(done);
                 }
-                StageParts::Ended => return Poll::Pending,
+                CallPhaseParts::Ended => return Poll::Pending,
             };
             if let Some(done) = parts.go_on(next) {
                 return parts.end(done);
@@ -183,13 +183,13 @@ where
                 Next::Wait(delay) => {
                     self.outgoing.reserve();
                     *self.draining = true;
-                    self.stage.set(Stage::Wait { timer: Timer::new(self.call.sleep(delay)) });
+                    self.phase.set(CallPhase::Wait { timer: Timer::new(self.call.sleep(delay)) });
                     return None;
                 }
                 Next::Done(done) if done.pause.is_zero() => return Some(done),
                 Next::Done(done) => {
                     let timer = Box::pin(self.call.sleep(done.pause));
-                    self.stage.set(Stage::Pause { timer, done });
+                    self.phase.set(CallPhase::Pause { timer, done });
                     return None;
                 }
                 // Nobody asked for copies.
@@ -208,8 +208,8 @@ where
         self.outgoing.reserve();
         *self.decided = attempt.remaining.map(|_| self.call.now());
         match self.outgoing.refresh(&attempt) {
-            Some(future) => self.stage.set(Stage::Refresh { future }),
-            None => self.stage.set(Stage::Readying),
+            Some(future) => self.phase.set(CallPhase::Refresh { future }),
+            None => self.phase.set(CallPhase::Readying),
         }
         Ok(())
     }
@@ -224,12 +224,11 @@ where
         let inside = Inside::enter();
         let future = self.service.call(request);
         drop(inside);
-        self.stage.set(Stage::Attempt { future });
+        self.phase.set(CallPhase::Attempt { future });
         Ok(())
     }
 
-    /// What the attempt says of the time that it has left must not be overstated because it waited
-    /// for its service.
+    /// Subtracts the wait for the service from the time that the attempt is told it has.
     fn take_off_the_wait(&mut self) {
         let Some(decided) = self.decided.take() else { return };
         let waited = self.call.now() - decided;
@@ -240,7 +239,7 @@ where
 
     /// Whether the credentials are fresh; what is next when that took too long.
     fn poll_refresh(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Next>> {
-        let StageParts::Refresh { future } = self.stage.as_mut().project() else {
+        let CallPhaseParts::Refresh { future } = self.phase.as_mut().project() else {
             return Poll::Pending;
         };
         let inside = Inside::enter();
@@ -268,7 +267,7 @@ where
 
     /// The response of the attempt under way; what is next when it failed.
     fn poll_attempt(&mut self, context: &mut Context<'_>) -> Poll<Result<S::Response, Next>> {
-        let StageParts::Attempt { future } = self.stage.as_mut().project() else {
+        let CallPhaseParts::Attempt { future } = self.phase.as_mut().project() else {
             return Poll::Pending;
         };
         let inside = Inside::enter();
@@ -302,19 +301,19 @@ where
 
     /// The attempt under way settled, without a result when its time ran out.
     fn settle(&mut self, result: Option<CallResult<S, K>>, outcome: &Outcome) -> Next {
-        self.stage.set(Stage::Ended);
+        self.phase.set(CallPhase::Ended);
         *self.limit = Limit::Unasked;
         let mut outcome = *outcome;
         outcome.replayable &= self.outgoing.is_replayable();
         let (next, mark) = self.call.settle(&outcome);
         self.judge.ended(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
-        self.past.note(mark, result, &outcome);
+        self.record.note(mark, result, &outcome);
         next
     }
 
     fn end(&mut self, done: Done) -> Poll<Result<S::Response, ServiceError>> {
-        let past = std::mem::replace(self.past, Past::new(None));
-        let mut result = past.end(done);
+        let record = std::mem::replace(self.record, CallRecord::new(None));
+        let mut result = record.end(done);
         if let Ok(reply) = &mut result {
             self.outgoing.explain(reply, done);
         }
@@ -325,7 +324,7 @@ where
         &mut self,
         result: Result<S::Response, ServiceError>,
     ) -> Poll<Result<S::Response, ServiceError>> {
-        self.stage.set(Stage::Ended);
+        self.phase.set(CallPhase::Ended);
         Poll::Ready(result)
     }
 }

@@ -1,4 +1,4 @@
-//! What is done to a request before each attempt.
+//! Hooks that change a request before each attempt.
 
 use std::future::{Future, Ready, ready};
 

@@ -1,4 +1,4 @@
-//! What wraps HTTP services.
+//! The layer that wraps HTTP services.
 
 use std::sync::Arc;
 
@@ -22,6 +22,9 @@ use crate::{Clock, Ledgers, LocalLedger, Retrier};
 /// [`Stop::NotReplayable`](crate::retry::Stop::NotReplayable). A failed reply that a call ends with has
 /// the end of the call, [`Done`](crate::retry::Done), among its extensions. Each attempt's request has its
 /// [`AttemptInfo`](crate::AttemptInfo) among its extensions.
+///
+/// The body of a reply ends with the deadline of the call, if the policy has one:
+/// [`DeadlineBody`](super::DeadlineBody).
 ///
 /// ```
 /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
@@ -160,21 +163,21 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         &self.retrier
     }
 
+    pub(super) const fn shared_retrier(&self) -> &Arc<Retrier<Z, L>> {
+        &self.retrier
+    }
+
     /// Budgets and breakers of all destinations; `None` when all share the retrier's ledger.
     pub fn ledgers(&self) -> Option<&Ledgers> {
         self.destinations.ledgers()
     }
 
-    /// The retrier of the server that this request goes to.
-    pub(super) fn retrier_of<B>(&self, request: &Request<B>) -> Arc<Retrier<Z, L>>
+    /// The ledger of the server that this request goes to; `None` where it is the retrier's.
+    pub(super) fn ledger_of<B>(&self, request: &Request<B>) -> Option<Arc<L>>
     where
-        Z: Clock + Clone,
+        Z: Clock,
     {
-        let (time, headers) = (self.retrier.time(), request.headers());
-        match self.destinations.ledger(time, request.uri(), headers) {
-            Some(ledger) => Arc::new(Retrier::clone(&self.retrier).with_ledger(ledger)),
-            None => Arc::clone(&self.retrier),
-        }
+        self.destinations.ledger(self.retrier.time(), request.uri(), request.headers())
     }
 
     pub(super) fn judge(&self) -> J
@@ -184,7 +187,7 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         self.judge.clone()
     }
 
-    /// What is kept of this request, and whether it may be sent twice.
+    /// The request as it is kept, and whether it may be sent twice.
     pub(super) fn outgoing<B: Body>(&self, mut request: Request<B>) -> (HttpRequest<B, H, R>, bool)
     where
         D: Idempotent<Request<B>>,

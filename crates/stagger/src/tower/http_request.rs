@@ -13,7 +13,7 @@ use super::{FailedReplies, Outgoing, Prepare, Refresh};
 use crate::AttemptInfo;
 use crate::http::{AttemptHeaders, Replay, Replayable, poll_drain};
 
-/// What is kept of an HTTP request: its head, and as much of its body as was read.
+/// A kept HTTP request: its head, and as much of its body as was read.
 ///
 /// Each attempt has the head of the caller, extensions included, with its own
 /// [`AttemptInfo`] among these.
@@ -23,7 +23,7 @@ pub struct HttpRequest<B, H, R> {
     body: Replayable<B>,
     reserved: Option<Replay<B>>,
     told: AttemptHeaders,
-    /// How much of failed replies may still be read.
+    /// The bytes of failed replies that may still be read.
     drain: u64,
     hook: H,
     refresh: R,

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::mem;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use ::http::{Request, Response};
@@ -10,10 +11,11 @@ use stagger_core::retry::Ledger;
 use tower_service::Service;
 
 use super::{
-    HttpLayer, HttpRequest, Idempotent, Prepare, Refresh, ResponseFuture, ServiceError, Unchanged,
+    DeadlineBody, HttpFuture, HttpLayer, HttpRequest, Idempotent, Prepare, Refresh, ResponseFuture,
+    ServiceError, Unchanged,
 };
 use crate::http::{ByMethod, HttpReplies, Replay};
-use crate::run::Owned;
+use crate::run::OwnedCall;
 use crate::{Judge, Ledgers, LocalLedger, Retrier, Sleep};
 
 /// An HTTP service whose calls are made under a policy; made by [`HttpLayer`].
@@ -71,9 +73,9 @@ where
     H: Prepare + Clone,
     R: Refresh + Clone,
 {
-    type Response = Response<C>;
+    type Response = Response<DeadlineBody<C, Z>>;
     type Error = ServiceError;
-    type Future = ResponseFuture<S, HttpRequest<B, H, R>, J, Z, L>;
+    type Future = HttpFuture<S, HttpRequest<B, H, R>, J, Z, L>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ServiceError>> {
         self.inner.poll_ready(context).map_err(ServiceError::not_ready)
@@ -83,10 +85,13 @@ where
         // A clone may not be ready: the one that is makes the call.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
-        let retrier = self.layer.retrier_of(&request);
+        let retrier = Arc::clone(self.layer.shared_retrier());
+        let (time, deadline) = (retrier.time().clone(), retrier.policy().limits().deadline());
+        let ledger = self.layer.ledger_of(&request);
         let (outgoing, idempotent) = self.layer.outgoing(request);
-        let call = Owned::new(retrier, idempotent);
-        ResponseFuture::new(call, ready, outgoing, self.layer.judge())
+        let call = OwnedCall::new(retrier, idempotent).with_ledger(ledger);
+        let call = ResponseFuture::new(call, ready, outgoing, self.layer.judge());
+        HttpFuture::new(call, time, deadline)
     }
 }
 

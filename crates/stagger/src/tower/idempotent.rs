@@ -1,4 +1,4 @@
-//! Which requests may be sent twice.
+//! Idempotency of requests.
 
 /// Says whether sending a request twice is the same as sending it once.
 ///

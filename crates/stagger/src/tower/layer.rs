@@ -1,4 +1,4 @@
-//! What wraps services.
+//! The layer that wraps services.
 
 use std::sync::Arc;
 

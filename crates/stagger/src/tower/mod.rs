@@ -15,7 +15,7 @@
 //! # HTTP
 //!
 //! With the feature `http`, `StaggerLayer::http` makes an `HttpLayer`, for requests of any body: the
-//! service below gets `Request<Replay<B>>`, and its replies come back as they are. What a call needs
+//! service below gets `Request<Replay<B>>`, and its replies come back with their bodies in a [`DeadlineBody`]. What a call needs
 //! beyond that is one of its options: generated keys, attempt headers, a hook before each attempt, a
 //! refresh after a 401, draining.
 //!
@@ -29,15 +29,21 @@
 //!   a ledger for all of them.
 //! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why
 //!   nobody asked again: [`retry::Done`](crate::retry::Done).
-//! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's.
+//! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's. The
+//!   policy's deadline bounds the body too: one that stalls past it fails ([`DeadlineBody`]). The time
+//!   limit of one attempt ends with the head.
 //! - **axum**: put `HandleErrorLayer` around the layer, because a call can end without a reply. The
 //!   handler finds its [`AttemptInfo`](crate::AttemptInfo) among the extensions.
 //! - **tower's own layers** below give their errors in boxes: take `errors_judged_by(ByBoxedChain)`.
 
+#[cfg(feature = "http")]
+mod deadline_body;
 mod error;
 mod future;
 #[cfg(feature = "http")]
 mod hook;
+#[cfg(feature = "http")]
+mod http_future;
 #[cfg(feature = "http")]
 mod http_layer;
 #[cfg(feature = "http")]
@@ -49,10 +55,14 @@ mod layer;
 mod outgoing;
 mod service;
 
+#[cfg(feature = "http")]
+pub use deadline_body::DeadlineBody;
 pub use error::ServiceError;
 pub use future::ResponseFuture;
 #[cfg(feature = "http")]
 pub use hook::{Prepare, Refresh, Unchanged};
+#[cfg(feature = "http")]
+pub use http_future::HttpFuture;
 #[cfg(feature = "http")]
 pub use http_layer::HttpLayer;
 #[cfg(feature = "http")]

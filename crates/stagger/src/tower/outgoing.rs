@@ -1,4 +1,4 @@
-//! What is kept of a call's request, and becomes the request of each attempt.
+//! A call's request that is kept, and becomes the request of each attempt.
 
 use std::future::{Future, Ready};
 use std::task::{Context, Poll};
@@ -9,7 +9,7 @@ use crate::AttemptInfo;
 
 /// Makes the request of each attempt out of what is kept of the call's.
 pub trait Outgoing {
-    /// What the service takes.
+    /// The request type of the service.
     type Request;
     /// See [`refresh`](Self::refresh).
     type Refresh: Future<Output = ()>;
@@ -29,7 +29,7 @@ pub trait Outgoing {
     fn request(&mut self, attempt: &AttemptInfo) -> Option<Self::Request>;
 }
 
-/// What becomes of replies that are failures.
+/// The treatment of replies that are failures.
 pub trait FailedReplies<Res> {
     /// Reads what may be read of the last one, whose attempt another follows, while the call waits;
     /// ready when there is no more to do.

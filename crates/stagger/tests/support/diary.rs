@@ -31,7 +31,7 @@ impl Diary {
         Self { ledger: LocalLedger::new(policy), lines: Mutex::default() }
     }
 
-    /// What was written since the last look.
+    /// The lines since the last look.
     pub(crate) fn take(&self) -> Vec<Line> {
         std::mem::take(&mut self.lines.lock().expect("no test panics while it writes"))
     }

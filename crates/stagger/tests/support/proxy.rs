@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often a connection looks whether it is still to carry anything.
+/// The interval at which a connection checks whether it is still to forward anything.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// Carries what it is sent to one server; ends with the test.
@@ -25,7 +25,7 @@ struct Network {
 #[derive(Clone, Copy, Debug)]
 struct Way {
     to: Option<u16>,
-    /// What is sent arrives when it is no more.
+    /// Holds back all bytes as long as it is set.
     silent: bool,
     /// Connections of an earlier one have ended.
     number: u32,

@@ -26,12 +26,12 @@ impl ManualTime {
         self.state.nanos.fetch_add(span.as_nanos(), Ordering::Relaxed);
     }
 
-    /// How often the time was read.
+    /// The number of times that the time was read.
     pub(crate) fn reads(&self) -> u64 {
         self.state.reads.load(Ordering::Relaxed)
     }
 
-    /// How many timers were made.
+    /// The number of timers that were made.
     pub(crate) fn timers(&self) -> u64 {
         self.state.timers.load(Ordering::Relaxed)
     }

@@ -19,7 +19,7 @@ use tonic::transport::{Channel, Endpoint};
 use crate::Done;
 use crate::client::{configured, hello, quick, repeatable, retrier, retrying, unary};
 
-/// What happens to a stream.
+/// The fault of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Done,

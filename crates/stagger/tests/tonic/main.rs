@@ -13,5 +13,5 @@ mod vectors;
 
 use std::error::Error as StdError;
 
-/// What a test returns.
+/// The result of a test.
 type Done = Result<(), Box<dyn StdError + Send + Sync>>;

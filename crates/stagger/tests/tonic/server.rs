@@ -32,7 +32,7 @@ impl Seen {
     }
 }
 
-/// What the server says.
+/// The reply of the server.
 pub(crate) enum Reply {
     /// Headers, this message, and the status OK.
     Message(&'static str),

@@ -40,7 +40,7 @@ impl BlockingServer {
         Self::run(script, Some(identity))
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.server.address()

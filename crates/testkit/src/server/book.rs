@@ -1,4 +1,4 @@
-//! What the server saw.
+//! The record of requests that the server received.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,9 +19,9 @@ pub const MAX_BODY: usize = 1 << 20;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Seen {
-    /// Which connection it came over, counted from 1 in order of acceptance.
+    /// The connection that it came over, counted from 1 in order of acceptance.
     pub connection: usize,
-    /// When the whole request had been read.
+    /// The time at which the whole request had been read.
     pub at: Instant,
     /// HTTP/1.1 or HTTP/2.
     pub version: Version,

@@ -1,4 +1,4 @@
-//! Who the server says it is under TLS.
+//! The identity of the server under TLS.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// Who the server says it is under TLS: a fresh test authority, and a certificate that it signed.
+/// The identity of the server under TLS: a fresh test authority, and a certificate that it signed.
 ///
 /// ```
 /// use stagger_testkit::server::Identity;
@@ -28,7 +28,7 @@ pub struct Identity {
 
 /// Another name than that of a certificate which signs itself.
 const AUTHORITY: &str = "stagger's test authority";
-/// Whom the certificate of [`Identity::wrong_name`] names.
+/// The name in the certificate of [`Identity::wrong_name`].
 const SOMEBODY_ELSE: &str = "somebody-else.test";
 
 impl Identity {

@@ -1,4 +1,4 @@
-//! When a request arrived. Nothing is decided by it: tests look at it afterwards.
+//! The arrival time of a request. Nothing is decided by it: tests look at it afterwards.
 
 use tokio::time::Instant;
 

@@ -52,7 +52,7 @@ impl Server {
         Self::listen(script, Some(acceptor)).await.expect("a test machine has a free port")
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

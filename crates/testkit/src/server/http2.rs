@@ -20,7 +20,7 @@ use super::wire::Wire;
 /// Window of the connection and of a stream: tests are not about flow control.
 const WINDOW: u32 = 4 << 20;
 
-/// What a stream wants of its connection.
+/// The end of a stream, as its connection must carry it out.
 enum Order {
     GoAway { last: u32, reason: Reason, close: bool },
     Close,

@@ -1,4 +1,4 @@
-//! What the server does with one request.
+//! The server's reaction to one request.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use h2::Reason;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-/// What the server does with one request.
+/// The server's reaction to one request.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     },
 }
 
-/// What follows the last byte that the server sends for one request.
+/// The step after the last byte that the server sends for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The connection stays open for the next request.
@@ -176,7 +176,7 @@ impl Reaction {
         self.change(|answer| answer.drip = Some(interval))
     }
 
-    /// What follows the answer. [`Ending::Close`] after a whole body leaves the client with a
+    /// The step after the answer. [`Ending::Close`] after a whole body leaves the client with a
     /// stale connection, for the head has not announced it.
     pub fn ending(self, ending: Ending) -> Self {
         self.change(|answer| answer.ending = ending)

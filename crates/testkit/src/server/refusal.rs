@@ -31,7 +31,7 @@ impl Refusal {
         Ok(Self { address: socket.local_addr()?, _held: socket })
     }
 
-    /// Where nobody listens.
+    /// The address, on which no server listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

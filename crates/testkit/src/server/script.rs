@@ -1,4 +1,4 @@
-//! Which request gets which reaction.
+//! The reactions to a sequence of requests.
 
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ impl Script {
         Self::of([]).then(reaction)
     }
 
-    /// What follows when the reactions in order are used up.
+    /// The reactions that follow when those in order are used up.
     pub fn then(mut self, rest: Reaction) -> Self {
         self.rest = rest;
         self

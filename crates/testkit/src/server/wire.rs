@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// How HTTP/2 begins in the clear (RFC 9113, 3.4); no method of HTTP/1.1 does.
+/// The first bytes of HTTP/2 in the clear (RFC 9113, 3.4), with which no method of HTTP/1.1 begins.
 const PREFACE: &[u8] = b"PRI";
 
 #[derive(Debug)]

@@ -84,7 +84,7 @@ struct Given {
     max_backoff_time: Option<f64>,
     #[serde(default)]
     long_polling: bool,
-    /// What stands for the random factor: always 1, the longest delay.
+    /// The random factor of the vectors: always 1, the longest delay.
     exponential_base: f64,
     /// Always 2, where it is given.
     exponential_power: Option<f64>,
@@ -203,7 +203,7 @@ impl<'p> Client<'p> {
         Self { policy, under_way: None }
     }
 
-    /// What the SDK does about a response, in the file's words. Figures that the row leaves open
+    /// The SDK's step after a response, in the file's words. Figures that the row leaves open
     /// stay open, but an end that it gives no delay must have none.
     fn answer(&mut self, ledger: &mut PlainLedger, exchange: &Exchange) -> Expected {
         let (mut session, launched) = self.under_way.take().unwrap_or_else(|| self.begin(ledger));
@@ -309,7 +309,7 @@ impl JsCase {
         builder.pause_when_empty(self.steps.iter().any(|step| step.long_poll)).build()
     }
 
-    /// What every retry cost, and its delay in milliseconds. The first step is no retry: it only
+    /// The cost of every retry, and its delay in milliseconds. The first step is no retry: it only
     /// names the token's default.
     fn retries(&self, policy: &Policy) -> Vec<(Option<u64>, u64)> {
         let mut ledger = PlainLedger::new(policy);

@@ -12,7 +12,7 @@ const TABLES: &str = include_str!("../../../../vectors/backoff/tables.json");
 const RUNS: u32 = 200_000;
 const RETRY: u32 = 12;
 const CAP: u64 = 60;
-/// How far two such measurements may lie apart: five deviations of a share near one third.
+/// The largest distance of two such measurements: five deviations of a share near one third.
 const TOLERANCE: f64 = 0.005;
 
 /// Runs the vectors of this file.

@@ -1,8 +1,8 @@
-//! What one vector file came to.
+//! The result of one vector file.
 
 use serde::{Deserialize, Serialize};
 
-/// What one vector file came to.
+/// The result of one vector file.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Suite {
     /// The file below `vectors/`, with the list inside it when the file holds several.

@@ -1,6 +1,6 @@
-//! What a process does that has no permit left while the store is away.
+//! The behaviour of a process that has no permit left while the store is unreachable.
 
-/// What a process does that has no permit left and gets no answer from the store.
+/// The behaviour of a process that has no permit left and gets no answer from the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Away {
     /// It falls back to a budget of its own, the fleet's divided by so many nodes: see

@@ -51,7 +51,7 @@ fn plans() -> impl Strategy<Value = BudgetPlan> {
     prop_oneof![window, tokens, throttle, interval]
 }
 
-/// What happens: time passes, or the server's clock is set; then a process asks.
+/// One event: time passes, or the server's clock is set; then a process asks.
 #[derive(Clone, Debug)]
 struct Event {
     process: u128,
@@ -161,7 +161,7 @@ impl Store<'_> {
     }
 }
 
-/// How far a clock may be set back before a plan no longer knows which grant was whose.
+/// The largest step back of a clock after which a plan still knows whose grant was whose.
 fn memory(plan: &BudgetPlan) -> u64 {
     let span = match plan {
         BudgetPlan::Window(plan) => plan.window(),

@@ -17,7 +17,7 @@ impl StoreError {
         Self { place: place.into(), reason: reason.into() }
     }
 
-    /// Which store it is, and as whom it was asked.
+    /// The store, and the user that asked it.
     #[must_use]
     pub fn place(&self) -> &str {
         &self.place

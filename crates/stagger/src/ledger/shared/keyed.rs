@@ -72,7 +72,7 @@ impl SharedLedgers {
         Ok(shard.insert(now, name.to_owned(), made))
     }
 
-    /// How many ledgers there are: never more than the bound.
+    /// The number of ledgers: never more than the bound.
     #[must_use]
     pub fn len(&self) -> usize {
         lock(&self.inner.shard).len()

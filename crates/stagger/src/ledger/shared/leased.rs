@@ -43,7 +43,7 @@ pub(super) struct Leased {
     wake: Notify,
 }
 
-/// What is counted for metrics alone.
+/// Counters for metrics alone.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) leased: AtomicU64,
@@ -139,7 +139,7 @@ impl Leased {
         }
     }
 
-    /// How full the budget is that the next retry is asked of.
+    /// The level of the budget that the next retry asks.
     pub(super) fn level(&self, now: Instant) -> Level {
         if let (true, Some(own)) = (self.is_away(), &self.own) {
             return own.level(now);
@@ -186,7 +186,7 @@ impl Leased {
         self.low.store(false, Ordering::SeqCst);
     }
 
-    /// What happened since the last request.
+    /// The events since the last request.
     pub(super) fn take_news(&self) -> News {
         self.news.take()
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stagger_core::breaker::{Admission, Report, StateKind, Ticket};
 use stagger_core::budget::{Budget, BudgetPlan, Charge, Paid, Settled};
 use stagger_core::retry::Ledger;
-use stagger_core::{ConfigError, Entropy, Instant, Policy};
+use stagger_core::{ConfigError, Entropy, Instant, Policy, Span};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -17,6 +17,7 @@ use super::options::part_of_key;
 use super::{SharedStats, SharedStore};
 use crate::ledger::LedgerStats;
 use crate::ledger::breaker::LocalBreaker;
+use crate::ledger::pause::LocalPause;
 
 /// The budget of a whole fleet for one destination; and a breaker, which is this process's own unless
 /// [`SharedOptions::with_shared_breaker`](super::SharedOptions::with_shared_breaker) shares it too.
@@ -38,19 +39,22 @@ use crate::ledger::breaker::LocalBreaker;
 ///   patience of 500 ms. Half-open, a process admits a probe only while it holds one of the plan's,
 ///   each leased by the store until it is told or the lease ends. While the store is away each breaker
 ///   decides alone; back, open wins.
+/// - **Pause.** A hint for the whole destination holds the calls of the process that received it. Other
+///   processes are not told: each is held by the hints of its own calls.
 ///
 /// A budget without limit, and one that grants nothing, need no store, and never ask it for permits.
 #[derive(Debug)]
 pub struct SharedLedger {
     guard: Guard,
     permits: Permits,
+    pause: LocalPause,
     grants: AtomicU64,
     refusals: AtomicU64,
     refunds: AtomicU64,
     breaker_refusals: AtomicU64,
 }
 
-/// Whom an attempt asks whether it may be made.
+/// The breaker that admits an attempt.
 #[derive(Debug)]
 enum Guard {
     /// As the plain ledger: a policy without a breaker does not ask.
@@ -64,7 +68,7 @@ enum Guard {
 
 type Task = Mutex<Option<JoinHandle<()>>>;
 
-/// Where permits come from.
+/// The source of permits.
 #[derive(Debug)]
 enum Permits {
     /// Nobody needs to share these.
@@ -101,6 +105,7 @@ impl SharedLedger {
         Ok(Arc::new(Self {
             guard,
             permits,
+            pause: LocalPause::new(),
             grants: AtomicU64::new(0),
             refusals: AtomicU64::new(0),
             refunds: AtomicU64::new(0),
@@ -147,7 +152,7 @@ impl SharedLedger {
         stats
     }
 
-    /// Where the breaker stands, if there is one.
+    /// The state of the breaker, if there is one.
     pub(in crate::ledger) fn state(&self, now: Instant) -> Option<StateKind> {
         match &self.guard {
             Guard::None => None,
@@ -260,6 +265,15 @@ impl Ledger for &SharedLedger {
             Guard::Own(breaker) => breaker.report(now, ticket, report, entropy),
             Guard::Fleet { gate, .. } => gate.report(now, ticket, report, entropy),
         }
+    }
+
+    fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
+        self.pause.extend(until, spread, entropy);
+    }
+
+    #[inline]
+    fn paused_until(&mut self, now: Instant) -> Option<Instant> {
+        self.pause.start_of_next(now)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::clock::{Clock, TokioTime};
 use crate::observe::{store_away, store_back};
 use crate::rng::os_bits;
 
-/// How long a process waits for its last answer.
+/// The time for which a process waits for its last answer.
 const LAST: Span = Span::from_secs(1);
 
 /// One process's lessee of one budget.
@@ -23,11 +23,11 @@ pub(super) struct Lessee {
     name: String,
     rule: Rule,
     keys: [String; 2],
-    /// How long news of first attempts is worth anything.
+    /// The age up to which first attempts are still reported.
     fresh: Span,
     /// The number of the last request.
     number: u64,
-    /// What the store granted last, and where it noted that.
+    /// The store's last grant, and the place where it noted that.
     last: (u64, u64),
     asked_at: Instant,
     refused_until: Instant,

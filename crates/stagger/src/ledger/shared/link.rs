@@ -19,7 +19,7 @@ const STABLE: Span = Span::from_secs(10);
 /// One connection for all budgets of a process.
 pub(super) struct Link {
     home: ConnectionInfo,
-    /// Where a cluster sent us instead.
+    /// The node to which a cluster redirected us.
     moved: Option<ConnectionInfo>,
     connection: Option<MultiplexedConnection>,
     /// Counts the connections, so that the failure of an old one does not end a new one.
@@ -54,7 +54,7 @@ impl Link {
         }
     }
 
-    /// When it may be dialled again, at the earliest.
+    /// The earliest time of the next dial.
     pub(super) const fn dial_at(&self) -> Instant {
         self.dial_at
     }

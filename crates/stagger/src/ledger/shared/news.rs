@@ -1,11 +1,11 @@
-//! What a process has to tell the store.
+//! The events that a process reports to the store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most that one request tells of a kind: keeps the script's numbers exact. The rest waits.
 const MOST: u64 = (1 << 32) - 1;
 
-/// What happened since the last request.
+/// The events since the last request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
     pub(super) firsts: u64,

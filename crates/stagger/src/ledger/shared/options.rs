@@ -1,4 +1,4 @@
-//! How a process shares the budget and the breaker of its fleet.
+//! Options of a process that shares the budget and the breaker of its fleet.
 
 use stagger_core::{ConfigError, Span};
 
@@ -20,7 +20,7 @@ const AGAIN: Span = Span::from_millis(500);
 const SHORTEST: Span = Span::from_millis(10);
 const LONGEST: Span = Span::from_secs(1);
 
-/// How a process shares a budget: the keys' prefix, the size of a lease, the patience with the store,
+/// Options of a shared budget: the keys' prefix, the size of a lease, the patience with the store,
 /// what happens without it, and whether the breaker is shared too.
 ///
 /// ```
@@ -113,7 +113,7 @@ impl SharedOptions {
         Self { shares_breaker: yes, ..self }
     }
 
-    /// What every key begins with.
+    /// The prefix of every key.
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.prefix
@@ -131,7 +131,7 @@ impl SharedOptions {
         self.again
     }
 
-    /// What happens without the store.
+    /// The behaviour while the store is unreachable.
     #[must_use]
     pub const fn away(&self) -> Away {
         self.away

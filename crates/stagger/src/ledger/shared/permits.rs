@@ -31,7 +31,7 @@ impl Permits {
         self.0.fetch_add(count, Ordering::AcqRel);
     }
 
-    /// How many there are.
+    /// Their number.
     pub(super) fn count(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }

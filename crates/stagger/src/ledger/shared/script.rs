@@ -12,9 +12,9 @@ use super::news::News;
 pub(super) static SCRIPT: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("budget.lua")));
 
-/// How long a bucket that nobody asks is kept: a day. After that it starts as its plan says.
+/// The time for which an unused bucket is kept: a day. After that it starts as its plan says.
 const BUCKET_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
-/// How long the store knows what it answered: an hour, for an answer that was lost in an outage.
+/// The time for which the store keeps its answers: an hour, for an answer that was lost in an outage.
 const ANSWER_KEPT_MS: u64 = 60 * 60 * 1_000;
 /// An interval of 140 years, in microseconds: sums of two and a time stay exact in the script.
 const LONGEST_US: u64 = 1 << 52;
@@ -40,13 +40,13 @@ pub(super) struct Request {
     pub(super) news: News,
 }
 
-/// What the store answers.
+/// The answer of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) granted: u64,
-    /// Where the store noted the grant.
+    /// The place where the store noted the grant.
     pub(super) mark: u64,
-    /// How full the fleet's budget is: retries, held, capacity.
+    /// The level of the fleet's budget: retries, held, capacity.
     pub(super) level: [u64; 3],
 }
 

@@ -1,4 +1,4 @@
-//! What a shared ledger can tell about itself.
+//! The figures of a shared ledger.
 
 use crate::ledger::LedgerStats;
 
@@ -19,13 +19,13 @@ pub struct SharedStats {
     pub withheld: u64,
     /// Whether the store is away.
     pub away: bool,
-    /// How often it went away so far.
+    /// The number of outages so far.
     pub went_away: u64,
     /// Retries and hedges that this process granted on its own so far, because the store was away.
     pub own_grants: u64,
     /// Requests for permits that the store answered so far.
     pub answers: u64,
-    /// How often the fleet's breaker opened or closed so far for what other processes saw; zero
+    /// The number of times so far that the fleet's breaker opened or closed for what other processes saw; zero
     /// unless it is shared.
     pub breaker_heard: u64,
     /// Probes that the store has leased to this process so far.

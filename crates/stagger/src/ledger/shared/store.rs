@@ -77,13 +77,13 @@ impl SharedStore {
         Ok(store)
     }
 
-    /// Which store it is, and as whom it is asked; without the password.
+    /// The store and the user that asks it; without the password.
     #[must_use]
     pub fn place(&self) -> &str {
         &self.inner.place
     }
 
-    /// How this process shares.
+    /// The options of this process.
     #[must_use]
     pub fn options(&self) -> &SharedOptions {
         &self.inner.options

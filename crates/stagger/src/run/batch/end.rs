@@ -1,4 +1,4 @@
-//! What became of a batch: of each item, and of the whole.
+//! The end of a batch: of each item, and of the whole.
 
 use stagger_core::Span;
 use stagger_core::retry::Stop;
@@ -34,7 +34,7 @@ pub struct Batch<I, T, E> {
     pub rounds: u32,
     /// Time from the start of the batch to its end.
     pub elapsed: Span,
-    /// How long the server last asked to stay away, when the batch ended on that.
+    /// The server's last hint, when the batch ended on that.
     pub hint: Option<Span>,
     /// The last error of a whole round, or else of an item that is left. None when rounds ran out of
     /// their time, or none was made.

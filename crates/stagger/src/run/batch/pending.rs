@@ -22,7 +22,7 @@ pub(super) struct Pending<I, T, E, J> {
     idempotent: bool,
 }
 
-/// What a round answers: an end for each of its items, in their order, or one for all of them.
+/// The answer of a round: an end for each of its items, in their order, or one for all of them.
 type Answers<T, E> = Result<Vec<Result<T, E>>, E>;
 
 impl<I, T, E, J: Judge<T, E>> Pending<I, T, E, J> {
@@ -38,7 +38,7 @@ impl<I, T, E, J: Judge<T, E>> Pending<I, T, E, J> {
         &self.items
     }
 
-    /// What a round came to. Items that it leaves without an end stay.
+    /// Takes the results of a round. Items that it leaves without an end stay.
     pub(super) fn settle(&mut self, answers: Answers<T, E>) -> Outcome {
         match answers {
             Ok(answers) => self.settle_each(answers),
@@ -85,7 +85,7 @@ impl<I, T, E, J: Judge<T, E>> Pending<I, T, E, J> {
         if self.items.len() < before { round.with_progress() } else { round }
     }
 
-    /// What an item's answer came to, when the item is left.
+    /// The outcome of an item that is left.
     fn settle_one(
         &mut self,
         item: I,

@@ -1,4 +1,4 @@
-//! How calls wake the task that talks with the store.
+//! The signal by which calls wake the task that talks with the store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

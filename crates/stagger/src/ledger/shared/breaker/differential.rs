@@ -68,7 +68,7 @@ fn times() -> impl Strategy<Value = Times> {
     )
 }
 
-/// What happens next.
+/// The next event.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Look,

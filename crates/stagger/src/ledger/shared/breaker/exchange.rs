@@ -1,4 +1,4 @@
-//! What a process tells its store of the breaker, and what it makes of the answer.
+//! One process's exchange with the store: a request about the breaker, and the effect of the answer.
 
 use stagger_core::breaker::StateKind;
 use stagger_core::{Entropy, Instant, Ratio, Span};
@@ -26,15 +26,15 @@ pub(super) enum Heard {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange<'a> {
     pub(super) request: &'a Request,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub(super) asked: Instant,
     pub(super) answer: &'a Answer,
-    /// When it was answered.
+    /// The time at which it was answered.
     pub(super) now: Instant,
 }
 
 impl Mirror {
-    /// When the store should be asked; `None` when there is nothing to ask. `asked` is when it was
+    /// The time at which the store should be asked; `None` when there is nothing to ask. `asked` is when it was
     /// asked last, and `called` whether there were calls since.
     pub(super) fn due(
         &mut self,
@@ -57,8 +57,8 @@ impl Mirror {
         [news, wish, turn].into_iter().flatten().min()
     }
 
-    /// What the store is to be told and asked at `now`. Sent again as often as it takes: what it has
-    /// heard it does not hear twice.
+    /// The request to the store at `now`. It is sent again until it is answered: what the store has
+    /// counted it does not count twice.
     pub(super) fn request(
         &mut self,
         local: &LocalBreaker,
@@ -171,7 +171,7 @@ impl Mirror {
         follows || !is_closed(local, now)
     }
 
-    /// What the store has forgotten is kept until it is told.
+    /// Keeps what the store has forgotten until the store is told.
     fn keep(&mut self, exchange: &Exchange<'_>) -> Option<Heard> {
         self.place = exchange.answer.place;
         self.hand.clear(exchange.now);

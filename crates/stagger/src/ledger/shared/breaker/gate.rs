@@ -1,4 +1,4 @@
-//! What calls ask: atomics while the fleet's breaker is closed or open, a lock while it is half-open.
+//! The breaker as calls ask it: atomics while the fleet's is closed or open, a lock while it is half-open.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -107,17 +107,17 @@ impl Gate {
         }
     }
 
-    /// Where the breaker stands that the next call is asked of.
+    /// The state of the breaker that the next call asks.
     pub(in crate::ledger::shared) fn state(&self, now: Instant) -> StateKind {
         self.with_mirror(|mirror| mirror.state(&self.own, now))
     }
 
-    /// How often it opened, for whatever this process or another saw.
+    /// The number of times that it opened, whether this process or another saw the failures.
     pub(in crate::ledger::shared) fn opened(&self) -> u64 {
         self.own.opened()
     }
 
-    /// How often it moved for what others saw.
+    /// The number of moves that other processes caused.
     pub(in crate::ledger::shared) fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
     }
@@ -141,7 +141,7 @@ impl Gate {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// When the store should be asked, if it was asked last at `asked`.
+    /// The time at which the store should be asked, if it was asked last at `asked`.
     pub(super) fn due(&self, asked: Instant) -> Option<Instant> {
         let called = self.bell.is_rung();
         self.with_mirror(|mirror| mirror.due(&self.own, asked, called))

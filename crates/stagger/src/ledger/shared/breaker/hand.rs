@@ -23,7 +23,7 @@ pub(super) struct Hand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
     pub(super) token: Token,
-    /// When the process asked for it: the store's lease ends a little later.
+    /// The time at which the process asked for it: the store's lease ends a little later.
     pub(super) since: Instant,
     pub(super) ends: Instant,
 }

@@ -1,4 +1,4 @@
-//! What a process knows of its fleet's breaker, and what calls may do then: plain state, told the time.
+//! A process's copy of its fleet's breaker, and its answers to calls: plain state, told the time.
 
 use stagger_core::breaker::{BreakerPlan, Report, StateKind, Ticket};
 use stagger_core::{Instant, Span};
@@ -8,9 +8,9 @@ use super::script::{Finding, Place, Token};
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::{Away, SharedOptions};
 
-/// When a call that was refused for want of a lease may look again: by then the store has answered.
+/// The wait of a call that was refused for want of a lease: by then the store has answered.
 const LOOK: Span = Span::from_millis(10);
-/// What was heard longer ago is worth nothing: as long as a registry remembers an idle breaker. So a
+/// The age at which an answer is out of date: as long as a registry remembers an idle breaker. So a
 /// process that nobody called meanwhile, and that asked nobody, probes by itself.
 const WORTH: Span = Span::from_secs(600);
 
@@ -37,11 +37,11 @@ pub(super) struct Mirror {
     pub(super) wanted: bool,
     pub(super) wish: Option<Token>,
     pub(super) wish_from: Instant,
-    /// How often the process's own breaker had opened when the store knew of it.
+    /// The number of times that the process's own breaker had opened when the store knew of it.
     pub(super) told_opened: u64,
 }
 
-/// Where the fleet's breaker stands, in this process's time.
+/// The state of the fleet's breaker, in this process's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     Closed,
@@ -49,7 +49,7 @@ pub(super) enum Seen {
     HalfOpen,
 }
 
-/// Who answers a call.
+/// The part that answers a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Door {
     /// The process's own breaker.
@@ -59,7 +59,7 @@ pub(super) enum Door {
     Refused(Instant),
 }
 
-/// What calls may do without asking the mirror.
+/// The answer to calls that needs no lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Own,
@@ -89,7 +89,7 @@ impl Mirror {
         }
     }
 
-    /// Who answers a call at `now`.
+    /// Chooses the part that answers a call at `now`.
     pub(super) fn admit(&mut self, now: Instant) -> Door {
         match self.seen {
             Seen::Closed => return Door::Own,
@@ -113,7 +113,7 @@ impl Mirror {
         }
     }
 
-    /// When to look again, where the own breaker must not probe: before the store has heard that it
+    /// The time to look again, where the own breaker must not probe: before the store has heard that it
     /// opened, or without the store where nobody decides alone.
     pub(super) fn refuses_own_probe(&self, now: Instant) -> Option<Instant> {
         match self.away {
@@ -148,7 +148,7 @@ impl Mirror {
         self.away.is_some()
     }
 
-    /// Where the breaker stands that the next call is asked of.
+    /// The state of the breaker that the next call asks.
     pub(super) fn state(&self, local: &LocalBreaker, now: Instant) -> StateKind {
         match self.seen {
             Seen::Closed => local.state(now),

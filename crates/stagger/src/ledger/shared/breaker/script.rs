@@ -10,7 +10,7 @@ use stagger_core::breaker::BreakerPlan;
 pub(super) static SCRIPT: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("breaker.lua")));
 
-/// How long a breaker that nobody asks for is kept besides its own times: a day. Then it is closed.
+/// The time for which an unused breaker is kept besides its own times: a day. Then it is closed.
 const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 /// The longest time that the script is told, in microseconds: 35 years, so that its sums are exact.
 const LONGEST_US: u64 = 1 << 50;
@@ -41,7 +41,7 @@ pub(super) enum Opening {
     Remembered { left: Span, open_time: Span },
 }
 
-/// What a probe has found.
+/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     /// It was not made, or says nothing.
@@ -53,17 +53,17 @@ pub(super) enum Finding {
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
-    /// What the process knows: its results and its trip are of this state.
+    /// The state that the process knows: its results and its trip belong to it.
     pub(super) place: Place,
     pub(super) results: Vec<(Token, Finding)>,
     pub(super) opening: Option<Opening>,
     /// The probe that it wants to make.
     pub(super) wish: Option<Token>,
-    /// How far the open time is stretched, should it open: millionths of the longest stretch.
+    /// The stretch of the open time, should it open: millionths of the longest stretch.
     pub(super) spread_ppm: u32,
 }
 
-/// Where the fleet's breaker stands.
+/// The state of the fleet's breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Closed,
@@ -73,13 +73,13 @@ pub(super) enum Standing {
     Ramp(Span),
 }
 
-/// What the store answers.
+/// The answer of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) place: Place,
     pub(super) standing: Standing,
     pub(super) open_time: Span,
-    /// How long the wanted probe may take, counted from the request; `None` when it is not granted.
+    /// The lease of the wanted probe, counted from the request; `None` when it is not granted.
     pub(super) lease: Option<Span>,
 }
 

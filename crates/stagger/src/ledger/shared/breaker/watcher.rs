@@ -13,7 +13,7 @@ use crate::clock::{Clock, TokioTime};
 use crate::ledger::shared::SharedStore;
 use crate::observe::{breaker_closed, breaker_opened, store_away, store_back};
 
-/// How long a process that ends waits for its last answer.
+/// The time for which a process that ends waits for its last answer.
 const LAST: Span = Span::from_secs(1);
 
 /// One process's watcher of one breaker.

@@ -1,4 +1,4 @@
-//! What is kept of a request, and becomes the request of each attempt.
+//! A request that is kept, and becomes the request of each attempt.
 
 use ::reqwest::{Body, Request};
 
@@ -6,12 +6,12 @@ use crate::http::Replayable;
 
 /// A request's head, and its body if that has to be kept while it is sent.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct ReplayableRequest {
     request: Request,
     stream: Option<Replayable<Body>>,
 }
 
-impl Kept {
+impl ReplayableRequest {
     /// Keeps up to `limit` bytes of a stream, for one attempt at a time or for `copies` beside each
     /// other.
     pub(super) fn new(mut request: Request, limit: usize, copies: bool) -> Self {

@@ -9,12 +9,12 @@ use stagger_core::budget::{Charge, Paid, Settled};
 use stagger_core::retry::{Act, Call, Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
-use super::need::Need;
+use super::clock_precision::ClockPrecision;
 use crate::clock::Clock;
 
-/// What a session was started with: under a policy, or with whatever finds that policy again.
+/// The facts that a session was started with: under a policy, or with whatever finds that policy again.
 #[derive(Clone, Copy)]
-pub(super) struct First<P> {
+pub(super) struct FirstAttempt<P> {
     pub(super) policy: P,
     started: Instant,
     since: Since,
@@ -22,7 +22,7 @@ pub(super) struct First<P> {
     idempotent: bool,
 }
 
-/// What keeps a call from starting its first attempt.
+/// A reason not to start the first attempt of a call.
 pub(super) enum Obstacle {
     /// The breaker, which must not be asked twice: for [`refused`].
     Breaker(Admission),
@@ -30,7 +30,7 @@ pub(super) enum Obstacle {
     Pause,
 }
 
-/// What is known of the start of the first attempt.
+/// The known start of the first attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Since {
     /// A moment ago, by a clock that may lag a little; the attempt has not been seen to take time.
@@ -41,12 +41,12 @@ pub(super) enum Since {
     Before,
 }
 
-impl<P> First<P> {
+impl<P> FirstAttempt<P> {
     /// The same with another word for its policy.
     #[cfg(feature = "tower")]
-    pub(super) fn under<Q>(self, policy: Q) -> First<Q> {
+    pub(super) fn under<Q>(self, policy: Q) -> FirstAttempt<Q> {
         let Self { policy: _, started, since, ticket, idempotent } = self;
-        First { policy, started, since, ticket, idempotent }
+        FirstAttempt { policy, started, since, ticket, idempotent }
     }
 
     /// The attempt takes time, as it turns out; from here on, if it was not known to the nanosecond
@@ -59,7 +59,7 @@ impl<P> First<P> {
     }
 }
 
-impl<'r> First<&'r Policy> {
+impl<'r> FirstAttempt<&'r Policy> {
     /// Starts a call as [`Session::start`] does, without a session, when nothing stands before its
     /// first attempt.
     ///
@@ -105,7 +105,7 @@ impl<'r> First<&'r Policy> {
     pub(super) fn succeed(
         self,
         ledger: &mut impl Ledger,
-        (clock, need): (&impl Clock, Need),
+        (clock, precision): (&impl Clock, ClockPrecision),
         outcome: &Outcome,
         entropy: &mut dyn Entropy,
     ) {
@@ -113,14 +113,18 @@ impl<'r> First<&'r Policy> {
         if let Some(ticket) = self.ticket {
             let minds_time = self.policy.breaker().and_then(BreakerPlan::slow_calls).is_some();
             if minds_time || self.since == Since::Before {
-                now = if need == Need::Exact { clock.now() } else { now.max(clock.recent()) };
+                now = if precision == ClockPrecision::Exact {
+                    clock.now()
+                } else {
+                    now.max(clock.recent())
+                };
             }
             ledger.report(now, ticket, Report::of(outcome), entropy);
         }
         ledger.on_settled(now, Settled::FirstTry);
     }
 
-    /// How long the attempt may take.
+    /// The time limit of the attempt.
     pub(super) fn timeout(&self) -> Option<Span> {
         self.policy.limits().first_attempt_limit()
     }

@@ -1,12 +1,12 @@
-//! A call under way: its session, and what goes back when it is dropped.
+//! A call under way: its session, and the permits that go back when it is dropped.
 
 use std::pin::Pin;
 
 use stagger_core::retry::{Act, Attempt, Call, Done, Launched, Ledger, Session, Wait};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
-use super::first::{First, Obstacle, Since, refused};
-use super::need::Need;
+use super::clock_precision::ClockPrecision;
+use super::first_attempt::{FirstAttempt, Obstacle, Since, refused};
 use super::{AttemptInfo, Retrier, nested};
 use crate::clock::{Clock, Sleep};
 use crate::observe;
@@ -15,11 +15,13 @@ use crate::observe;
 ///
 /// Dropped before the end, it gives back a grant that no attempt has followed, and the breaker's
 /// ticket. The grant of an attempt under way stays paid: the server works on it all the same.
-pub(super) struct Live<'r, Z: Clock, L>
+pub(super) struct CallGuard<'r, Z: Clock, L>
 where
     for<'l> &'l L: Ledger,
 {
     pub(super) retrier: &'r Retrier<Z, L>,
+    /// The ledger of its destination: the retrier's, or one of several.
+    pub(super) ledger: &'r L,
     pub(super) phase: Phase<'r>,
     pub(super) idempotent: bool,
 }
@@ -28,25 +30,25 @@ pub(super) enum Phase<'r> {
     /// Nobody has asked for the time yet, and nothing is taken.
     Unstarted,
     /// The first attempt is under way.
-    First(First<&'r Policy>),
+    First(FirstAttempt<&'r Policy>),
     /// Anything that comes later.
-    Kept(Box<Kept<'r>>),
+    Running(Box<RunningCall<'r>>),
 }
 
 impl<'r> Phase<'r> {
-    fn kept(session: Session<'r>, launched: Option<Launched>) -> Self {
-        Self::Kept(Box::new(Kept { session, launched, ended: false }))
+    fn running(session: Session<'r>, launched: Option<Launched>) -> Self {
+        Self::Running(Box::new(RunningCall { session, launched, ended: false }))
     }
 }
 
-pub(super) struct Kept<'r> {
+pub(super) struct RunningCall<'r> {
     pub(super) session: Session<'r>,
     /// The attempt under way; hedged calls keep their own list.
     pub(super) launched: Option<Launched>,
     pub(super) ended: bool,
 }
 
-/// What a driver does next.
+/// The next step of a driver.
 #[derive(Clone, Copy)]
 pub(crate) enum Next {
     Call(Turn),
@@ -83,7 +85,7 @@ impl Turn {
     }
 }
 
-/// When an attempt settled.
+/// The time at which an attempt settled.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     pub(crate) attempt: u32,
@@ -91,12 +93,12 @@ pub(crate) struct Mark {
     pub(crate) at: Span,
 }
 
-impl<'r, Z: Clock, L> Live<'r, Z, L>
+impl<'r, Z: Clock, L> CallGuard<'r, Z, L>
 where
     for<'l> &'l L: Ledger,
 {
-    pub(super) const fn new(retrier: &'r Retrier<Z, L>, idempotent: bool) -> Self {
-        Self { retrier, phase: Phase::Unstarted, idempotent }
+    pub(super) fn new(retrier: &'r Retrier<Z, L>, idempotent: bool) -> Self {
+        Self { retrier, ledger: retrier.ledger_handle(), phase: Phase::Unstarted, idempotent }
     }
 
     /// Begins the call, whose first attempt may be ready at once. The clock is read as far as
@@ -104,12 +106,12 @@ where
     /// starts only when the attempt turns out to take time.
     #[inline]
     pub(super) fn begin(&mut self, timed: bool) -> Next {
-        let need = if timed { Need::Exact } else { self.retrier.need() };
+        let precision = if timed { ClockPrecision::Exact } else { self.retrier.precision() };
         let time = &self.retrier.time;
-        match need {
-            Need::Nothing => Next::Call(Turn::first(self.retrier.policy())),
-            Need::Recent => self.start_at(time.recent(), Since::Recent),
-            Need::Exact => self.start_at(time.now(), Since::Now),
+        match precision {
+            ClockPrecision::None => Next::Call(Turn::first(self.retrier.policy())),
+            ClockPrecision::Recent => self.start_at(time.recent(), Since::Recent),
+            ClockPrecision::Exact => self.start_at(time.now(), Since::Now),
         }
     }
 
@@ -117,7 +119,7 @@ where
     /// time, so the clock is read before it: to the nanosecond only where somebody asks for that.
     #[inline]
     pub(super) fn begin_blocking(&mut self, timed: bool) -> Next {
-        let exact = timed || self.retrier.need() == Need::Exact;
+        let exact = timed || self.retrier.precision() == ClockPrecision::Exact;
         let time = &self.retrier.time;
         let now = if exact { time.now() } else { time.recent() };
         self.start_at(now, Since::Before)
@@ -132,7 +134,7 @@ where
     #[inline]
     fn start_at(&mut self, now: Instant, since: Since) -> Next {
         let (policy, call) = self.start_facts();
-        match First::start(policy, &mut self.retrier.ledger_handle(), call, (now, since)) {
+        match FirstAttempt::start(policy, &mut self.ledger, call, (now, since)) {
             Ok(first) => {
                 self.phase = Phase::First(first);
                 Next::Call(Turn::first(policy))
@@ -151,9 +153,9 @@ where
     ) -> Next {
         let (session, act) = match *obstacle {
             Obstacle::Breaker(refusal) => refused(policy, refusal, call, now),
-            Obstacle::Pause => Session::start(policy, &mut self.retrier.ledger_handle(), call, now),
+            Obstacle::Pause => Session::start(policy, &mut self.ledger, call, now),
         };
-        self.phase = Phase::kept(session, None);
+        self.phase = Phase::running(session, None);
         self.next(now, act)
     }
 
@@ -163,8 +165,8 @@ where
         let (policy, mut call) = self.start_facts();
         let now = self.retrier.time.now();
         call.hedge_delay = hedge_delay;
-        let (session, act) = Session::start(policy, &mut self.retrier.ledger_handle(), call, now);
-        self.phase = Phase::kept(session, None);
+        let (session, act) = Session::start(policy, &mut self.ledger, call, now);
+        self.phase = Phase::running(session, None);
         self.next(now, act)
     }
 
@@ -186,14 +188,14 @@ where
                 first.takes_time(&self.retrier.time);
                 first.timeout()
             }
-            Phase::Kept(kept) => kept.launched?.attempt.timeout,
+            Phase::Running(running) => running.launched?.attempt.timeout,
             Phase::Unstarted => None,
         }
     }
 
     /// The attempt under way, to be kept by whoever keeps several.
     pub(super) fn take_launched(&mut self) -> Option<Launched> {
-        self.kept().launched.take()
+        self.running().launched.take()
     }
 
     /// The attempt under way succeeded, and nobody asks what it took. Nobody has to hear of it where
@@ -211,10 +213,10 @@ where
                 self.phase = Phase::Unstarted;
                 let retrier = self.retrier;
                 let draw = &mut || retrier.draw(1).next_u64();
-                let (ledger, need) = (&mut retrier.ledger_handle(), retrier.need());
-                first.succeed(ledger, (&retrier.time, need), outcome, draw);
+                let (ledger, precision) = (&mut self.ledger, retrier.precision());
+                first.succeed(ledger, (&retrier.time, precision), outcome, draw);
             }
-            Phase::Kept(_) => {
+            Phase::Running(_) => {
                 self.settle(outcome);
             }
             Phase::Unstarted => {}
@@ -235,10 +237,10 @@ where
         let (retrier, now) = (self.retrier, self.retrier.time.now());
         let attempt = launched.attempt.number;
         let mut draw = retrier.draw(attempt);
-        let session = &mut self.kept().session;
+        let mut ledger = self.ledger;
+        let session = &mut self.running().session;
         let mark = Mark { attempt, at: now - session.retry().started() };
-        let ledger = &mut retrier.ledger_handle();
-        let act = session.on_outcome(ledger, now, launched, outcome, &mut draw);
+        let act = session.on_outcome(&mut ledger, now, launched, outcome, &mut draw);
         match act {
             Act::Wait(Wait::Until(at)) => {
                 observe::retried(retrier.name(), attempt, at - now, outcome);
@@ -251,8 +253,8 @@ where
 
     /// A wait is over, or a further copy is due.
     pub(super) fn wake(&mut self) -> Next {
-        let (retrier, now) = (self.retrier, self.retrier.time.now());
-        let act = self.kept().session.on_wake(&mut retrier.ledger_handle(), now);
+        let (mut ledger, now) = (self.ledger, self.retrier.time.now());
+        let act = self.running().session.on_wake(&mut ledger, now);
         self.next(now, act)
     }
 
@@ -264,13 +266,14 @@ where
     /// The caller gave up; `made` says whether the attempt that it left was made.
     #[cold]
     fn give_up(&mut self, made: bool) -> Next {
-        let (retrier, now) = (self.retrier, self.retrier.time.now());
-        let kept = self.kept();
-        let left = kept.launched.take();
-        let mut act = kept.session.cancel(&mut retrier.ledger_handle(), now);
+        let (retrier, mut ledger) = (self.retrier, self.ledger);
+        let now = retrier.time.now();
+        let running = self.running();
+        let left = running.launched.take();
+        let mut act = running.session.cancel(&mut ledger, now);
         match left {
-            Some(launched) if made => retrier.abandon(launched),
-            Some(launched) => retrier.withdraw(launched),
+            Some(launched) if made => retrier.abandon(ledger, launched),
+            Some(launched) => retrier.withdraw(ledger, launched),
             None => {}
         }
         if let (Act::Done(done), Some(_), false) = (&mut act, left, made) {
@@ -286,53 +289,53 @@ where
     }
 
     /// The session, started now if nothing has started it.
-    fn kept(&mut self) -> &mut Kept<'r> {
+    fn running(&mut self) -> &mut RunningCall<'r> {
         if let Phase::Unstarted = self.phase {
             self.start();
         }
         if let Phase::First(mut first) = self.phase {
             first.takes_time(&self.retrier.time);
             let (session, launched) = first.session();
-            self.phase = Phase::kept(session, launched);
+            self.phase = Phase::running(session, launched);
         }
         match &mut self.phase {
-            Phase::Kept(kept) => kept,
-            Phase::Unstarted | Phase::First(_) => unreachable!("either was kept just now"),
+            Phase::Running(running) => running,
+            Phase::Unstarted | Phase::First(_) => unreachable!("the session was started just now"),
         }
     }
 
     fn next(&mut self, now: Instant, act: Act) -> Next {
         let name = self.retrier.name();
-        let kept = self.kept();
+        let running = self.running();
         if let Act::Hedge(launched) = act {
             observe::hedged(name, launched.attempt.number);
         }
         match act {
             Act::Call(launched) | Act::Hedge(launched) => {
-                kept.launched = Some(launched);
-                let started = kept.session.retry().started();
+                running.launched = Some(launched);
+                let started = running.session.retry().started();
                 let turn = Turn::of(self.retrier.policy(), started, now, &launched.attempt);
                 Next::Call(Turn { is_copy: matches!(act, Act::Hedge(_)), ..turn })
             }
             Act::Wait(Wait::Until(at)) => {
-                if kept.session.is_held() {
+                if running.session.is_held() {
                     observe::held(name, at - now);
                 }
                 Next::Wait(at - now)
             }
             Act::Wait(Wait::Copies { hedge_at }) => Next::Copies(hedge_at),
             Act::Done(done) => {
-                if !kept.ended {
+                if !running.ended {
                     observe::ended(name, &done);
                 }
-                kept.ended = true;
+                running.ended = true;
                 Next::Done(done)
             }
         }
     }
 }
 
-impl<Z: Clock, L> Drop for Live<'_, Z, L>
+impl<Z: Clock, L> Drop for CallGuard<'_, Z, L>
 where
     for<'l> &'l L: Ledger,
 {
@@ -341,7 +344,7 @@ where
         let under_way = match &self.phase {
             Phase::Unstarted => false,
             Phase::First(_) => true,
-            Phase::Kept(kept) => !kept.ended,
+            Phase::Running(running) => !running.ended,
         };
         if under_way {
             self.give_up(true);

@@ -1,13 +1,13 @@
-//! What a call remembers of its attempts until it ends.
+//! The record of a call's attempts until it ends.
 
 use stagger_core::Outcome;
 use stagger_core::retry::Done;
 
-use super::live::Mark;
+use super::call_guard::Mark;
 use super::{Error, History, Report};
 
 /// The last result, and the history: nothing at all until an attempt has failed.
-pub(crate) struct Past<'r, T, E> {
+pub(crate) struct CallRecord<'r, T, E> {
     record: Option<Box<Record<T, E>>>,
     report: Option<&'r mut Report>,
 }
@@ -17,7 +17,7 @@ struct Record<T, E> {
     history: History,
 }
 
-impl<'r, T, E> Past<'r, T, E> {
+impl<'r, T, E> CallRecord<'r, T, E> {
     pub(crate) const fn new(report: Option<&'r mut Report>) -> Self {
         Self { record: None, report }
     }

@@ -1,14 +1,14 @@
-//! How exactly a call must know the time before its first attempt has settled.
+//! The precision of the clock that a call needs before its first attempt has settled.
 
 use stagger_core::breaker::WindowKind;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Policy, Span};
 
-/// What a call needs of the clock. Reading it costs more than all else in a clean first try.
+/// The clock readings that a call needs. Each costs more than all else in a clean first try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum ClockPrecision {
     /// No time until the attempt turns out to take some.
-    Nothing,
+    None,
     /// The time to within a slot of a window.
     Recent,
     /// The time to the nanosecond.
@@ -19,7 +19,7 @@ pub(super) enum Need {
 /// is ten times what such a time may lag.
 const COARSE: Span = Span::from_secs(1);
 
-impl Need {
+impl ClockPrecision {
     /// A deadline runs from the start of the call, and a slow call is told by its time. Budgets and
     /// breakers otherwise only ask in which slot of their window a call falls, and a pause lasts for
     /// longer than a recent time may lag.
@@ -27,13 +27,13 @@ impl Need {
         if policy.limits().deadline().is_some() {
             return Self::Exact;
         }
-        let shared = if policy.hints().is_shared() { Self::Recent } else { Self::Nothing };
+        let shared = if policy.hints().is_shared() { Self::Recent } else { Self::None };
         shared.max(Self::of_budget(policy.budget())).max(Self::of_breaker(policy))
     }
 
     const fn of_budget(plan: &BudgetPlan) -> Self {
         match plan {
-            BudgetPlan::Unlimited | BudgetPlan::None => Self::Nothing,
+            BudgetPlan::Unlimited | BudgetPlan::None => Self::None,
             BudgetPlan::Window(plan) if plan.window().as_nanos() < COARSE.as_nanos() => Self::Exact,
             _ => Self::Recent,
         }
@@ -41,7 +41,7 @@ impl Need {
 
     fn of_breaker(policy: &Policy) -> Self {
         match policy.breaker() {
-            None => Self::Nothing,
+            None => Self::None,
             Some(plan) if plan.slow_calls().is_some() => Self::Exact,
             Some(plan) => match plan.window() {
                 WindowKind::Time(window) if window < COARSE => Self::Exact,
@@ -54,7 +54,7 @@ impl Need {
         match (self, other) {
             (Self::Exact, _) | (_, Self::Exact) => Self::Exact,
             (Self::Recent, _) | (_, Self::Recent) => Self::Recent,
-            _ => Self::Nothing,
+            _ => Self::None,
         }
     }
 }
@@ -69,14 +69,14 @@ mod tests {
     #[test]
     fn a_rule_finer_than_the_tick_of_the_kernel_was_told_the_coarse_time() -> Result<(), ConfigError>
     {
-        let need = |breaker: BreakerPlan| -> Result<Need, ConfigError> {
-            Ok(Need::of(&Policy::builder().breaker(breaker).build()?))
+        let precision = |breaker: BreakerPlan| -> Result<ClockPrecision, ConfigError> {
+            Ok(ClockPrecision::of(&Policy::builder().breaker(breaker).build()?))
         };
         let window = |span| BreakerPlan::builder().window(WindowKind::Time(span));
-        assert_eq!(need(window(COARSE).build()?)?, Need::Recent);
-        assert_eq!(need(window(Span::from_millis(999)).build()?)?, Need::Exact);
+        assert_eq!(precision(window(COARSE).build()?)?, ClockPrecision::Recent);
+        assert_eq!(precision(window(Span::from_millis(999)).build()?)?, ClockPrecision::Exact);
         let slow = window(COARSE).slow_calls(Span::from_secs(1), Ratio::from_percent(50));
-        assert_eq!(need(slow.build()?)?, Need::Exact);
+        assert_eq!(precision(slow.build()?)?, ClockPrecision::Exact);
         Ok(())
     }
 }
