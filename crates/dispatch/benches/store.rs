@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use stagger::{Span, StdTime, Verdict};
 use stagger_dispatch::model::{
-    ApplicationId, Attempt, Delivery, DeliveryState, EndpointId, Message, MessageId, Mint,
+    ApplicationId, Attempt, Delivery, DeliveryState, EndpointId, IdGenerator, Message, MessageId,
     NewMessage,
 };
 use stagger_dispatch::store::{
@@ -138,7 +138,7 @@ struct Bench {
     fence: Fence,
     endpoints: Vec<EndpointId>,
     payload: Bytes,
-    mint: Arc<Mint>,
+    id_generator: Arc<IdGenerator>,
 }
 
 impl Bench {
@@ -160,7 +160,7 @@ impl Bench {
             fence,
             endpoints: (1..=endpoints).map(endpoint).collect(),
             payload: payload.into(),
-            mint: Arc::default(),
+            id_generator: Arc::default(),
         }
     }
 
@@ -183,7 +183,7 @@ impl Bench {
 
     fn message(&self) -> NewMessage {
         let now = now();
-        let id = MessageId::from_uuid(self.mint.make(now).unwrap());
+        let id = MessageId::from_uuid(self.id_generator.make(now).unwrap());
         let message = Message {
             id,
             application: APPLICATION,

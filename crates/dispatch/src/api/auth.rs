@@ -29,7 +29,7 @@ impl FromRequestParts<Api> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         let key = bearer(parts)?;
-        api.node().follow().await?;
+        api.node().sync_settings().await?;
         if is_admin(api, key) {
             return Ok(Self);
         }
@@ -72,7 +72,7 @@ impl FromRequestParts<Api> for Tenant {
         let known = id.as_ref().is_ok_and(|id| api.node().application(*id).is_some());
         if !known || !is_message(parts) {
             // Another node may have made or changed it a moment ago. For a message the store looks itself.
-            api.node().follow().await?;
+            api.node().sync_settings().await?;
         }
         let application = id.and_then(|id| {
             api.node().application(id).ok_or_else(|| Problem::not_found("application"))

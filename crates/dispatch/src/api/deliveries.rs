@@ -5,22 +5,22 @@ use axum::extract::State;
 use super::auth::{OwnDelivery, OwnMessage, Tenant};
 use super::openapi;
 use super::problem::Problem;
-use super::query::{Asked, WhichDeliveries};
+use super::query::{DeliveryQuery, ValidQuery};
 use super::state::Api;
 use super::wire::{AttemptView, Attempts, Deliveries, DeliveryView, PageOf};
 
 /// The deliveries of an application, those of the newest messages first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/deliveries", tag = "deliveries",
-    params(openapi::App, WhichDeliveries),
+    params(openapi::App, DeliveryQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<DeliveryView>)),
 )]
 pub(super) async fn list_deliveries(
     State(api): State<Api>,
     tenant: Tenant,
-    Asked(asked): Asked<WhichDeliveries>,
+    ValidQuery(query): ValidQuery<DeliveryQuery>,
 ) -> Result<axum::Json<PageOf<DeliveryView>>, Problem> {
-    let (filter, page) = asked.check()?;
+    let (filter, page) = query.check()?;
     Ok(axum::Json(api.node().store().deliveries(Some(tenant.id()), filter, page).await?.into()))
 }
 

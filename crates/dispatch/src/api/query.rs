@@ -23,14 +23,14 @@ const MAX_LIMIT: usize = 250;
 /// The parameters as what they mean; unknown ones are refused, as a filter with a slip in its name
 /// would pass everything.
 #[derive(Debug)]
-pub(super) struct Asked<T>(pub(super) T);
+pub(super) struct ValidQuery<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Api> for Asked<T> {
+impl<T: DeserializeOwned> FromRequestParts<Api> for ValidQuery<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, Problem> {
         match Query::try_from_uri(&parts.uri) {
-            Ok(Query(asked)) => Ok(Self(asked)),
+            Ok(Query(query)) => Ok(Self(query)),
             Err(error) => Err(Problem::new(StatusCode::BAD_REQUEST, error.body_text())),
         }
     }
@@ -40,7 +40,7 @@ impl<T: DeserializeOwned> FromRequestParts<Api> for Asked<T> {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichPage {
+pub(super) struct PageQuery {
     /// Entries of the page, from 1 to 250: default 50.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 250)]
     limit: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct WhichPage {
     cursor: Option<String>,
 }
 
-impl WhichPage {
+impl PageQuery {
     pub(super) fn check(&self) -> Result<PageRequest, Error> {
         page(self.limit.as_deref(), self.cursor.as_deref())
     }
@@ -58,7 +58,7 @@ impl WhichPage {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichMessages {
+pub(super) struct MessageQuery {
     /// Of this type only.
     #[param(value_type = Option<EventType>)]
     event_type: Option<String>,
@@ -75,7 +75,7 @@ pub(super) struct WhichMessages {
     cursor: Option<String>,
 }
 
-impl WhichMessages {
+impl MessageQuery {
     pub(super) fn check(&self) -> Result<(MessageFilter, PageRequest), Error> {
         let filter = MessageFilter {
             event_type: self.event_type.as_deref().map(str::parse).transpose()?,
@@ -90,7 +90,7 @@ impl WhichMessages {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichDeliveries {
+pub(super) struct DeliveryQuery {
     /// In this state only.
     #[param(value_type = Option<StateName>)]
     state: Option<String>,
@@ -110,7 +110,7 @@ pub(super) struct WhichDeliveries {
     cursor: Option<String>,
 }
 
-impl WhichDeliveries {
+impl DeliveryQuery {
     pub(super) fn check(&self) -> Result<(DeliveryFilter, PageRequest), Error> {
         let filter = DeliveryFilter {
             endpoint: self.endpoint.as_deref().map(str::parse).transpose()?,
@@ -126,7 +126,7 @@ impl WhichDeliveries {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichType {
+pub(super) struct EventTypeQuery {
     /// What kind of thing happened.
     #[param(value_type = EventType)]
     pub(super) event_type: String,

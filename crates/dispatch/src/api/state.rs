@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ApiOptions;
 use super::rate::Limiter;
 use crate::Error;
-use crate::model::Mint;
+use crate::model::IdGenerator;
 use crate::node::Node;
 
 /// A running API: the node, and what the node has no use for.
@@ -22,15 +22,15 @@ struct Shared {
     node: Node,
     options: ApiOptions,
     limiter: Limiter,
-    mint: Mint,
+    id_generator: IdGenerator,
     changes: tokio::sync::Mutex<()>,
 }
 
 impl Api {
     pub(super) fn new(node: Node, options: ApiOptions) -> Self {
         let limiter = Limiter::new(options.rate);
-        let (mint, changes) = (Mint::default(), tokio::sync::Mutex::default());
-        Self(Arc::new(Shared { node, options, limiter, mint, changes }))
+        let (id_generator, changes) = (IdGenerator::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Shared { node, options, limiter, id_generator, changes }))
     }
 
     pub(super) fn node(&self) -> &Node {
@@ -60,8 +60,8 @@ impl Api {
     ///
     /// # Errors
     /// The operating system has no randomness.
-    pub(super) fn mint(&self) -> Result<Uuid, Error> {
-        self.0.mint.make(self.now())
+    pub(super) fn new_id(&self) -> Result<Uuid, Error> {
+        self.0.id_generator.make(self.now())
     }
 
     /// Who holds this may read settings, change them and write them: two that did so at once would

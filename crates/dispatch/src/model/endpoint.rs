@@ -5,7 +5,7 @@ use stagger::{Instant, Policy, Span};
 use super::{ApplicationId, EndpointId, EventType, HeaderTemplate, Pace, Secret, Statuses};
 
 /// The settings of an endpoint. What the dispatcher learns about it is its
-/// [`Standing`](super::Standing).
+/// [`EndpointState`](super::Standing).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
     /// Its name in the API.

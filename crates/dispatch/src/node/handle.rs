@@ -6,21 +6,21 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::health::State;
+use super::health::HealthState;
 use super::parts::Parts;
 use super::start::{Loaded, load};
 use super::{
-    Arrivals, NodeOptions, SharedBudgets, Submission, census, changes, fleet, intake, pruning,
+    AttemptRates, NodeOptions, SharedBudgets, Submission, changes, fleet, gauges, intake, pruning,
     replay,
 };
 use crate::Error;
-use crate::lane::LaneView;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
 };
-use crate::observe::Census;
+use crate::observe::Gauges;
+use crate::scheduler::QueueView;
 use crate::send::Sender;
-use crate::store::{Accepted, Hint, ReplayRequest, Shards, Store};
+use crate::store::{Accepted, Notification, ReplayRequest, Shards, Store};
 
 /// How long a store that fails is waited for at the end: what it does not take is attempted again by
 /// the next run.
@@ -95,21 +95,21 @@ impl Node {
     /// call returns when the first has ended.
     pub async fn shutdown(&self, grace: Span) {
         let parts = self.parts();
-        parts.health.turn(State::Stopping);
+        parts.health.turn(HealthState::Stopping);
         // Held to the end, so that nothing takes a shutdown that has begun for one that is done.
         let mut held = self.handle.tasks.lock().await;
         let Some(tasks) = held.take() else { return };
         tasks.pruning.abort();
-        let patience = parts.clock.now() + grace;
+        let deadline = parts.clock.now() + grace;
         if let Some(membership) = tasks.membership {
-            membership.leave(parts, patience).await;
+            membership.leave(parts, deadline).await;
         }
-        parts.floor.ask(move |runner| runner.end(patience)).await;
+        parts.scheduler.ask(move |runner| runner.end(deadline)).await;
         // A task that panicked has said so, and its deliveries are safe in the store.
         _ = tasks.runner.await;
         tokio::select! {
             _ = tasks.settler => {}
-            () = parts.clock.until(Some(patience + LAST_TRIES)) => {
+            () = parts.clock.until(Some(deadline + LAST_TRIES)) => {
                 let unsettled = parts.health.unsettled();
                 tracing::warn!(unsettled, "the store is away, the next run attempts these again");
             }
@@ -250,10 +250,11 @@ impl Node {
     }
 
     /// How an endpoint's lane stands now. One that another node leads is shown as the store has it.
-    pub async fn view(&self, id: EndpointId) -> Option<LaneView> {
+    pub async fn view(&self, id: EndpointId) -> Option<QueueView> {
         let parts = self.parts();
         let now = parts.clock.now();
-        let here = parts.floor.ask(move |runner| runner.floor.view(now, id)).await.flatten();
+        let here =
+            parts.scheduler.ask(move |runner| runner.scheduler.view(now, id)).await.flatten();
         match parts.store.cluster().filter(|_| here.is_none()) {
             // While the store is away nothing is known of it.
             Some(cluster) => fleet::view(parts, cluster, id).await.ok().flatten(),
@@ -264,7 +265,7 @@ impl Node {
     /// The shards that this node leads: all with a store of one node.
     #[must_use]
     pub fn led(&self) -> Shards {
-        self.parts().leading.shards()
+        self.parts().leadership.shards()
     }
 
     /// Follows the settings as other nodes have changed them, so that what is asked next finds what was
@@ -272,15 +273,15 @@ impl Node {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn follow(&self) -> Result<(), Error> {
-        fleet::follow(self.parts()).await
+    pub async fn sync_settings(&self) -> Result<(), Error> {
+        fleet::sync_settings(self.parts()).await
     }
 
     /// The attempts of the last 5 minutes, of one endpoint or of all.
     #[must_use]
-    pub fn arrivals(&self, endpoint: Option<EndpointId>) -> Arrivals {
+    pub fn attempt_rates(&self, endpoint: Option<EndpointId>) -> AttemptRates {
         let parts = self.parts();
-        parts.arrivals.read(endpoint, parts.clock.now())
+        parts.attempts.read(endpoint, parts.clock.now())
     }
 
     /// Whether messages can be accepted now: for readiness.
@@ -290,7 +291,7 @@ impl Node {
     pub async fn ready(&self) -> Result<(), Error> {
         let parts = self.parts();
         parts.health.check()?;
-        drop(parts.health.room(1, parts.options.max_open)?);
+        drop(parts.health.reserve(1, parts.options.max_open)?);
         parts.store.check().await
     }
 
@@ -301,8 +302,8 @@ impl Node {
     }
 
     /// Its figures at this moment.
-    pub(crate) async fn census(&self) -> Census {
-        census::census(self.parts()).await
+    pub(crate) async fn gauges(&self) -> Gauges {
+        gauges::gauges(self.parts()).await
     }
 
     fn parts(&self) -> &Arc<Parts> {
@@ -323,12 +324,12 @@ impl Membership {
     }
 
     /// Gives everything up to others, as far as that is done by `patience`.
-    async fn leave(mut self, parts: &Parts, patience: Instant) {
+    async fn leave(mut self, parts: &Parts, deadline: Instant) {
         self.leave.send_replace(true);
         tokio::select! {
             // If it panicked, it has said so.
             _ = &mut self.task => {}
-            () = parts.clock.until(Some(patience)) => self.task.abort(),
+            () = parts.clock.until(Some(deadline)) => self.task.abort(),
         }
     }
 }
@@ -336,10 +337,10 @@ impl Membership {
 /// What is still led is free at once. Where that fails, the others find out that the node is gone.
 async fn end_membership(parts: &Parts) {
     let Some(cluster) = parts.store.cluster() else { return };
-    let fence = parts.leading.hold().lead().fence;
+    let fence = parts.leadership.hold().lead().fence;
     tokio::select! {
         left = cluster.leave(fence) => match left {
-            Ok(()) => cluster.hint(Hint::Roll).await,
+            Ok(()) => cluster.notify(Notification::Members).await,
             Err(error) => tracing::warn!(%error, "the other nodes are not told that this one ends"),
         },
         () = TokioTime.sleep(LAST_TRIES) => {}

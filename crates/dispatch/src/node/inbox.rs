@@ -5,24 +5,24 @@ use std::fmt;
 use tokio::sync::{mpsc, oneshot};
 
 use super::runner::Runner;
-use crate::lane::Launch;
 use crate::model::{Answer, Delivery};
+use crate::scheduler::Launch;
 
 /// What the owner of the floor is told.
 pub(super) enum Command {
     /// These are durable now, and open.
     Add(Vec<Delivery>),
     /// An attempt is over.
-    Back(Launch, Came),
+    AttemptDone(Launch, AttemptResult),
     /// Something rare.
     Do(Box<dyn FnOnce(&mut Runner) + Send>),
     /// There is room for more launches again.
-    GoOn,
+    Resume,
 }
 
 /// What came of an attempt.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum AttemptResult {
     /// An answer; whether the message was one of the dispatcher's own.
     Answer(Answer, bool),
     /// Nothing: the payload was pruned.

@@ -6,15 +6,15 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Submission;
-use super::fleet::{Held, follow};
+use super::fleet::{LeadGuard, sync_settings};
 use super::inbox::Command;
-use super::parts::{Parts, UNCOMMITTED, to_the_end};
-use super::payloads::Parcel;
+use super::parts::{Parts, UNCOMMITTED, run_to_completion};
+use super::payloads::CachedMessage;
 use crate::Error;
 use crate::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
-use crate::store::{Accepted, Cluster, Entry, Fence, Hint, Shard, Shards};
+use crate::store::{Accepted, Cluster, Entry, Fence, Notification, Shard, Shards};
 
 /// What a message takes besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
@@ -37,7 +37,7 @@ pub(super) async fn accept(
         let bound = "a type that does not begin with `stagger.`";
         return Err(Error::invalid("event_type", &own.event_type, bound));
     }
-    commit(parts, Wanted::new(parts, Receivers::Of(application), messages)?).await
+    commit(parts, IntakeRequest::new(parts, Receivers::Of(application), messages)?).await
 }
 
 /// Sends a test event to one endpoint.
@@ -47,7 +47,8 @@ pub(super) async fn test(parts: &Arc<Parts>, id: EndpointId) -> Result<MessageId
     let event_type: EventType = TEST.parse()?;
     let message =
         Submission { event_type, payload: text.into(), content_type: JSON.to_owned(), key: None };
-    let accepted = commit(parts, Wanted::new(parts, Receivers::Only(id), vec![message])?).await?;
+    let accepted =
+        commit(parts, IntakeRequest::new(parts, Receivers::Only(id), vec![message])?).await?;
     accepted.first().map(|accepted| accepted.id).ok_or_else(|| Error::store("it took no message"))
 }
 
@@ -67,18 +68,18 @@ enum Receivers {
 
 /// What is to be accepted, before it is known who gets it.
 #[derive(Debug)]
-struct Wanted {
+struct IntakeRequest {
     to: Receivers,
     messages: Vec<(MessageId, Submission)>,
     now: Instant,
 }
 
-impl Wanted {
+impl IntakeRequest {
     /// # Errors
     /// The operating system has no randomness for their names.
     fn new(parts: &Parts, to: Receivers, messages: Vec<Submission>) -> Result<Self, Error> {
         let now = parts.clock.now();
-        let ids = parts.names.messages(messages.len(), now)?;
+        let ids = parts.message_ids.messages(messages.len(), now)?;
         Ok(Self { to, messages: ids.into_iter().zip(messages).collect(), now })
     }
 
@@ -123,16 +124,16 @@ impl Submission {
 }
 
 /// Stores messages, then puts their deliveries on the floor.
-async fn commit(parts: &Arc<Parts>, wanted: Wanted) -> Result<Vec<Accepted>, Error> {
+async fn commit(parts: &Arc<Parts>, wanted: IntakeRequest) -> Result<Vec<Accepted>, Error> {
     let waiting = admit(parts, wanted.weight())?;
     let parts = Arc::clone(parts);
-    let work = to_the_end(async move {
+    let work = run_to_completion(async move {
         let began = parts.clock.now();
         let accepted = match parts.store.cluster() {
-            Some(cluster) => among_others(&parts, cluster, &wanted, waiting).await?,
-            None => alone(&parts, &wanted, waiting).await?,
+            Some(cluster) => accept_in_cluster(&parts, cluster, &wanted, waiting).await?,
+            None => accept_alone(&parts, &wanted, waiting).await?,
         };
-        parts.figures.accepted(accepted.len(), parts.clock.now() - began);
+        parts.instruments.accepted(accepted.len(), parts.clock.now() - began);
         Ok(accepted)
     });
     tokio::select! {
@@ -144,14 +145,14 @@ async fn commit(parts: &Arc<Parts>, wanted: Wanted) -> Result<Vec<Accepted>, Err
 }
 
 /// All of it is this node's to deliver.
-async fn alone(
+async fn accept_alone(
     parts: &Parts,
-    wanted: &Wanted,
+    wanted: &IntakeRequest,
     waiting: OwnedSemaphorePermit,
 ) -> Result<Vec<Accepted>, Error> {
     let messages = wanted.made(parts)?;
-    let _room = parts.health.room(deliveries(&messages), parts.options.max_open)?;
-    let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
+    let _room = parts.health.reserve(deliveries(&messages), parts.options.max_open)?;
+    let fresh: Vec<_> = messages.iter().map(NewDeliveries::of).collect();
     let accepted = parts.store.accept(messages).await?;
     drop(waiting);
     let new = fresh.into_iter().zip(&accepted).filter(|(_, accepted)| !accepted.repeated);
@@ -160,30 +161,30 @@ async fn alone(
 }
 
 /// What this node leads goes on its floor, all else is for others.
-async fn among_others(
+async fn accept_in_cluster(
     parts: &Parts,
     cluster: &dyn Cluster,
-    wanted: &Wanted,
+    wanted: &IntakeRequest,
     waiting: OwnedSemaphorePermit,
 ) -> Result<Vec<Accepted>, Error> {
     parts.fleet.check_room(parts.options.max_open)?;
     let mut looked = false;
     for _ in 0..MOST_TRIES {
         // In this order: what is followed meanwhile is looked at in vain, but never missed.
-        let followed = parts.following.followed();
+        let settings_version = parts.settings_sync.settings_version();
         let messages = match wanted.made(parts) {
             // Another node may just have made it.
             Err(error) if error.is_not_found() && !looked => {
                 looked = true;
-                follow(parts).await?;
+                sync_settings(parts).await?;
                 continue;
             }
             made => made?,
         };
-        let _room = parts.health.room(deliveries(&messages), parts.options.max_open)?;
-        let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
-        let held = parts.leading.hold();
-        match cluster.accept(held.lead(), followed, messages).await? {
+        let _room = parts.health.reserve(deliveries(&messages), parts.options.max_open)?;
+        let fresh: Vec<_> = messages.iter().map(NewDeliveries::of).collect();
+        let held = parts.leadership.hold();
+        match cluster.accept(held.lead(), settings_version, messages).await? {
             Entry::Stored(accepted) => {
                 drop(waiting);
                 let new = fresh.into_iter().zip(&accepted).filter(|(_, it)| !it.repeated);
@@ -192,12 +193,12 @@ async fn among_others(
                 let own = new.into_iter().map(|fresh| fresh.of_lead(&held)).collect();
                 hand_over_under(parts, held.lead().fence, own);
                 if !others.is_empty() {
-                    cluster.hint(Hint::Work(others)).await;
+                    cluster.notify(Notification::Work(others)).await;
                 }
                 return Ok(accepted);
             }
-            Entry::Outdated => follow(parts).await?,
-            Entry::NotLeading => parts.leading.end(held.lead().fence),
+            Entry::Outdated => sync_settings(parts).await?,
+            Entry::NotLeading => parts.leadership.end(held.lead().fence),
         }
     }
     Err(Error::busy("settings change all the time"))
@@ -208,7 +209,7 @@ fn deliveries(messages: &[NewMessage]) -> usize {
 }
 
 /// The shards of deliveries that others lead.
-fn others(fresh: &[Fresh], held: &Held) -> Shards {
+fn others(fresh: &[NewDeliveries], held: &LeadGuard) -> Shards {
     let endpoints = fresh.iter().flat_map(|fresh| &fresh.endpoints);
     endpoints.filter(|it| !held.leads(**it)).map(|it| Shard::of(*it)).collect()
 }
@@ -222,26 +223,26 @@ fn admit(parts: &Parts, bytes: usize) -> Result<OwnedSemaphorePermit, Error> {
 }
 
 /// What is needed of a message once it is durable.
-struct Fresh {
-    parcel: Parcel,
+struct NewDeliveries {
+    cached: CachedMessage,
     endpoints: Vec<EndpointId>,
 }
 
-impl Fresh {
+impl NewDeliveries {
     fn of(new: &NewMessage) -> Self {
         let message = Arc::new(new.message.clone());
-        let parcel = Parcel { message, payload: new.payload.clone() };
-        Self { parcel, endpoints: new.endpoints.clone() }
+        let cached = CachedMessage { message, payload: new.payload.clone() };
+        Self { cached, endpoints: new.endpoints.clone() }
     }
 
     /// Only what is delivered by this node.
-    fn of_lead(mut self, held: &Held) -> Self {
+    fn of_lead(mut self, held: &LeadGuard) -> Self {
         self.endpoints.retain(|endpoint| held.leads(*endpoint));
         self
     }
 
     fn deliveries(&self) -> impl Iterator<Item = Delivery> {
-        let Message { id, application, created_at, .. } = &*self.parcel.message;
+        let Message { id, application, created_at, .. } = &*self.cached.message;
         let (id, application, created_at) = (*id, *application, *created_at);
         self.endpoints
             .iter()
@@ -249,18 +250,18 @@ impl Fresh {
     }
 }
 
-fn hand_over(parts: &Parts, fresh: Vec<Fresh>) {
+fn hand_over(parts: &Parts, fresh: Vec<NewDeliveries>) {
     let deliveries = kept(parts, fresh);
     if !deliveries.is_empty() {
-        parts.floor.tell(Command::Add(deliveries));
+        parts.scheduler.tell(Command::Add(deliveries));
     }
 }
 
 /// The same, unless the membership has ended: then whoever leads now has loaded them, and may be done.
-fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<Fresh>) {
+fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<NewDeliveries>) {
     let deliveries = kept(parts, fresh);
     if !deliveries.is_empty() {
-        parts.floor.tell(Command::Do(Box::new(move |runner| {
+        parts.scheduler.tell(Command::Do(Box::new(move |runner| {
             if runner.is_under(fence) {
                 runner.add(&deliveries);
             }
@@ -269,8 +270,8 @@ fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<Fresh>) {
 }
 
 /// The deliveries of messages, whose payloads are kept for them.
-fn kept(parts: &Parts, fresh: Vec<Fresh>) -> Vec<Delivery> {
-    let deliveries = fresh.iter().flat_map(Fresh::deliveries).collect();
-    parts.payloads.keep(fresh.into_iter().map(|fresh| (fresh.parcel, fresh.endpoints.len())));
+fn kept(parts: &Parts, fresh: Vec<NewDeliveries>) -> Vec<Delivery> {
+    let deliveries = fresh.iter().flat_map(NewDeliveries::deliveries).collect();
+    parts.payloads.keep(fresh.into_iter().map(|fresh| (fresh.cached, fresh.endpoints.len())));
     deliveries
 }

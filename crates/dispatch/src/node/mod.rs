@@ -6,35 +6,35 @@
 //!
 //! With a store that several nodes work on, `fleet` decides what is on the floor of this one.
 
-mod allowance;
-mod arrivals;
-mod carry;
-mod census;
+mod attempt;
+mod attempt_rates;
 mod changes;
 mod clock;
 mod directory;
 mod fleet;
+mod gauges;
 mod handle;
 mod health;
-mod hinting;
 mod inbox;
 mod intake;
-mod names;
-mod news;
+mod message_ids;
+mod notifications;
+mod operational_events;
 mod options;
 mod parts;
 mod payloads;
 mod pruning;
 mod replay;
-#[cfg(test)]
-mod rig;
 mod runner;
 mod settling;
+mod shared_budgets;
 mod start;
 mod submission;
+#[cfg(test)]
+mod testing;
 
-pub use allowance::SharedBudgets;
-pub use arrivals::{Arrivals, Second};
+pub use attempt_rates::{AttemptRates, Second};
 pub use handle::Node;
 pub use options::NodeOptions;
+pub use shared_budgets::SharedBudgets;
 pub use submission::Submission;

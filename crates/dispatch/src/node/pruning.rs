@@ -22,7 +22,7 @@ pub(super) async fn run(parts: Arc<Parts>) {
         let half = Span::from_nanos(MEAN.as_nanos() / 2);
         TokioTime.sleep(OsEntropy.draw(half, MEAN + half)).await;
         // Of several nodes one prunes.
-        if parts.leading.shards().common(ONE).is_empty() {
+        if parts.leadership.shards().common(ONE).is_empty() {
             continue;
         }
         let before = parts.clock.now() - Instant::ORIGIN - parts.options.retention;

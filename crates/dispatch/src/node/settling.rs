@@ -5,15 +5,15 @@ use std::sync::Arc;
 use stagger::Instant;
 use tokio::sync::{mpsc, oneshot};
 
-use super::health::State;
+use super::health::HealthState;
 use super::inbox::Command;
 use super::parts::Parts;
-use super::payloads::Parcel;
+use super::payloads::CachedMessage;
 use super::runner::MOST_UNSETTLED;
 use crate::Error;
 use crate::model::{Delivery, NewMessage};
-use crate::patience::Patience;
 use crate::store::{Fence, Settlement, Shard};
+use crate::store_backoff::StoreBackoff;
 
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting
 /// waiting.
@@ -72,7 +72,7 @@ impl SettleQueue {
     }
 
     /// The same, and tells when it is durable.
-    pub(super) fn push_registered(&self, settlement: Settlement) -> Receipt {
+    pub(super) fn push_with_receipt(&self, settlement: Settlement) -> Receipt {
         self.enter(Some(settlement))
     }
 
@@ -113,23 +113,23 @@ impl Settler {
     /// another run.
     async fn write(&mut self, batch: &mut [Entry]) -> bool {
         if self.lost.is_some_and(|lost| lost == batch[0].fence) {
-            self.leave_out(batch);
+            self.discard(batch);
             return true;
         }
-        let mut patience = Patience::new();
+        let mut backoff = StoreBackoff::new();
         loop {
             let Err(error) = self.try_once(batch).await else {
                 self.stored(batch);
                 return true;
             };
             if error.is_conflict() {
-                return self.lose(batch, &error);
+                return self.on_fence_lost(batch, &error);
             }
             if !error.is_unavailable() {
                 return self.write_one_by_one(batch).await;
             }
-            self.away(batch, &error);
-            patience.wait().await;
+            self.on_store_failure(batch, &error);
+            backoff.wait().await;
         }
     }
 
@@ -141,7 +141,7 @@ impl Settler {
         }
         let (count, began) = (settlements.len(), self.parts.clock.now());
         self.parts.store.settle(batch[0].fence, settlements).await?;
-        self.parts.figures.committed(count, self.parts.clock.now() - began);
+        self.parts.instruments.committed(count, self.parts.clock.now() - began);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Settler {
             let one = &mut batch[at..=at];
             if let Err(error) = self.try_once(one).await {
                 if error.is_conflict() {
-                    return self.lose(&mut batch[at..], &error);
+                    return self.on_fence_lost(&mut batch[at..], &error);
                 }
                 tracing::error!(%error, settlement = ?one[0].settlement, "cannot be stored, left out");
                 tell_waiting(one, &error);
@@ -177,13 +177,13 @@ impl Settler {
 
     /// The store works, and these wait for it no longer.
     fn end(&self, batch: &[Entry]) {
-        if self.parts.health.turn(State::Well) {
+        if self.parts.health.turn(HealthState::Well) {
             tracing::info!("the store works again");
         }
         let count = batch.iter().filter(|entry| entry.settlement.is_some()).count();
         let left = self.parts.health.end_settling(count);
         if left < MOST_UNSETTLED && left + count >= MOST_UNSETTLED {
-            self.parts.floor.tell(Command::GoOn);
+            self.parts.scheduler.tell(Command::Resume);
         }
     }
 
@@ -192,46 +192,46 @@ impl Settler {
     fn deliver(&self, message: NewMessage) {
         let NewMessage { message, payload, endpoints } = message;
         if self.parts.store.cluster().is_some() {
-            return self.parts.hinting.add(endpoints.into_iter().map(Shard::of).collect());
+            return self.parts.notifications.add(endpoints.into_iter().map(Shard::of).collect());
         }
         let (id, application, at) = (message.id, message.application, message.created_at);
-        let parcel = Parcel { message: Arc::new(message), payload };
-        self.parts.payloads.keep([(parcel, endpoints.len())]);
+        let cached = CachedMessage { message: Arc::new(message), payload };
+        self.parts.payloads.keep([(cached, endpoints.len())]);
         let delivery = |endpoint| Delivery::new(id, endpoint, application, at);
-        self.parts.floor.tell(Command::Add(endpoints.into_iter().map(delivery).collect()));
+        self.parts.scheduler.tell(Command::Add(endpoints.into_iter().map(delivery).collect()));
     }
 
-    fn away(&self, batch: &mut [Entry], error: &Error) {
-        if self.parts.health.turn(State::Failing(error.clone())) {
+    fn on_store_failure(&self, batch: &mut [Entry], error: &Error) {
+        if self.parts.health.turn(HealthState::Failing(error.clone())) {
             tracing::error!(%error, "attempts cannot be stored, trying again");
         }
-        self.parts.figures.commit_failed();
+        self.parts.instruments.commit_failed();
         tell_waiting(batch, error);
     }
 
     /// Another run, or another node, has what these were about; whether to go on with others.
-    fn lose(&mut self, batch: &mut [Entry], error: &Error) -> bool {
+    fn on_fence_lost(&mut self, batch: &mut [Entry], error: &Error) -> bool {
         if self.parts.store.cluster().is_none() {
-            self.give_way(error);
+            self.stop_for_other_run(error);
             return false;
         }
         let fence = batch[0].fence;
         tracing::warn!(%error, fence = fence.0, "this membership has ended, its attempts are not stored");
         self.lost = Some(fence);
-        self.leave_out(batch);
+        self.discard(batch);
         self.parts.lost.send_replace(self.lost);
         true
     }
 
     /// Going on would send what the other run sends too.
-    fn give_way(&self, error: &Error) {
+    fn stop_for_other_run(&self, error: &Error) {
         tracing::error!(%error, "another run owns the store, this one ends");
-        self.parts.health.turn(State::Ended(format!("another run owns the store: {error}")));
-        self.parts.floor.tell(Command::Do(Box::new(|runner| runner.end(Instant::ORIGIN))));
+        self.parts.health.turn(HealthState::Ended(format!("another run owns the store: {error}")));
+        self.parts.scheduler.tell(Command::Do(Box::new(|runner| runner.end(Instant::ORIGIN))));
     }
 
     /// Whoever leads now makes these attempts again.
-    fn leave_out(&self, batch: &mut [Entry]) {
+    fn discard(&self, batch: &mut [Entry]) {
         self.end(batch);
         tell_waiting(batch, &Error::busy("another node leads this endpoint by now"));
         for done in batch.iter_mut().filter_map(|entry| entry.done.take()) {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::NodeOptions;
-use super::allowance::SharedBudgets;
 use super::inbox::Inbox;
 use super::parts::Parts;
 use super::runner::Runner;
 use super::settling::{SettleQueue, Settler};
+use super::shared_budgets::SharedBudgets;
 use crate::Error;
 use crate::model::EndpointId;
 use crate::send::Sender;
@@ -44,20 +44,20 @@ pub(super) async fn load(
     if !shared {
         load_settings(&parts, &mut runner).await?;
         load_deliveries(&parts, &mut runner).await?;
-        parts.health.set_open(runner.floor.len());
+        parts.health.set_open(runner.scheduler.len());
     }
     Ok(Loaded { parts, runner, settler })
 }
 
 async fn load_settings(parts: &Parts, runner: &mut Runner) -> Result<(), Error> {
     for application in parts.store.applications().await? {
-        runner.floor.put_application(application.id, application.slots);
+        runner.scheduler.put_application(application.id, application.slots);
         parts.directory.put_application(application);
     }
     let now = parts.clock.now();
-    for (endpoint, standing) in parts.store.endpoints().await? {
-        runner.floor.put_endpoint(now, &endpoint, Some(standing));
-        runner.remember(endpoint.id, standing);
+    for (endpoint, endpoint_state) in parts.store.endpoints().await? {
+        runner.scheduler.put_endpoint(now, &endpoint, Some(endpoint_state));
+        runner.remember(endpoint.id, endpoint_state);
         parts.know(Arc::new(endpoint));
     }
     Ok(())
@@ -78,7 +78,7 @@ async fn load_deliveries(parts: &Parts, runner: &mut Runner) -> Result<(), Error
         }
     }
     for (endpoint, _) in overdue.into_iter().filter(|(_, count)| *count >= BACKLOG) {
-        runner.change(endpoint, |floor, now| floor.recover(now, endpoint));
+        runner.change(endpoint, |scheduler, now| scheduler.recover(now, endpoint));
     }
     Ok(())
 }

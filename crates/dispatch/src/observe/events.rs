@@ -2,30 +2,30 @@
 
 use stagger::{Instant, Span};
 
-use super::Figures;
-use crate::model::{Attempt, Delivery, DeliveryState, Ending, EndpointId, Standing};
+use super::Instruments;
+use crate::model::{Attempt, Delivery, DeliveryState, Ending, EndpointId, EndpointState};
 use crate::store::Settlement;
 
 /// Tells what an attempt came to. A clean first try is counted, and not worth a line.
-pub(crate) fn settled(figures: &Figures, settlement: &Settlement) {
+pub(crate) fn settled(instruments: &Instruments, settlement: &Settlement) {
     let Some(attempt) = &settlement.attempt else { return };
-    figures.attempted(attempt);
+    instruments.attempted(attempt);
     if let Some(next) = attempt.next {
         let delay = next - (attempt.started_at + attempt.latency);
-        figures.retried(attempt.verdict, delay);
+        instruments.retried(attempt.verdict, delay);
         retry(attempt, delay);
     }
     let Some(delivery) = settlement.delivery.filter(|delivery| !delivery.state.is_open()) else {
         return;
     };
-    figures.ended(delivery.state);
+    instruments.ended(delivery.state);
     if delivery.state == DeliveryState::Dead {
         dead(&delivery, attempt);
     }
 }
 
 /// Tells how an endpoint's standing moved.
-pub(crate) fn moved(endpoint: EndpointId, before: &Standing, after: &Standing) {
+pub(crate) fn moved(endpoint: EndpointId, before: &EndpointState, after: &EndpointState) {
     match (before.disabled, after.disabled) {
         (None, Some(reason)) => {
             tracing::warn!(%endpoint, reason = reason.name(), "endpoint disabled, its deliveries wait");

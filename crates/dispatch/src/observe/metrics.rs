@@ -8,7 +8,7 @@ use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use stagger::{Sleep, Span, TokioTime};
 
-use super::figures;
+use super::instruments;
 use crate::Error;
 use crate::node::Node;
 
@@ -39,7 +39,7 @@ pub fn init_metrics() -> Result<Metrics, Error> {
         .map(|builder| builder.with_recommended_naming(true))
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(|error| Error::conflict(error.to_string()))?;
-    figures::describe();
+    instruments::describe();
     tokio::spawn(upkeep(handle.clone()));
     Ok(Metrics { handle })
 }
@@ -52,7 +52,7 @@ pub fn metrics_route(metrics: Metrics, node: Node) -> Router {
 impl Metrics {
     /// All figures as Prometheus reads them, those of `node` counted now.
     pub async fn render(&self, node: &Node) -> String {
-        node.census().await.report();
+        node.gauges().await.report();
         self.handle.render()
     }
 }

@@ -19,7 +19,7 @@
 //! in `_total`, and times in `_seconds`.
 
 mod events;
-mod figures;
+mod instruments;
 mod logs;
 mod metrics;
 #[cfg(feature = "otel")]
@@ -27,7 +27,7 @@ mod otlp;
 mod traces;
 
 pub(crate) use events::{moved, settled};
-pub(crate) use figures::{Census, Figures};
+pub(crate) use instruments::{Gauges, Instruments};
 pub use logs::{LogFormat, init_logs};
 pub use metrics::{Metrics, init_metrics, metrics_route};
 #[cfg(feature = "otel")]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use stagger::{Clock, Instant, Sleep, Span, TokioTime};
 
-use super::link::Link;
+use super::connection::Connection;
 
 /// Connections that wait for one origin: twice the attempts that an endpoint may have under way
 /// unless its settings say more.
@@ -24,11 +24,11 @@ const MAX_AGE: Span = Span::from_secs(5 * 60);
 /// for it. What a name answers meanwhile is heard when the connection is too old, or closed.
 #[derive(Default)]
 pub(super) struct Pool {
-    shelf: Mutex<Shelf>,
+    idle_connections: Mutex<IdleConnections>,
 }
 
 #[derive(Default)]
-struct Shelf {
+struct IdleConnections {
     /// Within one origin those that wait for the longest time come first.
     by_origin: BTreeMap<Arc<str>, Vec<Idle>>,
     idle: usize,
@@ -36,31 +36,31 @@ struct Shelf {
 }
 
 struct Idle {
-    link: Link,
+    connection: Connection,
     since: Instant,
 }
 
 impl Pool {
     /// A connection that can take a request now, the one that was used last.
-    pub(super) async fn take(&self, origin: &str) -> Option<Link> {
+    pub(super) async fn take(&self, origin: &str) -> Option<Connection> {
         loop {
-            let mut link = self.with(|shelf| shelf.pop(origin))?;
-            if is_fresh(&link, TokioTime.now()) && link.is_ready().await {
-                return Some(link);
+            let mut connection = self.with(|idle_connections| idle_connections.pop(origin))?;
+            if is_fresh(&connection, TokioTime.now()) && connection.is_ready().await {
+                return Some(connection);
             }
         }
     }
 
     /// Keeps a connection whose reply has been read to its end.
-    pub(super) async fn put(self: &Arc<Self>, origin: &Arc<str>, mut link: Link) {
+    pub(super) async fn put(self: &Arc<Self>, origin: &Arc<str>, mut connection: Connection) {
         let now = TokioTime.now();
-        if !is_fresh(&link, now) || !link.is_ready().await {
+        if !is_fresh(&connection, now) || !connection.is_ready().await {
             return;
         }
-        let (left, sweep) = self.with(|shelf| {
-            let left = shelf.push(origin, Idle { link, since: now });
-            let sweep = !shelf.is_swept && shelf.idle > 0;
-            shelf.is_swept |= sweep;
+        let (left, sweep) = self.with(|idle_connections| {
+            let left = idle_connections.push(origin, Idle { connection, since: now });
+            let sweep = !idle_connections.is_swept && idle_connections.idle > 0;
+            idle_connections.is_swept |= sweep;
             (left, sweep)
         });
         drop(left);
@@ -71,33 +71,33 @@ impl Pool {
 
     /// Closes what has waited for too long; false when nothing is left.
     fn sweep(&self, now: Instant) -> bool {
-        let (stale, some) = self.with(|shelf| {
-            let stale = shelf.take_stale(now);
-            shelf.is_swept = shelf.idle > 0;
-            (stale, shelf.is_swept)
+        let (stale, some) = self.with(|idle_connections| {
+            let stale = idle_connections.take_stale(now);
+            idle_connections.is_swept = idle_connections.idle > 0;
+            (stale, idle_connections.is_swept)
         });
         drop(stale);
         some
     }
 
     /// Connections are closed outside the lock. A panic elsewhere has not broken the shelf.
-    fn with<T>(&self, work: impl FnOnce(&mut Shelf) -> T) -> T {
-        work(&mut self.shelf.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, work: impl FnOnce(&mut IdleConnections) -> T) -> T {
+        work(&mut self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let idle = self.with(|shelf| shelf.idle);
+        let idle = self.with(|idle_connections| idle_connections.idle);
         f.debug_struct("Pool").field("idle", &idle).finish()
     }
 }
 
-impl Shelf {
-    fn pop(&mut self, origin: &str) -> Option<Link> {
+impl IdleConnections {
+    fn pop(&mut self, origin: &str) -> Option<Connection> {
         let idle = self.by_origin.get_mut(origin)?.pop()?;
         self.idle -= 1;
-        Some(idle.link)
+        Some(idle.connection)
     }
 
     /// Answers with a connection that there is no room for.
@@ -140,6 +140,6 @@ async fn sweep_on(pool: Weak<Pool>) {
     }
 }
 
-fn is_fresh(link: &Link, now: Instant) -> bool {
-    now.since(link.born) < MAX_AGE
+fn is_fresh(connection: &Connection, now: Instant) -> bool {
+    now.since(connection.born) < MAX_AGE
 }

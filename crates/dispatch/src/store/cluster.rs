@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use super::{Accepted, Fence, Shards};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, Message, MessageId, NewMessage,
-    Standing,
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, EndpointState, Message, MessageId,
+    NewMessage,
 };
 
 /// What a store offers to nodes that share it.
@@ -33,20 +33,20 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// A conflict if it is no member any more.
-    async fn beat(&self, fence: Fence, leaving: bool) -> Result<Roll, Error>;
+    async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error>;
 
-    /// Ends the membership of a node that has not beaten since `beat`, and frees its shards; false if it has
+    /// Ends the membership of a node that has not beaten since `heartbeat`, and frees its shards; false if it has
     /// beaten meanwhile, or is gone. What it was settling has ended when this answers.
-    async fn evict(&self, fence: Fence, beat: u64) -> Result<bool, Error>;
+    async fn evict(&self, fence: Fence, heartbeat: u64) -> Result<bool, Error>;
 
     /// Leads up to `most` shards more, of those that nobody leads: which ones.
     ///
     /// # Errors
     /// A conflict if it is no member any more.
-    async fn take(&self, fence: Fence, most: usize) -> Result<Shards, Error>;
+    async fn acquire(&self, fence: Fence, most: usize) -> Result<Shards, Error>;
 
     /// Leads `shards` no longer.
-    async fn give_up(&self, fence: Fence, shards: Shards) -> Result<(), Error>;
+    async fn release(&self, fence: Fence, shards: Shards) -> Result<(), Error>;
 
     /// Ends a membership, and frees what it leads. Nothing if it has ended.
     async fn leave(&self, fence: Fence) -> Result<(), Error>;
@@ -62,11 +62,11 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// Takes messages, as [`Store::accept`](super::Store::accept) does. Deliveries to endpoints of the lead's
     /// shards are the caller's to make; all others become arrivals, which their leaders find.
     ///
-    /// `followed` is up to where the caller had followed the settings when it chose the endpoints.
+    /// `settings_version` is up to where the caller had followed the settings when it chose the endpoints.
     async fn accept(
         &self,
         lead: Lead,
-        followed: u64,
+        settings_version: u64,
         messages: Vec<NewMessage>,
     ) -> Result<Entry, Error>;
 
@@ -80,28 +80,35 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     ) -> Result<Vec<Arrival>, Error>;
 
     /// How the settings have changed since `after`, as they are now.
-    async fn news(&self, after: u64) -> Result<News, Error>;
+    async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error>;
 
     /// Leaves an order for the leader of an endpoint: its number.
     ///
     /// # Errors
     /// There is no such endpoint.
-    async fn order(&self, endpoint: EndpointId, order: Order) -> Result<u64, Error>;
+    async fn send_command(
+        &self,
+        endpoint: EndpointId,
+        command: EndpointCommand,
+    ) -> Result<u64, Error>;
 
     /// The orders for endpoints of `shards`, oldest first.
-    async fn orders(&self, shards: Shards) -> Result<Vec<(u64, EndpointId, Order)>, Error>;
+    async fn commands(
+        &self,
+        shards: Shards,
+    ) -> Result<Vec<(u64, EndpointId, EndpointCommand)>, Error>;
 
     /// Orders were carried out, and what came of them is durable.
-    async fn carried_out(&self, orders: &[u64]) -> Result<(), Error>;
+    async fn complete_commands(&self, commands: &[u64]) -> Result<(), Error>;
 
     /// Whether an order was carried out, or its endpoint is gone.
-    async fn is_carried_out(&self, order: u64) -> Result<bool, Error>;
+    async fn is_command_done(&self, command: u64) -> Result<bool, Error>;
 
     /// What is remembered of an endpoint that is there.
-    async fn standing(&self, endpoint: EndpointId) -> Result<Option<Standing>, Error>;
+    async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error>;
 
     /// Tells all members at once, if it can: a hint, which may be lost.
-    async fn hint(&self, hint: Hint);
+    async fn notify(&self, notification: Notification);
 }
 
 /// A membership that begins.
@@ -110,18 +117,18 @@ pub struct Joined {
     /// Its name in all writes.
     pub fence: Fence,
     /// What others hint at. Ends never while the store lives.
-    pub hints: mpsc::UnboundedReceiver<Hint>,
+    pub notifications: mpsc::UnboundedReceiver<Notification>,
 }
 
 /// How all members stand, as of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roll {
+pub struct ClusterView {
     /// All members.
     pub members: Vec<Member>,
     /// What nobody leads.
     pub free: Shards,
     /// The number of the last change of settings.
-    pub news: u64,
+    pub settings_version: u64,
     /// Open deliveries of all shards.
     pub open: u64,
 }
@@ -134,7 +141,7 @@ pub struct Member {
     /// What it calls itself.
     pub name: String,
     /// Counts its beats.
-    pub beat: u64,
+    pub heartbeat: u64,
     /// Whether it is leaving, and wants no more shards.
     pub leaving: bool,
     /// What it leads.
@@ -169,12 +176,12 @@ pub struct Arrival {
     /// The delivery as it is now; `None` if it has ended or is gone.
     pub delivery: Option<Delivery>,
     /// Its message and payload, if that is small.
-    pub parcel: Option<(Message, Bytes)>,
+    pub content: Option<(Message, Bytes)>,
 }
 
 /// How settings have changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct News {
+pub struct ChangeLog {
     /// The number of the last change.
     pub to: u64,
     /// The changes, each one once; `None` when they are not known any more, and all settings have to be
@@ -192,12 +199,12 @@ pub enum SettingChange {
     /// An application; `None` if it was deleted, with its endpoints.
     Application(ApplicationId, Option<Application>),
     /// An endpoint, and what is remembered of it; `None` if it was deleted.
-    Endpoint(EndpointId, Option<(Endpoint, Standing)>),
+    Endpoint(EndpointId, Option<(Endpoint, EndpointState)>),
 }
 
 /// What only the leader of an endpoint can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum EndpointCommand {
     /// Enable it.
     Enable,
     /// Disable it by hand.
@@ -210,11 +217,11 @@ pub enum Order {
 
 /// What a member may want to look at, before it would by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hint {
+pub enum Notification {
     /// Arrivals or orders for these shards.
     Work(Shards),
     /// Members, or who leads what.
-    Roll,
+    Members,
     /// Settings.
-    News,
+    Settings,
 }

@@ -9,8 +9,8 @@ use stagger::Instant;
 use super::{Cluster, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Settlement};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, DeliveryState, Endpoint, EndpointId, Message,
-    MessageId, NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, DeliveryState, Endpoint, EndpointId,
+    EndpointState, Message, MessageId, NewMessage,
 };
 
 /// Keeps applications, endpoints, messages, deliveries and attempts.
@@ -41,7 +41,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Deletes an endpoint; its open deliveries become cancelled, and so do those that come later.
     async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error>;
     /// All endpoints with their standing, oldest first.
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error>;
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error>;
 
     /// Takes messages with all their deliveries: all of them or none. One whose application has sent
     /// its key before is not stored again; the answer names the first. Nor is one whose id is there.

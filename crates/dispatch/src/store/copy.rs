@@ -8,7 +8,7 @@ use super::place::{Opened, StorePlace};
 use super::{Counts, MessageFilter, PageRequest, Settlement, Store};
 use crate::Error;
 use crate::model::{
-    Application, Attempt, Delivery, DeliveryState, Endpoint, Message, NewMessage, Standing,
+    Application, Attempt, Delivery, DeliveryState, Endpoint, EndpointState, Message, NewMessage,
 };
 
 /// Messages that are read and written together: some megabytes at most.
@@ -86,11 +86,11 @@ async fn transfer(
         stock.application(application)?;
         to.put_application(application.clone()).await?;
     }
-    for (endpoint, standing) in from.endpoints().await? {
-        stock.endpoint(&endpoint, &standing)?;
-        let standing = Some((endpoint.id, standing));
+    for (endpoint, endpoint_state) in from.endpoints().await? {
+        stock.endpoint(&endpoint, &endpoint_state)?;
+        let endpoint_state = Some((endpoint.id, endpoint_state));
         to.put_endpoint(endpoint).await?;
-        to.settle(fence, vec![Settlement { standing, ..Settlement::default() }]).await?;
+        to.settle(fence, vec![Settlement { endpoint_state, ..Settlement::default() }]).await?;
     }
     for application in &applications {
         let mut pages = Pages::of(from, application);
@@ -111,8 +111,8 @@ async fn take_stock(store: &dyn Store) -> Result<Copied, Error> {
     let mut stock = Stock::default();
     let applications = store.applications().await?;
     applications.iter().try_for_each(|application| stock.application(application))?;
-    for (endpoint, standing) in store.endpoints().await? {
-        stock.endpoint(&endpoint, &standing)?;
+    for (endpoint, endpoint_state) in store.endpoints().await? {
+        stock.endpoint(&endpoint, &endpoint_state)?;
     }
     for application in &applications {
         let mut pages = Pages::of(store, application);
@@ -206,11 +206,15 @@ impl Stock {
         Ok(())
     }
 
-    fn endpoint(&mut self, endpoint: &Endpoint, standing: &Standing) -> Result<(), Error> {
+    fn endpoint(
+        &mut self,
+        endpoint: &Endpoint,
+        endpoint_state: &EndpointState,
+    ) -> Result<(), Error> {
         self.copied.endpoints += 1;
         self.text(&format!("{} of {}", endpoint.id, endpoint.application));
         self.text(&document::of_endpoint(endpoint).map_err(unwritable)?);
-        self.text(&document::of_standing(standing).map_err(unwritable)?);
+        self.text(&document::of_standing(endpoint_state).map_err(unwritable)?);
         Ok(())
     }
 
@@ -273,9 +277,9 @@ mod tests {
             let settlement = Settlement {
                 delivery: Some(delivery(n, 1, 1, state, 300)),
                 attempt: Some(attempt(n, 1, 1, Verdict::Transient)),
-                standing: Some((
+                endpoint_state: Some((
                     ep(1),
-                    Standing { paused_until: Some(at(9)), ..Standing::default() },
+                    EndpointState { paused_until: Some(at(9)), ..EndpointState::default() },
                 )),
                 operational: None,
             };

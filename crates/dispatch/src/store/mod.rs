@@ -30,7 +30,8 @@ mod verdicts;
 mod walk;
 
 pub use cluster::{
-    Arrival, Cluster, Entry, Hint, Joined, Lead, Member, News, Order, Roll, SettingChange,
+    Arrival, ChangeLog, Cluster, ClusterView, EndpointCommand, Entry, Joined, Lead, Member,
+    Notification, SettingChange,
 };
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use copy::{Copied, copy};

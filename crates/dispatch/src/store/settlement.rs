@@ -1,7 +1,7 @@
 //! What becomes durable together when an attempt has settled.
 
 use crate::Error;
-use crate::model::{Attempt, Delivery, EndpointId, NewMessage, Standing};
+use crate::model::{Attempt, Delivery, EndpointId, EndpointState, NewMessage};
 
 /// Which run of the dispatcher may write: every opening of a store for work takes the next number,
 /// and what an earlier one still sends is refused.
@@ -23,7 +23,7 @@ pub struct Settlement {
     /// The attempt that was made.
     pub attempt: Option<Attempt>,
     /// What was learned of the endpoint.
-    pub standing: Option<(EndpointId, Standing)>,
+    pub endpoint_state: Option<(EndpointId, EndpointState)>,
     /// What its application is told about it.
     pub operational: Option<NewMessage>,
 }

@@ -5,12 +5,12 @@
 //! inline scripts, foreign origins and frames.
 
 mod asset;
-mod desk;
-mod door;
 mod options;
+mod page_state;
 mod pages;
 mod router;
-mod shield;
+mod security_headers;
+mod sessions;
 mod view;
 
 pub use options::UiOptions;

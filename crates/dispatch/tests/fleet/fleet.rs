@@ -11,13 +11,13 @@ use stagger_dispatch::store::{MemoryStore, Shard, Shards, Store};
 use stagger_testkit::server::{Script, Server};
 use uuid::Uuid;
 
-use crate::goods;
-pub(crate) use crate::goods::{application, id, submission};
+use crate::shared;
+pub(crate) use crate::shared::{application, id, submission};
 
 /// Within which time a node that died is replaced.
 const LEASE: Span = Span::from_millis(500);
 /// No test waits for longer than this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Nodes on one store.
 pub(crate) struct Fleet {
@@ -102,7 +102,7 @@ impl Fleet {
                 tokio::task::yield_now().await;
             }
         };
-        let reached = tokio::time::timeout(PATIENCE, reached).await;
+        let reached = tokio::time::timeout(TIMEOUT, reached).await;
         reached.unwrap_or_else(|_| panic!("not {count} deliveries are {}", state.name()));
     }
 
@@ -129,10 +129,10 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("never: {what}"));
+    tokio::time::timeout(TIMEOUT, reached).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 /// An endpoint that hardly ever gives up.
 pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
-    goods::endpoint(application, n, url, 100)
+    shared::endpoint(application, n, url, 100)
 }

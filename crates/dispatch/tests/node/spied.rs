@@ -81,7 +81,7 @@ impl Store for Spied {
         self.write()?;
         self.inner.delete_endpoint(id, now).await
     }
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.inner.endpoints().await
     }
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {

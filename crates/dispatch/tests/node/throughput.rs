@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::scene::{endpoint, id, start, submission};
+use crate::fixture::{endpoint, id, start, submission};
 
 const MESSAGES: usize = 64_000;
 const CLIENTS: usize = 64;

@@ -12,8 +12,8 @@ use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{SecretText, SpanText, TimestampText};
 use super::settings::RecoverySettings;
 use super::status::Status;
-use crate::lane::LaneView;
 use crate::model::{Endpoint, EndpointId, EventFilter, EventType, Statuses};
+use crate::scheduler::QueueView;
 use crate::timestamp::Timestamp;
 
 /// An endpoint: where messages go, how, and how it stands.
@@ -57,7 +57,11 @@ pub(in super::super) struct EndpointView {
 }
 
 impl EndpointView {
-    pub(in super::super) fn new(endpoint: &Endpoint, lane: Option<LaneView>, now: Instant) -> Self {
+    pub(in super::super) fn new(
+        endpoint: &Endpoint,
+        queue: Option<QueueView>,
+        now: Instant,
+    ) -> Self {
         let events = match &endpoint.events {
             EventFilter::All => Vec::new(),
             EventFilter::Only(types) => types.clone(),
@@ -78,7 +82,7 @@ impl EndpointView {
             headers: headers::shown(&endpoint.headers),
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),
-            status: lane.map(|lane| Status::of(&lane, now)),
+            status: queue.map(|queue| Status::of(&queue, now)),
         }
     }
 }

@@ -111,7 +111,7 @@ struct FailedStatus(u16);
 
 /// What settings do not say: whose endpoint it is and when it is made or changed.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Place<'n> {
+pub(in super::super) struct EndpointContext<'n> {
     pub(in super::super) id: EndpointId,
     pub(in super::super) application: ApplicationId,
     pub(in super::super) now: Instant,
@@ -146,7 +146,7 @@ impl EndpointSettings {
     ///
     /// # Errors
     /// One of them is out of its bounds.
-    pub(in super::super) fn create(self, place: Place<'_>) -> Result<Endpoint, Error> {
+    pub(in super::super) fn create(self, place: EndpointContext<'_>) -> Result<Endpoint, Error> {
         let secrets = vec![secret::parse_or_make(self.secret.as_deref())?];
         self.build(place, secrets, place.now)
     }
@@ -158,7 +158,7 @@ impl EndpointSettings {
     pub(in super::super) fn replace(
         self,
         old: &Endpoint,
-        place: Place<'_>,
+        place: EndpointContext<'_>,
     ) -> Result<Endpoint, Error> {
         if self.secret.is_some() {
             let bound = "left out here; secrets are replaced at .../secrets";
@@ -169,7 +169,7 @@ impl EndpointSettings {
 
     fn build(
         self,
-        place: Place<'_>,
+        place: EndpointContext<'_>,
         secrets: Vec<Secret>,
         created_at: Instant,
     ) -> Result<Endpoint, Error> {

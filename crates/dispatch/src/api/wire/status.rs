@@ -6,8 +6,8 @@ use stagger::breaker::StateKind;
 use utoipa::ToSchema;
 
 use super::schema::{DisabledName, TimestampText};
-use crate::lane::LaneView;
 use crate::model::Disabled;
+use crate::scheduler::QueueView;
 use crate::timestamp::Timestamp;
 
 /// Where an endpoint and its open deliveries stand at this moment.
@@ -58,13 +58,13 @@ enum State {
 
 impl Status {
     /// What a lane shows at `now`.
-    pub(super) fn of(view: &LaneView, now: Instant) -> Self {
-        let standing = view.standing;
-        let paused_until = standing.paused_until.filter(|until| *until > now);
+    pub(super) fn of(view: &QueueView, now: Instant) -> Self {
+        let endpoint_state = view.endpoint_state;
+        let paused_until = endpoint_state.paused_until.filter(|until| *until > now);
         Self {
             state: state(view, paused_until.is_some()),
-            disabled_reason: standing.disabled.map(Disabled::name),
-            failing_since: standing.failing_since.map(Timestamp),
+            disabled_reason: endpoint_state.disabled.map(Disabled::name),
+            failing_since: endpoint_state.failing_since.map(Timestamp),
             paused_until: paused_until.map(Timestamp),
             next_probe: view.next_probe.map(Timestamp),
             ready: view.ready,
@@ -76,14 +76,14 @@ impl Status {
 }
 
 /// What holds it back most.
-const fn state(view: &LaneView, paused: bool) -> State {
+const fn state(view: &QueueView, paused: bool) -> State {
     match view.breaker {
-        _ if view.standing.disabled.is_some() => State::Disabled,
+        _ if view.endpoint_state.disabled.is_some() => State::Disabled,
         StateKind::Open => State::Open,
         StateKind::HalfOpen => State::HalfOpen,
         _ if paused => State::Paused,
         StateKind::Ramp => State::Recovering,
-        StateKind::Closed if view.standing.recovering_since.is_some() => State::Recovering,
+        StateKind::Closed if view.endpoint_state.recovering_since.is_some() => State::Recovering,
         StateKind::Closed => State::Active,
     }
 }

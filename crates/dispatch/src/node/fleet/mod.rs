@@ -7,20 +7,20 @@
 //! Settings are everybody's. They reach the directory in one way only, by following what the store says
 //! has changed, so that all nodes see changes in one order.
 
-mod adoption;
-mod follow;
-mod leading;
+mod acquire;
+mod commands;
+mod leadership;
 mod member;
-mod orders;
+mod release;
 mod settings;
+mod settings_sync;
 mod task;
-mod vacating;
 mod view;
 mod work;
 
-pub(super) use follow::{Following, follow};
-pub(super) use leading::{Held, Leading};
-pub(super) use orders::order;
+pub(super) use commands::send_command;
+pub(super) use leadership::{LeadGuard, Leadership};
 pub(super) use settings::{delete_application, delete_endpoint, put_application, put_endpoint};
+pub(super) use settings_sync::{SettingsSync, sync_settings};
 pub(super) use task::{join, run};
 pub(super) use view::{FleetView, view};

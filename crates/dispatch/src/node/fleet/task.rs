@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::follow::follow;
-use super::member::{End, Member};
+use super::member::{Member, MembershipEnd};
+use super::settings_sync::sync_settings;
 use crate::Error;
 use crate::node::parts::Parts;
-use crate::patience::Patience;
 use crate::store::Joined;
+use crate::store_backoff::StoreBackoff;
 
 /// Becomes a member, and reads the settings for the first time.
 pub(in crate::node) async fn join(parts: &Parts) -> Result<Joined, Error> {
     let joined = parts.cluster().join(&parts.options.name()).await?;
-    follow(parts).await?;
+    sync_settings(parts).await?;
     Ok(joined)
 }
 
@@ -30,9 +30,11 @@ pub(in crate::node) async fn run(
         let end = member.live(&mut leave).await;
         member.end().await;
         match end {
-            End::Left => return,
-            End::Lost => tracing::warn!("other nodes took this one for dead, joining again"),
-            End::Doubted => {
+            MembershipEnd::Left => return,
+            MembershipEnd::Evicted => {
+                tracing::warn!("other nodes took this one for dead, joining again")
+            }
+            MembershipEnd::Unconfirmed => {
                 tracing::warn!("joining again, under another number");
                 // Where it fails the others find out by themselves.
                 parts.cluster().leave(fence).await.ok();
@@ -46,10 +48,10 @@ pub(in crate::node) async fn run(
 }
 
 async fn join_again(parts: &Parts) -> Joined {
-    let mut patience = Patience::new();
+    let mut backoff = StoreBackoff::new();
     loop {
         // Asked first: who joins without hearing of it would be counted on by the others.
-        let joined = match follow(parts).await {
+        let joined = match sync_settings(parts).await {
             Ok(()) => join(parts).await,
             Err(error) => Err(error),
         };
@@ -57,7 +59,7 @@ async fn join_again(parts: &Parts) -> Joined {
             Ok(joined) => return joined,
             Err(error) => tracing::warn!(%error, "cannot join the other nodes, trying again"),
         }
-        patience.wait().await;
+        backoff.wait().await;
     }
 }
 

@@ -68,8 +68,8 @@ impl Tables {
 
     fn arrival(&self, number: u64, (message, endpoint): Name) -> Arrival {
         let delivery = self.delivery(message, endpoint).filter(|it| it.state.is_open());
-        let parcel = delivery.and_then(|_| self.messages.get(&message).cloned());
-        let parcel = parcel.filter(|(_, payload)| payload.len() <= SMALL);
-        Arrival { number, delivery, parcel }
+        let content = delivery.and_then(|_| self.messages.get(&message).cloned());
+        let content = content.filter(|(_, payload)| payload.len() <= SMALL);
+        Arrival { number, delivery, content }
     }
 }

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::tables::Tables;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
-    Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
+    MessageId,
 };
 use crate::store::{Counts, Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 
@@ -18,7 +18,7 @@ impl Tables {
         self.applications.values().cloned().collect()
     }
 
-    pub(super) fn endpoints(&self) -> Vec<(Endpoint, Standing)> {
+    pub(super) fn endpoints(&self) -> Vec<(Endpoint, EndpointState)> {
         self.endpoints.values().cloned().collect()
     }
 

@@ -6,13 +6,13 @@ use bytes::Bytes;
 use stagger::Instant;
 
 use super::arrivals::Arrivals;
-use super::log::{Changed, Log};
+use super::change_log::{Changed, RecentChanges};
+use super::commands::Commands;
 use super::members::Members;
-use super::orders::Orders;
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, IdempotencyKey, Message,
-    MessageId, NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState,
+    IdempotencyKey, Message, MessageId, NewMessage,
 };
 use crate::store::{
     Accepted, Counts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement, Shard, Shards,
@@ -22,7 +22,7 @@ use crate::store::{
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) applications: BTreeMap<ApplicationId, Application>,
-    pub(super) endpoints: BTreeMap<EndpointId, (Endpoint, Standing)>,
+    pub(super) endpoints: BTreeMap<EndpointId, (Endpoint, EndpointState)>,
     pub(super) messages: BTreeMap<MessageId, (Message, Bytes)>,
     pub(super) deliveries: BTreeMap<(MessageId, EndpointId), Delivery>,
     pub(super) open: BTreeSet<(MessageId, EndpointId)>,
@@ -30,8 +30,8 @@ pub(super) struct Tables {
     pub(super) counts: BTreeMap<Option<EndpointId>, Counts>,
     pub(super) members: Members,
     pub(super) arrivals: Arrivals,
-    pub(super) log: Log,
-    pub(super) orders: Orders,
+    pub(super) change_log: RecentChanges,
+    pub(super) commands: Commands,
     /// Whether several nodes can work on it. If not, nobody asks for arrivals and news.
     pub(super) shared: bool,
     keys: BTreeMap<(ApplicationId, IdempotencyKey), MessageId>,
@@ -55,7 +55,7 @@ impl Tables {
             self.changed(Changed::Application(id));
         }
         self.endpoints.retain(|_, (endpoint, _)| endpoint.application != id);
-        self.orders.keep(|endpoint| self.endpoints.contains_key(&endpoint));
+        self.commands.keep(|endpoint| self.endpoints.contains_key(&endpoint));
         let of_it = |(message, _): &&(Message, Bytes)| message.application == id;
         let ids: Vec<_> = self.messages.values().filter(of_it).map(|(m, _)| m.id).collect();
         ids.into_iter().for_each(|message| self.delete_message(message));
@@ -63,9 +63,10 @@ impl Tables {
 
     pub(super) fn put_endpoint(&mut self, endpoint: Endpoint) -> Result<(), Error> {
         self.refuse_deleted(endpoint.application)?;
-        let standing = self.endpoints.get(&endpoint.id).map_or_else(Standing::default, |e| e.1);
+        let endpoint_state =
+            self.endpoints.get(&endpoint.id).map_or_else(EndpointState::default, |e| e.1);
         self.changed(Changed::Endpoint(endpoint.id));
-        self.endpoints.insert(endpoint.id, (endpoint, standing));
+        self.endpoints.insert(endpoint.id, (endpoint, endpoint_state));
         Ok(())
     }
 
@@ -74,7 +75,7 @@ impl Tables {
         if self.endpoints.remove(&id).is_some() {
             self.changed(Changed::Endpoint(id));
         }
-        self.orders.keep(|endpoint| endpoint != id);
+        self.commands.keep(|endpoint| endpoint != id);
         let open: Vec<_> = self.open.iter().filter(|(_, to)| *to == id).copied().collect();
         for name in open {
             self.write(self.deliveries[&name].endpoint_deleted(now));
@@ -177,10 +178,10 @@ impl Tables {
                 self.attempts.insert((of.0, of.1, attempt.number), attempt);
             }
         }
-        if let Some((endpoint, standing)) = settlement.standing
+        if let Some((endpoint, endpoint_state)) = settlement.endpoint_state
             && let Some(row) = self.endpoints.get_mut(&endpoint)
         {
-            row.1 = standing;
+            row.1 = endpoint_state;
         }
         if let Some(new) = settlement.operational
             && self.refuse_deleted(new.message.application).is_ok()
@@ -199,7 +200,7 @@ impl Tables {
 
     fn changed(&mut self, what: Changed) {
         if self.shared {
-            self.log.add(what);
+            self.change_log.add(what);
         }
     }
 

@@ -6,8 +6,8 @@ use tokio_postgres::Row;
 
 use super::changes::Changes;
 use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id, text};
+use super::db_error::DbError;
 use super::statement;
-use super::trouble::Trouble;
 use super::writer::Change;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
@@ -28,7 +28,7 @@ pub(super) struct Call<'n> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub(super) lead: Lead,
-    pub(super) followed: u64,
+    pub(super) settings_version: u64,
 }
 
 /// A message, and the shards in which its deliveries are made by whoever sends it in.
@@ -37,7 +37,7 @@ pub(super) type Incoming<'n> = (&'n NewMessage, Shards);
 impl Change for Accept<'_> {
     type Done = Vec<Result<Entry, Error>>;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, DbError> {
         let verdicts = self.judge(changes).await?;
         let mut wanted = Vec::new();
         for (call, _) in self.0.iter().zip(&verdicts).filter(|(_, verdict)| verdict.is_none()) {
@@ -54,20 +54,21 @@ impl Change for Accept<'_> {
 
 impl Accept<'_> {
     /// What each call is answered with if it is refused.
-    async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<Refusal>, Trouble> {
+    async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<Refusal>, DbError> {
         let fences: BTreeSet<_> = self.0.iter().filter_map(Call::fence).collect();
         let fences: Vec<_> = fences.into_iter().collect();
         let messages = self.0.iter().flat_map(|call| call.messages);
         let applications = messages.map(|new| new.message.application).collect();
-        let (members, there, news) = tokio::try_join!(
+        let (members, there, settings_version) = tokio::try_join!(
             biased;
             changes.members(&fences),
             changes.applications(applications),
-            changes.last_news(),
+            changes.last_settings_version(),
         )?;
         let mut verdicts = Vec::new();
         for call in self.0 {
-            let is_outdated = call.choice.is_some_and(|choice| choice.followed < news);
+            let is_outdated =
+                call.choice.is_some_and(|choice| choice.settings_version < settings_version);
             let leads = call.fence().is_none_or(|fence| members.contains(&fence));
             let is_refused = is_outdated || !leads;
             let all = |new: &NewMessage| there.contains(&new.message.application);
@@ -104,7 +105,7 @@ impl Call<'_> {
 impl Changes<'_> {
     /// Whether one of these messages is there. A transaction that is just storing them, whose connection
     /// broke, is waited for, as only an insertion does; it is taken back.
-    async fn has_stored(&mut self, new: &[NewMessage]) -> Result<bool, Trouble> {
+    async fn has_stored(&mut self, new: &[NewMessage]) -> Result<bool, DbError> {
         let ids: Vec<_> = new.iter().map(|new| *new.message.id.as_uuid()).collect();
         let slack = self.slack;
         self.db.batch_execute("SAVEPOINT doubt").await?;
@@ -119,7 +120,7 @@ impl Changes<'_> {
     pub(super) async fn applications(
         &self,
         ids: BTreeSet<ApplicationId>,
-    ) -> Result<BTreeSet<ApplicationId>, Trouble> {
+    ) -> Result<BTreeSet<ApplicationId>, DbError> {
         let ids: Vec<_> = ids.iter().map(|id| *id.as_uuid()).collect();
         let sql = "SELECT id FROM application WHERE id = ANY($1) AND NOT gone ORDER BY id \
                    FOR KEY SHARE";
@@ -131,7 +132,7 @@ impl Changes<'_> {
     pub(super) async fn endpoints(
         &self,
         ids: BTreeSet<EndpointId>,
-    ) -> Result<BTreeSet<EndpointId>, Trouble> {
+    ) -> Result<BTreeSet<EndpointId>, DbError> {
         let ids: Vec<_> = ids.iter().map(|id| *id.as_uuid()).collect();
         let sql = "SELECT id FROM endpoint WHERE id = ANY($1) AND gone_at IS NULL ORDER BY id \
                    FOR KEY SHARE";
@@ -140,7 +141,7 @@ impl Changes<'_> {
     }
 
     /// Takes messages whose applications are there.
-    pub(super) async fn accept(&mut self, new: &[Incoming<'_>]) -> Result<Vec<Accepted>, Trouble> {
+    pub(super) async fn accept(&mut self, new: &[Incoming<'_>]) -> Result<Vec<Accepted>, DbError> {
         if new.is_empty() {
             return Ok(Vec::new());
         }
@@ -174,7 +175,7 @@ impl Changes<'_> {
     }
 
     /// Inserts messages; those that are there, by their id or their key, are left out.
-    async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<Fresh, Trouble> {
+    async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<Fresh, DbError> {
         let messages = || new.iter().map(|new| &new.message);
         self.widen_slack(messages()).await?;
         messages().for_each(|message| self.lower_floor(message.id));
@@ -196,11 +197,11 @@ impl Changes<'_> {
         )
         .await?;
         let named = |row: &Row| Ok((message_id(row, 0)?, (application_id(row, 1)?, get(row, 2)?)));
-        Ok(Fresh(inserted.iter().map(named).collect::<Result<_, Trouble>>()?))
+        Ok(Fresh(inserted.iter().map(named).collect::<Result<_, DbError>>()?))
     }
 
     /// Stores what belongs to new messages.
-    async fn store(&mut self, new: &[Incoming<'_>]) -> Result<(), Trouble> {
+    async fn store(&mut self, new: &[Incoming<'_>]) -> Result<(), DbError> {
         if new.is_empty() {
             return Ok(());
         }
@@ -234,7 +235,7 @@ impl Changes<'_> {
         self.insert_arrivals(&arrivals).await
     }
 
-    async fn find_earlier(&self, repeated: &[&Message]) -> Result<Earlier, Trouble> {
+    async fn find_earlier(&self, repeated: &[&Message]) -> Result<Earlier, DbError> {
         let mut earlier = Earlier::default();
         if repeated.is_empty() {
             return Ok(earlier);

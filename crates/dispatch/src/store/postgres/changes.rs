@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use deadpool_postgres::Transaction;
 use stagger::Instant;
 
+use super::db_error::DbError;
 use super::statement;
-use super::trouble::Trouble;
 use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
 use crate::store::tally::Tally;
@@ -44,7 +44,7 @@ impl Changes<'_> {
     pub(super) async fn widen_slack<'m>(
         &mut self,
         messages: impl Iterator<Item = &'m Message> + Send,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), DbError> {
         let slack = messages.map(slack_of).max().unwrap_or_default();
         if slack > self.slack {
             let sql = "UPDATE mark SET value = $1 WHERE name = 'slack' AND value < $1";

@@ -2,9 +2,9 @@
 
 use super::address::PostgresAddress;
 use super::column::get;
+use super::db_error::DbError;
 use super::options::PostgresOptions;
 use super::pool::{Loan, Pool};
-use super::trouble::Trouble;
 use super::{migrations, statement, tally};
 use crate::Error;
 use crate::store::Health;
@@ -22,7 +22,7 @@ pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> 
     Ok(loan.end(Some(found))?)
 }
 
-async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
+async fn look(loan: &mut Loan) -> Result<Health, DbError> {
     // It looks through whole tables, and is in no hurry.
     let settings = "SET statement_timeout = 0; SET enable_seqscan = on; SET jit = on";
     loan.batch_execute(settings).await?;

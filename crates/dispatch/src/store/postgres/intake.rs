@@ -6,7 +6,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::accept::{Accept, Call, Choice};
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use super::writer::{Counter, Writer};
 use crate::Error;
 use crate::model::NewMessage;
@@ -99,19 +99,19 @@ async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
                 job.reply.send(answer).ok();
             }
         }
-        Err(trouble) if trouble.may_be_the_data() && batch.len() > 1 => {
+        Err(db_error) if db_error.may_be_the_data() && batch.len() > 1 => {
             for job in batch {
                 let answer = writer.write_surely(counter, &Accept(&[job.call()])).await;
                 job.reply.send(only(answer)).ok();
             }
         }
-        Err(trouble) => {
-            let error = Error::from(trouble);
+        Err(db_error) => {
+            let error = Error::from(db_error);
             batch.into_iter().for_each(|job| drop(job.reply.send(Err(error.clone()))));
         }
     }
 }
 
-fn only(answer: Result<Vec<Result<Entry, Error>>, Trouble>) -> Result<Entry, Error> {
+fn only(answer: Result<Vec<Result<Entry, Error>>, DbError>) -> Result<Entry, Error> {
     answer?.pop().unwrap_or_else(|| Err(Error::store("no answer")))
 }

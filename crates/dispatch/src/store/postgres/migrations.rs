@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use super::address::PostgresAddress;
 use super::column::get;
+use super::db_error::DbError;
 use super::options::PostgresOptions;
 use super::pool::{Loan, Pool};
 use super::statement;
-use super::trouble::Trouble;
 use crate::Error;
 
 /// What makes a database of version n out of one of version n - 1. Only ever added to.
@@ -42,7 +42,7 @@ pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
 
 /// Sees that the database has this release's version. An empty one gets its tables; one of an earlier
 /// release is brought to this one's if `migrate` says so.
-pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), Trouble> {
+pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), DbError> {
     let version = applied(&**loan).await?;
     if version == 0 || (wanted && version < VERSION) {
         migrate(loan).await?;
@@ -51,7 +51,7 @@ pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), Trouble
 }
 
 /// The version of the database, if it is this release's.
-pub(super) async fn recognise(loan: &Loan) -> Result<u32, Trouble> {
+pub(super) async fn recognise(loan: &Loan) -> Result<u32, DbError> {
     match applied(&**loan).await? {
         0 => Err(Error::store("the database holds no store of stagger's").into()),
         VERSION => Ok(VERSION),
@@ -63,22 +63,22 @@ pub(super) async fn recognise(loan: &Loan) -> Result<u32, Trouble> {
     }
 }
 
-async fn migrate(loan: &mut Loan) -> Result<u32, Trouble> {
+async fn migrate(loan: &mut Loan) -> Result<u32, DbError> {
     let whole = loan.transaction().await?;
     match steps(&whole).await {
         Ok(from) => {
             whole.commit().await?;
             Ok(from)
         }
-        Err(trouble) => {
+        Err(db_error) => {
             // Others wait for the locks.
             whole.rollback().await.ok();
-            Err(trouble)
+            Err(db_error)
         }
     }
 }
 
-async fn steps(whole: &Transaction<'_>) -> Result<u32, Trouble> {
+async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
     whole
         .batch_execute(&format!(
             "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{TURN_WAIT}'; \
@@ -100,7 +100,7 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, Trouble> {
 
 /// The version of the database: 0 if it has no tables of ours. Refuses one of a later release, and one
 /// that other steps have made.
-async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, Trouble> {
+async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, DbError> {
     // Asked of the catalogue's tables: what resolves names keeps "it is not there" in a cache, which whoever
     // has just waited for another migration has not renewed.
     let there = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \

@@ -19,6 +19,7 @@ mod changes;
 mod cluster;
 mod column;
 mod days;
+mod db_error;
 mod deliveries;
 #[cfg(test)]
 mod differential;
@@ -52,7 +53,6 @@ mod tenants;
 mod tls;
 #[cfg(test)]
 mod tls_wires;
-mod trouble;
 #[cfg(test)]
 mod upgrades;
 mod writer;

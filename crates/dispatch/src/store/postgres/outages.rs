@@ -10,9 +10,9 @@ use super::scratch::{Scratch, TestSchema};
 use super::server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Waiting};
-use crate::patience::Patience;
 use crate::store::fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
 use crate::store::{Accepted, Settlement, Store};
+use crate::store_backoff::StoreBackoff;
 
 /// Messages that are accepted through a restart, and who sends them at the same time.
 const MESSAGES: u64 = 1200;
@@ -71,7 +71,7 @@ async fn send(store: Arc<PostgresStore>, book: Arc<Book>, sender: usize) {
     let sender = sender as u64;
     let mut id = sender + 1;
     for key in (sender..MESSAGES).step_by(SENDERS) {
-        let mut patience = Patience::new();
+        let mut backoff = StoreBackoff::new();
         loop {
             id += SENDERS as u64;
             match store.accept(vec![keyed(id, 1, &[1, 2], &key.to_string())]).await {
@@ -82,7 +82,7 @@ async fn send(store: Arc<PostgresStore>, book: Arc<Book>, sender: usize) {
                 Err(error) => {
                     assert!(error.is_unavailable(), "{error}");
                     book.failures.fetch_add(1, Ordering::Relaxed);
-                    patience.wait().await;
+                    backoff.wait().await;
                 }
             }
         }

@@ -11,10 +11,10 @@ use stagger::{Sleep, Span, TokioTime};
 use tokio_postgres::{Config, NoTls};
 
 use super::address::PostgresAddress;
-use super::cluster::Line;
+use super::cluster::ListenerConfig;
+use super::db_error::{DbError, words};
 use super::options::PostgresOptions;
 use super::tls;
-use super::trouble::{Trouble, words};
 use crate::Error;
 
 /// How much longer than a statement may take an operation of several may, before the server counts as
@@ -125,8 +125,8 @@ impl Pool {
     /// works with is to be ended with the answer.
     pub(super) async fn bounded<T>(
         &self,
-        work: impl Future<Output = Result<T, Trouble>>,
-    ) -> Option<Result<T, Trouble>> {
+        work: impl Future<Output = Result<T, DbError>>,
+    ) -> Option<Result<T, DbError>> {
         tokio::select! {
             biased;
             done = work => Some(done),
@@ -144,9 +144,9 @@ pub(super) struct Loan {
 
 impl Loan {
     /// Gives the connection back, and says what came of it.
-    pub(super) fn end<T>(mut self, answer: Option<Result<T, Trouble>>) -> Result<T, Trouble> {
+    pub(super) fn end<T>(mut self, answer: Option<Result<T, DbError>>) -> Result<T, DbError> {
         let Some(answer) = answer else {
-            return Err(Trouble::Doubtful("PostgreSQL does not answer".to_owned()));
+            return Err(DbError::Doubtful("PostgreSQL does not answer".to_owned()));
         };
         // Back into the pool, which looks whether it is closed.
         drop(self.client.take());
@@ -177,10 +177,13 @@ impl Drop for Loan {
 }
 
 /// How the connection for hints is made. On it too nothing takes long.
-pub(super) fn line(address: &PostgresAddress, options: &PostgresOptions) -> Result<Line, Error> {
+pub(super) fn line(
+    address: &PostgresAddress,
+    options: &PostgresOptions,
+) -> Result<ListenerConfig, Error> {
     let bound = part(options.lease, 4);
     let tls = address.tls.then(|| tls::connector(address.roots.as_deref())).transpose()?;
-    Ok(Line { config: wire(address, bound.min(options.connect_time), bound), tls, bound })
+    Ok(ListenerConfig { config: wire(address, bound.min(options.connect_time), bound), tls, bound })
 }
 
 /// An address with the settings of TCP.

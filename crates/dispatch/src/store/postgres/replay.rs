@@ -5,9 +5,9 @@ use deadpool_postgres::GenericClient;
 use stagger::Instant;
 
 use super::changes::Changes;
+use super::db_error::DbError;
 use super::deliveries::{self, Name};
 use super::lists;
-use super::trouble::Trouble;
 use super::writer::Change;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, DeliveryState};
@@ -22,7 +22,7 @@ pub(super) async fn find(
     now: Instant,
     after: Option<Cursor>,
     limit: usize,
-) -> Result<Vec<Name>, Trouble> {
+) -> Result<Vec<Name>, DbError> {
     let Some(state) = ReplayRequest::state_of_many(filter) else { return Ok(Vec::new()) };
     let filter = DeliveryFilter { state: Some(state), ..*filter };
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub(super) struct ReplayOne(pub(super) Name, pub(super) Instant);
 impl Change for ReplayOne {
     type Done = Delivery;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Delivery, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Delivery, DbError> {
         let Self(name, now) = self;
         let found = deliveries::lock(&changes.db, [name]).await?;
         let delivery = found.first().ok_or(Error::not_found("delivery"))?;
@@ -72,7 +72,7 @@ pub(super) struct ReplayMany<'n>(pub(super) &'n [Name], pub(super) Instant);
 impl Change for ReplayMany<'_> {
     type Done = Vec<Delivery>;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Delivery>, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Delivery>, DbError> {
         let Self(names, now) = *self;
         let found = deliveries::lock(&changes.db, names).await?;
         let there = changes.endpoints(names.iter().map(|name| name.1).collect()).await?;

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use stagger::Instant;
 
 use super::address::PostgresAddress;
-use super::cluster::{BeginRun, Hints};
+use super::cluster::{BeginRun, Notifications};
+use super::db_error::DbError;
 use super::intake::Intake;
 use super::marks::{MarkCopy, Touch};
 use super::options::PostgresOptions;
@@ -17,13 +18,12 @@ use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
 use super::settle::Settle;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
-use super::trouble::Trouble;
 use super::writer::{SELDOM, SETTLING, Writer};
 use super::{days, lists, lookups, migrations, statement, sweep, tally, tenants};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
-    NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
+    MessageId, NewMessage,
 };
 use crate::store::id_range::IdRange;
 use crate::store::place::cut_short;
@@ -43,8 +43,8 @@ pub struct PostgresStore {
     pub(super) writer: Writer,
     pub(super) intake: Intake,
     /// Writes what keeps a node a member.
-    pub(super) roll: Writer,
-    pub(super) hints: Hints,
+    pub(super) membership: Writer,
+    pub(super) notifications: Notifications,
     /// The memberships of this process, as far as it knows.
     memberships: Mutex<BTreeSet<Fence>>,
 }
@@ -63,9 +63,9 @@ impl PostgresStore {
         let writer = Writer::new(Arc::clone(&pool));
         sweep::finish(&pool, &writer).await?;
         let intake = Intake::start(&writer, options.queue.get());
-        let roll = Writer::new(Arc::new(Pool::for_membership(address, &options)?));
-        let hints = Hints::new(pool::line(address, &options)?);
-        Ok(Self { pool, writer, intake, roll, hints, memberships: Mutex::default() })
+        let membership = Writer::new(Arc::new(Pool::for_membership(address, &options)?));
+        let notifications = Notifications::new(pool::line(address, &options)?);
+        Ok(Self { pool, writer, intake, membership, notifications, memberships: Mutex::default() })
     }
 
     /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
@@ -83,7 +83,7 @@ impl PostgresStore {
 
     pub(super) async fn read<T>(
         &self,
-        read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
+        read: impl AsyncFnOnce(&Loan) -> Result<T, DbError>,
     ) -> Result<T, Error> {
         self.writer.read(read).await
     }
@@ -130,7 +130,7 @@ impl PostgresStore {
     }
 }
 
-async fn prepare(loan: &mut Loan, migrate: bool) -> Result<(), Trouble> {
+async fn prepare(loan: &mut Loan, migrate: bool) -> Result<(), DbError> {
     migrations::prepare(loan, migrate).await?;
     let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
     if statement::row(&**loan, sql, &[]).await?.is_some() {
@@ -167,7 +167,7 @@ impl Store for PostgresStore {
         sweep::endpoint(&self.writer, id, now).await
     }
 
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.read(async |db| tenants::endpoints(&**db, None).await).await
     }
 

@@ -4,10 +4,10 @@
 use stagger::Instant;
 
 use super::column::{application_id, endpoint_id, get, instant};
+use super::db_error::DbError;
 use super::pool::Pool;
 use super::statement;
 use super::tenants::{SweepApplication, SweepEndpoint};
-use super::trouble::Trouble;
 use super::writer::{SELDOM, Writer};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
@@ -45,7 +45,7 @@ pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
 
 type Begun = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
 
-async fn begun(loan: &super::pool::Loan) -> Result<Begun, Trouble> {
+async fn begun(loan: &super::pool::Loan) -> Result<Begun, DbError> {
     let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
     let sql = "SELECT id FROM application WHERE gone";
     for row in statement::rows(&**loan, sql, &[]).await? {

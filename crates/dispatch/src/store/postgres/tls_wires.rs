@@ -10,7 +10,7 @@ use super::scratch::TestSchema;
 use super::server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
 use crate::store::fixture::{furnish, message, msg};
-use crate::store::{Cluster, Hint, Store};
+use crate::store::{Cluster, Notification, Store};
 
 /// A certificate for a name, its key, and the authority that signed it, in PEM.
 fn identity(name: &str) -> (String, String, String) {
@@ -47,9 +47,9 @@ async fn the_certificate_is_checked_against_the_roots_and_the_name() {
         furnish(&store).await;
         // Each wire: that of the store, that of membership, and that of hints.
         let mut joined = store.join("ann").await.unwrap();
-        store.hint(Hint::Roll).await;
-        let told = timeout(Duration::from_secs(30), joined.hints.recv()).await.unwrap();
-        assert_eq!(told, Some(Hint::Roll), "{mode}");
+        store.notify(Notification::Members).await;
+        let told = timeout(Duration::from_secs(30), joined.notifications.recv()).await.unwrap();
+        assert_eq!(told, Some(Notification::Members), "{mode}");
         Store::accept(&store, vec![message(1, 1, &[1])]).await.unwrap();
         assert!(store.message(msg(1)).await.unwrap().is_some());
         let wires = TestSchema::of(server.url.clone()).await.connect().await;

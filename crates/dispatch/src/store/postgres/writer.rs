@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{Changes, Memory};
+use super::db_error::DbError;
 use super::pool::{Loan, Pool};
 use super::tally;
-use super::trouble::Trouble;
 use crate::Error;
-use crate::patience::Patience;
 use crate::store::tally::Tally;
+use crate::store_backoff::StoreBackoff;
 
 /// How often a transaction is made that others get in the way of: deadlocks, and what databases whose
 /// transactions are serializable ask to be made again.
@@ -50,7 +50,7 @@ pub(super) trait Change: Sync {
     fn make(
         &self,
         changes: &mut Changes<'_>,
-    ) -> impl Future<Output = Result<Self::Done, Trouble>> + Send;
+    ) -> impl Future<Output = Result<Self::Done, DbError>> + Send;
 }
 
 /// Makes changes.
@@ -74,7 +74,7 @@ impl Writer {
     /// Reads, without a transaction.
     pub(super) async fn read<T>(
         &self,
-        read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
+        read: impl AsyncFnOnce(&Loan) -> Result<T, DbError>,
     ) -> Result<T, Error> {
         let loan = self.pool.lend().await?;
         let found = self.pool.bounded(read(&loan)).await;
@@ -95,19 +95,19 @@ impl Writer {
         &self,
         counter: Counter,
         change: &C,
-    ) -> Result<C::Done, Trouble> {
-        let mut patience = Patience::new();
+    ) -> Result<C::Done, DbError> {
+        let mut backoff = StoreBackoff::new();
         let mut answer = self.try_write(counter, change, false).await;
-        let Err(Trouble::Doubtful(why)) = &answer else { return answer };
+        let Err(DbError::Doubtful(why)) = &answer else { return answer };
         tracing::warn!(%why, "the connection to the store broke in a commit, finding out what holds");
         loop {
-            patience.wait().await;
+            backoff.wait().await;
             answer = self.try_write(counter, change, true).await;
             match &answer {
                 Ok(_) => return answer,
-                Err(Trouble::Doubtful(_)) => {}
-                Err(Trouble::Refused(error)) if error.is_unavailable() => {}
-                Err(trouble) if !trouble.may_be_the_data() && !trouble.is_refusal() => {}
+                Err(DbError::Doubtful(_)) => {}
+                Err(DbError::Refused(error)) if error.is_unavailable() => {}
+                Err(db_error) if !db_error.may_be_the_data() && !db_error.is_refusal() => {}
                 Err(_) => return answer,
             }
         }
@@ -118,7 +118,7 @@ impl Writer {
         counter: Counter,
         change: &C,
         again: bool,
-    ) -> Result<C::Done, Trouble> {
+    ) -> Result<C::Done, DbError> {
         let mut tries = 1;
         loop {
             let number = self.slot.lock().unwrap_or_else(PoisonError::into_inner).number(counter);
@@ -127,7 +127,7 @@ impl Writer {
             let answer = self.pool.bounded(work).await;
             let answer = loan.end(answer);
             match answer {
-                Err(trouble) if trouble.is_worth_repeating() && tries < TRIES => tries += 1,
+                Err(db_error) if db_error.is_worth_repeating() && tries < TRIES => tries += 1,
                 answer => return answer,
             }
         }
@@ -140,24 +140,24 @@ async fn transact<C: Change>(
     counter: i16,
     change: &C,
     again: bool,
-) -> Result<C::Done, Trouble> {
+) -> Result<C::Done, DbError> {
     let db = loan.transaction().await?;
     let (tally, slack) = (Tally::default(), memory.slack());
     let mut changes = Changes { db, memory, tally, again, slack };
     let made = match change.make(&mut changes).await {
         Ok(done) => tally::write(&changes.db, &mut changes.tally, counter).await.map(|()| done),
-        Err(trouble) => Err(trouble),
+        Err(db_error) => Err(db_error),
     };
     let done = match made {
         Ok(done) => done,
-        Err(trouble) => {
+        Err(db_error) => {
             // What it has locked is free by the time that anybody hears of the failure. Where this
             // fails too, the connection is gone, and its locks with it.
             changes.db.rollback().await.ok();
-            return Err(trouble);
+            return Err(db_error);
         }
     };
-    changes.db.commit().await.map_err(Trouble::of_commit)?;
+    changes.db.commit().await.map_err(DbError::of_commit)?;
     memory.widened(changes.slack);
     Ok(done)
 }

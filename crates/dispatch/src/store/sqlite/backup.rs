@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
+use super::db_error::failed_at;
 use super::file;
 use super::health::{LOCK_WAIT, check};
 use super::lock::FolderLock;
-use super::trouble::failed_at;
 use crate::Error;
 
 /// Copies the store of a data folder to the new file `to`, readable by its owner only: all of it, as it

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use stagger::Span;
 
-use super::trouble::failed_at;
+use super::db_error::failed_at;
 use crate::Error;
 
 /// What makes a database of version n out of one of version n - 1. Only ever added to.

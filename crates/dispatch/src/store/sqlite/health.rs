@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use stagger::Span;
 
-use super::trouble::failed_at;
+use super::db_error::failed_at;
 use super::{file, tally};
 use crate::Error;
 use crate::store::Counts;

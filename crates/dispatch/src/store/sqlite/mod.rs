@@ -17,6 +17,7 @@ mod backup;
 mod changes;
 mod checkpoint;
 mod column;
+mod db_error;
 #[cfg(test)]
 mod differential;
 #[cfg(test)]
@@ -41,7 +42,6 @@ mod store;
 mod sweep;
 mod tally;
 mod tenants;
-mod trouble;
 mod writer;
 
 pub use backup::{backup, restore};

@@ -5,8 +5,8 @@ use stagger::Instant;
 
 use super::changes::Changes;
 use super::column::{from_size, instant};
+use super::db_error::DbError;
 use super::slack;
-use super::trouble::Trouble;
 use crate::model::{DeliveryState, EndpointId, MessageId};
 use crate::store::numbers::state;
 
@@ -37,7 +37,7 @@ impl Changes<'_> {
         before: Instant,
         from: Option<MessageId>,
         limit: usize,
-    ) -> Result<Step, Trouble> {
+    ) -> Result<Step, DbError> {
         let from = from.map_or(self.memory.floor, |from| from.max(self.memory.floor));
         let (old, next) = self.find_old(before, from, limit.min(STEP))?;
         for message in &old {

@@ -7,7 +7,7 @@ use stagger::Instant;
 use super::changes::Changes;
 use super::lookups;
 
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, MessageId};
 use crate::store::walk::{Order, Walk};
@@ -41,7 +41,7 @@ pub(super) fn find(
 
 impl Changes<'_> {
     /// Replays one delivery.
-    pub(super) fn replay_one(&mut self, name: Name, now: Instant) -> Result<Delivery, Trouble> {
+    pub(super) fn replay_one(&mut self, name: Name, now: Instant) -> Result<Delivery, DbError> {
         let delivery = self.delivery(name)?.ok_or(Error::not_found("delivery"))?;
         if delivery.state.is_open() {
             return Err(Error::conflict("the delivery is open already").into());
@@ -59,7 +59,7 @@ impl Changes<'_> {
         &mut self,
         names: &[Name],
         now: Instant,
-    ) -> Result<Vec<Delivery>, Trouble> {
+    ) -> Result<Vec<Delivery>, DbError> {
         let mut replayed = Vec::with_capacity(names.len());
         for name in names {
             let found = self.delivery(*name)?;

@@ -9,17 +9,17 @@ use rusqlite::Connection;
 use stagger::Instant;
 
 use super::changes::Changes;
+use super::db_error::{DbError, failed};
 use super::lock::FolderLock;
 use super::options::SqliteOptions;
 use super::readers::Readers;
 use super::replay::{self, Name};
-use super::trouble::{Trouble, failed};
 use super::writer::Writer;
 use super::{file, lists, lookups, sweep, tally, tenants};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
-    NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
+    MessageId, NewMessage,
 };
 use crate::store::place::cut_short;
 use crate::store::{
@@ -91,7 +91,7 @@ impl SqliteStore {
 
     async fn write<T: Send + 'static>(
         &self,
-        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
         self.writer.write(ROW, change).await
     }
@@ -171,7 +171,7 @@ impl Store for SqliteStore {
         }
     }
 
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.read(tenants::endpoints).await
     }
 
@@ -283,7 +283,7 @@ impl SqliteStore {
     /// Writes a change of a test's own.
     pub(super) async fn change<T: Send + 'static>(
         &self,
-        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
         self.write(change).await
     }

@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 
 use super::changes::{Changes, Memory};
 use super::checkpoint;
+use super::db_error::{DbError, failed};
 use super::lock::FolderLock;
 use super::options::SqliteOptions;
 use super::tally;
-use super::trouble::{Trouble, failed};
 use crate::Error;
 use crate::store::tally::Tally;
 
@@ -62,7 +62,7 @@ impl Writer {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         bytes: usize,
-        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         self.send(Box::new(Write { bytes, change, outcome: None, reply }))?;
@@ -117,7 +117,7 @@ struct Write<T, F> {
 impl<T, F> Job for Write<T, F>
 where
     T: Send,
-    F: Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send,
+    F: Fn(&mut Changes<'_>) -> Result<T, DbError> + Send,
 {
     fn bytes(&self) -> usize {
         self.bytes
@@ -126,8 +126,8 @@ where
     fn run(&mut self, changes: &mut Changes<'_>) -> rusqlite::Result<()> {
         self.outcome = Some(match (self.change)(changes) {
             Ok(done) => Ok(done),
-            Err(Trouble::Refused(error)) => Err(error),
-            Err(Trouble::Broken(error)) => return Err(error),
+            Err(DbError::Refused(error)) => Err(error),
+            Err(DbError::Broken(error)) => return Err(error),
         });
         Ok(())
     }

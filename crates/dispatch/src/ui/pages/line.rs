@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stagger::Instant;
 
-use super::trouble::Trouble;
+use super::error::PageError;
 use crate::model::{Application, Delivery, DeliveryState, Ending, Endpoint};
 use crate::node::Node;
 use crate::store::Counts;
@@ -29,7 +29,7 @@ pub(super) async fn delivery_lines(
     node: &Node,
     deliveries: &[Delivery],
     now: Instant,
-) -> Result<Vec<DeliveryLine>, Trouble> {
+) -> Result<Vec<DeliveryLine>, PageError> {
     let mut lines = Vec::with_capacity(deliveries.len());
     for delivery in deliveries {
         let message = node.store().message(delivery.message).await?;

@@ -9,7 +9,7 @@ use http::header::{CACHE_CONTROL, HeaderValue};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::trouble::Trouble;
+use super::error::PageError;
 use crate::ui::view::Note;
 
 /// Pages show what is so now, and who signs out leaves nothing behind.
@@ -48,13 +48,13 @@ where
 }
 
 /// The id in a path. One that cannot be an id is not there.
-pub(super) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, Trouble> {
-    text.parse().map_err(|_| Trouble::missing(what))
+pub(super) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, PageError> {
+    text.parse().map_err(|_| PageError::missing(what))
 }
 
 /// Answers with a page.
-pub(super) fn show(page: &impl Template) -> Result<Response, Trouble> {
-    let html = page.render().map_err(|error| Trouble::broken(&error))?;
+pub(super) fn show(page: &impl Template) -> Result<Response, PageError> {
+    let html = page.render().map_err(|error| PageError::broken(&error))?;
     Ok(([(CACHE_CONTROL, NO_STORE)], Html(html)).into_response())
 }
 

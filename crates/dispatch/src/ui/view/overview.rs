@@ -12,7 +12,7 @@ pub(in crate::ui) struct OverviewPage {
     pub(in crate::ui) chart: Chart,
     pub(in crate::ui) tiles: Vec<Tile>,
     /// Endpoints that are not simply active, as many as are shown.
-    pub(in crate::ui) trouble: Vec<EndpointRow>,
+    pub(in crate::ui) unhealthy: Vec<EndpointRow>,
     /// How many more there are.
     pub(in crate::ui) more: Option<String>,
     /// Nobody has made an application yet.

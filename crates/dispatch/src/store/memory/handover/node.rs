@@ -43,9 +43,9 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) enum Call {
     Accept(u64, Vec<u64>, Lead),
-    Take(Fence, usize),
+    Acquire(Fence, usize),
     Load(Fence, Shards),
-    GiveUp(Fence, Shards),
+    Release(Fence, Shards),
     Poll(Fence, Shards, Vec<u64>),
     Settle(Fence, Name),
 }
@@ -86,8 +86,8 @@ impl Node {
         self.done.clear();
     }
 
-    pub(super) async fn beat(&mut self) {
-        if self.store.beat(self.fence, false).await.is_err() {
+    pub(super) async fn heartbeat(&mut self) {
+        if self.store.heartbeat(self.fence, false).await.is_err() {
             self.join().await;
         }
     }
@@ -101,17 +101,17 @@ impl Node {
     /// Takes what is free, one change at a time.
     pub(super) fn take(&mut self, most: usize) {
         let is_change = |call: &Call| {
-            matches!(call, Call::Take(..) | Call::Load(..) | Call::GiveUp(..))
+            matches!(call, Call::Acquire(..) | Call::Load(..) | Call::Release(..))
                 && call.fence() == self.fence
         };
-        let is_free = !self.store.tables().members.roll(0, 0).free.is_empty();
+        let is_free = !self.store.tables().members.cluster_view(0, 0).free.is_empty();
         if is_free && !self.asked().any(is_change) {
-            self.calls.push(Call::Take(self.fence, most));
+            self.calls.push(Call::Acquire(self.fence, most));
         }
     }
 
     /// Gives up the shard of an endpoint, once nothing of it is on its way.
-    pub(super) fn give_up(&mut self, n: usize) {
+    pub(super) fn release(&mut self, n: usize) {
         let shards = [1, 2, 3].map(|n| Shard::of(ep(n)));
         let led: Vec<_> = shards.into_iter().filter(|it| self.led.contains(*it)).collect();
         let Some(shard) = n.checked_rem(led.len()).map(|n| led[n]) else { return };
@@ -122,7 +122,7 @@ impl Node {
         let shards = [shard].into_iter().collect();
         self.led = self.led.without(shards);
         self.floor.retain(|(_, to), _| shard != Shard::of(*to));
-        self.calls.push(Call::GiveUp(self.fence, shards));
+        self.calls.push(Call::Release(self.fence, shards));
     }
 
     /// Whether something that it has asked has to be answered before it gives this up.
@@ -135,7 +135,7 @@ impl Node {
             Call::Settle(_, (_, to)) => {
                 self.defect != Defect::LeavesSending && Shard::of(*to) == shard
             }
-            Call::Take(..) | Call::Load(..) | Call::GiveUp(..) | Call::Poll(..) => true,
+            Call::Acquire(..) | Call::Load(..) | Call::Release(..) | Call::Poll(..) => true,
         };
         self.asked().any(|call| call.fence() == self.fence && is_using(call))
     }
@@ -218,9 +218,9 @@ impl Call {
     /// The membership in which it was asked.
     const fn fence(&self) -> Fence {
         match self {
-            Self::Take(fence, _)
+            Self::Acquire(fence, _)
             | Self::Load(fence, _)
-            | Self::GiveUp(fence, _)
+            | Self::Release(fence, _)
             | Self::Poll(fence, ..)
             | Self::Settle(fence, ..)
             | Self::Accept(_, _, Lead { fence, .. }) => *fence,

@@ -40,12 +40,12 @@ enum Event {
     /// Messages come in.
     Accept(usize),
     Replay(usize),
-    Take(usize),
-    GiveUp(usize),
+    Acquire(usize),
+    Release(usize),
     Poll,
     Send(usize),
     Settle(usize),
-    Beat,
+    Heartbeat,
     EvictOther,
     /// A call reaches the store.
     Arrive(usize),
@@ -62,12 +62,12 @@ impl Event {
         match word % 100 {
             0..8 => Self::Accept(nth),
             8..10 => Self::Replay(nth),
-            10..18 => Self::Take(nth + 1),
-            18..24 => Self::GiveUp(nth),
+            10..18 => Self::Acquire(nth + 1),
+            18..24 => Self::Release(nth),
             24..29 => Self::Poll,
             29..40 => Self::Send(nth),
             40..50 => Self::Settle(nth),
-            50 => Self::Beat,
+            50 => Self::Heartbeat,
             51 => Self::EvictOther,
             52..54 => Self::Lose(nth, word.is_multiple_of(7)),
             54..77 => Self::Arrive(nth),
@@ -123,12 +123,12 @@ impl World {
                 node.calls.push(Call::Accept(self.messages, to, node.lead()));
             }
             Event::Replay(n) => self.replay(n).await,
-            Event::Take(most) => node.take(most),
-            Event::GiveUp(n) => node.give_up(n),
+            Event::Acquire(most) => node.take(most),
+            Event::Release(n) => node.release(n),
             Event::Poll => node.poll(),
             Event::Send(n) => return self.send(who, n),
             Event::Settle(n) => node.settle(n),
-            Event::Beat => node.beat().await,
+            Event::Heartbeat => node.heartbeat().await,
             Event::EvictOther => self.evict(other),
             Event::Arrive(n) if !node.calls.is_empty() => {
                 let call = node.calls.remove(n % node.calls.len());
@@ -199,16 +199,16 @@ impl World {
                 let new = message(n, to[0] / 3 + 1, &to);
                 Answer::Entry(Cluster::accept(store, lead, u64::MAX, vec![new]).await.unwrap())
             }
-            Call::Take(fence, most) => {
-                store.take(fence, most).await.map_or(Answer::Ended, Answer::Taken)
+            Call::Acquire(fence, most) => {
+                store.acquire(fence, most).await.map_or(Answer::Ended, Answer::Taken)
             }
             Call::Load(_, shards) => {
                 let mut open = Vec::new();
                 let covered = store.load(shards, &mut |page| open.extend(page)).await.unwrap();
                 Answer::Loaded(open, covered)
             }
-            Call::GiveUp(fence, shards) => {
-                store.give_up(fence, shards).await.unwrap();
+            Call::Release(fence, shards) => {
+                store.release(fence, shards).await.unwrap();
                 Answer::Done
             }
             Call::Poll(_, shards, done) => {
@@ -229,7 +229,7 @@ impl World {
     async fn rest(&mut self) -> Result<(), String> {
         for _ in 0..2 {
             for who in 0..2 {
-                self.nodes[who].beat().await;
+                self.nodes[who].heartbeat().await;
                 self.nodes[who].take(Shards::COUNT);
                 self.nodes[who].poll();
                 while !self.nodes[who].calls.is_empty() || !self.nodes[who].answers.is_empty() {

@@ -6,8 +6,8 @@ use tokio_postgres::Row;
 
 use super::super::changes::Changes;
 use super::super::column::{columns_of, from_size, get};
+use super::super::db_error::DbError;
 use super::super::deliveries::Name;
-use super::super::trouble::Trouble;
 use super::super::writer::Change;
 use super::super::{row, statement};
 use super::members::run;
@@ -37,14 +37,14 @@ pub(in super::super) struct Claim<'d> {
 impl Change for Claim<'_> {
     type Done = Vec<Arrival>;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Arrival>, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Arrival>, DbError> {
         self.forget(&changes.db).await?;
         self.find(&changes.db).await
     }
 }
 
 impl Claim<'_> {
-    async fn forget(&self, db: &impl GenericClient) -> Result<(), Trouble> {
+    async fn forget(&self, db: &impl GenericClient) -> Result<(), DbError> {
         let done: Vec<_> = self.done.iter().map(|number| number.cast_signed()).collect();
         // What another is deleting at this moment is left to it.
         let sql = "DELETE FROM arrival WHERE number IN (SELECT a.number FROM arrival a \
@@ -59,7 +59,7 @@ impl Claim<'_> {
     pub(in super::super) async fn find(
         &self,
         db: &impl GenericClient,
-    ) -> Result<Vec<Arrival>, Trouble> {
+    ) -> Result<Vec<Arrival>, DbError> {
         if self.limit == 0 || self.shards.is_empty() {
             return Ok(Vec::new());
         }
@@ -83,7 +83,7 @@ impl Changes<'_> {
     pub(in super::super) async fn insert_arrivals(
         &self,
         names: impl IntoIterator<Item = &Name> + Clone,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), DbError> {
         let shards = names.clone().into_iter().map(|name| i16::from(Shard::of(name.1).0));
         let shards: Vec<_> = shards.collect();
         if shards.is_empty() {
@@ -97,7 +97,7 @@ impl Changes<'_> {
     }
 
     /// Forgets the arrivals of messages that are being deleted.
-    pub(in super::super) async fn drop_arrivals(&self, of: &[MessageId]) -> Result<(), Trouble> {
+    pub(in super::super) async fn drop_arrivals(&self, of: &[MessageId]) -> Result<(), DbError> {
         let ids: Vec<_> = of.iter().map(|id| *id.as_uuid()).collect();
         statement::run(&self.db, "DELETE FROM arrival WHERE message = ANY($1)", &[&ids]).await?;
         Ok(())
@@ -141,15 +141,15 @@ const MESSAGE: usize = 10;
 const PAYLOAD: usize = MESSAGE + 7;
 const NUMBER: usize = PAYLOAD + 1;
 
-fn read(of: &Row) -> Result<Arrival, Trouble> {
+fn read(of: &Row) -> Result<Arrival, DbError> {
     let number = get::<i64>(of, NUMBER)?.cast_unsigned();
     if get::<Option<uuid::Uuid>>(of, 0)?.is_none() {
-        return Ok(Arrival { number, delivery: None, parcel: None });
+        return Ok(Arrival { number, delivery: None, content: None });
     }
     let bytes = get::<Option<Vec<u8>>>(of, PAYLOAD)?.map(Bytes::from);
-    let parcel = bytes.map(|bytes| Ok::<_, Trouble>((row::message_at(of, MESSAGE)?, bytes)));
-    let parcel = parcel.transpose()?;
-    Ok(Arrival { number, delivery: Some(row::delivery(of)?), parcel })
+    let content = bytes.map(|bytes| Ok::<_, DbError>((row::message_at(of, MESSAGE)?, bytes)));
+    let content = content.transpose()?;
+    Ok(Arrival { number, delivery: Some(row::delivery(of)?), content })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::store::fixture::{ep, furnish, message, msg, settled};
 use crate::store::{Accepted, Cluster, Entry, Fence, Lead, Shard, Shards, Store};
 
 /// How long anything may take, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Waits until the answer to a question is yes.
 async fn until(client: &Client, question: &str) {
@@ -26,7 +26,7 @@ async fn until(client: &Client, question: &str) {
             TokioTime.sleep(Span::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, ask).await.expect(question);
+    timeout(TIMEOUT, ask).await.expect(question);
 }
 
 /// Somebody waits for a lock of this session. (What `pg_stat_activity` says is of the moment at which a
@@ -83,7 +83,7 @@ async fn an_eviction_waits_for_what_is_being_settled() {
     until(&holder, SOMEBODY_WAITS_FOR_THEM).await;
     assert!(!settling.is_finished() && !evicting.is_finished());
     holder.batch_execute("ROLLBACK").await.unwrap();
-    let (evicted, seen) = timeout(PATIENCE, evicting).await.unwrap().unwrap();
+    let (evicted, seen) = timeout(TIMEOUT, evicting).await.unwrap().unwrap();
     // What was being settled has ended when the eviction answers.
     assert_eq!((evicted.unwrap(), seen), (true, Delivered));
     settling.await.unwrap().unwrap();
@@ -128,8 +128,8 @@ async fn beats_wait_for_nothing_that_is_being_settled() {
         async move { ann.settle(fence, vec![settled(1, 1, 1, Delivered, 5)]).await }
     });
     until(&holder, SOMEBODY_WAITS).await;
-    for beat in 1..=3 {
-        assert_eq!(ann.beat(fence, false).await.unwrap().members[0].beat, beat);
+    for heartbeat in 1..=3 {
+        assert_eq!(ann.heartbeat(fence, false).await.unwrap().members[0].heartbeat, heartbeat);
     }
     assert!(!settling.is_finished());
     holder.batch_execute("ROLLBACK").await.unwrap();
@@ -146,7 +146,7 @@ async fn whoever_is_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     let bob = open(&schema, lease).await;
     furnish(&*bob).await;
     let fence = ann.join("ann").await.unwrap().fence;
-    ann.take(fence, Shards::COUNT).await.unwrap();
+    ann.acquire(fence, Shards::COUNT).await.unwrap();
     accept(&bob, 1).await;
     proxy.arm(Cut::Silence);
     let settling = tokio::spawn({
@@ -158,7 +158,7 @@ async fn whoever_is_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
             TokioTime.sleep(Span::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, cut).await.expect("it is committed");
+    timeout(TIMEOUT, cut).await.expect("it is committed");
     let evict = async {
         loop {
             match bob.evict(fence, 0).await {
@@ -170,7 +170,7 @@ async fn whoever_is_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     assert!(timeout(lease.into(), evict).await.expect("it takes a quarter of the lease"));
     assert_eq!(state(&bob).await, Pending);
     let carl = bob.join("carl").await.unwrap().fence;
-    assert_eq!(bob.take(carl, Shards::COUNT).await.unwrap(), Shards::ALL);
+    assert_eq!(bob.acquire(carl, Shards::COUNT).await.unwrap(), Shards::ALL);
     settling.abort();
     check_postgres(&schema.address()).await.unwrap();
 }
@@ -183,15 +183,15 @@ async fn two_nodes_that_take_at_once_share_no_shard() {
     let (a, b) = tokio::join!(ann.join("ann"), bob.join("bob"));
     let (a, b) = (a.unwrap().fence, b.unwrap().fence);
     for most in [3, 60, 128, 256] {
-        let (of_ann, of_bob) = tokio::join!(ann.take(a, most), bob.take(b, most));
+        let (of_ann, of_bob) = tokio::join!(ann.acquire(a, most), bob.acquire(b, most));
         let (of_ann, of_bob) = (of_ann.unwrap(), of_bob.unwrap());
         assert!(of_ann.common(of_bob).is_empty());
         // What one was taking, the other has left: it may have got less than there was.
         assert!(of_ann.len() <= most && of_bob.len() <= most);
-        let free = ann.beat(a, false).await.unwrap().free;
+        let free = ann.heartbeat(a, false).await.unwrap().free;
         assert_eq!(of_ann.union(of_bob), Shards::ALL.without(free));
-        ann.give_up(a, of_ann).await.unwrap();
-        bob.give_up(b, of_bob).await.unwrap();
+        ann.release(a, of_ann).await.unwrap();
+        bob.release(b, of_bob).await.unwrap();
     }
 }
 
@@ -204,12 +204,12 @@ async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
         (open(&schema, Span::from_secs(10)).await, open(&schema, Span::from_secs(10)).await);
     furnish(&*ann).await;
     let (a, b) = (ann.join("ann").await.unwrap().fence, bob.join("bob").await.unwrap().fence);
-    ann.take(a, Shards::COUNT).await.unwrap();
+    ann.acquire(a, Shards::COUNT).await.unwrap();
     accept(&ann, 1).await;
     let known = ann.arrivals(Shards::ALL, &[], 9).await.unwrap();
     assert_eq!(known.len(), 1);
     assert!(bob.evict(a, 0).await.unwrap());
-    bob.take(b, Shards::COUNT).await.unwrap();
+    bob.acquire(b, Shards::COUNT).await.unwrap();
     accept(&bob, 2).await;
     let done = [known[0].number];
     assert_eq!(ann.arrivals(Shards::ALL, &done, 9).await.unwrap(), []);
@@ -233,17 +233,17 @@ async fn calls_that_share_a_transaction_are_judged_one_by_one() {
     let store = open(&schema, Span::from_secs(10)).await;
     furnish(&*store).await;
     let fence = store.join("ann").await.unwrap().fence;
-    let shards = store.take(fence, Shards::COUNT).await.unwrap();
-    let followed = store.news(0).await.unwrap().to;
+    let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
+    let settings_version = store.changes_since(0).await.unwrap().to;
     let (own, strange) = (Lead { fence, shards }, Lead { fence: Fence(99), shards });
     let few = Lead { fence, shards: [Shard::of(ep(1))].into_iter().collect() };
     let choices = [
-        Some(Choice { lead: own, followed }),
-        Some(Choice { lead: own, followed: followed - 1 }),
-        Some(Choice { lead: strange, followed }),
+        Some(Choice { lead: own, settings_version }),
+        Some(Choice { lead: own, settings_version: settings_version - 1 }),
+        Some(Choice { lead: strange, settings_version }),
         None,
-        Some(Choice { lead: few, followed: followed + 1 }),
-        Some(Choice { lead: Lead::default(), followed }),
+        Some(Choice { lead: few, settings_version: settings_version + 1 }),
+        Some(Choice { lead: Lead::default(), settings_version }),
     ];
     let messages: Vec<_> = (1..=6).map(|n| [message(n, 1, &[1, 2])]).collect();
     let calls: Vec<_> = choices
@@ -270,9 +270,9 @@ async fn what_was_stored_in_doubt_is_not_refused_later() {
     let store = open(&schema, Span::from_secs(10)).await;
     furnish(&*store).await;
     let fence = store.join("ann").await.unwrap().fence;
-    let shards = store.take(fence, Shards::COUNT).await.unwrap();
-    let followed = store.news(0).await.unwrap().to;
-    let choice = Some(Choice { lead: Lead { fence, shards }, followed });
+    let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
+    let settings_version = store.changes_since(0).await.unwrap().to;
+    let choice = Some(Choice { lead: Lead { fence, shards }, settings_version });
     let (held, lost) = ([message(1, 1, &[1])], [message(2, 1, &[1])]);
     let call = |messages| Call { messages, choice };
     assert_eq!(entries(&store, &[call(&held)], false).await, [stored(1)]);

@@ -2,18 +2,18 @@
 //! whom. Nobody's clock is read, neither the server's nor a client's.
 
 mod arrivals;
+mod change_log;
+mod commands;
 mod contract;
 #[cfg(test)]
 mod evictions;
 #[cfg(test)]
 mod hearing;
-mod hints;
 mod members;
-mod news;
-mod orders;
+mod notifications;
 mod shards;
 mod wire_text;
 
-pub(super) use hints::{Hints, Line};
+pub(super) use change_log::Changed;
 pub(super) use members::BeginRun;
-pub(super) use news::Changed;
+pub(super) use notifications::{ListenerConfig, Notifications};

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::super::changes::Changes;
 use super::super::column::{from_size, get};
+use super::super::db_error::DbError;
 use super::super::pool::{Loan, Pool};
-use super::super::trouble::Trouble;
 use super::super::writer::Change;
 use super::super::{row, statement};
 use super::members::run;
@@ -17,15 +17,15 @@ use crate::store::{Fence, Shard, Shards};
 const PAGE: usize = 10_000;
 
 /// A member takes up to `most` shards that nobody leads: those.
-pub(in super::super) struct Take {
+pub(in super::super) struct Acquire {
     pub(in super::super) fence: Fence,
     pub(in super::super) most: usize,
 }
 
-impl Change for Take {
+impl Change for Acquire {
     type Done = Shards;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Shards, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Shards, DbError> {
         changes.member(self.fence).await?;
         // What another is taking at this moment is left to it.
         let sql = "UPDATE lease SET run = $1 WHERE shard IN (SELECT shard FROM lease \
@@ -38,15 +38,15 @@ impl Change for Take {
 }
 
 /// A member leads shards no longer.
-pub(in super::super) struct GiveUp {
+pub(in super::super) struct Release {
     pub(in super::super) fence: Fence,
     pub(in super::super) shards: Shards,
 }
 
-impl Change for GiveUp {
+impl Change for Release {
     type Done = ();
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let sql = "UPDATE lease SET run = NULL WHERE run = $1 AND shard = ANY($2)";
         statement::run(&changes.db, sql, &[&run(self.fence), &numbers(self.shards)]).await?;
         Ok(())
@@ -59,7 +59,7 @@ pub(in super::super) async fn load(
     pool: &Pool,
     of: Shards,
     page: &mut (dyn FnMut(Vec<Delivery>) + Send),
-) -> Result<Vec<u64>, Trouble> {
+) -> Result<Vec<u64>, DbError> {
     let mut loan = pool.lend().await?;
     match read(pool, &mut loan, of, page).await {
         Some(loaded) => loan.end(Some(loaded)),
@@ -73,17 +73,17 @@ async fn read(
     loan: &mut Loan,
     of: Shards,
     page: &mut (dyn FnMut(Vec<Delivery>) + Send),
-) -> Option<Result<Vec<u64>, Trouble>> {
+) -> Option<Result<Vec<u64>, DbError>> {
     let (moment, begun) = match pool.bounded(begin(loan, of)).await? {
         Ok((moment, begun)) => (moment, begun),
-        Err(trouble) => return Some(Err(trouble)),
+        Err(db_error) => return Some(Err(db_error)),
     };
     for shard in begun.occupied {
         let mut after = (Uuid::nil(), Uuid::nil());
         loop {
             let found = match pool.bounded(next_page(&moment, shard, after)).await? {
                 Ok(found) => found,
-                Err(trouble) => return Some(Err(trouble)),
+                Err(db_error) => return Some(Err(db_error)),
             };
             let is_last = found.len() < PAGE;
             if let Some(last) = found.last() {
@@ -109,7 +109,7 @@ struct Begun {
 async fn begin(
     loan: &mut Loan,
     of: Shards,
-) -> Result<(deadpool_postgres::Transaction<'_>, Begun), Trouble> {
+) -> Result<(deadpool_postgres::Transaction<'_>, Begun), DbError> {
     let moment = loan
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
@@ -138,7 +138,7 @@ async fn next_page(
     moment: &deadpool_postgres::Transaction<'_>,
     shard: i16,
     (message, endpoint): (Uuid, Uuid),
-) -> Result<Vec<Delivery>, Trouble> {
+) -> Result<Vec<Delivery>, DbError> {
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&shard, &message, &endpoint, &from_size(PAGE)];
     let found = statement::rows(moment, &page_sql(), &bound).await?;
@@ -159,11 +159,11 @@ pub(in super::super) fn numbers(shards: Shards) -> Vec<i16> {
 }
 
 /// The shards in a column, which is an array, or null for none.
-pub(super) fn shards(row: &Row, at: usize) -> Result<Shards, Trouble> {
+pub(super) fn shards(row: &Row, at: usize) -> Result<Shards, DbError> {
     get::<Option<Vec<i16>>>(row, at)?.unwrap_or_default().into_iter().map(shard).collect()
 }
 
-fn shard(number: i16) -> Result<Shard, Trouble> {
+fn shard(number: i16) -> Result<Shard, DbError> {
     let read = u8::try_from(number).map(Shard);
     read.map_err(|_| crate::Error::store(format!("there is no shard {number}")).into())
 }

@@ -1,0 +1,151 @@
+//! What a member should do next, each time it has heard how all stand.
+
+use stagger::{Instant, Span};
+
+use super::failure_detector::FailureDetector;
+use super::share;
+use super::unassigned::Unassigned;
+use crate::store::{ClusterView, Fence, Member};
+
+/// Beats in a lease: so many that a lost one or two do no harm.
+const HEARTBEATS_PER_LEASE: u64 = 10;
+/// A member's beat may stand still for half a lease. The other half is for seeing it, twice, and for
+/// taking over.
+const FAILURE_TIMEOUT_SHARE: u64 = 2;
+/// The holder's span is a tenth shorter than the others' patience: clocks may differ in rate by that much.
+const MARGIN: u64 = 10;
+/// Beats missed from which on nothing is given up for a member: it may be gone.
+const DOUBTED: u64 = 3;
+/// Beats in time that one look counts for at most: if more has passed, the store was away or this node was
+/// stopped, and the others may be as well as before.
+const MOST_A_LOOK: u64 = 2;
+
+/// One node's view of all members, from the time of its joining.
+///
+/// ```
+/// use stagger::{Instant, Span};
+/// use stagger_dispatch::leadership::{Membership, Actions};
+/// use stagger_dispatch::store::{Fence, Member, ClusterView, Shards};
+/// let mut membership = Membership::new(Span::from_secs(10));
+/// let name = "a".to_owned();
+/// let own = Member { fence: Fence(1), name, heartbeat: 1, leaving: false, shards: Shards::NONE };
+/// let view = ClusterView { members: vec![own], free: Shards::ALL, ..ClusterView::default() };
+/// let actions = membership.on_cluster_view(Instant::ORIGIN, Fence(1), &view);
+/// assert_eq!(actions, Actions { acquire: 256, ..Actions::default() });
+/// ```
+#[derive(Debug)]
+pub struct Membership {
+    lease: Span,
+    last: Option<Instant>,
+    failure_detector: FailureDetector,
+    unassigned: Unassigned,
+}
+
+/// What a member should do, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Actions {
+    /// Whom to evict, if it still stands at this beat.
+    pub evict: Vec<(Fence, u64)>,
+    /// How many of its shards to give up.
+    pub release: usize,
+    /// How many to take at most, of those that are free once the others are evicted.
+    pub acquire: usize,
+}
+
+impl Membership {
+    /// Knows of nobody yet. A dead leader is to be replaced within `lease`, which is the same for all nodes
+    /// and has room for fifty calls of the store.
+    #[must_use]
+    pub const fn new(lease: Span) -> Self {
+        Self {
+            lease,
+            last: None,
+            failure_detector: FailureDetector::new(),
+            unassigned: Unassigned::new(),
+        }
+    }
+
+    /// The time from beat to beat: a tenth of the lease.
+    #[must_use]
+    pub const fn heartbeat_interval(&self) -> Span {
+        Span::from_nanos(self.lease.as_nanos() / HEARTBEATS_PER_LEASE)
+    }
+
+    /// How long after sending a beat that was answered a node may act on what it leads, by its own
+    /// monotonic clock: nine twentieths of the lease.
+    #[must_use]
+    pub const fn lease_validity(&self) -> Span {
+        let failure_timeout = self.failure_timeout().as_nanos();
+        Span::from_nanos(failure_timeout - failure_timeout.div_ceil(MARGIN))
+    }
+
+    /// How long a beat may be seen to stand still before its member is evicted: half the lease.
+    #[must_use]
+    pub const fn failure_timeout(&self) -> Span {
+        Span::from_nanos(self.lease.as_nanos() / FAILURE_TIMEOUT_SHARE)
+    }
+
+    /// What to do, now that a beat was answered with how all stand. `now` is read after the answer.
+    ///
+    /// One that is leaving gives up all and takes nothing; one that is no member does nothing.
+    pub fn on_cluster_view(
+        &mut self,
+        now: Instant,
+        own: Fence,
+        cluster_view: &ClusterView,
+    ) -> Actions {
+        let step = self.observe(now, cluster_view);
+        let Some(me) = cluster_view.members.iter().find(|member| member.fence == own) else {
+            return Actions::default();
+        };
+        let is_dead = |member: &&Member| {
+            member.fence != own
+                && self.failure_detector.silence(member.fence) >= self.failure_timeout()
+        };
+        let dead: Vec<&Member> = cluster_view.members.iter().filter(is_dead).collect();
+        let evict: Vec<_> = dead.iter().map(|member| (member.fence, member.heartbeat)).collect();
+        let free = dead.iter().fold(cluster_view.free, |free, member| free.union(member.shards));
+        let is_overdue = self.unassigned.is_overdue(step, free, self.heartbeat_interval());
+        if me.leaving {
+            return Actions { evict, release: me.shards.len(), acquire: 0 };
+        }
+        let wanted = self.wanted(own, cluster_view, &dead).saturating_sub(free.len());
+        let share = share::of(own, &living(cluster_view, &dead));
+        let (has, free) = (me.shards.len(), free.len());
+        if is_overdue {
+            return Actions { evict, release: 0, acquire: free };
+        }
+        let (release, acquire) = (has.saturating_sub(share).min(wanted), share.saturating_sub(has));
+        Actions { evict, release, acquire: acquire.min(free) }
+    }
+
+    /// Watches everybody; answers how much time this look counts for.
+    fn observe(&mut self, now: Instant, cluster_view: &ClusterView) -> Span {
+        let most = self.heartbeat_interval().saturating_mul(MOST_A_LOOK);
+        let step = self.last.map_or(Span::ZERO, |last| now - last).min(most);
+        self.last = Some(now);
+        self.failure_detector.observe(step, &cluster_view.members);
+        step
+    }
+
+    /// How many shards the others lack, those left out who may be gone.
+    fn wanted(&self, own: Fence, cluster_view: &ClusterView, dead: &[&Member]) -> usize {
+        let doubted = self.heartbeat_interval().saturating_mul(DOUBTED);
+        let living = living(cluster_view, dead);
+        let others = cluster_view.members.iter().filter(|member| {
+            member.fence != own
+                && !member.leaving
+                && self.failure_detector.silence(member.fence) < doubted
+        });
+        let lacks =
+            |member: &Member| share::of(member.fence, &living).saturating_sub(member.shards.len());
+        others.map(lacks).sum()
+    }
+}
+
+/// Those who get a share. One that has not beaten yet may never do: its joining was perhaps not answered.
+fn living(cluster_view: &ClusterView, dead: &[&Member]) -> Vec<Fence> {
+    let is_dead = |member: &Member| dead.iter().any(|one| one.fence == member.fence);
+    let wants = |member: &&Member| member.heartbeat > 0 && !member.leaving && !is_dead(member);
+    cluster_view.members.iter().filter(wants).map(|member| member.fence).collect()
+}

@@ -1,0 +1,92 @@
+//! Shards go: nothing of them is launched any more, what is under way comes back and is stored, and their
+//! lanes are taken down.
+
+use stagger::{Sleep, Span, TokioTime};
+
+use crate::Error;
+use crate::model::EndpointId;
+use crate::node::parts::Parts;
+use crate::node::runner::Runner;
+use crate::store::{Cluster, Notification, Shard, Shards};
+
+/// How often it is looked whether attempts have come back.
+const LOOK: Span = Span::from_millis(20);
+
+/// Lets others lead shards that this node leads: each as soon as nothing of it is under way.
+///
+/// Others are told after each step, and get shards while the last attempts are still out.
+///
+/// # Errors
+/// It is not known whether shards are given up. The call may still be on its way, and must not take away
+/// what this node leads again by then: the membership has to end.
+pub(super) async fn release(
+    parts: &Parts,
+    cluster: &dyn Cluster,
+    shards: Shards,
+) -> Result<(), Error> {
+    let fence = parts.leadership.hold().lead().fence;
+    parts.leadership.remove(shards).over().await;
+    rest(parts, shards).await;
+    let mut left = shards;
+    while !left.is_empty() {
+        let idle = idle(parts, left).await;
+        if idle.is_empty() {
+            TokioTime.sleep(LOOK).await;
+            continue;
+        }
+        clear(parts, idle).await;
+        cluster.release(fence, idle).await?;
+        left = left.without(idle);
+        cluster.notify(Notification::Members).await;
+    }
+    Ok(())
+}
+
+/// Takes the lanes of shards down, once what is under way of them is stored.
+pub(super) async fn unload(parts: &Parts, shards: Shards) {
+    rest(parts, shards).await;
+    while idle(parts, shards).await != shards {
+        TokioTime.sleep(LOOK).await;
+    }
+    clear(parts, shards).await;
+}
+
+async fn rest(parts: &Parts, shards: Shards) {
+    let endpoints = endpoints(parts, shards);
+    let rest = move |runner: &mut Runner| {
+        endpoints.iter().for_each(|endpoint| runner.scheduler.drain(*endpoint));
+    };
+    parts.scheduler.ask(rest).await;
+}
+
+/// Those of which nothing is under way.
+async fn idle(parts: &Parts, shards: Shards) -> Shards {
+    let endpoints = endpoints(parts, shards);
+    let busy = move |runner: &mut Runner| -> Shards {
+        let busy = endpoints.iter().filter(|endpoint| !runner.scheduler.is_idle(**endpoint));
+        busy.map(|endpoint| Shard::of(*endpoint)).collect()
+    };
+    // Without a floor nothing is under way.
+    shards.without(parts.scheduler.ask(busy).await.unwrap_or_default())
+}
+
+/// Stores what was learned, then forgets the lanes.
+async fn clear(parts: &Parts, shards: Shards) {
+    let _turn = parts.settings_sync.turn.lock().await;
+    if let Some(stored) = parts.scheduler.ask(|runner| runner.flushed()).await {
+        // Lost means that another node leads them, which is as good.
+        stored.wait().await.ok();
+    }
+    let endpoints = endpoints(parts, shards);
+    parts.leadership.remove_queues(shards);
+    let forget = move |runner: &mut Runner| {
+        endpoints.iter().for_each(|endpoint| runner.forget(*endpoint));
+    };
+    parts.scheduler.ask(forget).await;
+}
+
+fn endpoints(parts: &Parts, shards: Shards) -> Vec<EndpointId> {
+    let mut all = parts.directory.all_endpoints();
+    all.retain(|endpoint| shards.contains(Shard::of(*endpoint)));
+    all
+}
