@@ -1,4 +1,4 @@
-//! How long an id takes to make, alone and in batches, by one thread and by several.
+//! The time to make an id, alone and in batches, by one thread and by several.
 //!
 //! `cargo bench -p stagger-dispatch --bench ids`
 #![expect(clippy::disallowed_methods, reason = "a bench reads the clock")]

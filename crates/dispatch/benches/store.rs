@@ -1,4 +1,5 @@
-//! How fast the embedded store is, durably: `cargo bench -p stagger-dispatch --bench store [SECONDS]`.
+//! The speed of the embedded store with durable writes: `cargo bench -p stagger-dispatch --bench
+//! store [SECONDS]`.
 //!
 //! Messages have 1 KiB and go to one endpoint, unless a row says otherwise; 64 tasks send them one at
 //! a time. The last rows are about a store with a million open deliveries.

@@ -1,4 +1,4 @@
-//! What a name that nobody knows was probably meant to be.
+//! Suggests the nearest known name for an unknown one.
 
 /// Slips that still let a name be recognised: one swap of letters counts as two.
 const MAX_SLIPS: usize = 2;

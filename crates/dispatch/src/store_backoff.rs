@@ -1,4 +1,4 @@
-//! How a store that is away is waited for.
+//! The backoff between calls to a store that does not answer.
 
 use stagger::{Backoff, OsEntropy, Sleep, Span, TokioTime};
 

@@ -1,4 +1,4 @@
-//! Who asks, and whether it is theirs.
+//! Authenticates a caller, and checks that the resource belongs to it.
 //!
 //! A handler gets what it acts on by way of these extractors, so that no handler can forget to ask
 //! whose it is. What belongs to another application is not there: 404, never 403, so that names

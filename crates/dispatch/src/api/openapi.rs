@@ -13,10 +13,10 @@ use crate::model::{ApplicationId, EndpointId, MessageId};
 
 pub(super) use super::problem::Document as Problem;
 
-/// Where the document is served.
+/// The path of the document.
 pub(super) const PATH: &str = "/v1/openapi.json";
 
-/// What stands around the operations: title, keys, webhooks, the problems that they share.
+/// The parts of the document besides the operations: title, keys, webhooks, shared problems.
 const FRAME: &str = include_str!("frame.json");
 
 /// The application that a path names.

@@ -1,4 +1,4 @@
-//! What a refused request is told: a problem document (RFC 9457).
+//! The body of a refused request: a problem document (RFC 9457).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::Error;
 
-/// When to come back after a 503: long enough for a commit that hangs, short enough that nobody's
+/// The `Retry-After` of a 503: long enough for a commit that hangs, short enough that no caller's
 /// queue grows much.
 const UNAVAILABLE: Span = Span::from_secs(1);
 
@@ -49,15 +49,15 @@ pub(super) struct Document {
     title: &'static str,
     /// The status.
     status: u16,
-    /// What is wrong, for people.
+    /// A description of the problem, for people.
     detail: String,
     /// The member, parameter or header that is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<Cow<'static, str>>,
-    /// What stood there; long ones are cut.
+    /// The rejected value; long ones are cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
-    /// What must stand there.
+    /// The values that are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<String>,
     /// The line of the body, from 1, where reading it ended.

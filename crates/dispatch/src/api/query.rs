@@ -1,4 +1,4 @@
-//! What stands behind the question mark.
+//! The query parameters of requests.
 
 use axum::extract::{FromRequestParts, Query};
 use http::StatusCode;
@@ -36,7 +36,7 @@ impl<T: DeserializeOwned> FromRequestParts<Api> for ValidQuery<T> {
     }
 }
 
-/// Which page of a list.
+/// The page of a list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -54,7 +54,7 @@ impl PageQuery {
     }
 }
 
-/// Which messages.
+/// The filter of a list of messages.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -86,7 +86,7 @@ impl MessageQuery {
     }
 }
 
-/// Which deliveries.
+/// The filter of a list of deliveries.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -122,12 +122,12 @@ impl DeliveryQuery {
     }
 }
 
-/// What a payload of any kind is.
+/// The event type of a payload of any kind.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EventTypeQuery {
-    /// What kind of thing happened.
+    /// The event type.
     #[param(value_type = EventType)]
     pub(super) event_type: String,
 }

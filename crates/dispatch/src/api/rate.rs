@@ -1,4 +1,4 @@
-//! How many requests an application may make: one token bucket each, in whole numbers.
+//! The request rate of each application: one token bucket each, in whole numbers.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -50,7 +50,7 @@ impl Limiter {
     }
 }
 
-/// What one application has left.
+/// The remaining tokens of one application.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     /// In parts of a token.

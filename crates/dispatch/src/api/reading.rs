@@ -9,7 +9,7 @@ use super::problem::Problem;
 use crate::spelling;
 use http::StatusCode;
 
-/// What stands in `bytes`.
+/// Parses `bytes` as JSON.
 ///
 /// # Errors
 /// It is no JSON, or not what `T` is made of. Read again then, to find out where.
@@ -23,7 +23,7 @@ pub(super) fn json<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, Problem
     })
 }
 
-/// What a JSON value holds.
+/// Deserializes a JSON value.
 ///
 /// # Errors
 /// It is not what `T` is made of.

@@ -1,4 +1,4 @@
-//! What all handlers share.
+//! The state that all handlers share.
 
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -64,8 +64,8 @@ impl Api {
         self.0.id_generator.make(self.now())
     }
 
-    /// Who holds this may read settings, change them and write them: two that did so at once would
-    /// undo each other's change.
+    /// The lock for reading, changing and writing settings: two concurrent changes would undo each
+    /// other.
     pub(super) async fn changing(&self) -> MutexGuard<'_, ()> {
         self.0.changes.lock().await
     }

@@ -69,7 +69,7 @@ impl AdminKey {
         }
     }
 
-    /// What requests are checked against.
+    /// The hash against which requests are checked.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash::of(&self.key)

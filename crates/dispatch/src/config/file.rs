@@ -16,7 +16,7 @@ pub(super) struct Entry {
     pub(super) place: String,
 }
 
-/// What a text sets.
+/// Reads the settings of a text.
 ///
 /// # Errors
 /// What is not TOML, an unknown key, a value that is a table.

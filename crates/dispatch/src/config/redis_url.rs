@@ -1,4 +1,4 @@
-//! Where Redis is: an address that may hold a password.
+//! The address of Redis, which may contain a password.
 
 use std::fmt;
 use std::str::FromStr;

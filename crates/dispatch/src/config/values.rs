@@ -26,11 +26,11 @@ use crate::store::PostgresAddress;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the API and the page are served: default 127.0.0.1:8080.
+    /// The address of the API and of the operator's page: default 127.0.0.1:8080.
     pub listen: SocketAddr,
     /// The folder of the embedded store: default `stagger-data`.
     pub data: PathBuf,
-    /// Where everything durable is kept: default the embedded store.
+    /// The durable store: default the embedded one.
     pub store: StoreKind,
     /// Whether a database of an earlier release is brought to this one's version at the start: default
     /// no. The embedded store always is.
@@ -49,11 +49,12 @@ pub struct Config {
     /// Redis or Valkey, in which retries to one destination have one budget with all processes that use it:
     /// default nowhere.
     pub redis: Option<RedisUrl>,
-    /// That budget, of first attempts: default 20 %.
+    /// The shared budget, as a share of first attempts: default 20 %.
     pub redis_budget: Ratio,
-    /// How many processes share it: while the store is away each has its share. Default 1.
+    /// The number of processes that share it: while Redis does not answer, each has its share.
+    /// Default 1.
     pub redis_processes: NonZeroU32,
-    /// How long a shutdown waits for attempts under way: default 30 s.
+    /// The time for which a shutdown waits for attempts in flight: default 30 s.
     pub grace: Span,
     /// Requests a second that one application's keys may make: default no bound.
     pub rate: Option<NonZeroU32>,
@@ -61,9 +62,9 @@ pub struct Config {
     pub max_body: usize,
     /// The largest payload, in bytes: default 256 KiB.
     pub max_payload: usize,
-    /// How logs are written: default as text.
+    /// The format of log lines: default text.
     pub log: LogFormat,
-    /// Where traces go (OTLP over HTTP): default nowhere.
+    /// The collector of traces (OTLP over HTTP): default none.
     pub otlp: Option<String>,
 }
 
@@ -158,7 +159,7 @@ impl Default for Config {
     }
 }
 
-/// What the names of variables begin with.
+/// The prefix of environment variables.
 const VARIABLES: &str = "STAGGER_";
 
 fn variable(key: &str) -> String {

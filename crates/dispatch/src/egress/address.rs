@@ -1,4 +1,4 @@
-//! Where an endpoint is: its URL, read once by the parser whose result is dialled.
+//! The address of an endpoint: its URL, parsed once, by the parser whose result is dialled.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ const DEFAULT_PORTS: [u16; 3] = [80, 443, 8443];
 /// An endpoint's URL in the parts that an attempt needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// Whom to ask for, by name or by number.
+    /// The host to connect to, a name or an IP address.
     pub(crate) host: Host,
     pub(crate) port: u16,
-    /// Whom the certificate must name; `None` in the clear.
+    /// The name that the certificate must have; `None` without TLS.
     pub(crate) tls_name: Option<ServerName<'static>>,
     /// Scheme, host and port: what connections can be shared by.
     pub(crate) origin: Arc<str>,

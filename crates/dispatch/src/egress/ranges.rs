@@ -11,14 +11,14 @@ pub(super) struct Range<A> {
     pub(super) reach: Reach,
 }
 
-/// Who may reach a block.
+/// The callers that may reach a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Nobody.
     Never,
-    /// Who has asked for private addresses: tests on one machine or in one network.
+    /// Only callers that allow private addresses: tests on one machine or in one network.
     Private,
-    /// Whoever may reach the IPv4 address that is written inside, so many bits from the right.
+    /// The rule of the IPv4 address that is embedded, at this many bits from the right.
     Inner(u32),
 }
 

@@ -1,4 +1,4 @@
-//! What a member should do next, each time it has heard how all stand.
+//! The actions that a member takes after each heartbeat.
 
 use stagger::{Instant, Span};
 
@@ -41,14 +41,14 @@ pub struct Membership {
     unassigned: Unassigned,
 }
 
-/// What a member should do, in this order.
+/// The actions that a member takes, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Actions {
-    /// Whom to evict, if it still stands at this beat.
+    /// The members to evict, each only if its heartbeat counter still has this value.
     pub evict: Vec<(Fence, u64)>,
-    /// How many of its shards to give up.
+    /// The number of its shards to release.
     pub release: usize,
-    /// How many to take at most, of those that are free once the others are evicted.
+    /// The most shards to acquire, of those that are free once the others are evicted.
     pub acquire: usize,
 }
 
@@ -71,21 +71,22 @@ impl Membership {
         Span::from_nanos(self.lease.as_nanos() / HEARTBEATS_PER_LEASE)
     }
 
-    /// How long after sending a beat that was answered a node may act on what it leads, by its own
-    /// monotonic clock: nine twentieths of the lease.
+    /// The time for which a node may act on its shards after it has sent a heartbeat that was
+    /// answered, by its own monotonic clock: nine twentieths of the lease.
     #[must_use]
     pub const fn lease_validity(&self) -> Span {
         let failure_timeout = self.failure_timeout().as_nanos();
         Span::from_nanos(failure_timeout - failure_timeout.div_ceil(MARGIN))
     }
 
-    /// How long a beat may be seen to stand still before its member is evicted: half the lease.
+    /// The time for which a heartbeat counter may stand still before its member is evicted: half
+    /// the lease.
     #[must_use]
     pub const fn failure_timeout(&self) -> Span {
         Span::from_nanos(self.lease.as_nanos() / FAILURE_TIMEOUT_SHARE)
     }
 
-    /// What to do, now that a beat was answered with how all stand. `now` is read after the answer.
+    /// Decides the next actions from the answer to a heartbeat. `now` is read after the answer.
     ///
     /// One that is leaving gives up all and takes nothing; one that is no member does nothing.
     pub fn on_cluster_view(
@@ -128,7 +129,7 @@ impl Membership {
         step
     }
 
-    /// How many shards the others lack, those left out who may be gone.
+    /// The number of shards that the others lack, without members that may be dead.
     fn wanted(&self, own: Fence, cluster_view: &ClusterView, dead: &[&Member]) -> usize {
         let doubted = self.heartbeat_interval().saturating_mul(DOUBTED);
         let living = living(cluster_view, dead);

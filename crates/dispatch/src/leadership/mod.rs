@@ -1,5 +1,5 @@
-//! Who leads what, among nodes that share a store: the pure decision. Told the time and how all members
-//! stand, it answers with what this node should do; the store holds what was done.
+//! Shard leadership among nodes that share a store: the pure decision. From the time and the state
+//! of all members it computes the actions of this node; the store holds the result.
 //!
 //! Only the leader of a shard makes attempts to its endpoints, so that a rate, a breaker, a pause or an order
 //! needs one memory and no agreement. Two things must hold: never do two nodes believe that they lead one

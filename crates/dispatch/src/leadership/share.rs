@@ -1,4 +1,4 @@
-//! How many shards are whose.
+//! The share of shards of each member.
 
 use crate::store::{Fence, Shards};
 

@@ -1,4 +1,4 @@
-//! What an attempt brought back, before anybody has judged it.
+//! The answer to an attempt, before it is classified.
 
 use bytes::Bytes;
 use stagger::{Hint, Span};
@@ -8,9 +8,9 @@ use stagger::{Hint, Span};
 pub struct Answer {
     /// The status of the reply, or what broke.
     pub result: Result<u16, Failure>,
-    /// What broke, in words.
+    /// A description of the failure.
     pub detail: Option<String>,
-    /// What the reply's headers say about coming back.
+    /// The hint in the reply's headers about the next call.
     pub hint: Option<Hint>,
     /// The first bytes of the reply's body.
     pub reply: Bytes,

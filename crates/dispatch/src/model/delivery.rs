@@ -5,28 +5,28 @@ use stagger::retry::Saved;
 
 use super::{ApplicationId, EndpointId, MessageId};
 
-/// Where the delivery of a message to an endpoint stands. Its name is the pair of both.
+/// The delivery of a message to an endpoint. Both ids together name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What is delivered.
+    /// The message to deliver.
     pub message: MessageId,
-    /// Where to.
+    /// The endpoint to deliver to.
     pub endpoint: EndpointId,
-    /// Whose it is.
+    /// The application that owns it.
     pub application: ApplicationId,
-    /// Where it stands.
+    /// Its state.
     pub state: DeliveryState,
     /// The next attempt is not made before this.
     pub due: Instant,
     /// Attempts made in all, replays included; the number of the last one.
     pub attempts: u32,
-    /// How often it was replayed.
+    /// The number of replays.
     pub replays: u32,
     /// The engine's state of the call, once an attempt has failed since the last replay.
     pub call: Option<Saved>,
     /// Why it is dead or cancelled.
     pub ending: Option<Ending>,
-    /// When it was last changed.
+    /// The time of the last change.
     pub updated_at: Instant,
 }
 

@@ -1,8 +1,8 @@
-//! Where an endpoint stands: what the dispatcher has learned of it, and must not forget in a restart.
+//! The learned state of an endpoint, which survives a restart.
 
 use stagger::{Instant, Span};
 
-/// What is remembered of an endpoint besides its settings; written whenever it changes.
+/// The state of an endpoint besides its settings; written whenever it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointState {
     /// Why it is not attempted at all, if so.
@@ -20,9 +20,9 @@ pub struct EndpointState {
 /// An open breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// When the next probe may go.
+    /// The time at which the next probe may be sent.
     pub until: Instant,
-    /// How long it was opened for, before the spread: the next one is longer.
+    /// The open time before jitter: the next one is longer.
     pub open_time: Span,
 }
 

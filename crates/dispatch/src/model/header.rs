@@ -30,7 +30,7 @@ const RESERVED: [&str; 13] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// What the names of the dispatcher's own headers begin with.
+/// The prefixes of the dispatcher's own headers.
 const OURS: [&str; 2] = ["webhook-", "stagger-"];
 
 /// A name, and a value in which `{message.id}`, `{event.type}` and `{attempt.number}` are filled in.
@@ -138,7 +138,7 @@ impl HeaderTemplate {
     }
 }
 
-/// What is filled in.
+/// A value that a template fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fact {
     MessageId,

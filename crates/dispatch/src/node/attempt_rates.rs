@@ -7,7 +7,7 @@ use stagger::{Instant, Span};
 
 use crate::model::EndpointId;
 
-/// How far back the figures go: 5 minutes show a spread of usual first delays.
+/// The length of the history: 5 minutes show the spread of usual first delays.
 const SECONDS: u64 = 300;
 /// Endpoints with figures of their own, those with the latest traffic: 10 MB at most.
 const MOST_ENDPOINTS: usize = 4096;
@@ -22,7 +22,7 @@ pub struct AttemptRates {
 /// The attempts of one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Second {
-    /// When it begins.
+    /// The time at which it begins.
     pub at: Instant,
     /// First attempts.
     pub first: u32,

@@ -145,12 +145,12 @@ fn not_open(delivery: Option<Delivery>) -> Error {
     )
 }
 
-/// Where another node leads the endpoint: what reaches that one.
+/// The cluster, if another node leads the endpoint: the way to send it a command.
 fn elsewhere(parts: &Parts, endpoint: EndpointId) -> Option<&dyn Cluster> {
     parts.store.cluster().filter(|_| !parts.leadership.leads(endpoint))
 }
 
-/// What the sender would refuse at every attempt is refused now.
+/// Rejects settings that the sender would refuse at every attempt.
 fn check(parts: &Parts, endpoint: &Endpoint) -> Result<(), Error> {
     parts.sender.check(endpoint)?;
     if endpoint.timeout.is_zero() {

@@ -8,7 +8,7 @@ use stagger::{Clock, Instant, Sleep, Span, StdTime, TokioTime};
 /// time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EngineClock {
-    /// How far the epoch lies before the origin of the monotonic clock.
+    /// The distance from the Unix epoch to the origin of the monotonic clock.
     ahead: Span,
 }
 

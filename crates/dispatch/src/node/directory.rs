@@ -17,7 +17,7 @@ pub(super) struct Directory {
 struct Entries {
     applications: BTreeMap<ApplicationId, Arc<Application>>,
     endpoints: BTreeMap<EndpointId, KnownEndpoint>,
-    /// Who has which endpoints.
+    /// The endpoints of each application.
     owned: BTreeSet<(ApplicationId, EndpointId)>,
     keys: HashMap<KeyHash, ApplicationId>,
 }
@@ -62,7 +62,8 @@ impl Directory {
         self.read().endpoints.keys().copied().collect()
     }
 
-    /// Who gets a message of each type, in the types' order; `None` if there is no such application.
+    /// The receivers of a message of each type, in the types' order; `None` if there is no such
+    /// application.
     pub(super) fn fan_out<'a>(
         &self,
         application: ApplicationId,

@@ -1,4 +1,4 @@
-//! How a node stands at this moment, in figures.
+//! The current state of a node, as gauges.
 
 use super::parts::Parts;
 use crate::observe::Gauges;

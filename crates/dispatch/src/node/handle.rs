@@ -22,8 +22,8 @@ use crate::scheduler::QueueView;
 use crate::send::Sender;
 use crate::store::{Accepted, Notification, ReplayRequest, Shards, Store};
 
-/// How long a store that fails is waited for at the end: what it does not take is attempted again by
-/// the next run.
+/// The time for which a shutdown waits for a store that fails; the next run repeats attempts that
+/// were not stored.
 const LAST_TRIES: Span = Span::from_secs(2);
 
 /// A running dispatcher. Clones are handles of the same one; when the last is dropped it ends at
@@ -249,7 +249,8 @@ impl Node {
         changes::cancel(self.parts(), message, endpoint).await
     }
 
-    /// How an endpoint's lane stands now. One that another node leads is shown as the store has it.
+    /// The current state of an endpoint's queue. For an endpoint that another node leads, the state
+    /// is read from the store.
     pub async fn view(&self, id: EndpointId) -> Option<QueueView> {
         let parts = self.parts();
         let now = parts.clock.now();
@@ -334,7 +335,8 @@ impl Membership {
     }
 }
 
-/// What is still led is free at once. Where that fails, the others find out that the node is gone.
+/// Frees the shards that the node still leads. If that fails, the other nodes detect that this one
+/// is gone.
 async fn end_membership(parts: &Parts) {
     let Some(cluster) = parts.store.cluster() else { return };
     let fence = parts.leadership.hold().lead().fence;

@@ -6,12 +6,12 @@ use tokio::sync::watch;
 
 use crate::Error;
 
-/// How a node does.
+/// The health of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HealthState {
     /// It works.
     Well,
-    /// What attempts came to cannot be stored now; it is tried again and again.
+    /// The results of attempts cannot be stored now; the node tries again until they are.
     Failing(Error),
     /// It is shutting down.
     Stopping,
@@ -19,7 +19,7 @@ pub(super) enum HealthState {
     Ended(String),
 }
 
-/// What all parts of a node look at before they take on more.
+/// The state that all tasks of a node check before they accept more work.
 #[derive(Debug)]
 pub(super) struct NodeHealth {
     state: watch::Sender<HealthState>,

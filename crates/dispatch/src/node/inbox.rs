@@ -1,4 +1,4 @@
-//! What the task that owns the floor is told.
+//! Commands for the task that owns the scheduler.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::runner::Runner;
 use crate::model::{Answer, Delivery};
 use crate::scheduler::Launch;
 
-/// What the owner of the floor is told.
+/// A command for the task that owns the scheduler.
 pub(super) enum Command {
     /// These are durable now, and open.
     Add(Vec<Delivery>),
@@ -20,7 +20,7 @@ pub(super) enum Command {
     Resume,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug)]
 pub(super) enum AttemptResult {
     /// An answer; whether the message was one of the dispatcher's own.

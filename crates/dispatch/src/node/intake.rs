@@ -16,14 +16,15 @@ use crate::model::{
 };
 use crate::store::{Accepted, Cluster, Entry, Fence, Notification, Shard, Shards};
 
-/// What a message takes besides its payload while it waits for the store, in bytes.
+/// The memory of a message besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
 
-/// How often messages are offered to a store of several nodes whose settings change at the same time.
+/// The most tries to accept messages in a cluster whose settings change at the same time.
 const MOST_TRIES: usize = 10;
 
-/// How long a caller waits for the store. One that broke in the middle of a commit answers only once it is
-/// known what holds, which may be long after; by then its caller has asked again, under the same key.
+/// The longest time that a caller waits for the store. A commit that was interrupted is answered
+/// only once its result is known, which may be long after; by then its caller has asked again,
+/// under the same key.
 const ANSWER: Span = Span::from_secs(20);
 
 /// Accepts messages of an application: all of them or none.
@@ -57,7 +58,7 @@ pub(super) const JSON: &str = "application/json";
 /// The type of a test event.
 const TEST: &str = "stagger.test";
 
-/// Who gets messages.
+/// The receivers of messages.
 #[derive(Clone, Copy, Debug)]
 enum Receivers {
     /// All endpoints of an application that want their types.
@@ -66,7 +67,7 @@ enum Receivers {
     Only(EndpointId),
 }
 
-/// What is to be accepted, before it is known who gets it.
+/// Messages to accept, before their receivers are known.
 #[derive(Debug)]
 struct IntakeRequest {
     to: Receivers,
@@ -101,7 +102,7 @@ impl IntakeRequest {
         Ok(made.map(|((id, message), to)| message.named(*id, application, self.now, to)).collect())
     }
 
-    /// What its payloads weigh while they wait for the store, in bytes.
+    /// The memory of its payloads while they wait for the store, in bytes.
     fn weight(&self) -> usize {
         self.messages.iter().map(|(_, message)| message.payload.len() + OVERHEAD).sum()
     }
@@ -160,7 +161,7 @@ async fn accept_alone(
     Ok(accepted)
 }
 
-/// What this node leads goes on its floor, all else is for others.
+/// Schedules the deliveries that this node leads; the other leaders find theirs in the store.
 async fn accept_in_cluster(
     parts: &Parts,
     cluster: &dyn Cluster,
@@ -222,7 +223,7 @@ fn admit(parts: &Parts, bytes: usize) -> Result<OwnedSemaphorePermit, Error> {
     Arc::clone(&parts.uncommitted).try_acquire_many_owned(bytes).map_err(full)
 }
 
-/// What is needed of a message once it is durable.
+/// The deliveries of a message that has become durable.
 struct NewDeliveries {
     cached: CachedMessage,
     endpoints: Vec<EndpointId>,

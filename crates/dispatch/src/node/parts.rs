@@ -1,4 +1,4 @@
-//! What all tasks of a node share.
+//! The state that all tasks of a node share.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const READS: usize = 32;
 /// memory.
 pub(super) const UNCOMMITTED: usize = 64 << 20;
 
-/// What all tasks of a node share.
+/// The state that all tasks of a node share.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) store: Arc<dyn Store>,
@@ -44,7 +44,7 @@ pub(super) struct Parts {
     pub(super) attempts: AttemptCounter,
     pub(super) health: NodeHealth,
     pub(super) instruments: Instruments,
-    /// What this node leads, with a store of its own everything.
+    /// The shards that this node leads: all of them with a store for one node.
     pub(super) leadership: Leadership,
     pub(super) settings_sync: SettingsSync,
     pub(super) fleet: FleetView,
@@ -56,7 +56,7 @@ pub(super) struct Parts {
     pub(super) uncommitted: Arc<Semaphore>,
     /// The membership under which settlements were refused last: it has ended.
     pub(super) lost: watch::Sender<Option<Fence>>,
-    /// Where the store has new work, of which other nodes do not know yet.
+    /// Shards with new work, of which the other nodes have not been notified yet.
     pub(super) notifications: PendingNotifications,
 }
 
@@ -95,8 +95,8 @@ impl Parts {
         }
     }
 
-    /// What the store offers to several nodes: for the tasks of a membership, which there is none of
-    /// without it.
+    /// The cluster of the store. Only the tasks of a membership call this, and a membership exists
+    /// only with a cluster.
     pub(super) fn cluster(&self) -> &dyn Cluster {
         self.store.cluster().expect("a node is a member with such a store only")
     }

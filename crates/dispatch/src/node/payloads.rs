@@ -7,7 +7,8 @@ use bytes::Bytes;
 
 use crate::model::{Message, MessageId};
 
-/// What a parcel takes besides its payload, in bytes: the message, its texts, and a place in the map.
+/// The memory of a cached message besides its payload, in bytes: the message, its texts, and a
+/// place in the map.
 const OVERHEAD: usize = 512;
 
 /// A message with its bytes: what an attempt sends.

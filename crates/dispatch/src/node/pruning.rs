@@ -13,7 +13,7 @@ const MEAN: Span = Span::from_secs(60 * 60);
 /// Messages in one call of the store: a moment's work, so that accepting goes on in between.
 const STEP: usize = 200;
 
-/// Who leads this shard prunes.
+/// The shard whose leader prunes.
 const ONE: Shards = Shards::of(Shard(0));
 
 /// Prunes every hour or so, spread so that nodes started together do not prune together.

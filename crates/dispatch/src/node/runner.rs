@@ -33,7 +33,7 @@ pub(super) struct Runner {
     settling: SettleQueue,
     attempts: JoinSet<()>,
     under_way: usize,
-    /// What was last known of each endpoint, to tell what moved.
+    /// The last known state of each endpoint, to log its changes.
     endpoint_states: HashMap<EndpointId, EndpointState>,
     /// Set once it is to end: when it waits no longer for what is under way.
     deadline: Option<Instant>,
@@ -94,7 +94,7 @@ impl Runner {
         }
     }
 
-    /// What the store remembers of an endpoint, at a start.
+    /// Sets the state of an endpoint as the store has it, at a start.
     pub(super) fn remember(&mut self, id: EndpointId, endpoint_state: EndpointState) {
         self.endpoint_states.insert(id, endpoint_state);
     }

@@ -1,4 +1,4 @@
-//! What attempts came to, on its way into the store: in order, many at once, and never given up.
+//! Writes the results of attempts to the store: in order, in batches, and until it succeeds.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::store_backoff::StoreBackoff;
 /// waiting.
 const BATCH: usize = 1024;
 
-/// Where settlements are handed over.
+/// The sending end of the queue of settlements.
 #[derive(Debug)]
 pub(super) struct SettleQueue {
     queue: mpsc::UnboundedSender<Entry>,
@@ -55,7 +55,7 @@ impl SettleQueue {
         (Self { queue: sender, fence }, Settler { parts, queue, lost: None })
     }
 
-    /// What is pushed from now on is written under this fence.
+    /// Writes all later settlements under this fence.
     pub(super) const fn begin(&mut self, fence: Fence) {
         self.fence = fence;
     }
@@ -187,7 +187,7 @@ impl Settler {
         }
     }
 
-    /// Where several nodes share the store, what is told applications comes back to their leaders as
+    /// Schedules an operational message. In a cluster its deliveries reach their leaders as
     /// arrivals.
     fn deliver(&self, message: NewMessage) {
         let NewMessage { message, payload, endpoints } = message;
@@ -230,7 +230,7 @@ impl Settler {
         self.parts.scheduler.tell(Command::Do(Box::new(|runner| runner.end(Instant::ORIGIN))));
     }
 
-    /// Whoever leads now makes these attempts again.
+    /// Drops settlements whose endpoints another node leads: that node repeats these attempts.
     fn discard(&self, batch: &mut [Entry]) {
         self.end(batch);
         tell_waiting(batch, &Error::busy("another node leads this endpoint by now"));

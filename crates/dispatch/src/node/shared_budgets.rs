@@ -59,13 +59,14 @@ impl fmt::Debug for SharedBudgets {
     }
 }
 
-/// How long retries of an endpoint wait when the budget is used up: its store is asked twice a second.
+/// The time for which retries of an endpoint wait when the budget is used up: its store is asked
+/// twice a second.
 const REFUSED: Span = Span::from_millis(100);
 /// The same when the budget has room, and only this process's lease of it is used up: the next one takes a
 /// round trip.
 const ON_ITS_WAY: Span = Span::from_millis(5);
 
-/// What the attempts under way have paid to shared budgets.
+/// The charges of attempts in flight to shared budgets.
 #[derive(Debug, Default)]
 pub(super) struct SharedCharges {
     paid: HashMap<(MessageId, EndpointId), Paid>,
@@ -119,7 +120,7 @@ impl SharedCharges {
     }
 }
 
-/// How long retries wait that were refused, when their budget stands so.
+/// The time for which refused retries wait at this level of the budget.
 fn wait(level: &Level) -> Span {
     if level.retries > 0 { ON_ITS_WAY } else { REFUSED }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Instruments {
     commit_failures: Counter,
 }
 
-/// How a node stands at one moment: what is only worth counting when somebody looks.
+/// The state of a node at one moment: figures that are only counted when a recorder reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gauges {
     pub(crate) ready: usize,

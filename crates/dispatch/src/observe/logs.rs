@@ -1,4 +1,4 @@
-//! Where log lines go, and how they look.
+//! The target and the format of log lines.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::Error;
 /// The variable that says what is logged: `debug`, `stagger_dispatch=debug,info`, ... Default: `info`.
 const VARIABLE: &str = "STAGGER_LOG_FILTER";
 
-/// How a log line looks.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -32,7 +32,7 @@ pub fn init_logs(format: LogFormat) -> Result<(), Error> {
     install(format, None)
 }
 
-/// What exports traces, if anything does.
+/// The layer that exports traces, if there is one.
 type Extra = Option<Box<dyn Layer<Registry> + Send + Sync>>;
 
 pub(super) fn install(format: LogFormat, traces: Extra) -> Result<(), Error> {

@@ -19,7 +19,7 @@ const BUCKETS: [f64; 17] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0,
     18_000.0, 86_400.0,
 ];
-/// How often figures that nobody reads are folded up, so that they hold no memory.
+/// The interval at which histograms without readers are folded, so that they use no memory.
 const UPKEEP: Span = Span::from_secs(30);
 
 /// The recorder of this process.

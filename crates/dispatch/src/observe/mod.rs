@@ -1,4 +1,4 @@
-//! What a node tells about itself: figures for Prometheus, lines of a log, and traces.
+//! The telemetry of a node: metrics for Prometheus, log lines, and traces.
 //!
 //! A clean first try is counted, and leaves no line. Names follow those of `stagger::observe`; all
 //! labels are bounded: verdicts, states, and nothing of an application.

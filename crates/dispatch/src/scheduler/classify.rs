@@ -1,11 +1,11 @@
-//! What an answer means: the facts of an attempt, judged by the rules of webhooks.
+//! Classifies the answer to an attempt by the rules of webhooks.
 
 use stagger::breaker::Report;
 use stagger::{Cause, Outcome, Verdict};
 
 use crate::model::{Answer, Ending, Failure, Statuses};
 
-/// What came of an attempt, for everybody who cares.
+/// The classified answer to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Classification {
     /// For the call, and for people to read.
@@ -19,8 +19,8 @@ pub(super) struct Classification {
 }
 
 impl Classification {
-    /// What the call hears. A 410 ends the endpoint, not what is on its way to it: that goes on by its
-    /// schedule once the endpoint is enabled.
+    /// The outcome for the delivery's call. A 410 disables the endpoint but does not end its
+    /// deliveries: they continue on schedule once the endpoint is enabled.
     pub(super) fn for_call(&self) -> Outcome {
         let transient = Outcome::new(Verdict::Transient);
         match self.outcome.hint {

@@ -168,7 +168,7 @@ impl EndpointQueue {
         })
     }
 
-    /// What a launched attempt brought back; nothing if there is nothing to store.
+    /// Settles a launched attempt; `None` if there is nothing to store.
     pub(super) fn settle(
         &mut self,
         now: Instant,
@@ -276,7 +276,7 @@ impl EndpointQueue {
         }
     }
 
-    /// What becomes of a delivery, and the news if it is dead.
+    /// Moves a delivery to its next state, and reports an event if it is dead.
     fn settle_delivery(
         &mut self,
         now: Instant,

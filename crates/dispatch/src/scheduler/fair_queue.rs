@@ -1,4 +1,4 @@
-//! Who has the next turn at a number of slots.
+//! Fair order of those that wait for a slot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -78,7 +78,7 @@ impl<K: Copy + Ord> FairQueue<K> {
         (left > 0 && !self.without.is_empty()) || (left > kept && !self.with.is_empty())
     }
 
-    /// Whose turn it is. Takes no slot yet.
+    /// The next in the queue. Takes no slot yet.
     pub(super) fn call(&mut self) -> Option<K> {
         if !self.has_turn() {
             return None;

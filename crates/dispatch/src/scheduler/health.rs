@@ -1,4 +1,5 @@
-//! What a lane has learned of its endpoint: whether it is disabled, paused, ill or recovering.
+//! The health of an endpoint, as its queue has learned it: whether it is disabled, paused, failing
+//! or recovering.
 
 use stagger::breaker::{Admission, Breaker, Report, StateKind, Ticket, Transition};
 use stagger::{Entropy, Hint, Instant, Verdict};
@@ -18,7 +19,7 @@ pub(super) struct Health {
     probation: bool,
 }
 
-/// What the breaker gave an attempt.
+/// The permit that the breaker gave an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BreakerPermit {
     ticket: Ticket,
@@ -76,8 +77,8 @@ impl Health {
         }
     }
 
-    /// What an attempt says about the endpoint; `Some` if that disables it. `backlog` is whether more
-    /// is open than what this attempt was for.
+    /// Updates the health from an attempt; `Some` if that disables the endpoint. `backlog` is
+    /// whether more is open than the delivery of this attempt.
     pub(super) fn learn(
         &mut self,
         now: Instant,
@@ -128,7 +129,8 @@ impl Health {
         self.probation = true;
     }
 
-    /// What the breaker has seen is forgotten, but for the cooldown after a failed probe of an enabling.
+    /// Disables the endpoint. Discards the history of the breaker, except for the cooldown after
+    /// the failed probe of an endpoint that was enabled.
     pub(super) fn disable(&mut self, rules: &Rules, reason: Disabled) {
         self.endpoint_state.disabled = Some(reason);
         self.endpoint_state.recovering_since = None;

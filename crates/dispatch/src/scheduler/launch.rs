@@ -1,11 +1,11 @@
-//! What the floor asks for, and what it answers with.
+//! The scheduler's decisions, and the results that it gets back.
 
 use stagger::Instant;
 
 use crate::model::{ApplicationId, Disabled, EndpointId, MessageId};
 use crate::store::Settlement;
 
-/// What to do next.
+/// The next decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Make this attempt now, and tell what came of it.
@@ -19,11 +19,11 @@ pub enum Next {
 /// One attempt that is to be made now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// What is sent.
+    /// The message to send.
     pub message: MessageId,
-    /// Where to.
+    /// The endpoint to send it to.
     pub endpoint: EndpointId,
-    /// Whose it is.
+    /// The application that owns it.
     pub application: ApplicationId,
     /// The attempt's number, from 1, replays counted on.
     pub number: u32,
@@ -31,22 +31,22 @@ pub struct Launch {
     pub retry: bool,
     /// Whether the breaker sent it to see if the endpoint is well.
     pub probe: bool,
-    /// When it was launched.
+    /// The time at which it was launched.
     pub at: Instant,
-    /// Which of all attempts it is: so that its answer finds its permits.
+    /// The serial number of the attempt: its answer finds its permits by it.
     pub(super) serial: u64,
 }
 
-/// What an answer came to.
+/// The result of a settled attempt.
 #[derive(Clone, Debug)]
 pub struct Settled {
-    /// What becomes durable.
+    /// The changes to make durable.
     pub settlement: Settlement,
-    /// What the application should hear of.
+    /// The event to report to the application.
     pub event: Option<OperationalEvent>,
 }
 
-/// What an application is told by an operational webhook.
+/// An event that an operational webhook reports to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationalEvent {
     /// An endpoint was disabled: `stagger.endpoint.disabled`.

@@ -1,4 +1,4 @@
-//! How fast a lane may go: its cap, its recovery, and its budget of retries.
+//! The pace of an endpoint's queue: its cap, its recovery, and its retry budget.
 
 use stagger::budget::{Budget, Charge, Paid, Settled};
 use stagger::{Instant, Outcome, Span, Verdict};
@@ -7,8 +7,8 @@ use super::rate_limiter::RateLimiter;
 use super::recovery::{self, MICROS};
 use super::rules::Rules;
 
-/// How much of its cap on the rate an endpoint may get at once: a tenth of a second's worth. Less would
-/// cost it traffic, because timers are not exact; more would be felt.
+/// The burst that a cap on the rate allows: a tenth of a second's worth. Less would cost the
+/// endpoint traffic, because timers are not exact; more would be felt.
 const CAP_SLACK: Span = Span::from_millis(100);
 
 /// The same for a recovery, whose point is that nothing comes at once: a few ticks of a timer.
@@ -25,7 +25,7 @@ pub(super) struct Pacer {
     cap: RateLimiter,
     recovery: RateLimiter,
     budget: Budget,
-    /// When the last retry was launched.
+    /// The time of the last retry.
     retried_at: Instant,
     /// Before this no retry is launched.
     held_until: Instant,
@@ -149,7 +149,7 @@ pub(super) fn rate(now: Instant, rules: &Rules, recovering_since: Option<Instant
     cap.into_iter().chain(recovery).min()
 }
 
-/// How much of the slack is left besides the attempt that may always be made.
+/// The slack that is left besides the attempt that is always allowed.
 fn cap_slack(interval: Span) -> Span {
     CAP_SLACK - interval
 }

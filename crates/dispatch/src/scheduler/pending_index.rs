@@ -120,7 +120,7 @@ impl PendingIndex {
         self.slots.get(*slot as usize)?.as_ref()
     }
 
-    /// When the next one that waits is due.
+    /// The time at which the next waiting delivery is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.waiting.first().map(|(due, _)| *due)
     }

@@ -5,14 +5,14 @@ use stagger::breaker::StateKind;
 
 use crate::model::EndpointState;
 
-/// Where an endpoint and its open deliveries stand at this moment.
+/// The current state of an endpoint and of its open deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueView {
-    /// What is remembered of the endpoint.
+    /// The learned state of the endpoint.
     pub endpoint_state: EndpointState,
     /// Its breaker.
     pub breaker: StateKind,
-    /// When the next probe may go, while the breaker is open.
+    /// The time at which the next probe may be sent, while the breaker is open.
     pub next_probe: Option<Instant>,
     /// Deliveries that could be attempted, as of the lane's last turn: while it is held back, those
     /// whose time comes are still counted as waiting.

@@ -33,7 +33,7 @@ pub(super) struct CallProgress {
     pub(super) retries: u32,
 }
 
-/// Where in its lane a parcel lies.
+/// The position of a delivery in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueState {
     /// Its time has come.

@@ -147,7 +147,7 @@ impl Scheduler {
         self.with_queue(endpoint, |queue| queue.cancel(now, message)).flatten()
     }
 
-    /// What to do at `now`. Ask again until it says something else than `Send`.
+    /// The next decision at `now`. Call it again until it is not `Send`.
     pub fn next(&mut self, now: Instant, entropy: &mut impl Entropy) -> Next {
         let _ = entropy;
         while let Some(id) = self.timers.pop(now) {
@@ -163,8 +163,8 @@ impl Scheduler {
         self.timers.first().map_or(Next::Idle, Next::Until)
     }
 
-    /// What a launched attempt brought back; `None` when there is nothing to store: the attempt counts
-    /// as not made, or its delivery is not there any more.
+    /// Settles a launched attempt; `None` if there is nothing to store: the attempt counts as not
+    /// made, or its delivery was removed.
     pub fn settle(
         &mut self,
         now: Instant,
@@ -214,7 +214,7 @@ impl Scheduler {
         self.with_queue(id, |queue| queue.recover(now))
     }
 
-    /// How an endpoint's lane stands.
+    /// The current state of an endpoint's queue.
     #[must_use]
     pub fn view(&self, now: Instant, id: EndpointId) -> Option<QueueView> {
         self.queues.get(&id).map(|queue| queue.view(now))

@@ -7,7 +7,8 @@ use stagger::{Instant, Span};
 /// In any window of length `w` it lets through at most `1 + (w + slack) / interval`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RateLimiter {
-    /// When the next would come if all had come exactly in time.
+    /// The theoretical arrival time: the time of the next call if all calls had come exactly at the
+    /// rate.
     next: Instant,
 }
 

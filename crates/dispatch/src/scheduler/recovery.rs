@@ -1,4 +1,4 @@
-//! How fast a backlog may leave: the rate of a recovery at a moment.
+//! The rate of a recovery at a moment: the speed at which a backlog is sent.
 
 use stagger::Span;
 

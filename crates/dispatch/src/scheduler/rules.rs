@@ -1,4 +1,4 @@
-//! What a lane has to know of its endpoint's settings.
+//! The settings of an endpoint that its queue needs.
 
 use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
@@ -6,14 +6,14 @@ use stagger::{HintRule, HintScope, LongHint, Policy, Ratio, Span};
 
 use crate::model::{Endpoint, Pace, Statuses};
 
-/// How much longer than an attempt's time a probe may hold its place: what a busy dispatcher needs to
-/// tell of it.
+/// The lease of a probe beyond the longest time of an attempt: a busy dispatcher needs it to report
+/// the result.
 const LEASE_MARGIN: Span = Span::from_secs(10);
 
 /// The settings of an endpoint, as far as a lane cares.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rules {
-    /// How calls are retried: the endpoint's policy, but with what belongs to the lane left to it.
+    /// The endpoint's policy, without the parts that the queue itself enforces.
     pub(super) policy: Policy,
     pub(super) budget: BudgetPlan,
     pub(super) breaker: BreakerPlan,
@@ -42,8 +42,8 @@ impl Rules {
         if self.ordered { 1 } else { usize::try_from(self.pace.concurrency.get()).unwrap_or(1) }
     }
 
-    /// How long the endpoint is left alone after this hint: as long as it asks, as far as the policy
-    /// obeys. Never longer than any single delivery would wait for it.
+    /// The pause of the endpoint after this hint: as long as the hint asks and the policy allows.
+    /// Never longer than any single delivery would wait for it.
     pub(super) fn pause(&self, hint: Span) -> Span {
         let rule = self.policy.hints();
         match rule.long() {

@@ -1,4 +1,4 @@
-//! When who is to be woken.
+//! Timers, one for each key.
 
 use std::collections::{BTreeMap, BTreeSet};
 

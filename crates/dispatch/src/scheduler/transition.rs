@@ -1,4 +1,4 @@
-//! What becomes of a delivery after an attempt: the engine's call, resumed for one outcome.
+//! The next state of a delivery after an attempt: the engine's call, resumed for one outcome.
 
 use std::num::NonZeroU32;
 
@@ -9,7 +9,7 @@ use super::queued_delivery::{CallProgress, QueuedDelivery};
 use super::rules::Rules;
 use crate::model::Ending;
 
-/// Where an attempt has brought a delivery.
+/// The next state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transition {
     /// It has arrived.

@@ -21,10 +21,11 @@ const MAX_HEAD: usize = 16 << 10;
 /// Most of a body that is read so that its connection can be used again, in bytes; for a longer one a
 /// new connection is cheaper.
 const DRAIN_LIMIT: usize = 16 << 10;
-/// How long the body is waited for after the head: the verdict is known, and the slot is wanted.
+/// The time for which an attempt waits for the body after the head: the verdict is known, and the
+/// slot is needed.
 const BODY_TIME: Span = Span::from_secs(1);
 
-/// What a connection runs over, in the clear or under TLS.
+/// The byte stream of a connection, with or without TLS.
 pub(super) trait ByteStream: hyper::rt::Read + hyper::rt::Write + Send + Unpin {}
 impl<W: hyper::rt::Read + hyper::rt::Write + Send + Unpin> ByteStream for W {}
 

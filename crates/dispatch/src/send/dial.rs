@@ -15,7 +15,8 @@ use super::time_limit::within;
 use crate::egress::{Address, Guard, Host};
 use crate::model::Failure;
 
-/// How long one of several addresses may take, so that the next gets its turn: two packets lost.
+/// The longest time for one of several addresses, so that the next one gets its turn: two lost
+/// packets.
 const CONNECT_TIME: Span = Span::from_secs(4);
 /// Addresses of a name that are connected to, the preferred ones; all of them are judged.
 const MAX_DIALS: usize = 4;
@@ -28,7 +29,7 @@ pub(super) struct Dialer {
     pub(super) tls: TlsConnector,
 }
 
-/// How far an attempt has come, for the words about one that took too long.
+/// The phase that an attempt has reached, for the description of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectPhase {
     Resolve,

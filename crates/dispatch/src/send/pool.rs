@@ -13,9 +13,11 @@ use super::connection::Connection;
 const MAX_PER_ORIGIN: usize = 32;
 /// Connections that wait in all: half of what a process may usually open is left to the rest.
 const MAX_IDLE: usize = 512;
-/// How long a connection waits: shorter than most servers do, so that few are found closed.
+/// The longest time that a connection stays idle: shorter than the idle time of most servers, so
+/// that few are found closed.
 const IDLE_TIME: Span = Span::from_secs(20);
-/// How long a connection is used at all, so that a name that moved is followed within minutes.
+/// The longest time that a connection is used, so that a changed DNS record takes effect within
+/// minutes.
 const MAX_AGE: Span = Span::from_secs(5 * 60);
 
 /// Connections that wait for the next attempt, by origin: scheme, host and port.

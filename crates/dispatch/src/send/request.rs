@@ -18,7 +18,7 @@ const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const ATTEMPT: HeaderName = HeaderName::from_static("stagger-attempt");
 
-/// What is sent on one attempt, but for the signature, which is made when it is sent.
+/// The request of an attempt without its signature, which is made when it is sent.
 #[derive(Clone, Debug)]
 pub(super) struct Post<'a> {
     to: &'a Ready,

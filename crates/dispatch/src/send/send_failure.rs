@@ -7,7 +7,7 @@ use crate::model::Failure;
 /// Longest detail that is kept, in characters: a sentence, and no store fills with them.
 const MAX_DETAIL: usize = 200;
 
-/// What broke.
+/// A failure to send.
 #[derive(Clone, Debug)]
 pub(super) struct SendFailure {
     pub(super) failure: Failure,

@@ -247,7 +247,7 @@ fn not_followed(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     Some(bounded(&format!("a redirect is not followed: {location}")))
 }
 
-/// What a reply that tells of a failure says about coming back. Pushback is left out: it is gRPC's.
+/// The hint in the headers of a failed reply. Pushback is left out: it is gRPC's.
 fn hint(status: StatusCode, headers: &HeaderMap) -> Option<Hint> {
     if status.is_success() {
         return None;

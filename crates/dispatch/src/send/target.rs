@@ -20,7 +20,7 @@ pub struct Target {
     pub(super) ready: Result<Ready, SendFailure>,
 }
 
-/// What an attempt needs.
+/// The prepared endpoint of an attempt.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) address: Address,
@@ -31,11 +31,11 @@ pub(super) struct Ready {
     pub(super) signer: Signer,
 }
 
-/// Who we are.
+/// The `User-Agent`.
 const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 
 impl Target {
-    /// What cannot be sent is told by each attempt.
+    /// Prepares an endpoint. An invalid setting is reported by each attempt.
     pub(super) fn new(endpoint: &Endpoint, ports: &Ports) -> Self {
         let unbuildable = |error: Error| SendFailure::new(Failure::Unbuildable, error.to_string());
         let ready = Ready::new(endpoint, ports).map_err(unbuildable);

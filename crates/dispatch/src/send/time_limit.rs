@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use stagger::{Sleep, Span, TokioTime};
 
-/// What `work` comes to, or nothing if it takes longer than `span`; it is dropped then.
+/// The output of `work`, or `None` if it takes longer than `span`; `work` is then dropped.
 pub(super) async fn within<F: Future>(span: Span, work: F) -> Option<F::Output> {
     let (work, timer) = (pin!(work), pin!(TokioTime.sleep(span)));
     tokio::select! {

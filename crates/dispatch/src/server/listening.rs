@@ -52,7 +52,7 @@ impl Server {
         Ok(Self { listener, address, routes, node, admin, config })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address

@@ -12,7 +12,7 @@ use super::signer::{HmacSha256, head};
 use crate::Error;
 use crate::model::{BASE64, PUBLIC, Secret, SecretKind};
 
-/// How far a timestamp may be from the receiver's clock: the usual 5 minutes.
+/// The largest difference between a timestamp and the receiver's clock: the usual 5 minutes.
 pub const TOLERANCE: Span = Span::from_secs(5 * 60);
 
 /// Signatures of one message that are looked at; more than any rotation has, and a long header costs
@@ -48,7 +48,7 @@ enum Key {
     Asymmetric(Box<VerifyingKey>),
 }
 
-/// What a receiver got: three headers and the bytes of the body, as they came.
+/// A received webhook: three headers and the bytes of the body, as received.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
     /// `webhook-id`.

@@ -13,7 +13,7 @@ use crate::model::{
     NewMessage,
 };
 
-/// What a store offers to nodes that share it.
+/// The operations of a store that nodes share.
 ///
 /// A node that has joined is a member until it leaves or is evicted. Its fence says which membership is
 /// meant: an evicted node joins again under another one, and what it still settles under the first is
@@ -79,7 +79,7 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         limit: usize,
     ) -> Result<Vec<Arrival>, Error>;
 
-    /// How the settings have changed since `after`, as they are now.
+    /// The settings that changed after version `after`, as they are now.
     async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error>;
 
     /// Leaves an order for the leader of an endpoint: its number.
@@ -104,7 +104,7 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// Whether an order was carried out, or its endpoint is gone.
     async fn is_command_done(&self, command: u64) -> Result<bool, Error>;
 
-    /// What is remembered of an endpoint that is there.
+    /// The learned state of an endpoint that exists.
     async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error>;
 
     /// Tells all members at once, if it can: a hint, which may be lost.
@@ -116,16 +116,16 @@ pub trait Cluster: Send + Sync + fmt::Debug {
 pub struct Joined {
     /// Its name in all writes.
     pub fence: Fence,
-    /// What others hint at. Ends never while the store lives.
+    /// Notifications from other nodes. The channel stays open while the store lives.
     pub notifications: mpsc::UnboundedReceiver<Notification>,
 }
 
-/// How all members stand, as of one moment.
+/// The state of all members, as of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterView {
     /// All members.
     pub members: Vec<Member>,
-    /// What nobody leads.
+    /// Shards without a leader.
     pub free: Shards,
     /// The number of the last change of settings.
     pub settings_version: u64,
@@ -138,26 +138,26 @@ pub struct ClusterView {
 pub struct Member {
     /// Its membership.
     pub fence: Fence,
-    /// What it calls itself.
+    /// Its name, for people.
     pub name: String,
     /// Counts its beats.
     pub heartbeat: u64,
     /// Whether it is leaving, and wants no more shards.
     pub leaving: bool,
-    /// What it leads.
+    /// The shards that it leads.
     pub shards: Shards,
 }
 
-/// What a node leads, when it accepts.
+/// The leadership of a node when it accepts messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lead {
     /// Its membership; not looked at if it leads nothing.
     pub fence: Fence,
-    /// What it leads.
+    /// The shards that it leads.
     pub shards: Shards,
 }
 
-/// What became of messages that several nodes may have to deliver.
+/// The result of accepting messages in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// They are stored; in their order.
@@ -179,7 +179,7 @@ pub struct Arrival {
     pub content: Option<(Message, Bytes)>,
 }
 
-/// How settings have changed.
+/// Changes of settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangeLog {
     /// The number of the last change.
@@ -202,7 +202,7 @@ pub enum SettingChange {
     Endpoint(EndpointId, Option<(Endpoint, EndpointState)>),
 }
 
-/// What only the leader of an endpoint can do.
+/// A command that only the leader of an endpoint can execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointCommand {
     /// Enable it.
@@ -215,7 +215,7 @@ pub enum EndpointCommand {
     Cancel(MessageId),
 }
 
-/// What a member may want to look at, before it would by itself.
+/// A notification to check for changes before the next regular check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
     /// Arrivals or orders for these shards.

@@ -138,7 +138,7 @@ pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
 
 /// A store in two processes, and what its nodes were told by it.
 struct Side<'s> {
-    /// Whose turn it is.
+    /// The process that makes the next call.
     store: &'s dyn Store,
     other: &'s dyn Store,
     members: Vec<Fence>,
@@ -244,7 +244,7 @@ impl<'s> Side<'s> {
         answer(self.cluster().accept(lead, settings_version, messages).await)
     }
 
-    /// What is open, and whether all arrivals are covered.
+    /// The open deliveries, and whether all arrivals are covered.
     async fn load(&self, of: Shards) -> String {
         let mut found = Vec::new();
         let mut page = |page: Vec<Delivery>| found.extend(page);
@@ -301,7 +301,7 @@ impl<'s> Side<'s> {
         self.cluster().changes_since(0).await.unwrap().to
     }
 
-    /// What a member leads; all of it if it is none.
+    /// The shards of a member; all shards if it is no member.
     async fn shards_of(&self, fence: Fence) -> Shards {
         let cluster_view = self.cluster().heartbeat(fence, false).await.unwrap_or_default();
         let member = cluster_view.members.iter().find(|member| member.fence == fence);

@@ -114,7 +114,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         message: MessageId,
         endpoint: EndpointId,
     ) -> Result<Vec<Attempt>, Error>;
-    /// How many deliveries there are in each state, of one endpoint or of all.
+    /// The number of deliveries in each state, of one endpoint or of all.
     async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error>;
 
     /// Deletes finished messages accepted before `before`, with payloads, deliveries and attempts: at
@@ -124,13 +124,13 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Whether it can write now, for readiness.
     async fn check(&self) -> Result<(), Error>;
 
-    /// What it offers to several nodes; `None` if one node works on it, which then leads everything.
+    /// The cluster operations; `None` if the store is for one node, which then leads everything.
     fn cluster(&self) -> Option<&dyn Cluster> {
         None
     }
 }
 
-/// What became of a message that was sent in.
+/// The result of accepting a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// Its name, or that of the first with its key.
@@ -139,7 +139,7 @@ pub struct Accepted {
     pub repeated: bool,
 }
 
-/// Which deliveries are made pending again.
+/// The deliveries to make pending again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayRequest {
     /// This one, whatever its state, unless it is open already.
@@ -169,7 +169,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many are in `state`.
+    /// The number of deliveries in `state`.
     #[must_use]
     pub const fn of(&self, state: DeliveryState) -> u64 {
         self.by_state[state as usize]
@@ -181,7 +181,7 @@ impl Counts {
     }
 }
 
-/// What a pruning deleted.
+/// The number of rows that a pruning deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Messages, each with its payload, deliveries and attempts.

@@ -14,7 +14,7 @@ use crate::model::{
 /// Messages that are read and written together: some megabytes at most.
 const PAGE: usize = 100;
 
-/// What was copied.
+/// The number of rows that were copied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
     /// Applications.
@@ -151,8 +151,8 @@ impl Bundle {
         NewMessage { message: self.message.clone(), payload: self.payload.clone(), endpoints }
     }
 
-    /// What makes the deliveries what they are once the message is accepted. Of those that nobody has
-    /// attempted there is nothing to say.
+    /// The settlements that restore the state of the deliveries once the message is accepted.
+    /// Deliveries without attempts need none.
     fn into_settlements(self) -> impl Iterator<Item = Settlement> {
         let accepted_at = self.message.created_at;
         self.deliveries.into_iter().flat_map(move |(delivery, attempts)| {

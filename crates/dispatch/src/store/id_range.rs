@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::model::{Message, MessageId};
 
-/// Which ids the messages of a range of times can have.
+/// The range of ids of messages accepted within a range of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IdRange {
     /// The first.

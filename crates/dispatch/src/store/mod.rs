@@ -1,4 +1,4 @@
-//! Where everything durable is kept: one contract, several stores.
+//! Durable storage: one contract, several stores.
 
 mod bits;
 mod cluster;

@@ -1,4 +1,4 @@
-//! Where a store is: a folder, or a database.
+//! The location of a store: a folder, or a database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ impl Opened {
     }
 }
 
-/// What opening a store is answered with into which a copy was cut short.
+/// The error on opening a store into which a copy was interrupted.
 pub(super) fn cut_short() -> Error {
     Error::store("a copy into this store was cut short: delete all that is in it, and copy again")
 }

@@ -44,7 +44,7 @@ impl Shards {
     pub const NONE: Self = Self([0; 4]);
     /// All of them.
     pub const ALL: Self = Self([u64::MAX; 4]);
-    /// How many there are.
+    /// The number of shards.
     pub const COUNT: usize = 256;
 
     /// One shard.
@@ -84,7 +84,7 @@ impl Shards {
         Self(std::array::from_fn(|word| self.0[word] & others.0[word]))
     }
 
-    /// How many there are.
+    /// The number of shards in the set.
     #[must_use]
     pub fn len(self) -> usize {
         // OK because four words have 256 bits.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::model::{DeliveryState, EndpointId};
 
-/// How many there are to count.
+/// The number of states to count.
 pub(super) const STATES: usize = DeliveryState::ALL.len();
 /// Under this id all deliveries are counted.
 pub(super) const ALL: EndpointId = EndpointId::from_uuid(Uuid::nil());

@@ -1,4 +1,4 @@
-//! What a store holds and this release cannot read, or cannot write down.
+//! Stored values that this release cannot read or write.
 
 use std::fmt;
 

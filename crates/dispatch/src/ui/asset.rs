@@ -8,7 +8,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH
 use http::{HeaderMap, StatusCode};
 use sha2::{Digest, Sha256};
 
-/// Where they are served.
+/// The path of the assets.
 pub(super) const FOLDER: &str = "/ui/assets/";
 
 /// Hexadecimal digits of the hash in a name: 64 bits tell any two builds apart.

@@ -1,4 +1,4 @@
-//! What every handler needs.
+//! The state that every handler needs.
 
 use stagger::{Instant, Span, StdTime};
 

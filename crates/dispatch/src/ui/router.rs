@@ -1,4 +1,4 @@
-//! Which path leads where.
+//! The routes of the page.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What every answer says to the browser about what it must not do.
+//! The security headers of every response.
 
 use axum::response::Response;
 use http::HeaderMap;

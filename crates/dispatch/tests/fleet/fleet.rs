@@ -78,7 +78,7 @@ impl Fleet {
         endpoint(self.app, n, &self.server.url(&format!("/{n}")))
     }
 
-    /// Which of the nodes leads endpoint `n`.
+    /// The node that leads endpoint `n`.
     pub(crate) fn leader(&self, n: u128) -> usize {
         let shard = Shard::of(id(n));
         self.nodes.iter().position(|node| node.led().contains(shard)).expect("somebody leads it")
@@ -106,7 +106,7 @@ impl Fleet {
         reached.unwrap_or_else(|_| panic!("not {count} deliveries are {}", state.name()));
     }
 
-    /// How often each message came to each path.
+    /// The messages that reached each path, with repetitions.
     pub(crate) fn came(&self) -> Vec<(String, String)> {
         let mut came: Vec<_> = self
             .server

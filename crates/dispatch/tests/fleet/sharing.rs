@@ -1,4 +1,4 @@
-//! What is done by way of one node holds for all.
+//! A change made through one node takes effect on all nodes.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a node tells Prometheus.
+//! The metrics of a node in the format of Prometheus.
 
 use stagger_dispatch::model::DeliveryState;
 use stagger_dispatch::observe::init_metrics;

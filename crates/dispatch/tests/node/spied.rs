@@ -11,7 +11,7 @@ use stagger_dispatch::model::*;
 use stagger_dispatch::store::*;
 use tokio::sync::watch;
 
-/// What went through the store.
+/// The calls that went through the store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     /// Deliveries as they were settled, in order.

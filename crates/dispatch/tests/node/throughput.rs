@@ -1,4 +1,4 @@
-//! How many deliveries a second: `cargo test --release --test node -- --ignored --nocapture`.
+//! The number of deliveries a second: `cargo test --release --test node -- --ignored --nocapture`.
 #![expect(clippy::print_stdout, clippy::cast_precision_loss, reason = "figures for people to read")]
 
 use std::num::NonZeroU32;

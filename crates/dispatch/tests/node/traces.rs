@@ -1,4 +1,4 @@
-//! What a collector gets.
+//! The traces that a collector receives.
 
 use stagger_dispatch::observe::{LogFormat, init_logs_and_traces};
 use stagger_testkit::server::{Reaction, Script, Server};

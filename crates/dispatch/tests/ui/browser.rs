@@ -1,4 +1,4 @@
-//! How a browser takes the page. Runs where `STAGGER_TEST_CHROMIUM` names a folder for pictures.
+//! The page in a real browser. Runs if `STAGGER_TEST_CHROMIUM` names a folder for pictures.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ const SETTLED: &str = "new Promise((done) => {
     look();
 })";
 
-/// How much of the page has moved by itself.
+/// The layout shift of the page.
 const SHIFT: &str = "new Promise((done) => {
     let sum = 0;
     const add = (list) => list.forEach((shift) => { sum += shift.value; });

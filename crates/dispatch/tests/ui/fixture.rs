@@ -20,7 +20,7 @@ use stagger_testkit::server::{Reaction, Script, Server};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
-/// What the receivers answer with, and what no page may run.
+/// The body of the receivers' answers: a script that no page may run.
 pub(crate) const HOSTILE: &str = "<script>document.title='broken in'</script>";
 
 pub(crate) struct Fixture {

@@ -1,4 +1,4 @@
-//! What the page answers, over real sockets.
+//! The responses of the page, over real sockets.
 
 use stagger_dispatch::model::{DeliveryState, KeyHash};
 use stagger_dispatch::ui::UiOptions;

@@ -1,4 +1,4 @@
-//! What a store would hold: all that is left after a crash.
+//! The contents of a store: all that is left after a crash.
 
 use std::collections::BTreeMap;
 

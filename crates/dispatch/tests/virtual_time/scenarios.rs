@@ -101,7 +101,8 @@ fn after(millis: u64, result: Result<u16, Failure>) -> Answer {
     Answer { latency: Span::from_millis(millis), ..answer(result) }
 }
 
-/// What a recovery with the default settings allows in its second number `second` at most, rounded up.
+/// The most attempts that a recovery with the default settings allows in its second number
+/// `second`, rounded up.
 fn allowed(second: u64) -> u64 {
     match second + 1 {
         end @ 0..=10 => 10 + 9 * end,

@@ -1,4 +1,4 @@
-//! Who has seen everything since the last start, and says when a promise is broken.
+//! Observes everything since the last start, and reports each broken promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use stagger_dispatch::scheduler::Launch;
 /// The seconds of traffic that an endpoint with a cap may get at once: a tenth.
 const CAP_SLACK: Span = Span::from_millis(100);
 
-/// What the floor was told and has answered.
+/// The scheduler's inputs and answers.
 #[derive(Debug, Default)]
 pub(crate) struct Witness {
     /// Open deliveries, and when each is due.
@@ -33,7 +33,7 @@ impl Witness {
         self.under_way.remove(&(endpoint, message));
     }
 
-    /// What is launched under changed settings is counted anew.
+    /// Restarts the count of the rate after a change of settings.
     pub(crate) fn forget_rate(&mut self, endpoint: EndpointId) {
         self.launches.remove(&endpoint);
     }
@@ -102,7 +102,8 @@ impl Witness {
     }
 }
 
-/// How long all of an endpoint's deliveries are spared under a hint, by the rules of its policy.
+/// The time for which all of an endpoint's deliveries wait under a hint, by the rules of its
+/// policy.
 pub(crate) fn obeyed(endpoint: &Endpoint, hint: Option<Hint>) -> Option<Span> {
     let span = hint.and_then(Hint::span)?;
     let rule = endpoint.policy.hints();

@@ -322,7 +322,7 @@ impl World {
         self.events.insert((at, self.count), event);
     }
 
-    /// What must hold at every moment.
+    /// The invariants that hold at every moment.
     fn check(&self) {
         assert_eq!(self.scheduler.len(), self.witness.open.len(), "nothing is lost");
         assert_eq!(self.scheduler.in_flight() as usize, self.witness.in_flight.len());

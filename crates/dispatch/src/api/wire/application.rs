@@ -21,10 +21,10 @@ const DEFAULT_SLOTS: NonZeroU32 = NonZeroU32::new(256).expect("above zero");
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct ApplicationSettings {
-    /// What people call it.
+    /// A name for people.
     #[schema(min_length = 1, max_length = 200, example = "Shop")]
     name: String,
-    /// How many attempts may be under way at once for all its endpoints together: default 256.
+    /// The most attempts in flight at once for all its endpoints together: default 256.
     #[schema(minimum = 1, maximum = 10_000)]
     slots: Option<i64>,
 }
@@ -62,9 +62,9 @@ fn slots_within(slots: i64) -> Result<NonZeroU32, Error> {
 #[schema(as = Application)]
 pub(in super::super) struct ApplicationView {
     id: ApplicationId,
-    /// What people call it.
+    /// A name for people.
     name: String,
-    /// How many attempts may be under way at once for all its endpoints together.
+    /// The most attempts in flight at once for all its endpoints together.
     #[schema(value_type = u32)]
     slots: NonZeroU32,
     #[schema(value_type = super::schema::TimestampText)]

@@ -28,13 +28,13 @@ pub(in super::super) struct EndpointView {
     events: Vec<EventType>,
     #[schema(value_type = PolicyText)]
     policy: EndpointPolicy,
-    /// How long one attempt may take.
+    /// The longest time that one attempt may take.
     #[schema(value_type = SpanText)]
     timeout: Span,
-    /// How many attempts may be under way at once.
+    /// The most attempts in flight at once.
     #[schema(value_type = u32)]
     concurrency: NonZeroU32,
-    /// How many attempts may be made a second, if there is a cap.
+    /// The most attempts a second, if there is a cap.
     #[schema(value_type = Option<u32>)]
     rate: Option<NonZeroU32>,
     recovery: RecoverySettings,
@@ -43,10 +43,10 @@ pub(in super::super) struct EndpointView {
     /// Statuses that end a delivery at once.
     #[schema(value_type = Vec<u16>)]
     permanent: Statuses,
-    /// How long all attempts must fail before it is disabled.
+    /// The time for which all attempts must fail before it is disabled.
     #[schema(value_type = SpanText)]
     disable_after: Span,
-    /// What every attempt carries. Values that must not be shown are `********`.
+    /// The headers of every attempt. Secret values are shown as `********`.
     headers: BTreeMap<String, String>,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
@@ -92,7 +92,7 @@ impl EndpointView {
 pub(in super::super) struct EndpointCreated {
     #[serde(flatten)]
     pub(in super::super) endpoint: EndpointView,
-    /// What its attempts are signed with.
+    /// The secrets that sign its attempts.
     #[schema(value_type = SecretText)]
     pub(in super::super) secret: String,
 }

@@ -11,12 +11,12 @@ use crate::model::{Message, MessageId};
 use crate::store::Accepted;
 use crate::timestamp::Timestamp;
 
-/// What happened.
+/// An event to deliver.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"event_type": "invoice.paid", "payload": {"invoice": "in_17", "amount": 1250}}))]
 pub(in super::super) struct NewMessage<'b> {
-    /// What kind of thing happened.
+    /// The event type.
     #[serde(borrow)]
     #[schema(value_type = EventTypeText)]
     pub(in super::super) event_type: Cow<'b, str>,

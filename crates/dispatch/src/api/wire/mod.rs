@@ -1,4 +1,4 @@
-//! What requests and replies look like in JSON, apart from the words that they are made of.
+//! The JSON of requests and replies, apart from the schemas of single values.
 
 mod application;
 mod attempt;

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::DeliveryFilter;
 
-/// Which deliveries are made again.
+/// The deliveries to replay.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct ReplayFilter {
@@ -56,6 +56,6 @@ enum ReplayState {
 /// Deliveries are pending again, and leave slowly at first.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(in super::super) struct Replayed {
-    /// How many.
+    /// The number of replayed deliveries.
     pub(in super::super) replayed: usize,
 }

@@ -1,4 +1,4 @@
-//! How the document describes what is written as text.
+//! The schemas of values that are written as text.
 
 use std::borrow::Cow;
 

@@ -46,26 +46,26 @@ const OVER: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(60 * 60)
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"url": "https://example.com/webhooks", "events": ["invoice.paid"]}))]
 pub(in super::super) struct EndpointSettings {
-    /// Where requests go: `http` or `https`, a public address, port 80, 443 or 8443.
+    /// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
     #[schema(value_type = super::schema::UrlText)]
     url: String,
-    /// What people call it.
+    /// A description for people.
     #[schema(max_length = 1_000)]
     description: Option<String>,
     /// The types that it gets; none means all but the dispatcher's own.
     #[schema(value_type = Option<Vec<EventTypeText>>, max_items = 100)]
     events: Option<Vec<EventType>>,
-    /// How its deliveries are retried, and when its breaker opens: default ten attempts over three
-    /// days. What a given policy leaves out has these defaults too.
+    /// The retry policy of its deliveries, and the settings of its breaker: default ten attempts
+    /// over three days. A policy uses these defaults for each setting that it leaves out.
     #[schema(value_type = Option<PolicyText>)]
     policy: Option<EndpointPolicy>,
-    /// How long one attempt may take, from `1s` to `120s`: default `30s`.
+    /// The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
     #[schema(value_type = Option<SpanText>)]
     timeout: Option<Span>,
-    /// How many attempts may be under way at once: default 16.
+    /// The most attempts in flight at once: default 16.
     #[schema(minimum = 1, maximum = 1_000)]
     concurrency: Option<i64>,
-    /// How many attempts may be made a second: default no cap.
+    /// The most attempts a second: default no cap.
     #[schema(minimum = 1, maximum = 100_000)]
     rate: Option<i64>,
     recovery: Option<RecoverySettings>,
@@ -75,19 +75,20 @@ pub(in super::super) struct EndpointSettings {
     /// Statuses that end a delivery at once: default none.
     #[schema(value_type = Option<Vec<FailedStatus>>, max_items = 300)]
     permanent: Option<Vec<u16>>,
-    /// How long all attempts must fail before it is disabled, from `1h` to `365d`: default `5d`.
+    /// The time for which all attempts must fail before it is disabled, from `1h` to `365d`:
+    /// default `5d`.
     #[schema(value_type = Option<SpanText>)]
     disable_after: Option<Span>,
-    /// What every attempt carries besides the dispatcher's own headers, at most 32.
+    /// Additional headers of every attempt, at most 32.
     #[schema(value_type = Option<std::collections::BTreeMap<String, HeaderValue>>)]
     headers: Option<Headers>,
-    /// What its attempts are signed with; left out: one is made. Later it is replaced at `secrets`.
+    /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
 
-/// How a backlog leaves once the endpoint is well again.
+/// The rate at which a backlog is sent once the endpoint has recovered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Recovery)]
@@ -98,7 +99,7 @@ pub(super) struct RecoverySettings {
     /// Attempts a second at the end of the first stretch: default 100.
     #[schema(minimum = 1, maximum = 100_000)]
     rate: Option<i64>,
-    /// How long each stretch is, from `1s` to `1h`: default `10s`.
+    /// The length of each stretch, from `1s` to `1h`: default `10s`.
     #[schema(value_type = Option<SpanText>)]
     over: Option<Span>,
 }
@@ -109,7 +110,8 @@ pub(super) struct RecoverySettings {
 #[expect(dead_code, reason = "it stands in the document only")]
 struct FailedStatus(u16);
 
-/// What settings do not say: whose endpoint it is and when it is made or changed.
+/// The facts that a request body does not contain: the owner of the endpoint and the time of the
+/// change.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct EndpointContext<'n> {
     pub(in super::super) id: EndpointId,

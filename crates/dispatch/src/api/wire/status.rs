@@ -1,4 +1,4 @@
-//! How an endpoint stands, in JSON.
+//! The state of an endpoint, in JSON.
 
 use serde::Serialize;
 use stagger::Instant;
@@ -10,7 +10,7 @@ use crate::model::Disabled;
 use crate::scheduler::QueueView;
 use crate::timestamp::Timestamp;
 
-/// Where an endpoint and its open deliveries stand at this moment.
+/// The current state of an endpoint and of its open deliveries.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EndpointStatus)]
 pub(super) struct Status {
@@ -24,7 +24,7 @@ pub(super) struct Status {
     /// Until when it asked to be left alone.
     #[schema(value_type = Option<TimestampText>)]
     paused_until: Option<Timestamp>,
-    /// When the next probe may go, while its breaker is open.
+    /// The time at which the next probe may be sent, while its breaker is open.
     #[schema(value_type = Option<TimestampText>)]
     next_probe: Option<Timestamp>,
     /// Deliveries that could be attempted now.
@@ -57,7 +57,7 @@ enum State {
 }
 
 impl Status {
-    /// What a lane shows at `now`.
+    /// The status that a queue shows at `now`.
     pub(super) fn of(view: &QueueView, now: Instant) -> Self {
         let endpoint_state = view.endpoint_state;
         let paused_until = endpoint_state.paused_until.filter(|until| *until > now);
@@ -75,7 +75,7 @@ impl Status {
     }
 }
 
-/// What holds it back most.
+/// The strongest reason for which attempts are held back.
 const fn state(view: &QueueView, paused: bool) -> State {
     match view.breaker {
         _ if view.endpoint_state.disabled.is_some() => State::Disabled,

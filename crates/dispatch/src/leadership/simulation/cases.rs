@@ -1,4 +1,4 @@
-//! What must hold whatever befalls the nodes, and that each rule is needed for it.
+//! The invariants that hold under every fault, and a proof that each rule is needed for them.
 
 use stagger::Span;
 use stagger_testkit::Mix;
@@ -32,7 +32,7 @@ fn calm(count: usize) -> World {
     world
 }
 
-/// How much each of those that run leads.
+/// The number of shards of each running node.
 fn spread(world: &World) -> Vec<usize> {
     let nodes = world.slots.iter().filter_map(|slot| slot.node.as_ref());
     let mut spread: Vec<usize> = nodes.map(|node| node.led().len()).collect();

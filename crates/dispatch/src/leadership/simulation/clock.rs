@@ -10,12 +10,12 @@ const WHOLE: u64 = 1_000_000;
 pub(super) struct Clock {
     /// Millionths of the true rate.
     pub(super) rate: u64,
-    /// What it says at the beginning.
+    /// The time that it shows at the beginning.
     pub(super) origin: u64,
 }
 
 impl Clock {
-    /// What it says at a true time, rounded down.
+    /// The time that it shows at a true time, rounded down.
     pub(super) fn at(self, time: u64) -> Instant {
         Instant::from_nanos(self.origin + scaled(time, self.rate, WHOLE))
     }

@@ -1,4 +1,4 @@
-//! What befalls nodes.
+//! The faults that the simulation injects into nodes.
 
 use stagger::Span;
 use stagger_testkit::Mix;
@@ -7,7 +7,7 @@ use super::clock::Clock;
 use super::node::Mutation;
 use super::world::{Slot, World};
 
-/// What befalls a node.
+/// A fault of one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
     Start,
@@ -21,7 +21,7 @@ pub(super) enum Fault {
     Slow(u64, u64),
 }
 
-/// How rough it gets.
+/// The severity of the faults.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions {
     /// By how many millionths a clock's rate may be wrong.

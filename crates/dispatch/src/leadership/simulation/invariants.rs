@@ -1,4 +1,4 @@
-//! What must hold at every instant.
+//! The invariants that are checked at every instant.
 
 use stagger::Span;
 

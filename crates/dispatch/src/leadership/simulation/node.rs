@@ -8,7 +8,7 @@ use super::store_model::{StoreModel, some};
 use crate::leadership::Membership;
 use crate::store::{ClusterView, Fence, Shards};
 
-/// What a node can ask of the store.
+/// A call of a node to the store.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
     Join,
@@ -21,7 +21,7 @@ pub(super) enum Call {
     Leave(Fence),
 }
 
-/// What the store answers.
+/// An answer of the store.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
     Joined(Fence),
@@ -31,7 +31,7 @@ pub(super) enum Answer {
     Conflict,
 }
 
-/// Which rule a node breaks: each of them has to be found out.
+/// The rule that a mutated node breaks: the checks must detect each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
     None,
@@ -45,7 +45,7 @@ pub(super) enum Mutation {
     HeartbeatsBlindly,
 }
 
-/// What a node does next.
+/// The next step of a node.
 #[derive(Debug)]
 pub(super) enum Step {
     Send(Call),
@@ -59,7 +59,7 @@ pub(super) struct Node {
     mutation: Mutation,
     membership: Membership,
     fence: Option<Fence>,
-    /// What it leads, as far as it knows, and until when it may act on that.
+    /// The shards that it believes to lead, and the time until which it may act on them.
     led: Shards,
     pub(super) until: Instant,
     sent: Option<Instant>,
@@ -85,7 +85,7 @@ impl Node {
         }
     }
 
-    /// What it may act on now.
+    /// The shards on which it may act now.
     pub(super) fn acts_on(&self, now: Instant) -> Shards {
         if now < self.until { self.led } else { Shards::NONE }
     }
@@ -114,7 +114,7 @@ impl Node {
         Step::Send(Call::Heartbeat(fence, self.leaving))
     }
 
-    /// What a call came to; nothing if no answer came in time.
+    /// Handles the answer to a call; `None` if no answer came in time.
     pub(super) fn on_answer(&mut self, now: Instant, call: Call, answer: Option<Answer>) {
         self.answered = answer.is_some();
         match (call, answer) {
@@ -163,7 +163,7 @@ impl Node {
 }
 
 impl Call {
-    /// What it does in the store.
+    /// Makes the call in the store.
     pub(super) fn act(self, store_model: &mut StoreModel) -> Answer {
         match self {
             Self::Join => Answer::Joined(store_model.join()),

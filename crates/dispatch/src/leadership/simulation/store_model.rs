@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::store::{ClusterView, Fence, Member, Shard, Shards};
 
-/// What all nodes share.
+/// The store that all nodes share.
 #[derive(Debug)]
 pub(super) struct StoreModel {
     members: BTreeMap<Fence, Member>,

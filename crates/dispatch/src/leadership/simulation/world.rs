@@ -12,7 +12,7 @@ use super::node::{Answer, Call, Mutation, Node, Step};
 use super::store_model::StoreModel;
 use crate::store::Shards;
 
-/// Where a node may run.
+/// A machine on which a node may run.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) node: Option<Node>,
@@ -198,7 +198,7 @@ impl World {
         }
     }
 
-    /// When something that leaves now has arrived: mostly soon, so that late things meet early ones.
+    /// The arrival time of a message sent now: mostly soon, so that late messages meet early ones.
     fn way(&mut self, at: usize) -> u64 {
         let longest = self.slots[at].delay;
         let most = if self.up_to(3) == 0 { longest } else { longest / 100 };

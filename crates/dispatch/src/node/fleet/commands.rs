@@ -1,4 +1,4 @@
-//! What only an endpoint's leader can do, asked of it through the store.
+//! Commands to the leader of an endpoint, sent through the store.
 
 use stagger::{Instant, Sleep, Span, TokioTime};
 
@@ -11,11 +11,11 @@ use crate::node::settling::Receipt;
 use crate::scheduler::Scheduler;
 use crate::store::{Cluster, EndpointCommand, Notification, Shard, Shards};
 
-/// How soon, and how often at most, it is asked whether an order was carried out.
+/// The first and the longest pause between two checks whether a command is done.
 const FIRST_LOOK: Span = Span::from_millis(5);
 const LOOK: Span = Span::from_millis(100);
-/// How long that is waited for: longer than a leader takes to be replaced, by default. It is done later
-/// all the same.
+/// The time for which a caller waits for a command: longer than the default time in which a dead
+/// leader is replaced. The command is executed later all the same.
 const COMMAND_TIMEOUT: Span = Span::from_secs(15);
 
 /// Orders it of the endpoint's leader, and waits until it is done.

@@ -1,4 +1,4 @@
-//! What this node leads, as all its tasks see it.
+//! The shards that this node leads, as all its tasks see them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use crate::model::EndpointId;
 use crate::store::{Fence, Lead, Shard, Shards};
 
-/// What this node leads. With a store of its own that is everything, always.
+/// The shards that this node leads. With a store for one node these are always all.
 #[derive(Debug)]
 pub(in crate::node) struct Leadership {
     state: Mutex<State>,
@@ -20,14 +20,15 @@ struct State {
     queues: Shards,
 }
 
-/// What the node led when somebody began to act on it. While it is held, none of it is given up.
+/// The leadership of the node at the start of an operation. While a guard exists, no shard of it is
+/// released.
 #[derive(Debug)]
 pub(in crate::node) struct LeadGuard {
     lead: Lead,
     alive: watch::Sender<()>,
 }
 
-/// Who still acts on what the node led before a change.
+/// The guards of an earlier leadership that still exist.
 #[derive(Debug)]
 pub(super) struct FormerLead(watch::Receiver<()>);
 
@@ -51,7 +52,7 @@ impl Leadership {
         Arc::clone(&self.state().held)
     }
 
-    /// What the node leads now.
+    /// The shards that the node leads now.
     pub(in crate::node) fn shards(&self) -> Shards {
         self.state().held.lead.shards
     }

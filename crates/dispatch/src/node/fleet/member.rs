@@ -23,7 +23,7 @@ const SOONER: u64 = 4;
 /// Beats in whose time a call is to be answered.
 const ANSWER: u64 = 3;
 
-/// How a membership ends.
+/// The reason for which a membership ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MembershipEnd {
     /// It leads nothing any more, as it was asked to.
@@ -34,7 +34,7 @@ pub(super) enum MembershipEnd {
     Unconfirmed,
 }
 
-/// What moves.
+/// The result of a task of the membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TaskResult {
     Acquired(Shards),
@@ -55,7 +55,7 @@ pub(super) struct Member {
     membership: Membership,
     work: Arc<Work>,
     tasks: JoinSet<TaskResult>,
-    /// What tasks bring here, and what they give away.
+    /// Shards that tasks are acquiring, and shards that they are releasing.
     acquiring: Shards,
     releasing: Shards,
     leaving: bool,
@@ -176,7 +176,7 @@ impl Member {
         cluster.heartbeat(self.fence, self.leaving).await
     }
 
-    /// What a call comes to, if it is answered before it would keep the beats waiting.
+    /// The result of a call, if it is answered before it would delay the heartbeats.
     async fn within<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let limit = self.membership.heartbeat_interval().saturating_mul(ANSWER);
         tokio::select! {

@@ -9,7 +9,7 @@ use crate::node::parts::Parts;
 use crate::node::runner::Runner;
 use crate::store::{Cluster, Notification, Shard, Shards};
 
-/// How often it is looked whether attempts have come back.
+/// The pause between two checks whether attempts have ended.
 const LOOK: Span = Span::from_millis(20);
 
 /// Lets others lead shards that this node leads: each as soon as nothing of it is under way.

@@ -16,7 +16,7 @@ use crate::store::{ChangeLog, Cluster, SettingChange};
 pub(in crate::node) struct SettingsSync {
     /// The number of the last change that directory and floor have seen.
     settings_version: AtomicU64,
-    /// How many looks were begun, and which of them was the last to succeed.
+    /// The number of synchronizations begun, and the last one that succeeded.
     begun: AtomicU64,
     succeeded: AtomicU64,
     /// Held during a look, and while lanes come and go: so that each change meets all lanes.
@@ -114,7 +114,8 @@ async fn forget_endpoint(parts: &Parts, id: EndpointId) {
     }
 }
 
-/// What has changed is not known any more: everything is read, and what is not there is forgotten.
+/// Reads all settings, and removes those that are gone: the changes since the last synchronization
+/// are not known any more.
 async fn read_all(parts: &Parts) -> Result<(), Error> {
     let (applications, endpoints) =
         (parts.store.applications().await?, parts.store.endpoints().await?);

@@ -1,4 +1,4 @@
-//! What is known here of endpoints that others lead, and of all nodes together.
+//! The view of endpoints that other nodes lead, and of all nodes together.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -23,7 +23,7 @@ impl FleetView {
         self.open.store(cluster_view.open, Ordering::Relaxed);
     }
 
-    /// How many nodes there are; 0 with a store of one node.
+    /// The number of nodes; 0 with a store for one node.
     pub(in crate::node) fn members(&self) -> usize {
         self.members.load(Ordering::Relaxed)
     }
@@ -38,8 +38,8 @@ impl FleetView {
     }
 }
 
-/// How an endpoint stands that another node leads, as far as the store knows: attempts under way, and
-/// which deliveries are ready, only its leader can tell.
+/// The state of an endpoint that another node leads, as the store has it: only its leader knows the
+/// attempts in flight and the deliveries that are ready.
 pub(in crate::node) async fn view(
     parts: &Parts,
     cluster: &dyn Cluster,

@@ -1,4 +1,4 @@
-//! What others leave for this node: deliveries that they have accepted, and orders.
+//! Work from other nodes: deliveries that they have accepted, and commands.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

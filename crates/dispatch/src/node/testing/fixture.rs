@@ -1,4 +1,4 @@
-//! What tests of single tasks share.
+//! The fixture of tests of single tasks.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -43,9 +43,9 @@ impl Arrivals {
 }
 
 impl Tables {
-    /// What a node of these memberships has done is forgotten, and others are found for it, unless somebody
-    /// else leads their shards by now: whoever was evicted and has not noticed would take what the next
-    /// leader has not heard of.
+    /// Deletes the finished arrivals of a node with these memberships and returns others, except
+    /// those of shards that another member leads: an evicted node that has not noticed would
+    /// otherwise take arrivals that the next leader has not seen.
     pub(super) fn arrivals(
         &mut self,
         node: &BTreeSet<Fence>,

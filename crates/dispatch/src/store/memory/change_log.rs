@@ -1,4 +1,4 @@
-//! Which settings have changed, and in which order, in the store in memory.
+//! The order of setting changes, in the memory store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(super) struct RecentChanges {
     changes: BTreeMap<u64, Changed>,
 }
 
-/// What has changed.
+/// A changed setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Changed {
     Application(ApplicationId),
@@ -40,8 +40,9 @@ impl RecentChanges {
         self.last
     }
 
-    /// What has changed since, in the order of each one's first change: so no endpoint is before its
-    /// application. None, too, for who has followed more than there is, in a store that was restored.
+    /// The changes after `after`, in the order of the first change of each: so no endpoint comes
+    /// before its application. `None`, too, if `after` is newer than the last change, as in a
+    /// restored store.
     fn since(&self, after: u64) -> Option<Vec<Changed>> {
         let mut seen = BTreeSet::new();
         let later = self.changes.range(after.saturating_add(1)..).map(|(_, changed)| *changed);

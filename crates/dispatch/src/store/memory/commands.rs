@@ -1,4 +1,4 @@
-//! What leaders are asked to do, in the store in memory.
+//! Commands to leaders, in the memory store.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who works on the store in memory, and who leads what.
+//! Members and their shards, in the memory store.
 
 use std::collections::{BTreeMap, BTreeSet};
 

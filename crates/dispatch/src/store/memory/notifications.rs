@@ -1,4 +1,4 @@
-//! What nodes that share a store in memory tell one another at once.
+//! Notifications between nodes that share a memory store.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::store_link::StoreLink;
 use crate::store::Notification;
 
-/// Who listens.
+/// The listeners.
 #[derive(Debug, Default)]
 pub(super) struct Notifications {
     state: Mutex<State>,

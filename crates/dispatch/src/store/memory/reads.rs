@@ -1,4 +1,4 @@
-//! What is read from the store in memory.
+//! Queries of the memory store.
 
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
@@ -84,7 +84,7 @@ impl Tables {
         gather(rows.filter(wanted), page.limit, Cursor::of_delivery)
     }
 
-    /// When the message of `delivery` was accepted.
+    /// The time at which the message of `delivery` was accepted.
     pub(super) fn accepted_at(&self, delivery: &Delivery) -> Instant {
         self.messages[&delivery.message].0.created_at
     }

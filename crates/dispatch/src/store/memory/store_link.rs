@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use crate::Error;
 
-/// How a node is cut off from a store that it shares.
+/// A fault in the link between a node and a store that it shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Calls fail at once, and change nothing.
@@ -16,7 +16,7 @@ pub enum Cut {
     Unanswered,
 }
 
-/// What becomes of a call whose answer was lost.
+/// The result of a call whose answer was lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Doubt {
     /// It fails: to make it again comes to the same.

@@ -1,4 +1,4 @@
-//! What the store in memory holds, and how it is changed.
+//! The tables of the memory store, and their changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -190,7 +190,7 @@ impl Tables {
         }
     }
 
-    /// Whoever leads the endpoint has to hear of the delivery, unless that is in `led`.
+    /// Adds an arrival for the leader of the endpoint, unless its shard is in `led`.
     fn arrive(&mut self, delivery: &Delivery, led: Shards) {
         let known = !self.shared || led.contains(Shard::of(delivery.endpoint));
         if !known && delivery.state.is_open() {

@@ -24,7 +24,7 @@ pub(super) struct Call<'n> {
     pub(super) choice: Option<Choice>,
 }
 
-/// What a node knew when it chose the endpoints of messages.
+/// The settings version and leadership with which a node chose the endpoints of messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub(super) lead: Lead,
@@ -53,7 +53,7 @@ impl Change for Accept<'_> {
 }
 
 impl Accept<'_> {
-    /// What each call is answered with if it is refused.
+    /// The refusal of each call, if it is refused.
     async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<Refusal>, DbError> {
         let fences: BTreeSet<_> = self.0.iter().filter_map(Call::fence).collect();
         let fences: Vec<_> = fences.into_iter().collect();
@@ -116,7 +116,7 @@ impl Changes<'_> {
         Ok(statement::row(&self.db, sql, &[&ids]).await?.is_some())
     }
 
-    /// Which of these applications are there. They stay until the transaction ends.
+    /// The applications of these that exist. They stay until the transaction ends.
     pub(super) async fn applications(
         &self,
         ids: BTreeSet<ApplicationId>,
@@ -128,7 +128,7 @@ impl Changes<'_> {
         found.iter().map(|row| application_id(row, 0)).collect()
     }
 
-    /// Which of these endpoints are there. They stay until the transaction ends.
+    /// The endpoints of these that exist. They stay until the transaction ends.
     pub(super) async fn endpoints(
         &self,
         ids: BTreeSet<EndpointId>,
@@ -259,8 +259,8 @@ impl Changes<'_> {
     }
 }
 
-/// What was inserted. Of several with one id, the first whose key was free: so the id alone does not
-/// tell which.
+/// The inserted messages. Of several with one id, the first whose key was free: the id alone does
+/// not identify it.
 struct Fresh(BTreeMap<MessageId, (ApplicationId, Option<String>)>);
 
 impl Fresh {
@@ -277,7 +277,7 @@ impl Fresh {
     }
 }
 
-/// What is there already.
+/// The messages that exist already.
 #[derive(Default)]
 struct Earlier {
     ids: BTreeSet<MessageId>,

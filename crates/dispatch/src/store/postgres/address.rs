@@ -1,4 +1,4 @@
-//! Where the database is: an address as `psql` takes it.
+//! The address of the database, in the form that `psql` takes.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -23,7 +23,8 @@ pub(super) struct Changes<'c> {
     pub(super) slack: u64,
 }
 
-/// What is known from one transaction to the next. It is a hint: other nodes change the database too.
+/// Facts kept from one transaction to the next. They may be outdated: other nodes change the
+/// database too.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// By how many milliseconds ids and times of acceptance have differed at most, at least.
@@ -31,7 +32,7 @@ pub(super) struct Memory {
     pruned: Mutex<Option<Pruned>>,
 }
 
-/// How far pruning has come.
+/// The progress of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pruned {
     pub(super) before: Instant,

@@ -1,4 +1,4 @@
-//! How values stand in columns.
+//! The encoding of values in columns.
 
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;

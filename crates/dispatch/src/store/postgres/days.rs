@@ -17,7 +17,7 @@ pub(super) const OTHER: &str = "attempt_other";
 /// Days that partitions are made for, today's included: a node that prunes once an hour has time to try
 /// again often.
 const AHEAD: i32 = 4;
-/// How long a table's lock is waited for; others that want it wait behind.
+/// The longest wait for a table's lock; others that want it wait behind.
 const LOCK_WAIT: &str = "200ms";
 
 const DAY: u64 = Span::from_secs(24 * 60 * 60).as_nanos() / Span::from_millis(1).as_nanos();

@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 use crate::Error;
 use crate::store::unreadable::Unreadable;
 
-/// What work with the database ends with when it fails.
+/// A failed database operation.
 #[derive(Debug)]
 pub(super) enum DbError {
     /// It contradicts what is there. It has changed nothing.
@@ -20,7 +20,7 @@ pub(super) enum DbError {
 }
 
 impl DbError {
-    /// What an error of a commit means.
+    /// Classifies an error of a commit.
     pub(super) fn of_commit(error: tokio_postgres::Error) -> Self {
         match error.code() {
             Some(code) if was_refused(code) => Self::Broken(error),

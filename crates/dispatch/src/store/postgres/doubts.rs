@@ -31,8 +31,8 @@ impl Fixture {
     }
 }
 
-/// Whoever is told that a message is new delivers it: it has to be told once, whatever became of the
-/// commit.
+/// A caller that is told that a message is new delivers it: exactly one caller must be told,
+/// whatever happened to the commit.
 #[tokio::test]
 async fn what_is_accepted_in_doubt_is_new_exactly_once() {
     for cut in [Cut::Answer, Cut::Question] {

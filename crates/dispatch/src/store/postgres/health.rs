@@ -51,7 +51,7 @@ async fn look(loan: &mut Loan) -> Result<Health, DbError> {
     Ok(Health { version, messages: messages.cast_unsigned(), deliveries: kept })
 }
 
-/// What must find no row, and what it means if it does.
+/// Queries that must find no row, and the damage that a row means.
 const DAMAGES: [(&str, &str); 8] = [
     (
         "SELECT m.id::text FROM message m WHERE NOT EXISTS (SELECT 1 FROM payload p WHERE p.message = m.id) \

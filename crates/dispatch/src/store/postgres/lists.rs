@@ -200,7 +200,7 @@ fn number(state: crate::model::DeliveryState) -> &'static i16 {
 /// The column behind those of a delivery.
 const ACCEPTED_AT: usize = 10;
 
-/// Where a row stands. A message without deliveries is past where they would be.
+/// The position of a row. A message without deliveries is past the position of its deliveries.
 fn place(row: &Row, order: Order) -> Result<Cursor, DbError> {
     let past = match order {
         Order::NewestFirst => Uuid::nil(),

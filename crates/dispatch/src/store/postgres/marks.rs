@@ -1,4 +1,4 @@
-//! What is remembered of the store as a whole.
+//! Facts about the store as a whole.
 
 use super::changes::Changes;
 use super::column::get;

@@ -13,18 +13,18 @@ use super::pool::{Loan, Pool};
 use super::statement;
 use crate::Error;
 
-/// What makes a database of version n out of one of version n - 1. Only ever added to.
+/// The migrations, each from version n - 1 to version n. Only ever added to.
 const MIGRATIONS: [&str; VERSION as usize] =
     [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 /// The version that this release writes.
 pub(super) const VERSION: u32 = 2;
-/// Where it is written down which ones were made.
+/// The table that records the migrations.
 const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
                       applied_at timestamptz NOT NULL DEFAULT now())";
-/// How long a table's lock is waited for: whoever wants it too waits behind, so a migration that does
+/// The longest wait for a table's lock: others that want it wait behind, so a migration that does
 /// not get it gives up, and changes nothing.
 const LOCK_WAIT: &str = "3s";
-/// How long another one that migrates is waited for.
+/// The longest wait for another process that migrates.
 const TURN_WAIT: &str = "60s";
 
 /// Brings a database to this release's version; makes the tables if there are none. The version that it

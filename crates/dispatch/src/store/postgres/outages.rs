@@ -1,4 +1,4 @@
-//! What happens when the server goes, comes back, or will not write.
+//! Behaviour while the server stops, restarts, or cannot write.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,7 +53,7 @@ async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
     assert_eq!(check_postgres(&schema.address()).await.unwrap().messages, MESSAGES);
 }
 
-/// What was answered, by the number of the key; asked again after every doubt.
+/// The answers, by the number of the key; asked again after every doubtful commit.
 #[derive(Default)]
 struct Book {
     answers: Mutex<BTreeMap<u64, Vec<Accepted>>>,

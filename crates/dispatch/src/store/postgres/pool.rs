@@ -17,13 +17,14 @@ use super::options::PostgresOptions;
 use super::tls;
 use crate::Error;
 
-/// How much longer than a statement may take an operation of several may, before the server counts as
-/// gone: it ends its statements itself if it lives.
+/// The additional time of an operation of several statements before the server counts as gone: a
+/// live server ends its statements itself.
 const MARGIN: Span = Span::from_secs(10);
-/// How long a lock of somebody else is waited for.
+/// The longest wait for a lock of another session.
 const LOCK_WAIT: Span = Span::from_secs(10);
-/// When a connection on which nothing is said is looked after, and how often; and how long sent bytes
-/// may stay unacknowledged. A server that vanished is noticed within seconds.
+/// The TCP keepalive: the idle time of a connection before the first probe, the interval of probes,
+/// and the longest time that sent bytes may stay unacknowledged. A vanished server is noticed
+/// within seconds.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
@@ -41,7 +42,7 @@ pub(super) struct Pool {
     limit: Span,
 }
 
-/// How many connections, and how long things may take on them.
+/// The number of connections, and the time limits on them.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     connections: usize,
@@ -51,7 +52,7 @@ struct Bounds {
     /// A session that is silent for so long within a transaction is ended by the server: its node is cut
     /// off, and what it has locked keeps others waiting.
     idle: Span,
-    /// How long all statements of one transaction may take.
+    /// The longest time of all statements of one transaction.
     whole: Span,
 }
 
@@ -121,8 +122,8 @@ impl Pool {
         Ok(Loan { client: Some(client) })
     }
 
-    /// What `work` comes to, unless it takes so long that the server must be gone. The loan that it
-    /// works with is to be ended with the answer.
+    /// The result of `work`, unless it takes so long that the server must be gone. The connection
+    /// that it uses is closed when this answers.
     pub(super) async fn bounded<T>(
         &self,
         work: impl Future<Output = Result<T, DbError>>,
@@ -176,7 +177,7 @@ impl Drop for Loan {
     }
 }
 
-/// How the connection for hints is made. On it too nothing takes long.
+/// The connection for notifications. It has the same time limits.
 pub(super) fn line(
     address: &PostgresAddress,
     options: &PostgresOptions,

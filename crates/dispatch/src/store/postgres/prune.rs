@@ -19,7 +19,7 @@ use crate::store::numbers::state;
 /// Messages that one step deletes at most: some milliseconds of work.
 const STEP: usize = 256;
 
-/// What one step of pruning did.
+/// The result of one step of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     /// Messages deleted.

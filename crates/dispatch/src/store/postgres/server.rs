@@ -46,7 +46,7 @@ impl OwnServer {
         Some((server, port))
     }
 
-    /// Where files of the test may be.
+    /// The folder for files of the test.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

@@ -40,7 +40,7 @@ fn names(settlement: &Settlement) -> impl Iterator<Item = Name> {
     delivery.into_iter().chain(attempt)
 }
 
-/// What settlements come to, one after the other: the last word about each row.
+/// The combined result of settlements: the last value of each row.
 struct Outcome<'s> {
     /// The state in the store, and the state by now.
     states: BTreeMap<Name, (DeliveryState, DeliveryState)>,

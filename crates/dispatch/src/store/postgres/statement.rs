@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use super::db_error::DbError;
 
-/// What a statement is given for its parameters.
+/// The parameters of a statement.
 pub(super) type Bound<'b> = [&'b (dyn ToSql + Sync)];
 
 /// The rows of a statement.

@@ -183,7 +183,7 @@ pub(super) async fn endpoints(
     statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
 }
 
-/// What is remembered of an endpoint that is there.
+/// The learned state of an endpoint that exists.
 pub(super) async fn endpoint_state(
     db: &impl GenericClient,
     id: EndpointId,

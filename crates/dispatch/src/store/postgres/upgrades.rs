@@ -38,7 +38,7 @@ async fn old() -> Option<(TestSchema, Client)> {
     Some((schema, client))
 }
 
-/// What version 1 did to take message `n` to endpoint 1.
+/// The statements of version 1 to accept message `n` for endpoint 1.
 async fn old_accept(client: &Client, n: u64) {
     let (id, to, of) = (msg(n), ep(1), app(1));
     let (id, to, of) = (id.as_uuid(), to.as_uuid(), of.as_uuid());

@@ -1,4 +1,4 @@
-//! How a change becomes a transaction, and what is done when that fails.
+//! Runs a change as a transaction, and repeats it when it fails.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,11 +10,11 @@ use crate::Error;
 use crate::store::tally::Tally;
 use crate::store_backoff::StoreBackoff;
 
-/// How often a transaction is made that others get in the way of: deadlocks, and what databases whose
-/// transactions are serializable ask to be made again.
+/// The most tries of a transaction that conflicts with others: deadlocks, and serialization
+/// failures.
 const TRIES: u32 = 4;
 
-/// Who counts, within a process.
+/// The process that counts, within a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counter(pub(super) i16);
 
@@ -23,8 +23,9 @@ pub(super) const SETTLING: Counter = Counter(100);
 /// Everything that is seldom done counts here.
 pub(super) const SELDOM: Counter = Counter(101);
 
-/// Which counters are a process's: each counter has a row of its own for every count, so that no member
-/// waits for another. The next member takes the slot of one that has left, so there are not ever more rows.
+/// The counter rows of a process: each process has its own row for every count, so that no member
+/// waits for another. The next member takes the slot of one that has left, so the number of rows
+/// stays bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(pub(super) Option<i16>);
 
@@ -43,7 +44,7 @@ impl Slot {
 
 /// A change, made in one transaction. It can be made again.
 pub(super) trait Change: Sync {
-    /// What comes of it.
+    /// The result of the change.
     type Done: Send;
 
     /// Makes it.

@@ -8,7 +8,7 @@ use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
 use crate::store::tally::Tally;
 
-/// What the writer knows from one transaction to the next.
+/// The facts that the writer keeps from one transaction to the next.
 #[derive(Debug)]
 pub(super) struct Memory {
     /// Every message before this one has an open delivery: pruning begins here.
@@ -31,7 +31,7 @@ pub(super) struct Changes<'c> {
 const FIRST: MessageId = MessageId::from_uuid(Uuid::nil());
 
 impl Memory {
-    /// What is known at the beginning.
+    /// The facts at the beginning.
     pub(super) fn load(db: &Connection) -> rusqlite::Result<Self> {
         Ok(Self { floor: FIRST, deleted: false, slack: slack::read(db)? })
     }

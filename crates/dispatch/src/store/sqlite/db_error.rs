@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::Error;
 use crate::store::unreadable::Unreadable;
 
-/// What a change ends with when it fails.
+/// A failed change.
 #[derive(Debug)]
 pub(super) enum DbError {
     /// It contradicts what is there. It has changed nothing, and its transaction goes on.
@@ -32,7 +32,7 @@ impl From<Unreadable> for DbError {
     }
 }
 
-/// What a failure of the database is to the dispatcher.
+/// Converts a failure of the database to an error.
 pub(super) fn failed(error: &rusqlite::Error) -> Error {
     Error::store(error.to_string())
 }

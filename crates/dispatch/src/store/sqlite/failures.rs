@@ -1,4 +1,4 @@
-//! What happens when the disk is full, the file is locked, or more is asked than there is room for.
+//! Behaviour when the disk is full, the file is locked, or a limit is exceeded.
 
 use std::num::NonZeroUsize;
 use std::sync::mpsc;

@@ -10,7 +10,7 @@ use stagger::Span;
 use super::db_error::failed_at;
 use crate::Error;
 
-/// What makes a database of version n out of one of version n - 1. Only ever added to.
+/// The migrations, each from version n - 1 to version n. Only ever added to.
 const MIGRATIONS: [&str; VERSION as usize] = [include_str!("migrations/1.sql")];
 /// The version that this release writes.
 pub(super) const VERSION: u32 = 1;

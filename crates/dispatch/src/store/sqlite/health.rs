@@ -10,7 +10,7 @@ use super::{file, tally};
 use crate::Error;
 use crate::store::Counts;
 
-/// What was found in a file that is in order.
+/// The contents of a file without damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
     /// The version of its tables.
@@ -43,7 +43,7 @@ pub fn check(path: &Path) -> Result<Health, Error> {
     Ok(Health { version, messages, deliveries })
 }
 
-/// How long a lock is waited for.
+/// The longest wait for a lock.
 pub(super) const LOCK_WAIT: Span = Span::from_secs(5);
 
 fn damage(db: &Connection) -> rusqlite::Result<Option<String>> {

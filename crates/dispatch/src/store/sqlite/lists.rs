@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::store::fixture::{app, ep};
 
-    /// How SQLite would run a statement, with every parameter unknown.
+    /// The plan of SQLite for a statement, with every parameter unknown.
     fn plan(db: &Connection, sql: &str) -> String {
         let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));

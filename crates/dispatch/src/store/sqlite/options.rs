@@ -14,8 +14,8 @@ pub struct SqliteOptions {
     pub queue_bytes: usize,
     /// Connections that only read: default 4.
     pub readers: NonZeroUsize,
-    /// How long a write waits for a lock that another process holds on the file, such as an
-    /// operator's shell: default 1 s.
+    /// The longest time that a write waits for a lock that another process holds on the file, such
+    /// as an operator's shell: default 1 s.
     pub lock_wait: Span,
 }
 

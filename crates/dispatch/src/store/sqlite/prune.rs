@@ -20,12 +20,12 @@ const FREE_SHARE: i64 = 4;
 /// Pages that are given back in one step.
 const VACUUMED: i64 = 256;
 
-/// What one step of pruning did.
+/// The result of one step of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     /// Messages deleted.
     pub(super) deleted: usize,
-    /// Where the next step goes on, unless there is nothing more to delete.
+    /// The start of the next step; `None` if there is nothing more to delete.
     pub(super) next: Option<MessageId>,
 }
 

@@ -1,4 +1,4 @@
-//! What a deletion left behind when its process ended in the middle is deleted at the next opening.
+//! Finishes deletions that were interrupted when their process ended, at the next opening.
 
 use rusqlite::{Connection, Row};
 use stagger::Instant;

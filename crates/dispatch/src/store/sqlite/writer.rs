@@ -139,7 +139,7 @@ where
     }
 }
 
-/// What the thread works with.
+/// The connection of the writer's thread.
 struct Bench {
     db: Connection,
     memory: Memory,

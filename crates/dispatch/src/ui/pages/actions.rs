@@ -1,4 +1,4 @@
-//! What the buttons do. Each answers with the page that shows what came of it.
+//! The actions of the buttons. Each redirects to the page that shows its result.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::ui::view::Note;
 
 type Done = Result<Redirect, PageError>;
 
-/// What is replayed.
+/// The deliveries to replay.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(in crate::ui) struct ActionForm {

@@ -1,4 +1,4 @@
-//! Where a page begins, as it stands in an address.
+//! The position of a page, as it is written in a URL.
 
 use uuid::Uuid;
 

@@ -17,7 +17,7 @@ use crate::ui::view::{Chart, EndpointPage, EndpointRow, EndpointStatus, Section,
 /// Newest deliveries that are shown: enough to see how it goes; their list has all.
 const NEWEST: usize = 10;
 
-/// How an endpoint stands, what it gets, what it got.
+/// The page of an endpoint: its state, its settings, its deliveries.
 pub(in crate::ui) async fn endpoint(
     State(page_state): State<Arc<PageState>>,
     Path(endpoint): Path<String>,

@@ -1,4 +1,4 @@
-//! What answers a request: looks things up, and hands them to a page.
+//! The handlers: they look data up, and pass it to a page.
 
 mod actions;
 mod application;

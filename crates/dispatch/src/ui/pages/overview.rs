@@ -17,7 +17,7 @@ use crate::ui::view::{Chart, EndpointRow, EndpointStatus, OverviewPage, Section,
 /// Endpoints in trouble that are shown: what fits on a page that one can still read.
 const SHOWN: usize = 50;
 
-/// How everything goes at this moment.
+/// The overview of all endpoints.
 pub(in crate::ui) async fn overview(
     State(page_state): State<Arc<PageState>>,
     uri: Uri,

@@ -15,7 +15,7 @@ use crate::ui::page_state::PageState;
 use crate::ui::sessions::SignInError;
 use crate::ui::view::{Section, SignInPage};
 
-/// Where one signs in.
+/// The path of the sign-in page.
 pub(in crate::ui) const SIGN_IN: &str = "/ui/sign-in";
 
 /// The form, as it comes.

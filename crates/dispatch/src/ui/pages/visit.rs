@@ -1,4 +1,4 @@
-//! What every page looks at in a request, and how every page is answered.
+//! The parts of a request that every page reads, and the response of every page.
 
 use std::str::FromStr;
 

@@ -1,11 +1,11 @@
-//! How many wrong keys are taken before one has to wait.
+//! The number of wrong keys accepted before a caller has to wait.
 
 use stagger::{Instant, Span};
 
 /// Wrong keys in a row that a person may need.
 const CAPACITY: u64 = 10;
-/// How long until one more is granted: 17 000 guesses a day are nothing against a key of 256 bits, and
-/// little against a weak one.
+/// The time until one more try is granted: 17 000 guesses a day are nothing against a key of 256
+/// bits, and little against a weak one.
 const EACH: Span = Span::from_secs(5);
 
 /// A token bucket of wrong keys, kept as the time at which it is full again.

@@ -13,7 +13,7 @@ use crate::ui::asset;
 use crate::ui::page_state::PageState;
 use crate::ui::pages::{SIGN_IN, refused};
 
-/// What htmx goes to instead of showing the answer in the page that asked.
+/// The header that makes htmx load another page, instead of showing the answer in the current one.
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 const HX_REQUEST: &str = "hx-request";
 

@@ -1,4 +1,4 @@
-//! Who gets in: signing in with the admin key, sessions, and requests that other pages have caused.
+//! Authentication: signing in with the admin key, sessions, and requests forged by other pages.
 
 mod auth;
 mod bucket;

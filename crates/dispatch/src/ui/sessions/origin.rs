@@ -4,7 +4,7 @@ use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Method};
 
-/// What browsers say about where a request comes from (Fetch Metadata, W3C).
+/// The header with which browsers tell the origin of a request (Fetch Metadata, W3C).
 const SITE: &str = "sec-fetch-site";
 
 /// Whether a request may change something: it reads only, or our own page has sent it.

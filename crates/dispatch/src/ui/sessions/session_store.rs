@@ -10,7 +10,7 @@ use crate::sign::os_bytes;
 
 /// Sessions at once: more browsers than operators have; the oldest one ends for a new one.
 const CAPACITY: usize = 64;
-/// How long one lasts: a working day.
+/// The lifetime of a session: a working day.
 pub(super) const LASTS: Span = Span::from_secs(12 * 60 * 60);
 
 /// All sessions, by the hash of their token, so that a dump of memory holds none.

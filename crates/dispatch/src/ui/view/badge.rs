@@ -63,7 +63,7 @@ impl From<Verdict> for Badge {
     }
 }
 
-/// Where an endpoint stands, in one word.
+/// The status of an endpoint, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ui) enum EndpointStatus {
     Active,
@@ -100,7 +100,7 @@ impl EndpointStatus {
         matches!(self, Self::Disabled(_))
     }
 
-    /// What it means for those who wait.
+    /// The effect of the status on deliveries.
     pub(in crate::ui) const fn meaning(self) -> &'static str {
         match self {
             Self::Active => "Deliveries leave as they come.",

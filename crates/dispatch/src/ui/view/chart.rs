@@ -12,7 +12,7 @@ const HEIGHT: u64 = 1_000;
 /// The picture that is there without scripts, and where scripts get the numbers.
 #[derive(Clone, Debug)]
 pub(in crate::ui) struct Chart {
-    /// Where the numbers are.
+    /// The URL of the numbers.
     pub(in crate::ui) source: String,
     /// Seconds shown: the width of the picture.
     pub(in crate::ui) width: usize,

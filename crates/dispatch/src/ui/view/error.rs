@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::Frame;
 
-/// What went wrong.
+/// The error page.
 #[derive(Debug, Template)]
 #[template(path = "ui/error.html")]
 pub(in crate::ui) struct ErrorPage {

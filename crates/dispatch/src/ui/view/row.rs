@@ -17,7 +17,7 @@ pub(in crate::ui) struct EndpointRow {
     pub(in crate::ui) state: Badge,
     pub(in crate::ui) meaning: &'static str,
     pub(in crate::ui) failing_since: Option<Moment>,
-    /// When it is attempted again: the next probe, or the end of a pause.
+    /// The time of the next attempt: the next probe, or the end of a pause.
     pub(in crate::ui) back: Option<Moment>,
     pub(in crate::ui) ready: String,
     pub(in crate::ui) waiting: String,

@@ -13,7 +13,7 @@ use crate::scheduler::QueueView;
 use stagger::breaker::StateKind;
 use uuid::Uuid;
 
-/// What nobody should be able to do to a page.
+/// A text that would run a script if a page did not escape it.
 pub(in crate::ui) const HOSTILE: &str = "\"'><script>alert(1)</script>&lt;";
 
 /// Makes pages out of nice words, or of hostile ones wherever others choose the words.

@@ -1,4 +1,4 @@
-//! What only a leader can do is ordered from it, and what it knows is read.
+//! Commands reach the leader of an endpoint, and the endpoint's state is readable.
 
 use super::fixture::{Fixture, shards};
 use crate::model::DeliveryState::{Dead, Waiting};

@@ -30,7 +30,7 @@ impl<'s> Fixture<'s> {
         Lead { fence: member, shards }
     }
 
-    /// How everybody stands, as bob sees it.
+    /// The cluster view as bob sees it.
     pub(super) async fn cluster_view(&self) -> ClusterView {
         self.cluster.heartbeat(self.bob, false).await.unwrap()
     }
@@ -58,7 +58,7 @@ impl<'s> Fixture<'s> {
         self.cluster.arrivals(shards(endpoints), &[], 9999).await.unwrap()
     }
 
-    /// Which open deliveries arrive for these endpoints.
+    /// The open deliveries that arrive for these endpoints.
     pub(super) async fn arrived(&self, endpoints: &[u64]) -> Vec<(MessageId, EndpointId)> {
         let arrivals = self.arrivals(endpoints).await;
         names(&arrivals.iter().filter_map(|it| it.delivery).collect::<Vec<_>>())

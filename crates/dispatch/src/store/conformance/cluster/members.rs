@@ -143,5 +143,5 @@ pub(crate) async fn hints_are_told_to_all_members(store: &dyn Store) {
     }
 }
 
-/// How long a hint may take, on a busy machine.
+/// The longest time that a notification may take, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! What every store promises that several nodes share.
+//! The conformance suite of stores that several nodes share.
 
 mod arrivals;
 mod change_log;

@@ -1,4 +1,4 @@
-//! Who leads what.
+//! Leadership of shards.
 
 use super::fixture::Fixture;
 use crate::store::{Fence, Shard, Shards, Store};

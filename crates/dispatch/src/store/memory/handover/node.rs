@@ -9,7 +9,7 @@ use crate::store::{Arrival, Cluster, Entry, Fence, Lead, Settlement, Shard, Shar
 
 pub(super) type Name = (MessageId, EndpointId);
 
-/// What a node may do wrong, to see that it is found.
+/// A defect of a node, which the checks must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
     None,
@@ -23,14 +23,14 @@ pub(super) enum Defect {
     ForgetsEarly,
 }
 
-/// What a node knows, what it has asked, and what it was answered and has not heard yet.
+/// The state of a node, its calls, and the answers that it has not handled yet.
 pub(super) struct Node {
     pub(super) store: MemoryStore,
     pub(super) defect: Defect,
     pub(super) fence: Fence,
-    /// What it leads and has loaded.
+    /// The shards that it leads and has loaded.
     pub(super) led: Shards,
-    /// What it leads and has not loaded.
+    /// The shards that it leads and has not loaded.
     pub(super) taken: Shards,
     /// The open deliveries of what it leads, and whether they are under way.
     pub(super) floor: BTreeMap<Name, bool>,
@@ -167,7 +167,7 @@ impl Node {
         found.get(n.checked_rem(found.len())?).copied()
     }
 
-    /// What it has asked and not heard of.
+    /// Its calls without an answer.
     pub(super) fn asked(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().chain(self.answers.iter().map(|(call, _)| call))
     }

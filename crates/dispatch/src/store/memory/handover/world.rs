@@ -34,7 +34,7 @@ fn nodes_with_a_defect_are_found() {
     }
 }
 
-/// What happens next, at one of the nodes. Numbers choose among what is there.
+/// The next event, at one of the nodes. Numbers choose among the candidates.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// Messages come in.

@@ -131,12 +131,13 @@ fn find_sql() -> String {
     )
 }
 
-/// How many of each shard are looked at first: several times what is wanted, if all have as many.
+/// The number of arrivals of each shard that are read first: several times the wanted number, if
+/// all shards have the same.
 fn few(shards: Shards, limit: usize) -> usize {
     (limit.saturating_mul(4) / shards.len().max(1)).clamp(FEWEST, limit.max(FEWEST))
 }
 
-/// Where the columns of a message begin, those of its payload, and the number.
+/// The first column of the message, of its payload, and of the number.
 const MESSAGE: usize = 10;
 const PAYLOAD: usize = MESSAGE + 7;
 const NUMBER: usize = PAYLOAD + 1;

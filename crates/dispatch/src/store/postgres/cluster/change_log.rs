@@ -17,7 +17,7 @@ use crate::store::{ChangeLog, SettingChange};
 /// Changes that are kept: whoever has missed more reads all settings anew, which is hardly slower then.
 const KEPT: i64 = 4096;
 
-/// What has changed.
+/// A changed setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Changed {
     Application(ApplicationId),
@@ -48,7 +48,7 @@ impl Changes<'_> {
     }
 }
 
-/// What has changed since `after`, as it is now.
+/// The settings that changed after `after`, as they are now.
 pub(in super::super) async fn since(loan: &mut Loan, after: u64) -> Result<ChangeLog, DbError> {
     let moment = loan
         .build_transaction()
@@ -71,8 +71,8 @@ async fn last(db: &impl deadpool_postgres::GenericClient) -> Result<u64, DbError
     Ok(value.unwrap_or_default().cast_unsigned())
 }
 
-/// What has changed after `after` and up to `to`, each once, in the order in which it was first told of;
-/// `None` if not all of that is kept.
+/// The changes after `after` and up to `to`, each once, in the order of their first change; `None`
+/// if not all of them are kept.
 async fn numbers(
     moment: &Transaction<'_>,
     after: u64,

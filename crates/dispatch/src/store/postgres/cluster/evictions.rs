@@ -16,7 +16,7 @@ use crate::model::DeliveryState::{Delivered, Pending};
 use crate::store::fixture::{ep, furnish, message, msg, settled};
 use crate::store::{Accepted, Cluster, Entry, Fence, Lead, Shard, Shards, Store};
 
-/// How long anything may take, on a busy machine.
+/// The longest time that an operation may take, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Waits until the answer to a question is yes.

@@ -9,7 +9,7 @@ use super::super::scratch::TestSchema;
 use super::super::server::OwnServer;
 use crate::store::{Cluster, Notification, Shard, Shards};
 
-/// How long anything may take, on a busy machine.
+/// The longest time that an operation may take, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn work(shards: &[u8]) -> Notification {

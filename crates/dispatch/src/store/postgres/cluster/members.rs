@@ -82,7 +82,7 @@ impl Change for End {
 }
 
 impl Changes<'_> {
-    /// Which of these are members. They stay until the transaction ends.
+    /// The members among these fences. They stay until the transaction ends.
     pub(in super::super) async fn members(&self, fences: &[Fence]) -> Result<Vec<Fence>, DbError> {
         if fences.is_empty() {
             return Ok(Vec::new());

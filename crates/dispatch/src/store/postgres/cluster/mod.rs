@@ -1,5 +1,5 @@
-//! What the database offers to several nodes: rows that say who is there, who leads what, what waits for
-//! whom. Nobody's clock is read, neither the server's nor a client's.
+//! The cluster operations of the database: rows for members, leaders, arrivals and commands. No
+//! clock is read, neither the server's nor a client's.
 
 mod arrivals;
 mod change_log;

@@ -17,7 +17,7 @@ use crate::store_backoff::StoreBackoff;
 /// Between two notifications of one process: what is hinted at meanwhile goes into the next. Each one is a
 /// transaction, and all that notify wait for each other when they commit.
 const PAUSE: Span = Span::from_millis(10);
-/// What a name of a channel has room for, in bytes.
+/// The longest name of a channel, in bytes.
 const CHANNEL: usize = 63;
 
 /// Tells other processes, and hears them. Ends when it is dropped.
@@ -28,13 +28,12 @@ pub(in super::super) struct Notifications {
     task: OnceLock<JoinHandle<()>>,
 }
 
-/// How the database is reached for hints.
+/// The connection settings for notifications.
 #[derive(Clone)]
 pub(in super::super) struct ListenerConfig {
     pub(in super::super) config: Config,
     pub(in super::super) tls: Option<MakeRustlsConnect>,
-    /// How long anything may take, and how long nothing need be said before it is seen whether the server
-    /// is still there.
+    /// The time limit of every operation, and the idle time after which the connection is checked.
     pub(in super::super) bound: Span,
 }
 
@@ -44,7 +43,7 @@ impl std::fmt::Debug for ListenerConfig {
     }
 }
 
-/// What is to be told, and to whom.
+/// The notifications to send, and their listeners.
 #[derive(Debug)]
 struct PendingNotifications {
     pending: Mutex<Bundle>,
@@ -72,8 +71,8 @@ impl Notifications {
         self.pending.wake.notify_one();
     }
 
-    /// What is told from now on. If it cannot be listened for now, it is as soon as that is possible, and
-    /// everything is hinted at then.
+    /// Returns all later notifications. If listening fails now, it starts as soon as possible, and
+    /// then notifies of everything.
     pub(super) async fn hear(&self) -> mpsc::UnboundedReceiver<Notification> {
         self.start();
         let mut is_listening = self.pending.is_listening.subscribe();

@@ -53,8 +53,8 @@ impl Change for Release {
     }
 }
 
-/// What is open in shards, and the numbers of their arrivals, as of one moment. It takes as long as there
-/// is much: each page has its own bound, and the session none.
+/// Loads the open deliveries of shards, and the numbers of their arrivals, as of one moment. The
+/// time grows with their number: each page has its own time limit, and the session none.
 pub(in super::super) async fn load(
     pool: &Pool,
     of: Shards,
@@ -99,10 +99,10 @@ async fn read(
     Some(ended.map(|()| begun.arrivals))
 }
 
-/// What the first look at shards finds.
+/// The result of the first query of shards.
 struct Begun {
     arrivals: Vec<u64>,
-    /// Where anything is open.
+    /// The shards with open deliveries.
     occupied: Vec<i16>,
 }
 

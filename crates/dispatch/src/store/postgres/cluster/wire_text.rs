@@ -41,7 +41,7 @@ impl Bundle {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// What a text says. Words that another release may have are passed over.
+    /// Parses a text. Unknown words are ignored: another release may have them.
     pub(super) fn read(text: &str) -> Self {
         let mut bundle = Self::default();
         for word in text.split(' ') {
