@@ -40,7 +40,7 @@ pub(super) async fn create_endpoint(
         settings.create(place(&api, EndpointId::from_uuid(api.new_id()?), tenant.id()))?;
     let _changing = api.changing().await;
     if api.node().endpoints(tenant.id()).len() >= MAX_ENDPOINTS {
-        return Err(Error::conflict("there are 1000 endpoints already").into());
+        return Err(Error::conflict("the application already has 1000 endpoints").into());
     }
     api.node().put_endpoint(endpoint.clone()).await?;
     let secret = endpoint.secrets.first().map(crate::model::Secret::to_text).unwrap_or_default();

@@ -159,7 +159,7 @@ async fn accept_one(
 ) -> Result<(StatusCode, axum::Json<AcceptedMessage>), Problem> {
     let accepted = api.node().accept(tenant.id(), vec![submission]).await?;
     let first = accepted.into_iter().next();
-    let first = first.ok_or_else(|| Error::store("it answered nothing"))?;
+    let first = first.ok_or_else(|| Error::store("the store gave no answer"))?;
     Ok((StatusCode::ACCEPTED, axum::Json(first.into())))
 }
 

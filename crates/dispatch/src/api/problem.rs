@@ -171,7 +171,7 @@ impl From<Error> for Problem {
         if error.is_conflict() {
             return Self::new(StatusCode::CONFLICT, detail);
         }
-        tracing::warn!(error = %detail, "a request was answered with 503");
+        tracing::warn!(error = %detail, "request refused with 503");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).after(UNAVAILABLE)
     }
 }

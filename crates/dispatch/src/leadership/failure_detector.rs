@@ -1,4 +1,4 @@
-//! For how long each member's beat has been seen to stand still.
+//! The time for which each member's heartbeat counter has stood still.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use stagger::Span;
 
 use crate::store::{Fence, Member};
 
-/// The beat of each member, and how long it has stood.
+/// The heartbeat counter of each member, and the time for which it has stood still.
 #[derive(Debug)]
 pub(super) struct FailureDetector {
     seen: BTreeMap<Fence, Seen>,

@@ -7,17 +7,17 @@ use super::share;
 use super::unassigned::Unassigned;
 use crate::store::{ClusterView, Fence, Member};
 
-/// Beats in a lease: so many that a lost one or two do no harm.
+/// Heartbeats in a lease: enough that losing one or two does no harm.
 const HEARTBEATS_PER_LEASE: u64 = 10;
-/// A member's beat may stand still for half a lease. The other half is for seeing it, twice, and for
-/// taking over.
+/// A member's heartbeat counter may stand still for half a lease. The other half is for detecting
+/// that, for the eviction, and for acquiring its shards.
 const FAILURE_TIMEOUT_SHARE: u64 = 2;
 /// The holder's span is a tenth shorter than the others' patience: clocks may differ in rate by that much.
 const MARGIN: u64 = 10;
-/// Beats missed from which on nothing is given up for a member: it may be gone.
+/// Missed heartbeats from which on no shard is released for a member: it may be dead.
 const DOUBTED: u64 = 3;
-/// Beats in time that one look counts for at most: if more has passed, the store was away or this node was
-/// stopped, and the others may be as well as before.
+/// The most time that one observation counts for, in heartbeat intervals. If more has passed, the
+/// store did not answer or this node was stopped, and the other nodes may be alive.
 const MOST_A_LOOK: u64 = 2;
 
 /// One node's view of all members, from the time of its joining.
@@ -53,8 +53,8 @@ pub struct Actions {
 }
 
 impl Membership {
-    /// Knows of nobody yet. A dead leader is to be replaced within `lease`, which is the same for all nodes
-    /// and has room for fifty calls of the store.
+    /// Knows no members yet. A dead leader is replaced within `lease`, which is the same for all
+    /// nodes and has time for fifty calls of the store.
     #[must_use]
     pub const fn new(lease: Span) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Membership {
         }
     }
 
-    /// The time from beat to beat: a tenth of the lease.
+    /// The interval between heartbeats: a tenth of the lease.
     #[must_use]
     pub const fn heartbeat_interval(&self) -> Span {
         Span::from_nanos(self.lease.as_nanos() / HEARTBEATS_PER_LEASE)
@@ -120,7 +120,7 @@ impl Membership {
         Actions { evict, release, acquire: acquire.min(free) }
     }
 
-    /// Watches everybody; answers how much time this look counts for.
+    /// Observes all members; returns the time that this observation counts for.
     fn observe(&mut self, now: Instant, cluster_view: &ClusterView) -> Span {
         let most = self.heartbeat_interval().saturating_mul(MOST_A_LOOK);
         let step = self.last.map_or(Span::ZERO, |last| now - last).min(most);
@@ -144,7 +144,8 @@ impl Membership {
     }
 }
 
-/// Those who get a share. One that has not beaten yet may never do: its joining was perhaps not answered.
+/// The members that get a share. A member without a heartbeat may never send one: perhaps it did
+/// not get the answer to its join.
 fn living(cluster_view: &ClusterView, dead: &[&Member]) -> Vec<Fence> {
     let is_dead = |member: &Member| dead.iter().any(|one| one.fence == member.fence);
     let wants = |member: &&Member| member.heartbeat > 0 && !member.leaving && !is_dead(member);

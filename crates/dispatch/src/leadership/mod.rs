@@ -1,69 +1,73 @@
 //! Shard leadership among nodes that share a store: the pure decision. From the time and the state
 //! of all members it computes the actions of this node; the store holds the result.
 //!
-//! Only the leader of a shard makes attempts to its endpoints, so that a rate, a breaker, a pause or an order
-//! needs one memory and no agreement. Two things must hold: never do two nodes believe that they lead one
-//! shard, and a leader that died is replaced soon.
+//! Only the leader of a shard makes attempts to its endpoints, so that a rate, a breaker, a pause or
+//! an order is kept in one memory, without agreement. Two properties hold: no two nodes ever lead the
+//! same shard, and a dead leader is replaced soon.
 //!
-//! # Why counters, and nobody's time of day
+//! # Why heartbeat counters, and no wall clocks
 //!
-//! A member counts its beats in the store. Whether it lives is judged by each other member alone: it does not
-//! if its counter has stood still for [`failure_timeout`](Membership::patience), by the monotonic clock of whoever
-//! looks. No instant is ever written down for somebody else to read, neither a node's nor the database's, so
-//! that a clock that is set, jumps, or differs from others by hours changes nothing. What must hold is that
-//! all clocks run about equally fast: within a tenth of each other.
+//! A member counts its heartbeats in the store. Each other member judges alone whether it lives: it
+//! is dead if its counter has stood still for [`failure_timeout`](Membership::failure_timeout) by
+//! the observer's monotonic clock. No instant is ever written for another node to read, neither a
+//! node's nor the database's. So a clock that is set, jumps, or differs from others by hours
+//! changes nothing. The one assumption is that all clocks run at about the same rate: within a
+//! tenth of each other.
 //!
-//! # Why a node holds for less long than others wait
+//! # Why the holder's time is shorter than the others' timeout
 //!
 //! | the holder, by its clock | the others, by theirs |
 //! | --- | --- |
-//! | sends beat n | |
-//! | beat n is counted | |
-//! | | one of them sees n for the first time: its watch starts |
-//! | [`lease_validity`](Membership::hold) after sending, it acts no more unless beat n + 1 was answered | |
-//! | | `failure_timeout` after that first sight, it evicts whoever still stands at n |
+//! | sends heartbeat n | |
+//! | heartbeat n is counted | |
+//! | | one of them sees n for the first time: its timeout starts |
+//! | [`lease_validity`](Membership::lease_validity) after sending, it stops unless n + 1 was answered | |
+//! | | `failure_timeout` after it first saw n, it evicts the holder if the counter is still n |
 //!
-//! The holder counts from before the beat, the others from after it, and the holder's span is a tenth the
-//! shorter: so it has stopped before anybody can follow, however long messages take. A node that was stopped
-//! itself looks at its clock before it acts, and finds that its time is over. To evict is to say "if it still
-//! stands at n", which the store checks in the same transaction: one that has come back meanwhile stays.
+//! The holder counts from before its heartbeat and the others count from after it. The holder's
+//! time is also a tenth shorter: so it has stopped before another node can take over, however long
+//! messages take. A node that was paused looks at its clock before it acts, and finds that its time
+//! is over. An eviction is conditional on the counter n, which the store checks in the same
+//! transaction: a member that has sent another heartbeat stays.
 //!
 //! # Why fences
 //!
-//! What a node was writing when it was stopped may reach the store long after. Each membership has a number
-//! of its own, the fence; every write of a leader carries it, and the store refuses those of memberships that
-//! have ended. A node that was evicted joins again under a new number and begins with nothing. So the clocks
-//! keep attempts apart, and the fences keep the books right even if a clock should fail: one that stands
-//! still while its whole machine does, as in a virtual machine that is paused, tells nobody that the time is
-//! over. Such a node may make attempts beside its follower until its next call is answered.
+//! A write of a paused node may reach the store long after. Each membership has its own number, the
+//! fence. Every write of a leader carries it, and the store refuses writes of memberships that have
+//! ended. An evicted node joins again under a new number and begins with nothing. So the clocks
+//! keep attempts apart, and the fences keep the store right even if a clock fails. A clock fails if
+//! it stands still together with its whole machine, such as a paused virtual machine. Such a node
+//! may make attempts at the same time as the new leader until its next call is answered.
 //!
-//! # How soon
+//! # Time to takeover
 //!
-//! A leader that died is seen for the first time within a beat, outlasts the patience of half a lease, is
-//! evicted at the next beat, and what it led is taken at once: within seven tenths of a lease, and a few
-//! calls of the store. If those whose share it is do not take it, because they die too, anybody takes it a
-//! beat or two later: so as long as one node is well, that is within the lease whatever befalls the others,
-//! if a call takes less than a fiftieth of it. Time in which the store answered nobody does not count,
-//! because those who are well could not beat either.
+//! The others see the last heartbeat of a dead leader within one interval, wait for the failure
+//! timeout of half a lease, and evict it at their next heartbeat. They acquire its shards
+//! immediately: within seven tenths of a lease, and a few calls of the store. If the members that
+//! should acquire them die too, any member acquires them one or two heartbeats later. So as long as
+//! one node is healthy, every shard has a leader within the lease, if a call takes less than a
+//! fiftieth of it. Time in which the store does not answer does not count, because healthy nodes
+//! cannot send heartbeats either.
 //!
-//! # Whose share
+//! # Shares
 //!
-//! Shares differ by one shard at most and add up to all, so that everybody knows its own and nothing moves
-//! once all have theirs. A member counts from its first beat on, until it is leaving or is to be evicted.
-//! Nothing is given up that no other lacks, nor for one that has missed a few beats.
+//! Shares differ by one shard at most and add up to all shards, so that each member knows its own
+//! share and nothing moves once all have theirs. A member counts from its first heartbeat on, until
+//! it is leaving or is to be evicted. A member releases only shards that another one lacks, and
+//! none for a member that has missed a few heartbeats.
 //!
-//! # What is asked of whoever acts on it
+//! # Requirements on the caller
 //!
-//! 1. The time of [`on_cluster_view`](Membership::heard) is read after the answer came; `lease_validity` counts from before the
-//!    beat was sent.
-//! 2. One call after the other: beat, then evict, give up, take, as the moves say.
-//! 3. Before shards are given up, or the node leaves, nothing of them is under way any more; and one that is
-//!    leaving takes nothing, whatever it was told before. If the answer to giving up is not known, the node
-//!    ends this membership and joins anew: a call that is late would otherwise take away what the node may
-//!    lead again by then.
-//! 4. A node whose last call was not answered asks the store something that says nothing of the node, until
-//!    that is answered, before it joins or beats again. Beats that arrive without answers coming back would
-//!    keep everybody from following it.
+//! 1. The time of [`on_cluster_view`](Membership::on_cluster_view) is read after the answer;
+//!    `lease_validity` counts from before the heartbeat was sent.
+//! 2. Calls follow one another: heartbeat, then evict, release, acquire, as the actions say.
+//! 3. Before shards are released, or the node leaves, none of their attempts is in flight any more.
+//!    A node that is leaving acquires nothing, whatever an earlier answer says. If the result of a
+//!    release is not known, the node ends this membership and joins anew: the call may arrive late,
+//!    and would take shards that the node leads again by then.
+//! 4. A node whose last call was not answered makes a call that says nothing of the node, until
+//!    that is answered, before it joins or sends a heartbeat again. Otherwise heartbeats that arrive
+//!    without answers coming back would keep the others from replacing it.
 
 mod failure_detector;
 mod membership;

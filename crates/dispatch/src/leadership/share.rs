@@ -2,8 +2,8 @@
 
 use crate::store::{Fence, Shards};
 
-/// The share of `member` among the living: even, and what is left over goes to the oldest, one each. All
-/// shares together are all shards, so that once everybody has its own nothing moves any more.
+/// The share of `member` among the living: even, and the remainder goes to the oldest, one each.
+/// All shares together are all shards, so that nothing moves once each member has its own.
 pub(super) fn of(member: Fence, living: &[Fence]) -> usize {
     if !living.contains(&member) {
         return 0;

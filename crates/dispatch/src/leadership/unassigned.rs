@@ -16,8 +16,9 @@ impl Unassigned {
         Self { shards: Shards::NONE, lasts: Span::ZERO }
     }
 
-    /// Whether some of what is free now has been so for `bound`; `step` is the time since the last look.
-    /// Then those whose share it is have not taken it, and anybody should.
+    /// Whether some of the shards that are free now have been free for `bound`; `step` is the time
+    /// since the last observation. Then the members that should acquire them have not, and any
+    /// member should.
     pub(super) fn is_overdue(&mut self, step: Span, free: Shards, bound: Span) -> bool {
         let still = self.shards.common(free);
         if still.is_empty() {

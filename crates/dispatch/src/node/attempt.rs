@@ -12,7 +12,8 @@ use crate::scheduler::Launch;
 use crate::send::Written;
 use crate::store_backoff::StoreBackoff;
 
-/// The promise to say what came of a launch: kept when dropped, too, so that no slot is ever lost.
+/// Reports the result of a launched attempt. It reports when dropped, too, so that no slot is ever
+/// lost.
 #[derive(Debug)]
 pub(super) struct AttemptGuard {
     launch: Launch,
@@ -49,7 +50,7 @@ pub(super) async fn run_attempt(parts: Arc<Parts>, guard: AttemptGuard) {
     let Some(cached) = cached(&parts, launch.message).await else {
         return guard.keep(AttemptResult::Gone);
     };
-    // Deleted in this moment: the floor has forgotten it too.
+    // The endpoint was just deleted: the scheduler has removed it too.
     let Some(target) = parts.directory.target(launch.endpoint) else { return };
     let CachedMessage { message, payload } = cached;
     let written = &guard.written;
@@ -68,7 +69,7 @@ async fn cached(parts: &Parts, id: MessageId) -> Option<CachedMessage> {
         match read(parts, id).await {
             Ok(cached) => return cached,
             Err(error) => {
-                tracing::warn!(message = %id, %error, "a payload cannot be read, trying again");
+                tracing::warn!(message = %id, %error, "payload not read, retrying");
                 backoff.wait().await;
             }
         }
@@ -76,15 +77,14 @@ async fn cached(parts: &Parts, id: MessageId) -> Option<CachedMessage> {
 }
 
 async fn read(parts: &Parts, id: MessageId) -> Result<Option<CachedMessage>, Error> {
-    // Nobody closes it.
+    // The semaphore is never closed.
     let _permit = parts.reads.acquire().await;
     let Some(message) = parts.store.message(id).await? else { return Ok(None) };
     let payload = parts.store.payload(id).await?;
     Ok(payload.map(|payload| CachedMessage { message: Arc::new(message), payload }))
 }
 
-/// The answer of an attempt that a defect of the dispatcher ended: it counts, so that it cannot go on
-/// for ever.
+/// The answer of an attempt that panicked: it counts, so that a defect cannot repeat it for ever.
 fn broken() -> Answer {
     let detail = Some("the attempt panicked".to_owned());
     Answer { result: Err(Failure::Transport), detail, ..Answer::not_made() }

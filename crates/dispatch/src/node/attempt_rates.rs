@@ -1,4 +1,4 @@
-//! Attempts a second, first ones and retries apart: what shows whether retries stampede.
+//! The rate of attempts, first ones and retries apart: it shows whether retries stampede.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crate::model::EndpointId;
 
 /// The length of the history: 5 minutes show the spread of usual first delays.
 const SECONDS: u64 = 300;
-/// Endpoints with figures of their own, those with the latest traffic: 10 MB at most.
+/// The most endpoints with their own history, those with the latest traffic: 10 MB at most.
 const MOST_ENDPOINTS: usize = 4096;
 
 /// The attempts of the last 5 minutes by the second, of one endpoint or of all.

@@ -1,4 +1,4 @@
-//! Changes of applications and endpoints: the store first, then what is in memory.
+//! Changes of applications and endpoints: the store first, then the memory.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub(super) async fn put_application(
     .await
 }
 
-/// It leaves the directory first, so that no message fans out to what is about to go, and comes back
-/// if the store does not do it.
+/// Removes the application from the directory first, so that no message fans out to it, and
+/// restores it if the store fails.
 pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> Result<(), Error> {
     run_to_completion(async move {
         if let Some(cluster) = parts.store.cluster() {
@@ -137,11 +137,11 @@ pub(super) async fn cancel(
     }
 }
 
-/// Why a delivery that is on no floor cannot be cancelled.
+/// The reason for which a delivery that is not scheduled cannot be cancelled.
 fn not_open(delivery: Option<Delivery>) -> Error {
     delivery.map_or_else(
         || Error::not_found("delivery"),
-        |delivery| Error::conflict(format!("the delivery is {} already", delivery.state.name())),
+        |delivery| Error::conflict(format!("the delivery is already {}", delivery.state.name())),
     )
 }
 

@@ -1,4 +1,5 @@
-//! The node's time: the wall clock once, and from then on what the monotonic clock has counted.
+//! The node's time: the wall clock at the start, plus the time that the monotonic clock has counted
+//! since.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Applications and endpoints in memory: what every message and every attempt asks for.
+//! Applications and endpoints in memory: every message and every attempt reads them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -7,7 +7,7 @@ use crate::Error;
 use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EventType, KeyHash};
 use crate::send::Target;
 
-/// The settings of everybody, as the store has them.
+/// The settings of all applications, as the store has them.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     entries: RwLock<Entries>,
@@ -22,7 +22,7 @@ struct Entries {
     keys: HashMap<KeyHash, ApplicationId>,
 }
 
-/// An endpoint, and what its attempts need, read from its settings once.
+/// An endpoint, and its prepared target, read from its settings once.
 #[derive(Clone, Debug)]
 pub(super) struct KnownEndpoint {
     pub(super) endpoint: Arc<Endpoint>,
@@ -80,7 +80,7 @@ impl Directory {
         Some(types.map(receivers).collect())
     }
 
-    /// Whether nobody else has one of its keys.
+    /// Checks that no other application has one of its keys.
     pub(super) fn check_keys(&self, application: &Application) -> Result<(), Error> {
         let entries = self.read();
         let other = |key| entries.keys.get(key).is_some_and(|owner| *owner != application.id);

@@ -3,7 +3,7 @@
 use super::parts::Parts;
 use crate::observe::Gauges;
 
-/// Counts all lanes. Asked for when somebody looks, a few times a minute.
+/// Counts all queues. Runs when a recorder reads the gauges, a few times a minute.
 pub(super) async fn gauges(parts: &Parts) -> Gauges {
     let now = parts.clock.now();
     let endpoints = parts.directory.all_endpoints();

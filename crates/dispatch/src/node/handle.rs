@@ -26,8 +26,8 @@ use crate::store::{Accepted, Notification, ReplayRequest, Shards, Store};
 /// were not stored.
 const LAST_TRIES: Span = Span::from_secs(2);
 
-/// A running dispatcher. Clones are handles of the same one; when the last is dropped it ends at
-/// once, as in a crash: nothing is lost, and what was under way is attempted again.
+/// A running dispatcher. Clones are handles of the same one. When the last is dropped the node ends
+/// immediately, as in a crash: nothing is lost, and attempts in flight are repeated.
 #[derive(Clone, Debug)]
 pub struct Node {
     handle: Arc<Handle>,
@@ -56,7 +56,8 @@ struct Membership {
 }
 
 impl Node {
-    /// Loads what is open from `store` and goes on with it. Runs until [`shutdown`](Self::shutdown).
+    /// Loads the open deliveries from `store` and delivers them. Runs until
+    /// [`shutdown`](Self::shutdown).
     ///
     /// # Errors
     /// The store cannot be read.
@@ -91,8 +92,8 @@ impl Node {
         Ok(Self { handle: Arc::new(handle) })
     }
 
-    /// Stops launching, waits at most `grace` for what is under way, stores what it came to. A second
-    /// call returns when the first has ended.
+    /// Stops launching, waits at most `grace` for attempts in flight, and stores their results. A
+    /// second call returns when the first has ended.
     pub async fn shutdown(&self, grace: Span) {
         let parts = self.parts();
         parts.health.turn(HealthState::Stopping);
@@ -111,7 +112,7 @@ impl Node {
             _ = tasks.settler => {}
             () = parts.clock.until(Some(deadline + LAST_TRIES)) => {
                 let unsettled = parts.health.unsettled();
-                tracing::warn!(unsettled, "the store is away, the next run attempts these again");
+                tracing::warn!(unsettled, "store unavailable at shutdown, the next run repeats these attempts");
             }
         }
         end_membership(parts).await;
@@ -123,7 +124,7 @@ impl Node {
         &*self.parts().store
     }
 
-    /// The sender: what checks addresses and headers before they are saved.
+    /// The sender, which checks addresses and headers before they are saved.
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.parts().sender
@@ -269,8 +270,8 @@ impl Node {
         self.parts().leadership.shards()
     }
 
-    /// Follows the settings as other nodes have changed them, so that what is asked next finds what was
-    /// changed before. Nothing with a store of one node.
+    /// Reads the settings that other nodes have changed, so that later calls see all earlier
+    /// changes. Does nothing with a store for one node.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -296,8 +297,8 @@ impl Node {
         parts.store.check().await
     }
 
-    /// Waits until it has ended by itself, and says why: another run took the store. Whoever runs it
-    /// should then end too.
+    /// Waits until the node has ended by itself, and returns the reason: another run took over the
+    /// store. The caller should then stop too.
     pub async fn ended(&self) -> String {
         self.parts().health.ended().await
     }
@@ -343,7 +344,7 @@ async fn end_membership(parts: &Parts) {
     tokio::select! {
         left = cluster.leave(fence) => match left {
             Ok(()) => cluster.notify(Notification::Members).await,
-            Err(error) => tracing::warn!(%error, "the other nodes are not told that this one ends"),
+            Err(error) => tracing::warn!(%error, "leave not stored, the other nodes will evict this one"),
         },
         () = TokioTime.sleep(LAST_TRIES) => {}
     }

@@ -23,7 +23,7 @@ pub(super) enum HealthState {
 #[derive(Debug)]
 pub(super) struct NodeHealth {
     state: watch::Sender<HealthState>,
-    /// Open deliveries on the floor.
+    /// Open deliveries in the scheduler.
     open: AtomicUsize,
     /// Deliveries on their way onto it.
     reserved: AtomicUsize,
@@ -53,14 +53,16 @@ impl NodeHealth {
     pub(super) fn check(&self) -> Result<(), Error> {
         match &*self.state.borrow() {
             HealthState::Well => Ok(()),
-            HealthState::Failing(error) => Err(Error::busy(format!("attempts wait: {error}"))),
+            HealthState::Failing(error) => {
+                Err(Error::busy(format!("results of attempts cannot be stored: {error}")))
+            }
             HealthState::Stopping => Err(Error::busy("the dispatcher is stopping")),
             HealthState::Ended(why) => Err(Error::busy(why.clone())),
         }
     }
 
-    /// Moves to `next`. Whoever has ended stays so, and whoever stops does not become well again.
-    /// Whether that was a move.
+    /// Moves to `next`, and returns whether that was a change. An ended node stays ended, and a
+    /// stopping one does not become healthy again.
     pub(super) fn turn(&self, next: HealthState) -> bool {
         self.state.send_if_modified(|state| {
             let stays = match state {
@@ -92,12 +94,12 @@ impl NodeHealth {
         }
     }
 
-    /// Promises room for so many deliveries, if there are fewer than `most` then.
+    /// Reserves room for `count` deliveries, if fewer than `most` are open then.
     pub(super) fn reserve(&self, count: usize, most: usize) -> Result<Reservation<'_>, Error> {
         let reserved = self.reserved.fetch_add(count, Ordering::Relaxed) + count;
         let reservation = Reservation { reserved: &self.reserved, count };
         if self.open() + reserved > most {
-            return Err(Error::busy(format!("{most} deliveries are open already")));
+            return Err(Error::busy(format!("{most} deliveries are open, which is the limit")));
         }
         Ok(reservation)
     }
@@ -118,7 +120,7 @@ impl NodeHealth {
         self.unsettled.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many are durable; answers how many are left.
+    /// Counts `count` settlements as durable; returns the number that is left.
     pub(super) fn end_settling(&self, count: usize) -> usize {
         self.unsettled.fetch_sub(count, Ordering::Relaxed) - count
     }

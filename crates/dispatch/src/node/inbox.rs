@@ -23,14 +23,14 @@ pub(super) enum Command {
 /// The result of an attempt.
 #[derive(Debug)]
 pub(super) enum AttemptResult {
-    /// An answer; whether the message was one of the dispatcher's own.
+    /// An answer; `true` if the message was an operational event.
     Answer(Answer, bool),
     /// Nothing: the payload was pruned.
     Gone,
 }
 
-/// The way to the task that owns the floor. Not bounded here: accepted messages, slots and settled
-/// attempts are.
+/// The sender of commands to the task that owns the scheduler. Not bounded here: accepted messages,
+/// slots and settled attempts are.
 #[derive(Clone)]
 pub(super) struct Inbox {
     commands: mpsc::UnboundedSender<Command>,
@@ -42,19 +42,21 @@ impl Inbox {
         (Self { commands }, receiver)
     }
 
-    /// Tells it. When the task has ended nobody needs to know: all that matters is in the store.
+    /// Sends a command. If the task has ended the command is dropped: everything that matters is in
+    /// the store.
     pub(super) fn tell(&self, command: Command) {
         _ = self.commands.send(command);
     }
 
-    /// Lets the task do something with the floor, and waits for its result; `None` when it has ended.
+    /// Runs a function on the scheduler's task, and waits for its result; `None` when the task has
+    /// ended.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut Runner) -> T + Send + 'static,
     ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.tell(Command::Do(Box::new(move |runner| {
-            // Whoever has stopped waiting does not want it any more.
+            // The caller may have stopped waiting.
             _ = reply.send(question(runner));
         })));
         answer.await.ok()

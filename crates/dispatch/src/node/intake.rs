@@ -50,7 +50,10 @@ pub(super) async fn test(parts: &Arc<Parts>, id: EndpointId) -> Result<MessageId
         Submission { event_type, payload: text.into(), content_type: JSON.to_owned(), key: None };
     let accepted =
         commit(parts, IntakeRequest::new(parts, Receivers::Only(id), vec![message])?).await?;
-    accepted.first().map(|accepted| accepted.id).ok_or_else(|| Error::store("it took no message"))
+    accepted
+        .first()
+        .map(|accepted| accepted.id)
+        .ok_or_else(|| Error::store("the store accepted no message"))
 }
 
 /// The content type of the dispatcher's own messages.
@@ -124,7 +127,7 @@ impl Submission {
     }
 }
 
-/// Stores messages, then puts their deliveries on the floor.
+/// Stores messages, then schedules their deliveries.
 async fn commit(parts: &Arc<Parts>, wanted: IntakeRequest) -> Result<Vec<Accepted>, Error> {
     let waiting = admit(parts, wanted.weight())?;
     let parts = Arc::clone(parts);
@@ -140,8 +143,8 @@ async fn commit(parts: &Arc<Parts>, wanted: IntakeRequest) -> Result<Vec<Accepte
     tokio::select! {
         biased;
         accepted = work => accepted,
-        // The work goes on: what turns out to be stored is delivered.
-        () = TokioTime.sleep(ANSWER) => Err(Error::busy("the store has not answered in time")),
+        // The work goes on: messages that turn out to be stored are delivered.
+        () = TokioTime.sleep(ANSWER) => Err(Error::busy("the store did not answer in time")),
     }
 }
 
@@ -171,7 +174,7 @@ async fn accept_in_cluster(
     parts.fleet.check_room(parts.options.max_open)?;
     let mut looked = false;
     for _ in 0..MOST_TRIES {
-        // In this order: what is followed meanwhile is looked at in vain, but never missed.
+        // In this order: a change during the fan-out costs another try, but is never missed.
         let settings_version = parts.settings_sync.settings_version();
         let messages = match wanted.made(parts) {
             // Another node may just have made it.
@@ -202,7 +205,7 @@ async fn accept_in_cluster(
             Entry::NotLeading => parts.leadership.end(held.lead().fence),
         }
     }
-    Err(Error::busy("settings change all the time"))
+    Err(Error::busy("settings changed during each of 10 tries"))
 }
 
 fn deliveries(messages: &[NewMessage]) -> usize {
@@ -215,11 +218,11 @@ fn others(fresh: &[NewDeliveries], held: &LeadGuard) -> Shards {
     endpoints.filter(|it| !held.leads(**it)).map(|it| Shard::of(*it)).collect()
 }
 
-/// A place among those that wait for the store.
+/// A reservation in the memory of messages that wait for the store.
 fn admit(parts: &Parts, bytes: usize) -> Result<OwnedSemaphorePermit, Error> {
     // A batch larger than all room waits alone.
     let bytes = u32::try_from(bytes.min(UNCOMMITTED)).unwrap_or(u32::MAX);
-    let full = |_| Error::busy("too many messages wait for the store");
+    let full = |_| Error::busy("the messages that wait for the store reach the memory limit");
     Arc::clone(&parts.uncommitted).try_acquire_many_owned(bytes).map_err(full)
 }
 
@@ -236,7 +239,7 @@ impl NewDeliveries {
         Self { cached, endpoints: new.endpoints.clone() }
     }
 
-    /// Only what is delivered by this node.
+    /// Only the deliveries that this node leads.
     fn of_lead(mut self, held: &LeadGuard) -> Self {
         self.endpoints.retain(|endpoint| held.leads(*endpoint));
         self
@@ -258,7 +261,8 @@ fn hand_over(parts: &Parts, fresh: Vec<NewDeliveries>) {
     }
 }
 
-/// The same, unless the membership has ended: then whoever leads now has loaded them, and may be done.
+/// The same, unless the membership has ended: then the current leader has loaded them, and may have
+/// finished.
 fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<NewDeliveries>) {
     let deliveries = kept(parts, fresh);
     if !deliveries.is_empty() {
@@ -270,7 +274,7 @@ fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<NewDeliveries>) {
     }
 }
 
-/// The deliveries of messages, whose payloads are kept for them.
+/// The deliveries of messages, after caching their payloads.
 fn kept(parts: &Parts, fresh: Vec<NewDeliveries>) -> Vec<Delivery> {
     let deliveries = fresh.iter().flat_map(NewDeliveries::deliveries).collect();
     parts.payloads.keep(fresh.into_iter().map(|fresh| (fresh.cached, fresh.endpoints.len())));

@@ -5,7 +5,7 @@ use stagger::Instant;
 use crate::Error;
 use crate::model::{IdGenerator, MessageId};
 
-/// One mint for all messages, so that the order of names is the order of acceptance.
+/// One generator for all messages, so that the order of ids is the order of acceptance.
 #[derive(Debug, Default)]
 pub(super) struct MessageIds {
     id_generator: IdGenerator,

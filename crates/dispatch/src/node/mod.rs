@@ -1,10 +1,10 @@
-//! A running dispatcher: the floor, the store and the sender, joined.
+//! A running dispatcher: the scheduler, the store and the sender, joined.
 //!
-//! One task owns the floor: it launches what is due and hears what comes back. Each attempt is a task
-//! of its own. What attempts came to goes through one queue into the store, many at once. Messages
-//! are accepted by their callers' own tasks; they reach the floor once they are durable.
+//! One task owns the scheduler: it launches attempts that are due and receives their results. Each
+//! attempt is a task of its own. Results go through one queue into the store, many in a batch. The
+//! tasks of callers accept messages, which reach the scheduler once they are durable.
 //!
-//! With a store that several nodes work on, `fleet` decides what is on the floor of this one.
+//! With a store that several nodes share, `fleet` decides which endpoints this node schedules.
 
 mod attempt;
 mod attempt_rates;

@@ -1,4 +1,4 @@
-//! Shards that have new work: what other nodes are to be told at once.
+//! Shards with new work, about which other nodes are notified immediately.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 use crate::store::Shards;
 
-/// Gathers shards until somebody passes them on.
+/// Collects shards until the notifying task takes them.
 #[derive(Debug, Default)]
 pub(super) struct PendingNotifications {
     shards: Mutex<Shards>,
@@ -24,7 +24,7 @@ impl PendingNotifications {
         self.more.notify_one();
     }
 
-    /// Waits for some, and takes all that there are. For one who waits at a time.
+    /// Waits for shards, and takes all of them. For one waiting task at a time.
     pub(super) async fn next(&self) -> Shards {
         loop {
             let shards = self.take();

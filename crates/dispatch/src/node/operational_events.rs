@@ -1,4 +1,4 @@
-//! Operational webhooks: what the dispatcher itself tells an application.
+//! Operational webhooks: events about the dispatcher itself, for an application.
 
 use serde_json::{Value, json};
 use stagger::Instant;
@@ -16,8 +16,8 @@ use crate::timestamp::Timestamp;
 const DISABLED: &str = "stagger.endpoint.disabled";
 const DEAD: &str = "stagger.delivery.dead";
 
-/// The message that tells of it, for the endpoints of the same application that name its type;
-/// `None` when nobody does.
+/// The message about the event, for the endpoints of the same application that subscribe to its
+/// type; `None` if there are none.
 pub(super) fn message(
     parts: &Parts,
     event: OperationalEvent,
@@ -44,7 +44,7 @@ pub(super) fn message(
     let id = parts
         .message_ids
         .messages(1, now)
-        .inspect_err(|error| tracing::warn!(%error, "operational event dropped: it has no id"))
+        .inspect_err(|error| tracing::warn!(%error, "operational event dropped"))
         .ok()?
         .pop()?;
     let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
@@ -94,7 +94,7 @@ fn dead(endpoint: &Endpoint, message: MessageId, settlement: &Settlement) -> Val
     })
 }
 
-/// An address without what may be a secret in it: user, password, query.
+/// A URL without the parts that may hold a secret: user, password, query.
 fn shown(url: &str) -> String {
     let Ok(mut url) = Url::parse(url) else { return String::new() };
     // An address that can have neither has none to hide.

@@ -8,7 +8,7 @@ use stagger::Span;
 /// The settings of a node; its bounds against memory and load.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeOptions {
-    /// Attempts under way at once, of all applications together: default 1024.
+    /// The most attempts in flight, of all applications together: default 1024.
     pub slots: NonZeroU32,
     /// Open deliveries in memory at which no more messages are accepted: default 5 000 000.
     pub max_open: usize,

@@ -22,11 +22,11 @@ use crate::observe::Instruments;
 use crate::send::Sender;
 use crate::store::{Cluster, Fence, Store};
 
-/// Reads of payloads at once: enough to keep a disk busy, and few enough that accepting is not
-/// starved.
+/// The most concurrent reads of payloads: enough to keep a disk busy, and few enough that accepting
+/// is not starved.
 const READS: usize = 32;
-/// Bytes of messages that wait for the store at once; more are refused, so that a slow disk fills no
-/// memory.
+/// The most bytes of messages that wait for the store; more are refused, so that a slow disk fills
+/// no memory.
 pub(super) const UNCOMMITTED: usize = 64 << 20;
 
 /// The state that all tasks of a node share.
@@ -48,9 +48,9 @@ pub(super) struct Parts {
     pub(super) leadership: Leadership,
     pub(super) settings_sync: SettingsSync,
     pub(super) fleet: FleetView,
-    /// The way to the task that owns the floor.
+    /// The inbox of the task that owns the scheduler.
     pub(super) scheduler: Inbox,
-    /// Held while settings change, so that store, directory and floor see changes in one order.
+    /// Held while settings change, so that store, directory and scheduler see changes in one order.
     pub(super) changes: Mutex<()>,
     pub(super) reads: Semaphore,
     pub(super) uncommitted: Arc<Semaphore>,
@@ -108,11 +108,11 @@ impl Parts {
     }
 }
 
-/// Does `work` to its end even if nobody waits for it any more: a caller who leaves must not leave
-/// store and memory apart.
+/// Runs `work` to its end even if its caller stops waiting: otherwise store and memory could
+/// differ.
 pub(super) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
-    let cut_off = |_| Err(Error::busy("the dispatcher has stopped in the middle of it"));
+    let cut_off = |_| Err(Error::busy("the dispatcher stopped during the change"));
     tokio::spawn(work).await.unwrap_or_else(cut_off)
 }

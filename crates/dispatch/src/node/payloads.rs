@@ -11,16 +11,16 @@ use crate::model::{Message, MessageId};
 /// place in the map.
 const OVERHEAD: usize = 512;
 
-/// A message with its bytes: what an attempt sends.
+/// A message with its payload, as an attempt sends it.
 #[derive(Clone, Debug)]
 pub(super) struct CachedMessage {
     pub(super) message: Arc<Message>,
     pub(super) payload: Bytes,
 }
 
-/// Fresh parcels, up to a bound; a payload is held once however many endpoints get it. Beyond the
-/// bound the oldest go first, for they wait for endpoints that are in trouble, and the fresh ones are
-/// needed next. What is not here is read back from the store.
+/// A cache of new messages, up to a bound; a payload is held once however many endpoints get it.
+/// Beyond the bound the oldest are dropped first: they wait for endpoints that fail, and the new
+/// ones are needed next. A message that is not cached is read back from the store.
 #[derive(Debug)]
 pub(super) struct PayloadCache {
     room: usize,
@@ -39,7 +39,7 @@ impl PayloadCache {
         Self { room, kept: Mutex::default() }
     }
 
-    /// Keeps parcels, each for so many attempts.
+    /// Caches messages, each for its number of attempts.
     pub(super) fn keep(&self, messages: impl IntoIterator<Item = (CachedMessage, usize)>) {
         let mut kept = self.lock();
         for (cached, attempts) in messages.into_iter().filter(|(_, attempts)| *attempts > 0) {
@@ -57,7 +57,7 @@ impl PayloadCache {
         }
     }
 
-    /// A parcel for one attempt; after the last one it is not kept any longer.
+    /// The message for one attempt; after the last one it is dropped from the cache.
     pub(super) fn take(&self, id: MessageId) -> Option<CachedMessage> {
         let mut kept = self.lock();
         let (cached, left) = kept.messages.get_mut(&id)?;

@@ -10,7 +10,7 @@ use crate::store::{Shard, Shards};
 
 /// From one round to the next: messages are kept for days, so an hour more is nothing.
 const MEAN: Span = Span::from_secs(60 * 60);
-/// Messages in one call of the store: a moment's work, so that accepting goes on in between.
+/// Messages in one call of the store: short enough that messages are accepted in between.
 const STEP: usize = 200;
 
 /// The shard whose leader prunes.
@@ -28,8 +28,8 @@ pub(super) async fn run(parts: Arc<Parts>) {
         let before = parts.clock.now() - Instant::ORIGIN - parts.options.retention;
         match round(&parts, Instant::ORIGIN + before).await {
             Ok(0) => {}
-            Ok(messages) => tracing::info!(messages, "pruned what was older than its retention"),
-            Err(error) => tracing::warn!(%error, "not pruned, trying again in an hour or so"),
+            Ok(messages) => tracing::info!(messages, "old messages pruned"),
+            Err(error) => tracing::warn!(%error, "pruning failed, next try in about an hour"),
         }
     }
 }

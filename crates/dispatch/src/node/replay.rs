@@ -9,10 +9,10 @@ use crate::Error;
 use crate::model::{Delivery, EndpointId, MessageId};
 use crate::store::{DeliveryFilter, Notification, ReplayRequest, Shard, Shards};
 
-/// Deliveries in one call of the store: a moment's work, so that accepting goes on in between.
+/// Deliveries in one call of the store: short enough that messages are accepted in between.
 const STEP: usize = 500;
 
-/// Replays what the request names; answers how many.
+/// Replays the requested deliveries; returns their number.
 pub(super) async fn replay(parts: Arc<Parts>, request: ReplayRequest) -> Result<usize, Error> {
     parts.health.check()?;
     run_to_completion(async move {
@@ -33,8 +33,8 @@ pub(super) async fn replay(parts: Arc<Parts>, request: ReplayRequest) -> Result<
     .await
 }
 
-/// Goes on by the time of the messages, so that one that dies again meanwhile is not replayed for
-/// ever.
+/// Continues after the time of the last message, so that a delivery that dies again meanwhile is
+/// not replayed for ever.
 async fn many(
     parts: &Parts,
     mut filter: DeliveryFilter,
@@ -66,8 +66,8 @@ async fn step(parts: &Parts, request: ReplayRequest, limit: usize) -> Result<Vec
     parts.store.replay(request, parts.clock.now(), limit).await
 }
 
-/// Among several nodes, what was replayed has become arrivals, which the leaders take: they see by
-/// themselves which endpoints get so many that they must leave slowly.
+/// In a cluster, replayed deliveries become arrivals, which their leaders take. The leaders detect
+/// which endpoints get so many that they must be sent slowly.
 async fn leave_to_others(parts: &Parts, deliveries: &[Delivery]) -> bool {
     let Some(cluster) = parts.store.cluster() else { return false };
     let shards: Shards = deliveries.iter().map(|it| Shard::of(it.endpoint)).collect();

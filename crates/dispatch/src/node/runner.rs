@@ -1,4 +1,4 @@
-//! The task that owns the floor: it launches what is due, and hears what comes back.
+//! The task that owns the scheduler: it launches attempts that are due, and receives their results.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::store::{Fence, Settlement};
 
 /// Commands taken and launches made in a row, so that neither keeps the other waiting.
 const BATCH: usize = 256;
-/// Settlements that are not durable yet at which no more attempts are launched: what a crash would
-/// repeat, and at 2 KiB each what they hold in memory.
+/// The number of unsettled results at which no more attempts are launched: a crash would repeat
+/// their attempts, and each takes 2 KiB of memory.
 pub(super) const MOST_UNSETTLED: usize = 8192;
 
-/// Owns the floor. Everything that concerns lanes passes through here, one after the other.
+/// Owns the scheduler. All changes of queues pass through this task, one after the other.
 #[derive(Debug)]
 pub(super) struct Runner {
     pub(super) scheduler: Scheduler,
@@ -35,7 +35,7 @@ pub(super) struct Runner {
     under_way: usize,
     /// The last known state of each endpoint, to log its changes.
     endpoint_states: HashMap<EndpointId, EndpointState>,
-    /// Set once it is to end: when it waits no longer for what is under way.
+    /// The deadline of a shutdown: after it, attempts in flight are aborted.
     deadline: Option<Instant>,
     /// From when on it makes no attempts, because another node may lead by then; `None`: never.
     until: Option<Instant>,
@@ -62,7 +62,7 @@ impl Runner {
         }
     }
 
-    /// Runs until it is told to end. Sleeps while nothing is due and nothing is told.
+    /// Runs until it is told to end. Sleeps while no attempt is due and no command comes.
     pub(super) async fn run(mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         while !self.is_over() {
@@ -80,8 +80,8 @@ impl Runner {
         }
     }
 
-    /// Puts deliveries that are durable on the floor. One whose endpoint was deleted meanwhile ends; among
-    /// several nodes whoever deletes an endpoint ends them.
+    /// Schedules durable deliveries. A delivery whose endpoint was deleted meanwhile ends here,
+    /// except in a cluster, where the node that deletes the endpoint ends its deliveries.
     pub(super) fn add(&mut self, deliveries: &[Delivery]) {
         let now = self.parts.clock.now();
         for delivery in deliveries {
@@ -105,8 +105,7 @@ impl Runner {
         self.endpoint_states.remove(&id);
     }
 
-    /// Forgets all endpoints: what is under way is broken off, and what came of it does not matter any
-    /// more.
+    /// Removes all endpoints and aborts their attempts, whose results are not needed any more.
     pub(super) fn forget_all(&mut self) {
         let endpoints: Vec<EndpointId> = self.scheduler.endpoints().collect();
         for id in endpoints {
@@ -116,9 +115,9 @@ impl Runner {
         self.attempts.abort_all();
     }
 
-    /// Makes attempts until then, or, with `None`, for ever. What has no answer at that moment is broken
-    /// off, and counts as not made; everything stays on the floor, and goes on when this is told a later
-    /// time.
+    /// Makes attempts until `until`, or for ever with `None`. Attempts in flight at that time are
+    /// aborted and count as not made. All deliveries stay scheduled, and continue when a later time
+    /// is set.
     pub(super) const fn lead_until(&mut self, until: Option<Instant>) {
         self.until = until;
     }
@@ -133,12 +132,12 @@ impl Runner {
         self.settling.fence() == fence
     }
 
-    /// Tells when all that was settled until now is durable, or was dropped with its fence.
+    /// Completes when all earlier settlements are durable, or were dropped with their fence.
     pub(super) fn flushed(&self) -> Receipt {
         self.settling.flushed()
     }
 
-    /// Lets an endpoint's lane change its standing, and stores it; `None` if it is not there.
+    /// Changes the state of an endpoint, and stores it; `None` if the endpoint is not scheduled.
     pub(super) fn change(
         &mut self,
         id: EndpointId,
@@ -150,7 +149,7 @@ impl Runner {
         Some(self.keep_with_receipt(Settlement { endpoint_state, ..Settlement::default() }))
     }
 
-    /// Cancels an open delivery, and stores that; `None` if it is not on the floor.
+    /// Cancels an open delivery, and stores that; `None` if it is not scheduled.
     pub(super) fn cancel(
         &mut self,
         message: MessageId,
@@ -167,13 +166,13 @@ impl Runner {
         self.settling.push(settlement);
     }
 
-    /// The same, and tells when it is durable.
+    /// The same, with a receipt that completes when it is durable.
     pub(super) fn keep_with_receipt(&mut self, settlement: Settlement) -> Receipt {
         self.parts.health.begin_settling();
         self.settling.push_with_receipt(settlement)
     }
 
-    /// Launches nothing any more, and ends when nothing is under way or it is `patience`.
+    /// Stops launching, and ends when no attempt is in flight or at `deadline`.
     pub(super) fn end(&mut self, deadline: Instant) {
         self.deadline = Some(deadline);
     }
@@ -182,7 +181,7 @@ impl Runner {
         self.deadline.is_some() && self.under_way == 0
     }
 
-    /// Launches what is due; answers when to look again by itself.
+    /// Launches attempts that are due; returns the time of the next check.
     fn launch(&mut self) -> Option<Instant> {
         let now = self.parts.clock.now();
         let over = self.deadline.into_iter().chain(self.until).min();

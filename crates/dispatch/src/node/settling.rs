@@ -26,7 +26,7 @@ pub(super) struct SettleQueue {
     fence: Fence,
 }
 
-/// Tells when a settlement is durable, or that the store failed and it is tried again.
+/// Completes when a settlement is durable, or with the store's error if it is tried again.
 #[derive(Debug)]
 pub(super) struct Receipt {
     done: oneshot::Receiver<Result<(), Error>>,
@@ -41,7 +41,8 @@ pub(super) struct Settler {
     lost: Option<Fence>,
 }
 
-/// A settlement, and who waits for it; without one, it asks only when all before it is done.
+/// A settlement, and its waiting caller. Without a settlement the caller waits for all earlier
+/// ones.
 #[derive(Debug)]
 struct Entry {
     fence: Fence,
@@ -71,12 +72,12 @@ impl SettleQueue {
         _ = self.queue.send(Entry { fence: self.fence, settlement, done: None });
     }
 
-    /// The same, and tells when it is durable.
+    /// The same, with a receipt that completes when it is durable.
     pub(super) fn push_with_receipt(&self, settlement: Settlement) -> Receipt {
         self.enter(Some(settlement))
     }
 
-    /// Tells when all that was pushed until now is durable, or was dropped with its fence.
+    /// Completes when all earlier settlements are durable, or were dropped with their fence.
     pub(super) fn flushed(&self) -> Receipt {
         self.enter(None)
     }
@@ -145,8 +146,8 @@ impl Settler {
         Ok(())
     }
 
-    /// One of them is wrong, and must not hold up the others. Left out, its attempt is made again
-    /// after a restart.
+    /// Writes each alone, because one of them is invalid and must not hold up the others. The
+    /// invalid one is skipped, and its attempt is repeated after a restart.
     async fn write_one_by_one(&mut self, batch: &mut [Entry]) -> bool {
         for at in 0..batch.len() {
             let one = &mut batch[at..=at];
@@ -154,7 +155,7 @@ impl Settler {
                 if error.is_conflict() {
                     return self.on_fence_lost(&mut batch[at..], &error);
                 }
-                tracing::error!(%error, settlement = ?one[0].settlement, "cannot be stored, left out");
+                tracing::error!(%error, settlement = ?one[0].settlement, "settlement not stored, skipped");
                 tell_waiting(one, &error);
             }
             self.stored(one);
@@ -162,7 +163,7 @@ impl Settler {
         true
     }
 
-    /// They are durable: their owners hear of it, and what they told applications is delivered.
+    /// Reports the batch as durable, and delivers its operational messages.
     fn stored(&self, batch: &mut [Entry]) {
         self.end(batch);
         for Entry { settlement, done, .. } in batch {
@@ -178,7 +179,7 @@ impl Settler {
     /// The store works, and these wait for it no longer.
     fn end(&self, batch: &[Entry]) {
         if self.parts.health.turn(HealthState::Well) {
-            tracing::info!("the store works again");
+            tracing::info!("store available again");
         }
         let count = batch.iter().filter(|entry| entry.settlement.is_some()).count();
         let left = self.parts.health.end_settling(count);
@@ -203,29 +204,30 @@ impl Settler {
 
     fn on_store_failure(&self, batch: &mut [Entry], error: &Error) {
         if self.parts.health.turn(HealthState::Failing(error.clone())) {
-            tracing::error!(%error, "attempts cannot be stored, trying again");
+            tracing::error!(%error, "attempts not stored, retrying");
         }
         self.parts.instruments.commit_failed();
         tell_waiting(batch, error);
     }
 
-    /// Another run, or another node, has what these were about; whether to go on with others.
+    /// Handles a refused fence: another run, or another node, owns these endpoints. Returns whether
+    /// to continue with other settlements.
     fn on_fence_lost(&mut self, batch: &mut [Entry], error: &Error) -> bool {
         if self.parts.store.cluster().is_none() {
             self.stop_for_other_run(error);
             return false;
         }
         let fence = batch[0].fence;
-        tracing::warn!(%error, fence = fence.0, "this membership has ended, its attempts are not stored");
+        tracing::warn!(%error, fence = fence.0, "membership ended, its attempts are not stored");
         self.lost = Some(fence);
         self.discard(batch);
         self.parts.lost.send_replace(self.lost);
         true
     }
 
-    /// Going on would send what the other run sends too.
+    /// Stops the node: it would repeat the attempts of the other run.
     fn stop_for_other_run(&self, error: &Error) {
-        tracing::error!(%error, "another run owns the store, this one ends");
+        tracing::error!(%error, "store taken over by another run, stopping");
         self.parts.health.turn(HealthState::Ended(format!("another run owns the store: {error}")));
         self.parts.scheduler.tell(Command::Do(Box::new(|runner| runner.end(Instant::ORIGIN))));
     }
@@ -233,14 +235,15 @@ impl Settler {
     /// Drops settlements whose endpoints another node leads: that node repeats these attempts.
     fn discard(&self, batch: &mut [Entry]) {
         self.end(batch);
-        tell_waiting(batch, &Error::busy("another node leads this endpoint by now"));
+        tell_waiting(batch, &Error::busy("another node leads this endpoint now"));
         for done in batch.iter_mut().filter_map(|entry| entry.done.take()) {
             _ = done.send(Ok(()));
         }
     }
 }
 
-/// Tells those who wait for one settlement, and not for all before them.
+/// Reports the error to callers that wait for one settlement, but not to those that wait for all
+/// earlier ones.
 fn tell_waiting(batch: &mut [Entry], error: &Error) {
     let settlements = batch.iter_mut().filter(|entry| entry.settlement.is_some());
     for done in settlements.filter_map(|entry| entry.done.take()) {

@@ -1,5 +1,5 @@
-//! Retries to one destination, within one budget for all processes that call it: those of other nodes, and
-//! of other services that use the library on the same store.
+//! Retries to one destination, within one budget for all processes that call it: other nodes, and
+//! other services that use the library on the same store.
 //!
 //! It comes on top of each endpoint's own budget, which its leader alone keeps. A thousand endpoints on one
 //! host, each within its budget, are still one host.
@@ -73,8 +73,8 @@ pub(super) struct SharedCharges {
 }
 
 impl SharedCharges {
-    /// Asks for an attempt, which has paid then; else for how long retries of its endpoint have to wait. A
-    /// probe may always be made: it is what ends an outage.
+    /// Charges an attempt to its budget; the error is the time for which retries of its endpoint
+    /// have to wait. A probe is always allowed, because it ends an outage.
     pub(super) fn ask(&mut self, parts: &Parts, launch: &Launch) -> Result<(), Span> {
         let Some(ledger) = ledger(parts, launch) else { return Ok(()) };
         let now = TokioTime.now();
@@ -89,8 +89,8 @@ impl SharedCharges {
         if launch.probe { Ok(()) } else { Err(wait(&ledger.stats(now).ledger.level)) }
     }
 
-    /// An attempt is back; `verdict` is what it came to, `None` if it counts as not made. What was `written`
-    /// stays paid: the receiver may have seen it.
+    /// Settles the charge of an attempt with its `verdict`, `None` if it counts as not made. An
+    /// attempt that was `written` stays paid: the receiver may have seen it.
     pub(super) fn settle(
         &mut self,
         parts: &Parts,

@@ -1,4 +1,4 @@
-//! A node's beginning: what is open comes back from the store.
+//! The start of a node: it loads open deliveries from the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,9 @@ use crate::store::{Cursor, Fence, Store};
 
 /// Deliveries loaded in one call of the store: 2 MB.
 const PAGE: usize = 10_000;
-/// Overdue deliveries of an endpoint from which on they leave slowly: what the dispatcher missed while it
-/// was away is a backlog like any other, and this many are a second's worth of a recovery.
+/// The number of overdue deliveries from which on an endpoint recovers slowly: deliveries missed
+/// while the dispatcher was stopped are a backlog like any other. This many are a second's worth of
+/// a recovery.
 pub(super) const BACKLOG: u32 = 100;
 
 /// A node that is loaded and does not run yet.
@@ -28,8 +29,8 @@ pub(super) struct Loaded {
     pub(super) settler: Settler,
 }
 
-/// Takes the store over from any earlier run, and loads what is open. Of a store that several nodes work
-/// on nothing is loaded yet: that comes with the lead.
+/// Takes the store over from any earlier run, and loads open deliveries. In a cluster nothing is
+/// loaded yet: deliveries are loaded with their shards.
 pub(super) async fn load(
     store: Arc<dyn Store>,
     way: (Sender, Option<SharedBudgets>),

@@ -28,7 +28,7 @@ pub(crate) fn settled(instruments: &Instruments, settlement: &Settlement) {
 pub(crate) fn moved(endpoint: EndpointId, before: &EndpointState, after: &EndpointState) {
     match (before.disabled, after.disabled) {
         (None, Some(reason)) => {
-            tracing::warn!(%endpoint, reason = reason.name(), "endpoint disabled, its deliveries wait");
+            tracing::warn!(%endpoint, reason = reason.name(), "endpoint disabled");
         }
         (Some(_), None) => tracing::info!(%endpoint, "endpoint enabled"),
         _ => {}
@@ -36,18 +36,18 @@ pub(crate) fn moved(endpoint: EndpointId, before: &EndpointState, after: &Endpoi
     match (before.open, after.open) {
         (None, Some(opened)) => {
             let open_time = opened.open_time.as_secs_f64();
-            tracing::warn!(%endpoint, open_time, "breaker opened, no attempts but probes");
+            tracing::warn!(%endpoint, open_time, "breaker opened");
         }
         (Some(last), Some(next)) if last != next => {
             let open_time = next.open_time.as_secs_f64();
-            tracing::info!(%endpoint, open_time, "probe failed, breaker stays open");
+            tracing::info!(%endpoint, open_time, "probe failed, breaker open again");
         }
-        (Some(_), None) => tracing::info!(%endpoint, "breaker closed, the backlog leaves slowly"),
+        (Some(_), None) => tracing::info!(%endpoint, "breaker closed, recovery started"),
         _ => {}
     }
     if let Some(until) = after.paused_until.filter(|until| Some(*until) > before.paused_until) {
         let until = unix_seconds(until);
-        tracing::info!(%endpoint, until, "endpoint asked to be left alone");
+        tracing::info!(%endpoint, until, "endpoint paused by Retry-After");
     }
 }
 

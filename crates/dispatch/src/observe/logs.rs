@@ -36,7 +36,7 @@ pub fn init_logs(format: LogFormat) -> Result<(), Error> {
 type Extra = Option<Box<dyn Layer<Registry> + Send + Sync>>;
 
 pub(super) fn install(format: LogFormat, traces: Extra) -> Result<(), Error> {
-    let twice = |_| Error::conflict("this process has a log already");
+    let twice = |_| Error::conflict("this process already has a logger");
     let lines = lines(format, filter()?);
     tracing_subscriber::registry().with(traces).with(lines).try_init().map_err(twice)
 }

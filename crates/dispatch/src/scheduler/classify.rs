@@ -44,8 +44,9 @@ impl Classification {
 /// | an address that the egress guard refused; a request that cannot be built | permanent |
 /// | the dispatcher was stopped | cancelled: the attempt counts as not made |
 ///
-/// A throttled answer is bad news for the endpoint's breaker only as far as its plan says; an address
-/// that the guard refuses always is, so that a wrong DNS record cannot end a whole backlog.
+/// A throttled answer counts as a failure for the endpoint's breaker only if its plan says so; an
+/// address that the guard refuses always does, so that a wrong DNS record cannot end a whole
+/// backlog.
 pub(super) fn classify(permanent: &Statuses, answer: &Answer) -> Classification {
     let outcome = match answer.result {
         Ok(status) => Outcome::new(verdict_of(permanent, status)),

@@ -1,4 +1,4 @@
-//! One lane: an endpoint, its open deliveries, and what holds them back.
+//! The queue of one endpoint: its open deliveries, and everything that holds them back.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::store::Settlement;
 
-/// An endpoint's lane.
+/// The queue of an endpoint.
 #[derive(Debug)]
 pub(super) struct EndpointQueue {
     id: EndpointId,
@@ -33,7 +33,7 @@ pub(super) struct EndpointQueue {
     draining: bool,
 }
 
-/// An attempt under way, with the permits that it holds.
+/// An attempt in flight, with its permits.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     message: MessageId,
@@ -44,16 +44,16 @@ struct InFlight {
     is_orphan: bool,
 }
 
-/// Why a lane launches nothing now.
+/// The reason for which a queue launches nothing now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blocked {
     /// Nothing before this.
     Until(Instant),
-    /// Nothing until something is told.
+    /// Nothing until the next event.
     Told,
 }
 
-/// The delivery whose turn it is, and what its retry has paid.
+/// The selected delivery, and the charge of its retry.
 struct Selection {
     message: MessageId,
     is_retry: bool,
@@ -75,7 +75,7 @@ impl EndpointQueue {
         }
     }
 
-    /// The lane of an endpoint whose attempts were made elsewhere until now.
+    /// The queue of an endpoint whose attempts another node has made until now.
     pub(super) fn taken_over(
         now: Instant,
         endpoint: &Endpoint,
@@ -102,7 +102,7 @@ impl EndpointQueue {
         self.pending.len()
     }
 
-    /// The attempts under way, by number.
+    /// The attempts in flight, by serial number.
     pub(super) fn in_flight(&self) -> impl ExactSizeIterator<Item = u64> {
         self.in_flight.keys().copied()
     }
@@ -139,7 +139,7 @@ impl EndpointQueue {
         })
     }
 
-    /// Launches the attempt whose turn it is, or says what holds it back.
+    /// Launches the next attempt, or returns what holds it back.
     pub(super) fn launch(&mut self, now: Instant, serial: u64) -> Result<Launch, Blocked> {
         let recovering = self.health.endpoint_state().recovering_since;
         self.check_room()?;
@@ -200,7 +200,7 @@ impl EndpointQueue {
         }
         let endpoint_state = self.health.endpoint_state();
         let endpoint_state = (endpoint_state != before).then_some((self.id, endpoint_state));
-        // Of two pieces of news, that of the endpoint is the greater one.
+        // Of two events, the one about the endpoint is more important.
         let event = disabled.map(|why| OperationalEvent::EndpointDisabled(self.id, why)).or(dead);
         let something = settlement.delivery.is_some() || endpoint_state.is_some();
         something
@@ -242,7 +242,7 @@ impl EndpointQueue {
         if held { Err(Blocked::Told) } else { Ok(()) }
     }
 
-    /// Whether all probes are under way, those counted that were sent before the breaker was changed:
+    /// Whether all probes are in flight, including those sent before the breaker was changed:
     /// neither new settings nor enabling again sends a further one.
     fn is_probed(&self) -> bool {
         let probes = || self.in_flight.values().filter(|attempt| attempt.permit.is_probe()).count();
@@ -251,7 +251,8 @@ impl EndpointQueue {
             && probes() >= self.rules.breaker.probes() as usize
     }
 
-    /// The oldest message that may go: of all where order is asked for, else of those that are ready.
+    /// The oldest delivery that may be attempted: of all if order is required, else of those that
+    /// are ready.
     fn pick(&mut self, now: Instant) -> Result<Selection, Blocked> {
         self.pending.wake(now);
         let (message, is_retry) = if self.rules.ordered {
@@ -267,7 +268,7 @@ impl EndpointQueue {
         if !is_retry {
             return Ok(Selection { message, is_retry, paid: None });
         }
-        // What a refusing budget holds back is retries: first attempts go on, unless order forbids it.
+        // A budget that refuses holds back retries: first attempts go on, unless order forbids it.
         let fresh = self.pending.first_fresh().filter(|_| !self.rules.ordered);
         match (self.pacer.ask(now), fresh) {
             (Ok(paid), _) => Ok(Selection { message, is_retry, paid }),

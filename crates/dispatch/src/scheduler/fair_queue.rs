@@ -1,14 +1,15 @@
-//! Fair order of those that wait for a slot.
+//! Fair order of keys that wait for a slot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-/// The share of slots kept for those who hold none: one in so many.
+/// The share of slots kept for keys that hold none: a quarter.
 ///
-/// Whoever hangs fills the other slots at most, so that everybody else still gets a first one.
+/// A key whose attempts hang fills the other slots at most, so that each other key still gets a
+/// first one.
 const KEPT_SHARE: u32 = 4;
 
-/// Slots, and a line of those who want one: in turn, but whoever holds none goes first.
+/// Slots, and the keys that wait for one: in turn, but keys without a slot go first.
 #[derive(Debug)]
 pub(super) struct FairQueue<K> {
     slots: NonZeroU32,
@@ -46,8 +47,8 @@ impl<K: Copy + Ord> FairQueue<K> {
         self.taken
     }
 
-    /// `who` stands in line; whoever does already keeps the position, but goes over to those without a
-    /// slot, or back.
+    /// Adds a key. One that is waiting already keeps its position, but moves between the keys with
+    /// and without a slot.
     pub(super) fn join(&mut self, who: K, holds_one: bool) {
         let number = match self.positions.get(&who) {
             Some(position) if position.holds_one == holds_one => return,
@@ -71,7 +72,7 @@ impl<K: Copy + Ord> FairQueue<K> {
         }
     }
 
-    /// Whether somebody has a turn.
+    /// Whether a key can have a slot now.
     pub(super) fn has_turn(&self) -> bool {
         let left = self.slots.get().saturating_sub(self.taken);
         let kept = self.slots.get() / KEPT_SHARE;

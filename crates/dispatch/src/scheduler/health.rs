@@ -8,14 +8,14 @@ use super::classify::Classification;
 use super::rules::Rules;
 use crate::model::{Disabled, EndpointState, Opened};
 
-/// The standing of an endpoint, and the breaker that decides a part of it.
+/// The state of an endpoint, and its breaker.
 #[derive(Debug)]
 pub(super) struct Health {
     endpoint_state: EndpointState,
     breaker: Breaker,
     /// Counts the breakers that there were: an attempt reports to the one that admitted it.
     generation: u32,
-    /// Whether it was enabled and nobody knows yet whether it is well.
+    /// Whether the endpoint was enabled and has not been probed yet.
     probation: bool,
 }
 
@@ -42,7 +42,7 @@ impl Health {
         }
     }
 
-    /// Follows another plan: what was counted is forgotten, but an open breaker stays open.
+    /// Applies another plan: the history is discarded, but an open breaker stays open.
     pub(super) fn change(&mut self, rules: &Rules) {
         if rules.breaker != *self.breaker.plan() {
             self.replace_breaker(rules);
@@ -102,7 +102,7 @@ impl Health {
         if let Some(hint) = outcome.hint.and_then(Hint::span) {
             let until = now + rules.pause(hint);
             self.endpoint_state.paused_until = self.endpoint_state.paused_until.max(Some(until));
-            // What has gathered by then must not come all at once to a server that asked for patience.
+            // The deliveries that gather during the pause must not arrive in one burst.
             self.endpoint_state.recovering_since = self.endpoint_state.paused_until;
         }
         let disabled = self.reason_to_disable(now, rules, classification.gone);
@@ -145,8 +145,8 @@ impl Health {
         self.endpoint_state.recovering_since = Some(now);
     }
 
-    /// A recovery is over when there is nothing left to catch up with, after its first stretch: before
-    /// that, what is due in a moment may not be ready yet.
+    /// Ends a recovery when no backlog is left, after its first stretch: before that, deliveries
+    /// that are due in a moment may not be ready yet.
     pub(super) fn end_recovery(&mut self, now: Instant, rules: &Rules) {
         let first_stretch = rules.pace.recovery.over;
         if self.endpoint_state.recovering_since.is_some_and(|since| now - since >= first_stretch) {
@@ -154,7 +154,8 @@ impl Health {
         }
     }
 
-    /// A throttled probe is a bad one: a breaker that hears nothing of it would send the next at once.
+    /// A throttled probe counts as failed: the breaker would otherwise send the next one
+    /// immediately.
     fn tell_breaker(
         &mut self,
         now: Instant,

@@ -8,11 +8,11 @@ use crate::store::Settlement;
 /// The next decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Make this attempt now, and tell what came of it.
+    /// Make this attempt now, and settle its answer.
     Send(Launch),
-    /// Nothing before this, unless something is told.
+    /// Nothing before this time, unless another event comes first.
     Until(Instant),
-    /// Nothing until something is told.
+    /// Nothing until the next event.
     Idle,
 }
 

@@ -11,15 +11,15 @@ use super::rules::Rules;
 /// endpoint traffic, because timers are not exact; more would be felt.
 const CAP_SLACK: Span = Span::from_millis(100);
 
-/// The same for a recovery, whose point is that nothing comes at once: a few ticks of a timer.
+/// The same for a recovery, which must not begin with a burst: a few ticks of a timer.
 const RECOVERY_SLACK: Span = Span::from_millis(5);
 
-/// A budget that refuses still lets a retry go this long after the last one: the floor of the engine's
-/// default budget. Some budgets are refilled by successes only, and would hold the last deliveries for
-/// ever.
+/// A budget that refuses still allows a retry this long after the last one: the floor of the
+/// engine's default budget. Some budgets are refilled by successes only, and would hold the last
+/// deliveries for ever.
 const TRICKLE: Span = Span::from_secs(1);
 
-/// The gates of a lane.
+/// The rate limits and the budget of a queue.
 #[derive(Debug)]
 pub(super) struct Pacer {
     cap: RateLimiter,
@@ -42,8 +42,8 @@ impl Pacer {
         }
     }
 
-    /// Takes over from somebody else, of whose last attempts nothing is known: they count as if cap and
-    /// recovery had no room left, so that both leaders together stay below them.
+    /// Takes over from another node, whose last attempts are not known: cap and recovery begin
+    /// without slack, so that both leaders together stay below them.
     pub(super) fn take_over(
         &mut self,
         now: Instant,
@@ -77,7 +77,8 @@ impl Pacer {
         cap.max(recovery).unwrap_or(Instant::ORIGIN)
     }
 
-    /// Asks for a retry; what it costs, if anything. The error is when one may go in any case.
+    /// Asks for a retry; returns its charge, if any. The error is the time at which a retry is
+    /// allowed in any case.
     pub(super) fn ask(&mut self, now: Instant) -> Result<Option<Paid>, Instant> {
         if self.held_until > now {
             return Err(self.held_until);

@@ -1,4 +1,4 @@
-//! The open deliveries of one lane, by name, by order and by time.
+//! The open deliveries of one queue, by message, by order and by due time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,11 @@ use stagger::Instant;
 use super::queued_delivery::{QueueState, QueuedDelivery};
 use crate::model::MessageId;
 
-/// Parcels that become ready in one turn at most: a turn stays short, also when a whole backlog is due
-/// at one moment, and there are more ready than the one that the turn needs.
+/// The most deliveries that become ready in one turn: a turn stays short, even if a whole backlog
+/// is due at one moment. One turn needs only one.
 const MOST_AT_ONCE: usize = 64;
 
-/// Parcels in slots that are used again, found by message, by order of messages, or by when they are
-/// due.
+/// Deliveries in reusable slots, indexed by message, by order of messages, and by due time.
 #[derive(Debug, Default)]
 pub(super) struct PendingIndex {
     slots: Vec<Option<QueuedDelivery>>,
@@ -38,7 +37,7 @@ impl PendingIndex {
         self.waiting.len()
     }
 
-    /// Puts a parcel in its state; `false` if its message has one already, or there is no slot left.
+    /// Adds a delivery; `false` if its message has one already, or there is no slot left.
     pub(super) fn put(&mut self, now: Instant, mut queued: QueuedDelivery) -> bool {
         if self.by_message.contains_key(&queued.message) {
             return false;
@@ -56,7 +55,7 @@ impl PendingIndex {
         true
     }
 
-    /// Takes a parcel out, wherever it lies.
+    /// Removes a delivery in any state.
     pub(super) fn take(&mut self, message: MessageId) -> Option<QueuedDelivery> {
         let slot = self.by_message.remove(&message)?;
         let queued = self.slots.get_mut(slot as usize)?.take()?;
@@ -69,7 +68,7 @@ impl PendingIndex {
         Some(queued)
     }
 
-    /// Marks a parcel as being attempted, and answers with it.
+    /// Marks a delivery as in flight, and returns it.
     pub(super) fn launch(&mut self, message: MessageId) -> Option<QueuedDelivery> {
         let slot = *self.by_message.get(&message)?;
         let queued = self.slots.get_mut(slot as usize)?.as_mut()?;
@@ -79,7 +78,7 @@ impl PendingIndex {
         Some(before)
     }
 
-    /// Makes those ready whose time has come, not too many at once.
+    /// Makes due deliveries ready, a bounded number in one call.
     pub(super) fn wake(&mut self, now: Instant) {
         for _ in 0..MOST_AT_ONCE {
             let Some(&(due, slot)) = self.waiting.first() else { return };
@@ -134,7 +133,7 @@ impl PendingIndex {
         Some(slot)
     }
 
-    /// Takes a parcel out of the order that it stands in.
+    /// Removes a delivery from the index of its state.
     fn lift(&mut self, slot: u32, queued: &QueuedDelivery) {
         match queued.state {
             QueueState::Ready => self.queue(queued.is_retry()).remove(&queued.message),

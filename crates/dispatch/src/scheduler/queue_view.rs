@@ -1,4 +1,4 @@
-//! A lane as people see it.
+//! A queue as people see it.
 
 use stagger::Instant;
 use stagger::breaker::StateKind;
@@ -14,12 +14,12 @@ pub struct QueueView {
     pub breaker: StateKind,
     /// The time at which the next probe may be sent, while the breaker is open.
     pub next_probe: Option<Instant>,
-    /// Deliveries that could be attempted, as of the lane's last turn: while it is held back, those
-    /// whose time comes are still counted as waiting.
+    /// Deliveries that are ready, as of the queue's last turn: while the queue is held back,
+    /// deliveries that become due are still counted as waiting.
     pub ready: usize,
     /// Deliveries that wait for their time.
     pub waiting: usize,
-    /// Attempts under way.
+    /// Attempts in flight.
     pub in_flight: usize,
     /// Attempts a second that are allowed at this moment, if there is a bound.
     pub rate: Option<u64>,

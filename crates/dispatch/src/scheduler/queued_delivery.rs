@@ -1,4 +1,4 @@
-//! An open delivery as a lane keeps it: as few bytes as will do, because a backlog has millions.
+//! An open delivery in a queue: as small as possible, because a backlog has millions.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use stagger::{Instant, Span};
 
 use crate::model::{ApplicationId, Delivery, DeliveryState, EndpointId, MessageId};
 
-/// A delivery without what its lane knows, and what its instants say twice.
+/// A delivery without the fields that its queue has, or that follow from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueuedDelivery {
     pub(super) message: MessageId,
@@ -23,8 +23,8 @@ pub(super) struct QueuedDelivery {
 
 /// The attempts since the last replay, once one of them has failed: the engine's call.
 ///
-/// The flags of [`Saved`] are left out. They are for what no delivery has: remedies, copies and calls
-/// that must not be repeated.
+/// The flags of [`Saved`] are left out. No delivery has remedies, copies, or calls that must not be
+/// repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallProgress {
     pub(super) started: Instant,

@@ -1,4 +1,4 @@
-//! All lanes of a node, and whose turn it is.
+//! All endpoint queues of a node, and the fair choice among them.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -13,21 +13,21 @@ use crate::model::{
     Answer, ApplicationId, Delivery, Disabled, Endpoint, EndpointId, EndpointState, MessageId,
 };
 
-/// The lanes of all endpoints.
+/// The queues of all endpoints.
 ///
-/// Applications have their turns one after the other, and so have the lanes of an application. Whoever
-/// holds no slot goes first, and a quarter of the slots is kept for those: a backlog or an endpoint that
-/// hangs fills the rest at most.
+/// Applications take turns, and so do the queues of an application. Those without a slot go first,
+/// and a quarter of the slots is kept for them: a backlog or an endpoint that hangs fills the rest
+/// at most.
 #[derive(Debug)]
 pub struct Scheduler {
-    /// Boxed, because a tree moves its entries about, and a lane is large.
+    /// Boxed, because a tree moves its entries, and a queue is large.
     queues: BTreeMap<EndpointId, Box<EndpointQueue>>,
-    /// For each application, its slots and the lanes that want one.
+    /// For each application, its slots and the queues that wait for one.
     application_queues: BTreeMap<ApplicationId, FairQueue<EndpointId>>,
-    /// All slots, and the applications whose rooms have a turn.
+    /// All slots, and the applications with a queue that can have one.
     applications: FairQueue<ApplicationId>,
     timers: Timers<EndpointId>,
-    /// Attempts under way whose lanes were removed.
+    /// Attempts in flight whose queues were removed.
     orphaned: BTreeMap<u64, ApplicationId>,
     slots: NonZeroU32,
     serial: u64,
@@ -35,7 +35,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// No lanes yet; `slots` attempts may be under way at once in all.
+    /// No queues yet; at most `slots` attempts are in flight in all.
     #[must_use]
     pub const fn new(slots: NonZeroU32) -> Self {
         Self {
@@ -50,14 +50,15 @@ impl Scheduler {
         }
     }
 
-    /// An application, new or changed: how many attempts it may have under way at once. One that is
-    /// not put may have all slots.
+    /// Adds or changes an application: the most attempts that it may have in flight. An application
+    /// that was not added may have all slots.
     pub fn put_application(&mut self, id: ApplicationId, slots: NonZeroU32) {
         self.application_queue(id).set_slots(slots);
         self.enqueue_application(id);
     }
 
-    /// Forgets an application and its endpoints. What is under way keeps its slots until it is back.
+    /// Removes an application and its endpoints. Attempts in flight keep their slots until they
+    /// end.
     pub fn remove_application(&mut self, id: ApplicationId) {
         let theirs = self.queues.iter().filter(|(_, queue)| queue.application() == id);
         let endpoints: Vec<EndpointId> = theirs.map(|(endpoint, _)| *endpoint).collect();
@@ -68,12 +69,13 @@ impl Scheduler {
         self.applications.leave(id);
     }
 
-    /// An endpoint, new or with changed settings; `endpoint_state` is what the store remembers, at a start or
-    /// when the endpoint is taken over from another node.
+    /// Adds or changes an endpoint; `endpoint_state` is its stored state, at a start or when the
+    /// endpoint is taken over from another node.
     ///
-    /// Changed settings hold from the next launch and the next outcome on. The standing of an endpoint
-    /// that is there stays as it is. One with a standing has had attempts that nobody here knows of: its
-    /// cap on the rate, and its recovery, begin as if the last of them had just used them up.
+    /// Changed settings apply from the next launch and the next outcome on. The state of a known
+    /// endpoint stays as it is. An endpoint with a stored state has had attempts that this node
+    /// does not know: its cap on the rate, and its recovery, begin as if the last of them had just
+    /// used them up.
     pub fn put_endpoint(
         &mut self,
         now: Instant,
@@ -89,8 +91,8 @@ impl Scheduler {
         }
     }
 
-    /// Launches nothing of an endpoint any more, because another node is to lead it. What is under way goes
-    /// on, until it is removed.
+    /// Launches no more attempts of an endpoint, because another node is to lead it. Attempts in
+    /// flight continue until the endpoint is removed.
     pub fn drain(&mut self, id: EndpointId) {
         self.with_queue(id, EndpointQueue::drain);
     }
@@ -109,7 +111,7 @@ impl Scheduler {
         self.settle(now, launch, Answer::not_made(), entropy);
     }
 
-    /// Whether nothing of an endpoint is under way; so too if it is not there.
+    /// Whether no attempt of an endpoint is in flight; also if the endpoint is not known.
     #[must_use]
     pub fn is_idle(&self, id: EndpointId) -> bool {
         self.queues.get(&id).is_none_or(|queue| queue.in_flight().len() == 0)
@@ -130,14 +132,14 @@ impl Scheduler {
         self.enqueue_application(queue.application());
     }
 
-    /// An open delivery: accepted, loaded or replayed. One that is there already is left as it is; one
-    /// of an endpoint that is not there, or that is not open, is left out.
+    /// Adds an open delivery: accepted, loaded or replayed. A known delivery is left as it is. A
+    /// delivery that is not open, or whose endpoint is not known, is ignored.
     pub fn add(&mut self, now: Instant, delivery: &Delivery) {
         self.with_queue(delivery.endpoint, |queue| queue.add(now, delivery));
     }
 
-    /// Takes an open delivery out, as it should be stored: cancelled. Nothing if it is not there. What
-    /// is under way is not stopped, and its answer is then ignored.
+    /// Removes an open delivery, and returns it as cancelled, to be stored; `None` if it is not
+    /// known. An attempt in flight is not stopped, and its answer is ignored.
     pub fn cancel(
         &mut self,
         now: Instant,
@@ -187,17 +189,18 @@ impl Scheduler {
         settled
     }
 
-    /// Enables an endpoint: one probe first, then the recovery. What is to be stored, if it is there.
-    /// One that is not disabled stays as it is.
+    /// Enables an endpoint: one probe first, then the recovery. Returns the state to store, if the
+    /// endpoint is known. An endpoint that is not disabled stays as it is.
     ///
-    /// The probe goes at once, unless the probe of an enabling before has failed: then when the breaker's
-    /// open time, which grows with each failed probe, is over. An endpoint that was disabled for failing
-    /// goes back to that when its probe fails.
+    /// The probe is sent immediately, unless the probe of an earlier enabling has failed: then when
+    /// the breaker's open time, which grows with each failed probe, is over. An endpoint that was
+    /// disabled for failing is disabled again when its probe fails.
     pub fn enable(&mut self, now: Instant, id: EndpointId) -> Option<EndpointState> {
         self.with_queue(id, |queue| queue.enable(now))
     }
 
-    /// Disables an endpoint: its deliveries wait. What is to be stored, if it is there.
+    /// Disables an endpoint: its deliveries wait. Returns the state to store, if the endpoint is
+    /// known.
     pub fn disable(
         &mut self,
         now: Instant,
@@ -208,8 +211,8 @@ impl Scheduler {
         self.with_queue(id, |queue| queue.disable(reason))
     }
 
-    /// Lets what is added now leave slowly, as after trouble: for a replay of many. What is to be
-    /// stored, if it is there.
+    /// Starts a recovery, so that a large replay is sent slowly. Returns the state to store, if the
+    /// endpoint is known.
     pub fn recover(&mut self, now: Instant, id: EndpointId) -> Option<EndpointState> {
         self.with_queue(id, |queue| queue.recover(now))
     }
@@ -232,13 +235,13 @@ impl Scheduler {
         self.open == 0
     }
 
-    /// Attempts under way in all.
+    /// Attempts in flight in all.
     #[must_use]
     pub const fn in_flight(&self) -> u32 {
         self.applications.taken()
     }
 
-    /// Changes a lane, which then wants a turn: whether it can use one is found out when it has it.
+    /// Changes a queue, which then waits for a turn: its turn finds out whether it can launch.
     fn with_queue<T>(
         &mut self,
         id: EndpointId,
@@ -252,7 +255,7 @@ impl Scheduler {
         Some(answer)
     }
 
-    /// Launches what is next of an application, if one of its lanes can use its turn.
+    /// Launches the next attempt of an application, if one of its queues can use its turn.
     fn launch(&mut self, now: Instant, application: ApplicationId) -> Option<Launch> {
         while let Some(id) = self.application_queue(application).call() {
             let Some(queue) = self.queues.get_mut(&id) else { continue };
@@ -264,7 +267,7 @@ impl Scheduler {
                     self.join(id);
                     return Some(launch);
                 }
-                // An alarm for now or earlier would ring for ever.
+                // A timer for now or earlier would fire for ever.
                 Err(Blocked::Until(at)) => self.timers.set(id, at.max(now + Span::from_nanos(1))),
                 Err(Blocked::Told) => {}
             }
@@ -272,7 +275,7 @@ impl Scheduler {
         None
     }
 
-    /// A lane stands in line for a turn, and needs no alarm.
+    /// Adds a queue to those that wait for a turn, and clears its timer.
     fn join(&mut self, id: EndpointId) {
         let Some(queue) = self.queues.get(&id) else { return };
         let (application, holds_one) = (queue.application(), queue.in_flight().len() > 0);
@@ -281,7 +284,7 @@ impl Scheduler {
         self.enqueue_application(application);
     }
 
-    /// An application stands in line while its room has a turn.
+    /// Adds an application to those that wait, while one of its queues can have a slot.
     fn enqueue_application(&mut self, id: ApplicationId) {
         match self.application_queues.get(&id) {
             Some(application_queue) if application_queue.has_turn() => {

@@ -1,8 +1,8 @@
-//! A gate that lets so many through in a second: the generic cell rate algorithm (ITU-T I.371).
+//! A rate limiter: the generic cell rate algorithm (ITU-T I.371).
 
 use stagger::{Instant, Span};
 
-/// Passes at intervals; whoever comes late may catch up, by the slack at most.
+/// Allows calls at intervals; late calls may catch up, by the slack at most.
 ///
 /// In any window of length `w` it lets through at most `1 + (w + slack) / interval`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,8 +13,8 @@ pub(super) struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// A gate through which so many have just gone that all slack is used up: the next may pass one
-    /// interval from now. For whoever does not know how many did.
+    /// A limiter whose slack is used up: the next call is allowed one interval from now. For a
+    /// caller that does not know how many calls were made.
     pub(super) fn spent(now: Instant, interval: Span, slack: Span) -> Self {
         Self { next: now + slack + interval }
     }

@@ -10,7 +10,7 @@ use crate::model::{Endpoint, Pace, Statuses};
 /// the result.
 const LEASE_MARGIN: Span = Span::from_secs(10);
 
-/// The settings of an endpoint, as far as a lane cares.
+/// The settings of an endpoint that its queue needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rules {
     /// The endpoint's policy, without the parts that the queue itself enforces.
@@ -36,9 +36,9 @@ impl Rules {
         }
     }
 
-    /// Attempts under way at once.
+    /// The most attempts in flight.
     pub(super) fn most_at_once(&self) -> usize {
-        // OK because a number that does not fit is more than anybody can have under way.
+        // OK because a number that does not fit exceeds every possible number of attempts.
         if self.ordered { 1 } else { usize::try_from(self.pace.concurrency.get()).unwrap_or(1) }
     }
 
@@ -74,22 +74,23 @@ fn webhook_breaker() -> BreakerPlan {
         .unwrap_or_default()
 }
 
-/// The plan of the lane's breaker: without a ramp, because the recovery is the lane's own, and with a
-/// lease that no attempt outlives.
+/// The plan of the queue's breaker: without a ramp, because the queue has its own recovery, and
+/// with a lease that no attempt outlives.
 fn queue_breaker(own: Option<&BreakerPlan>, timeout: Span) -> BreakerPlan {
     let plan = own.copied().unwrap_or_else(webhook_breaker);
     let lease = (timeout + LEASE_MARGIN).max(plan.lease().unwrap_or(Span::ZERO));
     plan.to_builder().no_ramp().lease(lease).build().unwrap_or(plan)
 }
 
-/// The same delays, limits and hints, of which none is too long, without budget, breaker and copies. A budget that grants no
-/// retry at all is a limit of one attempt, or a lane would wait for it for ever.
+/// The same delays, limits and hints, of which none is too long, without budget, breaker and
+/// copies. A budget that grants no retry becomes a limit of one attempt: a queue would otherwise
+/// wait for it for ever.
 fn call_policy(policy: &Policy) -> Policy {
     let limits = policy.limits();
     let mut builder = Policy::builder()
         .backoff(*policy.backoff())
         .throttled_backoff(*policy.throttled_backoff())
-        // The lane itself leaves its endpoint alone after a hint.
+        // The queue itself pauses its endpoint after a hint.
         .hints(patient(policy.hints()).with_scope(HintScope::Call))
         .min_attempt_time(limits.min_attempt_time())
         .budget(BudgetPlan::Unlimited);

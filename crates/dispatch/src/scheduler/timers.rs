@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stagger::Instant;
 
-/// One alarm each, ordered by time.
+/// One timer for each key, ordered by time.
 #[derive(Debug)]
 pub(super) struct Timers<K> {
     by_time: BTreeSet<(Instant, K)>,
@@ -16,7 +16,7 @@ impl<K: Copy + Ord> Timers<K> {
         Self { by_time: BTreeSet::new(), by_name: BTreeMap::new() }
     }
 
-    /// Sets the alarm of `who`, instead of the one that was set before.
+    /// Sets the timer of a key, and replaces its earlier one.
     pub(super) fn set(&mut self, who: K, at: Instant) {
         if let Some(before) = self.by_name.insert(who, at) {
             self.by_time.remove(&(before, who));
@@ -30,7 +30,7 @@ impl<K: Copy + Ord> Timers<K> {
         }
     }
 
-    /// The first that is due, whose alarm is then gone.
+    /// Removes the first timer that is due, and returns its key.
     pub(super) fn pop(&mut self, now: Instant) -> Option<K> {
         let (at, who) = *self.by_time.first()?;
         if at > now {

@@ -20,10 +20,11 @@ pub(super) enum Transition {
     Dead(Ending),
 }
 
-/// Counts an attempt that began at `launched` and came to `outcome` at `now`, and says what follows.
+/// Counts an attempt that began at `launched` and ended with `outcome` at `now`, and returns the
+/// next state.
 ///
-/// The limits of the policy are asked now and not at the launch: what was held back by its lane, or by
-/// limits that were changed meanwhile, has had the attempt that it was promised.
+/// The limits of the policy are checked now and not at the launch: a delivery that was held back by
+/// its queue, or by limits that were changed meanwhile, has had the attempt that it was promised.
 pub(super) fn settle(
     queued: &mut QueuedDelivery,
     rules: &Rules,
@@ -44,7 +45,8 @@ pub(super) fn settle(
         }
         Step::Done(done) if done.stop == Stop::Succeeded => Transition::Delivered,
         Step::Done(done) => Transition::Dead(ending_of(done.stop, ending)),
-        // A call without budget, breaker and copies asks nobody, and nothing else is under way.
+        // A call without budget, breaker and copies asks for no permit, and has nothing else in
+        // flight.
         Step::Ask(_) | Step::Call(_) | Step::Hedge(_) | Step::Wait(Wait::Copies { .. }) => {
             Transition::Waiting
         }
@@ -76,7 +78,7 @@ fn after(
     (call, step)
 }
 
-/// The call with its next attempt under way since `launched`.
+/// The call with its next attempt in flight since `launched`.
 fn running(progress: Option<CallProgress>, policy: &Policy, launched: Instant) -> Retry {
     match progress {
         None => Retry::start(policy, Call::idempotent(), launched).0,
@@ -103,8 +105,8 @@ const fn ending_of(stop: Stop, ending: Ending) -> Ending {
     match stop {
         Stop::AttemptsExhausted => Ending::AttemptsExhausted,
         Stop::DeadlineExceeded => Ending::DeadlineExceeded,
-        // The others belong to hints, which end nothing here, and to budget, breaker and callers, of
-        // which a lane's call has none.
+        // The others belong to hints, which end nothing here, and to budget, breaker and callers,
+        // which a queue's call does not have.
         _ => ending,
     }
 }

@@ -87,7 +87,7 @@ impl Server {
             axum::serve(self.listener, self.routes)
                 .with_graceful_shutdown(stop)
                 .await
-                .map_err(|error| Error::store(format!("the listener broke: {error}")))
+                .map_err(|error| Error::store(format!("the listener failed: {error}")))
         };
         let grace = self.config.grace;
         let mut draining = pin!(async {

@@ -20,7 +20,7 @@ pub(crate) fn os_bytes<const N: usize>() -> Result<[u8; N], Error> {
 /// The operating system has none.
 pub(crate) fn os_fill(bytes: &mut [u8]) -> Result<(), Error> {
     getrandom::fill(bytes)
-        .map_err(|error| Error::busy(format!("the system has no randomness for a key: {error}")))
+        .map_err(|error| Error::busy(format!("the system's random generator failed: {error}")))
 }
 
 #[cfg(test)]

@@ -57,10 +57,14 @@ pub async fn copy(
     let copied = transfer(&source, &target, &mut tell).await?;
     let read = take_stock(target.store()).await?;
     if copied != read {
-        return Err(Error::store(format!("the copy differs: {copied:?} became {read:?}")));
+        return Err(Error::store(format!(
+            "the copy differs from its source: {copied:?} became {read:?}"
+        )));
     }
     if take_stock(source.store()).await? != copied {
-        return Err(Error::conflict(format!("{from} has changed meanwhile: somebody serves it")));
+        return Err(Error::conflict(format!(
+            "{from} changed during the copy: a dispatcher is using it"
+        )));
     }
     target.mark_copy(false).await?;
     Ok(copied)
@@ -133,7 +137,7 @@ struct Bundle {
 impl Bundle {
     async fn read(store: &dyn Store, message: Message) -> Result<Self, Error> {
         let payload = store.payload(message.id).await?;
-        let payload = payload.ok_or_else(|| Error::store("a message without its payload"))?;
+        let payload = payload.ok_or_else(|| Error::store("a message has no payload"))?;
         let mut deliveries = Vec::new();
         for delivery in store.deliveries_of(message.id).await? {
             // A delivery that nobody has attempted has no attempts to be asked for.

@@ -117,14 +117,14 @@ impl Opened {
 
 /// The error on opening a store into which a copy was interrupted.
 pub(super) fn cut_short() -> Error {
-    Error::store("a copy into this store was cut short: delete all that is in it, and copy again")
+    Error::store("a copy into this store was interrupted: delete its contents, and copy again")
 }
 
 fn there(folder: &Path) -> Result<&Path, Error> {
     if has_store(folder) {
         return Ok(folder);
     }
-    Err(Error::store(format!("{}: there is no store in it", folder.display())))
+    Err(Error::store(format!("{}: the folder contains no store", folder.display())))
 }
 
 impl FromStr for StorePlace {

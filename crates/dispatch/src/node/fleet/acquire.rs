@@ -1,4 +1,4 @@
-//! Shards come: their lanes are laid, and what is open in them is loaded.
+//! Acquires shards: adds their endpoint queues, and loads their open deliveries.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::store_backoff::StoreBackoff;
 pub(super) async fn acquire(parts: &Parts, cluster: &dyn Cluster, work: &Work, shards: Shards) {
     let mut backoff = StoreBackoff::new();
     while let Err(error) = try_acquire(parts, cluster, work, shards).await {
-        tracing::warn!(%error, "what is open cannot be loaded, trying again");
+        tracing::warn!(%error, "shards not loaded, retrying");
         backoff.wait().await;
         // A part of it may be here, and some of that may be settled by the next look.
         unload(parts, shards).await;
@@ -43,7 +43,7 @@ async fn try_acquire(
     };
     let covered = cluster.load(shards, &mut page).await?;
     if !unknown.is_empty() {
-        // Their endpoints were made since the lanes were laid.
+        // Their endpoints were created after the queues were added.
         sync_settings(parts).await?;
         parts.scheduler.tell(Command::Add(unknown));
     }
@@ -53,7 +53,7 @@ async fn try_acquire(
     Ok(())
 }
 
-/// Settings and standings as they are now: the former leader writes none any more.
+/// Reads current settings and endpoint states: the former leader writes none any more.
 async fn add_queues(parts: &Parts, cluster: &dyn Cluster, shards: Shards) -> Result<(), Error> {
     let _turn = parts.settings_sync.turn.lock().await;
     settings_sync::look(parts, cluster).await?;
@@ -71,7 +71,8 @@ async fn add_queues(parts: &Parts, cluster: &dyn Cluster, shards: Shards) -> Res
     Ok(())
 }
 
-/// The endpoints of which so many have come by now that they must leave slowly; each is named once.
+/// The endpoints that have just reached the backlog size, from which on they recover slowly; each
+/// is returned once.
 pub(super) fn backlogs<'d>(
     counts: &mut BTreeMap<EndpointId, u32>,
     acquiring: impl Iterator<Item = &'d Delivery>,
@@ -87,7 +88,7 @@ pub(super) fn backlogs<'d>(
     reached
 }
 
-/// Before the deliveries are told, so that none of them leaves at full speed.
+/// Called before the deliveries are scheduled, so that none of them is sent at full speed.
 pub(super) fn recover(parts: &Parts, endpoint: EndpointId) {
     parts.scheduler.tell(Command::Do(Box::new(move |runner| {
         runner.change(endpoint, |scheduler, now| scheduler.recover(now, endpoint));

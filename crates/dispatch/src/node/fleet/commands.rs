@@ -31,7 +31,9 @@ pub(in crate::node) async fn send_command(
     let mut pause = FIRST_LOOK;
     while !cluster.is_command_done(number).await? {
         if parts.clock.now() >= until {
-            return Err(Error::busy("the endpoint's leader has not done it yet, but will"));
+            return Err(Error::busy(
+                "the endpoint's leader has not executed the command yet; it will",
+            ));
         }
         TokioTime.sleep(pause).await;
         pause = (pause + pause).min(LOOK);
@@ -39,7 +41,7 @@ pub(in crate::node) async fn send_command(
     Ok(())
 }
 
-/// Carries out what was ordered of this node.
+/// Executes the commands for this node.
 pub(super) async fn execute(
     parts: &Parts,
     cluster: &dyn Cluster,
@@ -60,7 +62,7 @@ pub(super) async fn execute(
     Ok(())
 }
 
-/// Whether what is ordered to be cancelled is open, and has not reached the floor yet.
+/// Whether the delivery to cancel is open, and has not reached the scheduler yet.
 async fn is_coming(
     parts: &Parts,
     endpoint: EndpointId,

@@ -16,7 +16,8 @@ pub(in crate::node) struct Leadership {
 #[derive(Debug)]
 struct State {
     held: Arc<LeadGuard>,
-    /// The shards whose endpoints have lanes here: those it leads, takes over or gives up.
+    /// The shards whose endpoints have queues here: those that the node leads, acquires or
+    /// releases.
     queues: Shards,
 }
 
@@ -47,7 +48,7 @@ impl Leadership {
         Self { state: Mutex::new(State { held: LeadGuard::new(lead), queues }) }
     }
 
-    /// Holds what the node leads now.
+    /// Guards the current leadership.
     pub(in crate::node) fn hold(&self) -> Arc<LeadGuard> {
         Arc::clone(&self.state().held)
     }
@@ -57,7 +58,7 @@ impl Leadership {
         self.state().held.lead.shards
     }
 
-    /// Whether the endpoint's lane is here, or should be.
+    /// Whether the endpoint's queue is here, or should be.
     pub(in crate::node) fn has_queue(&self, endpoint: EndpointId) -> bool {
         self.state().queues.contains(Shard::of(endpoint))
     }
@@ -82,13 +83,13 @@ impl Leadership {
         }
     }
 
-    /// Lanes for these come.
+    /// Records that queues for these shards are being added.
     pub(super) fn add_queues(&self, shards: Shards) {
         let mut state = self.state();
         state.queues = state.queues.union(shards);
     }
 
-    /// The lanes of these are gone.
+    /// Records that the queues of these shards are removed.
     pub(super) fn remove_queues(&self, shards: Shards) {
         let mut state = self.state();
         state.queues = state.queues.without(shards);
@@ -101,7 +102,7 @@ impl Leadership {
         state.held = LeadGuard::new(Lead { fence, shards: before.union(shards) });
     }
 
-    /// Leads these no longer; who still acts on them may be waited for.
+    /// Stops leading these; the caller can wait for operations that still use them.
     pub(super) fn remove(&self, shards: Shards) -> FormerLead {
         let mut state = self.state();
         let Lead { fence, shards: before } = state.held.lead;
@@ -131,7 +132,7 @@ impl LeadGuard {
 }
 
 impl FormerLead {
-    /// Waits until nobody acts on it any more.
+    /// Waits until no operation uses it any more.
     pub(super) async fn over(mut self) {
         // Nothing is ever sent: it ends with the last holder.
         while self.0.changed().await.is_ok() {}

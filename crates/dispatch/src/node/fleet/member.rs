@@ -1,4 +1,4 @@
-//! One membership: the node beats, sees who is dead, and moves shards.
+//! One membership: the node sends heartbeats, evicts dead members, and moves shards.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::node::parts::Parts;
 use crate::node::runner::Runner;
 use crate::store::{ClusterView, Fence, Joined, Notification, Shards};
 
-/// Hints make it look this much sooner than its beat, at most.
+/// The share of the heartbeat interval after which a notification makes it check again.
 const SOONER: u64 = 4;
-/// Beats in whose time a call is to be answered.
+/// The time limit of a call, in heartbeat intervals.
 const ANSWER: u64 = 3;
 
 /// The reason for which a membership ends.
@@ -30,7 +30,7 @@ pub(super) enum MembershipEnd {
     Left,
     /// The others took it for dead.
     Evicted,
-    /// It does not know any more what it leads.
+    /// The node does not know any more which shards it leads.
     Unconfirmed,
 }
 
@@ -40,7 +40,7 @@ enum TaskResult {
     Acquired(Shards),
     Released(Shards),
     Synced,
-    /// Nobody knows whether it went.
+    /// It is not known whether the release took effect.
     Unconfirmed,
     /// Never: the work ends with the membership.
     Worked,
@@ -61,9 +61,9 @@ pub(super) struct Member {
     leaving: bool,
     last_heartbeat: Instant,
     next: Instant,
-    /// Whether the last beat was answered.
+    /// Whether the last heartbeat was answered.
     answered: bool,
-    /// Whether somebody was told that the store is away.
+    /// Whether the log has reported that the store does not answer.
     outage_logged: bool,
 }
 
@@ -73,7 +73,7 @@ impl Member {
         parts.leadership.begin(fence);
         let begin = move |runner: &mut Runner| {
             runner.begin(fence);
-            // Until the first beat.
+            // Until the first heartbeat.
             runner.lead_until(Some(Instant::ORIGIN));
         };
         parts.scheduler.ask(begin).await;
@@ -125,7 +125,7 @@ impl Member {
                 }
                 Some(on_task_result) = self.tasks.join_next() => match on_task_result {
                     Ok(on_task_result) if self.on_task_result(on_task_result) => {}
-                    // What is given up is in doubt, or the task panicked, and has said so.
+                    // The release was not confirmed, or the task panicked, which the log has.
                     _ => return MembershipEnd::Unconfirmed,
                 },
                 Some(notification) = self.notifications.recv() => self.on_notification(notification),
@@ -133,7 +133,7 @@ impl Member {
         }
     }
 
-    /// Nothing of it goes on, and nothing is led.
+    /// Ends all its tasks, and leads nothing.
     pub(super) async fn end(mut self) {
         self.parts.leadership.end(self.fence);
         self.tasks.shutdown().await;
@@ -152,22 +152,23 @@ impl Member {
                 let until = Some(sent + self.membership.lease_validity());
                 parts.scheduler.tell(Command::Do(Box::new(move |runner| runner.lead_until(until))));
                 if std::mem::take(&mut self.outage_logged) {
-                    tracing::info!("the other nodes are heard of again");
+                    tracing::info!("heartbeats of other nodes received again");
                 }
                 self.act(&cluster_view).await
             }
             Err(error) if error.is_conflict() => Some(MembershipEnd::Evicted),
             Err(error) => {
                 if !std::mem::replace(&mut self.outage_logged, true) {
-                    tracing::warn!(%error, "nothing is heard of the other nodes, trying again");
+                    tracing::warn!(%error, "heartbeats of other nodes not received, retrying");
                 }
                 None
             }
         }
     }
 
-    /// Beats. After a beat without an answer it asks something else first: beats that arrive without answers
-    /// coming back would keep the others from following a node that does not act.
+    /// Sends a heartbeat. After one without an answer it makes another call first: heartbeats that
+    /// arrive without answers coming back would keep the others from replacing a node that does not
+    /// act.
     async fn ask(&self) -> Result<ClusterView, Error> {
         let cluster = self.parts.cluster();
         if !self.answered {
@@ -198,7 +199,7 @@ impl Member {
             freed |= self.evict(fence, heartbeat).await;
         }
         if freed {
-            // What is free now is found by the next look, here and elsewhere.
+            // The next heartbeat finds the free shards, here and on other nodes.
             self.next = self.last_heartbeat;
             parts.cluster().notify(Notification::Members).await;
         }
@@ -243,12 +244,12 @@ impl Member {
     async fn evict(&self, fence: Fence, heartbeat: u64) -> bool {
         match self.within(self.parts.cluster().evict(fence, heartbeat)).await {
             Ok(true) => {
-                tracing::warn!(node = fence.0, "a node is dead, its shards are free");
+                tracing::warn!(node = fence.0, "dead node evicted, its shards are free");
                 true
             }
             Ok(false) => false,
             Err(error) => {
-                tracing::warn!(%error, node = fence.0, "a dead node cannot be removed, trying again");
+                tracing::warn!(%error, node = fence.0, "dead node not evicted, retrying");
                 false
             }
         }
@@ -257,8 +258,8 @@ impl Member {
     async fn acquire_free(&mut self, most: usize) {
         match self.within(self.parts.cluster().acquire(self.fence, most)).await {
             Ok(taken) => self.begin_acquire(taken),
-            // What was taken though the answer was lost shows in the next roll.
-            Err(error) => tracing::warn!(%error, "no shards can be taken, trying again"),
+            // Shards acquired by a call whose answer was lost are in the next cluster view.
+            Err(error) => tracing::warn!(%error, "shards not acquired, retrying"),
         }
     }
 
@@ -270,7 +271,7 @@ impl Member {
         let (parts, work) = (Arc::clone(&self.parts), Arc::clone(&self.work));
         self.tasks.spawn(async move {
             acquire(&parts, parts.cluster(), &work, shards).await;
-            tracing::info!(shards = shards.len(), "leads more shards");
+            tracing::info!(shards = shards.len(), "shards acquired");
             TaskResult::Acquired(shards)
         });
     }
@@ -286,11 +287,11 @@ impl Member {
         self.tasks.spawn(async move {
             match release(&parts, parts.cluster(), shards).await {
                 Ok(()) => {
-                    tracing::info!(shards = shards.len(), "leads fewer shards");
+                    tracing::info!(shards = shards.len(), "shards released");
                     TaskResult::Released(shards)
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "giving up shards is in doubt");
+                    tracing::warn!(%error, "shard release not confirmed");
                     TaskResult::Unconfirmed
                 }
             }
@@ -301,7 +302,7 @@ impl Member {
         let parts = Arc::clone(&self.parts);
         self.tasks.spawn(async move {
             if let Err(error) = sync_settings(&parts).await {
-                tracing::debug!(%error, "changed settings cannot be read, trying again");
+                tracing::debug!(%error, "changed settings not read, retrying");
             }
             TaskResult::Synced
         });
@@ -314,7 +315,7 @@ async fn lost(parts: &Parts, fence: Fence) {
     _ = parts.lost.subscribe().wait_for(|lost| *lost == Some(fence)).await;
 }
 
-/// Tells other nodes where the settlements of this one have left work.
+/// Notifies other nodes of the work that settlements of this one have created.
 async fn pass_on(parts: &Parts) -> TaskResult {
     loop {
         let shards = parts.notifications.next().await;

@@ -1,11 +1,12 @@
-//! A node among others: what it leads, what it hears of them, and what it leaves for them.
+//! Membership in a cluster: leadership of shards, and work exchanged with other nodes.
 //!
-//! One task keeps the membership: it beats, sees who is dead, and moves shards. What it leads is on the
-//! floor, and nothing else: the floor is that of a node alone. Messages are accepted by every node;
-//! deliveries to endpoints that others lead are stored as arrivals, which their leaders take.
+//! One task keeps the membership: it sends heartbeats, evicts dead members, and moves shards. The
+//! scheduler holds exactly the endpoints of the shards that this node leads. Every node accepts
+//! messages. Deliveries to endpoints that other nodes lead are stored as arrivals, which their
+//! leaders take.
 //!
-//! Settings are everybody's. They reach the directory in one way only, by following what the store says
-//! has changed, so that all nodes see changes in one order.
+//! All nodes share the settings. The directory changes in one way only, by reading the change log
+//! of the store, so that all nodes see changes in one order.
 
 mod acquire;
 mod commands;

@@ -1,5 +1,5 @@
-//! Shards go: nothing of them is launched any more, what is under way comes back and is stored, and their
-//! lanes are taken down.
+//! Releases shards: launches no more of their attempts, stores the results of those in flight, and
+//! removes their queues.
 
 use stagger::{Sleep, Span, TokioTime};
 
@@ -12,13 +12,14 @@ use crate::store::{Cluster, Notification, Shard, Shards};
 /// The pause between two checks whether attempts have ended.
 const LOOK: Span = Span::from_millis(20);
 
-/// Lets others lead shards that this node leads: each as soon as nothing of it is under way.
+/// Releases shards of this node: each as soon as none of its attempts is in flight.
 ///
-/// Others are told after each step, and get shards while the last attempts are still out.
+/// Notifies the other nodes after each step, so that they acquire shards while the last attempts
+/// are still in flight.
 ///
 /// # Errors
-/// It is not known whether shards are given up. The call may still be on its way, and must not take away
-/// what this node leads again by then: the membership has to end.
+/// The release is not confirmed. The call may still arrive, and must not take a shard that this
+/// node has acquired again by then: the membership has to end.
 pub(super) async fn release(
     parts: &Parts,
     cluster: &dyn Cluster,
@@ -42,7 +43,7 @@ pub(super) async fn release(
     Ok(())
 }
 
-/// Takes the lanes of shards down, once what is under way of them is stored.
+/// Removes the queues of shards, once the results of their attempts are stored.
 pub(super) async fn unload(parts: &Parts, shards: Shards) {
     rest(parts, shards).await;
     while idle(parts, shards).await != shards {
@@ -59,18 +60,18 @@ async fn rest(parts: &Parts, shards: Shards) {
     parts.scheduler.ask(rest).await;
 }
 
-/// Those of which nothing is under way.
+/// The shards without attempts in flight.
 async fn idle(parts: &Parts, shards: Shards) -> Shards {
     let endpoints = endpoints(parts, shards);
     let busy = move |runner: &mut Runner| -> Shards {
         let busy = endpoints.iter().filter(|endpoint| !runner.scheduler.is_idle(**endpoint));
         busy.map(|endpoint| Shard::of(*endpoint)).collect()
     };
-    // Without a floor nothing is under way.
+    // Without a scheduler no attempt is in flight.
     shards.without(parts.scheduler.ask(busy).await.unwrap_or_default())
 }
 
-/// Stores what was learned, then forgets the lanes.
+/// Stores the endpoint states, then removes the queues.
 async fn clear(parts: &Parts, shards: Shards) {
     let _turn = parts.settings_sync.turn.lock().await;
     if let Some(stored) = parts.scheduler.ask(|runner| runner.flushed()).await {

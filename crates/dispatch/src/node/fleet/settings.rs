@@ -1,4 +1,4 @@
-//! Settings are changed in the store; this node hears of it as all others do.
+//! Changes of settings in a cluster: written to the store, then read back as by every other node.
 
 use super::settings_sync::sync_settings;
 use crate::Error;
@@ -51,7 +51,7 @@ pub(in crate::node) async fn delete_endpoint(
     spread(parts, cluster).await
 }
 
-/// The change holds: who asks this node next finds it, and others are told.
+/// Makes a stored change visible: this node reads it before it answers, and notifies the others.
 async fn spread(parts: &Parts, cluster: &dyn Cluster) -> Result<(), Error> {
     cluster.notify(Notification::Settings).await;
     sync_settings(parts).await

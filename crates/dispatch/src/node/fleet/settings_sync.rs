@@ -1,4 +1,4 @@
-//! Settings that other nodes have changed reach directory and floor.
+//! Applies settings that other nodes have changed to the directory and the scheduler.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use crate::store::{ChangeLog, Cluster, SettingChange};
 /// Up to where this node has followed the settings.
 #[derive(Debug, Default)]
 pub(in crate::node) struct SettingsSync {
-    /// The number of the last change that directory and floor have seen.
+    /// The number of the last change that the directory and the scheduler have.
     settings_version: AtomicU64,
     /// The number of synchronizations begun, and the last one that succeeded.
     begun: AtomicU64,
     succeeded: AtomicU64,
-    /// Held during a look, and while lanes come and go: so that each change meets all lanes.
+    /// Held during a synchronization, and while queues are added or removed: so that each change
+    /// meets all queues.
     pub(super) turn: Mutex<()>,
 }
 
@@ -35,14 +36,14 @@ pub(in crate::node) async fn sync_settings(parts: &Parts) -> Result<(), Error> {
     let settings_sync = &parts.settings_sync;
     let before = settings_sync.begun.load(Ordering::Acquire);
     let _turn = settings_sync.turn.lock().await;
-    // Somebody else has begun to look since, and has seen all.
+    // Another task has synchronized since this one was called.
     if settings_sync.succeeded.load(Ordering::Acquire) > before {
         return Ok(());
     }
     look(parts, cluster).await
 }
 
-/// Reads what has changed, and applies it; to be called by whoever has the turn.
+/// Reads the changes, and applies them. The caller holds `turn`.
 pub(super) async fn look(parts: &Parts, cluster: &dyn Cluster) -> Result<(), Error> {
     let number = parts.settings_sync.begun.fetch_add(1, Ordering::AcqRel) + 1;
     let ChangeLog { to, changes } =
@@ -88,7 +89,7 @@ async fn forget_application(parts: &Parts, id: ApplicationId) {
     parts.scheduler.ask(forget).await;
 }
 
-/// One of a shard that has lanes here, and had none itself, was made just now: nobody has attempted it.
+/// An endpoint without a queue in a shard with queues was created just now: it has had no attempts.
 async fn know_endpoint(parts: &Parts, endpoint: Endpoint, endpoint_state: EndpointState) {
     let endpoint = Arc::new(endpoint);
     parts.know(Arc::clone(&endpoint));

@@ -18,7 +18,7 @@ pub(in crate::node) async fn join(parts: &Parts) -> Result<Joined, Error> {
     Ok(joined)
 }
 
-/// Keeps the node a member until it is told to leave, and has given everything up.
+/// Keeps the node a member until it is told to leave and has released all its shards.
 pub(in crate::node) async fn run(
     parts: Arc<Parts>,
     mut joined: Joined,
@@ -32,10 +32,10 @@ pub(in crate::node) async fn run(
         match end {
             MembershipEnd::Left => return,
             MembershipEnd::Evicted => {
-                tracing::warn!("other nodes took this one for dead, joining again")
+                tracing::warn!("node evicted by the others, joining again")
             }
             MembershipEnd::Unconfirmed => {
-                tracing::warn!("joining again, under another number");
+                tracing::warn!("membership ended, joining again under a new fence");
                 // Where it fails the others find out by themselves.
                 parts.cluster().leave(fence).await.ok();
             }
@@ -50,20 +50,20 @@ pub(in crate::node) async fn run(
 async fn join_again(parts: &Parts) -> Joined {
     let mut backoff = StoreBackoff::new();
     loop {
-        // Asked first: who joins without hearing of it would be counted on by the others.
+        // Called first: the others would count on a member that cannot read settings.
         let joined = match sync_settings(parts).await {
             Ok(()) => join(parts).await,
             Err(error) => Err(error),
         };
         match joined {
             Ok(joined) => return joined,
-            Err(error) => tracing::warn!(%error, "cannot join the other nodes, trying again"),
+            Err(error) => tracing::warn!(%error, "join failed, retrying"),
         }
         backoff.wait().await;
     }
 }
 
-/// Ready once the node is asked to leave; never, if nobody is left to ask.
+/// Completes once the node is told to leave; never, if all senders are gone.
 pub(super) async fn asked(leave: &mut watch::Receiver<bool>) {
     let asked = leave.wait_for(|leaves| *leaves).await.is_ok();
     if !asked {

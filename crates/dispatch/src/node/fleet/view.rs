@@ -10,7 +10,7 @@ use crate::node::parts::Parts;
 use crate::scheduler::QueueView;
 use crate::store::{Cluster, ClusterView};
 
-/// All nodes together, as of the last beat.
+/// All nodes together, as of the last heartbeat.
 #[derive(Debug, Default)]
 pub(in crate::node) struct FleetView {
     members: AtomicUsize,
@@ -34,7 +34,7 @@ impl FleetView {
         if usize::try_from(self.open.load(Ordering::Relaxed)).is_ok_and(|open| open < most) {
             return Ok(());
         }
-        Err(Error::busy(format!("{most} deliveries are open already")))
+        Err(Error::busy(format!("{most} deliveries are open, which is the limit")))
     }
 }
 

@@ -19,16 +19,16 @@ use crate::node::parts::Parts;
 use crate::node::payloads::CachedMessage;
 use crate::store::{Arrival, Cluster};
 
-/// Arrivals taken at once: 8 MiB of small payloads at most.
+/// The most arrivals in one read: 8 MiB of small payloads at most.
 const BATCH: usize = 512;
 
 /// The work of one membership.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Arrivals that are on the floor, and not forgotten by the store yet.
+    /// Arrivals that are scheduled here, and not deleted from the store yet.
     done: Mutex<Vec<u64>>,
     wake: Notify,
-    /// Whether somebody was told that it cannot be read.
+    /// Whether the log has reported that arrivals cannot be read.
     outage_logged: AtomicBool,
 }
 
@@ -38,12 +38,12 @@ impl Work {
         self.wake.notify_one();
     }
 
-    /// These arrivals are on the floor, or over.
+    /// Records that these arrivals are scheduled, or have ended.
     pub(super) fn done(&self, numbers: Vec<u64>) {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).extend(numbers);
     }
 
-    /// Does what there is, again and again: when it is woken, and once a beat.
+    /// Does the pending work repeatedly: when it is woken, and once in each heartbeat interval.
     pub(super) async fn run(&self, parts: &Parts, cluster: &dyn Cluster) {
         let every = Membership::new(parts.options.lease).heartbeat_interval();
         loop {
@@ -54,16 +54,16 @@ impl Work {
             match self.round(parts, cluster).await {
                 Ok(()) => self.outage_logged.store(false, Ordering::Relaxed),
                 Err(error) if self.outage_logged.swap(true, Ordering::Relaxed) => {
-                    tracing::debug!(%error, "arrivals still cannot be read");
+                    tracing::debug!(%error, "arrivals still not read");
                 }
-                Err(error) => tracing::warn!(%error, "arrivals cannot be read, trying again"),
+                Err(error) => tracing::warn!(%error, "arrivals not read, retrying"),
             }
         }
     }
 
     async fn round(&self, parts: &Parts, cluster: &dyn Cluster) -> Result<(), Error> {
         loop {
-            // Held until what was read is on the floor: a shard that is given up meanwhile waits for it.
+            // Held until the arrivals are scheduled: the release of a shard waits for it.
             let held = parts.leadership.hold();
             let shards = held.lead().shards;
             if shards.is_empty() {
@@ -113,7 +113,7 @@ impl Work {
     }
 }
 
-/// Those that are over are left out; many replayed at once leave slowly.
+/// Skips deliveries that have ended; many replayed deliveries to one endpoint start a recovery.
 async fn hand_over(parts: &Parts, taken: Vec<Arrival>) {
     let mut messages = BTreeMap::<MessageId, (CachedMessage, usize)>::new();
     let mut deliveries: Vec<Delivery> = Vec::with_capacity(taken.len());

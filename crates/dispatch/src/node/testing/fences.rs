@@ -54,7 +54,7 @@ async fn what_an_ended_membership_settled_is_dropped_and_the_rest_is_stored() {
     let third = push(&parts, &queue, 3, None);
     let settler = tokio::spawn(settler.run());
 
-    let left_out = Err(Error::busy("another node leads this endpoint by now"));
+    let left_out = Err(Error::busy("another node leads this endpoint now"));
     assert_eq!(within(first.wait()).await, Ok(()));
     assert_eq!(within(second.wait()).await, left_out);
     assert_eq!(within(flushed.wait()).await, Ok(()), "it was dropped, and waits for nothing");

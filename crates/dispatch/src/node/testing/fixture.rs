@@ -18,7 +18,7 @@ const BOUND: Duration = Duration::from_secs(60);
 
 pub(super) type Commands = mpsc::UnboundedReceiver<Command>;
 
-/// Parts, and where the floor's task hears.
+/// Parts of a node, and the receiver of its scheduler's commands.
 pub(super) fn parts(store: Arc<dyn Store>) -> (Arc<Parts>, Commands) {
     let options = SendOptions { allow_private: true, ..SendOptions::default() };
     let sender = Sender::new(options).expect("no certificates");

@@ -1,4 +1,4 @@
-//! The floor's task and the settler without the rest of a node.
+//! The scheduler's task and the settler without the rest of a node.
 
 mod fences;
 mod fixture;

@@ -1,4 +1,4 @@
-//! Attempts that are broken off because another node may lead by now.
+//! Attempts that are aborted because another node may lead the endpoint.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::node::settling::SettleQueue;
 use crate::store::fixture::{app, application, ep, message, msg};
 use crate::store::{MemoryStore, Store};
 
-/// A floor with an endpoint whose attempts a test answers by hand.
+/// A scheduler with an endpoint whose attempts a test answers by hand.
 struct Rig {
     store: Arc<MemoryStore>,
     parts: Arc<Parts>,
@@ -45,7 +45,7 @@ impl Rig {
         within(self.parts.scheduler.ask(question)).await.expect("it runs")
     }
 
-    /// Puts the endpoint and its delivery on the floor, as a leader does.
+    /// Schedules the endpoint and its delivery, as a leader does.
     async fn lead(&self) {
         let (now, endpoint) = (self.parts.clock.now(), self.parts.directory.endpoint(ep(1)));
         let endpoint = endpoint.expect("it is known");

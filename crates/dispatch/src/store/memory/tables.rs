@@ -207,7 +207,7 @@ impl Tables {
     fn replayable(&self, message: MessageId, endpoint: EndpointId) -> Result<Delivery, Error> {
         let delivery = self.delivery(message, endpoint).ok_or(Error::not_found("delivery"))?;
         if delivery.state.is_open() {
-            return Err(Error::conflict("the delivery is open already"));
+            return Err(Error::conflict("the delivery is still open"));
         }
         if !self.endpoints.contains_key(&endpoint) {
             return Err(Error::not_found("endpoint"));

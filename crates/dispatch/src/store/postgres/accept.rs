@@ -165,7 +165,7 @@ impl Changes<'_> {
             let is_earlier = |id: MessageId| first.contains(&id) || !fresh.holds(id);
             let id = earlier.of(&one.message, is_earlier).ok_or_else(|| {
                 // It was pruned between the two statements.
-                Error::busy("a message with the same key has just been deleted")
+                Error::busy("a message with the same idempotency key was just deleted")
             })?;
             // What this transaction has written when it was tried before is no repetition.
             let own = self.again && id == one.message.id && first.insert(id);

@@ -93,7 +93,7 @@ async fn try_once(loan: &mut Loan, sql: &str, day: i32) -> Result<(), DbError> {
         Ok(()) => transaction.commit().await.map_err(DbError::from),
         Err(error) if error.code().is_some() => {
             let why = words(&error);
-            tracing::info!(day, %why, "the attempts of a day are left as they are for now");
+            tracing::info!(day, %why, "attempts of a day not pruned yet");
             Ok(transaction.rollback().await?)
         }
         Err(error) => Err(error.into()),

@@ -56,7 +56,7 @@ const DAMAGES: [(&str, &str); 8] = [
     (
         "SELECT m.id::text FROM message m WHERE NOT EXISTS (SELECT 1 FROM payload p WHERE p.message = m.id) \
          LIMIT 1",
-        "a message without its payload",
+        "a message has no payload",
     ),
     (
         "SELECT d.message::text FROM delivery d WHERE NOT EXISTS \

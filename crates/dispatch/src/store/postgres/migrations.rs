@@ -53,11 +53,11 @@ pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), DbError
 /// The version of the database, if it is this release's.
 pub(super) async fn recognise(loan: &Loan) -> Result<u32, DbError> {
     match applied(&**loan).await? {
-        0 => Err(Error::store("the database holds no store of stagger's").into()),
+        0 => Err(Error::store("the database contains no store of stagger").into()),
         VERSION => Ok(VERSION),
         version => Err(Error::store(format!(
-            "the database has version {version}, and this release needs {VERSION}: \
-             stagger store migrate brings it there, or stagger serve --migrate"
+            "the database has version {version}, but this release needs {VERSION}: \
+             run stagger store migrate, or stagger serve --migrate"
         ))
         .into()),
     }
@@ -115,7 +115,7 @@ async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, DbEr
         if version > VERSION.cast_signed() {
             let newest = rows.len();
             return Err(Error::store(format!(
-                "the database has version {newest}, which is newer than {VERSION}, that of this release"
+                "the database has version {newest}, but this release supports at most {VERSION}: use a newer release"
             ))
             .into());
         }

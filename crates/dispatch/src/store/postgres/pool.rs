@@ -232,7 +232,7 @@ fn unavailable(error: &PoolError) -> Error {
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
             Error::store(words(error))
         }
-        PoolError::Timeout(_) => Error::busy("no connection to PostgreSQL in time"),
+        PoolError::Timeout(_) => Error::busy("no free connection to PostgreSQL in time"),
         other => Error::store(format!("PostgreSQL: {other}")),
     }
 }

@@ -54,7 +54,7 @@ impl Change for ReplayOne {
             return Ok(*delivery);
         }
         if delivery.state.is_open() {
-            return Err(Error::conflict("the delivery is open already").into());
+            return Err(Error::conflict("the delivery is still open").into());
         }
         if changes.endpoints([name.1].into()).await?.is_empty() {
             return Err(Error::not_found("endpoint").into());

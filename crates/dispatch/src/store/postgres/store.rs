@@ -175,7 +175,9 @@ impl Store for PostgresStore {
         match self.intake.accept(messages, None).await? {
             Entry::Stored(accepted) => Ok(accepted),
             // It depends on no settings and on no membership.
-            Entry::Outdated | Entry::NotLeading => Err(Error::store("refused for no reason")),
+            Entry::Outdated | Entry::NotLeading => {
+                Err(Error::store("the store refused the messages without a reason"))
+            }
         }
     }
 

@@ -100,7 +100,7 @@ impl Writer {
         let mut backoff = StoreBackoff::new();
         let mut answer = self.try_write(counter, change, false).await;
         let Err(DbError::Doubtful(why)) = &answer else { return answer };
-        tracing::warn!(%why, "the connection to the store broke in a commit, finding out what holds");
+        tracing::warn!(%why, "connection lost during a commit, checking its result");
         loop {
             backoff.wait().await;
             answer = self.try_write(counter, change, true).await;

@@ -20,7 +20,7 @@ use crate::Error;
 /// There is no store; `to` is there already; the disk is full or broken. No half a copy stays.
 pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     if to.exists() {
-        return Err(Error::conflict(format!("{} is there already", to.display())));
+        return Err(Error::conflict(format!("{} already exists", to.display())));
     }
     let from = file::open_read_only(&file::path_in(folder), LOCK_WAIT)?;
     file::recognise(&from, &file::path_in(folder))?;

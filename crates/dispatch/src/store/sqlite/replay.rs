@@ -44,7 +44,7 @@ impl Changes<'_> {
     pub(super) fn replay_one(&mut self, name: Name, now: Instant) -> Result<Delivery, DbError> {
         let delivery = self.delivery(name)?.ok_or(Error::not_found("delivery"))?;
         if delivery.state.is_open() {
-            return Err(Error::conflict("the delivery is open already").into());
+            return Err(Error::conflict("the delivery is still open").into());
         }
         if !self.has_endpoint(name.1)? {
             return Err(Error::not_found("endpoint").into());

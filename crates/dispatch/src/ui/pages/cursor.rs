@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Cursor>, PageError> {
     });
     cursor
         .map(Some)
-        .ok_or_else(|| PageError::invalid("This address names no place in a list.".into()))
+        .ok_or_else(|| PageError::invalid("The cursor of this address is invalid.".into()))
 }
 
 /// The text of a cursor.

@@ -92,7 +92,11 @@ async fn numbers(
             changed.push(match kind {
                 0 => Changed::Application(ApplicationId::from_uuid(id)),
                 1 => Changed::Endpoint(EndpointId::from_uuid(id)),
-                _ => return Err(Error::store(format!("no news has the kind {kind}")).into()),
+                _ => {
+                    return Err(
+                        Error::store(format!("unknown kind of setting change {kind}")).into()
+                    );
+                }
             });
         }
     }

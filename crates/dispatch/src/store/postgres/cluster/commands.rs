@@ -104,6 +104,6 @@ fn parse_command(row: &Row) -> Result<EndpointCommand, DbError> {
         1 => EndpointCommand::Disable,
         2 => EndpointCommand::Recover,
         3 => EndpointCommand::Cancel(message_id(row, 3)?),
-        kind => return Err(Error::store(format!("no order has the number {kind}")).into()),
+        kind => return Err(Error::store(format!("unknown kind of command {kind}")).into()),
     })
 }

@@ -34,7 +34,7 @@ impl Change for Join<'_> {
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&run(fence), &text(self.0), &(SLOTS - 1)];
         let row = statement::row(&changes.db, sql, &bound).await?;
-        let row = row.ok_or_else(|| Error::busy("there are as many members as there can be"))?;
+        let row = row.ok_or_else(|| Error::busy("the store already has its most members"))?;
         Ok((fence, Slot(Some(get(&row, 0)?))))
     }
 }

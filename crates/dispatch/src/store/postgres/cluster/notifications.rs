@@ -117,7 +117,7 @@ async fn keep_up(line: ListenerConfig, pending: Arc<PendingNotifications>) {
         if pending.is_listening.send_replace(false) {
             backoff = StoreBackoff::new();
         }
-        tracing::debug!(why = %ended, "no hints between nodes for now");
+        tracing::debug!(why = %ended, "notifications between nodes interrupted");
         backoff.wait().await;
     }
 }

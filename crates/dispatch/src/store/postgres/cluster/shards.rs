@@ -165,5 +165,5 @@ pub(super) fn shards(row: &Row, at: usize) -> Result<Shards, DbError> {
 
 fn shard(number: i16) -> Result<Shard, DbError> {
     let read = u8::try_from(number).map(Shard);
-    read.map_err(|_| crate::Error::store(format!("there is no shard {number}")).into())
+    read.map_err(|_| crate::Error::store(format!("unknown shard {number}")).into())
 }
