@@ -7,7 +7,7 @@ const BASE: Span = Span::from_millis(100);
 /// Longest wait: a disk that has room again is noticed within it.
 const CAP: Span = Span::from_secs(5);
 
-/// The engine's backoff with full jitter, without an end: giving up would lose what is to be stored.
+/// The engine's backoff with full jitter, without an end: giving up would lose settlements.
 #[derive(Debug)]
 pub(crate) struct StoreBackoff {
     backoff: Backoff,

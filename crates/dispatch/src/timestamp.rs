@@ -10,7 +10,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 const SECS_PER_DAY: u64 = 86_400;
 
-/// Nanoseconds have nine decimals; what is finer is cut off.
+/// Nanoseconds have nine decimals; further digits are cut off.
 const DECIMALS: usize = 9;
 
 /// An instant since the Unix epoch as the API, the page and operational webhooks write it: `2026-11-28T06:17:37.123Z`.

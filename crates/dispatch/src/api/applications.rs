@@ -107,7 +107,7 @@ pub(super) async fn delete_application(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The application as it is now, while nobody else changes it.
+/// The current application. The caller holds the lock for changes.
 ///
 /// # Errors
 /// It is gone.

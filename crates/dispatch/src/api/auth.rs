@@ -1,8 +1,8 @@
 //! Authenticates a caller, and checks that the resource belongs to it.
 //!
-//! A handler gets what it acts on by way of these extractors, so that no handler can forget to ask
-//! whose it is. What belongs to another application is not there: 404, never 403, so that names
-//! cannot be found out by trying.
+//! A handler gets its resource through these extractors, so that no handler can forget the check of
+//! its owner. A resource of another application is not found: 404, never 403, so that ids cannot be
+//! probed.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl FromRequestParts<Api> for OwnDelivery {
     }
 }
 
-/// Whether messages are sent in: what there is most of.
+/// Whether the request sends messages: the most frequent one.
 fn is_message(parts: &Parts) -> bool {
     parts.method == Method::POST && parts.uri.path().contains("/messages")
 }

@@ -82,8 +82,8 @@ pub(super) async fn get_endpoint(
     axum::Json(view(&api, &own.endpoint).await)
 }
 
-/// Changes the settings of an endpoint, as a JSON merge patch (RFC 7396): what is not named stays,
-/// `null` takes a setting back to its default.
+/// Changes the settings of an endpoint, as a JSON merge patch (RFC 7396): members that are not
+/// named stay, `null` resets a setting to its default.
 #[utoipa::path(
     patch, path = "/v1/applications/{app}/endpoints/{ep}", tag = "endpoints",
     params(openapi::App, openapi::Ep),
@@ -160,7 +160,7 @@ pub(super) async fn test_endpoint(
     Ok((StatusCode::ACCEPTED, axum::Json(TestSent { message })))
 }
 
-/// The endpoint as it is now, while nobody else changes it.
+/// The current endpoint. The caller holds the lock for changes.
 ///
 /// # Errors
 /// It is gone.

@@ -11,7 +11,7 @@ use super::reading;
 /// merged member by member, and `null` resets a setting to its default.
 ///
 /// # Errors
-/// The patch is no JSON object, or what comes out is not settings.
+/// The patch is no JSON object, or the result is not valid settings.
 pub(super) fn patched<T: Serialize + DeserializeOwned>(
     current: &T,
     patch: &[u8],

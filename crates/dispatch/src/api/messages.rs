@@ -1,4 +1,4 @@
-//! Messages: accepting them, and showing what was accepted.
+//! Messages: accepts them, and shows accepted ones.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::Error;
 use crate::model::{EventType, IdempotencyKey};
 use crate::node::Submission;
 
-/// Most messages of a batch: they become durable together, and everybody else waits for them.
+/// Most messages of a batch: they become durable together, and all other callers wait for them.
 const MAX_BATCH: usize = 1_000;
 /// Longest `Content-Type`: the longest registered types with room for parameters.
 const MAX_CONTENT_TYPE: usize = 255;
@@ -146,7 +146,7 @@ pub(super) async fn get_payload(
     let told = HeaderValue::try_from(message.content_type);
     headers
         .insert(CONTENT_TYPE, told.unwrap_or(HeaderValue::from_static("application/octet-stream")));
-    // A page that somebody sent as a payload must not run beside our own.
+    // A page sent as a payload must not run beside our own.
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)

@@ -1,4 +1,4 @@
-//! The description of the API (OpenAPI 3.1): what stands around the operations.
+//! The description of the API (OpenAPI 3.1), besides its operations.
 
 use std::borrow::Cow;
 
@@ -112,7 +112,7 @@ fn document(operations: OpenApi) -> Value {
     document
 }
 
-/// Adds the refusals that follow from what an operation takes.
+/// Adds the refusals that follow from the inputs of an operation.
 fn add_problems(path: &str, methods: &mut Value) {
     for (_, operation) in methods.as_object_mut().into_iter().flatten() {
         if path.starts_with("/v1/") {

@@ -42,7 +42,7 @@ struct Refusal {
     "bound": "from 1s to 120s",
 }))]
 pub(super) struct Document {
-    /// Always `about:blank`: the status says what kind of problem it is.
+    /// Always `about:blank`: the status tells the kind of problem.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The status in words.
@@ -83,7 +83,7 @@ impl Problem {
         Self(Box::new(Refusal { status, retry_after: None, document }))
     }
 
-    /// Nobody showed a key, or one that nobody has.
+    /// The request has no key, or an unknown one.
     pub(super) fn unauthorized(detail: &'static str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, detail)
     }
@@ -93,7 +93,7 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "this takes the admin key, not one of an application")
     }
 
-    /// There is no such thing, or it is somebody else's.
+    /// The resource does not exist, or belongs to another application.
     pub(super) fn not_found(what: &'static str) -> Self {
         Error::not_found(what).into()
     }
@@ -189,7 +189,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(delay) = self.0.retry_after {
-            // At least a second: zero would ask for the same again at once.
+            // At least a second: zero would ask for an immediate retry.
             headers.insert(RETRY_AFTER, delay.as_secs_ceil().max(1).into());
         }
         if self.0.status == StatusCode::UNAUTHORIZED {

@@ -15,13 +15,13 @@ use crate::Error;
 use crate::model::{DeliveryState, EndpointId, EventType};
 use crate::store::{Cursor, DeliveryFilter, MessageFilter, PageRequest};
 
-/// Entries of a page if nobody says: a screen or two.
+/// Entries of a page by default: a screen or two.
 const DEFAULT_LIMIT: usize = 50;
-/// Most entries of a page: what a store reads in some milliseconds.
+/// Most entries of a page: a store reads them in some milliseconds.
 const MAX_LIMIT: usize = 250;
 
-/// The parameters as what they mean; unknown ones are refused, as a filter with a slip in its name
-/// would pass everything.
+/// Deserialized parameters; unknown ones are refused, because a filter with a misspelt name would
+/// match everything.
 #[derive(Debug)]
 pub(super) struct ValidQuery<T>(pub(super) T);
 

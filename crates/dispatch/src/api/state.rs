@@ -13,7 +13,7 @@ use crate::Error;
 use crate::model::IdGenerator;
 use crate::node::Node;
 
-/// A running API: the node, and what the node has no use for.
+/// A running API: the node, and the API's own state.
 #[derive(Clone, Debug)]
 pub(super) struct Api(Arc<Shared>);
 
@@ -45,7 +45,7 @@ impl Api {
         &self.0.limiter
     }
 
-    /// The time since the Unix epoch, for what is written down.
+    /// The time since the Unix epoch, for stored times.
     pub(super) fn now(&self) -> Instant {
         let now = StdTime::wall().duration_since(UNIX_EPOCH).map_or(Span::ZERO, Span::from);
         Instant::ORIGIN + now

@@ -30,7 +30,7 @@ enum Source {
 }
 
 impl AdminKey {
-    /// A key that somebody gave.
+    /// A given key.
     #[must_use]
     pub fn given(key: String) -> Self {
         Self { key, source: Source::Given }

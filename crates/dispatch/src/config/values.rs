@@ -80,7 +80,7 @@ pub enum StoreKind {
 }
 
 impl Config {
-    /// Sets what a TOML text says; `file` is its name in errors.
+    /// Applies a TOML text; `file` is its name in errors.
     ///
     /// # Errors
     /// The first key or value that is wrong, with its line and column; nothing is set then.
@@ -94,7 +94,7 @@ impl Config {
         Ok(())
     }
 
-    /// Sets what a TOML file says.
+    /// Applies a TOML file.
     ///
     /// # Errors
     /// A file that cannot be read; as [`apply_text`](Self::apply_text).
@@ -104,7 +104,7 @@ impl Config {
         self.apply_text(&name, &text)
     }
 
-    /// Sets what pairs of a key and a value say; in errors `prefix` stands before the key: `--` for
+    /// Applies pairs of a key and a value; in errors `prefix` stands before the key: `--` for
     /// flags, or `STAGGER_` for variables, whose keys are then shown in capitals.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Config {
         Ok(())
     }
 
-    /// Sets what the environment says: `STAGGER_LISTEN`, `STAGGER_ADMIN_KEY`, and so on.
+    /// Applies the environment: `STAGGER_LISTEN`, `STAGGER_ADMIN_KEY`, and so on.
     ///
     /// # Errors
     /// As [`apply_pairs`](Self::apply_pairs).

@@ -17,7 +17,7 @@ pub struct Application {
     pub name: String,
     /// The keys that may act for it. The keys themselves are not kept.
     pub keys: Vec<KeyHash>,
-    /// The most attempts in flight at once for all its endpoints together.
+    /// The most attempts in flight for all its endpoints together.
     pub slots: NonZeroU32,
     /// The time at which it was created.
     pub created_at: Instant,

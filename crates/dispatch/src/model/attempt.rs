@@ -1,4 +1,4 @@
-//! An attempt: one request to an endpoint, and what came of it. Kept for people to read.
+//! An attempt: one request to an endpoint, and its result. Kept for people to read.
 
 use bytes::Bytes;
 use stagger::{Instant, Span, Verdict};

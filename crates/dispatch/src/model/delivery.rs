@@ -31,7 +31,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// A delivery that nobody has attempted yet.
+    /// A delivery without attempts.
     #[must_use]
     pub const fn new(
         message: MessageId,
@@ -80,7 +80,7 @@ pub enum DeliveryState {
     Delivered,
     /// No further attempt will be made: a dead letter, which can be replayed.
     Dead,
-    /// Nobody wants it any more.
+    /// It is no longer wanted.
     Cancelled,
 }
 
@@ -132,7 +132,7 @@ pub enum Ending {
     Unbuildable,
     /// The endpoint was deleted.
     EndpointDeleted,
-    /// Somebody cancelled it.
+    /// It was cancelled by a call.
     Cancelled,
 }
 

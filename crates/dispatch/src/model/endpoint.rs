@@ -4,8 +4,7 @@ use stagger::{Instant, Policy, Span};
 
 use super::{ApplicationId, EndpointId, EventType, HeaderTemplate, Pace, Secret, Statuses};
 
-/// The settings of an endpoint. What the dispatcher learns about it is its
-/// [`EndpointState`](super::Standing).
+/// The settings of an endpoint. Its learned state is its [`EndpointState`](super::EndpointState).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
     /// Its name in the API.
@@ -24,10 +23,10 @@ pub struct Endpoint {
     pub timeout: Span,
     /// Its rate limits.
     pub pace: Pace,
-    /// Whether messages arrive in the order in which they were accepted: one at a time, and a failed
-    /// one holds up those after it.
+    /// Whether messages are sent in the order in which they were accepted: one at a time, and a
+    /// failed one holds up those after it.
     pub ordered: bool,
-    /// Statuses that end a delivery at once.
+    /// Statuses that end a delivery immediately.
     pub permanent: Statuses,
     /// The time for which all attempts must fail before it is disabled.
     pub disable_after: Span,
@@ -46,7 +45,7 @@ pub struct Endpoint {
 pub enum EventFilter {
     /// All but the operational ones.
     All,
-    /// Those of these types.
+    /// Messages of these types.
     Only(Vec<EventType>),
 }
 

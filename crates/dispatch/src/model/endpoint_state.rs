@@ -29,7 +29,7 @@ pub struct Opened {
 /// Why an endpoint is not attempted. Its deliveries wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Disabled {
-    /// Somebody said so.
+    /// By an operator.
     ByHand,
     /// It answered 410.
     Gone,

@@ -11,8 +11,8 @@ use crate::sign::os_fill;
 /// Values of the 12 bits after the time: ids of one millisecond, before the next is borrowed.
 const PER_MILLI: u64 = 1 << 12;
 
-/// Makes ids whose order is the order of making, also within a millisecond and when the clock goes
-/// back. Threads may share one without a lock.
+/// Makes ids in the order of creation, also within a millisecond and when the clock goes back.
+/// Threads may share one without a lock.
 ///
 /// ```
 /// use stagger_dispatch::model::IdGenerator;
@@ -61,12 +61,12 @@ impl IdGenerator {
         Ok((first..).zip(draws).map(|(place, draw)| id(place, draw)).collect())
     }
 
-    /// The first of so many places in a row, which nobody else gets.
+    /// Reserves `count` places in a row, and returns the first.
     fn reserve(&self, now: Instant, count: u64) -> u64 {
         let earliest = now.as_nanos() / Span::from_millis(1).as_nanos() * PER_MILLI;
         let first = |last: u64| earliest.max(last + 1);
         let next = |last| Some((first(last) + count).saturating_sub(1).max(last));
-        // Relaxed, because nothing else is read by who got a place. The update is always made.
+        // Relaxed, because the place is the only value read. The update is always made.
         let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let (Ok(last) | Err(last)) = last;
         first(last)

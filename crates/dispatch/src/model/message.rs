@@ -1,4 +1,4 @@
-//! A message: what an application says happened, stored once.
+//! A message: an event of an application, stored once.
 
 use bytes::Bytes;
 use stagger::Instant;

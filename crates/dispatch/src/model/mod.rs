@@ -1,4 +1,4 @@
-//! The words of the dispatcher as data: who sends, where to, what, and how it went.
+//! The data of the dispatcher: applications, endpoints, messages, deliveries and attempts.
 //!
 //! An [`Application`] (a tenant) has [`Endpoint`]s and sends [`Message`]s. A message fans out into one
 //! [`Delivery`] for each endpoint that wants its type; each delivery is attempted until it is delivered

@@ -7,7 +7,7 @@ use stagger::{Ratio, Span};
 /// The bounds of an endpoint's traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Attempts under way at once.
+    /// The most attempts in flight.
     pub concurrency: NonZeroU32,
     /// Attempts a second, if there is a cap.
     pub rate: Option<NonZeroU32>,
@@ -39,7 +39,8 @@ impl Default for Recovery {
 }
 
 impl Default for Pace {
-    /// 16 at once, so that one endpoint that hangs holds few connections, and no cap on the rate.
+    /// 16 attempts in flight, so that one endpoint that hangs holds few connections, and no cap on
+    /// the rate.
     fn default() -> Self {
         let concurrency = const { NonZeroU32::new(16).expect("above zero") };
         Self { concurrency, rate: None, recovery: Recovery::default() }

@@ -6,7 +6,7 @@ use super::Instruments;
 use crate::model::{Attempt, Delivery, DeliveryState, Ending, EndpointId, EndpointState};
 use crate::store::Settlement;
 
-/// Tells what an attempt came to. A clean first try is counted, and not worth a line.
+/// Logs the result of an attempt. A success at the first attempt is counted, but not logged.
 pub(crate) fn settled(instruments: &Instruments, settlement: &Settlement) {
     let Some(attempt) = &settlement.attempt else { return };
     instruments.attempted(attempt);
@@ -24,7 +24,7 @@ pub(crate) fn settled(instruments: &Instruments, settlement: &Settlement) {
     }
 }
 
-/// Tells how an endpoint's standing moved.
+/// Logs the changes of an endpoint's state.
 pub(crate) fn moved(endpoint: EndpointId, before: &EndpointState, after: &EndpointState) {
     match (before.disabled, after.disabled) {
         (None, Some(reason)) => {

@@ -67,7 +67,7 @@ pub(crate) struct Gauges {
 }
 
 impl Instruments {
-    /// Those of the recorder that is installed now.
+    /// The instruments of the recorder that is installed now.
     pub(crate) fn new() -> Self {
         let of = |name: &'static str| {
             Verdict::ALL.map(|verdict| counter!(name, VERDICT => verdict.name()))
@@ -162,7 +162,7 @@ impl Gauges {
     }
 }
 
-/// Tells the recorder what each figure means.
+/// Describes each instrument to the recorder.
 pub(super) fn describe() {
     describe_counter!(ATTEMPTS, "Attempts that are over");
     describe_histogram!(LATENCY, Unit::Seconds, "From an attempt's beginning to its verdict");
@@ -193,7 +193,7 @@ fn count(n: usize) -> u64 {
 }
 
 fn set(gauge: &Gauge, n: usize) {
-    // OK because a figure above 2^53 is as good as its neighbour to whoever reads it.
+    // OK because the rounding of a figure above 2^53 does not matter to its reader.
     #[expect(clippy::cast_precision_loss, reason = "a figure for people, rounded at 2^53")]
     gauge.set(n as f64);
 }

@@ -10,7 +10,7 @@ use tracing_subscriber::{Layer, Registry};
 use super::traces::TARGET;
 use crate::Error;
 
-/// The variable that says what is logged: `debug`, `stagger_dispatch=debug,info`, ... Default: `info`.
+/// The variable with the log filter: `debug`, `stagger_dispatch=debug,info`, ... Default: `info`.
 const VARIABLE: &str = "STAGGER_LOG_FILTER";
 
 /// The format of a log line.
@@ -23,8 +23,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Sends the log to standard error, for the whole process. What is logged is set by the variable
-/// `STAGGER_LOG_FILTER`, in the syntax of `tracing-subscriber`; default `info`.
+/// Sends the log to standard error, for the whole process. The variable `STAGGER_LOG_FILTER` sets
+/// the log filter, in the syntax of `tracing-subscriber`; default `info`.
 ///
 /// # Errors
 /// The process has a log already; the variable cannot be read.

@@ -50,7 +50,7 @@ pub fn metrics_route(metrics: Metrics, node: Node) -> Router {
 }
 
 impl Metrics {
-    /// All figures as Prometheus reads them, those of `node` counted now.
+    /// All metrics in the format of Prometheus; the gauges of `node` are read now.
     pub async fn render(&self, node: &Node) -> String {
         node.gauges().await.report();
         self.handle.render()

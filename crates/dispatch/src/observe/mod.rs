@@ -1,7 +1,7 @@
 //! The telemetry of a node: metrics for Prometheus, log lines, and traces.
 //!
-//! A clean first try is counted, and leaves no line. Names follow those of `stagger::observe`; all
-//! labels are bounded: verdicts, states, and nothing of an application.
+//! A success at the first attempt is counted, but not logged. Names follow those of
+//! `stagger::observe`; all labels are bounded: verdicts and states, nothing of an application.
 //!
 //! # Lines
 //!

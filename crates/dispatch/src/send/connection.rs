@@ -15,8 +15,7 @@ use stagger::{Instant, Span};
 use super::time_limit::within;
 use crate::model::REPLY_LIMIT;
 
-/// Longest head of a reply, in bytes, and most of it that is in memory at once: what servers send by
-/// themselves is far below.
+/// Longest head of a reply, in bytes, and the most of it in memory: common servers send far less.
 const MAX_HEAD: usize = 16 << 10;
 /// Most of a body that is read so that its connection can be used again, in bytes; for a longer one a
 /// new connection is cheaper.
@@ -29,8 +28,8 @@ const BODY_TIME: Span = Span::from_secs(1);
 pub(super) trait ByteStream: hyper::rt::Read + hyper::rt::Write + Send + Unpin {}
 impl<W: hyper::rt::Read + hyper::rt::Write + Send + Unpin> ByteStream for W {}
 
-/// A connection of HTTP/1.1. Nothing runs it but the attempt that has it: no other task is woken for
-/// a request, and whoever drops it has closed it.
+/// A connection of HTTP/1.1. Its attempt polls it: no other task is woken for a request, and
+/// dropping it closes it.
 pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     connection: http1::Connection<Box<dyn ByteStream>, Full<Bytes>>,

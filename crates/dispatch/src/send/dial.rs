@@ -42,7 +42,7 @@ impl Dialer {
     /// Resolves, judges, connects, and shakes hands.
     ///
     /// # Errors
-    /// What broke.
+    /// The failure, with its phase.
     pub(super) async fn dial(
         &self,
         to: &Address,
@@ -77,7 +77,7 @@ impl Dialer {
         }
     }
 
-    /// The name stays what it was: for the certificate, and for servers that have several.
+    /// The name stays the same: for the certificate, and for servers with several names.
     async fn secure(
         &self,
         stream: TcpStream,

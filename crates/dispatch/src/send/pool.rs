@@ -8,10 +8,9 @@ use stagger::{Clock, Instant, Sleep, Span, TokioTime};
 
 use super::connection::Connection;
 
-/// Connections that wait for one origin: twice the attempts that an endpoint may have under way
-/// unless its settings say more.
+/// Idle connections of one origin: twice the default number of an endpoint's attempts in flight.
 const MAX_PER_ORIGIN: usize = 32;
-/// Connections that wait in all: half of what a process may usually open is left to the rest.
+/// Idle connections in all: half of a process's usual limit is left to the rest.
 const MAX_IDLE: usize = 512;
 /// The longest time that a connection stays idle: shorter than the idle time of most servers, so
 /// that few are found closed.
@@ -22,8 +21,9 @@ const MAX_AGE: Span = Span::from_secs(5 * 60);
 
 /// Connections that wait for the next attempt, by origin: scheme, host and port.
 ///
-/// Each is to an address that the guard let pass when it was dialled; the name is not resolved again
-/// for it. What a name answers meanwhile is heard when the connection is too old, or closed.
+/// Each connection is to an address that the guard allowed when it was dialled; the name is not
+/// resolved again for it. A changed DNS record takes effect when the connection is too old, or
+/// closed.
 #[derive(Default)]
 pub(super) struct Pool {
     idle_connections: Mutex<IdleConnections>,
@@ -31,7 +31,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct IdleConnections {
-    /// Within one origin those that wait for the longest time come first.
+    /// Within one origin the connections that are idle for the longest time come first.
     by_origin: BTreeMap<Arc<str>, Vec<Idle>>,
     idle: usize,
     is_swept: bool,
@@ -71,7 +71,7 @@ impl Pool {
         }
     }
 
-    /// Closes what has waited for too long; false when nothing is left.
+    /// Closes connections that were idle for too long; false when none is left.
     fn sweep(&self, now: Instant) -> bool {
         let (stale, some) = self.with(|idle_connections| {
             let stale = idle_connections.take_stale(now);
@@ -82,7 +82,7 @@ impl Pool {
         some
     }
 
-    /// Connections are closed outside the lock. A panic elsewhere has not broken the shelf.
+    /// Connections are closed outside the lock. A panic elsewhere has not broken the map.
     fn with<T>(&self, work: impl FnOnce(&mut IdleConnections) -> T) -> T {
         work(&mut self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -51,8 +51,8 @@ impl<'a> Post<'a> {
         Ok(Self { to, payload, id, headers })
     }
 
-    /// The request, signed now: a connection may have taken its time, and receivers refuse what was
-    /// signed long ago.
+    /// The request, signed now: making a connection may take time, and receivers refuse old
+    /// signatures.
     ///
     /// # Errors
     /// No secret signs any more.

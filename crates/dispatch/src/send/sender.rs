@@ -25,9 +25,9 @@ use crate::sign::Signer;
 
 /// Makes attempts over pooled connections, through the egress guard. Clones share the pool.
 ///
-/// Connections are shared by all endpoints of one scheme, host and port. The name is resolved, and
-/// all its answers judged, whenever a connection is made; an attempt over a connection that waited
-/// goes to the address that was judged then.
+/// All endpoints of one scheme, host and port share connections. For each new connection the name
+/// is resolved, and all its answers are checked; an attempt over an idle connection goes to the
+/// address that was checked then.
 #[derive(Clone)]
 pub struct Sender {
     dialer: Dialer,
@@ -173,8 +173,8 @@ impl Sender {
             written.set(true);
             match connection.exchange(request).await {
                 Ok(response) => return Ok(Reply { response, connection }),
-                // It was closed while it waited, and nobody has seen the request: this attempt has
-                // not been made yet.
+                // The idle connection was closed, and the server has not seen the request: this
+                // attempt has not been made yet.
                 Err(Lost::Unsent) => written.set(false),
                 Err(Lost::Midway(error)) => return Err(midway(error)),
             }
@@ -192,7 +192,7 @@ impl Sender {
         }
     }
 
-    /// Reads what is wanted of the body; the status is known, and nothing can change it.
+    /// Reads the kept part of the body; the status is known, and the body cannot change it.
     async fn finish(&self, to: &Ready, reply: Reply, latency: Span, end: Instant) -> Answer {
         let Reply { response, mut connection } = reply;
         let (head, body) = response.into_parts();

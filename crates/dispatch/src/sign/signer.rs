@@ -1,4 +1,4 @@
-//! Signs what is sent.
+//! Signs requests.
 
 use std::fmt;
 use std::io::Write as _;

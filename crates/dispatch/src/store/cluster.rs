@@ -1,4 +1,5 @@
-//! The contract of a store that several nodes work on: who leads what, and how they hear of one another.
+//! The contract of a store that several nodes share: membership, shard leadership, arrivals,
+//! commands and notifications.
 
 use std::fmt;
 
@@ -15,31 +16,34 @@ use crate::model::{
 
 /// The operations of a store that nodes share.
 ///
-/// A node that has joined is a member until it leaves or is evicted. Its fence says which membership is
-/// meant: an evicted node joins again under another one, and what it still settles under the first is
-/// refused. A member says with every beat that it lives. Nobody reads a clock of somebody else: a member
-/// counts as dead when another has seen the same beat of it for so long, by its own monotonic clock.
+/// A node that has joined is a member until it leaves or is evicted. Its fence names the
+/// membership: an evicted node joins again under another one, and settlements under the first are
+/// refused. Each member counts its heartbeats in the store. No clock is compared with another: a
+/// member counts as dead when another has seen the same heartbeat counter for the failure timeout,
+/// by its own monotonic clock.
 ///
-/// Each shard is led by one member at most, which alone makes the attempts to its endpoints. A shard moves
-/// when its leader gives it up, having settled all that was under way, or is evicted.
+/// Each shard has at most one leader, which alone makes the attempts to its endpoints. A shard
+/// moves when its leader releases it, after it has settled all attempts in flight, or is evicted.
 ///
-/// Writes are atomic, durable, and can be made again, as those of [`Store`](super::Store).
+/// Writes are atomic, durable, and can be repeated, as those of [`Store`](super::Store).
 #[async_trait]
 pub trait Cluster: Send + Sync + fmt::Debug {
     /// Becomes a member; `name` is for people. It leads nothing yet.
     async fn join(&self, name: &str) -> Result<Joined, Error>;
 
-    /// Says that a member lives, and whether it is leaving; how everybody stands, as of one moment.
+    /// Counts a heartbeat of a member, and records whether it is leaving. Returns the state of all
+    /// members, as of one moment.
     ///
     /// # Errors
     /// A conflict if it is no member any more.
     async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error>;
 
-    /// Ends the membership of a node that has not beaten since `heartbeat`, and frees its shards; false if it has
-    /// beaten meanwhile, or is gone. What it was settling has ended when this answers.
+    /// Ends the membership of a node whose heartbeat counter is still `heartbeat`, and frees its
+    /// shards; false if it has sent another one, or is gone. Its running settlements have ended
+    /// when this answers.
     async fn evict(&self, fence: Fence, heartbeat: u64) -> Result<bool, Error>;
 
-    /// Leads up to `most` shards more, of those that nobody leads: which ones.
+    /// Acquires up to `most` shards without a leader, and returns them.
     ///
     /// # Errors
     /// A conflict if it is no member any more.
@@ -48,7 +52,7 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// Leads `shards` no longer.
     async fn release(&self, fence: Fence, shards: Shards) -> Result<(), Error>;
 
-    /// Ends a membership, and frees what it leads. Nothing if it has ended.
+    /// Ends a membership, and frees its shards. Does nothing if it has ended.
     async fn leave(&self, fence: Fence) -> Result<(), Error>;
 
     /// Loads all open deliveries of `shards` as of one moment, oldest first within a shard, in pages; and
@@ -82,7 +86,7 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// The settings that changed after version `after`, as they are now.
     async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error>;
 
-    /// Leaves an order for the leader of an endpoint: its number.
+    /// Stores a command for the leader of an endpoint, and returns its number.
     ///
     /// # Errors
     /// There is no such endpoint.
@@ -92,22 +96,22 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         command: EndpointCommand,
     ) -> Result<u64, Error>;
 
-    /// The orders for endpoints of `shards`, oldest first.
+    /// The commands for endpoints of `shards`, oldest first.
     async fn commands(
         &self,
         shards: Shards,
     ) -> Result<Vec<(u64, EndpointId, EndpointCommand)>, Error>;
 
-    /// Orders were carried out, and what came of them is durable.
+    /// Deletes commands whose results are durable.
     async fn complete_commands(&self, commands: &[u64]) -> Result<(), Error>;
 
-    /// Whether an order was carried out, or its endpoint is gone.
+    /// Whether a command was executed, or its endpoint is gone.
     async fn is_command_done(&self, command: u64) -> Result<bool, Error>;
 
     /// The learned state of an endpoint that exists.
     async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error>;
 
-    /// Tells all members at once, if it can: a hint, which may be lost.
+    /// Notifies all members. A notification may be lost.
     async fn notify(&self, notification: Notification);
 }
 
@@ -133,14 +137,14 @@ pub struct ClusterView {
     pub open: u64,
 }
 
-/// A member, and what it leads.
+/// A member, and its shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its membership.
     pub fence: Fence,
     /// Its name, for people.
     pub name: String,
-    /// Counts its beats.
+    /// The number of its heartbeats.
     pub heartbeat: u64,
     /// Whether it is leaving, and wants no more shards.
     pub leaving: bool,
@@ -198,7 +202,7 @@ pub struct ChangeLog {
 pub enum SettingChange {
     /// An application; `None` if it was deleted, with its endpoints.
     Application(ApplicationId, Option<Application>),
-    /// An endpoint, and what is remembered of it; `None` if it was deleted.
+    /// An endpoint, and its learned state; `None` if it was deleted.
     Endpoint(EndpointId, Option<(Endpoint, EndpointState)>),
 }
 
@@ -209,7 +213,7 @@ pub enum EndpointCommand {
     Enable,
     /// Disable it by hand.
     Disable,
-    /// Let what comes now leave slowly.
+    /// Start a recovery, so that later deliveries are sent slowly.
     Recover,
     /// Cancel its delivery of a message, if that is open.
     Cancel(MessageId),
@@ -218,9 +222,9 @@ pub enum EndpointCommand {
 /// A notification to check for changes before the next regular check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
-    /// Arrivals or orders for these shards.
+    /// Arrivals or commands for these shards.
     Work(Shards),
-    /// Members, or who leads what.
+    /// Members, or leaders of shards.
     Members,
     /// Settings.
     Settings,

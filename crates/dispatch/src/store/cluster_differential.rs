@@ -44,7 +44,7 @@ pub(crate) enum Step {
     EndpointState(u64),
 }
 
-/// Some shards: those of endpoints 1 to 3 that are wanted, and whether all others.
+/// Some shards: those of endpoints 1 to 3 that are wanted, and whether all others are.
 type Part = ([bool; 3], bool);
 
 /// Steps that a store may be taken through.
@@ -116,8 +116,8 @@ fn of_orders() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Takes the steps with both stores, each opened by two processes that take turns, and compares every answer,
-/// and all that is there at the end.
+/// Makes the steps with both stores, each opened by two processes that take turns, and compares
+/// every answer, and the final contents.
 pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
     let plain = MemoryStore::shared();
     let other = plain.handle();
@@ -136,7 +136,7 @@ pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
     assert_eq!(everything(fast[0]).await, everything(&plain).await);
 }
 
-/// A store in two processes, and what its nodes were told by it.
+/// A store in two processes, and the answers that its nodes got.
 struct Side<'s> {
     /// The process that makes the next call.
     store: &'s dyn Store,
@@ -151,7 +151,7 @@ impl<'s> Side<'s> {
         Self { store, other, members: Vec::new(), commands: Vec::new() }
     }
 
-    /// It is the other's turn.
+    /// Passes the turn to the other process.
     const fn pass(&mut self) {
         std::mem::swap(&mut self.store, &mut self.other);
     }
@@ -252,7 +252,7 @@ impl<'s> Side<'s> {
         let other = self.other.cluster().expect("several nodes can share it");
         let mut arrived = self.cluster().arrivals(of, &[], 9999).await.unwrap();
         arrived.extend(other.arrivals(of, &[], 9999).await.unwrap());
-        // Each finds those that nobody leads.
+        // Each finds those without a leader.
         let arrived: BTreeSet<_> = arrived.iter().map(|it| it.number).collect();
         covered.sort_unstable();
         assert!(covered.iter().eq(&arrived));
@@ -264,7 +264,8 @@ impl<'s> Side<'s> {
         format!("{found:?}")
     }
 
-    /// Those of message `done` are done; which deliveries arrive then. What is gone may be left out.
+    /// Completes the arrivals of message `done`, and returns the next ones. Deleted ones may be
+    /// left out.
     async fn arrivals(&self, of: Shards, done: u64, limit: usize) -> String {
         let all = self.cluster().arrivals(of, &[], 9999).await.unwrap();
         let is_done = |it: &&Arrival| it.delivery.is_some_and(|it| it.message == msg(done));
@@ -289,7 +290,7 @@ impl<'s> Side<'s> {
     }
 
     fn fence(&self, who: usize) -> Fence {
-        // The latest are those that may still be there.
+        // The latest may still be members.
         self.members.iter().rev().nth(who).copied().unwrap_or(Fence(9999))
     }
 

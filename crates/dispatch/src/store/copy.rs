@@ -31,11 +31,10 @@ pub struct Copied {
     pub checksum: [u8; 32],
 }
 
-/// Copies everything of a store into an empty one, then reads both and compares them. `tell` hears how
-/// many messages there are so far.
+/// Copies a store into an empty one, then reads both and compares them. `tell` is called with the
+/// number of messages copied so far.
 ///
-/// Nothing may be serving on either. A copy that was cut short is marked as such, and is refused by
-/// whoever opens it.
+/// No dispatcher may use either. An interrupted copy is marked as such, and cannot be opened.
 ///
 /// # Errors
 /// A store cannot be opened; the target is not empty; they differ in the end.
@@ -52,7 +51,7 @@ pub async fn copy(
         return Err(Error::conflict(format!("{to} is not empty")));
     }
     target.mark_copy(true).await?;
-    // Whoever still serves the source stops when it next settles.
+    // A dispatcher that still uses the source stops when it next settles.
     source.store().begin_run().await?;
     let copied = transfer(&source, &target, &mut tell).await?;
     let read = take_stock(target.store()).await?;
@@ -140,7 +139,7 @@ impl Bundle {
         let payload = payload.ok_or_else(|| Error::store("a message has no payload"))?;
         let mut deliveries = Vec::new();
         for delivery in store.deliveries_of(message.id).await? {
-            // A delivery that nobody has attempted has no attempts to be asked for.
+            // A delivery without attempts needs no query.
             let attempts = match delivery.attempts {
                 0 => Vec::new(),
                 _ => store.attempts(delivery.message, delivery.endpoint).await?,
@@ -267,8 +266,8 @@ mod tests {
     use crate::store::sqlite::folder::TestFolder;
     use crate::store::{DeliveryFilter, Fence, ReplayRequest};
 
-    /// Deliveries in every state, attempts, keys, secrets, a standing, a deleted endpoint, and more
-    /// messages than a page has.
+    /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint,
+    /// and more messages than a page has.
     async fn fill(store: &dyn Store) {
         let fence = furnish(store).await;
         let mut changed = endpoint(2, 1);

@@ -1,7 +1,7 @@
 //! Settings as JSON documents in a column, so that a new field needs no migration.
 //!
-//! A document is read leniently: a field that an older release did not write has its default, and one
-//! that a newer release wrote is passed over. Secrets stand in them as they are: whoever can read the
+//! A document is read leniently: a field that an older release did not write has its default, and a
+//! field of a newer release is ignored. Documents contain secrets in the clear: a reader of the
 //! store can sign.
 
 use std::num::NonZeroU32;
@@ -74,7 +74,7 @@ pub(super) fn endpoint(
     })
 }
 
-/// The document of a standing.
+/// The document of an endpoint's state.
 pub(super) fn of_standing(endpoint_state: &EndpointState) -> Result<String, Unreadable> {
     write(&EndpointStateDocument {
         disabled: endpoint_state.disabled.map(|reason| reason.name().to_owned()),
@@ -86,7 +86,7 @@ pub(super) fn of_standing(endpoint_state: &EndpointState) -> Result<String, Unre
     })
 }
 
-/// The standing that a document describes.
+/// The endpoint state that a document describes.
 pub(super) fn endpoint_state(text: &str) -> Result<EndpointState, Unreadable> {
     let document: EndpointStateDocument = read(text)?;
     let reason = |name: String| {

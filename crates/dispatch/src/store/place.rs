@@ -45,8 +45,8 @@ impl StorePlace {
     /// that it has then.
     ///
     /// # Errors
-    /// There is no store in the folder, or somebody works on it; it cannot be written; it is of a later
-    /// release.
+    /// There is no store in the folder, or another process uses it; it cannot be written; it is of
+    /// a later release.
     pub async fn migrate(&self) -> Result<u32, Error> {
         match self {
             Self::Folder(folder) => {
@@ -106,7 +106,8 @@ impl Opened {
         }
     }
 
-    /// Writes down whether a copy is being written into it; until the copy is whole, nobody opens it.
+    /// Records whether a copy is being written into it; until the copy is complete, it cannot be
+    /// opened.
     pub(super) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
         match self {
             Self::Folder(store) => store.mark_copy(under_way).await,

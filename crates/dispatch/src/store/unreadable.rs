@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A value that is not what its place asks for, and why.
+/// A value that does not fit its column, and the reason.
 #[derive(Debug)]
 pub(super) struct Unreadable(String);
 

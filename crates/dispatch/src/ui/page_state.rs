@@ -7,7 +7,7 @@ use super::sessions::Auth;
 use super::view::{Frame, Note, Section};
 use crate::node::Node;
 
-/// The dispatcher, and the door to it.
+/// The dispatcher, and the authentication of its operators.
 #[derive(Debug)]
 pub(super) struct PageState {
     pub(super) node: Node,

@@ -8,7 +8,7 @@ use super::schema::{FailureName, SpanText, TimestampText, VerdictName};
 use crate::model::{Attempt, Failure};
 use crate::timestamp::Timestamp;
 
-/// One request to an endpoint, and what came of it.
+/// One request to an endpoint, and its result.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Attempt)]
 pub(in super::super) struct AttemptView {
@@ -28,7 +28,7 @@ pub(in super::super) struct AttemptView {
     failure: Option<&'static str>,
     /// A description of the failure.
     detail: Option<String>,
-    /// The first KiB of the reply's body; what is no UTF-8 is replaced.
+    /// The first KiB of the reply's body; bytes that are no UTF-8 are replaced.
     reply: String,
     /// The verdict on the attempt.
     #[schema(value_type = VerdictName)]

@@ -18,7 +18,7 @@ pub(in super::super) struct DeliveryView {
     /// The next attempt is not made before this; nothing once there is none.
     #[schema(value_type = Option<TimestampText>)]
     due: Option<Timestamp>,
-    /// Attempts made in all, those before a replay included.
+    /// Attempts made in all, including those before a replay.
     attempts: u32,
     /// The number of replays.
     replays: u32,

@@ -31,7 +31,7 @@ pub(in super::super) struct EndpointView {
     /// The longest time that one attempt may take.
     #[schema(value_type = SpanText)]
     timeout: Span,
-    /// The most attempts in flight at once.
+    /// The most attempts in flight.
     #[schema(value_type = u32)]
     concurrency: NonZeroU32,
     /// The most attempts a second, if there is a cap.
@@ -40,7 +40,7 @@ pub(in super::super) struct EndpointView {
     recovery: RecoverySettings,
     /// Whether messages arrive in the order in which they were accepted.
     ordered: bool,
-    /// Statuses that end a delivery at once.
+    /// Statuses that end a delivery immediately.
     #[schema(value_type = Vec<u16>)]
     permanent: Statuses,
     /// The time for which all attempts must fail before it is disabled.

@@ -56,7 +56,8 @@ pub(super) fn shown(templates: &[HeaderTemplate]) -> BTreeMap<String, String> {
 /// The templates, not checked yet.
 ///
 /// # Errors
-/// There are too many, two are one, or a value is what was shown in place of it.
+/// There are too many headers, two have the same name, or a value is the placeholder of a hidden
+/// one.
 pub(super) fn templates(headers: Headers) -> Result<Vec<HeaderTemplate>, Error> {
     if headers.len() > MAX_HEADERS {
         return Err(Error::invalid("headers", headers.len(), "32 headers at most"));

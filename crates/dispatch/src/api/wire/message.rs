@@ -40,7 +40,7 @@ pub(in super::super) struct NewBatch<'b> {
     pub(in super::super) messages: Vec<NewMessage<'b>>,
 }
 
-/// A message is on disk, and will be delivered to everybody who wants its type.
+/// A message is on disk, and will be delivered to each endpoint that subscribes to its type.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(in super::super) struct AcceptedMessage {
     id: MessageId,

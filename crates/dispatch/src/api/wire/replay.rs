@@ -28,7 +28,7 @@ impl ReplayFilter {
     /// The same, to one endpoint or to all.
     ///
     /// # Errors
-    /// One of them is out of its bounds.
+    /// A value is out of its bounds.
     pub(in super::super) fn check(
         &self,
         endpoint: Option<EndpointId>,
@@ -44,7 +44,7 @@ impl ReplayFilter {
     }
 }
 
-/// States whose deliveries can be made again.
+/// States whose deliveries can be replayed.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "it stands in the document only")]

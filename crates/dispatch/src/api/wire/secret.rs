@@ -21,7 +21,7 @@ const MAX_SECRETS: usize = 10;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct NewSecret {
-    /// One of your own; left out: one is made.
+    /// Your own secret; generated if left out.
     #[schema(value_type = Option<SecretText>)]
     secret: Option<String>,
     /// The time for which the old secrets still sign, up to `30d`: default `24h`.

@@ -19,21 +19,22 @@ use crate::send::Sender;
 
 /// Longest description, in characters: a paragraph.
 const MAX_DESCRIPTION: usize = 1_000;
-/// Longest URL, in bytes: what common servers read of a request's first line.
+/// Longest URL, in bytes: the longest request line that common servers accept.
 const MAX_URL: usize = 2_000;
-/// Most types that an endpoint names; who wants more wants all.
+/// Most event types of an endpoint; an endpoint that wants more can subscribe to all.
 const MAX_EVENTS: usize = 100;
 /// Most statuses that an endpoint names: all that are failures.
 const MAX_PERMANENT: usize = 300;
-/// Attempts under way at once: as many connections as one receiver should have to bear.
+/// Attempts in flight: as many connections as one receiver should have to bear.
 const CONCURRENCY: RangeInclusive<u32> = 1..=1_000;
 /// Attempts a second: more than a node makes.
 const RATE: RangeInclusive<u32> = 1..=100_000;
 /// Time for an attempt: a second for a receiver far away, and no slot held for more than two minutes.
 const TIMEOUT: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(120);
-/// The upper end of what Standard Webhooks 1.0.0 advises: nobody waits for it.
+/// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
 const DEFAULT_TIMEOUT: Span = Span::from_secs(30);
-/// Failing before it is disabled: longer than a restart, no longer than anybody remembers it.
+/// Failing time before an endpoint is disabled: longer than a restart, and short enough to be
+/// remembered.
 const DISABLE_AFTER: RangeInclusive<Span> =
     Span::from_secs(60 * 60)..=Span::from_secs(365 * 24 * 60 * 60);
 /// A weekend and the working days around it.
@@ -41,7 +42,7 @@ const DEFAULT_DISABLE_AFTER: Span = Span::from_secs(5 * 24 * 60 * 60);
 /// One stretch of a recovery: longer than an attempt is fast, shorter than an outage is long.
 const OVER: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(60 * 60);
 
-/// The settings of an endpoint. What is left out or `null` has its default.
+/// The settings of an endpoint. A setting that is left out or `null` has its default.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"url": "https://example.com/webhooks", "events": ["invoice.paid"]}))]
@@ -62,17 +63,17 @@ pub(in super::super) struct EndpointSettings {
     /// The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
     #[schema(value_type = Option<SpanText>)]
     timeout: Option<Span>,
-    /// The most attempts in flight at once: default 16.
+    /// The most attempts in flight: default 16.
     #[schema(minimum = 1, maximum = 1_000)]
     concurrency: Option<i64>,
     /// The most attempts a second: default no cap.
     #[schema(minimum = 1, maximum = 100_000)]
     rate: Option<i64>,
     recovery: Option<RecoverySettings>,
-    /// Whether messages arrive in the order in which they were accepted. A failed one holds up those
-    /// after it. Default `false`.
+    /// Whether messages are sent in the order in which they were accepted. A failed one holds up
+    /// those after it. Default `false`.
     ordered: Option<bool>,
-    /// Statuses that end a delivery at once: default none.
+    /// Statuses that end a delivery immediately: default none.
     #[schema(value_type = Option<Vec<FailedStatus>>, max_items = 300)]
     permanent: Option<Vec<u16>>,
     /// The time for which all attempts must fail before it is disabled, from `1h` to `365d`:
@@ -147,7 +148,7 @@ impl EndpointSettings {
     /// A new endpoint with these settings.
     ///
     /// # Errors
-    /// One of them is out of its bounds.
+    /// A value is out of its bounds.
     pub(in super::super) fn create(self, place: EndpointContext<'_>) -> Result<Endpoint, Error> {
         let secrets = vec![secret::parse_or_make(self.secret.as_deref())?];
         self.build(place, secrets, place.now)
@@ -156,7 +157,7 @@ impl EndpointSettings {
     /// `old` with these settings instead of its own.
     ///
     /// # Errors
-    /// One of them is out of its bounds; a secret is among them.
+    /// A value is out of its bounds, or the settings contain a secret.
     pub(in super::super) fn replace(
         self,
         old: &Endpoint,

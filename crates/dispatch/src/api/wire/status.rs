@@ -31,7 +31,7 @@ pub(super) struct Status {
     ready: usize,
     /// Deliveries that wait for their time.
     waiting: usize,
-    /// Attempts under way.
+    /// Attempts in flight.
     in_flight: usize,
     /// Attempts a second that are allowed at this moment, if there is a bound.
     rate: Option<u64>,
@@ -50,7 +50,7 @@ enum State {
     Paused,
     /// Its breaker is open: only a probe now and then.
     Open,
-    /// A probe is under way.
+    /// A probe is in flight.
     HalfOpen,
     /// It is well again, and its backlog leaves slowly.
     Recovering,

@@ -1,4 +1,4 @@
-//! Deliveries that their leaders have to hear of, in the store in memory.
+//! Deliveries for other leaders, in the memory store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ impl Arrivals {
         }
     }
 
-    /// Forgets those of a message that is being deleted.
+    /// Removes the arrivals of a message that is being deleted.
     pub(super) fn forget_message(&mut self, id: MessageId) {
         self.rows.retain(|_, (_, (message, _))| *message != id);
     }

@@ -6,7 +6,8 @@ use super::tables::Tables;
 use crate::model::{ApplicationId, EndpointId};
 use crate::store::{ChangeLog, SettingChange};
 
-/// Changes that are kept: whoever has missed more reads all settings anew, which is hardly slower then.
+/// Changes that are kept: a node that has missed more reads all settings anew, which is hardly
+/// slower then.
 const MOST: usize = 4096;
 
 /// The latest changes, by their numbers.

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::model::EndpointId;
 use crate::store::{EndpointCommand, Shard, Shards};
 
-/// The orders that were not carried out; those of endpoints that are gone go with them.
+/// The open commands; those of deleted endpoints are removed with them.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     given: u64,

@@ -8,7 +8,7 @@ use crate::store::{ClusterView, Fence, Member, Shards};
 /// The memberships that have not ended, and the run that has the store alone, if one has.
 #[derive(Debug, Default)]
 pub(super) struct Members {
-    /// The last fence that was given to anybody.
+    /// The last fence that was issued.
     given: u64,
     alone: Option<Fence>,
     rows: BTreeMap<Fence, Member>,
@@ -74,7 +74,7 @@ impl Members {
         self.rows.contains_key(&fence)
     }
 
-    /// The shards that nobody leads but these.
+    /// The shards without a leader besides these.
     pub(super) fn left_to(&self, these: &BTreeSet<Fence>) -> Shards {
         let others = self.rows.values().filter(|member| !these.contains(&member.fence));
         others.fold(Shards::ALL, |left, member| left.without(member.shards))

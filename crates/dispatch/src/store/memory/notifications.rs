@@ -26,7 +26,7 @@ impl Notifications {
         receiver
     }
 
-    /// Tells everybody who is not cut off.
+    /// Notifies all nodes that are not cut off.
     pub(super) fn tell(&self, notification: Notification) {
         let mut state = self.state();
         if !state.lost {

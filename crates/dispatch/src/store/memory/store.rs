@@ -20,7 +20,7 @@ use crate::store::{
     Pruned, ReplayRequest, Settlement, Shards, Store,
 };
 
-/// Keeps everything in memory: for tests, and for trying things out. What it holds is gone with it.
+/// Keeps everything in memory: for tests and experiments. Its contents end with it.
 ///
 /// ```
 /// use stagger_dispatch::store::{MemoryStore, Store};
@@ -62,7 +62,7 @@ impl MemoryStore {
         Self { tables, notifications, ..Self::default() }
     }
 
-    /// Cuts the node of this handle off; it hears no hints either.
+    /// Cuts the node of this handle off; it receives no notifications either.
     pub fn cut(&self, how: Cut) {
         self.line.set(Some(how));
     }

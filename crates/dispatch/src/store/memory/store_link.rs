@@ -7,19 +7,19 @@ use crate::Error;
 /// A fault in the link between a node and a store that it shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Calls fail at once, and change nothing.
+    /// Calls fail immediately, and change nothing.
     Refused,
     /// Calls do nothing until the line is whole again, and are made then.
     Silent,
-    /// Calls take effect, but their answers are lost. As it is unknown then whether they did, those that
-    /// have to know answer once the line is whole again; all others fail.
+    /// Calls take effect, but their answers are lost. The node does not know then whether they did.
+    /// Calls that have to know answer once the link is restored; all others fail.
     Unanswered,
 }
 
 /// The result of a call whose answer was lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Doubt {
-    /// It fails: to make it again comes to the same.
+    /// It fails: repeating it has the same effect.
     Fails,
     /// It answers once that is possible.
     Waits,

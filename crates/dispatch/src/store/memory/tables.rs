@@ -18,7 +18,7 @@ use crate::store::{
     Accepted, Counts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement, Shard, Shards,
 };
 
-/// Rows by their names, and what is looked up by something else.
+/// Rows by their keys, and secondary indexes.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) applications: BTreeMap<ApplicationId, Application>,
@@ -32,10 +32,10 @@ pub(super) struct Tables {
     pub(super) arrivals: Arrivals,
     pub(super) change_log: RecentChanges,
     pub(super) commands: Commands,
-    /// Whether several nodes can work on it. If not, nobody asks for arrivals and news.
+    /// Whether several nodes can share it. If not, no node reads arrivals and setting changes.
     pub(super) shared: bool,
     keys: BTreeMap<(ApplicationId, IdempotencyKey), MessageId>,
-    /// Whether something was deleted, so that messages may be on their way to what is gone.
+    /// Whether something was deleted, so that messages may still come for it.
     deleted: bool,
 }
 

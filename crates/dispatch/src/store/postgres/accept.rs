@@ -31,7 +31,7 @@ pub(super) struct Choice {
     pub(super) settings_version: u64,
 }
 
-/// A message, and the shards in which its deliveries are made by whoever sends it in.
+/// A message, and the shards whose deliveries the accepting node makes.
 pub(super) type Incoming<'n> = (&'n NewMessage, Shards);
 
 impl Change for Accept<'_> {
@@ -103,8 +103,8 @@ impl Call<'_> {
 }
 
 impl Changes<'_> {
-    /// Whether one of these messages is there. A transaction that is just storing them, whose connection
-    /// broke, is waited for, as only an insertion does; it is taken back.
+    /// Whether one of these messages is stored. If a transaction with a broken connection is just
+    /// storing them, this waits for it with an insertion, which is rolled back.
     async fn has_stored(&mut self, new: &[NewMessage]) -> Result<bool, DbError> {
         let ids: Vec<_> = new.iter().map(|new| *new.message.id.as_uuid()).collect();
         let slack = self.slack;
@@ -140,7 +140,7 @@ impl Changes<'_> {
         found.iter().map(|row| endpoint_id(row, 0)).collect()
     }
 
-    /// Takes messages whose applications are there.
+    /// Stores messages whose applications exist.
     pub(super) async fn accept(&mut self, new: &[Incoming<'_>]) -> Result<Vec<Accepted>, DbError> {
         if new.is_empty() {
             return Ok(Vec::new());
@@ -161,20 +161,20 @@ impl Changes<'_> {
             if fresh.is(&one.message) && first.insert(id) {
                 return Ok(Accepted { id, repeated: false });
             }
-            // What comes later in this batch is nothing that this one repeats.
+            // Later messages of this batch are not repeated by this one.
             let is_earlier = |id: MessageId| first.contains(&id) || !fresh.holds(id);
             let id = earlier.of(&one.message, is_earlier).ok_or_else(|| {
                 // It was pruned between the two statements.
                 Error::busy("a message with the same idempotency key was just deleted")
             })?;
-            // What this transaction has written when it was tried before is no repetition.
+            // Rows that an earlier try of this transaction wrote are no repetition.
             let own = self.again && id == one.message.id && first.insert(id);
             Ok(Accepted { id, repeated: !own })
         };
         new.iter().map(answer).collect()
     }
 
-    /// Inserts messages; those that are there, by their id or their key, are left out.
+    /// Inserts messages; those that exist, by id or key, are left out.
     async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<Fresh, DbError> {
         let messages = || new.iter().map(|new| &new.message);
         self.widen_slack(messages()).await?;
@@ -200,7 +200,7 @@ impl Changes<'_> {
         Ok(Fresh(inserted.iter().map(named).collect::<Result<_, DbError>>()?))
     }
 
-    /// Stores what belongs to new messages.
+    /// Stores the payloads and deliveries of new messages.
     async fn store(&mut self, new: &[Incoming<'_>]) -> Result<(), DbError> {
         if new.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A transaction under way, and what is known from one to the next.
+//! A running transaction, and the facts kept from one to the next.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
 use crate::store::tally::Tally;
 
-/// The transaction under way.
+/// The running transaction.
 pub(super) struct Changes<'c> {
     pub(super) db: Transaction<'c>,
     pub(super) memory: &'c Memory,

@@ -41,7 +41,7 @@ pub(super) fn columns_of<'n>(
     names.into_iter().map(|(message, endpoint)| (*message.as_uuid(), *endpoint.as_uuid())).unzip()
 }
 
-/// A text without what no text of PostgreSQL holds.
+/// A text without characters that PostgreSQL does not store.
 pub(super) fn text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

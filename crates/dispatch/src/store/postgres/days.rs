@@ -1,7 +1,7 @@
 //! Attempts by the day of their message: partitions are made ahead, and dropped as a whole.
 //!
-//! Neither waits for long, nor makes anybody wait: what does not get its lock at once is tried again at
-//! the next pruning. Until then attempts of a day without a partition go into the one for others.
+//! Neither waits for long, nor makes others wait: a lock that is not free is tried again at the
+//! next pruning. Until then attempts of a day without a partition go into the default one.
 
 use stagger::Span;
 

@@ -10,7 +10,7 @@ use crate::store::unreadable::Unreadable;
 /// A failed database operation.
 #[derive(Debug)]
 pub(super) enum DbError {
-    /// It contradicts what is there. It has changed nothing.
+    /// A conflict with the existing state. It has changed nothing.
     Refused(Error),
     /// The database failed; nothing of the transaction holds.
     Broken(tokio_postgres::Error),
@@ -28,7 +28,7 @@ impl DbError {
         }
     }
 
-    /// Whether the same transaction can succeed if it is made again at once.
+    /// Whether the same transaction can succeed if it is repeated immediately.
     pub(super) fn is_worth_repeating(&self) -> bool {
         let Self::Broken(error) = self else { return false };
         matches!(
@@ -37,12 +37,12 @@ impl DbError {
         )
     }
 
-    /// Whether it contradicts what is there.
+    /// Whether it is a conflict with the existing state.
     pub(super) const fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused(_))
     }
 
-    /// Whether it may be what was written, and not the database, that is wrong.
+    /// Whether the cause may be the written values, and not the database.
     pub(super) fn may_be_the_data(&self) -> bool {
         matches!(self, Self::Broken(error) if error.code().is_some_and(is_about_data))
     }
@@ -81,8 +81,8 @@ impl From<DbError> for Error {
     }
 }
 
-/// An error in words: what the server says, or what broke below. The detail is left out, because it
-/// shows values.
+/// The text of an error: from the server, or from the connection. The detail is left out, because
+/// it shows values.
 pub(super) fn words(error: &tokio_postgres::Error) -> String {
     if let Some(told) = error.as_db_error() {
         return format!("PostgreSQL: {} ({})", told.message(), told.code().code());

@@ -1,4 +1,4 @@
-//! Deliveries as arrays: locked, inserted and changed many at once.
+//! Deliveries as arrays: locked, inserted and changed many at a time.
 
 use deadpool_postgres::GenericClient;
 

@@ -1,4 +1,4 @@
-//! Connections that break in the middle of a commit, so that nobody knows whether it holds.
+//! Connections that fail in the middle of a commit, so that its result is unknown.
 
 use super::proxy::{Cut, Proxy};
 use super::scratch::TestSchema;
@@ -7,7 +7,7 @@ use crate::model::DeliveryState::{Dead, Delivered};
 use crate::store::fixture::{app, at, ep, furnish, keyed, msg, settled};
 use crate::store::{DeliveryFilter, Fence, ReplayRequest, Store};
 
-/// A store whose wire can be cut.
+/// A store with a connection that can be cut.
 struct Fixture {
     store: PostgresStore,
     proxy: Proxy,

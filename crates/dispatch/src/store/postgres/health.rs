@@ -9,12 +9,12 @@ use super::{migrations, statement, tally};
 use crate::Error;
 use crate::store::Health;
 
-/// Looks through a database: its version, its counts against its rows, and that nothing is without what
-/// it belongs to. Works beside running dispatchers, and only reads.
+/// Checks a database: its version, its counts against its rows, and that no row is without its
+/// parent. Runs beside dispatchers, and only reads.
 ///
 /// # Errors
-/// The database cannot be reached, holds no store, one of another release, or a damaged one; the error
-/// names the first damage.
+/// The database cannot be reached, holds no store, a store of another release, or a damaged one;
+/// the error names the first damage.
 pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> {
     let pool = Pool::new(address, &PostgresOptions::default())?;
     let mut loan = pool.lend().await?;

@@ -89,13 +89,13 @@ async fn collect(jobs: &mut mpsc::Receiver<Job>) -> Vec<Job> {
     batch
 }
 
-/// Writes a batch. If one of it may be to blame for a failure, each is tried on its own.
+/// Writes a batch. If one of its writes may have caused a failure, each is tried on its own.
 async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
     let calls: Vec<_> = batch.iter().map(Job::call).collect();
     match writer.write_surely(counter, &Accept(&calls)).await {
         Ok(answers) => {
             for (job, answer) in batch.into_iter().zip(answers) {
-                // Nobody may be waiting any more; it is stored all the same.
+                // The caller may have stopped waiting; the messages are stored all the same.
                 job.reply.send(answer).ok();
             }
         }

@@ -15,7 +15,7 @@ use crate::store::numbers::state_number;
 use crate::store::walk::{Begin, Gathering, Order, Walk};
 use crate::store::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 
-/// Rows that are fetched at once at most, once the first few have not been enough.
+/// Rows that are fetched in one read, once the first few have not been enough.
 const FETCHED: usize = 2_000;
 /// By how much more are fetched each time.
 const GROWTH: usize = 4;
@@ -139,15 +139,16 @@ fn messages_sql() -> String {
     )
 }
 
-/// The statement of a walk. `$1` and `$2` are where it begins, `$3` is where it ends, `$4` how many rows,
-/// `$5` and `$6` what it is narrowed to.
+/// The statement of a walk. `$1` and `$2` are its begin, `$3` is its end, `$4` the number of rows,
+/// `$5` and `$6` its filter.
 fn walk_sql(along: Walk, order: Order) -> String {
     let (past, until, way) = match order {
         Order::NewestFirst => ("<", ">=", "DESC"),
         Order::OldestFirst => (">", "<=", "ASC"),
     };
     if let Walk::OfApplication(_) = along {
-        // Spelt out, because no statistics tell whether few of all deliveries are this application's.
+        // Spelt out, because statistics do not tell whether few of all deliveries are this
+        // application's.
         return format!(
             "WITH m AS MATERIALIZED (SELECT id, created_at FROM message WHERE application = $5 \
              AND id {past}= $1 AND id {until} $3 ORDER BY id {way} LIMIT $4) \
@@ -197,7 +198,7 @@ fn number(state: crate::model::DeliveryState) -> &'static i16 {
     &NUMBERS[usize::from(state_number(state))]
 }
 
-/// The column behind those of a delivery.
+/// The column after those of a delivery.
 const ACCEPTED_AT: usize = 10;
 
 /// The position of a row. A message without deliveries is past the position of its deliveries.

@@ -37,7 +37,7 @@ impl Change for MarkCopy {
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let sql = "UPDATE mark SET value = $1 WHERE name = 'copy'";
         statement::run(&changes.db, sql, &[&i64::from(self.0)]).await?;
-        // Nobody leads anything yet, and whoever takes a shard loads what is open.
+        // No shard has a leader yet, and the node that acquires a shard loads its open deliveries.
         changes.db.batch_execute("TRUNCATE arrival").await?;
         Ok(())
     }

@@ -40,8 +40,8 @@ pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
     Ok(loan.end(Some(done))?)
 }
 
-/// Sees that the database has this release's version. An empty one gets its tables; one of an earlier
-/// release is brought to this one's if `migrate` says so.
+/// Checks that the database has this release's version. An empty one gets its tables; one of an
+/// earlier release is migrated if `wanted`.
 pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), DbError> {
     let version = applied(&**loan).await?;
     if version == 0 || (wanted && version < VERSION) {
@@ -98,11 +98,11 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
     Ok(from)
 }
 
-/// The version of the database: 0 if it has no tables of ours. Refuses one of a later release, and one
-/// that other steps have made.
+/// The version of the database: 0 if it has no tables of ours. Refuses a later version, and one
+/// that was made by other migrations.
 async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, DbError> {
-    // Asked of the catalogue's tables: what resolves names keeps "it is not there" in a cache, which whoever
-    // has just waited for another migration has not renewed.
+    // Queries the catalogue's tables: name resolution caches that a table does not exist, and the
+    // cache is stale after waiting for another migration.
     let there = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
                  WHERE n.nspname = current_schema() AND c.relname = 'migration'";
     if statement::row(db, there, &[]).await?.is_none() {

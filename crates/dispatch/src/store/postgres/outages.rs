@@ -14,7 +14,7 @@ use crate::store::fixture::{at, attempt, ep, furnish, keyed, message, msg, settl
 use crate::store::{Accepted, Settlement, Store};
 use crate::store_backoff::StoreBackoff;
 
-/// Messages that are accepted through a restart, and who sends them at the same time.
+/// Messages that are accepted through a restart, and the number of concurrent senders.
 const MESSAGES: u64 = 1200;
 const SENDERS: usize = 12;
 
@@ -43,7 +43,7 @@ async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
     assert_eq!(answers.len() as u64, MESSAGES);
     for (key, answers) in &answers {
         let id = answers[0].id;
-        // Whoever is told that it is new puts it on the floor: exactly one.
+        // The caller that is told that it is new schedules it: exactly one.
         let new = answers.iter().filter(|answer| !answer.repeated).count();
         assert_eq!(new, 1, "{key}: {answers:?}");
         assert!(answers.iter().all(|answer| answer.id == id), "{key}: {answers:?}");

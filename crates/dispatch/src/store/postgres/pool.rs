@@ -30,7 +30,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 const UNACKNOWLEDGED: Duration = Duration::from_secs(15);
 
-/// Connections for membership: one that beats, and one for whatever else comes at the same time.
+/// Connections for membership: one for heartbeats, and one for concurrent calls.
 const FOR_MEMBERSHIP: usize = 2;
 /// The shortest lease that everything below is a part of, in whole milliseconds.
 const SHORTEST_LEASE: Span = Span::from_millis(100);
@@ -49,8 +49,8 @@ struct Bounds {
     connect: Span,
     statement: Span,
     lock: Span,
-    /// A session that is silent for so long within a transaction is ended by the server: its node is cut
-    /// off, and what it has locked keeps others waiting.
+    /// A session that is silent for this long within a transaction is ended by the server: its node
+    /// is cut off, and its locks keep others waiting.
     idle: Span,
     /// The longest time of all statements of one transaction.
     whole: Span,
@@ -75,8 +75,8 @@ impl Pool {
         )
     }
 
-    /// A pool for what keeps a node a member: nothing in it waits for long, because it is made again with
-    /// the next beat, and none of it has to wait for what else the node does.
+    /// A pool for membership calls: none waits for long, because the next heartbeat repeats it, and
+    /// none waits for other work of the node.
     pub(super) fn for_membership(
         address: &PostgresAddress,
         options: &PostgresOptions,
@@ -136,15 +136,15 @@ impl Pool {
     }
 }
 
-/// A connection on loan. One that was dropped in the middle of something is closed, because what it
-/// would answer next is unknown.
+/// A connection from the pool. It is closed if it was dropped in the middle of a call, because its
+/// next answer is unknown.
 #[derive(Debug)]
 pub(super) struct Loan {
     client: Option<Client>,
 }
 
 impl Loan {
-    /// Gives the connection back, and says what came of it.
+    /// Returns the connection to the pool, and passes on the result.
     pub(super) fn end<T>(mut self, answer: Option<Result<T, DbError>>) -> Result<T, DbError> {
         let Some(answer) = answer else {
             return Err(DbError::Doubtful("PostgreSQL does not answer".to_owned()));

@@ -16,7 +16,7 @@ pub(crate) enum Cut {
     Answer,
     /// It never arrives.
     Question,
-    /// It never arrives, and neither side hears that the other is gone.
+    /// It never arrives, and neither side notices that the other is gone.
     Silence,
 }
 
@@ -79,7 +79,7 @@ async fn forward(client: TcpStream, server: UnixStream, cut: Arc<AtomicU8>) {
         }
     };
     if pump(from_client, to_server, end).await == Next::PassAndEnd {
-        // The server's answer is what ends the other way.
+        // The server's answer ends the other direction.
         back.await.ok();
     } else {
         back.abort();

@@ -59,8 +59,8 @@ impl Change for Prune {
 }
 
 impl Changes<'_> {
-    /// Deletes those of `messages` of which nothing is open, but for the attempts that go with their
-    /// day; how many.
+    /// Deletes messages without open deliveries, except their attempts, which are deleted by the
+    /// day; returns their number.
     async fn delete_finished(&mut self, messages: &[MessageId]) -> Result<usize, DbError> {
         let ids: Vec<_> = messages.iter().map(|id| *id.as_uuid()).collect();
         // A replay may have come in between; from here on it waits.

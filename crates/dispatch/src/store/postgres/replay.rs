@@ -1,5 +1,5 @@
-//! Finished deliveries are made pending again. Those of many are looked for while others write, then
-//! changed in one transaction, which looks at each once more.
+//! Makes finished deliveries pending again. A replay of many finds them while others write, then
+//! changes them in one transaction, which checks each once more.
 
 use deadpool_postgres::GenericClient;
 use stagger::Instant;
@@ -14,7 +14,7 @@ use crate::model::{ApplicationId, Delivery, DeliveryState};
 use crate::store::walk::{Order, Walk};
 use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
 
-/// The names of what a request for many is about, oldest first, `limit` at most, after `after`.
+/// The deliveries of a request for many, oldest first, `limit` at most, after `after`.
 pub(super) async fn find(
     db: &impl GenericClient,
     application: ApplicationId,
@@ -66,7 +66,7 @@ impl Change for ReplayOne {
     }
 }
 
-/// Replays those that nothing has changed since they were found, and whose endpoint is there.
+/// Replays deliveries that have not changed since they were found, and whose endpoint exists.
 pub(super) struct ReplayMany<'n>(pub(super) &'n [Name], pub(super) Instant);
 
 impl Change for ReplayMany<'_> {
@@ -93,7 +93,7 @@ impl Change for ReplayMany<'_> {
     }
 }
 
-/// Whether this is what a replay at `now` has made of it.
+/// Whether this is the result of a replay at `now`.
 fn is_replayed(delivery: &Delivery, now: Instant) -> bool {
     delivery.state == DeliveryState::Pending && (delivery.updated_at, delivery.due) == (now, now)
 }

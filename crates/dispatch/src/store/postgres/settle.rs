@@ -1,4 +1,4 @@
-//! Attempts settle: deliveries, attempts and standings are written.
+//! Settlements: writes deliveries, attempts and endpoint states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ fn names(settlement: &Settlement) -> impl Iterator<Item = Name> {
 
 /// The combined result of settlements: the last value of each row.
 struct Outcome<'s> {
-    /// The state in the store, and the state by now.
+    /// The state in the store, and the current state.
     states: BTreeMap<Name, (DeliveryState, DeliveryState)>,
     deliveries: BTreeMap<Name, Delivery>,
     attempts: BTreeMap<(Name, u32), &'s Attempt>,
@@ -101,7 +101,7 @@ impl<'s> Outcome<'s> {
         let there = changes.applications(of).await?;
         let wanted = |new: &&NewMessage| there.contains(&new.message.application);
         let wanted = self.operational.into_iter().filter(wanted);
-        // Whoever leads their endpoints finds them.
+        // The leaders of their endpoints find them.
         let wanted: Vec<_> = wanted.map(|new| (new, Shards::NONE)).collect();
         changes.accept(&wanted).await.map(drop)
     }

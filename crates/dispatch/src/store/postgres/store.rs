@@ -34,7 +34,7 @@ use crate::store::{
 
 /// Keeps everything in a PostgreSQL database, version 14 or later.
 ///
-/// Deleting an application or an endpoint takes effect at once; what belongs to it goes in bounded
+/// Deleting an application or an endpoint takes effect immediately; its rows are deleted in bounded
 /// steps, between which others write, and the answer comes after the last. If the process ends in
 /// between, the next opening does the rest.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct PostgresStore {
     pub(super) pool: Arc<Pool>,
     pub(super) writer: Writer,
     pub(super) intake: Intake,
-    /// Writes what keeps a node a member.
+    /// Writes for membership.
     pub(super) membership: Writer,
     pub(super) notifications: Notifications,
     /// The memberships of this process, as far as it knows.
@@ -68,12 +68,12 @@ impl PostgresStore {
         Ok(Self { pool, writer, intake, membership, notifications, memberships: Mutex::default() })
     }
 
-    /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
+    /// Records whether a copy is being written into it; until it is complete, it cannot be opened.
     pub(in crate::store) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
         self.writer.write(SELDOM, &MarkCopy(under_way)).await
     }
 
-    /// Makes what keeps the attempts of these messages by the day.
+    /// Creates the partitions of these messages' attempts.
     pub(in crate::store) async fn make_days(&self, messages: &[MessageId]) -> Result<(), Error> {
         let days: BTreeSet<_> = messages.iter().map(|id| days::day_of(*id)).collect();
         let mut loan = self.pool.lend().await?;
@@ -93,8 +93,8 @@ impl PostgresStore {
         self.memberships.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replays many: they are looked for first, in as many rounds as it takes to find enough whose
-    /// endpoint is there.
+    /// Replays many: finds them first, in as many rounds as it takes to find enough whose endpoint
+    /// exists.
     async fn replay_many(
         &self,
         (application, filter): (ApplicationId, DeliveryFilter),
@@ -116,7 +116,7 @@ impl PostgresStore {
         Ok(replayed)
     }
 
-    /// Makes and drops what attempts are kept in by the day.
+    /// Creates and drops partitions of attempts.
     async fn turn_days(&self, before: Instant) -> Result<(), Error> {
         let mut loan = self.pool.lend().await?;
         let work = async {

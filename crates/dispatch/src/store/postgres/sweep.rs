@@ -1,5 +1,4 @@
-//! Deletions are ended in bounded steps; what one left behind when its process ended in the middle is
-//! deleted at the next opening.
+//! Finishes deletions in bounded steps; an interrupted deletion is finished at the next opening.
 
 use stagger::Instant;
 
@@ -12,13 +11,13 @@ use super::writer::{SELDOM, Writer};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
 
-/// Deletes what is left of an application that is gone.
+/// Deletes the remaining rows of a deleted application.
 pub(super) async fn application(writer: &Writer, id: ApplicationId) -> Result<(), Error> {
     while !writer.write(SELDOM, &SweepApplication(id)).await? {}
     Ok(())
 }
 
-/// Cancels what is open to an endpoint that is gone.
+/// Cancels open deliveries to a deleted endpoint.
 pub(super) async fn endpoint(writer: &Writer, id: EndpointId, now: Instant) -> Result<(), Error> {
     let mut after = None;
     loop {

@@ -58,7 +58,7 @@ pub(super) async fn read(
     Ok(counts)
 }
 
-/// The counts of all, counted row by row: what [`read`] must agree with.
+/// The counts, counted row by row: [`read`] must agree with them.
 pub(super) async fn recount(db: &impl GenericClient) -> Result<Counts, DbError> {
     let mut counts = Counts::default();
     let sql = "SELECT state, count(*) FROM delivery GROUP BY state";

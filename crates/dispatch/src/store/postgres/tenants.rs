@@ -1,4 +1,4 @@
-//! Applications and endpoints. Deleting one marks it as gone at once; what belongs to it is deleted
+//! Applications and endpoints. Deleting one marks it as deleted immediately; its rows are deleted
 //! after that in bounded steps, between which others write.
 
 use deadpool_postgres::GenericClient;
@@ -41,7 +41,7 @@ impl Change for MarkApplication {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let id = self.0.as_uuid();
-        // Whoever accepts for it holds it; this waits until they have ended.
+        // Calls that accept for it hold it; this waits until they have ended.
         let sql = "SELECT 1 FROM application WHERE id = $1 FOR UPDATE";
         statement::row(&changes.db, sql, &[id]).await?;
         let sql = "UPDATE application SET gone = true WHERE id = $1 AND NOT gone";
@@ -121,8 +121,8 @@ impl Change for MarkEndpoint {
     }
 }
 
-/// Cancels some open deliveries to an endpoint that is gone, those of messages after `after`. Says where
-/// it got to, or `None` when that was all of them.
+/// Cancels some open deliveries to a deleted endpoint, those of messages after `after`. Returns the
+/// last one, or `None` when none is left.
 pub(super) struct SweepEndpoint {
     pub(super) id: EndpointId,
     pub(super) now: Instant,
@@ -155,7 +155,7 @@ impl Change for SweepEndpoint {
     }
 }
 
-/// All applications, or those of these ids that are there; oldest first.
+/// All applications, or those of these ids that exist; oldest first.
 pub(super) async fn applications(
     db: &impl GenericClient,
     ids: Option<&[Uuid]>,
@@ -168,7 +168,7 @@ pub(super) async fn applications(
     statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
 }
 
-/// All endpoints with their standing, or those of these ids that are there; oldest first.
+/// All endpoints with their learned state, or those of these ids that exist; oldest first.
 pub(super) async fn endpoints(
     db: &impl GenericClient,
     ids: Option<&[Uuid]>,

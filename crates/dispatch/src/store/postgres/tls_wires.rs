@@ -1,4 +1,4 @@
-//! TLS to a server whose certificate is the test's own.
+//! TLS to a server with a certificate made for the test.
 
 use std::fs;
 use std::time::Duration;
@@ -63,7 +63,7 @@ async fn the_certificate_is_checked_against_the_roots_and_the_name() {
         let refused = open(&url("127.0.0.1", mode, &roots)).await.unwrap_err();
         assert!(refused.is_unavailable(), "{refused}");
         assert!(refused.to_string().contains("not valid for name"), "{refused}");
-        // None of its own: only what everybody trusts.
+        // No certificate of its own: only the usual roots.
         let usual = format!("postgres://stagger@localhost:{port}/postgres?sslmode={mode}");
         let refused = open(&usual).await.unwrap_err();
         assert!(refused.to_string().contains("certificate"), "{refused}");

@@ -1,4 +1,4 @@
-//! A database of the release before becomes one of this release, with all that is in it.
+//! A database of the previous release becomes one of this release, with all its rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,7 +72,7 @@ async fn what_version_1_has_stored_is_led_and_settled() {
     let store = PostgresStore::open(&schema.address(), options).await.unwrap();
     let health = check_postgres(&schema.address()).await.unwrap();
     assert_eq!((health.version, health.messages, health.deliveries.of(Pending)), (VERSION, 3, 3));
-    // Whoever worked on it before is out, whatever it was called.
+    // An earlier run cannot write any more, whatever its name.
     let fence = store.join("ann").await.unwrap().fence;
     assert_eq!(fence, Fence(8));
     assert!(store.settle(Fence(7), Vec::new()).await.unwrap_err().is_conflict());

@@ -30,8 +30,8 @@ pub(super) const SELDOM: Counter = Counter(101);
 pub(super) struct Slot(pub(super) Option<i16>);
 
 impl Slot {
-    /// The number under which a counter of this process counts: that of the counter itself for whoever is
-    /// no member, above those for members.
+    /// The number of a counter of this process: the counter's own number without a membership,
+    /// higher ones for members.
     pub(super) fn number(self, Counter(counter): Counter) -> i16 {
         let own = match counter {
             100.. => counter - 100,
@@ -152,8 +152,8 @@ async fn transact<C: Change>(
     let done = match made {
         Ok(done) => done,
         Err(db_error) => {
-            // What it has locked is free by the time that anybody hears of the failure. Where this
-            // fails too, the connection is gone, and its locks with it.
+            // Frees its locks before the failure is reported. If this fails too, the connection is
+            // gone, and its locks with it.
             changes.db.rollback().await.ok();
             return Err(db_error);
         }

@@ -34,7 +34,7 @@ impl Changes<'_> {
         Ok(Accepted { id: message.id, repeated: false })
     }
 
-    /// Refuses what comes for an application that was deleted in the meantime.
+    /// Refuses messages for an application that was deleted in the meantime.
     pub(super) fn refuse_deleted(&self, application: ApplicationId) -> Result<(), DbError> {
         let sql = "SELECT 1 FROM application WHERE id = ?1 AND NOT gone";
         if self.memory.deleted && !self.db.prepare_cached(sql)?.exists([application])? {

@@ -32,11 +32,11 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     copied
 }
 
-/// Puts the copy `from` in the place of the store of a data folder, which may have none. What was there
-/// is replaced in one step; until then it stays as it is.
+/// Replaces the store of a data folder, which may have none, by the copy `from`. The replacement is
+/// one step; until then the old store stays as it is.
 ///
 /// # Errors
-/// A conflict when a dispatcher works on the folder; `from` is damaged, not one of ours, or of a later
+/// A conflict when a dispatcher uses the folder; `from` is damaged, not one of ours, or of a later
 /// release; the disk is full or broken.
 pub fn restore(from: &Path, folder: &Path) -> Result<(), Error> {
     check(from)?;

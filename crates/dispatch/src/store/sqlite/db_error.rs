@@ -8,7 +8,7 @@ use crate::store::unreadable::Unreadable;
 /// A failed change.
 #[derive(Debug)]
 pub(super) enum DbError {
-    /// It contradicts what is there. It has changed nothing, and its transaction goes on.
+    /// A conflict with the existing state. It has changed nothing, and its transaction continues.
     Refused(Error),
     /// The database failed; nothing of its transaction holds.
     Broken(rusqlite::Error),

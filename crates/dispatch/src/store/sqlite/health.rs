@@ -25,8 +25,8 @@ pub struct Health {
 /// counts. Works beside a running dispatcher, and only reads.
 ///
 /// # Errors
-/// The file cannot be read, is not one of ours, is of a later release, or is damaged; the error names
-/// it and the first damage.
+/// The file cannot be read, is not one of ours, is of a later release, or is damaged; the error
+/// names it and the first damage.
 pub fn check(path: &Path) -> Result<Health, Error> {
     let path = if path.is_dir() { file::path_in(path) } else { path.to_owned() };
     let db = file::open_read_only(&path, LOCK_WAIT)?;

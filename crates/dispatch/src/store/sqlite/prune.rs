@@ -14,8 +14,8 @@ use crate::store::numbers::state;
 const STEP: usize = 128;
 /// Messages that one step looks at at most; nearly all of them stay because something is open.
 const EXAMINED: usize = 4096;
-/// Space is given back to the file system once at least one page of so many is free: less is used
-/// again soon, and moving pages about costs more than they are worth.
+/// Space is returned to the file system once at least this share of pages is free: less is used
+/// again soon, and moving pages costs more than they are worth.
 const FREE_SHARE: i64 = 4;
 /// Pages that are given back in one step.
 const VACUUMED: i64 = 256;
@@ -60,8 +60,8 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// The next messages to delete, and where to look for others. Raises the floor over those that
-    /// stay because something is open.
+    /// The next messages to delete, and the start of the next search. Skips, from then on, messages
+    /// that stay because a delivery is open.
     fn find_old(
         &mut self,
         before: Instant,

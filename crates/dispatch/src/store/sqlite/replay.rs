@@ -1,5 +1,5 @@
-//! Finished deliveries are made pending again. Those of many are looked for while others write, then
-//! changed in one transaction, which looks at each once more.
+//! Makes finished deliveries pending again. A replay of many finds them while others write, then
+//! changes them in one transaction, which checks each once more.
 
 use rusqlite::Connection;
 use stagger::Instant;
@@ -16,7 +16,7 @@ use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
 /// A delivery's name.
 pub(super) type Name = (MessageId, EndpointId);
 
-/// The names of what a request for many is about, oldest first, `limit` at most, after `after`.
+/// The deliveries of a request for many, oldest first, `limit` at most, after `after`.
 pub(super) fn find(
     db: &Connection,
     application: ApplicationId,
@@ -54,7 +54,7 @@ impl Changes<'_> {
         Ok(replayed)
     }
 
-    /// Replays those that nothing has changed since they were found, and whose endpoint is there.
+    /// Replays deliveries that have not changed since they were found, and whose endpoint exists.
     pub(super) fn replay_many(
         &mut self,
         names: &[Name],

@@ -1,4 +1,4 @@
-//! Attempts settle: deliveries, attempts and standings are written.
+//! Settlements: writes deliveries, attempts and endpoint states.
 
 use rusqlite::{OptionalExtension, params};
 

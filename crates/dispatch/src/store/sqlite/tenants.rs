@@ -1,4 +1,4 @@
-//! Applications and endpoints. Deleting one marks it as gone at once; what belongs to it is deleted
+//! Applications and endpoints. Deleting one marks it as deleted immediately; its rows are deleted
 //! after that in bounded steps, between which others write.
 
 use rusqlite::{Connection, Row, params};
@@ -74,8 +74,8 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Cancels some open deliveries to an endpoint that is gone, those of messages after `after`.
-    /// Where it got to, or `None` when that was all of them.
+    /// Cancels some open deliveries to a deleted endpoint, those of messages after `after`. Returns
+    /// the last one, or `None` when none is left.
     pub(super) fn sweep_endpoint(
         &mut self,
         id: EndpointId,
@@ -117,7 +117,7 @@ pub(super) fn applications(db: &Connection) -> rusqlite::Result<Vec<Application>
     db.prepare_cached(sql)?.query_map([], read)?.collect()
 }
 
-/// All endpoints with their standing, oldest first.
+/// All endpoints with their learned state, oldest first.
 pub(super) fn endpoints(db: &Connection) -> rusqlite::Result<Vec<(Endpoint, EndpointState)>> {
     let sql = "SELECT id, application, document, standing FROM endpoint \
                WHERE gone_at IS NULL ORDER BY id";

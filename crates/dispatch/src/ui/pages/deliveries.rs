@@ -1,4 +1,4 @@
-//! Lists of deliveries, and of those that are dead.
+//! Lists of deliveries, and of dead ones.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use crate::store::{DeliveryFilter, PageRequest};
 use crate::ui::page_state::{PageState, present};
 use crate::ui::view::{Chart, EndpointPage, EndpointRow, EndpointStatus, Section, Settings};
 
-/// Newest deliveries that are shown: enough to see how it goes; their list has all.
+/// The number of newest deliveries on the page of an endpoint; their list has all.
 const NEWEST: usize = 10;
 
 /// The page of an endpoint: its state, its settings, its deliveries.

@@ -69,7 +69,7 @@ pub(in crate::ui) async fn missing() -> Response {
     PageError::missing("page").into_response()
 }
 
-/// A request that the door does not let through.
+/// A request that authentication refuses.
 pub(in crate::ui) fn refused(why: &str) -> Response {
     let error =
         PageError { status: StatusCode::FORBIDDEN, title: "Refused", detail: why.to_owned() };

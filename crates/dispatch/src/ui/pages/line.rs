@@ -1,4 +1,4 @@
-//! Rows of lists, from what the node and the store know.
+//! Rows of lists, from the data of the node and the store.
 
 use std::sync::Arc;
 

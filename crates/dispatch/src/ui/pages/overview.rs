@@ -14,7 +14,7 @@ use crate::node::Node;
 use crate::ui::page_state::{PageState, present};
 use crate::ui::view::{Chart, EndpointRow, EndpointStatus, OverviewPage, Section, figure};
 
-/// Endpoints in trouble that are shown: what fits on a page that one can still read.
+/// The number of failing endpoints that are shown: a page that is still readable.
 const SHOWN: usize = 50;
 
 /// The overview of all endpoints.

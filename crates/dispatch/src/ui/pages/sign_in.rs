@@ -37,7 +37,7 @@ pub(in crate::ui) async fn sign_in_form(
     ask(&page_state, &form, None)
 }
 
-/// Looks at the key, and goes to the page that was wanted.
+/// Checks the key, and redirects to the requested page.
 pub(in crate::ui) async fn sign_in(
     State(page_state): State<Arc<PageState>>,
     Form(form): Form<SignInForm>,

@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use super::error::PageError;
 use crate::ui::view::Note;
 
-/// Pages show what is so now, and who signs out leaves nothing behind.
+/// Pages show the current state, and leave nothing in a cache after signing out.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The queries of all pages.
@@ -31,7 +31,7 @@ impl Query {
     }
 }
 
-/// The path and query of a page, without what was said once.
+/// The path and query of a page, without the note.
 pub(super) fn here(uri: &Uri) -> String {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     with_query(uri.path(), pairs.filter(|(name, value)| name != "said" && !value.is_empty()))

@@ -1,4 +1,4 @@
-//! The door: checks keys, and remembers who has signed in.
+//! Authentication: checks keys, and remembers sessions.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::model::KeyHash;
 use crate::ui::UiOptions;
 
-/// Lets in who has the admin key, or everybody when there is none.
+/// Admits operators with the admin key, or everyone if no key is configured.
 #[derive(Debug)]
 pub(in crate::ui) struct Auth {
     options: UiOptions,
@@ -26,7 +26,7 @@ struct State {
     failures: Bucket,
 }
 
-/// Why somebody was not let in.
+/// The reason for which signing in failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::ui) enum SignInError {
     /// The key is not the admin key.
@@ -42,12 +42,12 @@ impl Auth {
         Self { options, state: Mutex::default() }
     }
 
-    /// Whether nobody has to sign in.
+    /// Whether signing in is not needed.
     pub(in crate::ui) const fn is_open(&self) -> bool {
         self.options.admin_key.is_none()
     }
 
-    /// Whether a request with these headers comes from somebody who may see everything.
+    /// Whether a request with these headers has a valid session.
     pub(in crate::ui) fn admits(&self, headers: &HeaderMap) -> bool {
         let token = |name| cookie(headers, name);
         let now = StdTime.now();

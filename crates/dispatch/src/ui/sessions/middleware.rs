@@ -38,7 +38,7 @@ pub(in crate::ui) async fn require_session(
         return to_sign_in(headers, request.uri());
     }
     if !public {
-        // Without a store the page shows what is in memory, and says what it cannot read.
+        // Without a store the page shows the state in memory, and reports what it cannot read.
         page_state.node.sync_settings().await.ok();
     }
     next.run(request).await

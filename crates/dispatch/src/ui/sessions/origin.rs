@@ -22,8 +22,8 @@ pub(super) fn is_own(method: &Method, headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether the name under which the page was asked for is one of this machine, so that a foreign name
-/// whose address was changed to this machine's gets nothing (DNS rebinding).
+/// Whether the host name of the request is one of this machine: another name that resolves to this
+/// machine gets nothing (DNS rebinding).
 pub(super) fn is_local(headers: &HeaderMap) -> bool {
     let host = text(headers, HOST.as_str()).and_then(|host| host.parse::<Authority>().ok());
     host.is_some_and(|host| match host.host().trim_matches(['[', ']']).parse() {

@@ -1,4 +1,4 @@
-//! Sessions: who has signed in. They live in memory, so a restart ends them.
+//! Sessions of signed-in operators. They are kept in memory, so a restart ends them.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::model::KeyHash;
 use crate::sign::os_bytes;
 
-/// Sessions at once: more browsers than operators have; the oldest one ends for a new one.
+/// The most sessions: more browsers than operators have; the oldest one ends for a new one.
 const CAPACITY: usize = 64;
 /// The lifetime of a session: a working day.
 pub(super) const LASTS: Span = Span::from_secs(12 * 60 * 60);

@@ -1,4 +1,4 @@
-//! Applications, and one of them.
+//! The list of applications, and the page of one.
 
 use askama::Template;
 

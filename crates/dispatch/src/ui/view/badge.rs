@@ -77,7 +77,7 @@ pub(in crate::ui) enum EndpointStatus {
 }
 
 impl EndpointStatus {
-    /// The state that a lane shows at `now`: what holds it back the most.
+    /// The status that a queue shows at `now`: the strongest reason that holds it back.
     pub(in crate::ui) fn of(view: &QueueView, now: Instant) -> Self {
         let endpoint_state = &view.endpoint_state;
         if let Some(reason) = endpoint_state.disabled {

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::{Badge, Frame, Moment};
 
-/// Deliveries that pass a filter, those of the newest messages first.
+/// Deliveries that pass a filter, newest messages first.
 #[derive(Debug, Template)]
 #[template(path = "ui/deliveries.html")]
 pub(in crate::ui) struct DeliveriesPage {

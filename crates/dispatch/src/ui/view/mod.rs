@@ -1,4 +1,4 @@
-//! Pages as data and their templates: what is shown, apart from where it comes from.
+//! Pages as data and their templates: the contents, without their sources.
 
 mod applications;
 mod badge;

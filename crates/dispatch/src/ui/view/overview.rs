@@ -15,7 +15,7 @@ pub(in crate::ui) struct OverviewPage {
     pub(in crate::ui) unhealthy: Vec<EndpointRow>,
     /// The number of endpoints that are not shown.
     pub(in crate::ui) more: Option<String>,
-    /// Nobody has made an application yet.
+    /// Whether there are no applications yet.
     pub(in crate::ui) is_new: bool,
     /// There are no endpoints yet.
     pub(in crate::ui) has_endpoints: bool,

@@ -1,4 +1,4 @@
-//! Made-up pages: what templates are tested with, and what can be looked at without a dispatcher.
+//! Sample pages: for tests of templates, and for looking at pages without a dispatcher.
 
 use askama::Template;
 use stagger::{Instant, Policy, Span, Verdict};

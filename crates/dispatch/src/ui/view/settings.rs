@@ -1,4 +1,4 @@
-//! The settings of an endpoint, without what must stay secret.
+//! The settings of an endpoint, without its secrets.
 
 use stagger::{Instant, Policy};
 

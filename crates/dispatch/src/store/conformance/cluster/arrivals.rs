@@ -1,4 +1,4 @@
-//! Leaders find what has arrived.
+//! Leaders find their arrivals.
 
 use super::fixture::{Fixture, numbers, shards};
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
@@ -23,7 +23,7 @@ pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn Store)
         let left = fixture.cluster.arrivals(mine, &all[1..2], 9).await.unwrap();
         assert_eq!(numbers(&left), [all[0], all[2]]);
     }
-    // None is wanted, but those are done all the same.
+    // None is wanted, but these are completed all the same.
     assert_eq!(fixture.cluster.arrivals(Shards::NONE, &all, 9).await.unwrap(), []);
     assert_eq!(fixture.arrivals(&[1]).await, []);
     assert_eq!(fixture.cluster.arrivals(mine, &[u64::MAX >> 1], 9).await.unwrap(), []);

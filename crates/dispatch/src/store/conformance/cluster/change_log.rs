@@ -30,7 +30,7 @@ pub(crate) async fn news_say_how_settings_are_now(store: &dyn Store) {
     assert!(changes.contains(&Endpoint(ep(1), Some((moved, endpoint_state)))));
     let none = ChangeLog { to: log.to, changes: Some(Vec::new()) };
     assert_eq!(fixture.cluster.changes_since(log.to).await.unwrap(), none);
-    // Whoever has seen more has seen another store.
+    // A newer version comes from another store.
     assert_eq!(fixture.cluster.changes_since(log.to + 1).await.unwrap().changes, None);
     assert_eq!(fixture.cluster_view().await.settings_version, log.to);
 }
@@ -84,7 +84,7 @@ pub(crate) async fn old_news_are_told_whole_or_not_at_all(store: &dyn Store) {
         let none = ChangeLog { to: settings_version, changes: Some(Vec::new()) };
         assert_eq!(fixture.cluster.changes_since(settings_version).await.unwrap(), none);
     }
-    // Whoever is one behind is told of that one.
+    // A node that is one version behind gets that change.
     store.put_application(application(3)).await.unwrap();
     let log = fixture.cluster.changes_since(fixture.settings_version().await - 1).await.unwrap();
     assert_eq!(log.changes, Some(vec![Application(app(3), Some(application(3)))]));

@@ -1,4 +1,4 @@
-//! Two members, and what they ask.
+//! A fixture with two members.
 
 use crate::model::{Delivery, EndpointId, MessageId, NewMessage};
 use crate::store::conformance::answers::names;
@@ -21,7 +21,7 @@ impl<'s> Fixture<'s> {
         Self { cluster, ann, bob }
     }
 
-    /// Lets a member, and nobody else, lead these endpoints, and nothing more.
+    /// Makes one member the only leader of these endpoints, and of nothing more.
     pub(super) async fn leads(&self, member: Fence, endpoints: &[u64]) -> Lead {
         self.cluster.acquire(member, Shards::COUNT).await.unwrap();
         let shards = shards(endpoints);
@@ -45,7 +45,7 @@ impl<'s> Fixture<'s> {
         self.cluster.changes_since(0).await.unwrap().to
     }
 
-    /// Accepts with all news followed; which messages were there before.
+    /// Accepts with the current settings version; returns which messages existed before.
     pub(super) async fn accept(&self, lead: Lead, messages: Vec<NewMessage>) -> Vec<bool> {
         let entry =
             self.cluster.accept(lead, self.settings_version().await, messages).await.unwrap();

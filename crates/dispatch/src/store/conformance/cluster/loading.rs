@@ -1,4 +1,4 @@
-//! A new leader loads what is open.
+//! A new leader loads the open deliveries.
 
 use super::fixture::{Fixture, numbers, shards};
 use crate::model::Delivery;
@@ -55,7 +55,7 @@ pub(crate) async fn loading_covers_what_has_arrived(store: &dyn Store) {
     let (found, covered) = fixture.load(own.shards).await;
     assert_eq!(names(&found), [1, 3, 4].map(|n| (msg(n), ep(1))));
     assert_eq!((covered.len(), &covered), (3, &numbers(&arrivals)));
-    // What comes later is not.
+    // Later ones are not.
     fixture.accept(Lead::default(), vec![message(5, 1, &[1])]).await;
     let left = fixture.cluster.arrivals(own.shards, &covered, 9).await.unwrap();
     assert_eq!(left.len(), 1);

@@ -71,7 +71,7 @@ pub(crate) async fn who_leaves_leads_and_writes_nothing(store: &dyn Store) {
         assert_eq!(fixture.cluster_view().await.free, Shards::ALL);
     }
     is_out(store, &fixture, lead).await;
-    // Nor once nobody is left.
+    // Nor once the last member has left.
     fixture.cluster.leave(fixture.bob).await.unwrap();
     is_out(store, &fixture, lead).await;
     is_out(store, &fixture, Lead { fence: fixture.bob, ..lead }).await;
@@ -112,7 +112,7 @@ pub(crate) async fn a_run_has_the_store_alone(store: &dyn Store) {
     assert!(run > fixture.bob);
     is_out(store, &fixture, lead).await;
     store.settle(run, Vec::new()).await.unwrap();
-    // And no longer, once somebody joins.
+    // And no longer, once a node joins.
     let carl = fixture.cluster.join("carl").await.unwrap().fence;
     assert!(store.settle(run, Vec::new()).await.unwrap_err().is_conflict());
     let cluster_view = fixture.cluster.heartbeat(carl, false).await.unwrap();
@@ -133,7 +133,7 @@ pub(crate) async fn hints_are_told_to_all_members(store: &dyn Store) {
     for notification in notifications {
         cluster.notify(notification).await;
         for member in [&mut ann, &mut bob] {
-            // Others may hint at more.
+            // Other tests may notify more.
             let mut told = None;
             while told != Some(notification) {
                 told = timeout(TIMEOUT, member.notifications.recv()).await.expect("a hint comes");

@@ -41,7 +41,7 @@ pub(crate) async fn shards_given_up_are_free(store: &dyn Store) {
     let fixture = Fixture::of(store).await;
     let led = fixture.cluster.acquire(fixture.ann, 10).await.unwrap();
     let some: Shards = led.iter().take(4).collect();
-    // What others lead stays theirs.
+    // Shards of others stay theirs.
     fixture.cluster.release(fixture.bob, led).await.unwrap();
     assert_eq!(fixture.shards_of(fixture.ann).await, led);
     let unled: Shards = Shards::ALL.without(led).iter().take(1).collect();

@@ -1,4 +1,4 @@
-//! A node as far as the store is concerned: what it believes, asks and hears.
+//! A node as seen by the store: its state, its calls, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ pub(super) enum Defect {
     LeadsEarly,
     /// It gives shards up while it is accepting for them.
     LeavesAccepting,
-    /// It gives shards up while attempts are under way.
+    /// It releases shards while attempts are in flight.
     LeavesSending,
-    /// It forgets what has arrived before it knows that the store has.
+    /// It forgets arrivals before it knows that the store has deleted them.
     ForgetsEarly,
 }
 
@@ -32,9 +32,9 @@ pub(super) struct Node {
     pub(super) led: Shards,
     /// The shards that it leads and has not loaded.
     pub(super) taken: Shards,
-    /// The open deliveries of what it leads, and whether they are under way.
+    /// The open deliveries of its shards, and whether they are in flight.
     pub(super) floor: BTreeMap<Name, bool>,
-    /// Arrivals that it has heard of and the store may not have forgotten.
+    /// Arrivals that it has received and the store may not have deleted.
     pub(super) done: BTreeSet<u64>,
     pub(super) calls: Vec<Call>,
     pub(super) answers: Vec<(Call, Answer)>,
@@ -78,7 +78,7 @@ impl Node {
         node
     }
 
-    /// Begins anew. What it has asked before is on its way all the same.
+    /// Begins anew. Its earlier calls may still arrive.
     pub(super) async fn join(&mut self) {
         self.fence = self.store.join("node").await.unwrap().fence;
         (self.led, self.taken) = (Shards::NONE, Shards::NONE);
@@ -98,7 +98,7 @@ impl Node {
         Lead { fence: self.fence, shards }
     }
 
-    /// Takes what is free, one change at a time.
+    /// Acquires free shards, one change at a time.
     pub(super) fn take(&mut self, most: usize) {
         let is_change = |call: &Call| {
             matches!(call, Call::Acquire(..) | Call::Load(..) | Call::Release(..))
@@ -160,7 +160,7 @@ impl Node {
         }
     }
 
-    /// One of its deliveries that are under way, or of those that are not.
+    /// One of its deliveries that are in flight, or of the others.
     pub(super) fn floor_entry(&self, is_sent: bool, n: usize) -> Option<Name> {
         let found = self.floor.iter().filter(|(_, sent)| **sent == is_sent);
         let found: Vec<_> = found.map(|(name, _)| *name).collect();
@@ -227,7 +227,7 @@ impl Call {
         }
     }
 
-    /// The delivery whose end it tells.
+    /// The delivery that it settles.
     pub(super) const fn settles(&self) -> Option<Name> {
         match self {
             Self::Settle(_, name) => Some(*name),

@@ -13,7 +13,7 @@ use crate::store::fixture::{at, furnish, message};
 use crate::store::memory::MemoryStore;
 use crate::store::{Cluster, Fence, ReplayRequest, Shards, Store};
 
-/// Runs, each of so many events: each of the defects is found in a third of them.
+/// Runs, each with many events: each defect is found in a third of them.
 const RUNS: u64 = 1000;
 const EVENTS: usize = 300;
 
@@ -76,7 +76,7 @@ impl Event {
     }
 }
 
-/// Plays a run, then lets everything come to rest; what went wrong, if something did.
+/// Plays a run until everything is idle; returns the first violation.
 fn play(seed: u64, defect: Defect) -> Result<(), String> {
     let runtime = Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -94,7 +94,7 @@ struct World {
     store: MemoryStore,
     nodes: Vec<Node>,
     messages: u64,
-    /// The attempts whose settlement has not reached the store, and whose they are.
+    /// Attempts whose settlement has not reached the store, and their owners.
     under_way: BTreeMap<Name, Fence>,
 }
 
@@ -155,7 +155,7 @@ impl World {
         Ok(())
     }
 
-    /// A delivery that has ended is made open again, unless its end is still being told to the store.
+    /// Replays a delivery that has ended, unless its end is still being stored.
     async fn replay(&self, n: usize) {
         let asked = self.nodes.iter().flat_map(Node::asked);
         let told: BTreeSet<Name> = asked.filter_map(Call::settles).collect();
@@ -168,7 +168,8 @@ impl World {
         }
     }
 
-    /// An attempt begins: of what is open, and by nobody else, as long as the node is a member.
+    /// Starts an attempt of an open delivery. No other node may have it in flight, as long as this
+    /// node is a member.
     fn send(&mut self, who: usize, n: usize) -> Result<(), String> {
         let node = &mut self.nodes[who];
         let Some(name) = node.floor_entry(false, n) else { return Ok(()) };
@@ -224,8 +225,8 @@ impl World {
         }
     }
 
-    /// All calls are made and answered, all shards led, and all arrivals found: what is open must be known
-    /// to its leader, and to nobody else.
+    /// Makes all calls, leads all shards and finds all arrivals: then each open delivery must be
+    /// known to its leader, and to no other node.
     async fn rest(&mut self) -> Result<(), String> {
         for _ in 0..2 {
             for who in 0..2 {

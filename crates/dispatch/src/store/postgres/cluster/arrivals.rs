@@ -1,4 +1,4 @@
-//! Arrivals: open deliveries that their leaders have yet to hear of.
+//! Arrivals: open deliveries that their leaders have not received yet.
 
 use bytes::Bytes;
 use deadpool_postgres::GenericClient;
@@ -15,18 +15,19 @@ use super::shards::numbers;
 use crate::model::MessageId;
 use crate::store::{Arrival, Fence, Shard, Shards};
 
-/// A payload of so many bytes at most comes along: a thousand of them are some megabytes.
+/// The largest payload that is returned with an arrival, in bytes: a thousand of them are some
+/// megabytes.
 const SMALL: i64 = 16 << 10;
-/// Of each shard so many arrivals are looked at, at least.
+/// The fewest arrivals that are examined for each shard.
 const FEWEST: usize = 8;
 /// Arrivals that one transaction forgets at most: some hundred milliseconds.
 pub(in super::super) const FORGOTTEN: usize = 20_000;
 
 /// Forgets arrivals, and finds others.
 ///
-/// A shard that another node leads by now has none for this one, and none of it is forgotten: whoever was
-/// evicted and has not noticed would take what its new leader has not heard of. `members` are those of this
-/// process.
+/// The claim ignores shards that another node leads by now, and deletes none of their arrivals: an
+/// evicted node that has not noticed would otherwise take arrivals that the new leader has not
+/// received. `members` are those of this process.
 pub(in super::super) struct Claim<'d> {
     pub(in super::super) members: &'d [Fence],
     pub(in super::super) shards: Shards,
@@ -46,7 +47,7 @@ impl Change for Claim<'_> {
 impl Claim<'_> {
     async fn forget(&self, db: &impl GenericClient) -> Result<(), DbError> {
         let done: Vec<_> = self.done.iter().map(|number| number.cast_signed()).collect();
-        // What another is deleting at this moment is left to it.
+        // Rows that another session is deleting are left to it.
         let sql = "DELETE FROM arrival WHERE number IN (SELECT a.number FROM arrival a \
                    JOIN lease l ON l.shard = a.shard WHERE a.number = ANY($1) \
                    AND (l.run IS NULL OR l.run = ANY($2)) ORDER BY a.number \
@@ -104,10 +105,11 @@ impl Changes<'_> {
     }
 }
 
-/// The oldest arrivals, found along the index of each shard, so that it does not matter how many others wait.
-/// A few of each shard show up to which number there are enough; that far all are read, by their numbers
-/// alone, and then what belongs to those that are answered. A delivery is named with its shard: a plan made
-/// while the table is empty may look for it along the shards, and would else look through all that is open.
+/// The oldest arrivals, found along the index of each shard, so that the number of other arrivals
+/// does not matter. A few of each shard show the number up to which there are enough; up to there
+/// all are read, by their numbers alone, and then the rows of the returned ones. A delivery is
+/// queried with its shard: a plan made while the table is empty may use the index of shards, and
+/// would otherwise read all open deliveries.
 fn find_sql() -> String {
     format!(
         "WITH led AS MATERIALIZED (SELECT shard FROM lease WHERE shard = ANY($1) \

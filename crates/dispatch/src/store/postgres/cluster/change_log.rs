@@ -14,7 +14,8 @@ use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
 use crate::store::{ChangeLog, SettingChange};
 
-/// Changes that are kept: whoever has missed more reads all settings anew, which is hardly slower then.
+/// Changes that are kept: a node that has missed more reads all settings anew, which is hardly
+/// slower then.
 const KEPT: i64 = 4096;
 
 /// A changed setting.
@@ -25,8 +26,8 @@ pub(in super::super) enum Changed {
 }
 
 impl Changes<'_> {
-    /// Tells of a change, at the end of its transaction: whoever changes something after it waits here until
-    /// it is committed, so numbers become visible in their order.
+    /// Records a change at the end of its transaction. A later change waits here until this one is
+    /// committed, so that numbers become visible in their order.
     pub(in super::super) async fn tell(&self, changed: Changed) -> Result<(), DbError> {
         let sql = "UPDATE mark SET value = value + 1 WHERE name = 'news' RETURNING value";
         let row = statement::row(&self.db, sql, &[]).await?;

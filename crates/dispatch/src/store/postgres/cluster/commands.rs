@@ -1,4 +1,4 @@
-//! Orders: what only the leader of an endpoint can do, left for it.
+//! Commands for the leader of an endpoint.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::model::EndpointId;
 use crate::store::{EndpointCommand, Shard, Shards};
 
-/// An order for an endpoint's leader is left: its number.
+/// Stores a command for an endpoint's leader; returns its number.
 pub(in super::super) struct SendCommand(
     pub(in super::super) EndpointId,
     pub(in super::super) EndpointCommand,
@@ -24,7 +24,7 @@ impl Change for SendCommand {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<u64, DbError> {
         let Self(endpoint, command) = *self;
-        // It stays until this has ended, so whoever deletes it finds the order.
+        // The endpoint stays until this has ended, so that its deletion finds the command.
         if changes.endpoints([endpoint].into()).await?.is_empty() {
             return Err(Error::not_found("endpoint").into());
         }
@@ -57,7 +57,7 @@ impl Change for CompleteCommands<'_> {
 }
 
 impl Changes<'_> {
-    /// Forgets the orders for endpoints that are gone, and locked.
+    /// Deletes the commands for deleted endpoints, which are locked.
     pub(in super::super) async fn drop_commands(&self, of: &[EndpointId]) -> Result<(), DbError> {
         let endpoints: Vec<_> = of.iter().map(|id| *id.as_uuid()).collect();
         let sql = "DELETE FROM orders WHERE endpoint = ANY($1)";
@@ -66,7 +66,7 @@ impl Changes<'_> {
     }
 }
 
-/// The orders for endpoints of shards, oldest first.
+/// The commands for endpoints of shards, oldest first.
 pub(in super::super) async fn commands(
     db: &impl GenericClient,
     of: Shards,

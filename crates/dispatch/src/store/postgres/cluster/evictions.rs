@@ -1,4 +1,5 @@
-//! Members that end while something is being written in their name, and members that never hear of it.
+//! Memberships that end during one of their writes, and members that do not learn of their
+//! eviction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,11 +30,11 @@ async fn until(client: &Client, question: &str) {
     timeout(TIMEOUT, ask).await.expect(question);
 }
 
-/// Somebody waits for a lock of this session. (What `pg_stat_activity` says is of the moment at which a
-/// transaction first asked.)
+/// A session waits for a lock of this one. (`pg_stat_activity` has the state of the moment at which
+/// a transaction first queried it.)
 const SOMEBODY_WAITS: &str = "SELECT count(*) > 0 FROM pg_locks a \
     WHERE NOT a.granted AND pg_backend_pid() = ANY(pg_blocking_pids(a.pid))";
-/// Somebody waits for whoever waits for a lock of this session.
+/// A session waits for another one that waits for a lock of this session.
 const SOMEBODY_WAITS_FOR_THEM: &str = "SELECT count(*) > 0 FROM pg_locks a \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(a.pid)) AS b \
     WHERE NOT a.granted AND pg_backend_pid() = ANY(pg_blocking_pids(b))";
@@ -50,7 +51,7 @@ async fn hold(schema: &TestSchema) -> Client {
     holder
 }
 
-/// Takes message `n` to endpoint 1, for whoever leads that.
+/// Accepts message `n` for endpoint 1, for its leader.
 async fn accept(store: &PostgresStore, n: u64) {
     Store::accept(store, vec![message(n, 1, &[1])]).await.unwrap();
 }
@@ -84,7 +85,7 @@ async fn an_eviction_waits_for_what_is_being_settled() {
     assert!(!settling.is_finished() && !evicting.is_finished());
     holder.batch_execute("ROLLBACK").await.unwrap();
     let (evicted, seen) = timeout(TIMEOUT, evicting).await.unwrap().unwrap();
-    // What was being settled has ended when the eviction answers.
+    // Its running settlement has ended when the eviction answers.
     assert_eq!((evicted.unwrap(), seen), (true, Delivered));
     settling.await.unwrap().unwrap();
     let late = ann.settle(fence, vec![settled(1, 1, 1, Pending, 6)]).await;
@@ -186,7 +187,7 @@ async fn two_nodes_that_take_at_once_share_no_shard() {
         let (of_ann, of_bob) = tokio::join!(ann.acquire(a, most), bob.acquire(b, most));
         let (of_ann, of_bob) = (of_ann.unwrap(), of_bob.unwrap());
         assert!(of_ann.common(of_bob).is_empty());
-        // What one was taking, the other has left: it may have got less than there was.
+        // Each skips rows that the other is acquiring: it may have got fewer than were free.
         assert!(of_ann.len() <= most && of_bob.len() <= most);
         let free = ann.heartbeat(a, false).await.unwrap().free;
         assert_eq!(of_ann.union(of_bob), Shards::ALL.without(free));
@@ -195,8 +196,8 @@ async fn two_nodes_that_take_at_once_share_no_shard() {
     }
 }
 
-/// A node that was stopped and goes on knows nothing of its eviction: what it asks for and says to be done
-/// must not take away what its shards' new leader has to find.
+/// A paused node that resumes does not know of its eviction: its reads and completions must not
+/// remove arrivals that its shards' new leader has to find.
 #[tokio::test]
 async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
     let Some(schema) = TestSchema::new().await else { return };
@@ -217,7 +218,7 @@ async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
     assert_eq!(bob.arrivals(Shards::ALL, &done, 9).await.unwrap().len(), 1);
 }
 
-/// Calls that share a transaction: what each is answered.
+/// Calls that share a transaction, and the answer of each.
 async fn entries(store: &PostgresStore, calls: &[Call<'_>], again: bool) -> Vec<Entry> {
     let done = store.writer.try_write(SELDOM, &Accept(calls), again).await.unwrap();
     done.into_iter().map(Result::unwrap).collect()

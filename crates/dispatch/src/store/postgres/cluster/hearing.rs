@@ -16,7 +16,7 @@ fn work(shards: &[u8]) -> Notification {
     Notification::Work(shards.iter().copied().map(Shard).collect())
 }
 
-/// Hears until it is this.
+/// Receives until it is this notification.
 async fn hear(notifications: &mut UnboundedReceiver<Notification>, wanted: Notification) {
     let hear = async { while notifications.recv().await.expect("hints never end") != wanted {} };
     timeout(TIMEOUT, hear).await.expect("it is told");
@@ -33,7 +33,7 @@ async fn hints_reach_other_processes_of_the_same_schema() {
     let mut of_stranger = stranger.join("carl").await.unwrap().notifications;
     for notification in [work(&[0, 7, 255]), Notification::Members, Notification::Settings] {
         bob.notify(notification).await;
-        // Nobody has hinted at anything before.
+        // No other notification was sent before.
         assert_eq!(timeout(TIMEOUT, of_ann.recv()).await.unwrap(), Some(notification));
         assert_eq!(timeout(TIMEOUT, of_bob.recv()).await.unwrap(), Some(notification));
     }

@@ -1,4 +1,4 @@
-//! Members: each has a row, whose beats the others count.
+//! Members: each has a row with the counter of its heartbeats.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
@@ -14,7 +14,7 @@ use crate::Error;
 use crate::store::tally::ALL;
 use crate::store::{ClusterView, Fence, Member};
 
-/// Members at most: each has some counters of its own, whose numbers have 16 bits.
+/// The most members: each has its own counters, whose numbers have 16 bits.
 const SLOTS: i32 = 4000;
 
 /// A node becomes a member.
@@ -47,7 +47,7 @@ impl Change for BeginRun {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Fence, DbError> {
         let fence = next_run(changes).await?;
-        // What they are settling ends first.
+        // Their running settlements end first.
         statement::run(&changes.db, "DELETE FROM node", &[]).await?;
         let free = "UPDATE lease SET run = NULL WHERE run IS NOT NULL";
         statement::run(&changes.db, free, &[]).await?;
@@ -58,7 +58,8 @@ impl Change for BeginRun {
     }
 }
 
-/// A membership ends; of one that has beaten since `heartbeat` it does not. Says whether it has ended now.
+/// Ends a membership, but not one that has sent a heartbeat since `heartbeat`. Returns whether it
+/// has ended now.
 pub(in super::super) struct End {
     pub(in super::super) fence: Fence,
     pub(in super::super) heartbeat: Option<u64>,
@@ -69,7 +70,7 @@ impl Change for End {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, DbError> {
         let run = run(self.fence);
-        // This waits for what is being written in its name.
+        // This waits for the member's running writes.
         let sql = "DELETE FROM node WHERE run = $1 AND beat = coalesce($2, beat)";
         let heartbeat = self.heartbeat.map(u64::cast_signed);
         if statement::run(&changes.db, sql, &[&run, &heartbeat]).await? == 0 {
@@ -93,7 +94,7 @@ impl Changes<'_> {
         found.iter().map(|row| fence(row, 0)).collect()
     }
 
-    /// Refuses what is no member, or not any more. It stays one until the transaction ends.
+    /// Refuses a fence without a membership. The membership stays until the transaction ends.
     pub(in super::super) async fn member(&self, fence: Fence) -> Result<(), DbError> {
         if self.members(&[fence]).await?.is_empty() {
             return Err(fence.is_over().into());
@@ -102,7 +103,8 @@ impl Changes<'_> {
     }
 }
 
-/// One more beat of a member, and how all stand: one statement, so of one moment and in one round trip.
+/// Counts a heartbeat, and reads the state of all members: one statement, so as of one moment and
+/// in one round trip.
 pub(in super::super) async fn heartbeat(
     db: &impl GenericClient,
     fence: Fence,

@@ -14,13 +14,13 @@ use super::wire_text::Bundle;
 use crate::store::Notification;
 use crate::store_backoff::StoreBackoff;
 
-/// Between two notifications of one process: what is hinted at meanwhile goes into the next. Each one is a
-/// transaction, and all that notify wait for each other when they commit.
+/// The pause between two notifications of one process; those in between are sent together. Each one
+/// is a transaction, and all that notify wait for each other when they commit.
 const PAUSE: Span = Span::from_millis(10);
 /// The longest name of a channel, in bytes.
 const CHANNEL: usize = 63;
 
-/// Tells other processes, and hears them. Ends when it is dropped.
+/// Sends and receives notifications of processes. Ends when it is dropped.
 #[derive(Debug)]
 pub(in super::super) struct Notifications {
     line: ListenerConfig,
@@ -64,7 +64,7 @@ impl Notifications {
         Self { line, pending, task: OnceLock::new() }
     }
 
-    /// Tells all, this process included.
+    /// Notifies all processes, this one included.
     pub(super) fn tell(&self, notification: Notification) {
         self.start();
         lock(&self.pending.pending).add(notification);
@@ -122,7 +122,7 @@ async fn keep_up(line: ListenerConfig, pending: Arc<PendingNotifications>) {
     }
 }
 
-/// Tells and hears until the connection ends: why it did.
+/// Sends and receives until the connection ends; returns the reason.
 async fn connect(line: &ListenerConfig, pending: &PendingNotifications) -> Ended {
     if let Some(tls) = &line.tls {
         match bounded(line.bound, line.config.connect(tls.clone())).await {
@@ -137,7 +137,7 @@ async fn connect(line: &ListenerConfig, pending: &PendingNotifications) -> Ended
     }
 }
 
-/// Hears and speaks at once: the connection is what carries both.
+/// Receives and sends concurrently: both poll the connection.
 async fn talk<S: AsyncRead + AsyncWrite + Unpin>(
     bound: Span,
     client: Client,
@@ -171,7 +171,7 @@ async fn speak(bound: Span, client: &Client, pending: &PendingNotifications) -> 
         Ok(channel) => channel,
         Err(ended) => return ended,
     };
-    // Whatever was told while nobody listened.
+    // All notifications that may have been missed.
     pending.pass_on(Bundle::ALL);
     pending.is_listening.send_replace(true);
     loop {

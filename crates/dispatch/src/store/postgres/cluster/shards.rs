@@ -13,10 +13,10 @@ use super::members::run;
 use crate::model::Delivery;
 use crate::store::{Fence, Shard, Shards};
 
-/// Deliveries that are read at once: some megabytes, and some ten milliseconds.
+/// Deliveries in one read: some megabytes, and some ten milliseconds.
 const PAGE: usize = 10_000;
 
-/// A member takes up to `most` shards that nobody leads: those.
+/// Acquires up to `most` shards without a leader for a member, and returns them.
 pub(in super::super) struct Acquire {
     pub(in super::super) fence: Fence,
     pub(in super::super) most: usize,
@@ -27,7 +27,7 @@ impl Change for Acquire {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Shards, DbError> {
         changes.member(self.fence).await?;
-        // What another is taking at this moment is left to it.
+        // Rows that another session is acquiring are left to it.
         let sql = "UPDATE lease SET run = $1 WHERE shard IN (SELECT shard FROM lease \
                    WHERE run IS NULL ORDER BY shard LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING shard";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
@@ -116,7 +116,7 @@ async fn begin(
         .read_only(true)
         .start()
         .await?;
-    // Whoever is handed a page may take its time.
+    // The caller may take its time with each page.
     moment.batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0").await?;
     let numbers = numbers(of);
     let arrivals = "SELECT number FROM arrival WHERE shard = ANY($1)";

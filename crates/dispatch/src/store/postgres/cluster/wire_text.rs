@@ -6,10 +6,10 @@ use crate::store::{Notification, Shard, Shards};
 
 const ROLL: &str = "roll";
 const NEWS: &str = "news";
-/// Bytes of a set of shards, each bit one of them.
+/// Bytes of a set of shards, one bit for each.
 const BYTES: usize = Shards::COUNT / 8;
 
-/// Hints that have been given and not sent: any number, in one text.
+/// Notifications that have not been sent: any number, in one text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bundle {
     work: Shards,
@@ -18,7 +18,7 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Everything that can be hinted at.
+    /// All notifications.
     pub(super) const ALL: Self = Self { work: Shards::ALL, members: true, settings: true };
 
     pub(super) fn add(&mut self, notification: Notification) {
