@@ -1,4 +1,4 @@
-//! How long an id takes to make, alone and in batches, by one thread and by several.
+//! The time to make an id, alone and in batches, by one thread and by several.
 //!
 //! `cargo bench -p stagger-dispatch --bench ids`
 #![expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use stagger::Instant as Time;
-use stagger_dispatch::model::Mint;
+use stagger_dispatch::model::IdGenerator;
 
 /// Ids that each thread makes in one measurement.
 const IDS: usize = 400_000;
@@ -26,12 +26,13 @@ fn main() {
 
 /// Wall time over all ids made.
 fn measure(threads: usize, batch: usize) -> f64 {
-    let (mint, now) = (Mint::default(), Time::from_nanos(1_700_000_000_000_000_000));
+    let (id_generator, now) = (IdGenerator::default(), Time::from_nanos(1_700_000_000_000_000_000));
     let begun = Instant::now();
     thread::scope(|scope| {
         for _ in 0..threads {
-            scope
-                .spawn(|| (0..IDS / batch).for_each(|_| drop(mint.make_many(now, batch).unwrap())));
+            scope.spawn(|| {
+                (0..IDS / batch).for_each(|_| drop(id_generator.make_many(now, batch).unwrap()))
+            });
         }
     });
     begun.elapsed().as_nanos() as f64 / (threads * IDS) as f64

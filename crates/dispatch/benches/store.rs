@@ -1,4 +1,5 @@
-//! How fast the embedded store is, durably: `cargo bench -p stagger-dispatch --bench store [SECONDS]`.
+//! The speed of the embedded store with durable writes: `cargo bench -p stagger-dispatch --bench
+//! store [SECONDS]`.
 //!
 //! Messages have 1 KiB and go to one endpoint, unless a row says otherwise; 64 tasks send them one at
 //! a time. The last rows are about a store with a million open deliveries.
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use stagger::{Span, StdTime, Verdict};
 use stagger_dispatch::model::{
-    ApplicationId, Attempt, Delivery, DeliveryState, EndpointId, Message, MessageId, Mint,
+    ApplicationId, Attempt, Delivery, DeliveryState, EndpointId, IdGenerator, Message, MessageId,
     NewMessage,
 };
 use stagger_dispatch::store::{
@@ -138,7 +139,7 @@ struct Bench {
     fence: Fence,
     endpoints: Vec<EndpointId>,
     payload: Bytes,
-    mint: Arc<Mint>,
+    id_generator: Arc<IdGenerator>,
 }
 
 impl Bench {
@@ -160,7 +161,7 @@ impl Bench {
             fence,
             endpoints: (1..=endpoints).map(endpoint).collect(),
             payload: payload.into(),
-            mint: Arc::default(),
+            id_generator: Arc::default(),
         }
     }
 
@@ -183,7 +184,7 @@ impl Bench {
 
     fn message(&self) -> NewMessage {
         let now = now();
-        let id = MessageId::from_uuid(self.mint.make(now).unwrap());
+        let id = MessageId::from_uuid(self.id_generator.make(now).unwrap());
         let message = Message {
             id,
             application: APPLICATION,

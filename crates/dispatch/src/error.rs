@@ -38,7 +38,7 @@ impl Error {
         Self { kind: Kind::NotFound(what) }
     }
 
-    /// It contradicts what is there already.
+    /// A conflict with the existing state.
     pub fn conflict(why: impl Into<String>) -> Self {
         Self { kind: Kind::Conflict(why.into()) }
     }
@@ -59,7 +59,7 @@ impl Error {
         matches!(self.kind, Kind::Invalid(_))
     }
 
-    /// The value that was out of its bounds, if that is what is wrong.
+    /// The value that was out of its bounds, if that is the error.
     #[must_use]
     pub const fn as_invalid(&self) -> Option<&ConfigError> {
         match &self.kind {
@@ -74,7 +74,7 @@ impl Error {
         matches!(self.kind, Kind::NotFound(_))
     }
 
-    /// Whether it contradicts what is there.
+    /// Whether it is a conflict with the existing state.
     #[must_use]
     pub const fn is_conflict(&self) -> bool {
         matches!(self.kind, Kind::Conflict(_))

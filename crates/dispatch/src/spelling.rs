@@ -1,9 +1,9 @@
-//! What a name that nobody knows was probably meant to be.
+//! Suggests the nearest known name for an unknown one.
 
 /// Slips that still let a name be recognised: one swap of letters counts as two.
 const MAX_SLIPS: usize = 2;
 
-/// The one of `known` that is nearest to `name`, if one is near.
+/// The name of `known` that is nearest to `name`, if one is near.
 pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let (slips, nearest) = known.map(|known| (distance(name, known), known)).min()?;
     (slips <= MAX_SLIPS && slips < nearest.len()).then_some(nearest)

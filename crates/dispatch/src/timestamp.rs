@@ -10,7 +10,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 const SECS_PER_DAY: u64 = 86_400;
 
-/// Nanoseconds have nine decimals; what is finer is cut off.
+/// Nanoseconds have nine decimals; further digits are cut off.
 const DECIMALS: usize = 9;
 
 /// An instant since the Unix epoch as the API, the page and operational webhooks write it: `2026-11-28T06:17:37.123Z`.
@@ -44,7 +44,7 @@ impl Serialize for Timestamp {
     }
 }
 
-/// What must stand where a timestamp is wanted.
+/// The format that a timestamp must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotRfc3339;
 
@@ -122,7 +122,7 @@ fn fraction(text: &[u8]) -> Option<(u64, &[u8])> {
     (length > 0).then_some((nanos, rest))
 }
 
-/// How far the local time is ahead of UTC, in seconds.
+/// The offset of the local time from UTC, in seconds.
 fn offset(zone: &[u8]) -> Option<i64> {
     let (sign, rest) = zone.split_first()?;
     if matches!(sign, b'Z' | b'z') {

@@ -10,7 +10,7 @@ use super::auth::{Admin, Tenant};
 use super::body::{Json, JsonBytes};
 use super::key::ApiKey;
 use super::problem::Problem;
-use super::query::{Asked, WhichPage, paged};
+use super::query::{PageQuery, ValidQuery, paged};
 use super::state::Api;
 use super::wire::{ApplicationCreated, ApplicationSettings, ApplicationView, PageOf};
 use super::{merge, openapi};
@@ -30,7 +30,7 @@ pub(super) async fn create_application(
     Json(settings): Json<ApplicationSettings>,
 ) -> Result<(StatusCode, axum::Json<ApplicationCreated>), Problem> {
     let key = ApiKey::make()?;
-    let mut application = blank(ApplicationId::from_uuid(api.mint()?), api.now());
+    let mut application = blank(ApplicationId::from_uuid(api.new_id()?), api.now());
     settings.apply(&mut application)?;
     application.keys = vec![key.hash()];
     let view = ApplicationView::from(&application);
@@ -42,17 +42,17 @@ pub(super) async fn create_application(
 /// All applications, the oldest first.
 #[utoipa::path(
     get, path = "/v1/applications", tag = "applications", security(("admin" = [])),
-    params(WhichPage),
+    params(PageQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<ApplicationView>)),
 )]
 pub(super) async fn list_applications(
     State(api): State<Api>,
     _: Admin,
-    Asked(asked): Asked<WhichPage>,
+    ValidQuery(query): ValidQuery<PageQuery>,
 ) -> Result<axum::Json<PageOf<ApplicationView>>, Problem> {
     let place = |id: ApplicationId| Cursor { message: *id.as_uuid(), endpoint: Uuid::nil() };
     let all = api.node().applications();
-    let (page, next) = paged(all, asked.check()?, |application| place(application.id));
+    let (page, next) = paged(all, query.check()?, |application| place(application.id));
     let views = page.iter().map(|application| ApplicationView::from(&**application)).collect();
     Ok(axum::Json(PageOf::new(views, next)))
 }
@@ -107,7 +107,7 @@ pub(super) async fn delete_application(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The application as it is now, while nobody else changes it.
+/// The current application. The caller holds the lock for changes.
 ///
 /// # Errors
 /// It is gone.

@@ -1,8 +1,8 @@
-//! Who asks, and whether it is theirs.
+//! Authenticates a caller, and checks that the resource belongs to it.
 //!
-//! A handler gets what it acts on by way of these extractors, so that no handler can forget to ask
-//! whose it is. What belongs to another application is not there: 404, never 403, so that names
-//! cannot be found out by trying.
+//! A handler gets its resource through these extractors, so that no handler can forget the check of
+//! its owner. A resource of another application is not found: 404, never 403, so that ids cannot be
+//! probed.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl FromRequestParts<Api> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         let key = bearer(parts)?;
-        api.node().follow().await?;
+        api.node().sync_settings().await?;
         if is_admin(api, key) {
             return Ok(Self);
         }
@@ -72,7 +72,7 @@ impl FromRequestParts<Api> for Tenant {
         let known = id.as_ref().is_ok_and(|id| api.node().application(*id).is_some());
         if !known || !is_message(parts) {
             // Another node may have made or changed it a moment ago. For a message the store looks itself.
-            api.node().follow().await?;
+            api.node().sync_settings().await?;
         }
         let application = id.and_then(|id| {
             api.node().application(id).ok_or_else(|| Problem::not_found("application"))
@@ -152,7 +152,7 @@ impl FromRequestParts<Api> for OwnDelivery {
     }
 }
 
-/// Whether messages are sent in: what there is most of.
+/// Whether the request sends messages: the most frequent one.
 fn is_message(parts: &Parts) -> bool {
     parts.method == Method::POST && parts.uri.path().contains("/messages")
 }

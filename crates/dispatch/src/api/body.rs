@@ -26,7 +26,7 @@ impl FromRequest<Api> for JsonBytes {
     }
 }
 
-/// A body of JSON, as what it means. No body at all is an empty object.
+/// A body of JSON, deserialized. No body at all is an empty object.
 #[derive(Debug)]
 pub(super) struct Json<T>(pub(super) T);
 
@@ -44,7 +44,7 @@ impl<T: DeserializeOwned> FromRequest<Api> for Json<T> {
     }
 }
 
-/// A body whose bytes are all that matters.
+/// A body as raw bytes.
 #[derive(Debug)]
 pub(super) struct RawBytes(pub(super) Bytes);
 

@@ -1,4 +1,4 @@
-//! Where the next page begins, as an opaque text.
+//! The position of the next page, as an opaque text.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -5,22 +5,22 @@ use axum::extract::State;
 use super::auth::{OwnDelivery, OwnMessage, Tenant};
 use super::openapi;
 use super::problem::Problem;
-use super::query::{Asked, WhichDeliveries};
+use super::query::{DeliveryQuery, ValidQuery};
 use super::state::Api;
 use super::wire::{AttemptView, Attempts, Deliveries, DeliveryView, PageOf};
 
-/// The deliveries of an application, those of the newest messages first.
+/// The deliveries of an application, newest messages first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/deliveries", tag = "deliveries",
-    params(openapi::App, WhichDeliveries),
+    params(openapi::App, DeliveryQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<DeliveryView>)),
 )]
 pub(super) async fn list_deliveries(
     State(api): State<Api>,
     tenant: Tenant,
-    Asked(asked): Asked<WhichDeliveries>,
+    ValidQuery(query): ValidQuery<DeliveryQuery>,
 ) -> Result<axum::Json<PageOf<DeliveryView>>, Problem> {
-    let (filter, page) = asked.check()?;
+    let (filter, page) = query.check()?;
     Ok(axum::Json(api.node().store().deliveries(Some(tenant.id()), filter, page).await?.into()))
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn get_delivery(OwnDelivery(delivery): OwnDelivery) -> axum::Js
     axum::Json(DeliveryView::from(&delivery))
 }
 
-/// All attempts of a delivery, with what came of them.
+/// All attempts of a delivery, with their results.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}/attempts", tag = "deliveries",
     params(openapi::App, openapi::Msg, openapi::Ep),
@@ -62,7 +62,7 @@ pub(super) async fn list_attempts(
     Ok(axum::Json(Attempts { items: attempts.iter().map(AttemptView::from).collect() }))
 }
 
-/// Cancels an open delivery: no further attempt is made. One that is under way may still arrive.
+/// Cancels an open delivery: no further attempt is made. An attempt in flight may still arrive.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}/cancel", tag = "deliveries",
     params(openapi::App, openapi::Msg, openapi::Ep),

@@ -7,9 +7,11 @@ use uuid::Uuid;
 use super::auth::{OwnEndpoint, Tenant};
 use super::body::{Json, JsonBytes};
 use super::problem::Problem;
-use super::query::{Asked, WhichPage, paged};
+use super::query::{PageQuery, ValidQuery, paged};
 use super::state::Api;
-use super::wire::{EndpointCreated, EndpointSettings, EndpointView, PageOf, Place, TestSent};
+use super::wire::{
+    EndpointContext, EndpointCreated, EndpointSettings, EndpointView, PageOf, TestSent,
+};
 use super::{merge, openapi};
 use crate::Error;
 use crate::model::{ApplicationId, Endpoint, EndpointId};
@@ -34,10 +36,11 @@ pub(super) async fn create_endpoint(
     tenant: Tenant,
     Json(settings): Json<EndpointSettings>,
 ) -> Result<(StatusCode, axum::Json<EndpointCreated>), Problem> {
-    let endpoint = settings.create(place(&api, EndpointId::from_uuid(api.mint()?), tenant.id()))?;
+    let endpoint =
+        settings.create(place(&api, EndpointId::from_uuid(api.new_id()?), tenant.id()))?;
     let _changing = api.changing().await;
     if api.node().endpoints(tenant.id()).len() >= MAX_ENDPOINTS {
-        return Err(Error::conflict("there are 1000 endpoints already").into());
+        return Err(Error::conflict("the application already has 1000 endpoints").into());
     }
     api.node().put_endpoint(endpoint.clone()).await?;
     let secret = endpoint.secrets.first().map(crate::model::Secret::to_text).unwrap_or_default();
@@ -48,17 +51,17 @@ pub(super) async fn create_endpoint(
 /// The endpoints of an application, the oldest first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/endpoints", tag = "endpoints",
-    params(openapi::App, WhichPage),
+    params(openapi::App, PageQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<EndpointView>)),
 )]
 pub(super) async fn list_endpoints(
     State(api): State<Api>,
     tenant: Tenant,
-    Asked(asked): Asked<WhichPage>,
+    ValidQuery(query): ValidQuery<PageQuery>,
 ) -> Result<axum::Json<PageOf<EndpointView>>, Problem> {
     let place = |id: EndpointId| Cursor { message: *id.as_uuid(), endpoint: Uuid::nil() };
     let all = api.node().endpoints(tenant.id());
-    let (page, next) = paged(all, asked.check()?, |endpoint| place(endpoint.id));
+    let (page, next) = paged(all, query.check()?, |endpoint| place(endpoint.id));
     let mut views = Vec::with_capacity(page.len());
     for endpoint in &page {
         views.push(view(&api, endpoint).await);
@@ -79,8 +82,8 @@ pub(super) async fn get_endpoint(
     axum::Json(view(&api, &own.endpoint).await)
 }
 
-/// Changes the settings of an endpoint, as a JSON merge patch (RFC 7396): what is not named stays,
-/// `null` takes a setting back to its default.
+/// Changes the settings of an endpoint, as a JSON merge patch (RFC 7396): members that are not
+/// named stay, `null` resets a setting to its default.
 #[utoipa::path(
     patch, path = "/v1/applications/{app}/endpoints/{ep}", tag = "endpoints",
     params(openapi::App, openapi::Ep),
@@ -157,7 +160,7 @@ pub(super) async fn test_endpoint(
     Ok((StatusCode::ACCEPTED, axum::Json(TestSent { message })))
 }
 
-/// The endpoint as it is now, while nobody else changes it.
+/// The current endpoint. The caller holds the lock for changes.
 ///
 /// # Errors
 /// It is gone.
@@ -166,8 +169,8 @@ pub(super) fn current(api: &Api, id: EndpointId) -> Result<Endpoint, Error> {
     endpoint.map(|it| (*it).clone()).ok_or_else(|| Error::not_found("endpoint"))
 }
 
-fn place(api: &Api, id: EndpointId, application: ApplicationId) -> Place<'_> {
-    Place { id, application, now: api.now(), sender: api.node().sender() }
+fn place(api: &Api, id: EndpointId, application: ApplicationId) -> EndpointContext<'_> {
+    EndpointContext { id, application, now: api.now(), sender: api.node().sender() }
 }
 
 async fn view(api: &Api, endpoint: &Endpoint) -> EndpointView {

@@ -14,7 +14,7 @@ const BYTES: usize = 32;
 pub(super) struct ApiKey(String);
 
 impl ApiKey {
-    /// A key that nobody has.
+    /// A new random key.
     ///
     /// # Errors
     /// The system has no random bytes to give.

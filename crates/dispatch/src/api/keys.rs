@@ -34,7 +34,9 @@ pub(super) async fn create_key(
     let _changing = api.changing().await;
     let mut application = current(&api, tenant.id())?;
     if application.keys.len() >= MAX_KEYS {
-        return Err(Error::conflict("there are 10 keys already; revoke the old ones first").into());
+        return Err(
+            Error::conflict("the application already has 10 keys; revoke old ones first").into()
+        );
     }
     let key = ApiKey::make()?;
     application.keys.push(key.hash());

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use super::problem::Problem;
 use super::reading;
 
-/// What `current` becomes with `patch`: members of the patch replace those of the same name, objects
-/// are merged member by member, and `null` takes a setting back to its default.
+/// Applies `patch` to `current`: members of the patch replace those of the same name, objects are
+/// merged member by member, and `null` resets a setting to its default.
 ///
 /// # Errors
-/// The patch is no JSON object, or what comes out is not settings.
+/// The patch is no JSON object, or the result is not valid settings.
 pub(super) fn patched<T: Serialize + DeserializeOwned>(
     current: &T,
     patch: &[u8],

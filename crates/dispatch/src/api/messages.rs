@@ -1,4 +1,4 @@
-//! Messages: accepting them, and showing what was accepted.
+//! Messages: accepts them, and shows accepted ones.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::auth::{OwnMessage, Tenant};
 use super::body::{JsonBytes, RawBytes};
 use super::openapi;
 use super::problem::Problem;
-use super::query::{Asked, WhichMessages, WhichType};
+use super::query::{EventTypeQuery, MessageQuery, ValidQuery};
 use super::reading;
 use super::state::Api;
 use super::wire::{AcceptedBatch, AcceptedMessage, MessageView, NewBatch, NewMessage, PageOf};
@@ -20,7 +20,7 @@ use crate::Error;
 use crate::model::{EventType, IdempotencyKey};
 use crate::node::Submission;
 
-/// Most messages of a batch: they become durable together, and everybody else waits for them.
+/// Most messages of a batch: they become durable together, and all other callers wait for them.
 const MAX_BATCH: usize = 1_000;
 /// Longest `Content-Type`: the longest registered types with room for parameters.
 const MAX_CONTENT_TYPE: usize = 255;
@@ -57,19 +57,19 @@ pub(super) async fn send_message(
 /// Accepts a message whose payload is the whole body, of any type.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/raw", tag = "messages",
-    params(openapi::App, openapi::Key, WhichType),
+    params(openapi::App, openapi::Key, EventTypeQuery),
     request_body(content = openapi::AnyBytes, content_type = "application/octet-stream"),
     responses((status = 202, description = "It is on disk.", body = AcceptedMessage)),
 )]
 pub(super) async fn send_raw_message(
     State(api): State<Api>,
     tenant: Tenant,
-    Asked(asked): Asked<WhichType>,
+    ValidQuery(query): ValidQuery<EventTypeQuery>,
     headers: HeaderMap,
     RawBytes(body): RawBytes,
 ) -> Result<(StatusCode, axum::Json<AcceptedMessage>), Problem> {
     let submission = Submission {
-        event_type: event_type(&asked.event_type)?,
+        event_type: event_type(&query.event_type)?,
         // A copy: the body may be a slice of a connection's buffer, and would keep all of it.
         payload: Bytes::copy_from_slice(&body),
         content_type: content_type(&headers)?,
@@ -107,15 +107,15 @@ pub(super) async fn send_batch(
 /// The messages of an application, the newest first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages", tag = "messages",
-    params(openapi::App, WhichMessages),
+    params(openapi::App, MessageQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<MessageView>)),
 )]
 pub(super) async fn list_messages(
     State(api): State<Api>,
     tenant: Tenant,
-    Asked(asked): Asked<WhichMessages>,
+    ValidQuery(query): ValidQuery<MessageQuery>,
 ) -> Result<axum::Json<PageOf<MessageView>>, Problem> {
-    let (filter, page) = asked.check()?;
+    let (filter, page) = query.check()?;
     Ok(axum::Json(api.node().store().messages(tenant.id(), filter, page).await?.into()))
 }
 
@@ -146,7 +146,7 @@ pub(super) async fn get_payload(
     let told = HeaderValue::try_from(message.content_type);
     headers
         .insert(CONTENT_TYPE, told.unwrap_or(HeaderValue::from_static("application/octet-stream")));
-    // A page that somebody sent as a payload must not run beside our own.
+    // A page sent as a payload must not run beside our own.
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)
@@ -159,7 +159,7 @@ async fn accept_one(
 ) -> Result<(StatusCode, axum::Json<AcceptedMessage>), Problem> {
     let accepted = api.node().accept(tenant.id(), vec![submission]).await?;
     let first = accepted.into_iter().next();
-    let first = first.ok_or_else(|| Error::store("it answered nothing"))?;
+    let first = first.ok_or_else(|| Error::store("the store gave no answer"))?;
     Ok((StatusCode::ACCEPTED, axum::Json(first.into())))
 }
 

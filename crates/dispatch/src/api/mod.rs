@@ -1,7 +1,8 @@
 //! The HTTP API: JSON in, JSON out, errors as problem documents, described by OpenAPI.
 //!
-//! Every `/v1` request but that of the description carries `Authorization: Bearer KEY`. The admin key
-//! acts on everything, an application's key on what is below its own `/v1/applications/{app}`.
+//! Every `/v1` request except the one for the OpenAPI document carries `Authorization: Bearer KEY`.
+//! The admin key gives access to everything, an application's key to the paths below its own
+//! `/v1/applications/{app}`.
 
 mod applications;
 mod auth;

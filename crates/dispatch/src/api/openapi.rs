@@ -1,4 +1,4 @@
-//! The description of the API (OpenAPI 3.1): what stands around the operations.
+//! The description of the API (OpenAPI 3.1), besides its operations.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use crate::model::{ApplicationId, EndpointId, MessageId};
 
 pub(super) use super::problem::Document as Problem;
 
-/// Where the document is served.
+/// The path of the document.
 pub(super) const PATH: &str = "/v1/openapi.json";
 
-/// What stands around the operations: title, keys, webhooks, the problems that they share.
+/// The parts of the document besides the operations: title, keys, webhooks, shared problems.
 const FRAME: &str = include_str!("frame.json");
 
 /// The application that a path names.
@@ -112,7 +112,7 @@ fn document(operations: OpenApi) -> Value {
     document
 }
 
-/// Adds the refusals that follow from what an operation takes.
+/// Adds the refusals that follow from the inputs of an operation.
 fn add_problems(path: &str, methods: &mut Value) {
     for (_, operation) in methods.as_object_mut().into_iter().flatten() {
         if path.starts_with("/v1/") {

@@ -1,4 +1,4 @@
-//! What a refused request is told: a problem document (RFC 9457).
+//! The body of a refused request: a problem document (RFC 9457).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::Error;
 
-/// When to come back after a 503: long enough for a commit that hangs, short enough that nobody's
+/// The `Retry-After` of a 503: long enough for a commit that hangs, short enough that no caller's
 /// queue grows much.
 const UNAVAILABLE: Span = Span::from_secs(1);
 
@@ -42,22 +42,22 @@ struct Refusal {
     "bound": "from 1s to 120s",
 }))]
 pub(super) struct Document {
-    /// Always `about:blank`: the status says what kind of problem it is.
+    /// Always `about:blank`: the status tells the kind of problem.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The status in words.
     title: &'static str,
     /// The status.
     status: u16,
-    /// What is wrong, for people.
+    /// A description of the problem, for people.
     detail: String,
     /// The member, parameter or header that is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<Cow<'static, str>>,
-    /// What stood there; long ones are cut.
+    /// The rejected value; long ones are cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
-    /// What must stand there.
+    /// The values that are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<String>,
     /// The line of the body, from 1, where reading it ended.
@@ -83,7 +83,7 @@ impl Problem {
         Self(Box::new(Refusal { status, retry_after: None, document }))
     }
 
-    /// Nobody showed a key, or one that nobody has.
+    /// The request has no key, or an unknown one.
     pub(super) fn unauthorized(detail: &'static str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, detail)
     }
@@ -93,7 +93,7 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "this takes the admin key, not one of an application")
     }
 
-    /// There is no such thing, or it is somebody else's.
+    /// The resource does not exist, or belongs to another application.
     pub(super) fn not_found(what: &'static str) -> Self {
         Error::not_found(what).into()
     }
@@ -171,7 +171,7 @@ impl From<Error> for Problem {
         if error.is_conflict() {
             return Self::new(StatusCode::CONFLICT, detail);
         }
-        tracing::warn!(error = %detail, "a request was answered with 503");
+        tracing::warn!(error = %detail, "request refused with 503");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).after(UNAVAILABLE)
     }
 }
@@ -189,7 +189,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(delay) = self.0.retry_after {
-            // At least a second: zero would ask for the same again at once.
+            // At least a second: zero would ask for an immediate retry.
             headers.insert(RETRY_AFTER, delay.as_secs_ceil().max(1).into());
         }
         if self.0.status == StatusCode::UNAUTHORIZED {

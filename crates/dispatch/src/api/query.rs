@@ -1,4 +1,4 @@
-//! What stands behind the question mark.
+//! The query parameters of requests.
 
 use axum::extract::{FromRequestParts, Query};
 use http::StatusCode;
@@ -15,32 +15,32 @@ use crate::Error;
 use crate::model::{DeliveryState, EndpointId, EventType};
 use crate::store::{Cursor, DeliveryFilter, MessageFilter, PageRequest};
 
-/// Entries of a page if nobody says: a screen or two.
+/// Entries of a page by default: a screen or two.
 const DEFAULT_LIMIT: usize = 50;
-/// Most entries of a page: what a store reads in some milliseconds.
+/// Most entries of a page: a store reads them in some milliseconds.
 const MAX_LIMIT: usize = 250;
 
-/// The parameters as what they mean; unknown ones are refused, as a filter with a slip in its name
-/// would pass everything.
+/// Deserialized parameters; unknown ones are refused, because a filter with a misspelt name would
+/// match everything.
 #[derive(Debug)]
-pub(super) struct Asked<T>(pub(super) T);
+pub(super) struct ValidQuery<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Api> for Asked<T> {
+impl<T: DeserializeOwned> FromRequestParts<Api> for ValidQuery<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, Problem> {
         match Query::try_from_uri(&parts.uri) {
-            Ok(Query(asked)) => Ok(Self(asked)),
+            Ok(Query(query)) => Ok(Self(query)),
             Err(error) => Err(Problem::new(StatusCode::BAD_REQUEST, error.body_text())),
         }
     }
 }
 
-/// Which page of a list.
+/// The page of a list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichPage {
+pub(super) struct PageQuery {
     /// Entries of the page, from 1 to 250: default 50.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 250)]
     limit: Option<String>,
@@ -48,17 +48,17 @@ pub(super) struct WhichPage {
     cursor: Option<String>,
 }
 
-impl WhichPage {
+impl PageQuery {
     pub(super) fn check(&self) -> Result<PageRequest, Error> {
         page(self.limit.as_deref(), self.cursor.as_deref())
     }
 }
 
-/// Which messages.
+/// The filter of a list of messages.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichMessages {
+pub(super) struct MessageQuery {
     /// Of this type only.
     #[param(value_type = Option<EventType>)]
     event_type: Option<String>,
@@ -75,7 +75,7 @@ pub(super) struct WhichMessages {
     cursor: Option<String>,
 }
 
-impl WhichMessages {
+impl MessageQuery {
     pub(super) fn check(&self) -> Result<(MessageFilter, PageRequest), Error> {
         let filter = MessageFilter {
             event_type: self.event_type.as_deref().map(str::parse).transpose()?,
@@ -86,11 +86,11 @@ impl WhichMessages {
     }
 }
 
-/// Which deliveries.
+/// The filter of a list of deliveries.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichDeliveries {
+pub(super) struct DeliveryQuery {
     /// In this state only.
     #[param(value_type = Option<StateName>)]
     state: Option<String>,
@@ -110,7 +110,7 @@ pub(super) struct WhichDeliveries {
     cursor: Option<String>,
 }
 
-impl WhichDeliveries {
+impl DeliveryQuery {
     pub(super) fn check(&self) -> Result<(DeliveryFilter, PageRequest), Error> {
         let filter = DeliveryFilter {
             endpoint: self.endpoint.as_deref().map(str::parse).transpose()?,
@@ -122,12 +122,12 @@ impl WhichDeliveries {
     }
 }
 
-/// What a payload of any kind is.
+/// The event type of a payload of any kind.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WhichType {
-    /// What kind of thing happened.
+pub(super) struct EventTypeQuery {
+    /// The event type.
     #[param(value_type = EventType)]
     pub(super) event_type: String,
 }

@@ -1,4 +1,4 @@
-//! How many requests an application may make: one token bucket each, in whole numbers.
+//! The request rate of each application: one token bucket each, in whole numbers.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -24,8 +24,8 @@ pub(super) struct Limiter {
 }
 
 impl Limiter {
-    /// `rate` tokens a second each, or no bound. A full bucket has those of a second, or as many as a
-    /// batch takes.
+    /// `rate` tokens a second each, or no bound. A full bucket has the tokens of one second, or at
+    /// least those of a whole batch.
     pub(super) fn new(rate: Option<NonZeroU32>) -> Self {
         let burst = rate.map_or(0, NonZeroU32::get).max(MIN_BURST);
         Self::with_burst(rate, burst)
@@ -50,7 +50,7 @@ impl Limiter {
     }
 }
 
-/// What one application has left.
+/// The remaining tokens of one application.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     /// In parts of a token.

@@ -9,10 +9,10 @@ use super::problem::Problem;
 use crate::spelling;
 use http::StatusCode;
 
-/// What stands in `bytes`.
+/// Parses `bytes` as JSON.
 ///
 /// # Errors
-/// It is no JSON, or not what `T` is made of. Read again then, to find out where.
+/// The bytes are no JSON, or not a `T`. They are then read again, to find the place.
 pub(super) fn json<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(|error| {
         let mut again = Deserializer::from_slice(bytes);
@@ -23,10 +23,10 @@ pub(super) fn json<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, Problem
     })
 }
 
-/// What a JSON value holds.
+/// Deserializes a JSON value.
 ///
 /// # Errors
-/// It is not what `T` is made of.
+/// The value is not a `T`.
 pub(super) fn value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| wrong(error.path(), error.inner()))
 }
@@ -36,7 +36,7 @@ fn broken(error: &serde_json::Error) -> Problem {
     problem.placed(error.line(), error.column())
 }
 
-/// JSON, but not what is wanted here.
+/// JSON, but not of the expected type.
 fn wrong(path: &Path, error: &serde_json::Error) -> Problem {
     let place = path.to_string();
     let text = error.to_string();
@@ -65,7 +65,7 @@ fn full(place: &str, field: &str) -> String {
     if in_policy { format!("policy.{field}") } else { place.to_owned() }
 }
 
-/// The text of an error, and what a name that is not known was probably meant to be.
+/// The text of an error, with the nearest known name for an unknown one.
 fn advised(text: &str) -> String {
     let mut names = text.split('`').skip(1).step_by(2);
     let unknown = text.starts_with("unknown ").then(|| names.next()).flatten();

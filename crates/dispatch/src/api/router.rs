@@ -38,7 +38,7 @@ pub fn router(node: Node, options: ApiOptions) -> Router {
         .with_state(Api::new(node, options))
 }
 
-/// All routes with what the document says of them, so that none is in one only.
+/// All routes with their documentation, so that none is in one only.
 pub(super) fn documented() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(applications::create_application, applications::list_applications))

@@ -1,4 +1,4 @@
-//! What all handlers share.
+//! The state that all handlers share.
 
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -10,10 +10,10 @@ use uuid::Uuid;
 use super::ApiOptions;
 use super::rate::Limiter;
 use crate::Error;
-use crate::model::Mint;
+use crate::model::IdGenerator;
 use crate::node::Node;
 
-/// A running API: the node, and what the node has no use for.
+/// A running API: the node, and the API's own state.
 #[derive(Clone, Debug)]
 pub(super) struct Api(Arc<Shared>);
 
@@ -22,15 +22,15 @@ struct Shared {
     node: Node,
     options: ApiOptions,
     limiter: Limiter,
-    mint: Mint,
+    id_generator: IdGenerator,
     changes: tokio::sync::Mutex<()>,
 }
 
 impl Api {
     pub(super) fn new(node: Node, options: ApiOptions) -> Self {
         let limiter = Limiter::new(options.rate);
-        let (mint, changes) = (Mint::default(), tokio::sync::Mutex::default());
-        Self(Arc::new(Shared { node, options, limiter, mint, changes }))
+        let (id_generator, changes) = (IdGenerator::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Shared { node, options, limiter, id_generator, changes }))
     }
 
     pub(super) fn node(&self) -> &Node {
@@ -45,7 +45,7 @@ impl Api {
         &self.0.limiter
     }
 
-    /// The time since the Unix epoch, for what is written down.
+    /// The time since the Unix epoch, for stored times.
     pub(super) fn now(&self) -> Instant {
         let now = StdTime::wall().duration_since(UNIX_EPOCH).map_or(Span::ZERO, Span::from);
         Instant::ORIGIN + now
@@ -60,12 +60,12 @@ impl Api {
     ///
     /// # Errors
     /// The operating system has no randomness.
-    pub(super) fn mint(&self) -> Result<Uuid, Error> {
-        self.0.mint.make(self.now())
+    pub(super) fn new_id(&self) -> Result<Uuid, Error> {
+        self.0.id_generator.make(self.now())
     }
 
-    /// Who holds this may read settings, change them and write them: two that did so at once would
-    /// undo each other's change.
+    /// The lock for reading, changing and writing settings: two concurrent changes would undo each
+    /// other.
     pub(super) async fn changing(&self) -> MutexGuard<'_, ()> {
         self.0.changes.lock().await
     }

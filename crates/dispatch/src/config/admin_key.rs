@@ -30,7 +30,7 @@ enum Source {
 }
 
 impl AdminKey {
-    /// A key that somebody gave.
+    /// A given key.
     #[must_use]
     pub fn given(key: String) -> Self {
         Self { key, source: Source::Given }
@@ -69,7 +69,7 @@ impl AdminKey {
         }
     }
 
-    /// What requests are checked against.
+    /// The hash against which requests are checked.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash::of(&self.key)

@@ -16,10 +16,10 @@ pub(super) struct Entry {
     pub(super) place: String,
 }
 
-/// What a text sets.
+/// Reads the settings of a text.
 ///
 /// # Errors
-/// What is not TOML, an unknown key, a value that is a table.
+/// The text is no TOML, or has an unknown key, or a value that is a table.
 pub(super) fn entries(file: &str, text: &str) -> Result<Vec<Entry>, ConfigFault> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where Redis is: an address that may hold a password.
+//! The address of Redis, which may contain a password.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use url::Url;
 /// The schemes that the library takes.
 const SCHEMES: [&str; 6] = ["redis", "rediss", "unix", "redis+unix", "valkey", "valkeys"];
 
-/// The URL of a Redis or Valkey. Shown without what may be secret in it.
+/// The URL of a Redis or Valkey. Shown without the parts that may be secret.
 ///
 /// ```
 /// use stagger_dispatch::config::RedisUrl;

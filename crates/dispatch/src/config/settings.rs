@@ -11,11 +11,11 @@ use super::values::{Config, StoreKind};
 use crate::observe::LogFormat;
 use crate::spelling;
 
-/// Most attempts under way at once: each holds a socket, and systems give some hundred thousand.
+/// Most attempts in flight: each holds a socket, and systems allow some hundred thousand.
 const MAX_SLOTS: u32 = 100_000;
 /// Most open deliveries: a hundred bytes each are 10 GB.
 const MAX_OPEN: usize = 100_000_000;
-/// Largest sizes of a request: what is larger belongs in a store of files, with a link in the message.
+/// Largest sizes of a request: larger contents belong in a file store, with a link in the message.
 const MAX_SIZE: usize = 64 << 20;
 /// Shortest admin key: below it a key can be guessed.
 const MIN_KEY: usize = 16;
@@ -26,7 +26,7 @@ const MAX_BUDGET: u32 = 1_000;
 /// dead one's deliveries wait for too long.
 const MIN_LEASE: Span = Span::from_secs(1);
 const MAX_LEASE: Span = Span::from_secs(300);
-/// Shortest retention: below it nobody could look into what went wrong.
+/// Shortest retention: below it no failure could be inspected.
 const MIN_RETENTION: Span = Span::from_secs(60);
 
 struct Setting {
@@ -154,7 +154,7 @@ pub(super) fn keys() -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().map(|setting| setting.key)
 }
 
-/// Sets one of them.
+/// Sets one setting.
 ///
 /// # Errors
 /// No such key; a value out of its bound.
@@ -171,7 +171,7 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
     spelling::nearest(name, keys())
 }
 
-/// A key or a password that was refused is nobody's business in a log.
+/// The value for an error message: a refused key or password is hidden, because errors are logged.
 fn shown<'t>(key: &str, text: &'t str) -> &'t str {
     let is_address = matches!(key, "store" | "redis") && text.contains(':');
     let secret = key == "admin_key" || is_address;

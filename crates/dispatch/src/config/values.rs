@@ -26,11 +26,11 @@ use crate::store::PostgresAddress;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the API and the page are served: default 127.0.0.1:8080.
+    /// The address of the API and of the operator's page: default 127.0.0.1:8080.
     pub listen: SocketAddr,
     /// The folder of the embedded store: default `stagger-data`.
     pub data: PathBuf,
-    /// Where everything durable is kept: default the embedded store.
+    /// The durable store: default the embedded one.
     pub store: StoreKind,
     /// Whether a database of an earlier release is brought to this one's version at the start: default
     /// no. The embedded store always is.
@@ -49,11 +49,12 @@ pub struct Config {
     /// Redis or Valkey, in which retries to one destination have one budget with all processes that use it:
     /// default nowhere.
     pub redis: Option<RedisUrl>,
-    /// That budget, of first attempts: default 20 %.
+    /// The shared budget, as a share of first attempts: default 20 %.
     pub redis_budget: Ratio,
-    /// How many processes share it: while the store is away each has its share. Default 1.
+    /// The number of processes that share it: while Redis does not answer, each has its share.
+    /// Default 1.
     pub redis_processes: NonZeroU32,
-    /// How long a shutdown waits for attempts under way: default 30 s.
+    /// The time for which a shutdown waits for attempts in flight: default 30 s.
     pub grace: Span,
     /// Requests a second that one application's keys may make: default no bound.
     pub rate: Option<NonZeroU32>,
@@ -61,9 +62,9 @@ pub struct Config {
     pub max_body: usize,
     /// The largest payload, in bytes: default 256 KiB.
     pub max_payload: usize,
-    /// How logs are written: default as text.
+    /// The format of log lines: default text.
     pub log: LogFormat,
-    /// Where traces go (OTLP over HTTP): default nowhere.
+    /// The collector of traces (OTLP over HTTP): default none.
     pub otlp: Option<String>,
 }
 
@@ -79,7 +80,7 @@ pub enum StoreKind {
 }
 
 impl Config {
-    /// Sets what a TOML text says; `file` is its name in errors.
+    /// Applies a TOML text; `file` is its name in errors.
     ///
     /// # Errors
     /// The first key or value that is wrong, with its line and column; nothing is set then.
@@ -93,7 +94,7 @@ impl Config {
         Ok(())
     }
 
-    /// Sets what a TOML file says.
+    /// Applies a TOML file.
     ///
     /// # Errors
     /// A file that cannot be read; as [`apply_text`](Self::apply_text).
@@ -103,7 +104,7 @@ impl Config {
         self.apply_text(&name, &text)
     }
 
-    /// Sets what pairs of a key and a value say; in errors `prefix` stands before the key: `--` for
+    /// Applies pairs of a key and a value; in errors `prefix` stands before the key: `--` for
     /// flags, or `STAGGER_` for variables, whose keys are then shown in capitals.
     ///
     /// # Errors
@@ -122,7 +123,7 @@ impl Config {
         Ok(())
     }
 
-    /// Sets what the environment says: `STAGGER_LISTEN`, `STAGGER_ADMIN_KEY`, and so on.
+    /// Applies the environment: `STAGGER_LISTEN`, `STAGGER_ADMIN_KEY`, and so on.
     ///
     /// # Errors
     /// As [`apply_pairs`](Self::apply_pairs).
@@ -158,7 +159,7 @@ impl Default for Config {
     }
 }
 
-/// What the names of variables begin with.
+/// The prefix of environment variables.
 const VARIABLES: &str = "STAGGER_";
 
 fn variable(key: &str) -> String {

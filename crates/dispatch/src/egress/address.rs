@@ -1,4 +1,4 @@
-//! Where an endpoint is: its URL, read once by the parser whose result is dialled.
+//! The address of an endpoint: its URL, parsed once, by the parser whose result is dialled.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use url::{Host as UrlHost, Position, Url};
 use super::Guard;
 use crate::Error;
 
-/// Longest URL, in bytes: what servers take in a request line at least.
+/// Longest URL, in bytes: all common servers accept it in a request line.
 const MAX_URL: usize = 2048;
-/// Ports that are open unless others were named: those of the web.
+/// Ports that are open by default: those of the web.
 const DEFAULT_PORTS: [u16; 3] = [80, 443, 8443];
 
 /// An endpoint's URL in the parts that an attempt needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// Whom to ask for, by name or by number.
+    /// The host to connect to, a name or an IP address.
     pub(crate) host: Host,
     pub(crate) port: u16,
-    /// Whom the certificate must name; `None` in the clear.
+    /// The name that the certificate must have; `None` without TLS.
     pub(crate) tls_name: Option<ServerName<'static>>,
-    /// Scheme, host and port: what connections can be shared by.
+    /// Scheme, host and port: the key by which connections are shared.
     pub(crate) origin: Arc<str>,
     /// The `Host` header.
     pub(crate) host_header: HeaderValue,
@@ -49,8 +49,8 @@ pub(crate) enum Ports {
 }
 
 impl Address {
-    /// Reads `text` and checks all but what a name resolves to: scheme, user info, fragment, host,
-    /// port, and a literal address in any notation, after parsing.
+    /// Parses `text` and checks everything except the addresses of a name: scheme, user info,
+    /// fragment, host, port, and a literal address in any notation, after parsing.
     ///
     /// # Errors
     /// `endpoint.url` with the bound it breaks.
@@ -116,7 +116,7 @@ impl Address {
 }
 
 impl Ports {
-    /// The ports that were named, or else those of the web; all of them on a private network.
+    /// The named ports, or else those of the web; all of them on a private network.
     pub(crate) fn new(named: &[u16], allow_private: bool) -> Self {
         match named {
             [] if allow_private => Self::Any,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::ranges::{Reach, is_assigned_v6, special_v4, special_v6};
 
-/// Lets globally routable addresses pass, and private ones too if it was told to.
+/// Allows globally routable addresses, and private ones if it is configured to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Guard {
     allow_private: bool,
@@ -41,7 +41,8 @@ impl Guard {
         }
     }
 
-    /// All addresses, or none: who answers with a good one and a bad one hopes for the bad one.
+    /// All addresses, or none: a name with a good and a bad address is an attempt to reach the bad
+    /// one.
     ///
     /// # Errors
     /// The first that is not to be reached.
@@ -76,7 +77,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The IPv4 address inside, so many bits from the right.
+/// The embedded IPv4 address, at this many bits from the right.
 const fn inner(ip: Ipv6Addr, shift: u32) -> Ipv4Addr {
     #[expect(clippy::cast_possible_truncation, reason = "the 32 bits on the right are meant")]
     // OK because the bits on the left of the 32 are the prefix.

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A block of addresses, and what it is for.
+/// A block of addresses, and its purpose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range<A> {
     base: A,
@@ -11,14 +11,14 @@ pub(super) struct Range<A> {
     pub(super) reach: Reach,
 }
 
-/// Who may reach a block.
+/// The callers that may reach a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Nobody.
+    /// No caller.
     Never,
-    /// Who has asked for private addresses: tests on one machine or in one network.
+    /// Only callers that allow private addresses: tests on one machine or in one network.
     Private,
-    /// Whoever may reach the IPv4 address that is written inside, so many bits from the right.
+    /// The rule of the IPv4 address that is embedded, at this many bits from the right.
     Inner(u32),
 }
 
@@ -62,7 +62,7 @@ const V6: [Range<Ipv6Addr>; 20] = [
     v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32, Never, "documentation (RFC 3849)"),
     v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16, Inner(80), "6to4 (RFC 3056)"),
     v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20, Never, "documentation (RFC 9637)"),
-    // Unique local addresses too (RFC 4193), but what answers there hands out the machine's keys.
+    // Unique local addresses too (RFC 4193), but the service there hands out the machine's keys.
     v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0], 32, Never, "metadata of a cloud (RFC 4193)"),
     v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7, Private, "unique local (RFC 4193)"),
     v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10, Never, "link-local (RFC 4291)"),
@@ -70,7 +70,7 @@ const V6: [Range<Ipv6Addr>; 20] = [
     v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8, Never, "multicast (RFC 4291)"),
 ];
 
-/// Addresses that are assigned to anybody at all (RFC 4291 section 2.4).
+/// Assigned addresses (RFC 4291 section 2.4).
 const GLOBAL_V6: Range<Ipv6Addr> =
     v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3, Never, "global unicast (RFC 4291)");
 
@@ -84,7 +84,7 @@ pub(super) fn special_v6(ip: Ipv6Addr) -> Option<&'static Range<Ipv6Addr>> {
     V6.iter().find(|range| range.has(ip))
 }
 
-/// Whether the address lies where global addresses are assigned.
+/// Whether the address is within the range of assigned global addresses.
 pub(super) fn is_assigned_v6(ip: Ipv6Addr) -> bool {
     GLOBAL_V6.has(ip)
 }

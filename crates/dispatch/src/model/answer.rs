@@ -1,4 +1,4 @@
-//! What an attempt brought back, before anybody has judged it.
+//! The answer to an attempt, before it is classified.
 
 use bytes::Bytes;
 use stagger::{Hint, Span};
@@ -6,11 +6,11 @@ use stagger::{Hint, Span};
 /// The facts of one attempt, as the sender saw them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The status of the reply, or what broke.
+    /// The status of the reply, or the failure.
     pub result: Result<u16, Failure>,
-    /// What broke, in words.
+    /// A description of the failure.
     pub detail: Option<String>,
-    /// What the reply's headers say about coming back.
+    /// The hint in the reply's headers about the next call.
     pub hint: Option<Hint>,
     /// The first bytes of the reply's body.
     pub reply: Bytes,
@@ -47,13 +47,13 @@ pub enum Failure {
     Tls,
     /// The time of the attempt was over before the head of a reply came.
     Timeout,
-    /// The connection broke, or what came was not HTTP.
+    /// The connection failed, or the reply was not HTTP.
     Transport,
     /// The egress guard refused the address. Nothing was sent.
     Egress,
     /// The request could not be built. Nothing was sent.
     Unbuildable,
-    /// The dispatcher was stopped while the attempt was under way. It counts as not made.
+    /// The dispatcher was stopped while the attempt was in flight. It counts as not made.
     Stopped,
 }
 

@@ -13,13 +13,13 @@ use super::ApplicationId;
 pub struct Application {
     /// Its name in the API.
     pub id: ApplicationId,
-    /// What people call it: 1 to 200 characters.
+    /// A name for people: 1 to 200 characters.
     pub name: String,
     /// The keys that may act for it. The keys themselves are not kept.
     pub keys: Vec<KeyHash>,
-    /// How many attempts may be under way at once for all its endpoints together.
+    /// The most attempts in flight for all its endpoints together.
     pub slots: NonZeroU32,
-    /// When it was made.
+    /// The time at which it was created.
     pub created_at: Instant,
 }
 

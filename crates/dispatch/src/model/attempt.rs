@@ -1,4 +1,4 @@
-//! An attempt: one request to an endpoint, and what came of it. Kept for people to read.
+//! An attempt: one request to an endpoint, and its result. Kept for people to read.
 
 use bytes::Bytes;
 use stagger::{Instant, Span, Verdict};
@@ -8,31 +8,31 @@ use super::{EndpointId, Failure, MessageId};
 /// Bytes of a reply that are kept: enough for an error page's first words, and no store fills with them.
 pub const REPLY_LIMIT: usize = 1024;
 
-/// What one attempt came to.
+/// The record of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// What was sent.
+    /// The message that was sent.
     pub message: MessageId,
-    /// Where to.
+    /// The endpoint it was sent to.
     pub endpoint: EndpointId,
     /// Its number, from 1, replays counted on.
     pub number: u32,
-    /// When it began.
+    /// The time at which it began.
     pub started_at: Instant,
     /// From its beginning to the verdict.
     pub latency: Span,
     /// The status, if there was a reply.
     pub status: Option<u16>,
-    /// What broke, if there was none.
+    /// The kind of failure, if no reply came.
     pub failure: Option<Failure>,
-    /// What broke, in words.
+    /// A description of the failure.
     pub detail: Option<String>,
     /// The first [`REPLY_LIMIT`] bytes of the reply.
     pub reply: Bytes,
-    /// What it means.
+    /// The verdict on the attempt.
     pub verdict: Verdict,
-    /// How long the server asked us to stay away.
+    /// The time for which the server asked not to be called.
     pub hint: Option<Span>,
-    /// When the next attempt is due, if there is one.
+    /// The time at which the next attempt is due, if there is one.
     pub next: Option<Instant>,
 }

@@ -5,33 +5,33 @@ use stagger::retry::Saved;
 
 use super::{ApplicationId, EndpointId, MessageId};
 
-/// Where the delivery of a message to an endpoint stands. Its name is the pair of both.
+/// The delivery of a message to an endpoint. Both ids together name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What is delivered.
+    /// The message to deliver.
     pub message: MessageId,
-    /// Where to.
+    /// The endpoint to deliver to.
     pub endpoint: EndpointId,
-    /// Whose it is.
+    /// The application that owns it.
     pub application: ApplicationId,
-    /// Where it stands.
+    /// Its state.
     pub state: DeliveryState,
     /// The next attempt is not made before this.
     pub due: Instant,
     /// Attempts made in all, replays included; the number of the last one.
     pub attempts: u32,
-    /// How often it was replayed.
+    /// The number of replays.
     pub replays: u32,
     /// The engine's state of the call, once an attempt has failed since the last replay.
     pub call: Option<Saved>,
     /// Why it is dead or cancelled.
     pub ending: Option<Ending>,
-    /// When it was last changed.
+    /// The time of the last change.
     pub updated_at: Instant,
 }
 
 impl Delivery {
-    /// A delivery that nobody has attempted yet.
+    /// A delivery without attempts.
     #[must_use]
     pub const fn new(
         message: MessageId,
@@ -80,7 +80,7 @@ pub enum DeliveryState {
     Delivered,
     /// No further attempt will be made: a dead letter, which can be replayed.
     Dead,
-    /// Nobody wants it any more.
+    /// It is no longer wanted.
     Cancelled,
 }
 
@@ -132,7 +132,7 @@ pub enum Ending {
     Unbuildable,
     /// The endpoint was deleted.
     EndpointDeleted,
-    /// Somebody cancelled it.
+    /// It was cancelled by a call.
     Cancelled,
 }
 

@@ -4,49 +4,48 @@ use stagger::{Instant, Policy, Span};
 
 use super::{ApplicationId, EndpointId, EventType, HeaderTemplate, Pace, Secret, Statuses};
 
-/// The settings of an endpoint. What the dispatcher learns about it is its
-/// [`Standing`](super::Standing).
+/// The settings of an endpoint. Its learned state is its [`EndpointState`](super::EndpointState).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
     /// Its name in the API.
     pub id: EndpointId,
-    /// Whose it is.
+    /// The application that owns it.
     pub application: ApplicationId,
-    /// Where requests go, as written: checked by the egress guard when saved and at each attempt.
+    /// The URL of requests, as written: checked by the egress guard when saved and at each attempt.
     pub url: String,
-    /// What people call it.
+    /// A description for people.
     pub description: String,
-    /// What it gets.
+    /// The events that it receives.
     pub events: EventFilter,
-    /// How its deliveries are retried, and when its breaker opens.
+    /// The retry policy of its deliveries, and the settings of its breaker.
     pub policy: Policy,
-    /// How long one attempt may take, from resolving the name to the last byte read.
+    /// The longest time that one attempt may take, from resolving the name to the last byte read.
     pub timeout: Span,
-    /// How fast it may be called.
+    /// Its rate limits.
     pub pace: Pace,
-    /// Whether messages arrive in the order in which they were accepted: one at a time, and a failed
-    /// one holds up those after it.
+    /// Whether messages are sent in the order in which they were accepted: one at a time, and a
+    /// failed one holds up those after it.
     pub ordered: bool,
-    /// Statuses that end a delivery at once.
+    /// Statuses that end a delivery immediately.
     pub permanent: Statuses,
-    /// How long all attempts must fail before it is disabled.
+    /// The time for which all attempts must fail before it is disabled.
     pub disable_after: Span,
-    /// What its attempts are signed with: at least one.
+    /// The secrets that sign its attempts: at least one.
     pub secrets: Vec<Secret>,
-    /// What its attempts carry.
+    /// The headers of its attempts.
     pub headers: Vec<HeaderTemplate>,
-    /// When it was made.
+    /// The time at which it was created.
     pub created_at: Instant,
-    /// When its settings were last changed.
+    /// The time at which its settings were last changed.
     pub updated_at: Instant,
 }
 
-/// Which messages an endpoint gets.
+/// The messages that an endpoint receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventFilter {
     /// All but the operational ones.
     All,
-    /// Those of these types.
+    /// Messages of these types.
     Only(Vec<EventType>),
 }
 

@@ -1,4 +1,4 @@
-//! The type of a message: what happened, in words that endpoints can ask for.
+//! The type of a message: the kind of event, to which endpoints subscribe.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +13,8 @@ const MAX_LEN: usize = 128;
 
 /// Words of letters, digits, `_` and `-`, joined by full stops: `invoice.paid`.
 ///
-/// Types under `stagger.` are the dispatcher's own: nobody can send them, and only endpoints that
-/// name them get them.
+/// Types under `stagger.` are the dispatcher's own: applications cannot send them, and only
+/// endpoints that name them receive them.
 ///
 /// ```
 /// use stagger_dispatch::model::EventType;
@@ -33,7 +33,7 @@ impl EventType {
         &self.0
     }
 
-    /// Whether it is one of the dispatcher's own.
+    /// Whether it is an operational event of the dispatcher.
     #[must_use]
     pub fn is_operational(&self) -> bool {
         self.0.starts_with("stagger.")

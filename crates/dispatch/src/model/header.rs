@@ -30,13 +30,13 @@ const RESERVED: [&str; 13] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// What the names of the dispatcher's own headers begin with.
+/// The prefixes of the dispatcher's own headers.
 const OURS: [&str; 2] = ["webhook-", "stagger-"];
 
 /// A name, and a value in which `{message.id}`, `{event.type}` and `{attempt.number}` are filled in.
 ///
-/// Checked when saved and again when filled in: a name is a token (RFC 9110 section 5.6.2), a value has
-/// no control characters, and neither can be one of the headers that belong to the dispatcher.
+/// Checked when saved and again when filled in: a name is a token (RFC 9110 section 5.6.2), a value
+/// has no control characters, and neither can be one of the dispatcher's own headers.
 ///
 /// ```
 /// use stagger_dispatch::model::HeaderTemplate;
@@ -55,7 +55,7 @@ pub struct HeaderTemplate {
     pub name: String,
     /// The value before filling in.
     pub value: String,
-    /// Whether the value must not be shown: `authorization` and what its owner marks.
+    /// Whether the value must not be shown: `authorization`, and headers that their owner marks.
     pub sensitive: bool,
 }
 
@@ -122,7 +122,8 @@ impl HeaderTemplate {
 
     fn parse_value(&self, text: &str) -> Result<HeaderValue, Error> {
         let visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        // A receiver strips them, so that it never sees what was saved (RFC 9110 section 5.5).
+        // A receiver strips them, and would see another value than the saved one (RFC 9110 section
+        // 5.5).
         let trimmed = text.trim_matches(' ') == text;
         match HeaderValue::from_str(text) {
             Ok(mut value) if visible && trimmed => {
@@ -138,7 +139,7 @@ impl HeaderTemplate {
     }
 }
 
-/// What is filled in.
+/// A value that a template fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fact {
     MessageId,

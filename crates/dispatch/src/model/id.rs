@@ -1,4 +1,4 @@
-//! Names of things: a prefix that says what it is, and 128 bits that sort by the time of making.
+//! Ids: a prefix for the kind, and 128 bits that sort by creation time.
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,7 +8,8 @@ use crate::Error;
 /// Longest key: that of the field's usual services.
 const MAX_LEN: usize = 255;
 
-/// What makes sending a message twice the same as sending it once: 1 to 255 visible ASCII characters.
+/// An idempotency key: a message sent twice with the same key is accepted once. 1 to 255 visible
+/// ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IdempotencyKey(Box<str>);
 

@@ -1,4 +1,4 @@
-//! A message: what an application says happened, stored once.
+//! A message: an event of an application, stored once.
 
 use bytes::Bytes;
 use stagger::Instant;
@@ -10,9 +10,9 @@ use super::{ApplicationId, EndpointId, EventType, IdempotencyKey, MessageId};
 pub struct Message {
     /// Its name: the `webhook-id` of every attempt.
     pub id: MessageId,
-    /// Who sent it.
+    /// The application that sent it.
     pub application: ApplicationId,
-    /// What happened.
+    /// The event type.
     pub event_type: EventType,
     /// The sender's own name for it.
     pub key: Option<IdempotencyKey>,
@@ -20,7 +20,7 @@ pub struct Message {
     pub content_type: String,
     /// Bytes of the payload.
     pub size: usize,
-    /// When it was accepted.
+    /// The time at which it was accepted.
     pub created_at: Instant,
 }
 
@@ -31,6 +31,6 @@ pub struct NewMessage {
     pub message: Message,
     /// Its bytes, as they came and as they will be sent.
     pub payload: Bytes,
-    /// Who gets it.
+    /// The endpoints that receive it.
     pub endpoints: Vec<EndpointId>,
 }

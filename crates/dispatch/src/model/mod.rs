@@ -1,4 +1,4 @@
-//! The words of the dispatcher as data: who sends, where to, what, and how it went.
+//! The data of the dispatcher: applications, endpoints, messages, deliveries and attempts.
 //!
 //! An [`Application`] (a tenant) has [`Endpoint`]s and sends [`Message`]s. A message fans out into one
 //! [`Delivery`] for each endpoint that wants its type; each delivery is attempted until it is delivered
@@ -9,15 +9,15 @@ mod application;
 mod attempt;
 mod delivery;
 mod endpoint;
+mod endpoint_state;
 mod event_type;
 mod header;
 mod id;
+mod id_generator;
 mod key;
 mod message;
-mod mint;
 mod pace;
 mod secret;
-mod standing;
 mod statuses;
 
 pub use answer::{Answer, Failure};
@@ -25,15 +25,15 @@ pub use application::{Application, KeyHash};
 pub use attempt::{Attempt, REPLY_LIMIT};
 pub use delivery::{Delivery, DeliveryState, Ending};
 pub use endpoint::{Endpoint, EventFilter};
+pub use endpoint_state::{Disabled, EndpointState, Opened};
 pub use event_type::EventType;
 pub use header::HeaderTemplate;
 pub(crate) use header::MAX_HEADERS;
 pub use id::{ApplicationId, EndpointId, MessageId};
+pub use id_generator::IdGenerator;
 pub use key::IdempotencyKey;
 pub use message::{Message, NewMessage};
-pub use mint::Mint;
 pub use pace::{Pace, Recovery};
 pub(crate) use secret::{BASE64, PUBLIC};
 pub use secret::{Secret, SecretKind};
-pub use standing::{Disabled, Opened, Standing};
 pub use statuses::Statuses;

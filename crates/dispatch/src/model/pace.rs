@@ -1,4 +1,4 @@
-//! How fast an endpoint may be called.
+//! The rate limits of an endpoint.
 
 use std::num::NonZeroU32;
 
@@ -7,15 +7,16 @@ use stagger::{Ratio, Span};
 /// The bounds of an endpoint's traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Attempts under way at once.
+    /// The most attempts in flight.
     pub concurrency: NonZeroU32,
     /// Attempts a second, if there is a cap.
     pub rate: Option<NonZeroU32>,
-    /// How a backlog leaves after trouble.
+    /// The rate of a recovery after an outage.
     pub recovery: Recovery,
 }
 
-/// How a backlog leaves once the endpoint is well again: slowly at first, then faster.
+/// The rate at which a backlog is sent once the endpoint has recovered: slowly at first, then
+/// faster.
 ///
 /// From the recovery on the rate is `from` of `rate`, and grows evenly to all of it within `over`.
 /// Then it doubles with every further `over`, until nothing is left to catch up with, or the
@@ -26,7 +27,7 @@ pub struct Recovery {
     pub from: Ratio,
     /// Attempts a second at the end of the first stretch: default 100.
     pub rate: NonZeroU32,
-    /// How long each stretch is: default 10 s.
+    /// The length of each stretch: default 10 s.
     pub over: Span,
 }
 
@@ -38,7 +39,8 @@ impl Default for Recovery {
 }
 
 impl Default for Pace {
-    /// 16 at once, so that one endpoint that hangs holds few connections, and no cap on the rate.
+    /// 16 attempts in flight, so that one endpoint that hangs holds few connections, and no cap on
+    /// the rate.
     fn default() -> Self {
         let concurrency = const { NonZeroU32::new(16).expect("above zero") };
         Self { concurrency, rate: None, recovery: Recovery::default() }

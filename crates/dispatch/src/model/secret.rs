@@ -28,7 +28,7 @@ const MAX_TEXT: usize = 100;
 
 const SYMMETRIC: &str = "whsec_";
 const ASYMMETRIC: &str = "whsk_";
-/// What a text of a public key begins with: receivers verify with it.
+/// The prefix of a public key, with which receivers verify.
 pub(crate) const PUBLIC: &str = "whpk_";
 
 /// A key to sign with. Its text begins with `whsec_` (HMAC-SHA256) or `whsk_` (ed25519).
@@ -42,11 +42,11 @@ pub(crate) const PUBLIC: &str = "whpk_";
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Which signature it makes.
+    /// The kind of signature it makes.
     pub kind: SecretKind,
     /// The bytes of the key: 16 to 64 for HMAC-SHA256, the 32 of the seed for ed25519.
     pub key: Vec<u8>,
-    /// When it stops signing, if it was replaced.
+    /// The time at which it stops signing, if it was replaced.
     pub until: Option<Instant>,
 }
 
@@ -97,8 +97,8 @@ impl Secret {
         format!("{prefix}{}", BASE64.encode(&self.key))
     }
 
-    /// What a receiver verifies an ed25519 signature with, `whpk_` and base64; `None` for
-    /// HMAC-SHA256, where it is the secret itself.
+    /// The public key with which a receiver verifies an ed25519 signature, `whpk_` and base64;
+    /// `None` for HMAC-SHA256, which is verified with the secret itself.
     #[must_use]
     pub fn public_text(&self) -> Option<String> {
         let public = self.signing_key()?.verifying_key();

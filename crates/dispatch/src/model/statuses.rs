@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Statuses that an endpoint lists, from 300 to 599: those that are permanent for it.
+/// Statuses that an endpoint lists, from 300 to 599: they are permanent for it.
 ///
 /// ```
 /// use stagger_dispatch::model::Statuses;

@@ -1,23 +1,23 @@
-//! Changes of applications and endpoints: the store first, then what is in memory.
+//! Changes of applications and endpoints: the store first, then the memory.
 
 use std::sync::Arc;
 
 use super::fleet;
-use super::parts::{Parts, to_the_end};
+use super::parts::{Parts, run_to_completion};
 use super::settling::Receipt;
 use crate::Error;
-use crate::lane::Floor;
 use crate::model::{
-    Application, ApplicationId, Delivery, DeliveryState, Disabled, Endpoint, EndpointId, MessageId,
-    Standing,
+    Application, ApplicationId, Delivery, DeliveryState, Disabled, Endpoint, EndpointId,
+    EndpointState, MessageId,
 };
-use crate::store::{Cluster, Order};
+use crate::scheduler::Scheduler;
+use crate::store::{Cluster, EndpointCommand};
 
 pub(super) async fn put_application(
     parts: Arc<Parts>,
     application: Application,
 ) -> Result<(), Error> {
-    to_the_end(async move {
+    run_to_completion(async move {
         if let Some(cluster) = parts.store.cluster() {
             return fleet::put_application(&parts, cluster, application).await;
         }
@@ -26,16 +26,16 @@ pub(super) async fn put_application(
         parts.store.put_application(application.clone()).await?;
         let (id, slots) = (application.id, application.slots);
         parts.directory.put_application(application);
-        parts.floor.ask(move |runner| runner.floor.put_application(id, slots)).await;
+        parts.scheduler.ask(move |runner| runner.scheduler.put_application(id, slots)).await;
         Ok(())
     })
     .await
 }
 
-/// It leaves the directory first, so that no message fans out to what is about to go, and comes back
-/// if the store does not do it.
+/// Removes the application from the directory first, so that no message fans out to it, and
+/// restores it if the store fails.
 pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> Result<(), Error> {
-    to_the_end(async move {
+    run_to_completion(async move {
         if let Some(cluster) = parts.store.cluster() {
             return fleet::delete_application(&parts, cluster, id).await;
         }
@@ -49,9 +49,9 @@ pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> 
         }
         let forget = move |runner: &mut super::runner::Runner| {
             endpoints.iter().for_each(|known| runner.forget(known.endpoint.id));
-            runner.floor.remove_application(id);
+            runner.scheduler.remove_application(id);
         };
-        parts.floor.ask(forget).await;
+        parts.scheduler.ask(forget).await;
         Ok(())
     })
     .await
@@ -59,7 +59,7 @@ pub(super) async fn delete_application(parts: Arc<Parts>, id: ApplicationId) -> 
 
 pub(super) async fn put_endpoint(parts: Arc<Parts>, endpoint: Endpoint) -> Result<(), Error> {
     check(&parts, &endpoint)?;
-    to_the_end(async move {
+    run_to_completion(async move {
         if let Some(cluster) = parts.store.cluster() {
             return fleet::put_endpoint(&parts, cluster, endpoint).await;
         }
@@ -70,14 +70,17 @@ pub(super) async fn put_endpoint(parts: Arc<Parts>, endpoint: Endpoint) -> Resul
         let endpoint = Arc::new(endpoint);
         parts.know(Arc::clone(&endpoint));
         let now = parts.clock.now();
-        parts.floor.ask(move |runner| runner.floor.put_endpoint(now, &endpoint, None)).await;
+        parts
+            .scheduler
+            .ask(move |runner| runner.scheduler.put_endpoint(now, &endpoint, None))
+            .await;
         Ok(())
     })
     .await
 }
 
 pub(super) async fn delete_endpoint(parts: Arc<Parts>, id: EndpointId) -> Result<(), Error> {
-    to_the_end(async move {
+    run_to_completion(async move {
         if let Some(cluster) = parts.store.cluster() {
             return fleet::delete_endpoint(&parts, cluster, id).await;
         }
@@ -88,7 +91,7 @@ pub(super) async fn delete_endpoint(parts: Arc<Parts>, id: EndpointId) -> Result
             parts.directory.put_endpoint(endpoint);
             return Err(error);
         }
-        parts.floor.ask(move |runner| runner.forget(id)).await;
+        parts.scheduler.ask(move |runner| runner.forget(id)).await;
         Ok(())
     })
     .await
@@ -96,15 +99,18 @@ pub(super) async fn delete_endpoint(parts: Arc<Parts>, id: EndpointId) -> Result
 
 pub(super) async fn enable(parts: &Parts, id: EndpointId) -> Result<(), Error> {
     match elsewhere(parts, id) {
-        Some(cluster) => fleet::order(parts, cluster, id, Order::Enable).await,
-        None => change(parts, id, move |floor, now| floor.enable(now, id)).await,
+        Some(cluster) => fleet::send_command(parts, cluster, id, EndpointCommand::Enable).await,
+        None => change(parts, id, move |scheduler, now| scheduler.enable(now, id)).await,
     }
 }
 
 pub(super) async fn disable(parts: &Parts, id: EndpointId) -> Result<(), Error> {
     match elsewhere(parts, id) {
-        Some(cluster) => fleet::order(parts, cluster, id, Order::Disable).await,
-        None => change(parts, id, move |floor, now| floor.disable(now, id, Disabled::ByHand)).await,
+        Some(cluster) => fleet::send_command(parts, cluster, id, EndpointCommand::Disable).await,
+        None => {
+            change(parts, id, move |scheduler, now| scheduler.disable(now, id, Disabled::ByHand))
+                .await
+        }
     }
 }
 
@@ -115,7 +121,7 @@ pub(super) async fn cancel(
 ) -> Result<Delivery, Error> {
     parts.health.check()?;
     let cancel = move |runner: &mut super::runner::Runner| runner.cancel(message, endpoint);
-    if let Some((delivery, receipt)) = parts.floor.ask(cancel).await.flatten() {
+    if let Some((delivery, receipt)) = parts.scheduler.ask(cancel).await.flatten() {
         receipt.wait().await?;
         return Ok(delivery);
     }
@@ -124,27 +130,27 @@ pub(super) async fn cancel(
     let Some(cluster) = elsewhere(parts, endpoint).filter(|_| open) else {
         return Err(not_open(known));
     };
-    fleet::order(parts, cluster, endpoint, Order::Cancel(message)).await?;
+    fleet::send_command(parts, cluster, endpoint, EndpointCommand::Cancel(message)).await?;
     match parts.store.delivery(message, endpoint).await? {
         Some(delivery) if delivery.state == DeliveryState::Cancelled => Ok(delivery),
         other => Err(not_open(other)),
     }
 }
 
-/// Why a delivery that is on no floor cannot be cancelled.
+/// The reason for which a delivery that is not scheduled cannot be cancelled.
 fn not_open(delivery: Option<Delivery>) -> Error {
     delivery.map_or_else(
         || Error::not_found("delivery"),
-        |delivery| Error::conflict(format!("the delivery is {} already", delivery.state.name())),
+        |delivery| Error::conflict(format!("the delivery is already {}", delivery.state.name())),
     )
 }
 
-/// Where another node leads the endpoint: what reaches that one.
+/// The cluster, if another node leads the endpoint: the way to send it a command.
 fn elsewhere(parts: &Parts, endpoint: EndpointId) -> Option<&dyn Cluster> {
-    parts.store.cluster().filter(|_| !parts.leading.leads(endpoint))
+    parts.store.cluster().filter(|_| !parts.leadership.leads(endpoint))
 }
 
-/// What the sender would refuse at every attempt is refused now.
+/// Rejects settings that the sender would refuse at every attempt.
 fn check(parts: &Parts, endpoint: &Endpoint) -> Result<(), Error> {
     parts.sender.check(endpoint)?;
     if endpoint.timeout.is_zero() {
@@ -156,11 +162,11 @@ fn check(parts: &Parts, endpoint: &Endpoint) -> Result<(), Error> {
 async fn change(
     parts: &Parts,
     id: EndpointId,
-    change: impl FnOnce(&mut Floor, stagger::Instant) -> Option<Standing> + Send + 'static,
+    change: impl FnOnce(&mut Scheduler, stagger::Instant) -> Option<EndpointState> + Send + 'static,
 ) -> Result<(), Error> {
     parts.health.check()?;
     let receipt: Option<Option<Receipt>> =
-        parts.floor.ask(move |runner| runner.change(id, change)).await;
+        parts.scheduler.ask(move |runner| runner.change(id, change)).await;
     let stopped = || Error::busy("the dispatcher has stopped");
     let receipt = receipt.ok_or_else(stopped)?.ok_or_else(|| Error::not_found("endpoint"))?;
     receipt.wait().await

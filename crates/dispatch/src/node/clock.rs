@@ -1,4 +1,5 @@
-//! The node's time: the wall clock once, and from then on what the monotonic clock has counted.
+//! The node's time: the wall clock at the start, plus the time that the monotonic clock has counted
+//! since.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +9,7 @@ use stagger::{Clock, Instant, Sleep, Span, StdTime, TokioTime};
 /// time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EngineClock {
-    /// How far the epoch lies before the origin of the monotonic clock.
+    /// The distance from the Unix epoch to the origin of the monotonic clock.
     ahead: Span,
 }
 

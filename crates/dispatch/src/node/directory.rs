@@ -1,4 +1,4 @@
-//! Applications and endpoints in memory: what every message and every attempt asks for.
+//! Applications and endpoints in memory: every message and every attempt reads them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -7,24 +7,24 @@ use crate::Error;
 use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EventType, KeyHash};
 use crate::send::Target;
 
-/// The settings of everybody, as the store has them.
+/// The settings of all applications, as the store has them.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
-    book: RwLock<Book>,
+    entries: RwLock<Entries>,
 }
 
 #[derive(Debug, Default)]
-struct Book {
+struct Entries {
     applications: BTreeMap<ApplicationId, Arc<Application>>,
-    endpoints: BTreeMap<EndpointId, Known>,
-    /// Who has which endpoints.
+    endpoints: BTreeMap<EndpointId, KnownEndpoint>,
+    /// The endpoints of each application.
     owned: BTreeSet<(ApplicationId, EndpointId)>,
     keys: HashMap<KeyHash, ApplicationId>,
 }
 
-/// An endpoint, and what its attempts need, read from its settings once.
+/// An endpoint, and its prepared target, read from its settings once.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownEndpoint {
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) target: Arc<Target>,
 }
@@ -35,9 +35,9 @@ impl Directory {
     }
 
     pub(super) fn application_of_key(&self, key: KeyHash) -> Option<Arc<Application>> {
-        let book = self.read();
-        let id = book.keys.get(&key)?;
-        book.applications.get(id).cloned()
+        let entries = self.read();
+        let id = entries.keys.get(&key)?;
+        entries.applications.get(id).cloned()
     }
 
     pub(super) fn applications(&self) -> Vec<Arc<Application>> {
@@ -53,36 +53,37 @@ impl Directory {
     }
 
     pub(super) fn endpoints(&self, application: ApplicationId) -> Vec<Arc<Endpoint>> {
-        let book = self.read();
-        let endpoint = |id| book.endpoints.get(&id).map(|known| Arc::clone(&known.endpoint));
-        book.owned_by(application).filter_map(endpoint).collect()
+        let entries = self.read();
+        let endpoint = |id| entries.endpoints.get(&id).map(|known| Arc::clone(&known.endpoint));
+        entries.owned_by(application).filter_map(endpoint).collect()
     }
 
     pub(super) fn all_endpoints(&self) -> Vec<EndpointId> {
         self.read().endpoints.keys().copied().collect()
     }
 
-    /// Who gets a message of each type, in the types' order; `None` if there is no such application.
+    /// The receivers of a message of each type, in the types' order; `None` if there is no such
+    /// application.
     pub(super) fn fan_out<'a>(
         &self,
         application: ApplicationId,
         types: impl Iterator<Item = &'a EventType>,
     ) -> Option<Vec<Vec<EndpointId>>> {
-        let book = self.read();
-        book.applications.get(&application)?;
+        let entries = self.read();
+        entries.applications.get(&application)?;
         let wants = |id: &EndpointId, event_type: &EventType| {
-            book.endpoints.get(id).is_some_and(|known| known.endpoint.events.wants(event_type))
+            entries.endpoints.get(id).is_some_and(|known| known.endpoint.events.wants(event_type))
         };
         let receivers = |event_type| {
-            book.owned_by(application).filter(|id| wants(id, event_type)).collect::<Vec<_>>()
+            entries.owned_by(application).filter(|id| wants(id, event_type)).collect::<Vec<_>>()
         };
         Some(types.map(receivers).collect())
     }
 
-    /// Whether nobody else has one of its keys.
+    /// Checks that no other application has one of its keys.
     pub(super) fn check_keys(&self, application: &Application) -> Result<(), Error> {
-        let book = self.read();
-        let other = |key| book.keys.get(key).is_some_and(|owner| *owner != application.id);
+        let entries = self.read();
+        let other = |key| entries.keys.get(key).is_some_and(|owner| *owner != application.id);
         if application.keys.iter().any(other) {
             return Err(Error::conflict("another application has this key"));
         }
@@ -90,52 +91,52 @@ impl Directory {
     }
 
     pub(super) fn put_application(&self, application: Application) {
-        let mut book = self.write();
-        book.keys.retain(|_, owner| *owner != application.id);
-        book.keys.extend(application.keys.iter().map(|key| (*key, application.id)));
-        book.applications.insert(application.id, Arc::new(application));
+        let mut entries = self.write();
+        entries.keys.retain(|_, owner| *owner != application.id);
+        entries.keys.extend(application.keys.iter().map(|key| (*key, application.id)));
+        entries.applications.insert(application.id, Arc::new(application));
     }
 
     /// Takes an application out with its endpoints, and answers with all of them.
     pub(super) fn remove_application(
         &self,
         id: ApplicationId,
-    ) -> Option<(Arc<Application>, Vec<Known>)> {
-        let mut book = self.write();
-        let application = book.applications.remove(&id)?;
-        book.keys.retain(|_, owner| *owner != id);
-        let owned: Vec<_> = book.owned_by(id).collect();
-        let endpoints = owned.into_iter().filter_map(|endpoint| book.remove(endpoint)).collect();
+    ) -> Option<(Arc<Application>, Vec<KnownEndpoint>)> {
+        let mut entries = self.write();
+        let application = entries.applications.remove(&id)?;
+        entries.keys.retain(|_, owner| *owner != id);
+        let owned: Vec<_> = entries.owned_by(id).collect();
+        let endpoints = owned.into_iter().filter_map(|endpoint| entries.remove(endpoint)).collect();
         Some((application, endpoints))
     }
 
-    pub(super) fn put_endpoint(&self, known: Known) {
-        let mut book = self.write();
-        book.owned.insert((known.endpoint.application, known.endpoint.id));
-        book.endpoints.insert(known.endpoint.id, known);
+    pub(super) fn put_endpoint(&self, known: KnownEndpoint) {
+        let mut entries = self.write();
+        entries.owned.insert((known.endpoint.application, known.endpoint.id));
+        entries.endpoints.insert(known.endpoint.id, known);
     }
 
-    pub(super) fn remove_endpoint(&self, id: EndpointId) -> Option<Known> {
+    pub(super) fn remove_endpoint(&self, id: EndpointId) -> Option<KnownEndpoint> {
         self.write().remove(id)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Book> {
-        self.book.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, Entries> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Book> {
-        self.book.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, Entries> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Book {
+impl Entries {
     fn owned_by(&self, application: ApplicationId) -> impl Iterator<Item = EndpointId> {
         let first = EndpointId::from_uuid(uuid::Uuid::nil());
         let last = EndpointId::from_uuid(uuid::Uuid::max());
         self.owned.range((application, first)..=(application, last)).map(|(_, endpoint)| *endpoint)
     }
 
-    fn remove(&mut self, id: EndpointId) -> Option<Known> {
+    fn remove(&mut self, id: EndpointId) -> Option<KnownEndpoint> {
         let known = self.endpoints.remove(&id)?;
         self.owned.remove(&(known.endpoint.application, id));
         Some(known)

@@ -6,28 +6,28 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::health::State;
+use super::health::HealthState;
 use super::parts::Parts;
 use super::start::{Loaded, load};
 use super::{
-    Arrivals, NodeOptions, SharedBudgets, Submission, census, changes, fleet, intake, pruning,
+    AttemptRates, NodeOptions, SharedBudgets, Submission, changes, fleet, gauges, intake, pruning,
     replay,
 };
 use crate::Error;
-use crate::lane::LaneView;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
 };
-use crate::observe::Census;
+use crate::observe::Gauges;
+use crate::scheduler::QueueView;
 use crate::send::Sender;
-use crate::store::{Accepted, Hint, ReplayRequest, Shards, Store};
+use crate::store::{Accepted, Notification, ReplayRequest, Shards, Store};
 
-/// How long a store that fails is waited for at the end: what it does not take is attempted again by
-/// the next run.
+/// The time for which a shutdown waits for a store that fails; the next run repeats attempts that
+/// were not stored.
 const LAST_TRIES: Span = Span::from_secs(2);
 
-/// A running dispatcher. Clones are handles of the same one; when the last is dropped it ends at
-/// once, as in a crash: nothing is lost, and what was under way is attempted again.
+/// A running dispatcher. Clones are handles of the same one. When the last is dropped the node ends
+/// immediately, as in a crash: nothing is lost, and attempts in flight are repeated.
 #[derive(Clone, Debug)]
 pub struct Node {
     handle: Arc<Handle>,
@@ -56,7 +56,8 @@ struct Membership {
 }
 
 impl Node {
-    /// Loads what is open from `store` and goes on with it. Runs until [`shutdown`](Self::shutdown).
+    /// Loads the open deliveries from `store` and delivers them. Runs until
+    /// [`shutdown`](Self::shutdown).
     ///
     /// # Errors
     /// The store cannot be read.
@@ -91,27 +92,27 @@ impl Node {
         Ok(Self { handle: Arc::new(handle) })
     }
 
-    /// Stops launching, waits at most `grace` for what is under way, stores what it came to. A second
-    /// call returns when the first has ended.
+    /// Stops launching, waits at most `grace` for attempts in flight, and stores their results. A
+    /// second call returns when the first has ended.
     pub async fn shutdown(&self, grace: Span) {
         let parts = self.parts();
-        parts.health.turn(State::Stopping);
+        parts.health.turn(HealthState::Stopping);
         // Held to the end, so that nothing takes a shutdown that has begun for one that is done.
         let mut held = self.handle.tasks.lock().await;
         let Some(tasks) = held.take() else { return };
         tasks.pruning.abort();
-        let patience = parts.clock.now() + grace;
+        let deadline = parts.clock.now() + grace;
         if let Some(membership) = tasks.membership {
-            membership.leave(parts, patience).await;
+            membership.leave(parts, deadline).await;
         }
-        parts.floor.ask(move |runner| runner.end(patience)).await;
+        parts.scheduler.ask(move |runner| runner.end(deadline)).await;
         // A task that panicked has said so, and its deliveries are safe in the store.
         _ = tasks.runner.await;
         tokio::select! {
             _ = tasks.settler => {}
-            () = parts.clock.until(Some(patience + LAST_TRIES)) => {
+            () = parts.clock.until(Some(deadline + LAST_TRIES)) => {
                 let unsettled = parts.health.unsettled();
-                tracing::warn!(unsettled, "the store is away, the next run attempts these again");
+                tracing::warn!(unsettled, "store unavailable at shutdown, the next run repeats these attempts");
             }
         }
         end_membership(parts).await;
@@ -123,7 +124,7 @@ impl Node {
         &*self.parts().store
     }
 
-    /// The sender: what checks addresses and headers before they are saved.
+    /// The sender, which checks addresses and headers before they are saved.
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.parts().sender
@@ -249,11 +250,13 @@ impl Node {
         changes::cancel(self.parts(), message, endpoint).await
     }
 
-    /// How an endpoint's lane stands now. One that another node leads is shown as the store has it.
-    pub async fn view(&self, id: EndpointId) -> Option<LaneView> {
+    /// The current state of an endpoint's queue. For an endpoint that another node leads, the state
+    /// is read from the store.
+    pub async fn view(&self, id: EndpointId) -> Option<QueueView> {
         let parts = self.parts();
         let now = parts.clock.now();
-        let here = parts.floor.ask(move |runner| runner.floor.view(now, id)).await.flatten();
+        let here =
+            parts.scheduler.ask(move |runner| runner.scheduler.view(now, id)).await.flatten();
         match parts.store.cluster().filter(|_| here.is_none()) {
             // While the store is away nothing is known of it.
             Some(cluster) => fleet::view(parts, cluster, id).await.ok().flatten(),
@@ -264,23 +267,23 @@ impl Node {
     /// The shards that this node leads: all with a store of one node.
     #[must_use]
     pub fn led(&self) -> Shards {
-        self.parts().leading.shards()
+        self.parts().leadership.shards()
     }
 
-    /// Follows the settings as other nodes have changed them, so that what is asked next finds what was
-    /// changed before. Nothing with a store of one node.
+    /// Reads the settings that other nodes have changed, so that later calls see all earlier
+    /// changes. Does nothing with a store for one node.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn follow(&self) -> Result<(), Error> {
-        fleet::follow(self.parts()).await
+    pub async fn sync_settings(&self) -> Result<(), Error> {
+        fleet::sync_settings(self.parts()).await
     }
 
     /// The attempts of the last 5 minutes, of one endpoint or of all.
     #[must_use]
-    pub fn arrivals(&self, endpoint: Option<EndpointId>) -> Arrivals {
+    pub fn attempt_rates(&self, endpoint: Option<EndpointId>) -> AttemptRates {
         let parts = self.parts();
-        parts.arrivals.read(endpoint, parts.clock.now())
+        parts.attempts.read(endpoint, parts.clock.now())
     }
 
     /// Whether messages can be accepted now: for readiness.
@@ -290,19 +293,19 @@ impl Node {
     pub async fn ready(&self) -> Result<(), Error> {
         let parts = self.parts();
         parts.health.check()?;
-        drop(parts.health.room(1, parts.options.max_open)?);
+        drop(parts.health.reserve(1, parts.options.max_open)?);
         parts.store.check().await
     }
 
-    /// Waits until it has ended by itself, and says why: another run took the store. Whoever runs it
-    /// should then end too.
+    /// Waits until the node has ended by itself, and returns the reason: another run took over the
+    /// store. The caller should then stop too.
     pub async fn ended(&self) -> String {
         self.parts().health.ended().await
     }
 
     /// Its figures at this moment.
-    pub(crate) async fn census(&self) -> Census {
-        census::census(self.parts()).await
+    pub(crate) async fn gauges(&self) -> Gauges {
+        gauges::gauges(self.parts()).await
     }
 
     fn parts(&self) -> &Arc<Parts> {
@@ -323,24 +326,25 @@ impl Membership {
     }
 
     /// Gives everything up to others, as far as that is done by `patience`.
-    async fn leave(mut self, parts: &Parts, patience: Instant) {
+    async fn leave(mut self, parts: &Parts, deadline: Instant) {
         self.leave.send_replace(true);
         tokio::select! {
             // If it panicked, it has said so.
             _ = &mut self.task => {}
-            () = parts.clock.until(Some(patience)) => self.task.abort(),
+            () = parts.clock.until(Some(deadline)) => self.task.abort(),
         }
     }
 }
 
-/// What is still led is free at once. Where that fails, the others find out that the node is gone.
+/// Frees the shards that the node still leads. If that fails, the other nodes detect that this one
+/// is gone.
 async fn end_membership(parts: &Parts) {
     let Some(cluster) = parts.store.cluster() else { return };
-    let fence = parts.leading.hold().lead().fence;
+    let fence = parts.leadership.hold().lead().fence;
     tokio::select! {
         left = cluster.leave(fence) => match left {
-            Ok(()) => cluster.hint(Hint::Roll).await,
-            Err(error) => tracing::warn!(%error, "the other nodes are not told that this one ends"),
+            Ok(()) => cluster.notify(Notification::Members).await,
+            Err(error) => tracing::warn!(%error, "leave not stored, the other nodes will evict this one"),
         },
         () = TokioTime.sleep(LAST_TRIES) => {}
     }

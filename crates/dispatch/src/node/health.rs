@@ -6,12 +6,12 @@ use tokio::sync::watch;
 
 use crate::Error;
 
-/// How a node does.
+/// The health of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum HealthState {
     /// It works.
     Well,
-    /// What attempts came to cannot be stored now; it is tried again and again.
+    /// The results of attempts cannot be stored now; the node tries again until they are.
     Failing(Error),
     /// It is shutting down.
     Stopping,
@@ -19,14 +19,14 @@ pub(super) enum State {
     Ended(String),
 }
 
-/// What all parts of a node look at before they take on more.
+/// The state that all tasks of a node check before they accept more work.
 #[derive(Debug)]
-pub(super) struct Health {
-    state: watch::Sender<State>,
-    /// Open deliveries on the floor.
+pub(super) struct NodeHealth {
+    state: watch::Sender<HealthState>,
+    /// Open deliveries in the scheduler.
     open: AtomicUsize,
     /// Deliveries on their way onto it.
-    coming: AtomicUsize,
+    reserved: AtomicUsize,
     /// Settlements that are not durable yet.
     unsettled: AtomicUsize,
 }
@@ -34,17 +34,17 @@ pub(super) struct Health {
 /// Deliveries that have been promised room.
 #[derive(Debug)]
 #[must_use = "the room is given back when this is dropped"]
-pub(super) struct Room<'a> {
-    coming: &'a AtomicUsize,
+pub(super) struct Reservation<'a> {
+    reserved: &'a AtomicUsize,
     count: usize,
 }
 
-impl Health {
+impl NodeHealth {
     pub(super) fn new() -> Self {
         Self {
-            state: watch::Sender::new(State::Well),
+            state: watch::Sender::new(HealthState::Well),
             open: AtomicUsize::new(0),
-            coming: AtomicUsize::new(0),
+            reserved: AtomicUsize::new(0),
             unsettled: AtomicUsize::new(0),
         }
     }
@@ -52,21 +52,23 @@ impl Health {
     /// Whether more can be taken on.
     pub(super) fn check(&self) -> Result<(), Error> {
         match &*self.state.borrow() {
-            State::Well => Ok(()),
-            State::Failing(error) => Err(Error::busy(format!("attempts wait: {error}"))),
-            State::Stopping => Err(Error::busy("the dispatcher is stopping")),
-            State::Ended(why) => Err(Error::busy(why.clone())),
+            HealthState::Well => Ok(()),
+            HealthState::Failing(error) => {
+                Err(Error::busy(format!("results of attempts cannot be stored: {error}")))
+            }
+            HealthState::Stopping => Err(Error::busy("the dispatcher is stopping")),
+            HealthState::Ended(why) => Err(Error::busy(why.clone())),
         }
     }
 
-    /// Moves to `next`. Whoever has ended stays so, and whoever stops does not become well again.
-    /// Whether that was a move.
-    pub(super) fn turn(&self, next: State) -> bool {
+    /// Moves to `next`, and returns whether that was a change. An ended node stays ended, and a
+    /// stopping one does not become healthy again.
+    pub(super) fn turn(&self, next: HealthState) -> bool {
         self.state.send_if_modified(|state| {
             let stays = match state {
-                State::Well | State::Failing(_) => false,
-                State::Stopping => !matches!(next, State::Ended(_)),
-                State::Ended(_) => true,
+                HealthState::Well | HealthState::Failing(_) => false,
+                HealthState::Stopping => !matches!(next, HealthState::Ended(_)),
+                HealthState::Ended(_) => true,
             };
             let moves = !stays && *state != next;
             if moves {
@@ -80,10 +82,10 @@ impl Health {
     pub(super) async fn ended(&self) -> String {
         let mut states = self.state.subscribe();
         // Its sender is in `self`, and lives.
-        let _lives = states.wait_for(|state| matches!(state, State::Ended(_))).await.is_ok();
+        let _lives = states.wait_for(|state| matches!(state, HealthState::Ended(_))).await.is_ok();
         // Read in a block of its own: a guard held over an await makes the future not `Send`.
         let why = match &*states.borrow() {
-            State::Ended(why) => Some(why.clone()),
+            HealthState::Ended(why) => Some(why.clone()),
             _ => None,
         };
         match why {
@@ -92,14 +94,14 @@ impl Health {
         }
     }
 
-    /// Promises room for so many deliveries, if there are fewer than `most` then.
-    pub(super) fn room(&self, count: usize, most: usize) -> Result<Room<'_>, Error> {
-        let coming = self.coming.fetch_add(count, Ordering::Relaxed) + count;
-        let room = Room { coming: &self.coming, count };
-        if self.open() + coming > most {
-            return Err(Error::busy(format!("{most} deliveries are open already")));
+    /// Reserves room for `count` deliveries, if fewer than `most` are open then.
+    pub(super) fn reserve(&self, count: usize, most: usize) -> Result<Reservation<'_>, Error> {
+        let reserved = self.reserved.fetch_add(count, Ordering::Relaxed) + count;
+        let reservation = Reservation { reserved: &self.reserved, count };
+        if self.open() + reserved > most {
+            return Err(Error::busy(format!("{most} deliveries are open, which is the limit")));
         }
-        Ok(room)
+        Ok(reservation)
     }
 
     pub(super) fn open(&self) -> usize {
@@ -118,15 +120,15 @@ impl Health {
         self.unsettled.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many are durable; answers how many are left.
+    /// Counts `count` settlements as durable; returns the number that is left.
     pub(super) fn end_settling(&self, count: usize) -> usize {
         self.unsettled.fetch_sub(count, Ordering::Relaxed) - count
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        self.coming.fetch_sub(self.count, Ordering::Relaxed);
+        self.reserved.fetch_sub(self.count, Ordering::Relaxed);
     }
 }
 
@@ -136,23 +138,23 @@ mod tests {
 
     #[test]
     fn room_that_was_not_used_is_given_back() {
-        let health = Health::new();
+        let health = NodeHealth::new();
         health.set_open(5);
-        let room = health.room(5, 10).expect("there is room for ten");
-        assert!(health.room(1, 10).is_err_and(|error| error.is_unavailable()));
-        drop(room);
-        assert!(health.room(5, 10).is_ok());
+        let reservation = health.reserve(5, 10).expect("there is room for ten");
+        assert!(health.reserve(1, 10).is_err_and(|error| error.is_unavailable()));
+        drop(reservation);
+        assert!(health.reserve(5, 10).is_ok());
     }
 
     #[test]
     fn a_store_that_works_again_does_not_undo_a_shutdown() {
-        let health = Health::new();
-        let _ = health.turn(State::Failing(Error::store("full")));
+        let health = NodeHealth::new();
+        let _ = health.turn(HealthState::Failing(Error::store("full")));
         assert!(health.check().is_err());
-        let _ = health.turn(State::Well);
+        let _ = health.turn(HealthState::Well);
         assert!(health.check().is_ok());
-        let _ = health.turn(State::Stopping);
-        let _ = health.turn(State::Well);
+        let _ = health.turn(HealthState::Stopping);
+        let _ = health.turn(HealthState::Well);
         assert!(health.check().is_err());
     }
 }

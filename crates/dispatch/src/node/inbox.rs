@@ -1,36 +1,36 @@
-//! What the task that owns the floor is told.
+//! Commands for the task that owns the scheduler.
 
 use std::fmt;
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::runner::Runner;
-use crate::lane::Launch;
 use crate::model::{Answer, Delivery};
+use crate::scheduler::Launch;
 
-/// What the owner of the floor is told.
+/// A command for the task that owns the scheduler.
 pub(super) enum Command {
     /// These are durable now, and open.
     Add(Vec<Delivery>),
     /// An attempt is over.
-    Back(Launch, Came),
+    AttemptDone(Launch, AttemptResult),
     /// Something rare.
     Do(Box<dyn FnOnce(&mut Runner) + Send>),
     /// There is room for more launches again.
-    GoOn,
+    Resume,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug)]
-pub(super) enum Came {
-    /// An answer; whether the message was one of the dispatcher's own.
+pub(super) enum AttemptResult {
+    /// An answer; `true` if the message was an operational event.
     Answer(Answer, bool),
     /// Nothing: the payload was pruned.
     Gone,
 }
 
-/// The way to the task that owns the floor. Not bounded here: accepted messages, slots and settled
-/// attempts are.
+/// The sender of commands to the task that owns the scheduler. Not bounded here: accepted messages,
+/// slots and settled attempts are.
 #[derive(Clone)]
 pub(super) struct Inbox {
     commands: mpsc::UnboundedSender<Command>,
@@ -42,19 +42,21 @@ impl Inbox {
         (Self { commands }, receiver)
     }
 
-    /// Tells it. When the task has ended nobody needs to know: all that matters is in the store.
+    /// Sends a command. If the task has ended the command is dropped: everything that matters is in
+    /// the store.
     pub(super) fn tell(&self, command: Command) {
         _ = self.commands.send(command);
     }
 
-    /// Lets the task do something with the floor, and waits for its result; `None` when it has ended.
+    /// Runs a function on the scheduler's task, and waits for its result; `None` when the task has
+    /// ended.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut Runner) -> T + Send + 'static,
     ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.tell(Command::Do(Box::new(move |runner| {
-            // Whoever has stopped waiting does not want it any more.
+            // The caller may have stopped waiting.
             _ = reply.send(question(runner));
         })));
         answer.await.ok()

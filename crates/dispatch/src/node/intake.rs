@@ -6,24 +6,25 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Submission;
-use super::fleet::{Held, follow};
+use super::fleet::{LeadGuard, sync_settings};
 use super::inbox::Command;
-use super::parts::{Parts, UNCOMMITTED, to_the_end};
-use super::payloads::Parcel;
+use super::parts::{Parts, UNCOMMITTED, run_to_completion};
+use super::payloads::CachedMessage;
 use crate::Error;
 use crate::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
-use crate::store::{Accepted, Cluster, Entry, Fence, Hint, Shard, Shards};
+use crate::store::{Accepted, Cluster, Entry, Fence, Notification, Shard, Shards};
 
-/// What a message takes besides its payload while it waits for the store, in bytes.
+/// The memory of a message besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
 
-/// How often messages are offered to a store of several nodes whose settings change at the same time.
+/// The most tries to accept messages in a cluster whose settings change at the same time.
 const MOST_TRIES: usize = 10;
 
-/// How long a caller waits for the store. One that broke in the middle of a commit answers only once it is
-/// known what holds, which may be long after; by then its caller has asked again, under the same key.
+/// The longest time that a caller waits for the store. A commit that was interrupted is answered
+/// only once its result is known, which may be long after; by then its caller has asked again,
+/// under the same key.
 const ANSWER: Span = Span::from_secs(20);
 
 /// Accepts messages of an application: all of them or none.
@@ -37,7 +38,7 @@ pub(super) async fn accept(
         let bound = "a type that does not begin with `stagger.`";
         return Err(Error::invalid("event_type", &own.event_type, bound));
     }
-    commit(parts, Wanted::new(parts, Receivers::Of(application), messages)?).await
+    commit(parts, IntakeRequest::new(parts, Receivers::Of(application), messages)?).await
 }
 
 /// Sends a test event to one endpoint.
@@ -47,8 +48,12 @@ pub(super) async fn test(parts: &Arc<Parts>, id: EndpointId) -> Result<MessageId
     let event_type: EventType = TEST.parse()?;
     let message =
         Submission { event_type, payload: text.into(), content_type: JSON.to_owned(), key: None };
-    let accepted = commit(parts, Wanted::new(parts, Receivers::Only(id), vec![message])?).await?;
-    accepted.first().map(|accepted| accepted.id).ok_or_else(|| Error::store("it took no message"))
+    let accepted =
+        commit(parts, IntakeRequest::new(parts, Receivers::Only(id), vec![message])?).await?;
+    accepted
+        .first()
+        .map(|accepted| accepted.id)
+        .ok_or_else(|| Error::store("the store accepted no message"))
 }
 
 /// The content type of the dispatcher's own messages.
@@ -56,7 +61,7 @@ pub(super) const JSON: &str = "application/json";
 /// The type of a test event.
 const TEST: &str = "stagger.test";
 
-/// Who gets messages.
+/// The receivers of messages.
 #[derive(Clone, Copy, Debug)]
 enum Receivers {
     /// All endpoints of an application that want their types.
@@ -65,20 +70,20 @@ enum Receivers {
     Only(EndpointId),
 }
 
-/// What is to be accepted, before it is known who gets it.
+/// Messages to accept, before their receivers are known.
 #[derive(Debug)]
-struct Wanted {
+struct IntakeRequest {
     to: Receivers,
     messages: Vec<(MessageId, Submission)>,
     now: Instant,
 }
 
-impl Wanted {
+impl IntakeRequest {
     /// # Errors
     /// The operating system has no randomness for their names.
     fn new(parts: &Parts, to: Receivers, messages: Vec<Submission>) -> Result<Self, Error> {
         let now = parts.clock.now();
-        let ids = parts.names.messages(messages.len(), now)?;
+        let ids = parts.message_ids.messages(messages.len(), now)?;
         Ok(Self { to, messages: ids.into_iter().zip(messages).collect(), now })
     }
 
@@ -100,7 +105,7 @@ impl Wanted {
         Ok(made.map(|((id, message), to)| message.named(*id, application, self.now, to)).collect())
     }
 
-    /// What its payloads weigh while they wait for the store, in bytes.
+    /// The memory of its payloads while they wait for the store, in bytes.
     fn weight(&self) -> usize {
         self.messages.iter().map(|(_, message)| message.payload.len() + OVERHEAD).sum()
     }
@@ -122,36 +127,36 @@ impl Submission {
     }
 }
 
-/// Stores messages, then puts their deliveries on the floor.
-async fn commit(parts: &Arc<Parts>, wanted: Wanted) -> Result<Vec<Accepted>, Error> {
+/// Stores messages, then schedules their deliveries.
+async fn commit(parts: &Arc<Parts>, wanted: IntakeRequest) -> Result<Vec<Accepted>, Error> {
     let waiting = admit(parts, wanted.weight())?;
     let parts = Arc::clone(parts);
-    let work = to_the_end(async move {
+    let work = run_to_completion(async move {
         let began = parts.clock.now();
         let accepted = match parts.store.cluster() {
-            Some(cluster) => among_others(&parts, cluster, &wanted, waiting).await?,
-            None => alone(&parts, &wanted, waiting).await?,
+            Some(cluster) => accept_in_cluster(&parts, cluster, &wanted, waiting).await?,
+            None => accept_alone(&parts, &wanted, waiting).await?,
         };
-        parts.figures.accepted(accepted.len(), parts.clock.now() - began);
+        parts.instruments.accepted(accepted.len(), parts.clock.now() - began);
         Ok(accepted)
     });
     tokio::select! {
         biased;
         accepted = work => accepted,
-        // The work goes on: what turns out to be stored is delivered.
-        () = TokioTime.sleep(ANSWER) => Err(Error::busy("the store has not answered in time")),
+        // The work goes on: messages that turn out to be stored are delivered.
+        () = TokioTime.sleep(ANSWER) => Err(Error::busy("the store did not answer in time")),
     }
 }
 
 /// All of it is this node's to deliver.
-async fn alone(
+async fn accept_alone(
     parts: &Parts,
-    wanted: &Wanted,
+    wanted: &IntakeRequest,
     waiting: OwnedSemaphorePermit,
 ) -> Result<Vec<Accepted>, Error> {
     let messages = wanted.made(parts)?;
-    let _room = parts.health.room(deliveries(&messages), parts.options.max_open)?;
-    let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
+    let _room = parts.health.reserve(deliveries(&messages), parts.options.max_open)?;
+    let fresh: Vec<_> = messages.iter().map(NewDeliveries::of).collect();
     let accepted = parts.store.accept(messages).await?;
     drop(waiting);
     let new = fresh.into_iter().zip(&accepted).filter(|(_, accepted)| !accepted.repeated);
@@ -159,31 +164,31 @@ async fn alone(
     Ok(accepted)
 }
 
-/// What this node leads goes on its floor, all else is for others.
-async fn among_others(
+/// Schedules the deliveries that this node leads; the other leaders find theirs in the store.
+async fn accept_in_cluster(
     parts: &Parts,
     cluster: &dyn Cluster,
-    wanted: &Wanted,
+    wanted: &IntakeRequest,
     waiting: OwnedSemaphorePermit,
 ) -> Result<Vec<Accepted>, Error> {
     parts.fleet.check_room(parts.options.max_open)?;
     let mut looked = false;
     for _ in 0..MOST_TRIES {
-        // In this order: what is followed meanwhile is looked at in vain, but never missed.
-        let followed = parts.following.followed();
+        // In this order: a change during the fan-out costs another try, but is never missed.
+        let settings_version = parts.settings_sync.settings_version();
         let messages = match wanted.made(parts) {
             // Another node may just have made it.
             Err(error) if error.is_not_found() && !looked => {
                 looked = true;
-                follow(parts).await?;
+                sync_settings(parts).await?;
                 continue;
             }
             made => made?,
         };
-        let _room = parts.health.room(deliveries(&messages), parts.options.max_open)?;
-        let fresh: Vec<_> = messages.iter().map(Fresh::of).collect();
-        let held = parts.leading.hold();
-        match cluster.accept(held.lead(), followed, messages).await? {
+        let _room = parts.health.reserve(deliveries(&messages), parts.options.max_open)?;
+        let fresh: Vec<_> = messages.iter().map(NewDeliveries::of).collect();
+        let held = parts.leadership.hold();
+        match cluster.accept(held.lead(), settings_version, messages).await? {
             Entry::Stored(accepted) => {
                 drop(waiting);
                 let new = fresh.into_iter().zip(&accepted).filter(|(_, it)| !it.repeated);
@@ -192,15 +197,15 @@ async fn among_others(
                 let own = new.into_iter().map(|fresh| fresh.of_lead(&held)).collect();
                 hand_over_under(parts, held.lead().fence, own);
                 if !others.is_empty() {
-                    cluster.hint(Hint::Work(others)).await;
+                    cluster.notify(Notification::Work(others)).await;
                 }
                 return Ok(accepted);
             }
-            Entry::Outdated => follow(parts).await?,
-            Entry::NotLeading => parts.leading.end(held.lead().fence),
+            Entry::Outdated => sync_settings(parts).await?,
+            Entry::NotLeading => parts.leadership.end(held.lead().fence),
         }
     }
-    Err(Error::busy("settings change all the time"))
+    Err(Error::busy("settings changed during each of 10 tries"))
 }
 
 fn deliveries(messages: &[NewMessage]) -> usize {
@@ -208,40 +213,40 @@ fn deliveries(messages: &[NewMessage]) -> usize {
 }
 
 /// The shards of deliveries that others lead.
-fn others(fresh: &[Fresh], held: &Held) -> Shards {
+fn others(fresh: &[NewDeliveries], held: &LeadGuard) -> Shards {
     let endpoints = fresh.iter().flat_map(|fresh| &fresh.endpoints);
     endpoints.filter(|it| !held.leads(**it)).map(|it| Shard::of(*it)).collect()
 }
 
-/// A place among those that wait for the store.
+/// A reservation in the memory of messages that wait for the store.
 fn admit(parts: &Parts, bytes: usize) -> Result<OwnedSemaphorePermit, Error> {
     // A batch larger than all room waits alone.
     let bytes = u32::try_from(bytes.min(UNCOMMITTED)).unwrap_or(u32::MAX);
-    let full = |_| Error::busy("too many messages wait for the store");
+    let full = |_| Error::busy("the messages that wait for the store reach the memory limit");
     Arc::clone(&parts.uncommitted).try_acquire_many_owned(bytes).map_err(full)
 }
 
-/// What is needed of a message once it is durable.
-struct Fresh {
-    parcel: Parcel,
+/// The deliveries of a message that has become durable.
+struct NewDeliveries {
+    cached: CachedMessage,
     endpoints: Vec<EndpointId>,
 }
 
-impl Fresh {
+impl NewDeliveries {
     fn of(new: &NewMessage) -> Self {
         let message = Arc::new(new.message.clone());
-        let parcel = Parcel { message, payload: new.payload.clone() };
-        Self { parcel, endpoints: new.endpoints.clone() }
+        let cached = CachedMessage { message, payload: new.payload.clone() };
+        Self { cached, endpoints: new.endpoints.clone() }
     }
 
-    /// Only what is delivered by this node.
-    fn of_lead(mut self, held: &Held) -> Self {
+    /// Only the deliveries that this node leads.
+    fn of_lead(mut self, held: &LeadGuard) -> Self {
         self.endpoints.retain(|endpoint| held.leads(*endpoint));
         self
     }
 
     fn deliveries(&self) -> impl Iterator<Item = Delivery> {
-        let Message { id, application, created_at, .. } = &*self.parcel.message;
+        let Message { id, application, created_at, .. } = &*self.cached.message;
         let (id, application, created_at) = (*id, *application, *created_at);
         self.endpoints
             .iter()
@@ -249,18 +254,19 @@ impl Fresh {
     }
 }
 
-fn hand_over(parts: &Parts, fresh: Vec<Fresh>) {
+fn hand_over(parts: &Parts, fresh: Vec<NewDeliveries>) {
     let deliveries = kept(parts, fresh);
     if !deliveries.is_empty() {
-        parts.floor.tell(Command::Add(deliveries));
+        parts.scheduler.tell(Command::Add(deliveries));
     }
 }
 
-/// The same, unless the membership has ended: then whoever leads now has loaded them, and may be done.
-fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<Fresh>) {
+/// The same, unless the membership has ended: then the current leader has loaded them, and may have
+/// finished.
+fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<NewDeliveries>) {
     let deliveries = kept(parts, fresh);
     if !deliveries.is_empty() {
-        parts.floor.tell(Command::Do(Box::new(move |runner| {
+        parts.scheduler.tell(Command::Do(Box::new(move |runner| {
             if runner.is_under(fence) {
                 runner.add(&deliveries);
             }
@@ -268,9 +274,9 @@ fn hand_over_under(parts: &Parts, fence: Fence, fresh: Vec<Fresh>) {
     }
 }
 
-/// The deliveries of messages, whose payloads are kept for them.
-fn kept(parts: &Parts, fresh: Vec<Fresh>) -> Vec<Delivery> {
-    let deliveries = fresh.iter().flat_map(Fresh::deliveries).collect();
-    parts.payloads.keep(fresh.into_iter().map(|fresh| (fresh.parcel, fresh.endpoints.len())));
+/// The deliveries of messages, after caching their payloads.
+fn kept(parts: &Parts, fresh: Vec<NewDeliveries>) -> Vec<Delivery> {
+    let deliveries = fresh.iter().flat_map(NewDeliveries::deliveries).collect();
+    parts.payloads.keep(fresh.into_iter().map(|fresh| (fresh.cached, fresh.endpoints.len())));
     deliveries
 }

@@ -8,24 +8,24 @@ use stagger::Span;
 /// The settings of a node; its bounds against memory and load.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeOptions {
-    /// Attempts under way at once, of all applications together: default 1024.
+    /// The most attempts in flight, of all applications together: default 1024.
     pub slots: NonZeroU32,
     /// Open deliveries in memory at which no more messages are accepted: default 5 000 000.
     pub max_open: usize,
     /// Payload bytes kept in memory for attempts that are due: default 64 MiB; more are read back
     /// from the store.
     pub payload_memory: usize,
-    /// How long finished messages are kept: default 30 days.
+    /// The time for which finished messages are kept: default 30 days.
     pub retention: Span,
     /// With a store of several nodes: within which time a node that died is replaced. Default 10 s; the
     /// nodes of a store should agree.
     pub lease: Span,
-    /// Where this node listens: what other nodes, and people, know it by.
+    /// The address on which this node listens: its name for other nodes and for people.
     pub address: Option<SocketAddr>,
 }
 
 impl NodeOptions {
-    /// What this node is known by.
+    /// The name of this node.
     pub(super) fn name(&self) -> String {
         self.address.map_or_else(|| "unnamed".to_owned(), |address| address.to_string())
     }

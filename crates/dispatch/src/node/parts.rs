@@ -1,4 +1,4 @@
-//! What all tasks of a node share.
+//! The state that all tasks of a node share.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,30 +6,30 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use super::NodeOptions;
-use super::allowance::SharedBudgets;
-use super::arrivals::ArrivalBook;
+use super::attempt_rates::AttemptCounter;
 use super::clock::EngineClock;
-use super::directory::{Directory, Known};
-use super::fleet::{FleetView, Following, Leading};
-use super::health::Health;
-use super::hinting::Hinting;
+use super::directory::{Directory, KnownEndpoint};
+use super::fleet::{FleetView, Leadership, SettingsSync};
+use super::health::NodeHealth;
 use super::inbox::Inbox;
-use super::names::Names;
-use super::payloads::Payloads;
+use super::message_ids::MessageIds;
+use super::notifications::PendingNotifications;
+use super::payloads::PayloadCache;
+use super::shared_budgets::SharedBudgets;
 use crate::Error;
 use crate::model::Endpoint;
-use crate::observe::Figures;
+use crate::observe::Instruments;
 use crate::send::Sender;
 use crate::store::{Cluster, Fence, Store};
 
-/// Reads of payloads at once: enough to keep a disk busy, and few enough that accepting is not
-/// starved.
+/// The most concurrent reads of payloads: enough to keep a disk busy, and few enough that accepting
+/// is not starved.
 const READS: usize = 32;
-/// Bytes of messages that wait for the store at once; more are refused, so that a slow disk fills no
-/// memory.
+/// The most bytes of messages that wait for the store; more are refused, so that a slow disk fills
+/// no memory.
 pub(super) const UNCOMMITTED: usize = 64 << 20;
 
-/// What all tasks of a node share.
+/// The state that all tasks of a node share.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) store: Arc<dyn Store>,
@@ -39,25 +39,25 @@ pub(super) struct Parts {
     pub(super) options: NodeOptions,
     pub(super) clock: EngineClock,
     pub(super) directory: Directory,
-    pub(super) names: Names,
-    pub(super) payloads: Payloads,
-    pub(super) arrivals: ArrivalBook,
-    pub(super) health: Health,
-    pub(super) figures: Figures,
-    /// What this node leads, with a store of its own everything.
-    pub(super) leading: Leading,
-    pub(super) following: Following,
+    pub(super) message_ids: MessageIds,
+    pub(super) payloads: PayloadCache,
+    pub(super) attempts: AttemptCounter,
+    pub(super) health: NodeHealth,
+    pub(super) instruments: Instruments,
+    /// The shards that this node leads: all of them with a store for one node.
+    pub(super) leadership: Leadership,
+    pub(super) settings_sync: SettingsSync,
     pub(super) fleet: FleetView,
-    /// The way to the task that owns the floor.
-    pub(super) floor: Inbox,
-    /// Held while settings change, so that store, directory and floor see changes in one order.
+    /// The inbox of the task that owns the scheduler.
+    pub(super) scheduler: Inbox,
+    /// Held while settings change, so that store, directory and scheduler see changes in one order.
     pub(super) changes: Mutex<()>,
     pub(super) reads: Semaphore,
     pub(super) uncommitted: Arc<Semaphore>,
     /// The membership under which settlements were refused last: it has ended.
     pub(super) lost: watch::Sender<Option<Fence>>,
-    /// Where the store has new work, of which other nodes do not know yet.
-    pub(super) hinting: Hinting,
+    /// Shards with new work, of which the other nodes have not been notified yet.
+    pub(super) notifications: PendingNotifications,
 }
 
 impl Parts {
@@ -65,11 +65,11 @@ impl Parts {
         store: Arc<dyn Store>,
         (sender, budgets): (Sender, Option<SharedBudgets>),
         options: NodeOptions,
-        floor: Inbox,
+        scheduler: Inbox,
     ) -> Self {
-        let leading = match store.cluster() {
-            Some(_) => Leading::nothing(),
-            None => Leading::alone(),
+        let leadership = match store.cluster() {
+            Some(_) => Leadership::nothing(),
+            None => Leadership::alone(),
         };
         Self {
             store,
@@ -78,25 +78,25 @@ impl Parts {
             options,
             clock: EngineClock::start(),
             directory: Directory::default(),
-            names: Names::default(),
-            payloads: Payloads::new(options.payload_memory),
-            arrivals: ArrivalBook::default(),
-            health: Health::new(),
-            figures: Figures::new(),
-            leading,
-            following: Following::default(),
+            message_ids: MessageIds::default(),
+            payloads: PayloadCache::new(options.payload_memory),
+            attempts: AttemptCounter::default(),
+            health: NodeHealth::new(),
+            instruments: Instruments::new(),
+            leadership,
+            settings_sync: SettingsSync::default(),
             fleet: FleetView::default(),
-            floor,
+            scheduler,
             changes: Mutex::new(()),
             reads: Semaphore::new(READS),
             uncommitted: Arc::new(Semaphore::new(UNCOMMITTED)),
             lost: watch::Sender::new(None),
-            hinting: Hinting::default(),
+            notifications: PendingNotifications::default(),
         }
     }
 
-    /// What the store offers to several nodes: for the tasks of a membership, which there is none of
-    /// without it.
+    /// The cluster of the store. Only the tasks of a membership call this, and a membership exists
+    /// only with a cluster.
     pub(super) fn cluster(&self) -> &dyn Cluster {
         self.store.cluster().expect("a node is a member with such a store only")
     }
@@ -104,15 +104,15 @@ impl Parts {
     /// Puts an endpoint into the directory, ready to be sent to.
     pub(super) fn know(&self, endpoint: Arc<Endpoint>) {
         let target = Arc::new(self.sender.prepare(&endpoint));
-        self.directory.put_endpoint(Known { endpoint, target });
+        self.directory.put_endpoint(KnownEndpoint { endpoint, target });
     }
 }
 
-/// Does `work` to its end even if nobody waits for it any more: a caller who leaves must not leave
-/// store and memory apart.
-pub(super) async fn to_the_end<T: Send + 'static>(
+/// Runs `work` to its end even if its caller stops waiting: otherwise store and memory could
+/// differ.
+pub(super) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
-    let cut_off = |_| Err(Error::busy("the dispatcher has stopped in the middle of it"));
+    let cut_off = |_| Err(Error::busy("the dispatcher stopped during the change"));
     tokio::spawn(work).await.unwrap_or_else(cut_off)
 }

@@ -7,21 +7,22 @@ use bytes::Bytes;
 
 use crate::model::{Message, MessageId};
 
-/// What a parcel takes besides its payload, in bytes: the message, its texts, and a place in the map.
+/// The memory of a cached message besides its payload, in bytes: the message, its texts, and a
+/// place in the map.
 const OVERHEAD: usize = 512;
 
-/// A message with its bytes: what an attempt sends.
+/// A message with its payload, as an attempt sends it.
 #[derive(Clone, Debug)]
-pub(super) struct Parcel {
+pub(super) struct CachedMessage {
     pub(super) message: Arc<Message>,
     pub(super) payload: Bytes,
 }
 
-/// Fresh parcels, up to a bound; a payload is held once however many endpoints get it. Beyond the
-/// bound the oldest go first, for they wait for endpoints that are in trouble, and the fresh ones are
-/// needed next. What is not here is read back from the store.
+/// A cache of new messages, up to a bound; a payload is held once however many endpoints get it.
+/// Beyond the bound the oldest are dropped first: they wait for endpoints that fail, and the new
+/// ones are needed next. A message that is not cached is read back from the store.
 #[derive(Debug)]
-pub(super) struct Payloads {
+pub(super) struct PayloadCache {
     room: usize,
     kept: Mutex<Kept>,
 }
@@ -29,44 +30,44 @@ pub(super) struct Payloads {
 #[derive(Debug, Default)]
 struct Kept {
     /// By id, which is by age.
-    parcels: BTreeMap<MessageId, (Parcel, usize)>,
+    messages: BTreeMap<MessageId, (CachedMessage, usize)>,
     bytes: usize,
 }
 
-impl Payloads {
+impl PayloadCache {
     pub(super) fn new(room: usize) -> Self {
         Self { room, kept: Mutex::default() }
     }
 
-    /// Keeps parcels, each for so many attempts.
-    pub(super) fn keep(&self, parcels: impl IntoIterator<Item = (Parcel, usize)>) {
+    /// Caches messages, each for its number of attempts.
+    pub(super) fn keep(&self, messages: impl IntoIterator<Item = (CachedMessage, usize)>) {
         let mut kept = self.lock();
-        for (parcel, attempts) in parcels.into_iter().filter(|(_, attempts)| *attempts > 0) {
+        for (cached, attempts) in messages.into_iter().filter(|(_, attempts)| *attempts > 0) {
             // One that is kept already came for other endpoints.
-            if let Some((_, left)) = kept.parcels.get_mut(&parcel.message.id) {
+            if let Some((_, left)) = kept.messages.get_mut(&cached.message.id) {
                 *left += attempts;
                 continue;
             }
-            kept.bytes += weight(&parcel);
-            kept.parcels.insert(parcel.message.id, (parcel, attempts));
+            kept.bytes += weight(&cached);
+            kept.messages.insert(cached.message.id, (cached, attempts));
         }
         while kept.bytes > self.room {
-            let Some((_, (oldest, _))) = kept.parcels.pop_first() else { break };
+            let Some((_, (oldest, _))) = kept.messages.pop_first() else { break };
             kept.bytes -= weight(&oldest);
         }
     }
 
-    /// A parcel for one attempt; after the last one it is not kept any longer.
-    pub(super) fn take(&self, id: MessageId) -> Option<Parcel> {
+    /// The message for one attempt; after the last one it is dropped from the cache.
+    pub(super) fn take(&self, id: MessageId) -> Option<CachedMessage> {
         let mut kept = self.lock();
-        let (parcel, left) = kept.parcels.get_mut(&id)?;
+        let (cached, left) = kept.messages.get_mut(&id)?;
         *left -= 1;
         if *left > 0 {
-            return Some(parcel.clone());
+            return Some(cached.clone());
         }
-        let (parcel, _) = kept.parcels.remove(&id)?;
-        kept.bytes -= weight(&parcel);
-        Some(parcel)
+        let (cached, _) = kept.messages.remove(&id)?;
+        kept.bytes -= weight(&cached);
+        Some(cached)
     }
 
     /// Bytes kept now.
@@ -79,8 +80,8 @@ impl Payloads {
     }
 }
 
-fn weight(parcel: &Parcel) -> usize {
-    parcel.payload.len() + OVERHEAD
+fn weight(cached: &CachedMessage) -> usize {
+    cached.payload.len() + OVERHEAD
 }
 
 #[cfg(test)]
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
     use crate::model::ApplicationId;
 
-    fn parcel(id: u128, size: usize) -> Parcel {
+    fn cached(id: u128, size: usize) -> CachedMessage {
         let message = Message {
             id: MessageId::from_uuid(Uuid::from_u128(id)),
             application: ApplicationId::from_uuid(Uuid::nil()),
@@ -101,17 +102,17 @@ mod tests {
             size,
             created_at: Instant::ORIGIN,
         };
-        Parcel { message: Arc::new(message), payload: vec![7; size].into() }
+        CachedMessage { message: Arc::new(message), payload: vec![7; size].into() }
     }
 
-    fn holds(payloads: &Payloads, id: u128) -> bool {
+    fn holds(payloads: &PayloadCache, id: u128) -> bool {
         payloads.take(MessageId::from_uuid(Uuid::from_u128(id))).is_some()
     }
 
     #[test]
     fn a_parcel_goes_with_the_last_attempt_that_wants_it() {
-        let payloads = Payloads::new(10_000);
-        payloads.keep([(parcel(1, 10), 2), (parcel(2, 10), 0)]);
+        let payloads = PayloadCache::new(10_000);
+        payloads.keep([(cached(1, 10), 2), (cached(2, 10), 0)]);
         assert!(holds(&payloads, 1) && holds(&payloads, 1));
         assert!(!holds(&payloads, 1) && !holds(&payloads, 2));
         assert_eq!(payloads.bytes(), 0);
@@ -119,9 +120,9 @@ mod tests {
 
     #[test]
     fn a_parcel_that_comes_again_is_kept_once_for_all_its_attempts() {
-        let payloads = Payloads::new(10_000);
-        payloads.keep([(parcel(1, 10), 1)]);
-        payloads.keep([(parcel(1, 10), 2)]);
+        let payloads = PayloadCache::new(10_000);
+        payloads.keep([(cached(1, 10), 1)]);
+        payloads.keep([(cached(1, 10), 2)]);
         assert_eq!(payloads.bytes(), OVERHEAD + 10);
         assert!((0..3).all(|_| holds(&payloads, 1)) && !holds(&payloads, 1));
         assert_eq!(payloads.bytes(), 0);
@@ -129,10 +130,10 @@ mod tests {
 
     #[test]
     fn backlog_of_a_dead_endpoint_does_not_push_out_fresh_payloads() {
-        let payloads = Payloads::new(3 * (OVERHEAD + 100));
-        payloads.keep((1..=5).map(|id| (parcel(id, 100), 1)));
+        let payloads = PayloadCache::new(3 * (OVERHEAD + 100));
+        payloads.keep((1..=5).map(|id| (cached(id, 100), 1)));
         assert!(!holds(&payloads, 2) && holds(&payloads, 3) && holds(&payloads, 5));
-        payloads.keep([(parcel(6, 100_000), 1)]);
+        payloads.keep([(cached(6, 100_000), 1)]);
         assert!(!holds(&payloads, 6));
         assert_eq!(payloads.bytes(), 0);
     }

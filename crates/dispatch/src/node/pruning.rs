@@ -10,10 +10,10 @@ use crate::store::{Shard, Shards};
 
 /// From one round to the next: messages are kept for days, so an hour more is nothing.
 const MEAN: Span = Span::from_secs(60 * 60);
-/// Messages in one call of the store: a moment's work, so that accepting goes on in between.
+/// Messages in one call of the store: short enough that messages are accepted in between.
 const STEP: usize = 200;
 
-/// Who leads this shard prunes.
+/// The shard whose leader prunes.
 const ONE: Shards = Shards::of(Shard(0));
 
 /// Prunes every hour or so, spread so that nodes started together do not prune together.
@@ -22,14 +22,14 @@ pub(super) async fn run(parts: Arc<Parts>) {
         let half = Span::from_nanos(MEAN.as_nanos() / 2);
         TokioTime.sleep(OsEntropy.draw(half, MEAN + half)).await;
         // Of several nodes one prunes.
-        if parts.leading.shards().common(ONE).is_empty() {
+        if parts.leadership.shards().common(ONE).is_empty() {
             continue;
         }
         let before = parts.clock.now() - Instant::ORIGIN - parts.options.retention;
         match round(&parts, Instant::ORIGIN + before).await {
             Ok(0) => {}
-            Ok(messages) => tracing::info!(messages, "pruned what was older than its retention"),
-            Err(error) => tracing::warn!(%error, "not pruned, trying again in an hour or so"),
+            Ok(messages) => tracing::info!(messages, "old messages pruned"),
+            Err(error) => tracing::warn!(%error, "pruning failed, next try in about an hour"),
         }
     }
 }

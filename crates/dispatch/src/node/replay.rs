@@ -3,25 +3,25 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::parts::{Parts, to_the_end};
+use super::parts::{Parts, run_to_completion};
 use super::runner::Runner;
 use crate::Error;
 use crate::model::{Delivery, EndpointId, MessageId};
-use crate::store::{DeliveryFilter, Hint, ReplayRequest, Shard, Shards};
+use crate::store::{DeliveryFilter, Notification, ReplayRequest, Shard, Shards};
 
-/// Deliveries in one call of the store: a moment's work, so that accepting goes on in between.
+/// Deliveries in one call of the store: short enough that messages are accepted in between.
 const STEP: usize = 500;
 
-/// Replays what the request names; answers how many.
+/// Replays the requested deliveries; returns their number.
 pub(super) async fn replay(parts: Arc<Parts>, request: ReplayRequest) -> Result<usize, Error> {
     parts.health.check()?;
-    to_the_end(async move {
+    run_to_completion(async move {
         match request {
             ReplayRequest::One(..) => {
                 let deliveries = step(&parts, request, 1).await?;
                 let count = deliveries.len();
                 if !leave_to_others(&parts, &deliveries).await {
-                    parts.floor.ask(move |runner| runner.add(&deliveries)).await;
+                    parts.scheduler.ask(move |runner| runner.add(&deliveries)).await;
                 }
                 Ok(count)
             }
@@ -33,8 +33,8 @@ pub(super) async fn replay(parts: Arc<Parts>, request: ReplayRequest) -> Result<
     .await
 }
 
-/// Goes on by the time of the messages, so that one that dies again meanwhile is not replayed for
-/// ever.
+/// Continues after the time of the last message, so that a delivery that dies again meanwhile is
+/// not replayed for ever.
 async fn many(
     parts: &Parts,
     mut filter: DeliveryFilter,
@@ -48,7 +48,7 @@ async fn many(
         count += taken;
         if !leave_to_others(parts, &deliveries).await {
             let hand_over = move |runner: &mut Runner| hand_over(runner, &deliveries, recovering);
-            recovering = parts.floor.ask(hand_over).await.unwrap_or_default();
+            recovering = parts.scheduler.ask(hand_over).await.unwrap_or_default();
         }
         if taken < STEP || newest <= last {
             return Ok(count);
@@ -62,16 +62,16 @@ async fn many(
 }
 
 async fn step(parts: &Parts, request: ReplayRequest, limit: usize) -> Result<Vec<Delivery>, Error> {
-    let _room = parts.health.room(limit, parts.options.max_open)?;
+    let _room = parts.health.reserve(limit, parts.options.max_open)?;
     parts.store.replay(request, parts.clock.now(), limit).await
 }
 
-/// Among several nodes, what was replayed has become arrivals, which the leaders take: they see by
-/// themselves which endpoints get so many that they must leave slowly.
+/// In a cluster, replayed deliveries become arrivals, which their leaders take. The leaders detect
+/// which endpoints get so many that they must be sent slowly.
 async fn leave_to_others(parts: &Parts, deliveries: &[Delivery]) -> bool {
     let Some(cluster) = parts.store.cluster() else { return false };
     let shards: Shards = deliveries.iter().map(|it| Shard::of(it.endpoint)).collect();
-    cluster.hint(Hint::Work(shards)).await;
+    cluster.notify(Notification::Work(shards)).await;
     true
 }
 
@@ -83,7 +83,7 @@ fn hand_over(
 ) -> BTreeSet<EndpointId> {
     for endpoint in deliveries.iter().map(|delivery| delivery.endpoint) {
         if recovering.insert(endpoint) {
-            runner.change(endpoint, |floor, now| floor.recover(now, endpoint));
+            runner.change(endpoint, |scheduler, now| scheduler.recover(now, endpoint));
         }
     }
     runner.add(deliveries);

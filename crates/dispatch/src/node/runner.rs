@@ -1,4 +1,4 @@
-//! The task that owns the floor: it launches what is due, and hears what comes back.
+//! The task that owns the scheduler: it launches attempts that are due, and receives their results.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,39 +7,39 @@ use stagger::{Instant, OsEntropy};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::allowance::Allowance;
-use super::carry::{Pledge, carry};
-use super::inbox::{Came, Command};
-use super::news;
+use super::attempt::{AttemptGuard, run_attempt};
+use super::inbox::{AttemptResult, Command};
+use super::operational_events;
 use super::parts::Parts;
 use super::settling::{Receipt, SettleQueue};
-use crate::lane::{Floor, Launch, Next};
-use crate::model::{Answer, Delivery, EndpointId, MessageId, Standing};
+use super::shared_budgets::SharedCharges;
+use crate::model::{Answer, Delivery, EndpointId, EndpointState, MessageId};
 use crate::observe;
+use crate::scheduler::{Launch, Next, Scheduler};
 use crate::store::{Fence, Settlement};
 
 /// Commands taken and launches made in a row, so that neither keeps the other waiting.
 const BATCH: usize = 256;
-/// Settlements that are not durable yet at which no more attempts are launched: what a crash would
-/// repeat, and at 2 KiB each what they hold in memory.
+/// The number of unsettled results at which no more attempts are launched: a crash would repeat
+/// their attempts, and each takes 2 KiB of memory.
 pub(super) const MOST_UNSETTLED: usize = 8192;
 
-/// Owns the floor. Everything that concerns lanes passes through here, one after the other.
+/// Owns the scheduler. All changes of queues pass through this task, one after the other.
 #[derive(Debug)]
 pub(super) struct Runner {
-    pub(super) floor: Floor,
+    pub(super) scheduler: Scheduler,
     parts: Arc<Parts>,
     commands: mpsc::UnboundedReceiver<Command>,
     settling: SettleQueue,
     attempts: JoinSet<()>,
     under_way: usize,
-    /// What was last known of each endpoint, to tell what moved.
-    standings: HashMap<EndpointId, Standing>,
-    /// Set once it is to end: when it waits no longer for what is under way.
-    patience: Option<Instant>,
+    /// The last known state of each endpoint, to log its changes.
+    endpoint_states: HashMap<EndpointId, EndpointState>,
+    /// The deadline of a shutdown: after it, attempts in flight are aborted.
+    deadline: Option<Instant>,
     /// From when on it makes no attempts, because another node may lead by then; `None`: never.
     until: Option<Instant>,
-    allowance: Allowance,
+    shared_charges: SharedCharges,
 }
 
 impl Runner {
@@ -49,20 +49,20 @@ impl Runner {
         settling: SettleQueue,
     ) -> Self {
         Self {
-            floor: Floor::new(parts.options.slots),
+            scheduler: Scheduler::new(parts.options.slots),
             parts,
             commands,
             settling,
             attempts: JoinSet::new(),
             under_way: 0,
-            standings: HashMap::new(),
-            patience: None,
+            endpoint_states: HashMap::new(),
+            deadline: None,
             until: None,
-            allowance: Allowance::default(),
+            shared_charges: SharedCharges::default(),
         }
     }
 
-    /// Runs until it is told to end. Sleeps while nothing is due and nothing is told.
+    /// Runs until it is told to end. Sleeps while no attempt is due and no command comes.
     pub(super) async fn run(mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         while !self.is_over() {
@@ -76,17 +76,17 @@ impl Runner {
                 self.obey(command);
             }
             while self.attempts.try_join_next().is_some() {}
-            self.parts.health.set_open(self.floor.len());
+            self.parts.health.set_open(self.scheduler.len());
         }
     }
 
-    /// Puts deliveries that are durable on the floor. One whose endpoint was deleted meanwhile ends; among
-    /// several nodes whoever deletes an endpoint ends them.
+    /// Schedules durable deliveries. A delivery whose endpoint was deleted meanwhile ends here,
+    /// except in a cluster, where the node that deletes the endpoint ends its deliveries.
     pub(super) fn add(&mut self, deliveries: &[Delivery]) {
         let now = self.parts.clock.now();
         for delivery in deliveries {
             if self.parts.directory.endpoint(delivery.endpoint).is_some() {
-                self.floor.add(now, delivery);
+                self.scheduler.add(now, delivery);
             } else if self.parts.store.cluster().is_none() {
                 let delivery = Some(delivery.endpoint_deleted(now));
                 self.keep(Settlement { delivery, ..Settlement::default() });
@@ -94,31 +94,30 @@ impl Runner {
         }
     }
 
-    /// What the store remembers of an endpoint, at a start.
-    pub(super) fn remember(&mut self, id: EndpointId, standing: Standing) {
-        self.standings.insert(id, standing);
+    /// Sets the state of an endpoint as the store has it, at a start.
+    pub(super) fn remember(&mut self, id: EndpointId, endpoint_state: EndpointState) {
+        self.endpoint_states.insert(id, endpoint_state);
     }
 
     /// Forgets an endpoint.
     pub(super) fn forget(&mut self, id: EndpointId) {
-        self.floor.remove_endpoint(id);
-        self.standings.remove(&id);
+        self.scheduler.remove_endpoint(id);
+        self.endpoint_states.remove(&id);
     }
 
-    /// Forgets all endpoints: what is under way is broken off, and what came of it does not matter any
-    /// more.
+    /// Removes all endpoints and aborts their attempts, whose results are not needed any more.
     pub(super) fn forget_all(&mut self) {
-        let endpoints: Vec<EndpointId> = self.floor.endpoints().collect();
+        let endpoints: Vec<EndpointId> = self.scheduler.endpoints().collect();
         for id in endpoints {
-            self.floor.remove_endpoint(id);
+            self.scheduler.remove_endpoint(id);
         }
-        self.standings.clear();
+        self.endpoint_states.clear();
         self.attempts.abort_all();
     }
 
-    /// Makes attempts until then, or, with `None`, for ever. What has no answer at that moment is broken
-    /// off, and counts as not made; everything stays on the floor, and goes on when this is told a later
-    /// time.
+    /// Makes attempts until `until`, or for ever with `None`. Attempts in flight at that time are
+    /// aborted and count as not made. All deliveries stay scheduled, and continue when a later time
+    /// is set.
     pub(super) const fn lead_until(&mut self, until: Option<Instant>) {
         self.until = until;
     }
@@ -133,32 +132,32 @@ impl Runner {
         self.settling.fence() == fence
     }
 
-    /// Tells when all that was settled until now is durable, or was dropped with its fence.
+    /// Completes when all earlier settlements are durable, or were dropped with their fence.
     pub(super) fn flushed(&self) -> Receipt {
         self.settling.flushed()
     }
 
-    /// Lets an endpoint's lane change its standing, and stores it; `None` if it is not there.
+    /// Changes the state of an endpoint, and stores it; `None` if the endpoint is not scheduled.
     pub(super) fn change(
         &mut self,
         id: EndpointId,
-        change: impl FnOnce(&mut Floor, Instant) -> Option<Standing>,
+        change: impl FnOnce(&mut Scheduler, Instant) -> Option<EndpointState>,
     ) -> Option<Receipt> {
-        let standing = change(&mut self.floor, self.parts.clock.now())?;
-        self.note_standing(id, standing);
-        let standing = Some((id, standing));
-        Some(self.keep_registered(Settlement { standing, ..Settlement::default() }))
+        let endpoint_state = change(&mut self.scheduler, self.parts.clock.now())?;
+        self.note_endpoint_state(id, endpoint_state);
+        let endpoint_state = Some((id, endpoint_state));
+        Some(self.keep_with_receipt(Settlement { endpoint_state, ..Settlement::default() }))
     }
 
-    /// Cancels an open delivery, and stores that; `None` if it is not on the floor.
+    /// Cancels an open delivery, and stores that; `None` if it is not scheduled.
     pub(super) fn cancel(
         &mut self,
         message: MessageId,
         endpoint: EndpointId,
     ) -> Option<(Delivery, Receipt)> {
-        let delivery = self.floor.cancel(self.parts.clock.now(), message, endpoint)?;
+        let delivery = self.scheduler.cancel(self.parts.clock.now(), message, endpoint)?;
         let settlement = Settlement { delivery: Some(delivery), ..Settlement::default() };
-        Some((delivery, self.keep_registered(settlement)))
+        Some((delivery, self.keep_with_receipt(settlement)))
     }
 
     /// Hands a settlement over to be stored.
@@ -167,31 +166,31 @@ impl Runner {
         self.settling.push(settlement);
     }
 
-    /// The same, and tells when it is durable.
-    pub(super) fn keep_registered(&mut self, settlement: Settlement) -> Receipt {
+    /// The same, with a receipt that completes when it is durable.
+    pub(super) fn keep_with_receipt(&mut self, settlement: Settlement) -> Receipt {
         self.parts.health.begin_settling();
-        self.settling.push_registered(settlement)
+        self.settling.push_with_receipt(settlement)
     }
 
-    /// Launches nothing any more, and ends when nothing is under way or it is `patience`.
-    pub(super) fn end(&mut self, patience: Instant) {
-        self.patience = Some(patience);
+    /// Stops launching, and ends when no attempt is in flight or at `deadline`.
+    pub(super) fn end(&mut self, deadline: Instant) {
+        self.deadline = Some(deadline);
     }
 
     fn is_over(&self) -> bool {
-        self.patience.is_some() && self.under_way == 0
+        self.deadline.is_some() && self.under_way == 0
     }
 
-    /// Launches what is due; answers when to look again by itself.
+    /// Launches attempts that are due; returns the time of the next check.
     fn launch(&mut self) -> Option<Instant> {
         let now = self.parts.clock.now();
-        let over = self.patience.into_iter().chain(self.until).min();
+        let over = self.deadline.into_iter().chain(self.until).min();
         if over.is_some_and(|over| over <= now) {
             // Each one that is cut off says so, as one that was not made.
             self.attempts.abort_all();
             return None;
         }
-        let wake = if self.patience.is_none() { self.launch_due(now) } else { None };
+        let wake = if self.deadline.is_none() { self.launch_due(now) } else { None };
         wake.into_iter().chain(over).min()
     }
 
@@ -200,10 +199,10 @@ impl Runner {
             if self.parts.health.unsettled() >= MOST_UNSETTLED {
                 return None;
             }
-            match self.floor.next(now, &mut OsEntropy) {
-                Next::Send(launch) => match self.allowance.ask(&self.parts, &launch) {
+            match self.scheduler.next(now, &mut OsEntropy) {
+                Next::Send(launch) => match self.shared_charges.ask(&self.parts, &launch) {
                     Ok(()) => self.send(launch),
-                    Err(wait) => self.floor.put_off(now, launch, now + wait, &mut OsEntropy),
+                    Err(wait) => self.scheduler.put_off(now, launch, now + wait, &mut OsEntropy),
                 },
                 Next::Until(at) => return Some(at),
                 Next::Idle => return None,
@@ -214,60 +213,60 @@ impl Runner {
 
     fn send(&mut self, launch: Launch) {
         self.under_way += 1;
-        self.parts.arrivals.note(launch.endpoint, launch.number, launch.at);
-        let pledge = Pledge::new(launch, self.parts.floor.clone());
-        self.attempts.spawn(carry(Arc::clone(&self.parts), pledge));
+        self.parts.attempts.record(launch.endpoint, launch.number, launch.at);
+        let guard = AttemptGuard::new(launch, self.parts.scheduler.clone());
+        self.attempts.spawn(run_attempt(Arc::clone(&self.parts), guard));
     }
 
     fn obey(&mut self, command: Command) {
         match command {
             Command::Add(deliveries) => self.add(&deliveries),
-            Command::Back(launch, came) => self.take_back(launch, came),
+            Command::AttemptDone(launch, result) => self.take_back(launch, result),
             Command::Do(work) => work(self),
-            Command::GoOn => {}
+            Command::Resume => {}
         }
     }
 
-    fn take_back(&mut self, launch: Launch, came: Came) {
+    fn take_back(&mut self, launch: Launch, result: AttemptResult) {
         self.under_way = self.under_way.saturating_sub(1);
-        match came {
-            Came::Answer(answer, own) => self.settle(launch, answer, own),
-            Came::Gone => self.give_up(launch),
+        match result {
+            AttemptResult::Answer(answer, own) => self.settle(launch, answer, own),
+            AttemptResult::Gone => self.release(launch),
         }
     }
 
     fn settle(&mut self, launch: Launch, answer: Answer, own: bool) {
         let (now, written) = (self.parts.clock.now(), answer.written);
-        let settled = self.floor.settle(now, launch, answer, &mut OsEntropy);
+        let settled = self.scheduler.settle(now, launch, answer, &mut OsEntropy);
         let attempt = settled.as_ref().and_then(|it| it.settlement.attempt.as_ref());
         let verdict = attempt.map(|attempt| attempt.verdict);
-        self.allowance.settle(&self.parts, &launch, (verdict, written));
+        self.shared_charges.settle(&self.parts, &launch, (verdict, written));
         let Some(mut settled) = settled else { return };
-        observe::settled(&self.parts.figures, &settled.settlement);
-        if let Some((id, standing)) = settled.settlement.standing {
-            self.note_standing(id, standing);
+        observe::settled(&self.parts.instruments, &settled.settlement);
+        if let Some((id, endpoint_state)) = settled.settlement.endpoint_state {
+            self.note_endpoint_state(id, endpoint_state);
         }
-        // News of the dispatcher's own messages would go round in circles.
-        if let Some(news) = settled.news.filter(|_| !own) {
-            let message = news::message(&self.parts, news, &settled.settlement, now);
+        // OperationalEvent of the dispatcher's own messages would go round in circles.
+        if let Some(event) = settled.event.filter(|_| !own) {
+            let message = operational_events::message(&self.parts, event, &settled.settlement, now);
             settled.settlement.operational = message;
         }
         self.keep(settled.settlement);
     }
 
     /// Nothing is left to send: the delivery ends, and its slot is free again.
-    fn give_up(&mut self, launch: Launch) {
+    fn release(&mut self, launch: Launch) {
         let now = self.parts.clock.now();
-        let delivery = self.floor.cancel(now, launch.message, launch.endpoint);
-        self.floor.settle(now, launch, Answer::not_made(), &mut OsEntropy);
-        self.allowance.settle(&self.parts, &launch, (None, false));
+        let delivery = self.scheduler.cancel(now, launch.message, launch.endpoint);
+        self.scheduler.settle(now, launch, Answer::not_made(), &mut OsEntropy);
+        self.shared_charges.settle(&self.parts, &launch, (None, false));
         if delivery.is_some() {
             self.keep(Settlement { delivery, ..Settlement::default() });
         }
     }
 
-    fn note_standing(&mut self, id: EndpointId, standing: Standing) {
-        let before = self.standings.insert(id, standing).unwrap_or_default();
-        observe::moved(id, &before, &standing);
+    fn note_endpoint_state(&mut self, id: EndpointId, endpoint_state: EndpointState) {
+        let before = self.endpoint_states.insert(id, endpoint_state).unwrap_or_default();
+        observe::moved(id, &before, &endpoint_state);
     }
 }

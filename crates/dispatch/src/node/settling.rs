@@ -1,32 +1,32 @@
-//! What attempts came to, on its way into the store: in order, many at once, and never given up.
+//! Writes the results of attempts to the store: in order, in batches, and until it succeeds.
 
 use std::sync::Arc;
 
 use stagger::Instant;
 use tokio::sync::{mpsc, oneshot};
 
-use super::health::State;
+use super::health::HealthState;
 use super::inbox::Command;
 use super::parts::Parts;
-use super::payloads::Parcel;
+use super::payloads::CachedMessage;
 use super::runner::MOST_UNSETTLED;
 use crate::Error;
 use crate::model::{Delivery, NewMessage};
-use crate::patience::Patience;
 use crate::store::{Fence, Settlement, Shard};
+use crate::store_backoff::StoreBackoff;
 
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting
 /// waiting.
 const BATCH: usize = 1024;
 
-/// Where settlements are handed over.
+/// The sending end of the queue of settlements.
 #[derive(Debug)]
 pub(super) struct SettleQueue {
     queue: mpsc::UnboundedSender<Entry>,
     fence: Fence,
 }
 
-/// Tells when a settlement is durable, or that the store failed and it is tried again.
+/// Completes when a settlement is durable, or with the store's error if it is tried again.
 #[derive(Debug)]
 pub(super) struct Receipt {
     done: oneshot::Receiver<Result<(), Error>>,
@@ -41,7 +41,8 @@ pub(super) struct Settler {
     lost: Option<Fence>,
 }
 
-/// A settlement, and who waits for it; without one, it asks only when all before it is done.
+/// A settlement, and its waiting caller. Without a settlement the caller waits for all earlier
+/// ones.
 #[derive(Debug)]
 struct Entry {
     fence: Fence,
@@ -55,7 +56,7 @@ impl SettleQueue {
         (Self { queue: sender, fence }, Settler { parts, queue, lost: None })
     }
 
-    /// What is pushed from now on is written under this fence.
+    /// Writes all later settlements under this fence.
     pub(super) const fn begin(&mut self, fence: Fence) {
         self.fence = fence;
     }
@@ -71,12 +72,12 @@ impl SettleQueue {
         _ = self.queue.send(Entry { fence: self.fence, settlement, done: None });
     }
 
-    /// The same, and tells when it is durable.
-    pub(super) fn push_registered(&self, settlement: Settlement) -> Receipt {
+    /// The same, with a receipt that completes when it is durable.
+    pub(super) fn push_with_receipt(&self, settlement: Settlement) -> Receipt {
         self.enter(Some(settlement))
     }
 
-    /// Tells when all that was pushed until now is durable, or was dropped with its fence.
+    /// Completes when all earlier settlements are durable, or were dropped with their fence.
     pub(super) fn flushed(&self) -> Receipt {
         self.enter(None)
     }
@@ -113,23 +114,23 @@ impl Settler {
     /// another run.
     async fn write(&mut self, batch: &mut [Entry]) -> bool {
         if self.lost.is_some_and(|lost| lost == batch[0].fence) {
-            self.leave_out(batch);
+            self.discard(batch);
             return true;
         }
-        let mut patience = Patience::new();
+        let mut backoff = StoreBackoff::new();
         loop {
             let Err(error) = self.try_once(batch).await else {
                 self.stored(batch);
                 return true;
             };
             if error.is_conflict() {
-                return self.lose(batch, &error);
+                return self.on_fence_lost(batch, &error);
             }
             if !error.is_unavailable() {
                 return self.write_one_by_one(batch).await;
             }
-            self.away(batch, &error);
-            patience.wait().await;
+            self.on_store_failure(batch, &error);
+            backoff.wait().await;
         }
     }
 
@@ -141,20 +142,20 @@ impl Settler {
         }
         let (count, began) = (settlements.len(), self.parts.clock.now());
         self.parts.store.settle(batch[0].fence, settlements).await?;
-        self.parts.figures.committed(count, self.parts.clock.now() - began);
+        self.parts.instruments.committed(count, self.parts.clock.now() - began);
         Ok(())
     }
 
-    /// One of them is wrong, and must not hold up the others. Left out, its attempt is made again
-    /// after a restart.
+    /// Writes each alone, because one of them is invalid and must not hold up the others. The
+    /// invalid one is skipped, and its attempt is repeated after a restart.
     async fn write_one_by_one(&mut self, batch: &mut [Entry]) -> bool {
         for at in 0..batch.len() {
             let one = &mut batch[at..=at];
             if let Err(error) = self.try_once(one).await {
                 if error.is_conflict() {
-                    return self.lose(&mut batch[at..], &error);
+                    return self.on_fence_lost(&mut batch[at..], &error);
                 }
-                tracing::error!(%error, settlement = ?one[0].settlement, "cannot be stored, left out");
+                tracing::error!(%error, settlement = ?one[0].settlement, "settlement not stored, skipped");
                 tell_waiting(one, &error);
             }
             self.stored(one);
@@ -162,7 +163,7 @@ impl Settler {
         true
     }
 
-    /// They are durable: their owners hear of it, and what they told applications is delivered.
+    /// Reports the batch as durable, and delivers its operational messages.
     fn stored(&self, batch: &mut [Entry]) {
         self.end(batch);
         for Entry { settlement, done, .. } in batch {
@@ -177,70 +178,72 @@ impl Settler {
 
     /// The store works, and these wait for it no longer.
     fn end(&self, batch: &[Entry]) {
-        if self.parts.health.turn(State::Well) {
-            tracing::info!("the store works again");
+        if self.parts.health.turn(HealthState::Well) {
+            tracing::info!("store available again");
         }
         let count = batch.iter().filter(|entry| entry.settlement.is_some()).count();
         let left = self.parts.health.end_settling(count);
         if left < MOST_UNSETTLED && left + count >= MOST_UNSETTLED {
-            self.parts.floor.tell(Command::GoOn);
+            self.parts.scheduler.tell(Command::Resume);
         }
     }
 
-    /// Where several nodes share the store, what is told applications comes back to their leaders as
+    /// Schedules an operational message. In a cluster its deliveries reach their leaders as
     /// arrivals.
     fn deliver(&self, message: NewMessage) {
         let NewMessage { message, payload, endpoints } = message;
         if self.parts.store.cluster().is_some() {
-            return self.parts.hinting.add(endpoints.into_iter().map(Shard::of).collect());
+            return self.parts.notifications.add(endpoints.into_iter().map(Shard::of).collect());
         }
         let (id, application, at) = (message.id, message.application, message.created_at);
-        let parcel = Parcel { message: Arc::new(message), payload };
-        self.parts.payloads.keep([(parcel, endpoints.len())]);
+        let cached = CachedMessage { message: Arc::new(message), payload };
+        self.parts.payloads.keep([(cached, endpoints.len())]);
         let delivery = |endpoint| Delivery::new(id, endpoint, application, at);
-        self.parts.floor.tell(Command::Add(endpoints.into_iter().map(delivery).collect()));
+        self.parts.scheduler.tell(Command::Add(endpoints.into_iter().map(delivery).collect()));
     }
 
-    fn away(&self, batch: &mut [Entry], error: &Error) {
-        if self.parts.health.turn(State::Failing(error.clone())) {
-            tracing::error!(%error, "attempts cannot be stored, trying again");
+    fn on_store_failure(&self, batch: &mut [Entry], error: &Error) {
+        if self.parts.health.turn(HealthState::Failing(error.clone())) {
+            tracing::error!(%error, "attempts not stored, retrying");
         }
-        self.parts.figures.commit_failed();
+        self.parts.instruments.commit_failed();
         tell_waiting(batch, error);
     }
 
-    /// Another run, or another node, has what these were about; whether to go on with others.
-    fn lose(&mut self, batch: &mut [Entry], error: &Error) -> bool {
+    /// Handles a refused fence: another run, or another node, owns these endpoints. Returns whether
+    /// to continue with other settlements.
+    fn on_fence_lost(&mut self, batch: &mut [Entry], error: &Error) -> bool {
         if self.parts.store.cluster().is_none() {
-            self.give_way(error);
+            self.stop_for_other_run(error);
             return false;
         }
         let fence = batch[0].fence;
-        tracing::warn!(%error, fence = fence.0, "this membership has ended, its attempts are not stored");
+        tracing::warn!(%error, fence = fence.0, "membership ended, its attempts are not stored");
         self.lost = Some(fence);
-        self.leave_out(batch);
+        self.discard(batch);
         self.parts.lost.send_replace(self.lost);
         true
     }
 
-    /// Going on would send what the other run sends too.
-    fn give_way(&self, error: &Error) {
-        tracing::error!(%error, "another run owns the store, this one ends");
-        self.parts.health.turn(State::Ended(format!("another run owns the store: {error}")));
-        self.parts.floor.tell(Command::Do(Box::new(|runner| runner.end(Instant::ORIGIN))));
+    /// Stops the node: it would repeat the attempts of the other run.
+    fn stop_for_other_run(&self, error: &Error) {
+        tracing::error!(%error, "store taken over by another run, stopping");
+        self.parts.health.turn(HealthState::Ended(format!("another run owns the store: {error}")));
+        self.parts.scheduler.tell(Command::Do(Box::new(|runner| runner.end(Instant::ORIGIN))));
     }
 
-    /// Whoever leads now makes these attempts again.
-    fn leave_out(&self, batch: &mut [Entry]) {
+    /// Drops settlements whose endpoints another node leads: that node repeats these attempts.
+    fn discard(&self, batch: &mut [Entry]) {
         self.end(batch);
-        tell_waiting(batch, &Error::busy("another node leads this endpoint by now"));
+        tell_waiting(batch, &Error::busy("another node leads this endpoint now"));
         for done in batch.iter_mut().filter_map(|entry| entry.done.take()) {
             _ = done.send(Ok(()));
         }
     }
 }
 
-/// Tells those who wait for one settlement, and not for all before them.
+/// Reports the error to callers that wait for one settlement, but not to those that wait for all
+/// earlier ones.
 fn tell_waiting(batch: &mut [Entry], error: &Error) {
     let settlements = batch.iter_mut().filter(|entry| entry.settlement.is_some());
     for done in settlements.filter_map(|entry| entry.done.take()) {

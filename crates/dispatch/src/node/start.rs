@@ -1,14 +1,14 @@
-//! A node's beginning: what is open comes back from the store.
+//! The start of a node: it loads open deliveries from the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::NodeOptions;
-use super::allowance::SharedBudgets;
 use super::inbox::Inbox;
 use super::parts::Parts;
 use super::runner::Runner;
 use super::settling::{SettleQueue, Settler};
+use super::shared_budgets::SharedBudgets;
 use crate::Error;
 use crate::model::EndpointId;
 use crate::send::Sender;
@@ -16,8 +16,9 @@ use crate::store::{Cursor, Fence, Store};
 
 /// Deliveries loaded in one call of the store: 2 MB.
 const PAGE: usize = 10_000;
-/// Overdue deliveries of an endpoint from which on they leave slowly: what the dispatcher missed while it
-/// was away is a backlog like any other, and this many are a second's worth of a recovery.
+/// The number of overdue deliveries from which on an endpoint recovers slowly: deliveries missed
+/// while the dispatcher was stopped are a backlog like any other. This many are a second's worth of
+/// a recovery.
 pub(super) const BACKLOG: u32 = 100;
 
 /// A node that is loaded and does not run yet.
@@ -28,8 +29,8 @@ pub(super) struct Loaded {
     pub(super) settler: Settler,
 }
 
-/// Takes the store over from any earlier run, and loads what is open. Of a store that several nodes work
-/// on nothing is loaded yet: that comes with the lead.
+/// Takes the store over from any earlier run, and loads open deliveries. In a cluster nothing is
+/// loaded yet: deliveries are loaded with their shards.
 pub(super) async fn load(
     store: Arc<dyn Store>,
     way: (Sender, Option<SharedBudgets>),
@@ -44,20 +45,20 @@ pub(super) async fn load(
     if !shared {
         load_settings(&parts, &mut runner).await?;
         load_deliveries(&parts, &mut runner).await?;
-        parts.health.set_open(runner.floor.len());
+        parts.health.set_open(runner.scheduler.len());
     }
     Ok(Loaded { parts, runner, settler })
 }
 
 async fn load_settings(parts: &Parts, runner: &mut Runner) -> Result<(), Error> {
     for application in parts.store.applications().await? {
-        runner.floor.put_application(application.id, application.slots);
+        runner.scheduler.put_application(application.id, application.slots);
         parts.directory.put_application(application);
     }
     let now = parts.clock.now();
-    for (endpoint, standing) in parts.store.endpoints().await? {
-        runner.floor.put_endpoint(now, &endpoint, Some(standing));
-        runner.remember(endpoint.id, standing);
+    for (endpoint, endpoint_state) in parts.store.endpoints().await? {
+        runner.scheduler.put_endpoint(now, &endpoint, Some(endpoint_state));
+        runner.remember(endpoint.id, endpoint_state);
         parts.know(Arc::new(endpoint));
     }
     Ok(())
@@ -78,7 +79,7 @@ async fn load_deliveries(parts: &Parts, runner: &mut Runner) -> Result<(), Error
         }
     }
     for (endpoint, _) in overdue.into_iter().filter(|(_, count)| *count >= BACKLOG) {
-        runner.change(endpoint, |floor, now| floor.recover(now, endpoint));
+        runner.change(endpoint, |scheduler, now| scheduler.recover(now, endpoint));
     }
     Ok(())
 }

@@ -4,10 +4,10 @@ use bytes::Bytes;
 
 use crate::model::{EventType, IdempotencyKey};
 
-/// What an application wants delivered.
+/// A message to deliver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// What happened. Operational types are refused.
+    /// The event type. Operational types are refused.
     pub event_type: EventType,
     /// The bytes that will be sent, exactly.
     pub payload: Bytes,

@@ -2,33 +2,33 @@
 
 use stagger::{Instant, Span};
 
-use super::Figures;
-use crate::model::{Attempt, Delivery, DeliveryState, Ending, EndpointId, Standing};
+use super::Instruments;
+use crate::model::{Attempt, Delivery, DeliveryState, Ending, EndpointId, EndpointState};
 use crate::store::Settlement;
 
-/// Tells what an attempt came to. A clean first try is counted, and not worth a line.
-pub(crate) fn settled(figures: &Figures, settlement: &Settlement) {
+/// Logs the result of an attempt. A success at the first attempt is counted, but not logged.
+pub(crate) fn settled(instruments: &Instruments, settlement: &Settlement) {
     let Some(attempt) = &settlement.attempt else { return };
-    figures.attempted(attempt);
+    instruments.attempted(attempt);
     if let Some(next) = attempt.next {
         let delay = next - (attempt.started_at + attempt.latency);
-        figures.retried(attempt.verdict, delay);
+        instruments.retried(attempt.verdict, delay);
         retry(attempt, delay);
     }
     let Some(delivery) = settlement.delivery.filter(|delivery| !delivery.state.is_open()) else {
         return;
     };
-    figures.ended(delivery.state);
+    instruments.ended(delivery.state);
     if delivery.state == DeliveryState::Dead {
         dead(&delivery, attempt);
     }
 }
 
-/// Tells how an endpoint's standing moved.
-pub(crate) fn moved(endpoint: EndpointId, before: &Standing, after: &Standing) {
+/// Logs the changes of an endpoint's state.
+pub(crate) fn moved(endpoint: EndpointId, before: &EndpointState, after: &EndpointState) {
     match (before.disabled, after.disabled) {
         (None, Some(reason)) => {
-            tracing::warn!(%endpoint, reason = reason.name(), "endpoint disabled, its deliveries wait");
+            tracing::warn!(%endpoint, reason = reason.name(), "endpoint disabled");
         }
         (Some(_), None) => tracing::info!(%endpoint, "endpoint enabled"),
         _ => {}
@@ -36,18 +36,18 @@ pub(crate) fn moved(endpoint: EndpointId, before: &Standing, after: &Standing) {
     match (before.open, after.open) {
         (None, Some(opened)) => {
             let open_time = opened.open_time.as_secs_f64();
-            tracing::warn!(%endpoint, open_time, "breaker opened, no attempts but probes");
+            tracing::warn!(%endpoint, open_time, "breaker opened");
         }
         (Some(last), Some(next)) if last != next => {
             let open_time = next.open_time.as_secs_f64();
-            tracing::info!(%endpoint, open_time, "probe failed, breaker stays open");
+            tracing::info!(%endpoint, open_time, "probe failed, breaker open again");
         }
-        (Some(_), None) => tracing::info!(%endpoint, "breaker closed, the backlog leaves slowly"),
+        (Some(_), None) => tracing::info!(%endpoint, "breaker closed, recovery started"),
         _ => {}
     }
     if let Some(until) = after.paused_until.filter(|until| Some(*until) > before.paused_until) {
         let until = unix_seconds(until);
-        tracing::info!(%endpoint, until, "endpoint asked to be left alone");
+        tracing::info!(%endpoint, until, "endpoint paused by Retry-After");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where log lines go, and how they look.
+//! The target and the format of log lines.
 
 use std::io;
 
@@ -10,10 +10,10 @@ use tracing_subscriber::{Layer, Registry};
 use super::traces::TARGET;
 use crate::Error;
 
-/// The variable that says what is logged: `debug`, `stagger_dispatch=debug,info`, ... Default: `info`.
+/// The variable with the log filter: `debug`, `stagger_dispatch=debug,info`, ... Default: `info`.
 const VARIABLE: &str = "STAGGER_LOG_FILTER";
 
-/// How a log line looks.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -23,8 +23,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Sends the log to standard error, for the whole process. What is logged is set by the variable
-/// `STAGGER_LOG_FILTER`, in the syntax of `tracing-subscriber`; default `info`.
+/// Sends the log to standard error, for the whole process. The variable `STAGGER_LOG_FILTER` sets
+/// the log filter, in the syntax of `tracing-subscriber`; default `info`.
 ///
 /// # Errors
 /// The process has a log already; the variable cannot be read.
@@ -32,11 +32,11 @@ pub fn init_logs(format: LogFormat) -> Result<(), Error> {
     install(format, None)
 }
 
-/// What exports traces, if anything does.
+/// The layer that exports traces, if there is one.
 type Extra = Option<Box<dyn Layer<Registry> + Send + Sync>>;
 
 pub(super) fn install(format: LogFormat, traces: Extra) -> Result<(), Error> {
-    let twice = |_| Error::conflict("this process has a log already");
+    let twice = |_| Error::conflict("this process already has a logger");
     let lines = lines(format, filter()?);
     tracing_subscriber::registry().with(traces).with(lines).try_init().map_err(twice)
 }

@@ -8,7 +8,7 @@ use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use stagger::{Sleep, Span, TokioTime};
 
-use super::figures;
+use super::instruments;
 use crate::Error;
 use crate::node::Node;
 
@@ -19,7 +19,7 @@ const BUCKETS: [f64; 17] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0,
     18_000.0, 86_400.0,
 ];
-/// How often figures that nobody reads are folded up, so that they hold no memory.
+/// The interval at which histograms without readers are folded, so that they use no memory.
 const UPKEEP: Span = Span::from_secs(30);
 
 /// The recorder of this process.
@@ -39,7 +39,7 @@ pub fn init_metrics() -> Result<Metrics, Error> {
         .map(|builder| builder.with_recommended_naming(true))
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(|error| Error::conflict(error.to_string()))?;
-    figures::describe();
+    instruments::describe();
     tokio::spawn(upkeep(handle.clone()));
     Ok(Metrics { handle })
 }
@@ -50,9 +50,9 @@ pub fn metrics_route(metrics: Metrics, node: Node) -> Router {
 }
 
 impl Metrics {
-    /// All figures as Prometheus reads them, those of `node` counted now.
+    /// All metrics in the format of Prometheus; the gauges of `node` are read now.
     pub async fn render(&self, node: &Node) -> String {
-        node.census().await.report();
+        node.gauges().await.report();
         self.handle.render()
     }
 }

@@ -1,7 +1,7 @@
-//! What a node tells about itself: figures for Prometheus, lines of a log, and traces.
+//! The telemetry of a node: metrics for Prometheus, log lines, and traces.
 //!
-//! A clean first try is counted, and leaves no line. Names follow those of `stagger::observe`; all
-//! labels are bounded: verdicts, states, and nothing of an application.
+//! A success at the first attempt is counted, but not logged. Names follow those of
+//! `stagger::observe`; all labels are bounded: verdicts and states, nothing of an application.
 //!
 //! # Lines
 //!
@@ -19,7 +19,7 @@
 //! in `_total`, and times in `_seconds`.
 
 mod events;
-mod figures;
+mod instruments;
 mod logs;
 mod metrics;
 #[cfg(feature = "otel")]
@@ -27,7 +27,7 @@ mod otlp;
 mod traces;
 
 pub(crate) use events::{moved, settled};
-pub(crate) use figures::{Census, Figures};
+pub(crate) use instruments::{Gauges, Instruments};
 pub use logs::{LogFormat, init_logs};
 pub use metrics::{Metrics, init_metrics, metrics_route};
 #[cfg(feature = "otel")]

@@ -75,7 +75,7 @@ async fn export(exporter: SpanExporter, mut queue: mpsc::Receiver<SpanData>) {
     let mut batch = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut batch, BATCH).await > 0 {
         if let Err(error) = exporter.export(std::mem::take(&mut batch)).await {
-            tracing::debug!(%error, "spans were not exported");
+            tracing::debug!(%error, "spans not exported");
         }
     }
 }

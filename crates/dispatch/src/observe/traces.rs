@@ -5,8 +5,8 @@ use std::future::Future;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::lane::Launch;
 use crate::model::Answer;
+use crate::scheduler::Launch;
 
 /// The target of the spans: nothing listens unless traces are exported, and then they cost nothing.
 pub(super) const TARGET: &str = "stagger_trace";

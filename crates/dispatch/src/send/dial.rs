@@ -8,14 +8,15 @@ use stagger::{Clock, Span, TokioTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::broken::Broken;
-use super::link::{Link, Wire};
+use super::connection::{ByteStream, Connection};
 use super::resolve::Resolve;
-use super::within::within;
+use super::send_failure::SendFailure;
+use super::time_limit::within;
 use crate::egress::{Address, Guard, Host};
 use crate::model::Failure;
 
-/// How long one of several addresses may take, so that the next gets its turn: two packets lost.
+/// The longest time for one of several addresses, so that the next one gets its turn: two lost
+/// packets.
 const CONNECT_TIME: Span = Span::from_secs(4);
 /// Addresses of a name that are connected to, the preferred ones; all of them are judged.
 const MAX_DIALS: usize = 4;
@@ -28,9 +29,9 @@ pub(super) struct Dialer {
     pub(super) tls: TlsConnector,
 }
 
-/// How far an attempt has come, for the words about one that took too long.
+/// The phase that an attempt has reached, for the description of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ConnectPhase {
     Resolve,
     Connect,
     Tls,
@@ -41,50 +42,58 @@ impl Dialer {
     /// Resolves, judges, connects, and shakes hands.
     ///
     /// # Errors
-    /// What broke.
-    pub(super) async fn dial(&self, to: &Address, stage: &mut Stage) -> Result<Link, Broken> {
-        *stage = Stage::Resolve;
+    /// The failure, with its phase.
+    pub(super) async fn dial(
+        &self,
+        to: &Address,
+        phase: &mut ConnectPhase,
+    ) -> Result<Connection, SendFailure> {
+        *phase = ConnectPhase::Resolve;
         let answers = self.resolve(to).await?;
         let checked = self
             .guard
             .judge_all(&answers)
-            .map_err(|refusal| Broken::new(Failure::Egress, refusal.to_string()))?;
-        *stage = Stage::Connect;
+            .map_err(|refusal| SendFailure::new(Failure::Egress, refusal.to_string()))?;
+        *phase = ConnectPhase::Connect;
         let stream = connect(&checked, to.port).await?;
-        *stage = Stage::Tls;
-        let wire = self.secure(stream, to).await?;
-        *stage = Stage::Reply;
-        let link = Link::open(wire, TokioTime.now()).await;
-        link.map_err(|error| Broken::by(Failure::Transport, &error))
+        *phase = ConnectPhase::Tls;
+        let stream = self.secure(stream, to).await?;
+        *phase = ConnectPhase::Reply;
+        let connection = Connection::open(stream, TokioTime.now()).await;
+        connection.map_err(|error| SendFailure::by(Failure::Transport, &error))
     }
 
-    async fn resolve(&self, to: &Address) -> Result<Vec<IpAddr>, Broken> {
+    async fn resolve(&self, to: &Address) -> Result<Vec<IpAddr>, SendFailure> {
         let name = match &to.host {
             Host::Literal(ip) => return Ok(vec![*ip]),
             Host::Name(name) => name,
         };
         match self.resolver.resolve(name).await {
             Ok(answers) if answers.is_empty() => {
-                Err(Broken::new(Failure::Resolve, format!("{name} has no address")))
+                Err(SendFailure::new(Failure::Resolve, format!("{name} has no address")))
             }
             Ok(answers) => Ok(answers),
-            Err(error) => Err(Broken::by(Failure::Resolve, &error)),
+            Err(error) => Err(SendFailure::by(Failure::Resolve, &error)),
         }
     }
 
-    /// The name stays what it was: for the certificate, and for servers that have several.
-    async fn secure(&self, stream: TcpStream, to: &Address) -> Result<Box<dyn Wire>, Broken> {
+    /// The name stays the same: for the certificate, and for servers with several names.
+    async fn secure(
+        &self,
+        stream: TcpStream,
+        to: &Address,
+    ) -> Result<Box<dyn ByteStream>, SendFailure> {
         let Some(name) = &to.tls_name else { return Ok(Box::new(TokioIo::new(stream))) };
         match self.tls.connect(name.clone(), stream).await {
             Ok(stream) => Ok(Box::new(TokioIo::new(stream))),
-            Err(error) => Err(Broken::by(Failure::Tls, &error)),
+            Err(error) => Err(SendFailure::by(Failure::Tls, &error)),
         }
     }
 }
 
 /// The first of these addresses that answers.
-async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Broken> {
-    let mut last = Broken::new(Failure::Connect, "no address");
+async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, SendFailure> {
+    let mut last = SendFailure::new(Failure::Connect, "no address");
     let tried = addresses.len().min(MAX_DIALS);
     for (n, ip) in addresses[..tried].iter().enumerate() {
         let address = SocketAddr::new(*ip, port);
@@ -96,8 +105,8 @@ async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Broken> {
                 _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
-            Some(Err(error)) => Broken::new(Failure::Connect, format!("{address}: {error}")),
-            None => Broken::new(Failure::Connect, format!("{address}: no answer")),
+            Some(Err(error)) => SendFailure::new(Failure::Connect, format!("{address}: {error}")),
+            None => SendFailure::new(Failure::Connect, format!("{address}: no answer")),
         };
     }
     Err(last)

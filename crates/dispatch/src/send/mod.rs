@@ -5,16 +5,16 @@
 //! otherwise. No proxy of the environment is used and no redirect is followed. An attempt owns its
 //! connection: dropping the attempt closes it.
 
-mod broken;
+mod connection;
 mod dial;
-mod link;
 mod options;
 mod pool;
 mod request;
 mod resolve;
+mod send_failure;
 mod sender;
 mod target;
-mod within;
+mod time_limit;
 mod written;
 
 pub use options::SendOptions;

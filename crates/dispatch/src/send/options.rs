@@ -1,4 +1,4 @@
-//! What may be reached, and how.
+//! The addresses that may be reached, and their TLS roots.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::Error;
 
-/// What may be reached, and how.
+/// The addresses that may be reached, and their TLS roots.
 #[derive(Clone, Debug, Default)]
 pub struct SendOptions {
     /// Whether loopback and private addresses may be reached, for tests. Link-local ones never.
@@ -21,7 +21,7 @@ pub struct SendOptions {
 }
 
 impl SendOptions {
-    /// What speaks TLS: the usual roots and these.
+    /// The TLS connector: the usual roots and these.
     ///
     /// # Errors
     /// Certificates that cannot be read.

@@ -6,61 +6,63 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use stagger::{Clock, Instant, Sleep, Span, TokioTime};
 
-use super::link::Link;
+use super::connection::Connection;
 
-/// Connections that wait for one origin: twice the attempts that an endpoint may have under way
-/// unless its settings say more.
+/// Idle connections of one origin: twice the default number of an endpoint's attempts in flight.
 const MAX_PER_ORIGIN: usize = 32;
-/// Connections that wait in all: half of what a process may usually open is left to the rest.
+/// Idle connections in all: half of a process's usual limit is left to the rest.
 const MAX_IDLE: usize = 512;
-/// How long a connection waits: shorter than most servers do, so that few are found closed.
+/// The longest time that a connection stays idle: shorter than the idle time of most servers, so
+/// that few are found closed.
 const IDLE_TIME: Span = Span::from_secs(20);
-/// How long a connection is used at all, so that a name that moved is followed within minutes.
+/// The longest time that a connection is used, so that a changed DNS record takes effect within
+/// minutes.
 const MAX_AGE: Span = Span::from_secs(5 * 60);
 
 /// Connections that wait for the next attempt, by origin: scheme, host and port.
 ///
-/// Each is to an address that the guard let pass when it was dialled; the name is not resolved again
-/// for it. What a name answers meanwhile is heard when the connection is too old, or closed.
+/// Each connection is to an address that the guard allowed when it was dialled; the name is not
+/// resolved again for it. A changed DNS record takes effect when the connection is too old, or
+/// closed.
 #[derive(Default)]
 pub(super) struct Pool {
-    shelf: Mutex<Shelf>,
+    idle_connections: Mutex<IdleConnections>,
 }
 
 #[derive(Default)]
-struct Shelf {
-    /// Within one origin those that wait for the longest time come first.
+struct IdleConnections {
+    /// Within one origin the connections that are idle for the longest time come first.
     by_origin: BTreeMap<Arc<str>, Vec<Idle>>,
     idle: usize,
     is_swept: bool,
 }
 
 struct Idle {
-    link: Link,
+    connection: Connection,
     since: Instant,
 }
 
 impl Pool {
     /// A connection that can take a request now, the one that was used last.
-    pub(super) async fn take(&self, origin: &str) -> Option<Link> {
+    pub(super) async fn take(&self, origin: &str) -> Option<Connection> {
         loop {
-            let mut link = self.with(|shelf| shelf.pop(origin))?;
-            if is_fresh(&link, TokioTime.now()) && link.is_ready().await {
-                return Some(link);
+            let mut connection = self.with(|idle_connections| idle_connections.pop(origin))?;
+            if is_fresh(&connection, TokioTime.now()) && connection.is_ready().await {
+                return Some(connection);
             }
         }
     }
 
     /// Keeps a connection whose reply has been read to its end.
-    pub(super) async fn put(self: &Arc<Self>, origin: &Arc<str>, mut link: Link) {
+    pub(super) async fn put(self: &Arc<Self>, origin: &Arc<str>, mut connection: Connection) {
         let now = TokioTime.now();
-        if !is_fresh(&link, now) || !link.is_ready().await {
+        if !is_fresh(&connection, now) || !connection.is_ready().await {
             return;
         }
-        let (left, sweep) = self.with(|shelf| {
-            let left = shelf.push(origin, Idle { link, since: now });
-            let sweep = !shelf.is_swept && shelf.idle > 0;
-            shelf.is_swept |= sweep;
+        let (left, sweep) = self.with(|idle_connections| {
+            let left = idle_connections.push(origin, Idle { connection, since: now });
+            let sweep = !idle_connections.is_swept && idle_connections.idle > 0;
+            idle_connections.is_swept |= sweep;
             (left, sweep)
         });
         drop(left);
@@ -69,35 +71,35 @@ impl Pool {
         }
     }
 
-    /// Closes what has waited for too long; false when nothing is left.
+    /// Closes connections that were idle for too long; false when none is left.
     fn sweep(&self, now: Instant) -> bool {
-        let (stale, some) = self.with(|shelf| {
-            let stale = shelf.take_stale(now);
-            shelf.is_swept = shelf.idle > 0;
-            (stale, shelf.is_swept)
+        let (stale, some) = self.with(|idle_connections| {
+            let stale = idle_connections.take_stale(now);
+            idle_connections.is_swept = idle_connections.idle > 0;
+            (stale, idle_connections.is_swept)
         });
         drop(stale);
         some
     }
 
-    /// Connections are closed outside the lock. A panic elsewhere has not broken the shelf.
-    fn with<T>(&self, work: impl FnOnce(&mut Shelf) -> T) -> T {
-        work(&mut self.shelf.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Connections are closed outside the lock. A panic elsewhere has not broken the map.
+    fn with<T>(&self, work: impl FnOnce(&mut IdleConnections) -> T) -> T {
+        work(&mut self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let idle = self.with(|shelf| shelf.idle);
+        let idle = self.with(|idle_connections| idle_connections.idle);
         f.debug_struct("Pool").field("idle", &idle).finish()
     }
 }
 
-impl Shelf {
-    fn pop(&mut self, origin: &str) -> Option<Link> {
+impl IdleConnections {
+    fn pop(&mut self, origin: &str) -> Option<Connection> {
         let idle = self.by_origin.get_mut(origin)?.pop()?;
         self.idle -= 1;
-        Some(idle.link)
+        Some(idle.connection)
     }
 
     /// Answers with a connection that there is no room for.
@@ -140,6 +142,6 @@ async fn sweep_on(pool: Weak<Pool>) {
     }
 }
 
-fn is_fresh(link: &Link, now: Instant) -> bool {
-    now.since(link.born) < MAX_AGE
+fn is_fresh(connection: &Connection, now: Instant) -> bool {
+    now.since(connection.born) < MAX_AGE
 }

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
 use stagger::StdTime;
 
-use super::broken::Broken;
+use super::send_failure::SendFailure;
 use super::target::Ready;
 use crate::Error;
 use crate::model::{Failure, Message};
@@ -18,7 +18,7 @@ const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const ATTEMPT: HeaderName = HeaderName::from_static("stagger-attempt");
 
-/// What is sent on one attempt, but for the signature, which is made when it is sent.
+/// The request of an attempt without its signature, which is made when it is sent.
 #[derive(Clone, Debug)]
 pub(super) struct Post<'a> {
     to: &'a Ready,
@@ -37,12 +37,12 @@ impl<'a> Post<'a> {
         message: &Message,
         payload: Bytes,
         number: u32,
-    ) -> Result<Self, Broken> {
+    ) -> Result<Self, SendFailure> {
         let id = message.id.to_string();
         let mut headers = to.fixed.clone();
         for (name, template) in &to.templates {
             let value = template.fill(message, number);
-            let unbuildable = |e: Error| Broken::new(Failure::Unbuildable, e.to_string());
+            let unbuildable = |e: Error| SendFailure::new(Failure::Unbuildable, e.to_string());
             headers.insert(name.clone(), value.map_err(unbuildable)?);
         }
         headers.insert(CONTENT_TYPE, value(message.content_type.clone())?);
@@ -51,17 +51,17 @@ impl<'a> Post<'a> {
         Ok(Self { to, payload, id, headers })
     }
 
-    /// The request, signed now: a connection may have taken its time, and receivers refuse what was
-    /// signed long ago.
+    /// The request, signed now: making a connection may take time, and receivers refuse old
+    /// signatures.
     ///
     /// # Errors
     /// No secret signs any more.
-    pub(super) fn sign(&self) -> Result<Request<Full<Bytes>>, Broken> {
+    pub(super) fn sign(&self) -> Result<Request<Full<Bytes>>, SendFailure> {
         // Before 1970 no receiver would accept it anyway.
         let timestamp = StdTime::wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let signature = self.to.signer.sign(&self.id, timestamp, &self.payload);
         if signature.is_empty() {
-            return Err(Broken::new(Failure::Unbuildable, "no secret signs any more"));
+            return Err(SendFailure::new(Failure::Unbuildable, "no secret signs any more"));
         }
         let mut request = Request::new(Full::new(self.payload.clone()));
         *request.method_mut() = Method::POST;
@@ -73,7 +73,8 @@ impl<'a> Post<'a> {
     }
 }
 
-fn value(text: String) -> Result<HeaderValue, Broken> {
-    HeaderValue::from_maybe_shared(Bytes::from(text))
-        .map_err(|_| Broken::new(Failure::Unbuildable, "a header value with control characters"))
+fn value(text: String) -> Result<HeaderValue, SendFailure> {
+    HeaderValue::from_maybe_shared(Bytes::from(text)).map_err(|_| {
+        SendFailure::new(Failure::Unbuildable, "a header value with control characters")
+    })
 }

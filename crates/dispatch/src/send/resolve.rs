@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-/// Lookups at once: the system's resolver takes a thread for each and cannot be stopped, so a name
-/// server that hangs must not take all threads.
+/// Concurrent lookups: the system's resolver takes a thread for each and cannot be stopped, so a
+/// name server that hangs must not take all threads.
 const MAX_LOOKUPS: usize = 128;
 
 /// Resolves names; asked once for each connection.
@@ -18,7 +18,7 @@ pub trait Resolve: Send + Sync + fmt::Debug + 'static {
     /// All addresses of `name`, the preferred one first.
     ///
     /// # Errors
-    /// The name has none, or nobody answers.
+    /// The name has no address, or no server answers.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
@@ -40,7 +40,7 @@ impl Resolve for SystemResolver {
         let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(io::Error::other)?;
         let name = name.to_owned();
         let lookup = tokio::task::spawn_blocking(move || {
-            // Held by the thread: it goes on when nobody waits for it any more.
+            // Held by the thread: the lookup continues when its attempt has ended.
             let _permit = permit;
             Ok((name.as_str(), 0).to_socket_addrs()?.map(|address| address.ip()).collect())
         });

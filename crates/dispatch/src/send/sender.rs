@@ -9,13 +9,13 @@ use http::{HeaderMap, StatusCode};
 use stagger::hint::HintReader;
 use stagger::{Clock, Hint, Instant, Span, StdTime, TokioTime};
 
-use super::broken::{Broken, bounded};
-use super::dial::{Dialer, Stage};
-use super::link::{Link, Lost};
+use super::connection::{Connection, Lost};
+use super::dial::{ConnectPhase, Dialer};
 use super::pool::Pool;
 use super::request::Post;
+use super::send_failure::{SendFailure, bounded};
 use super::target::Ready;
-use super::within::within;
+use super::time_limit::within;
 use super::written::Written;
 use super::{Resolve, SendOptions, SystemResolver, Target};
 use crate::Error;
@@ -25,9 +25,9 @@ use crate::sign::Signer;
 
 /// Makes attempts over pooled connections, through the egress guard. Clones share the pool.
 ///
-/// Connections are shared by all endpoints of one scheme, host and port. The name is resolved, and
-/// all its answers judged, whenever a connection is made; an attempt over a connection that waited
-/// goes to the address that was judged then.
+/// All endpoints of one scheme, host and port share connections. For each new connection the name
+/// is resolved, and all its answers are checked; an attempt over an idle connection goes to the
+/// address that was checked then.
 #[derive(Clone)]
 pub struct Sender {
     dialer: Dialer,
@@ -38,7 +38,7 @@ pub struct Sender {
 /// The head of a reply, and the connection it came over.
 struct Reply {
     response: http::Response<hyper::body::Incoming>,
-    link: Link,
+    connection: Connection,
 }
 
 impl Sender {
@@ -144,20 +144,20 @@ impl Sender {
         let started = TokioTime.now();
         let ready = match &target.ready {
             Ok(ready) => ready,
-            Err(broken) => return failed(broken.clone(), Span::ZERO),
+            Err(send_failure) => return failed(send_failure.clone(), Span::ZERO),
         };
         let post = match Post::new(ready, message, payload, number) {
             Ok(post) => post,
-            Err(broken) => return failed(broken, Span::ZERO),
+            Err(send_failure) => return failed(send_failure, Span::ZERO),
         };
-        let mut stage = Stage::Reply;
-        let reply = self.reply(ready, &post, (&mut stage, written));
+        let mut phase = ConnectPhase::Reply;
+        let reply = self.reply(ready, &post, (&mut phase, written));
         let reply = within(target.timeout, reply).await;
         let latency = TokioTime.now().since(started);
         match reply {
             Some(Ok(reply)) => self.finish(ready, reply, latency, started + target.timeout).await,
-            Some(Err(broken)) => failed(broken, latency),
-            None => failed(overdue(stage, target.timeout), latency),
+            Some(Err(send_failure)) => failed(send_failure, latency),
+            None => failed(overdue(phase, target.timeout), latency),
         }
     }
 
@@ -166,24 +166,24 @@ impl Sender {
         &self,
         to: &Ready,
         post: &Post<'_>,
-        (stage, written): (&mut Stage, &Written),
-    ) -> Result<Reply, Broken> {
-        if let Some(mut link) = self.pool.take(&to.address.origin).await {
+        (phase, written): (&mut ConnectPhase, &Written),
+    ) -> Result<Reply, SendFailure> {
+        if let Some(mut connection) = self.pool.take(&to.address.origin).await {
             let request = post.sign()?;
             written.set(true);
-            match link.exchange(request).await {
-                Ok(response) => return Ok(Reply { response, link }),
-                // It was closed while it waited, and nobody has seen the request: this attempt has
-                // not been made yet.
+            match connection.exchange(request).await {
+                Ok(response) => return Ok(Reply { response, connection }),
+                // The idle connection was closed, and the server has not seen the request: this
+                // attempt has not been made yet.
                 Err(Lost::Unsent) => written.set(false),
                 Err(Lost::Midway(error)) => return Err(midway(error)),
             }
         }
-        let mut link = self.dialer.dial(&to.address, stage).await?;
+        let mut connection = self.dialer.dial(&to.address, phase).await?;
         let request = post.sign()?;
         written.set(true);
-        match link.exchange(request).await {
-            Ok(response) => Ok(Reply { response, link }),
+        match connection.exchange(request).await {
+            Ok(response) => Ok(Reply { response, connection }),
             Err(Lost::Unsent) => {
                 written.set(false);
                 Err(midway(None))
@@ -192,13 +192,13 @@ impl Sender {
         }
     }
 
-    /// Reads what is wanted of the body; the status is known, and nothing can change it.
+    /// Reads the kept part of the body; the status is known, and the body cannot change it.
     async fn finish(&self, to: &Ready, reply: Reply, latency: Span, end: Instant) -> Answer {
-        let Reply { response, mut link } = reply;
+        let Reply { response, mut connection } = reply;
         let (head, body) = response.into_parts();
-        let (reply, ended) = link.read(body, end.since(TokioTime.now())).await;
+        let (reply, ended) = connection.read(body, end.since(TokioTime.now())).await;
         if ended {
-            self.pool.put(&to.address.origin, link).await;
+            self.pool.put(&to.address.origin, connection).await;
         }
         let detail = not_followed(head.status, &head.headers);
         let hint = hint(head.status, &head.headers);
@@ -218,26 +218,26 @@ impl fmt::Debug for Sender {
     }
 }
 
-fn failed(broken: Broken, latency: Span) -> Answer {
-    let Broken { failure, detail } = broken;
+fn failed(send_failure: SendFailure, latency: Span) -> Answer {
+    let SendFailure { failure, detail } = send_failure;
     Answer { result: Err(failure), detail: Some(detail), latency, ..Answer::not_made() }
 }
 
-fn midway(error: Option<hyper::Error>) -> Broken {
+fn midway(error: Option<hyper::Error>) -> SendFailure {
     match error {
-        Some(error) => Broken::by(Failure::Transport, &error),
-        None => Broken::new(Failure::Transport, "the connection was closed"),
+        Some(error) => SendFailure::by(Failure::Transport, &error),
+        None => SendFailure::new(Failure::Transport, "the connection was closed"),
     }
 }
 
-fn overdue(stage: Stage, timeout: Span) -> Broken {
-    let (failure, what) = match stage {
-        Stage::Resolve => (Failure::Resolve, "no answer of the resolver"),
-        Stage::Connect => (Failure::Timeout, "no connection"),
-        Stage::Tls => (Failure::Timeout, "no end of the TLS handshake"),
-        Stage::Reply => (Failure::Timeout, "no head of a reply"),
+fn overdue(phase: ConnectPhase, timeout: Span) -> SendFailure {
+    let (failure, what) = match phase {
+        ConnectPhase::Resolve => (Failure::Resolve, "no answer of the resolver"),
+        ConnectPhase::Connect => (Failure::Timeout, "no connection"),
+        ConnectPhase::Tls => (Failure::Timeout, "no end of the TLS handshake"),
+        ConnectPhase::Reply => (Failure::Timeout, "no head of a reply"),
     };
-    Broken::new(failure, format!("{what} within {timeout}"))
+    SendFailure::new(failure, format!("{what} within {timeout}"))
 }
 
 /// A redirect is a failure: the guard has judged this address, and not the next.
@@ -247,7 +247,7 @@ fn not_followed(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     Some(bounded(&format!("a redirect is not followed: {location}")))
 }
 
-/// What a reply that tells of a failure says about coming back. Pushback is left out: it is gRPC's.
+/// The hint in the headers of a failed reply. Pushback is left out: it is gRPC's.
 fn hint(status: StatusCode, headers: &HeaderMap) -> Option<Hint> {
     if status.is_success() {
         return None;

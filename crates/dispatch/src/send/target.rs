@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use stagger::Span;
 use url::Url;
 
-use super::broken::Broken;
+use super::send_failure::SendFailure;
 use crate::Error;
 use crate::egress::{Address, Ports};
 use crate::model::{Endpoint, Failure, HeaderTemplate};
@@ -17,10 +17,10 @@ use crate::sign::Signer;
 pub struct Target {
     pub(super) timeout: Span,
     origin: Option<String>,
-    pub(super) ready: Result<Ready, Broken>,
+    pub(super) ready: Result<Ready, SendFailure>,
 }
 
-/// What an attempt needs.
+/// The prepared endpoint of an attempt.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) address: Address,
@@ -31,13 +31,13 @@ pub(super) struct Ready {
     pub(super) signer: Signer,
 }
 
-/// Who we are.
+/// The `User-Agent`.
 const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 
 impl Target {
-    /// What cannot be sent is told by each attempt.
+    /// Prepares an endpoint. An invalid setting is reported by each attempt.
     pub(super) fn new(endpoint: &Endpoint, ports: &Ports) -> Self {
-        let unbuildable = |error: Error| Broken::new(Failure::Unbuildable, error.to_string());
+        let unbuildable = |error: Error| SendFailure::new(Failure::Unbuildable, error.to_string());
         let ready = Ready::new(endpoint, ports).map_err(unbuildable);
         let origin = Url::parse(&endpoint.url).ok().map(|url| url.origin().ascii_serialization());
         Self { timeout: endpoint.timeout, origin, ready }

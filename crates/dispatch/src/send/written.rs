@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Written(AtomicBool);
 
 impl Written {
-    // Relaxed, because an attempt and who reads this after it are one task.
+    // Relaxed, because the attempt and the later reader are one task.
     pub(super) fn set(&self, yes: bool) {
         self.0.store(yes, Ordering::Relaxed);
     }

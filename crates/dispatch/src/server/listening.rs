@@ -21,7 +21,7 @@ use crate::store::{
 };
 use crate::ui::{self, UiOptions};
 
-/// A node behind an address: accepting, delivering, and showing what it does.
+/// A node with its HTTP server: it accepts, delivers, and shows its state.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -33,10 +33,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the store, goes on with what is open in it, and listens.
+    /// Opens the store, resumes its open deliveries, and listens.
     ///
     /// # Errors
-    /// The store or a file cannot be opened, somebody else works on the store, or the address is taken.
+    /// The store or a file cannot be opened, another process uses the store, or the address is in
+    /// use.
     pub async fn start(config: Config) -> Result<Self, Error> {
         let listener =
             TcpListener::bind(config.listen).await.map_err(|e| cannot_listen(&config, &e))?;
@@ -52,7 +53,7 @@ impl Server {
         Ok(Self { listener, address, routes, node, admin, config })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
@@ -70,8 +71,8 @@ impl Server {
         &self.node
     }
 
-    /// Serves until `stop` is ready; then takes no more requests, finishes or returns what is under way,
-    /// within the grace time, and ends.
+    /// Serves until `stop` is ready. Then it accepts no more requests, finishes or returns attempts
+    /// in flight within the grace time, and ends.
     ///
     /// # Errors
     /// The listener broke.
@@ -87,7 +88,7 @@ impl Server {
             axum::serve(self.listener, self.routes)
                 .with_graceful_shutdown(stop)
                 .await
-                .map_err(|error| Error::store(format!("the listener broke: {error}")))
+                .map_err(|error| Error::store(format!("the listener failed: {error}")))
         };
         let grace = self.config.grace;
         let mut draining = pin!(async {
@@ -99,7 +100,7 @@ impl Server {
         // serving that ends first must not cut it short.
         tokio::select! {
             served = serving => {
-                // A listener that broke has been told nothing.
+                // A listener that failed has not been told to stop.
                 stopping.send_replace(true);
                 draining.await;
                 served

@@ -1,4 +1,4 @@
-//! Bytes that nobody can guess: the one file of this crate that asks the operating system for them.
+//! Unpredictable bytes: this is the one file of this crate that asks the operating system for them.
 #![expect(clippy::disallowed_methods, reason = "keys must come from the operating system itself")]
 
 use crate::Error;
@@ -20,7 +20,7 @@ pub(crate) fn os_bytes<const N: usize>() -> Result<[u8; N], Error> {
 /// The operating system has none.
 pub(crate) fn os_fill(bytes: &mut [u8]) -> Result<(), Error> {
     getrandom::fill(bytes)
-        .map_err(|error| Error::busy(format!("the system has no randomness for a key: {error}")))
+        .map_err(|error| Error::busy(format!("the system's random generator failed: {error}")))
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
 
     use super::*;
 
-    /// Folders and files whose random bytes are secrets or are shown to callers and receivers.
+    /// Folders and files whose random bytes are secrets, or are shown to callers and receivers.
     const NO_JITTER: [&str; 7] =
         ["api", "config", "model", "node/names.rs", "server", "sign/random.rs", "ui"];
 
@@ -43,7 +43,7 @@ mod tests {
         place.extension().is_some_and(|end| end == "rs").then_some(place).into_iter().collect()
     }
 
-    /// Session tokens were once drawn from the generator whose words the ids published.
+    /// Session tokens were once drawn from the generator whose output the ids published.
     #[test]
     fn a_session_token_or_an_id_came_from_the_generator_of_delays() {
         let generators = [["Ent", "ropy"].concat(), ["R", "ng"].concat()];

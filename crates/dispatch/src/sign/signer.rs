@@ -1,4 +1,4 @@
-//! Signs what is sent.
+//! Signs requests.
 
 use std::fmt;
 use std::io::Write as _;
@@ -104,7 +104,7 @@ impl Key {
     }
 }
 
-/// What is signed before the body.
+/// The signed bytes before the body.
 pub(super) fn head(id: &str, timestamp: u64) -> Vec<u8> {
     /// Digits of a `u64`, and two full stops.
     const REST: usize = 22;

@@ -1,4 +1,4 @@
-//! Verifies what was received.
+//! Verifies received requests.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::signer::{HmacSha256, head};
 use crate::Error;
 use crate::model::{BASE64, PUBLIC, Secret, SecretKind};
 
-/// How far a timestamp may be from the receiver's clock: the usual 5 minutes.
+/// The largest difference between a timestamp and the receiver's clock: the usual 5 minutes.
 pub const TOLERANCE: Span = Span::from_secs(5 * 60);
 
 /// Signatures of one message that are looked at; more than any rotation has, and a long header costs
@@ -22,7 +22,7 @@ const MAX_SIGNATURES: usize = 16;
 /// Digits of a timestamp that are read: those of the greatest `u64`.
 const MAX_DIGITS: usize = 20;
 
-/// Accepts messages that one of its keys has signed.
+/// Accepts messages that were signed with one of its keys.
 ///
 /// ```
 /// use stagger::{Instant, Span};
@@ -48,7 +48,7 @@ enum Key {
     Asymmetric(Box<VerifyingKey>),
 }
 
-/// What a receiver got: three headers and the bytes of the body, as they came.
+/// A received webhook: three headers and the bytes of the body, as received.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
     /// `webhook-id`.
@@ -57,7 +57,7 @@ pub struct Received<'a> {
     pub timestamp: &'a str,
     /// `webhook-signature`.
     pub signature: &'a str,
-    /// The body, before anybody parsed it.
+    /// The body, before it is parsed.
     pub body: &'a [u8],
 }
 
@@ -66,7 +66,7 @@ pub struct Received<'a> {
 pub enum Rejection {
     /// The timestamp is not a number of seconds since the Unix epoch.
     Timestamp,
-    /// It was signed too long ago: it may be replayed by somebody else.
+    /// It was signed too long ago: it may be a replay by an attacker.
     Stale,
     /// It was signed in the future: the clocks differ.
     Early,
@@ -85,10 +85,10 @@ impl Verifier {
         Ok(Self { keys: keys? })
     }
 
-    /// Whether the message was signed by one of the keys, within `tolerance` of `now`, which counts
-    /// from the Unix epoch.
+    /// Verifies that the message was signed with one of the keys, within `tolerance` of `now`,
+    /// which counts from the Unix epoch.
     ///
-    /// Signatures are compared in constant time; those of unknown versions are passed over.
+    /// Signatures are compared in constant time; those of unknown versions are ignored.
     ///
     /// # Errors
     /// Why it is not accepted.
@@ -184,7 +184,7 @@ fn signatures<'r>(received: &Received<'r>, version: &'r str) -> impl Iterator<It
         .filter_map(|(_, base64)| BASE64.decode(base64).ok())
 }
 
-/// Digits only: a sign or a blank is not what was signed.
+/// Digits only: a sign or a blank was not signed.
 fn seconds(text: &str) -> Option<u64> {
     let plain = text.len() <= MAX_DIGITS && text.bytes().all(|b| b.is_ascii_digit());
     // Leading zeros would be lost in the signed text.

@@ -1,4 +1,4 @@
-//! How times and sizes stand in columns of 64 signed bits, in every store.
+//! The encoding of times and sizes in columns of 64 signed bits, in every store.
 
 use stagger::{Instant, Span};
 

@@ -1,4 +1,5 @@
-//! The contract of a store that several nodes work on: who leads what, and how they hear of one another.
+//! The contract of a store that several nodes share: membership, shard leadership, arrivals,
+//! commands and notifications.
 
 use std::fmt;
 
@@ -9,46 +10,49 @@ use tokio::sync::mpsc;
 use super::{Accepted, Fence, Shards};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, Message, MessageId, NewMessage,
-    Standing,
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, EndpointState, Message, MessageId,
+    NewMessage,
 };
 
-/// What a store offers to nodes that share it.
+/// The operations of a store that nodes share.
 ///
-/// A node that has joined is a member until it leaves or is evicted. Its fence says which membership is
-/// meant: an evicted node joins again under another one, and what it still settles under the first is
-/// refused. A member says with every beat that it lives. Nobody reads a clock of somebody else: a member
-/// counts as dead when another has seen the same beat of it for so long, by its own monotonic clock.
+/// A node that has joined is a member until it leaves or is evicted. Its fence names the
+/// membership: an evicted node joins again under another one, and settlements under the first are
+/// refused. Each member counts its heartbeats in the store. No clock is compared with another: a
+/// member counts as dead when another has seen the same heartbeat counter for the failure timeout,
+/// by its own monotonic clock.
 ///
-/// Each shard is led by one member at most, which alone makes the attempts to its endpoints. A shard moves
-/// when its leader gives it up, having settled all that was under way, or is evicted.
+/// Each shard has at most one leader, which alone makes the attempts to its endpoints. A shard
+/// moves when its leader releases it, after it has settled all attempts in flight, or is evicted.
 ///
-/// Writes are atomic, durable, and can be made again, as those of [`Store`](super::Store).
+/// Writes are atomic, durable, and can be repeated, as those of [`Store`](super::Store).
 #[async_trait]
 pub trait Cluster: Send + Sync + fmt::Debug {
     /// Becomes a member; `name` is for people. It leads nothing yet.
     async fn join(&self, name: &str) -> Result<Joined, Error>;
 
-    /// Says that a member lives, and whether it is leaving; how everybody stands, as of one moment.
+    /// Counts a heartbeat of a member, and records whether it is leaving. Returns the state of all
+    /// members, as of one moment.
     ///
     /// # Errors
     /// A conflict if it is no member any more.
-    async fn beat(&self, fence: Fence, leaving: bool) -> Result<Roll, Error>;
+    async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error>;
 
-    /// Ends the membership of a node that has not beaten since `beat`, and frees its shards; false if it has
-    /// beaten meanwhile, or is gone. What it was settling has ended when this answers.
-    async fn evict(&self, fence: Fence, beat: u64) -> Result<bool, Error>;
+    /// Ends the membership of a node whose heartbeat counter is still `heartbeat`, and frees its
+    /// shards; false if it has sent another one, or is gone. Its running settlements have ended
+    /// when this answers.
+    async fn evict(&self, fence: Fence, heartbeat: u64) -> Result<bool, Error>;
 
-    /// Leads up to `most` shards more, of those that nobody leads: which ones.
+    /// Acquires up to `most` shards without a leader, and returns them.
     ///
     /// # Errors
     /// A conflict if it is no member any more.
-    async fn take(&self, fence: Fence, most: usize) -> Result<Shards, Error>;
+    async fn acquire(&self, fence: Fence, most: usize) -> Result<Shards, Error>;
 
     /// Leads `shards` no longer.
-    async fn give_up(&self, fence: Fence, shards: Shards) -> Result<(), Error>;
+    async fn release(&self, fence: Fence, shards: Shards) -> Result<(), Error>;
 
-    /// Ends a membership, and frees what it leads. Nothing if it has ended.
+    /// Ends a membership, and frees its shards. Does nothing if it has ended.
     async fn leave(&self, fence: Fence) -> Result<(), Error>;
 
     /// Loads all open deliveries of `shards` as of one moment, oldest first within a shard, in pages; and
@@ -62,11 +66,11 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// Takes messages, as [`Store::accept`](super::Store::accept) does. Deliveries to endpoints of the lead's
     /// shards are the caller's to make; all others become arrivals, which their leaders find.
     ///
-    /// `followed` is up to where the caller had followed the settings when it chose the endpoints.
+    /// `settings_version` is up to where the caller had followed the settings when it chose the endpoints.
     async fn accept(
         &self,
         lead: Lead,
-        followed: u64,
+        settings_version: u64,
         messages: Vec<NewMessage>,
     ) -> Result<Entry, Error>;
 
@@ -79,29 +83,36 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         limit: usize,
     ) -> Result<Vec<Arrival>, Error>;
 
-    /// How the settings have changed since `after`, as they are now.
-    async fn news(&self, after: u64) -> Result<News, Error>;
+    /// The settings that changed after version `after`, as they are now.
+    async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error>;
 
-    /// Leaves an order for the leader of an endpoint: its number.
+    /// Stores a command for the leader of an endpoint, and returns its number.
     ///
     /// # Errors
     /// There is no such endpoint.
-    async fn order(&self, endpoint: EndpointId, order: Order) -> Result<u64, Error>;
+    async fn send_command(
+        &self,
+        endpoint: EndpointId,
+        command: EndpointCommand,
+    ) -> Result<u64, Error>;
 
-    /// The orders for endpoints of `shards`, oldest first.
-    async fn orders(&self, shards: Shards) -> Result<Vec<(u64, EndpointId, Order)>, Error>;
+    /// The commands for endpoints of `shards`, oldest first.
+    async fn commands(
+        &self,
+        shards: Shards,
+    ) -> Result<Vec<(u64, EndpointId, EndpointCommand)>, Error>;
 
-    /// Orders were carried out, and what came of them is durable.
-    async fn carried_out(&self, orders: &[u64]) -> Result<(), Error>;
+    /// Deletes commands whose results are durable.
+    async fn complete_commands(&self, commands: &[u64]) -> Result<(), Error>;
 
-    /// Whether an order was carried out, or its endpoint is gone.
-    async fn is_carried_out(&self, order: u64) -> Result<bool, Error>;
+    /// Whether a command was executed, or its endpoint is gone.
+    async fn is_command_done(&self, command: u64) -> Result<bool, Error>;
 
-    /// What is remembered of an endpoint that is there.
-    async fn standing(&self, endpoint: EndpointId) -> Result<Option<Standing>, Error>;
+    /// The learned state of an endpoint that exists.
+    async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error>;
 
-    /// Tells all members at once, if it can: a hint, which may be lost.
-    async fn hint(&self, hint: Hint);
+    /// Notifies all members. A notification may be lost.
+    async fn notify(&self, notification: Notification);
 }
 
 /// A membership that begins.
@@ -109,48 +120,48 @@ pub trait Cluster: Send + Sync + fmt::Debug {
 pub struct Joined {
     /// Its name in all writes.
     pub fence: Fence,
-    /// What others hint at. Ends never while the store lives.
-    pub hints: mpsc::UnboundedReceiver<Hint>,
+    /// Notifications from other nodes. The channel stays open while the store lives.
+    pub notifications: mpsc::UnboundedReceiver<Notification>,
 }
 
-/// How all members stand, as of one moment.
+/// The state of all members, as of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roll {
+pub struct ClusterView {
     /// All members.
     pub members: Vec<Member>,
-    /// What nobody leads.
+    /// Shards without a leader.
     pub free: Shards,
     /// The number of the last change of settings.
-    pub news: u64,
+    pub settings_version: u64,
     /// Open deliveries of all shards.
     pub open: u64,
 }
 
-/// A member, and what it leads.
+/// A member, and its shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its membership.
     pub fence: Fence,
-    /// What it calls itself.
+    /// Its name, for people.
     pub name: String,
-    /// Counts its beats.
-    pub beat: u64,
+    /// The number of its heartbeats.
+    pub heartbeat: u64,
     /// Whether it is leaving, and wants no more shards.
     pub leaving: bool,
-    /// What it leads.
+    /// The shards that it leads.
     pub shards: Shards,
 }
 
-/// What a node leads, when it accepts.
+/// The leadership of a node when it accepts messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lead {
     /// Its membership; not looked at if it leads nothing.
     pub fence: Fence,
-    /// What it leads.
+    /// The shards that it leads.
     pub shards: Shards,
 }
 
-/// What became of messages that several nodes may have to deliver.
+/// The result of accepting messages in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// They are stored; in their order.
@@ -169,12 +180,12 @@ pub struct Arrival {
     /// The delivery as it is now; `None` if it has ended or is gone.
     pub delivery: Option<Delivery>,
     /// Its message and payload, if that is small.
-    pub parcel: Option<(Message, Bytes)>,
+    pub content: Option<(Message, Bytes)>,
 }
 
-/// How settings have changed.
+/// Changes of settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct News {
+pub struct ChangeLog {
     /// The number of the last change.
     pub to: u64,
     /// The changes, each one once; `None` when they are not known any more, and all settings have to be
@@ -191,30 +202,30 @@ pub struct News {
 pub enum SettingChange {
     /// An application; `None` if it was deleted, with its endpoints.
     Application(ApplicationId, Option<Application>),
-    /// An endpoint, and what is remembered of it; `None` if it was deleted.
-    Endpoint(EndpointId, Option<(Endpoint, Standing)>),
+    /// An endpoint, and its learned state; `None` if it was deleted.
+    Endpoint(EndpointId, Option<(Endpoint, EndpointState)>),
 }
 
-/// What only the leader of an endpoint can do.
+/// A command that only the leader of an endpoint can execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum EndpointCommand {
     /// Enable it.
     Enable,
     /// Disable it by hand.
     Disable,
-    /// Let what comes now leave slowly.
+    /// Start a recovery, so that later deliveries are sent slowly.
     Recover,
     /// Cancel its delivery of a message, if that is open.
     Cancel(MessageId),
 }
 
-/// What a member may want to look at, before it would by itself.
+/// A notification to check for changes before the next regular check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hint {
-    /// Arrivals or orders for these shards.
+pub enum Notification {
+    /// Arrivals or commands for these shards.
     Work(Shards),
-    /// Members, or who leads what.
-    Roll,
+    /// Members, or leaders of shards.
+    Members,
     /// Settings.
-    News,
+    Settings,
 }

@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use stagger::Verdict;
 
 use super::differential::{MESSAGES, New, answer, build, everything, new};
-use crate::model::{Delivery, DeliveryState, Standing};
+use crate::model::{Delivery, DeliveryState, EndpointState};
 use crate::store::fixture::{app, application, at, attempt, endpoint, ep, furnish, msg, settled};
 use crate::store::{
-    Arrival, Cluster, DeliveryFilter, Fence, Lead, MemoryStore, Order, ReplayRequest, Settlement,
-    Shard, Shards, Store,
+    Arrival, Cluster, DeliveryFilter, EndpointCommand, Fence, Lead, MemoryStore, ReplayRequest,
+    Settlement, Shard, Shards, Store,
 };
 
 /// One call of a node. Members are counted in the order in which they joined, orders as they were given.
@@ -20,11 +20,11 @@ use crate::store::{
 pub(crate) enum Step {
     BeginRun,
     Join,
-    Beat { who: usize, leaving: bool },
+    Heartbeat { who: usize, leaving: bool },
     Evict { who: usize, missed: u64 },
-    Leave(usize),
-    Take { who: usize, most: usize },
-    GiveUp { who: usize, of: Part },
+    SendCommand(usize),
+    Acquire { who: usize, most: usize },
+    Release { who: usize, of: Part },
     Accept { who: Option<usize>, behind: u64, news: Vec<New> },
     AcceptForAll(Vec<New>),
     Settle { who: usize, of: (u64, u64), state: DeliveryState, news: Option<New> },
@@ -37,14 +37,14 @@ pub(crate) enum Step {
     Load(Part),
     Arrivals { of: Part, done: u64, limit: usize },
     News { behind: u64 },
-    Order { of: u64, order: Order },
-    Orders(Part),
-    CarriedOut(usize),
+    Command { of: u64, command: EndpointCommand },
+    Commands(Part),
+    CompleteCommands(usize),
     IsCarriedOut(usize),
-    Standing(u64),
+    EndpointState(u64),
 }
 
-/// Some shards: those of endpoints 1 to 3 that are wanted, and whether all others.
+/// Some shards: those of endpoints 1 to 3 that are wanted, and whether all others are.
 type Part = ([bool; 3], bool);
 
 /// Steps that a store may be taken through.
@@ -61,11 +61,11 @@ fn of_members() -> impl Strategy<Value = Step> {
     prop_oneof![
         1 => Just(Step::BeginRun),
         6 => Just(Step::Join),
-        6 => (who(), any::<bool>()).prop_map(|(who, leaving)| Step::Beat { who, leaving }),
+        6 => (who(), any::<bool>()).prop_map(|(who, leaving)| Step::Heartbeat { who, leaving }),
         4 => (who(), 0..2_u64).prop_map(|(who, missed)| Step::Evict { who, missed }),
-        1 => who().prop_map(Step::Leave),
-        10 => (who(), 0..400_usize).prop_map(|(who, most)| Step::Take { who, most }),
-        4 => (who(), some()).prop_map(|(who, of)| Step::GiveUp { who, of }),
+        1 => who().prop_map(Step::SendCommand),
+        10 => (who(), 0..400_usize).prop_map(|(who, most)| Step::Acquire { who, most }),
+        4 => (who(), some()).prop_map(|(who, of)| Step::Release { who, of }),
     ]
 }
 
@@ -101,30 +101,30 @@ fn of_settings() -> impl Strategy<Value = Step> {
 }
 
 fn of_orders() -> impl Strategy<Value = Step> {
-    let order = prop_oneof![
-        Just(Order::Enable),
-        Just(Order::Disable),
-        Just(Order::Recover),
-        (1..=MESSAGES).prop_map(|n| Order::Cancel(msg(n))),
+    let command = prop_oneof![
+        Just(EndpointCommand::Enable),
+        Just(EndpointCommand::Disable),
+        Just(EndpointCommand::Recover),
+        (1..=MESSAGES).prop_map(|n| EndpointCommand::Cancel(msg(n))),
     ];
     prop_oneof![
-        (1..=3_u64, order).prop_map(|(of, order)| Step::Order { of, order }),
-        any::<Part>().prop_map(Step::Orders),
-        (0..9_usize).prop_map(Step::CarriedOut),
+        (1..=3_u64, command).prop_map(|(of, command)| Step::Command { of, command }),
+        any::<Part>().prop_map(Step::Commands),
+        (0..9_usize).prop_map(Step::CompleteCommands),
         (0..9_usize).prop_map(Step::IsCarriedOut),
-        (1..=3_u64).prop_map(Step::Standing),
+        (1..=3_u64).prop_map(Step::EndpointState),
     ]
 }
 
-/// Takes the steps with both stores, each opened by two processes that take turns, and compares every answer,
-/// and all that is there at the end.
+/// Makes the steps with both stores, each opened by two processes that take turns, and compares
+/// every answer, and the final contents.
 pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
     let plain = MemoryStore::shared();
     let other = plain.handle();
     let mut sides = [Side::of([&plain, &other]).await, Side::of(fast).await];
     let whole = [
         Step::Arrivals { of: ([true; 3], true), done: 0, limit: 99 },
-        Step::Orders(([true; 3], true)),
+        Step::Commands(([true; 3], true)),
     ];
     for (now, step) in (100..).zip(steps.iter().chain(&whole)) {
         let [expected, answer] = &mut sides;
@@ -136,22 +136,22 @@ pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
     assert_eq!(everything(fast[0]).await, everything(&plain).await);
 }
 
-/// A store in two processes, and what its nodes were told by it.
+/// A store in two processes, and the answers that its nodes got.
 struct Side<'s> {
-    /// Whose turn it is.
+    /// The process that makes the next call.
     store: &'s dyn Store,
     other: &'s dyn Store,
     members: Vec<Fence>,
-    orders: Vec<u64>,
+    commands: Vec<u64>,
 }
 
 impl<'s> Side<'s> {
     async fn of([store, other]: [&'s dyn Store; 2]) -> Self {
         furnish(store).await;
-        Self { store, other, members: Vec::new(), orders: Vec::new() }
+        Self { store, other, members: Vec::new(), commands: Vec::new() }
     }
 
-    /// It is the other's turn.
+    /// Passes the turn to the other process.
     const fn pass(&mut self) {
         std::mem::swap(&mut self.store, &mut self.other);
     }
@@ -200,31 +200,33 @@ impl<'s> Side<'s> {
                 self.members.push(joined.fence);
                 answer(Ok(joined.fence))
             }
-            Step::Beat { who, leaving } => answer(cluster.beat(self.fence(who), leaving).await),
-            Step::Evict { who, missed } => {
-                let beat = self.beat_of(who).await.saturating_sub(missed);
-                answer(cluster.evict(self.fence(who), beat).await)
+            Step::Heartbeat { who, leaving } => {
+                answer(cluster.heartbeat(self.fence(who), leaving).await)
             }
-            Step::Leave(who) => answer(cluster.leave(self.fence(who)).await),
-            Step::Take { who, most } => answer(cluster.take(self.fence(who), most).await),
-            Step::GiveUp { who, of } => answer(cluster.give_up(self.fence(who), shards(of)).await),
+            Step::Evict { who, missed } => {
+                let heartbeat = self.heartbeat_of(who).await.saturating_sub(missed);
+                answer(cluster.evict(self.fence(who), heartbeat).await)
+            }
+            Step::SendCommand(who) => answer(cluster.leave(self.fence(who)).await),
+            Step::Acquire { who, most } => answer(cluster.acquire(self.fence(who), most).await),
+            Step::Release { who, of } => answer(cluster.release(self.fence(who), shards(of)).await),
             Step::News { behind } => {
                 // One more than there is, too.
-                let after = (self.news().await + 1).saturating_sub(behind);
-                answer(cluster.news(after).await)
+                let after = (self.settings_version().await + 1).saturating_sub(behind);
+                answer(cluster.changes_since(after).await)
             }
-            Step::Order { of, order } => {
-                let number = cluster.order(ep(of), order).await;
-                self.orders.extend(&number);
-                answer(number.map(|_| self.orders.len()))
+            Step::Command { of, command } => {
+                let number = cluster.send_command(ep(of), command).await;
+                self.commands.extend(&number);
+                answer(number.map(|_| self.commands.len()))
             }
-            Step::Orders(of) => self.orders(shards(of)).await,
-            Step::CarriedOut(n) => answer(cluster.carried_out(&self.given(n)).await),
+            Step::Commands(of) => self.commands(shards(of)).await,
+            Step::CompleteCommands(n) => answer(cluster.complete_commands(&self.given(n)).await),
             Step::IsCarriedOut(n) => match self.given(n).first() {
-                Some(order) => answer(cluster.is_carried_out(*order).await),
+                Some(command) => answer(cluster.is_command_done(*command).await),
                 None => String::new(),
             },
-            Step::Standing(n) => answer(cluster.standing(ep(n)).await),
+            Step::EndpointState(n) => answer(cluster.endpoint_state(ep(n)).await),
             step => unreachable!("{step:?} is of one node"),
         }
     }
@@ -237,12 +239,12 @@ impl<'s> Side<'s> {
             }
             None => Lead::default(),
         };
-        let followed = self.news().await.saturating_sub(behind);
+        let settings_version = self.settings_version().await.saturating_sub(behind);
         let messages = news.into_iter().map(build).collect();
-        answer(self.cluster().accept(lead, followed, messages).await)
+        answer(self.cluster().accept(lead, settings_version, messages).await)
     }
 
-    /// What is open, and whether all arrivals are covered.
+    /// The open deliveries, and whether all arrivals are covered.
     async fn load(&self, of: Shards) -> String {
         let mut found = Vec::new();
         let mut page = |page: Vec<Delivery>| found.extend(page);
@@ -250,7 +252,7 @@ impl<'s> Side<'s> {
         let other = self.other.cluster().expect("several nodes can share it");
         let mut arrived = self.cluster().arrivals(of, &[], 9999).await.unwrap();
         arrived.extend(other.arrivals(of, &[], 9999).await.unwrap());
-        // Each finds those that nobody leads.
+        // Each finds those without a leader.
         let arrived: BTreeSet<_> = arrived.iter().map(|it| it.number).collect();
         covered.sort_unstable();
         assert!(covered.iter().eq(&arrived));
@@ -262,7 +264,8 @@ impl<'s> Side<'s> {
         format!("{found:?}")
     }
 
-    /// Those of message `done` are done; which deliveries arrive then. What is gone may be left out.
+    /// Completes the arrivals of message `done`, and returns the next ones. Deleted ones may be
+    /// left out.
     async fn arrivals(&self, of: Shards, done: u64, limit: usize) -> String {
         let all = self.cluster().arrivals(of, &[], 9999).await.unwrap();
         let is_done = |it: &&Arrival| it.delivery.is_some_and(|it| it.message == msg(done));
@@ -273,47 +276,48 @@ impl<'s> Side<'s> {
         assert_eq!(first, left[..limit.min(left.len())]);
         let mut there: Vec<_> = left
             .into_iter()
-            .filter_map(|it| Some(format!("{:?} {:?}", it.delivery?, it.parcel)))
+            .filter_map(|it| Some(format!("{:?} {:?}", it.delivery?, it.content)))
             .collect();
         there.sort();
         format!("{there:?}")
     }
 
-    async fn orders(&self, of: Shards) -> String {
-        let nth = |number: u64| self.orders.iter().position(|given| *given == number);
-        let orders = self.cluster().orders(of).await.unwrap();
-        let orders = orders.into_iter().map(|(number, to, order)| (nth(number), to, order));
-        format!("{:?}", orders.collect::<Vec<_>>())
+    async fn commands(&self, of: Shards) -> String {
+        let nth = |number: u64| self.commands.iter().position(|given| *given == number);
+        let commands = self.cluster().commands(of).await.unwrap();
+        let commands = commands.into_iter().map(|(number, to, command)| (nth(number), to, command));
+        format!("{:?}", commands.collect::<Vec<_>>())
     }
 
     fn fence(&self, who: usize) -> Fence {
-        // The latest are those that may still be there.
+        // The latest may still be members.
         self.members.iter().rev().nth(who).copied().unwrap_or(Fence(9999))
     }
 
     fn given(&self, n: usize) -> Vec<u64> {
-        self.orders.iter().rev().nth(n).into_iter().copied().collect()
+        self.commands.iter().rev().nth(n).into_iter().copied().collect()
     }
 
-    async fn news(&self) -> u64 {
-        self.cluster().news(0).await.unwrap().to
+    async fn settings_version(&self) -> u64 {
+        self.cluster().changes_since(0).await.unwrap().to
     }
 
-    /// What a member leads; all of it if it is none.
+    /// The shards of a member; all shards if it is no member.
     async fn shards_of(&self, fence: Fence) -> Shards {
-        let roll = self.cluster().beat(fence, false).await.unwrap_or_default();
-        let member = roll.members.iter().find(|member| member.fence == fence);
+        let cluster_view = self.cluster().heartbeat(fence, false).await.unwrap_or_default();
+        let member = cluster_view.members.iter().find(|member| member.fence == fence);
         member.map_or(Shards::ALL, |member| member.shards)
     }
 
-    async fn beat_of(&self, who: usize) -> u64 {
-        let mut beat = 0;
+    async fn heartbeat_of(&self, who: usize) -> u64 {
+        let mut heartbeat = 0;
         for other in (0..4).filter(|other| self.fence(*other) != self.fence(who)) {
-            let roll = self.cluster().beat(self.fence(other), false).await.unwrap_or_default();
-            let member = roll.members.iter().find(|it| it.fence == self.fence(who));
-            beat = member.map_or(beat, |member| member.beat);
+            let cluster_view =
+                self.cluster().heartbeat(self.fence(other), false).await.unwrap_or_default();
+            let member = cluster_view.members.iter().find(|it| it.fence == self.fence(who));
+            heartbeat = member.map_or(heartbeat, |member| member.heartbeat);
         }
-        beat
+        heartbeat
     }
 }
 
@@ -323,10 +327,10 @@ fn settlement(
     news: Option<New>,
     now: u64,
 ) -> Settlement {
-    let standing = Standing { failing_since: Some(at(now)), ..Standing::default() };
+    let endpoint_state = EndpointState { failing_since: Some(at(now)), ..EndpointState::default() };
     Settlement {
         attempt: Some(attempt(n, to, 1, Verdict::Transient)),
-        standing: Some((ep(to), standing)),
+        endpoint_state: Some((ep(to), endpoint_state)),
         operational: news.map(build),
         ..settled(n, to, to / 3 + 1, state, now)
     }

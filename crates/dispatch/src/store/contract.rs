@@ -9,8 +9,8 @@ use stagger::Instant;
 use super::{Cluster, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Settlement};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, DeliveryState, Endpoint, EndpointId, Message,
-    MessageId, NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, DeliveryState, Endpoint, EndpointId,
+    EndpointState, Message, MessageId, NewMessage,
 };
 
 /// Keeps applications, endpoints, messages, deliveries and attempts.
@@ -19,10 +19,10 @@ use crate::model::{
 /// changed nothing. Ended with an error that [`is_unavailable`](Error::is_unavailable), it can be
 /// made again.
 ///
-/// A store behind a connection cannot always know: one that breaks in the middle of a commit leaves it
-/// open whether the write holds. [`accept`](Self::accept) and [`replay`](Self::replay) then answer once
-/// that is known, however long it takes, because memory has to follow. All others fail as above, and come
-/// to the same when they are made again.
+/// A store behind a connection cannot always know the result of a write: a connection that fails in
+/// the middle of a commit leaves it open. [`accept`](Self::accept) and [`replay`](Self::replay)
+/// then answer once the result is known, however long it takes, because the memory has to agree.
+/// All other calls fail as above, and have the same effect when repeated.
 #[async_trait]
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Opens the store for a new run of the dispatcher; settlements of earlier runs are refused from
@@ -31,20 +31,21 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
     /// Writes an application, new or changed.
     async fn put_application(&self, application: Application) -> Result<(), Error>;
-    /// Deletes an application and everything of it. What comes for it later is refused.
+    /// Deletes an application and everything of it. Later messages for it are refused.
     async fn delete_application(&self, id: ApplicationId) -> Result<(), Error>;
     /// All applications, oldest first.
     async fn applications(&self) -> Result<Vec<Application>, Error>;
 
-    /// Writes the settings of an endpoint, new or changed; its standing stays.
+    /// Writes the settings of an endpoint, new or changed; its learned state stays.
     async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error>;
-    /// Deletes an endpoint; its open deliveries become cancelled, and so do those that come later.
+    /// Deletes an endpoint; its open deliveries become cancelled, and so do later ones.
     async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error>;
-    /// All endpoints with their standing, oldest first.
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error>;
+    /// All endpoints with their learned state, oldest first.
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error>;
 
-    /// Takes messages with all their deliveries: all of them or none. One whose application has sent
-    /// its key before is not stored again; the answer names the first. Nor is one whose id is there.
+    /// Stores messages with all their deliveries: all of them or none. A message whose application
+    /// has sent its key before is not stored again; the answer names the first. Nor is a message
+    /// whose id exists.
     ///
     /// Answers in the order of the messages.
     ///
@@ -52,7 +53,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// There is no such application any more.
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error>;
 
-    /// Writes what attempts came to: each settlement all or nothing, in order. What is gone by now is
+    /// Writes the results of attempts: each settlement all or nothing, in order. Deleted rows are
     /// left out, and a finished delivery stays finished: only a replay opens it again.
     ///
     /// # Errors
@@ -70,8 +71,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Makes dead or delivered deliveries pending again, oldest first, at most `limit` of them, and
     /// answers with them as they are now. Calls and endings are forgotten, attempts counted on.
     ///
-    /// Of many, those that were changed after `now` or whose endpoint is gone are left out: asked again
-    /// with the same `now` until it answers with none, it comes to an end though deliveries end anew.
+    /// Of many, deliveries that were changed after `now` or whose endpoint is gone are left out.
+    /// Repeated with the same `now` until it returns none, it ends even if deliveries end anew.
     ///
     /// # Errors
     /// Of one: it is not there, or its endpoint is gone; a conflict if it is open.
@@ -101,7 +102,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     ) -> Result<Option<Delivery>, Error>;
     /// A message's deliveries, in the order of their endpoints.
     async fn deliveries_of(&self, message: MessageId) -> Result<Vec<Delivery>, Error>;
-    /// An application's deliveries (everybody's when `None`), those of the newest messages first.
+    /// An application's deliveries (all when `None`), newest messages first.
     async fn deliveries(
         &self,
         application: Option<ApplicationId>,
@@ -114,7 +115,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         message: MessageId,
         endpoint: EndpointId,
     ) -> Result<Vec<Attempt>, Error>;
-    /// How many deliveries there are in each state, of one endpoint or of all.
+    /// The number of deliveries in each state, of one endpoint or of all.
     async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error>;
 
     /// Deletes finished messages accepted before `before`, with payloads, deliveries and attempts: at
@@ -124,13 +125,13 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Whether it can write now, for readiness.
     async fn check(&self) -> Result<(), Error>;
 
-    /// What it offers to several nodes; `None` if one node works on it, which then leads everything.
+    /// The cluster operations; `None` if the store is for one node, which then leads everything.
     fn cluster(&self) -> Option<&dyn Cluster> {
         None
     }
 }
 
-/// What became of a message that was sent in.
+/// The result of accepting a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// Its name, or that of the first with its key.
@@ -139,13 +140,13 @@ pub struct Accepted {
     pub repeated: bool,
 }
 
-/// Which deliveries are made pending again.
+/// The deliveries to make pending again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayRequest {
     /// This one, whatever its state, unless it is open already.
     One(MessageId, EndpointId),
-    /// The dead ones of an application that pass a filter; delivered ones too if the filter's state
-    /// says so, and then only those. The filter's endpoint and times hold.
+    /// The dead deliveries of an application that pass a filter; only delivered ones if the
+    /// filter's state says so. The filter's endpoint and times apply.
     Many(ApplicationId, DeliveryFilter),
 }
 
@@ -169,7 +170,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How many are in `state`.
+    /// The number of deliveries in `state`.
     #[must_use]
     pub const fn of(&self, state: DeliveryState) -> u64 {
         self.by_state[state as usize]
@@ -181,7 +182,7 @@ impl Counts {
     }
 }
 
-/// What a pruning deleted.
+/// The number of rows that a pruning deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Messages, each with its payload, deliveries and attempts.

@@ -8,13 +8,13 @@ use super::place::{Opened, StorePlace};
 use super::{Counts, MessageFilter, PageRequest, Settlement, Store};
 use crate::Error;
 use crate::model::{
-    Application, Attempt, Delivery, DeliveryState, Endpoint, Message, NewMessage, Standing,
+    Application, Attempt, Delivery, DeliveryState, Endpoint, EndpointState, Message, NewMessage,
 };
 
 /// Messages that are read and written together: some megabytes at most.
 const PAGE: usize = 100;
 
-/// What was copied.
+/// The number of rows that were copied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
     /// Applications.
@@ -31,11 +31,10 @@ pub struct Copied {
     pub checksum: [u8; 32],
 }
 
-/// Copies everything of a store into an empty one, then reads both and compares them. `tell` hears how
-/// many messages there are so far.
+/// Copies a store into an empty one, then reads both and compares them. `tell` is called with the
+/// number of messages copied so far.
 ///
-/// Nothing may be serving on either. A copy that was cut short is marked as such, and is refused by
-/// whoever opens it.
+/// No dispatcher may use either. An interrupted copy is marked as such, and cannot be opened.
 ///
 /// # Errors
 /// A store cannot be opened; the target is not empty; they differ in the end.
@@ -52,15 +51,19 @@ pub async fn copy(
         return Err(Error::conflict(format!("{to} is not empty")));
     }
     target.mark_copy(true).await?;
-    // Whoever still serves the source stops when it next settles.
+    // A dispatcher that still uses the source stops when it next settles.
     source.store().begin_run().await?;
     let copied = transfer(&source, &target, &mut tell).await?;
     let read = take_stock(target.store()).await?;
     if copied != read {
-        return Err(Error::store(format!("the copy differs: {copied:?} became {read:?}")));
+        return Err(Error::store(format!(
+            "the copy differs from its source: {copied:?} became {read:?}"
+        )));
     }
     if take_stock(source.store()).await? != copied {
-        return Err(Error::conflict(format!("{from} has changed meanwhile: somebody serves it")));
+        return Err(Error::conflict(format!(
+            "{from} changed during the copy: a dispatcher is using it"
+        )));
     }
     target.mark_copy(false).await?;
     Ok(copied)
@@ -86,11 +89,11 @@ async fn transfer(
         stock.application(application)?;
         to.put_application(application.clone()).await?;
     }
-    for (endpoint, standing) in from.endpoints().await? {
-        stock.endpoint(&endpoint, &standing)?;
-        let standing = Some((endpoint.id, standing));
+    for (endpoint, endpoint_state) in from.endpoints().await? {
+        stock.endpoint(&endpoint, &endpoint_state)?;
+        let endpoint_state = Some((endpoint.id, endpoint_state));
         to.put_endpoint(endpoint).await?;
-        to.settle(fence, vec![Settlement { standing, ..Settlement::default() }]).await?;
+        to.settle(fence, vec![Settlement { endpoint_state, ..Settlement::default() }]).await?;
     }
     for application in &applications {
         let mut pages = Pages::of(from, application);
@@ -111,8 +114,8 @@ async fn take_stock(store: &dyn Store) -> Result<Copied, Error> {
     let mut stock = Stock::default();
     let applications = store.applications().await?;
     applications.iter().try_for_each(|application| stock.application(application))?;
-    for (endpoint, standing) in store.endpoints().await? {
-        stock.endpoint(&endpoint, &standing)?;
+    for (endpoint, endpoint_state) in store.endpoints().await? {
+        stock.endpoint(&endpoint, &endpoint_state)?;
     }
     for application in &applications {
         let mut pages = Pages::of(store, application);
@@ -133,10 +136,10 @@ struct Bundle {
 impl Bundle {
     async fn read(store: &dyn Store, message: Message) -> Result<Self, Error> {
         let payload = store.payload(message.id).await?;
-        let payload = payload.ok_or_else(|| Error::store("a message without its payload"))?;
+        let payload = payload.ok_or_else(|| Error::store("a message has no payload"))?;
         let mut deliveries = Vec::new();
         for delivery in store.deliveries_of(message.id).await? {
-            // A delivery that nobody has attempted has no attempts to be asked for.
+            // A delivery without attempts needs no query.
             let attempts = match delivery.attempts {
                 0 => Vec::new(),
                 _ => store.attempts(delivery.message, delivery.endpoint).await?,
@@ -151,8 +154,8 @@ impl Bundle {
         NewMessage { message: self.message.clone(), payload: self.payload.clone(), endpoints }
     }
 
-    /// What makes the deliveries what they are once the message is accepted. Of those that nobody has
-    /// attempted there is nothing to say.
+    /// The settlements that restore the state of the deliveries once the message is accepted.
+    /// Deliveries without attempts need none.
     fn into_settlements(self) -> impl Iterator<Item = Settlement> {
         let accepted_at = self.message.created_at;
         self.deliveries.into_iter().flat_map(move |(delivery, attempts)| {
@@ -206,11 +209,15 @@ impl Stock {
         Ok(())
     }
 
-    fn endpoint(&mut self, endpoint: &Endpoint, standing: &Standing) -> Result<(), Error> {
+    fn endpoint(
+        &mut self,
+        endpoint: &Endpoint,
+        endpoint_state: &EndpointState,
+    ) -> Result<(), Error> {
         self.copied.endpoints += 1;
         self.text(&format!("{} of {}", endpoint.id, endpoint.application));
         self.text(&document::of_endpoint(endpoint).map_err(unwritable)?);
-        self.text(&document::of_standing(standing).map_err(unwritable)?);
+        self.text(&document::of_standing(endpoint_state).map_err(unwritable)?);
         Ok(())
     }
 
@@ -259,8 +266,8 @@ mod tests {
     use crate::store::sqlite::folder::TestFolder;
     use crate::store::{DeliveryFilter, Fence, ReplayRequest};
 
-    /// Deliveries in every state, attempts, keys, secrets, a standing, a deleted endpoint, and more
-    /// messages than a page has.
+    /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint,
+    /// and more messages than a page has.
     async fn fill(store: &dyn Store) {
         let fence = furnish(store).await;
         let mut changed = endpoint(2, 1);
@@ -273,9 +280,9 @@ mod tests {
             let settlement = Settlement {
                 delivery: Some(delivery(n, 1, 1, state, 300)),
                 attempt: Some(attempt(n, 1, 1, Verdict::Transient)),
-                standing: Some((
+                endpoint_state: Some((
                     ep(1),
-                    Standing { paused_until: Some(at(9)), ..Standing::default() },
+                    EndpointState { paused_until: Some(at(9)), ..EndpointState::default() },
                 )),
                 operational: None,
             };

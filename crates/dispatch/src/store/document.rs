@@ -1,7 +1,7 @@
 //! Settings as JSON documents in a column, so that a new field needs no migration.
 //!
-//! A document is read leniently: a field that an older release did not write has its default, and one
-//! that a newer release wrote is passed over. Secrets stand in them as they are: whoever can read the
+//! A document is read leniently: a field that an older release did not write has its default, and a
+//! field of a newer release is ignored. Documents contain secrets in the clear: a reader of the
 //! store can sign.
 
 use std::num::NonZeroU32;
@@ -13,8 +13,8 @@ use stagger::{Instant, Policy, Ratio, Span};
 
 use super::unreadable::Unreadable;
 use crate::model::{
-    Application, ApplicationId, Disabled, Endpoint, EndpointId, EventFilter, EventType,
-    HeaderTemplate, KeyHash, Opened, Pace, Recovery, Secret, SecretKind, Standing, Statuses,
+    Application, ApplicationId, Disabled, Endpoint, EndpointId, EndpointState, EventFilter,
+    EventType, HeaderTemplate, KeyHash, Opened, Pace, Recovery, Secret, SecretKind, Statuses,
 };
 
 /// The document of an application.
@@ -74,21 +74,21 @@ pub(super) fn endpoint(
     })
 }
 
-/// The document of a standing.
-pub(super) fn of_standing(standing: &Standing) -> Result<String, Unreadable> {
-    write(&StandingDocument {
-        disabled: standing.disabled.map(|reason| reason.name().to_owned()),
-        failing_since: standing.failing_since.map(Instant::as_nanos),
-        paused_until: standing.paused_until.map(Instant::as_nanos),
-        open_until: standing.open.map(|opened| opened.until.as_nanos()),
-        open_time: standing.open.map(|opened| opened.open_time.as_nanos()),
-        recovering_since: standing.recovering_since.map(Instant::as_nanos),
+/// The document of an endpoint's state.
+pub(super) fn of_standing(endpoint_state: &EndpointState) -> Result<String, Unreadable> {
+    write(&EndpointStateDocument {
+        disabled: endpoint_state.disabled.map(|reason| reason.name().to_owned()),
+        failing_since: endpoint_state.failing_since.map(Instant::as_nanos),
+        paused_until: endpoint_state.paused_until.map(Instant::as_nanos),
+        open_until: endpoint_state.open.map(|opened| opened.until.as_nanos()),
+        open_time: endpoint_state.open.map(|opened| opened.open_time.as_nanos()),
+        recovering_since: endpoint_state.recovering_since.map(Instant::as_nanos),
     })
 }
 
-/// The standing that a document describes.
-pub(super) fn standing(text: &str) -> Result<Standing, Unreadable> {
-    let document: StandingDocument = read(text)?;
+/// The endpoint state that a document describes.
+pub(super) fn endpoint_state(text: &str) -> Result<EndpointState, Unreadable> {
+    let document: EndpointStateDocument = read(text)?;
     let reason = |name: String| {
         Disabled::by_name(&name)
             .ok_or_else(|| Unreadable::new(format!("no reason is called {name}")))
@@ -97,7 +97,7 @@ pub(super) fn standing(text: &str) -> Result<Standing, Unreadable> {
         until: Instant::from_nanos(until),
         open_time: Span::from_nanos(open_time),
     };
-    Ok(Standing {
+    Ok(EndpointState {
         disabled: document.disabled.map(reason).transpose()?,
         failing_since: document.failing_since.map(Instant::from_nanos),
         paused_until: document.paused_until.map(Instant::from_nanos),
@@ -252,7 +252,7 @@ impl From<HeaderDocument> for HeaderTemplate {
 #[derive(Serialize, Deserialize)]
 #[serde(default)]
 #[derive(Default)]
-struct StandingDocument {
+struct EndpointStateDocument {
     disabled: Option<String>,
     failing_since: Option<u64>,
     paused_until: Option<u64>,
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_damaged_document_is_an_error() {
         assert!(endpoint(ep(1), app(1), "{}").is_err());
-        assert!(standing("{\"disabled\":\"bored\"}").is_err());
-        assert_eq!(standing("{}").unwrap(), Standing::default());
+        assert!(endpoint_state("{\"disabled\":\"bored\"}").is_err());
+        assert_eq!(endpoint_state("{}").unwrap(), EndpointState::default());
     }
 }

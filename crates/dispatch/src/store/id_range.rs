@@ -1,16 +1,16 @@
 //! Messages by the time of acceptance, without an index on it: their ids begin with a time.
 //!
-//! An id's time need not be that of acceptance: more ids than a millisecond has room for borrow from
-//! the next, and nobody has to use version 7 at all. A store remembers by how much the two have
-//! differed at most, its slack. Within that, a range of times is a range of ids; the rest is told by
-//! looking at each message. With ids of the dispatcher's own making the slack is some milliseconds.
+//! An id's time need not be that of acceptance: more ids than fit into a millisecond borrow from
+//! the next, and other ids need not be of version 7 at all. A store remembers the largest
+//! difference, its slack. Within that, a range of times is a range of ids; each message in it is
+//! then compared. With the dispatcher's own ids the slack is some milliseconds.
 
 use stagger::{Instant, Span};
 use uuid::Uuid;
 
 use crate::model::{Message, MessageId};
 
-/// Which ids the messages of a range of times can have.
+/// The range of ids of messages accepted within a range of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IdRange {
     /// The first.

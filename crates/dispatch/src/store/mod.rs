@@ -1,4 +1,4 @@
-//! Where everything durable is kept: one contract, several stores.
+//! Durable storage: one contract, several stores.
 
 mod bits;
 mod cluster;
@@ -30,7 +30,8 @@ mod verdicts;
 mod walk;
 
 pub use cluster::{
-    Arrival, Cluster, Entry, Hint, Joined, Lead, Member, News, Order, Roll, SettingChange,
+    Arrival, ChangeLog, Cluster, ClusterView, EndpointCommand, Entry, Joined, Lead, Member,
+    Notification, SettingChange,
 };
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
 pub use copy::{Copied, copy};

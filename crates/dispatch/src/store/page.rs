@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::model::{Delivery, DeliveryState, EndpointId, EventType, Message, MessageId};
 
-/// Where a page begins: after this pair of ids, in falling order.
+/// The position of a page: after this pair of ids, in falling order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     /// The message of the last entry.
@@ -28,7 +28,7 @@ impl Cursor {
     }
 }
 
-/// Which page is wanted.
+/// The requested page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     /// After this entry, or from the beginning.
@@ -45,11 +45,11 @@ pub struct PageRequest {
 pub struct Page<T> {
     /// The entries.
     pub items: Vec<T>,
-    /// Where the next page begins.
+    /// The position of the next page.
     pub next: Option<Cursor>,
 }
 
-/// Which messages are listed.
+/// The filter of a list of messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageFilter {
     /// Of this type only.
@@ -69,7 +69,7 @@ impl MessageFilter {
     }
 }
 
-/// Which deliveries are listed or replayed.
+/// The filter of deliveries to list or replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryFilter {
     /// To this endpoint only.

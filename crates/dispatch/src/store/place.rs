@@ -1,4 +1,4 @@
-//! Where a store is: a folder, or a database.
+//! The location of a store: a folder, or a database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -45,8 +45,8 @@ impl StorePlace {
     /// that it has then.
     ///
     /// # Errors
-    /// There is no store in the folder, or somebody works on it; it cannot be written; it is of a later
-    /// release.
+    /// There is no store in the folder, or another process uses it; it cannot be written; it is of
+    /// a later release.
     pub async fn migrate(&self) -> Result<u32, Error> {
         match self {
             Self::Folder(folder) => {
@@ -106,7 +106,8 @@ impl Opened {
         }
     }
 
-    /// Writes down whether a copy is being written into it; until the copy is whole, nobody opens it.
+    /// Records whether a copy is being written into it; until the copy is complete, it cannot be
+    /// opened.
     pub(super) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
         match self {
             Self::Folder(store) => store.mark_copy(under_way).await,
@@ -115,16 +116,16 @@ impl Opened {
     }
 }
 
-/// What opening a store is answered with into which a copy was cut short.
+/// The error on opening a store into which a copy was interrupted.
 pub(super) fn cut_short() -> Error {
-    Error::store("a copy into this store was cut short: delete all that is in it, and copy again")
+    Error::store("a copy into this store was interrupted: delete its contents, and copy again")
 }
 
 fn there(folder: &Path) -> Result<&Path, Error> {
     if has_store(folder) {
         return Ok(folder);
     }
-    Err(Error::store(format!("{}: there is no store in it", folder.display())))
+    Err(Error::store(format!("{}: the folder contains no store", folder.display())))
 }
 
 impl FromStr for StorePlace {

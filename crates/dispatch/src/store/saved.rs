@@ -24,7 +24,7 @@ pub(super) fn encode(saved: &Saved) -> [u8; LEN] {
     bytes
 }
 
-/// What `bytes` say; `None` if they were not written by [`encode`].
+/// Decodes `bytes`; `None` if they were not written by [`encode`].
 pub(super) fn decode(bytes: &[u8]) -> Option<Saved> {
     let (&VERSION, mut rest) = bytes.split_first()? else { return None };
     let saved = Saved {

@@ -1,15 +1,15 @@
-//! What becomes durable together when an attempt has settled.
+//! The changes that become durable together when an attempt has settled.
 
 use crate::Error;
-use crate::model::{Attempt, Delivery, EndpointId, NewMessage, Standing};
+use crate::model::{Attempt, Delivery, EndpointId, EndpointState, NewMessage};
 
-/// Which run of the dispatcher may write: every opening of a store for work takes the next number,
-/// and what an earlier one still sends is refused.
+/// The fencing token of a run: every opening of a store for work takes the next number, and writes
+/// with an earlier one are refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence(pub u64);
 
 impl Fence {
-    /// What a settlement of an earlier run is answered with.
+    /// The error for a settlement of an earlier run.
     pub(super) fn is_over(self) -> Error {
         Error::conflict(format!("run {} of the dispatcher has ended", self.0))
     }
@@ -22,8 +22,8 @@ pub struct Settlement {
     pub delivery: Option<Delivery>,
     /// The attempt that was made.
     pub attempt: Option<Attempt>,
-    /// What was learned of the endpoint.
-    pub standing: Option<(EndpointId, Standing)>,
-    /// What its application is told about it.
+    /// The learned state of the endpoint.
+    pub endpoint_state: Option<(EndpointId, EndpointState)>,
+    /// The operational message to its application.
     pub operational: Option<NewMessage>,
 }

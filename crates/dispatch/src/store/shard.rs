@@ -1,4 +1,4 @@
-//! Shares of all endpoints: what one node leads, and another may take over.
+//! Shards of all endpoints: the unit of leadership.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use crate::model::EndpointId;
 
-/// One of the 256 shares that all endpoints are spread over: those whose ids have the same first byte in
-/// their SHA-256. An endpoint stays in its shard for ever.
+/// One of the 256 shards of endpoints: those whose ids have the same first byte in their SHA-256.
+/// An endpoint stays in its shard for ever.
 ///
 /// ```
 /// use stagger_dispatch::model::EndpointId;
@@ -44,7 +44,7 @@ impl Shards {
     pub const NONE: Self = Self([0; 4]);
     /// All of them.
     pub const ALL: Self = Self([u64::MAX; 4]);
-    /// How many there are.
+    /// The number of shards.
     pub const COUNT: usize = 256;
 
     /// One shard.
@@ -66,25 +66,25 @@ impl Shards {
         self.0[shard.0 as usize / 64] |= 1 << (shard.0 % 64);
     }
 
-    /// These and those.
+    /// The union of both sets.
     #[must_use]
     pub fn union(self, others: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] | others.0[word]))
     }
 
-    /// These, but for those.
+    /// This set without `others`.
     #[must_use]
     pub fn without(self, others: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & !others.0[word]))
     }
 
-    /// Those that are in both.
+    /// The intersection of both sets.
     #[must_use]
     pub fn common(self, others: Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] & others.0[word]))
     }
 
-    /// How many there are.
+    /// The number of shards in the set.
     #[must_use]
     pub fn len(self) -> usize {
         // OK because four words have 256 bits.

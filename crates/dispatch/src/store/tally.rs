@@ -1,4 +1,5 @@
-//! Deliveries by endpoint and state, counted as they change, so that nobody has to count rows.
+//! The number of deliveries by endpoint and state, updated with each change, so that no query has
+//! to count rows.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use uuid::Uuid;
 
 use crate::model::{DeliveryState, EndpointId};
 
-/// How many there are to count.
+/// The number of states to count.
 pub(super) const STATES: usize = DeliveryState::ALL.len();
 /// Under this id all deliveries are counted.
 pub(super) const ALL: EndpointId = EndpointId::from_uuid(Uuid::nil());
@@ -28,7 +29,7 @@ impl Tally {
         self.change(endpoint, state, -1);
     }
 
-    /// The changes, those of all first, then by endpoint; what has not changed is left out.
+    /// The changes, first in all, then by endpoint; unchanged numbers are left out.
     pub(super) fn take(&mut self) -> Vec<(EndpointId, [i64; STATES])> {
         let changes = std::mem::take(&mut self.changes);
         let mut all = [0; STATES];

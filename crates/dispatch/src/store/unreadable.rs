@@ -1,8 +1,8 @@
-//! What a store holds and this release cannot read, or cannot write down.
+//! Stored values that this release cannot read or write.
 
 use std::fmt;
 
-/// A value that is not what its place asks for, and why.
+/// A value that does not fit its column, and the reason.
 #[derive(Debug)]
 pub(super) struct Unreadable(String);
 

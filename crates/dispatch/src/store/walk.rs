@@ -7,11 +7,11 @@ use super::id_range::IdRange;
 use super::{Cursor, DeliveryFilter, Page};
 use crate::model::{ApplicationId, DeliveryState, EndpointId, MessageId};
 
-/// Entries that are looked at for one page: some 10 ms of work, whatever the filter. A page that is
-/// not full by then ends, and the next one goes on from there.
+/// Entries that are examined for one page: some 10 ms of work, whatever the filter. A page that is
+/// not full by then ends, and the next one continues from there.
 pub(super) const EXAMINED: usize = 10_000;
 
-/// Which way a walk goes.
+/// The direction of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     NewestFirst,
@@ -82,7 +82,7 @@ impl<T> Gathering<T> {
     }
 }
 
-/// Where a walk begins and ends.
+/// The bounds of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
     pub(super) message: MessageId,

@@ -8,10 +8,10 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH
 use http::{HeaderMap, StatusCode};
 use sha2::{Digest, Sha256};
 
-/// Where they are served.
+/// The path of the assets.
 pub(super) const FOLDER: &str = "/ui/assets/";
 
-/// Hexadecimal digits of the hash in a name: 64 bits tell any two builds apart.
+/// Hexadecimal digits of the hash in a name: 64 bits distinguish any two builds.
 const DIGITS: usize = 16;
 
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");

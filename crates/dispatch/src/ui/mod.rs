@@ -1,16 +1,17 @@
-//! The operator's page: what is on its way, what is in trouble, and why; served at `/` and `/ui`.
+//! The operator's page: open deliveries, failing endpoints, and the reasons; served at `/` and
+//! `/ui`.
 //!
 //! Pages are written by the server and readable without scripts; scripts only keep them fresh. All
 //! they need is in the binary, so that they work on a machine without a network. Every answer forbids
 //! inline scripts, foreign origins and frames.
 
 mod asset;
-mod desk;
-mod door;
 mod options;
+mod page_state;
 mod pages;
 mod router;
-mod shield;
+mod security_headers;
+mod sessions;
 mod view;
 
 pub use options::UiOptions;

@@ -2,7 +2,7 @@
 
 use crate::model::KeyHash;
 
-/// Who may see the operator's page.
+/// Access to the operator's page.
 ///
 /// ```
 /// use stagger_dispatch::model::KeyHash;

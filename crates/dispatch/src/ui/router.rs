@@ -1,4 +1,4 @@
-//! Which path leads where.
+//! The routes of the page.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Redirect;
 use axum::routing::{get, post};
 
-use super::desk::Desk;
-use super::door::gate;
-use super::{UiOptions, asset, pages, shield};
+use super::page_state::PageState;
+use super::sessions::require_session;
+use super::{UiOptions, asset, pages, security_headers};
 use crate::node::Node;
 
 /// Longest form: a key, or an id and a time.
@@ -21,16 +21,16 @@ const MAX_FORM: usize = 16 << 10;
 ///
 /// It has no fallback of its own, so that it can be merged with the API's router.
 pub fn router(node: Node, options: UiOptions) -> Router {
-    let desk = Arc::new(Desk::new(node, options));
+    let page_state = Arc::new(PageState::new(node, options));
     pages()
         .merge(actions())
-        .route_layer(from_fn_with_state(Arc::clone(&desk), gate))
-        .route_layer(map_response(shield::shield))
+        .route_layer(from_fn_with_state(Arc::clone(&page_state), require_session))
+        .route_layer(map_response(security_headers::add))
         .layer(DefaultBodyLimit::max(MAX_FORM))
-        .with_state(desk)
+        .with_state(page_state)
 }
 
-fn pages() -> Router<Arc<Desk>> {
+fn pages() -> Router<Arc<PageState>> {
     Router::new()
         .route("/", get(pages::overview))
         .route("/ui", get(async || Redirect::to("/")))
@@ -40,13 +40,13 @@ fn pages() -> Router<Arc<Desk>> {
         .route("/ui/deliveries", get(pages::deliveries))
         .route("/ui/deliveries/{message}/{endpoint}", get(pages::delivery))
         .route("/ui/dead", get(pages::dead))
-        .route("/ui/arrivals", get(pages::arrivals))
+        .route("/ui/attempt-rates", get(pages::attempt_rates))
         .route(pages::SIGN_IN, get(pages::sign_in_form))
         .route("/ui/assets/{name}", get(asset::serve))
         .route("/ui/{*rest}", get(pages::missing))
 }
 
-fn actions() -> Router<Arc<Desk>> {
+fn actions() -> Router<Arc<PageState>> {
     Router::new()
         .route(pages::SIGN_IN, post(pages::sign_in))
         .route("/ui/sign-out", post(pages::sign_out))

@@ -1,4 +1,4 @@
-//! What is too much, and what comes at the wrong time.
+//! Limits: values that are too large, and requests at the wrong time.
 
 use std::num::NonZeroU32;
 

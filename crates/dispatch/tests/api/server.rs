@@ -56,7 +56,7 @@ impl Reply {
         self
     }
 
-    /// That it is a refusal, and which member it names.
+    /// Asserts that a reply is a refusal that names this member.
     #[track_caller]
     pub(crate) fn refused(self, status: u16) -> Self {
         let reply = self.expect(status);

@@ -1,6 +1,6 @@
 //! A whole dispatcher behind a socket, as `stagger serve` runs it, is told to end. One to a process, because
 //! a process has one set of metrics.
 
-#[path = "../goods/mod.rs"]
-mod goods;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod stopping;

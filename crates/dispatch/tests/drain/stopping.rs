@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::goods::{application, endpoint, id, submission};
+use crate::shared::{application, endpoint, id, submission};
 
 /// Returns once nothing listens at `address`.
 async fn until_refused(address: SocketAddr) {

@@ -55,7 +55,7 @@ async fn dispatchers_that_share_nothing_else_stay_within_one_budget() {
         node.accept(*app, messages).await.expect("there is room");
     }
     let made = || {
-        let seconds = nodes.iter().flat_map(|(node, _)| node.arrivals(None).seconds);
+        let seconds = nodes.iter().flat_map(|(node, _)| node.attempt_rates(None).seconds);
         seconds.fold((0, 0), |(firsts, retries), it| (firsts + it.first, retries + it.retries))
     };
     until("the first attempts are made, and some retries", || {

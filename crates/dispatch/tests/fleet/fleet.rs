@@ -11,13 +11,13 @@ use stagger_dispatch::store::{MemoryStore, Shard, Shards, Store};
 use stagger_testkit::server::{Script, Server};
 use uuid::Uuid;
 
-use crate::goods;
-pub(crate) use crate::goods::{application, id, submission};
+use crate::shared;
+pub(crate) use crate::shared::{application, id, submission};
 
 /// Within which time a node that died is replaced.
 const LEASE: Span = Span::from_millis(500);
 /// No test waits for longer than this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Nodes on one store.
 pub(crate) struct Fleet {
@@ -78,7 +78,7 @@ impl Fleet {
         endpoint(self.app, n, &self.server.url(&format!("/{n}")))
     }
 
-    /// Which of the nodes leads endpoint `n`.
+    /// The node that leads endpoint `n`.
     pub(crate) fn leader(&self, n: u128) -> usize {
         let shard = Shard::of(id(n));
         self.nodes.iter().position(|node| node.led().contains(shard)).expect("somebody leads it")
@@ -102,11 +102,11 @@ impl Fleet {
                 tokio::task::yield_now().await;
             }
         };
-        let reached = tokio::time::timeout(PATIENCE, reached).await;
+        let reached = tokio::time::timeout(TIMEOUT, reached).await;
         reached.unwrap_or_else(|_| panic!("not {count} deliveries are {}", state.name()));
     }
 
-    /// How often each message came to each path.
+    /// The messages that reached each path, with repetitions.
     pub(crate) fn came(&self) -> Vec<(String, String)> {
         let mut came: Vec<_> = self
             .server
@@ -129,10 +129,10 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("never: {what}"));
+    tokio::time::timeout(TIMEOUT, reached).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 /// An endpoint that hardly ever gives up.
 pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoint {
-    goods::endpoint(application, n, url, 100)
+    shared::endpoint(application, n, url, 100)
 }

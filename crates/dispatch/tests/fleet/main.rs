@@ -4,6 +4,6 @@
 mod budgets;
 mod ends;
 mod fleet;
-#[path = "../goods/mod.rs"]
-mod goods;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod sharing;

@@ -1,4 +1,4 @@
-//! What is done by way of one node holds for all.
+//! A change made through one node takes effect on all nodes.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ async fn what_one_node_was_told_is_known_to_all_when_it_answers() {
     let paths: Vec<_> = fleet.came().into_iter().map(|(path, _)| path).collect();
     assert_eq!(paths, ["/first", "/first", "/second", "/second"]);
     fleet.nodes[1].delete_application(app).await.unwrap();
-    fleet.nodes[2].follow().await.unwrap();
+    fleet.nodes[2].sync_settings().await.unwrap();
     assert_eq!(fleet.nodes[2].application(app), None);
     assert!(fleet.nodes[2].endpoints(app).is_empty());
 }
@@ -52,7 +52,7 @@ async fn an_endpoint_is_disabled_and_enabled_by_way_of_any_node() {
     fleet.other(1).disable(id(1)).await.unwrap();
     for node in &fleet.nodes {
         let view = node.view(id(1)).await.unwrap();
-        assert_eq!(view.standing.disabled, Some(Disabled::ByHand));
+        assert_eq!(view.endpoint_state.disabled, Some(Disabled::ByHand));
     }
     fleet.send(fleet.other(1), "1").await;
     fleet.until_count(DeliveryState::Pending, 1).await;

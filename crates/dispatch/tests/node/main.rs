@@ -2,11 +2,11 @@
 //! elsewhere. Nothing waits for time; every test waits for what it is about.
 
 mod endings;
-mod figures;
-#[path = "../goods/mod.rs"]
-mod goods;
+mod fixture;
 mod journey;
-mod scene;
+mod metrics;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod spied;
 mod throughput;
 #[cfg(feature = "otel")]

@@ -11,7 +11,7 @@ use stagger_dispatch::model::*;
 use stagger_dispatch::store::*;
 use tokio::sync::watch;
 
-/// What went through the store.
+/// The calls that went through the store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     /// Deliveries as they were settled, in order.
@@ -81,7 +81,7 @@ impl Store for Spied {
         self.write()?;
         self.inner.delete_endpoint(id, now).await
     }
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.inner.endpoints().await
     }
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {

@@ -1,4 +1,4 @@
-//! How many deliveries a second: `cargo test --release --test node -- --ignored --nocapture`.
+//! The number of deliveries a second: `cargo test --release --test node -- --ignored --nocapture`.
 #![expect(clippy::print_stdout, clippy::cast_precision_loss, reason = "figures for people to read")]
 
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::scene::{endpoint, id, start, submission};
+use crate::fixture::{endpoint, id, start, submission};
 
 const MESSAGES: usize = 64_000;
 const CLIENTS: usize = 64;

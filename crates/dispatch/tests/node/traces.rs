@@ -1,18 +1,18 @@
-//! What a collector gets.
+//! The traces that a collector receives.
 
 use stagger_dispatch::observe::{LogFormat, init_logs_and_traces};
 use stagger_testkit::server::{Reaction, Script, Server};
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 
 #[tokio::test]
 async fn an_attempt_is_a_span_at_the_collector() {
     let collector = Server::start(Script::of([])).await;
     init_logs_and_traces(LogFormat::Text, &collector.url("/v1/traces")).unwrap();
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let server = Server::start(Script::of([Reaction::status(500)])).await;
-    scene.endpoint(1, &server.url("/"), |_| {}).await;
-    let sent = scene.send(["1"]).await[0].to_string();
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    let sent = fixture.send(["1"]).await[0].to_string();
     collector.until_taken(1).await;
     let seen = &collector.seen()[0];
     assert_eq!(seen.path, "/v1/traces");

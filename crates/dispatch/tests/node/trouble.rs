@@ -8,18 +8,18 @@ use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_dispatch::store::Store;
 use stagger_testkit::server::{Reaction, Script, Server};
 
-use crate::scene::{Scene, sender, start, submission};
+use crate::fixture::{Fixture, sender, start, submission};
 
 #[tokio::test]
 async fn a_crash_in_mid_flight_loses_nothing_and_repeats_under_the_same_ids() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let hang = [Reaction::hang(), Reaction::hang(), Reaction::hang()];
     let server = Server::start(Script::of(hang)).await;
-    scene.endpoint(1, &server.url("/"), |_| {}).await;
-    let sent = scene.send(["1", "2", "3"]).await;
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    let sent = fixture.send(["1", "2", "3"]).await;
     server.until_taken(3).await;
-    let scene = scene.crash().await;
-    scene.store.until_settled(DeliveryState::Delivered, 3).await;
+    let fixture = fixture.crash().await;
+    fixture.store.until_settled(DeliveryState::Delivered, 3).await;
 
     let mut times = BTreeMap::new();
     for seen in server.seen() {
@@ -32,107 +32,107 @@ async fn a_crash_in_mid_flight_loses_nothing_and_repeats_under_the_same_ids() {
 
 #[tokio::test]
 async fn attempts_cut_off_by_a_shutdown_count_as_not_made() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let script = Script::of([]).on_path("/hang", Script::always(Reaction::hang()));
     let server = Server::start(script).await;
-    let hanging = scene.endpoint(1, &server.url("/hang"), |_| {}).await;
-    let sent = scene.send(["1"]).await[0];
+    let hanging = fixture.endpoint(1, &server.url("/hang"), |_| {}).await;
+    let sent = fixture.send(["1"]).await[0];
     server.until_taken(1).await;
-    scene.node.shutdown(Span::ZERO).await;
+    fixture.node.shutdown(Span::ZERO).await;
 
-    let delivery = scene.delivery(sent, hanging).await;
+    let delivery = fixture.delivery(sent, hanging).await;
     assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Pending, 0));
-    assert!(scene.store.attempts(sent, hanging).await.unwrap().is_empty());
-    assert!(scene.try_send(["2"]).await.is_err_and(|error| error.is_unavailable()));
-    assert!(scene.node.ready().await.is_err());
-    scene.node.shutdown(Span::ZERO).await;
+    assert!(fixture.store.attempts(sent, hanging).await.unwrap().is_empty());
+    assert!(fixture.try_send(["2"]).await.is_err_and(|error| error.is_unavailable()));
+    assert!(fixture.node.ready().await.is_err());
+    fixture.node.shutdown(Span::ZERO).await;
 }
 
 #[tokio::test]
 async fn a_shutdown_waits_for_what_is_under_way_and_stores_it() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let (go, wait) = tokio::sync::oneshot::channel();
     let receiver = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", receiver.local_addr().unwrap());
-    let to = scene.endpoint(1, &url, |_| {}).await;
-    let sent = scene.send(["1"]).await[0];
+    let to = fixture.endpoint(1, &url, |_| {}).await;
+    let sent = fixture.send(["1"]).await[0];
     let (mut socket, _) = receiver.accept().await.unwrap();
     let answer = tokio::spawn(async move {
         wait.await.unwrap();
         tokio::io::AsyncWriteExt::write_all(&mut socket, b"HTTP/1.1 204 No Content\r\n\r\n").await
     });
-    let node = scene.node.clone();
+    let node = fixture.node.clone();
     let end = tokio::spawn(async move { node.shutdown(Span::from_secs(60)).await });
-    while scene.node.ready().await.is_ok() {
+    while fixture.node.ready().await.is_ok() {
         tokio::task::yield_now().await;
     }
     go.send(()).unwrap();
     end.await.unwrap();
     answer.await.unwrap().unwrap();
-    assert_eq!(scene.delivery(sent, to).await.state, DeliveryState::Delivered);
+    assert_eq!(fixture.delivery(sent, to).await.state, DeliveryState::Delivered);
 }
 
 #[tokio::test]
 async fn what_a_full_disk_refused_is_stored_once_there_is_room() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let server = Server::start(Script::of([])).await;
-    let to = scene.endpoint(1, &server.url("/"), |_| {}).await;
-    scene.node.disable(to).await.unwrap();
-    scene.send(["1", "2", "3"]).await;
-    let enabled = scene.node.enable(to);
+    let to = fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    fixture.node.disable(to).await.unwrap();
+    fixture.send(["1", "2", "3"]).await;
+    let enabled = fixture.node.enable(to);
     enabled.await.unwrap();
-    scene.store.until_settled(DeliveryState::Delivered, 1).await;
-    scene.store.fail(true);
+    fixture.store.until_settled(DeliveryState::Delivered, 1).await;
+    fixture.store.fail(true);
     // The second failure comes after the first has been noted.
-    scene.store.until(|log| log.failures >= 2).await;
-    assert!(scene.try_send(["4"]).await.is_err_and(|error| error.is_unavailable()));
-    assert!(scene.node.ready().await.is_err_and(|error| error.is_unavailable()));
+    fixture.store.until(|log| log.failures >= 2).await;
+    assert!(fixture.try_send(["4"]).await.is_err_and(|error| error.is_unavailable()));
+    assert!(fixture.node.ready().await.is_err_and(|error| error.is_unavailable()));
 
-    scene.store.fail(false);
-    scene.store.until_settled(DeliveryState::Delivered, 3).await;
-    while scene.node.ready().await.is_err() {
+    fixture.store.fail(false);
+    fixture.store.until_settled(DeliveryState::Delivered, 3).await;
+    while fixture.node.ready().await.is_err() {
         tokio::task::yield_now().await;
     }
-    scene.send(["4"]).await;
-    scene.store.until_settled(DeliveryState::Delivered, 4).await;
+    fixture.send(["4"]).await;
+    fixture.store.until_settled(DeliveryState::Delivered, 4).await;
     assert_eq!(server.taken(), 4);
 }
 
 #[tokio::test]
 async fn a_run_that_lost_the_store_to_another_ends() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let server = Server::start(Script::of([])).await;
-    scene.endpoint(1, &server.url("/"), |_| {}).await;
-    let newer = start(scene.store.clone()).await;
-    scene.send(["1"]).await;
-    assert!(scene.node.ended().await.contains("another run"));
-    assert!(scene.try_send(["2"]).await.is_err_and(|error| error.is_unavailable()));
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    let newer = start(fixture.store.clone()).await;
+    fixture.send(["1"]).await;
+    assert!(fixture.node.ended().await.contains("another run"));
+    assert!(fixture.try_send(["2"]).await.is_err_and(|error| error.is_unavailable()));
     assert!(newer.ready().await.is_ok());
 }
 
 #[tokio::test]
 async fn more_open_deliveries_than_there_is_room_for_are_refused() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let server = Server::start(Script::always(Reaction::hang())).await;
-    scene.endpoint(1, &server.url("/"), |_| {}).await;
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let options = NodeOptions { max_open: 2, ..NodeOptions::default() };
-    let node = Node::start(scene.store.clone(), sender(), options).await.unwrap();
+    let node = Node::start(fixture.store.clone(), sender(), options).await.unwrap();
     let three = ["1", "2", "3"].map(submission).to_vec();
-    assert!(node.accept(scene.app, three).await.is_err_and(|error| error.is_unavailable()));
+    assert!(node.accept(fixture.app, three).await.is_err_and(|error| error.is_unavailable()));
     let two = ["1", "2"].map(submission).to_vec();
-    assert!(node.accept(scene.app, two).await.is_ok());
+    assert!(node.accept(fixture.app, two).await.is_ok());
     server.until_taken(2).await;
     assert!(node.ready().await.is_err_and(|error| error.is_unavailable()));
 }
 
 #[tokio::test]
 async fn a_payload_beyond_the_memory_is_read_back_whole() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let server = Server::start(Script::of([])).await;
-    scene.endpoint(1, &server.url("/"), |_| {}).await;
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let options = NodeOptions { payload_memory: 0, ..NodeOptions::default() };
-    let node = Node::start(scene.store.clone(), sender(), options).await.unwrap();
-    node.accept(scene.app, vec![submission(r#"{"a":"\u00e9"}"#)]).await.unwrap();
+    let node = Node::start(fixture.store.clone(), sender(), options).await.unwrap();
+    node.accept(fixture.app, vec![submission(r#"{"a":"\u00e9"}"#)]).await.unwrap();
     server.until_taken(1).await;
     assert_eq!(server.seen()[0].body, r#"{"a":"\u00e9"}"#);
 }

@@ -26,7 +26,7 @@ async fn send(sender: &Sender, endpoint: &Endpoint) -> Answer {
     sender.send(endpoint, &message(), Bytes::from_static(BODY.as_bytes()), 1).await
 }
 
-/// What one endpoint gets for one reaction.
+/// The answer of the endpoint for one reaction.
 async fn ask(reaction: Reaction) -> Answer {
     let server = Server::start(Script::always(reaction)).await;
     send(&sender(), &endpoint(&server.url("/hook"))).await

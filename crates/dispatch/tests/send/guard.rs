@@ -1,4 +1,4 @@
-//! What must not be reached is not reached: over real sockets, with the connections counted.
+//! The egress guard over real sockets: refused addresses get no connection.
 
 use std::collections::VecDeque;
 use std::io;

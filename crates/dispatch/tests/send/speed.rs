@@ -1,5 +1,5 @@
-//! How many attempts a second one thread makes, and what one costs: run it alone, with `--release`
-//! and `--run-ignored only`.
+//! The number of attempts a second by one thread, and the cost of one: run it alone, with
+//! `--release` and `--run-ignored only`.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! How a browser takes the page. Runs where `STAGGER_TEST_CHROMIUM` names a folder for pictures.
+//! The page in a real browser. Runs if `STAGGER_TEST_CHROMIUM` names a folder for pictures.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use stagger_dispatch::ui::UiOptions;
 use stagger_testkit::Browser;
 use tokio::runtime::Runtime;
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 /// The windows that pictures are taken of.
 const WINDOWS: [(&str, u32, &str); 3] =
@@ -26,7 +26,7 @@ const SETTLED: &str = "new Promise((done) => {
     look();
 })";
 
-/// How much of the page has moved by itself.
+/// The layout shift of the page.
 const SHIFT: &str = "new Promise((done) => {
     let sum = 0;
     const add = (list) => list.forEach((shift) => { sum += shift.value; });
@@ -52,8 +52,8 @@ impl Show {
         Some(Self { browser, pictures, profile, runtime: Runtime::new().unwrap() })
     }
 
-    fn stage(&self, options: UiOptions) -> Stage {
-        self.runtime.block_on(Stage::set(options))
+    fn fixture(&self, options: UiOptions) -> Fixture {
+        self.runtime.block_on(Fixture::set(options))
     }
 }
 
@@ -66,12 +66,12 @@ impl Drop for Show {
 #[test]
 fn pages_look_whole_in_every_window_and_break_no_rule() {
     let Some(mut show) = Show::begin("look") else { return };
-    let stage = show.stage(UiOptions::default());
+    let fixture = show.fixture(UiOptions::default());
     let browser = &mut show.browser;
-    for (n, path) in stage.paths().iter().enumerate() {
+    for (n, path) in fixture.paths().iter().enumerate() {
         for (window, width, scheme) in WINDOWS {
             browser.set_window(width, scheme);
-            browser.visit(&format!("http://{}{path}", stage.address));
+            browser.visit(&format!("http://{}{path}", fixture.address));
             browser.eval(SETTLED);
             assert_eq!(browser.problems(), [""; 0], "{path} {window}");
             assert_ne!(browser.eval("document.title"), "broken in");
@@ -89,9 +89,9 @@ fn pages_look_whole_in_every_window_and_break_no_rule() {
 #[test]
 fn the_policy_refuses_what_is_not_ours() {
     let Some(mut show) = Show::begin("policy") else { return };
-    let stage = show.stage(UiOptions::default());
+    let fixture = show.fixture(UiOptions::default());
     let browser = &mut show.browser;
-    browser.visit(&format!("http://{}/", stage.address));
+    browser.visit(&format!("http://{}/", fixture.address));
     let refused = browser.eval(
         "new Promise((done) => {
             document.addEventListener('securitypolicyviolation', (e) => done(e.effectiveDirective));
@@ -108,9 +108,9 @@ fn the_policy_refuses_what_is_not_ours() {
 #[test]
 fn the_keyboard_reaches_every_action_and_shows_where_it_is() {
     let Some(mut show) = Show::begin("keys") else { return };
-    let stage = show.stage(UiOptions::default());
+    let fixture = show.fixture(UiOptions::default());
     let browser = &mut show.browser;
-    browser.visit(&format!("http://{}/ui/endpoints/{}", stage.address, stage.strict));
+    browser.visit(&format!("http://{}/ui/endpoints/{}", fixture.address, fixture.strict));
     browser.eval(SETTLED);
     let mut way = Vec::new();
     for _ in 0..30 {
@@ -138,14 +138,14 @@ fn forms_work_with_and_without_scripts() {
     let Some(mut show) = Show::begin("forms") else { return };
     let key = "the right key";
     let options = UiOptions { admin_key: Some(KeyHash::of(key)), ..UiOptions::default() };
-    let stage = show.stage(options);
+    let fixture = show.fixture(options);
     let browser = &mut show.browser;
     for scripts in [true, false] {
         let off = json!({"value": !scripts});
         browser.call("Emulation.setScriptExecutionDisabled", off);
         browser.call("Network.clearBrowserCookies", json!({}));
-        let page = format!("/ui/endpoints/{}", stage.well);
-        browser.visit(&format!("http://{}{page}", stage.address));
+        let page = format!("/ui/endpoints/{}", fixture.well);
+        browser.visit(&format!("http://{}{page}", fixture.address));
         browser.until("document.activeElement.id", &json!("key"));
         browser.call("Input.insertText", json!({"text": key}));
         browser.until_loaded(|browser| {
@@ -166,12 +166,12 @@ fn forms_work_with_and_without_scripts() {
 #[test]
 fn a_page_that_is_left_open_stays_fresh() {
     let Some(mut show) = Show::begin("fresh") else { return };
-    let stage = show.stage(UiOptions::default());
+    let fixture = show.fixture(UiOptions::default());
     let browser = &mut show.browser;
-    browser.visit(&format!("http://{}/ui/endpoints/{}", stage.address, stage.well));
+    browser.visit(&format!("http://{}/ui/endpoints/{}", fixture.address, fixture.well));
     assert_eq!(browser.eval("document.querySelector('#live .badge').innerText"), "active");
     browser.eval("document.querySelector('.actions a').focus()");
-    show.runtime.block_on(stage.node.disable(stage.well)).unwrap();
+    show.runtime.block_on(fixture.node.disable(fixture.well)).unwrap();
     let seen = browser.eval(
         "new Promise((done) => {
             const look = () => {

@@ -2,6 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "what is unexpected in a test is a failure")]
 
 mod browser;
+mod fixture;
 mod pages;
-mod stage;
 mod wire;

@@ -1,9 +1,9 @@
-//! What the page answers, over real sockets.
+//! The responses of the page, over real sockets.
 
 use stagger_dispatch::model::{DeliveryState, KeyHash};
 use stagger_dispatch::ui::UiOptions;
 
-use crate::stage::{HOSTILE, Stage};
+use crate::fixture::{Fixture, HOSTILE};
 use crate::wire::{get, post, post_from};
 
 const LOCKED: &str = "the right key";
@@ -14,9 +14,9 @@ fn locked() -> UiOptions {
 
 #[tokio::test]
 async fn every_page_is_whole_and_says_what_browsers_must_not_do() {
-    let stage = Stage::set(UiOptions::default()).await;
-    for path in stage.paths() {
-        let reply = get(stage.address, &path, &[]).await;
+    let fixture = Fixture::set(UiOptions::default()).await;
+    for path in fixture.paths() {
+        let reply = get(fixture.address, &path, &[]).await;
         assert_eq!(reply.status, 200, "{path}: {}", reply.body);
         assert!(reply.body.trim_end().ends_with("</html>"), "{path}");
         assert!(!reply.body.contains(HOSTILE), "{path}");
@@ -24,10 +24,12 @@ async fn every_page_is_whole_and_says_what_browsers_must_not_do() {
     }
     let absent = ["/ui/endpoints/ep_1", "/ui/none", "/ui/deliveries?cursor=x", "/ui/assets/x.js"];
     for path in absent {
-        assert!((400..500).contains(&get(stage.address, path, &[]).await.status), "{path}");
+        assert!((400..500).contains(&get(fixture.address, path, &[]).await.status), "{path}");
     }
-    for path in stage.paths().iter().map(String::as_str).chain(absent).chain(["/ui/arrivals"]) {
-        let reply = get(stage.address, path, &[]).await;
+    for path in
+        fixture.paths().iter().map(String::as_str).chain(absent).chain(["/ui/attempt-rates"])
+    {
+        let reply = get(fixture.address, path, &[]).await;
         let policy = reply.field("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{path}: {policy}");
         assert!(policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
@@ -38,7 +40,7 @@ async fn every_page_is_whole_and_says_what_browsers_must_not_do() {
 
 #[tokio::test]
 async fn an_empty_dispatcher_says_what_to_do_first() {
-    let (address, _node) = Stage::empty(UiOptions::default()).await;
+    let (address, _node) = Fixture::empty(UiOptions::default()).await;
     for path in ["/", "/ui/applications"] {
         let reply = get(address, path, &[]).await;
         assert!(reply.body.contains("/v1/applications -H"), "{path}: {}", reply.body);
@@ -48,8 +50,8 @@ async fn an_empty_dispatcher_says_what_to_do_first() {
 
 #[tokio::test]
 async fn states_attempts_and_reasons_are_shown() {
-    let stage = Stage::set(UiOptions::default()).await;
-    let Stage { address, message, strict, failing, .. } = stage;
+    let fixture = Fixture::set(UiOptions::default()).await;
+    let Fixture { address, message, strict, failing, .. } = fixture;
     let dead = get(address, &format!("/ui/deliveries/{message}/{strict}"), &[]).await.body;
     for words in ["422 Unprocessable", "permanent status", "&#60;script&#62;", "order-1204"] {
         assert!(dead.contains(words), "{words}: {dead}");
@@ -60,7 +62,7 @@ async fn states_attempts_and_reasons_are_shown() {
     for words in ["/failing", "/gone", ">disabled</span>", "Acme &#38; Sons"] {
         assert!(trouble.contains(words), "{words}: {trouble}");
     }
-    let columns = get(address, "/ui/arrivals", &[]).await.body;
+    let columns = get(address, "/ui/attempt-rates", &[]).await.body;
     let columns: serde_json::Value = serde_json::from_str(&columns).unwrap();
     let sum = |name: &str| -> u64 {
         columns[name].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum()
@@ -71,8 +73,8 @@ async fn states_attempts_and_reasons_are_shown() {
 
 #[tokio::test]
 async fn buttons_do_what_they_say_and_lead_to_what_came_of_it() {
-    let stage = Stage::set(UiOptions::default()).await;
-    let Stage { address, message, well, strict, failing, .. } = stage;
+    let fixture = Fixture::set(UiOptions::default()).await;
+    let Fixture { address, message, well, strict, failing, .. } = fixture;
     let press = async |path: String, form: &str| {
         let reply = post(address, &path, &[], form).await;
         assert_eq!(reply.status, 303, "{path}: {}", reply.body);
@@ -106,9 +108,9 @@ async fn buttons_do_what_they_say_and_lead_to_what_came_of_it() {
 
 #[tokio::test]
 async fn nothing_is_shown_before_signing_in() {
-    let stage = Stage::set(locked()).await;
-    let address = stage.address;
-    for path in stage.paths() {
+    let fixture = Fixture::set(locked()).await;
+    let address = fixture.address;
+    for path in fixture.paths() {
         let reply = get(address, &path, &[]).await;
         assert_eq!(reply.status, 303, "{path}");
         assert!(reply.field("location").unwrap().starts_with("/ui/sign-in?next="), "{path}");
@@ -129,8 +131,8 @@ async fn nothing_is_shown_before_signing_in() {
 
 #[tokio::test]
 async fn forms_of_foreign_pages_change_nothing() {
-    let stage = Stage::set(UiOptions::default()).await;
-    let Stage { address, message, strict, .. } = stage;
+    let fixture = Fixture::set(UiOptions::default()).await;
+    let Fixture { address, message, strict, .. } = fixture;
     let path = format!("/ui/deliveries/{message}/{strict}/replay");
     let own = format!("origin: http://{address}");
     let foreign: [&[&str]; 4] = [
@@ -145,13 +147,13 @@ async fn forms_of_foreign_pages_change_nothing() {
     let rebound = ["host: evil.example", "origin: http://evil.example"];
     assert_eq!(post_from(address, &path, &rebound, "").await.status, 403);
     assert_eq!(get(address, "/", &["host: evil.example"]).await.status, 403);
-    let delivery = stage.node.store().delivery(message, strict).await.unwrap().unwrap();
+    let delivery = fixture.node.store().delivery(message, strict).await.unwrap().unwrap();
     assert_eq!((delivery.state, delivery.replays), (DeliveryState::Dead, 0));
 }
 
 #[tokio::test]
 async fn files_are_kept_by_the_browser_for_ever() {
-    let (address, _node) = Stage::empty(locked()).await;
+    let (address, _node) = Fixture::empty(locked()).await;
     let page = get(address, "/ui/sign-in", &[]).await.body;
     let paths: Vec<_> = page.split('"').filter(|part| part.starts_with("/ui/assets/")).collect();
     assert_eq!(paths.len(), 6);

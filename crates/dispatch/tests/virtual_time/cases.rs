@@ -3,38 +3,38 @@
 use stagger::breaker::{BreakerPlan, StateKind};
 use stagger::budget::IntervalPlan;
 use stagger::{Backoff, Hint, HintRule, Instant, LongHint, Policy, Ratio, Span};
-use stagger_dispatch::lane::{Floor, LaneView, Launch, News, Next, Settled};
 use stagger_dispatch::model::{
     Answer, Delivery, DeliveryState, Disabled, Ending, Endpoint, Failure,
 };
+use stagger_dispatch::scheduler::{Launch, Next, OperationalEvent, QueueView, Scheduler, Settled};
 use stagger_testkit::{highest, lowest};
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
 
 /// A floor with one endpoint, and what is said to it.
 struct World {
-    floor: Floor,
+    scheduler: Scheduler,
     now: Instant,
 }
 
 impl World {
     fn of(endpoints: &[Endpoint]) -> Self {
-        let mut floor = Floor::new(slots(1_000));
+        let mut scheduler = Scheduler::new(slots(1_000));
         for endpoint in endpoints {
-            floor.put_endpoint(at(0), endpoint, None);
+            scheduler.put_endpoint(at(0), endpoint, None);
         }
-        Self { floor, now: at(0) }
+        Self { scheduler, now: at(0) }
     }
 
     fn add(&mut self, endpoint: u128, messages: impl IntoIterator<Item = u128>) {
         for n in messages {
             let delivery = Delivery::new(message(n), endpoint_id(endpoint), APP, self.now);
-            self.floor.add(self.now, &delivery);
+            self.scheduler.add(self.now, &delivery);
         }
     }
 
     fn next(&mut self) -> Next {
-        self.floor.next(self.now, &mut lowest())
+        self.scheduler.next(self.now, &mut lowest())
     }
 
     fn launch(&mut self) -> Launch {
@@ -61,7 +61,9 @@ impl World {
     }
 
     fn settle(&mut self, launch: Launch, answer: Answer) -> Settled {
-        self.floor.settle(self.now, launch, answer, &mut highest()).expect("its delivery is there")
+        self.scheduler
+            .settle(self.now, launch, answer, &mut highest())
+            .expect("its delivery is there")
     }
 
     /// Attempts to the endpoint that fail one after the other, until it has to wait.
@@ -74,8 +76,8 @@ impl World {
         failed
     }
 
-    fn view(&self, endpoint: u128) -> LaneView {
-        self.floor.view(self.now, endpoint_id(endpoint)).expect("it was put")
+    fn view(&self, endpoint: u128) -> QueueView {
+        self.scheduler.view(self.now, endpoint_id(endpoint)).expect("it was put")
     }
 
     fn pass(&mut self, span: Span) {
@@ -92,8 +94,8 @@ fn a_delivered_message_is_gone_from_memory() {
     let settled = world.settle(launch, answer(Ok(204)));
     let delivery = settled.settlement.delivery.unwrap();
     assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Delivered, 1));
-    assert!(world.floor.is_empty() && settled.settlement.standing.is_none());
-    assert_eq!((world.next(), world.floor.in_flight()), (Next::Idle, 0));
+    assert!(world.scheduler.is_empty() && settled.settlement.endpoint_state.is_none());
+    assert_eq!((world.next(), world.scheduler.in_flight()), (Next::Idle, 0));
 }
 
 #[test]
@@ -103,8 +105,8 @@ fn a_hint_for_one_message_is_obeyed_by_all_others() {
     let launch = world.launch();
     let hint = Some(Hint::AtLeast(Span::from_secs(60)));
     let settled = world.settle(launch, Answer { hint, ..answer(Ok(429)) });
-    let (_, standing) = settled.settlement.standing.unwrap();
-    assert_eq!(standing.paused_until, Some(at(60_000)));
+    let (_, endpoint_state) = settled.settlement.endpoint_state.unwrap();
+    assert_eq!(endpoint_state.paused_until, Some(at(60_000)));
     assert_eq!(world.wait(), at(60_000));
     let delivery = settled.settlement.delivery.unwrap();
     assert_eq!((delivery.state, delivery.due), (DeliveryState::Waiting, at(90_000)));
@@ -144,8 +146,10 @@ fn a_hint_that_was_too_long_or_a_refusal_to_be_asked_again_ended_a_delivery() {
                 (DeliveryState::Waiting, 1),
                 "{hint:?}"
             );
-            let paused =
-                settled.settlement.standing.and_then(|(_, standing)| standing.paused_until);
+            let paused = settled
+                .settlement
+                .endpoint_state
+                .and_then(|(_, endpoint_state)| endpoint_state.paused_until);
             let obeyed = hint.span().map(|span| at(0) + span.min(policy.hints().max()));
             assert_eq!(paused, obeyed);
             // The pause may end by hand; the delivery keeps the hint by itself, in the store too.
@@ -164,13 +168,16 @@ fn an_endpoint_that_is_gone_is_disabled_and_its_delivery_kept() {
     world.add(1, [1]);
     let launch = world.launch();
     let settled = world.settle(launch, answer(Ok(410)));
-    assert_eq!(settled.news, Some(News::EndpointDisabled(endpoint_id(1), Disabled::Gone)));
-    let (_, standing) = settled.settlement.standing.unwrap();
-    assert_eq!(standing.disabled, Some(Disabled::Gone));
+    assert_eq!(
+        settled.event,
+        Some(OperationalEvent::EndpointDisabled(endpoint_id(1), Disabled::Gone))
+    );
+    let (_, endpoint_state) = settled.settlement.endpoint_state.unwrap();
+    assert_eq!(endpoint_state.disabled, Some(Disabled::Gone));
     assert_eq!(settled.settlement.delivery.unwrap().state, DeliveryState::Waiting);
     world.pass(Span::from_secs(24 * 60 * 60));
     assert_eq!(world.next(), Next::Idle);
-    world.floor.enable(world.now, endpoint_id(1)).unwrap();
+    world.scheduler.enable(world.now, endpoint_id(1)).unwrap();
     let launch = world.launch();
     assert!(launch.probe && launch.number == 2);
 }
@@ -200,8 +207,8 @@ fn a_backlog_leaves_slowly_once_its_endpoint_is_well() {
     world.now = world.wait();
     let probe = world.launch();
     let settled = world.settle(probe, answer(Ok(200)));
-    let (_, standing) = settled.settlement.standing.unwrap();
-    assert_eq!((standing.open, standing.recovering_since), (None, Some(world.now)));
+    let (_, endpoint_state) = settled.settlement.endpoint_state.unwrap();
+    assert_eq!((endpoint_state.open, endpoint_state.recovering_since), (None, Some(world.now)));
     assert_eq!(world.view(1).rate, Some(10));
     assert_eq!(world.launches().len(), 1);
     let until = world.wait();
@@ -222,10 +229,10 @@ fn the_last_attempt_of_a_policy_is_the_last() {
         let delivery = settled.settlement.delivery.unwrap();
         let dead = number == 2;
         assert_eq!(delivery.ending, dead.then_some(Ending::AttemptsExhausted));
-        let news = News::DeliveryDead(endpoint_id(1), message(1));
-        assert_eq!(settled.news, dead.then_some(news));
+        let event = OperationalEvent::DeliveryDead(endpoint_id(1), message(1));
+        assert_eq!(settled.event, dead.then_some(event));
     }
-    assert!(world.floor.is_empty());
+    assert!(world.scheduler.is_empty());
 }
 
 #[test]
@@ -234,8 +241,8 @@ fn an_attempt_that_was_stopped_counts_as_not_made() {
     world.add(1, [1]);
     let launch = world.launch();
     let stopped = answer(Err(Failure::Stopped));
-    assert!(world.floor.settle(world.now, launch, stopped, &mut lowest()).is_none());
-    assert_eq!((world.launch().number, world.floor.in_flight()), (1, 1));
+    assert!(world.scheduler.settle(world.now, launch, stopped, &mut lowest()).is_none());
+    assert_eq!((world.launch().number, world.scheduler.in_flight()), (1, 1));
 }
 
 /// The retries that go at once after one of two was stopped, under a budget of one an hour.
@@ -251,7 +258,7 @@ fn retries_after_a_stopped_one(written: bool) -> usize {
     let retries = world.launches();
     assert_eq!(retries.len(), 1, "the budget has room for one");
     let stopped = Answer { written, ..answer(Err(Failure::Stopped)) };
-    world.floor.settle(world.now, retries[0], stopped, &mut lowest());
+    world.scheduler.settle(world.now, retries[0], stopped, &mut lowest());
     world.launches().len()
 }
 
@@ -266,13 +273,13 @@ fn an_answer_to_a_cancelled_delivery_gives_its_slot_back() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, [1]);
     let launch = world.launch();
-    let cancelled = world.floor.cancel(world.now, message(1), endpoint_id(1)).unwrap();
+    let cancelled = world.scheduler.cancel(world.now, message(1), endpoint_id(1)).unwrap();
     assert_eq!(cancelled.state, DeliveryState::Cancelled);
-    assert_eq!(world.floor.in_flight(), 1);
-    assert!(world.floor.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
-    assert_eq!(world.floor.in_flight(), 0);
-    assert!(world.floor.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
-    assert_eq!(world.floor.in_flight(), 0, "an answer that comes twice is heard once");
+    assert_eq!(world.scheduler.in_flight(), 1);
+    assert!(world.scheduler.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
+    assert_eq!(world.scheduler.in_flight(), 0);
+    assert!(world.scheduler.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
+    assert_eq!(world.scheduler.in_flight(), 0, "an answer that comes twice is heard once");
 }
 
 #[test]
@@ -296,25 +303,25 @@ fn an_endpoint_enabled_while_still_down_goes_back_with_a_cooldown() {
     let endpoint = Endpoint { disable_after: Span::from_secs(60), ..endpoint(1) };
     let mut world = World::of(&[endpoint]);
     world.add(1, 0..50);
-    let mut news = None;
-    while news.is_none() {
+    let mut event = None;
+    while event.is_none() {
         match world.next() {
-            Next::Send(launch) => news = world.settle(launch, answer(Ok(404))).news,
+            Next::Send(launch) => event = world.settle(launch, answer(Ok(404))).event,
             Next::Until(until) => world.now = until,
             Next::Idle => panic!("it gave up before it was disabled"),
         }
     }
-    let failing = News::EndpointDisabled(endpoint_id(1), Disabled::Failing);
-    assert_eq!(news, Some(failing));
-    assert_eq!((world.next(), world.view(1).standing.open), (Next::Idle, None));
+    let failing = OperationalEvent::EndpointDisabled(endpoint_id(1), Disabled::Failing);
+    assert_eq!(event, Some(failing));
+    assert_eq!((world.next(), world.view(1).endpoint_state.open), (Next::Idle, None));
 
     world.pass(Span::from_secs(3 * 24 * 60 * 60));
-    world.floor.enable(world.now, endpoint_id(1));
+    world.scheduler.enable(world.now, endpoint_id(1));
     let launches = world.launches();
     assert_eq!(launches.len(), 1);
-    assert_eq!(world.settle(launches[0], answer(Ok(404))).news, Some(failing));
+    assert_eq!(world.settle(launches[0], answer(Ok(404))).event, Some(failing));
     assert_eq!(world.next(), Next::Idle);
-    world.floor.enable(world.now, endpoint_id(1));
+    world.scheduler.enable(world.now, endpoint_id(1));
     assert_eq!(world.wait(), world.now + Span::from_secs(30), "enabling in a loop does not help");
 }
 
@@ -323,14 +330,17 @@ fn a_restart_forgets_nothing_of_an_endpoint() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, 0..20);
     world.fail(Ok(500));
-    let standing = world.view(1).standing;
-    assert!(standing.open.is_some() && standing.failing_since.is_some());
-    let mut later = Floor::new(slots(10));
-    later.put_endpoint(world.now, &endpoint(1), Some(standing));
+    let endpoint_state = world.view(1).endpoint_state;
+    assert!(endpoint_state.open.is_some() && endpoint_state.failing_since.is_some());
+    let mut later = Scheduler::new(slots(10));
+    later.put_endpoint(world.now, &endpoint(1), Some(endpoint_state));
     later.add(world.now, &Delivery::new(message(99), endpoint_id(1), APP, world.now));
-    assert_eq!(later.next(world.now, &mut lowest()), Next::Until(standing.open.unwrap().until));
-    assert_eq!(later.view(world.now, endpoint_id(1)).unwrap().standing, standing);
-    let now = standing.open.unwrap().until;
+    assert_eq!(
+        later.next(world.now, &mut lowest()),
+        Next::Until(endpoint_state.open.unwrap().until)
+    );
+    assert_eq!(later.view(world.now, endpoint_id(1)).unwrap().endpoint_state, endpoint_state);
+    let now = endpoint_state.open.unwrap().until;
     let Next::Send(launch) = later.next(now, &mut lowest()) else { panic!("no probe") };
     assert!(launch.probe);
 }
@@ -340,12 +350,14 @@ fn a_removed_endpoint_keeps_its_slots_until_its_attempts_are_back() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, 0..3);
     let launches = world.launches();
-    world.floor.remove_endpoint(endpoint_id(1));
-    assert_eq!((world.floor.len(), world.floor.in_flight()), (0, 3));
+    world.scheduler.remove_endpoint(endpoint_id(1));
+    assert_eq!((world.scheduler.len(), world.scheduler.in_flight()), (0, 3));
     for launch in launches {
-        assert!(world.floor.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none());
+        assert!(
+            world.scheduler.settle(world.now, launch, answer(Ok(200)), &mut lowest()).is_none()
+        );
     }
-    assert_eq!(world.floor.in_flight(), 0);
+    assert_eq!(world.scheduler.in_flight(), 0);
 }
 
 #[test]
@@ -360,9 +372,9 @@ fn a_deadline_is_not_longer_after_a_restart() {
     let mut world = World::of(std::slice::from_ref(&endpoint));
     let mut delivery = Delivery::new(message(1), endpoint_id(1), APP, world.now);
     for number in 1..=3 {
-        world.floor = Floor::new(slots(1));
-        world.floor.put_endpoint(world.now, &endpoint, None);
-        world.floor.add(world.now, &delivery);
+        world.scheduler = Scheduler::new(slots(1));
+        world.scheduler.put_endpoint(world.now, &endpoint, None);
+        world.scheduler.add(world.now, &delivery);
         let launch = world.launch();
         assert_eq!(launch.number, number);
         delivery = world.settle(launch, answer(Ok(500))).settlement.delivery.unwrap();
@@ -378,9 +390,9 @@ fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
     world.add(1, [1]);
     let launch = world.launch();
     world.settle(launch, answer(Ok(500)));
-    world.floor.disable(world.now, endpoint_id(1), Disabled::ByHand);
+    world.scheduler.disable(world.now, endpoint_id(1), Disabled::ByHand);
     world.pass(Span::from_secs(3_600));
-    world.floor.enable(world.now, endpoint_id(1));
+    world.scheduler.enable(world.now, endpoint_id(1));
     let launch = world.launch();
     let delivery = world.settle(launch, answer(Ok(500))).settlement.delivery.unwrap();
     assert_eq!((delivery.attempts, delivery.ending), (2, Some(Ending::DeadlineExceeded)));
@@ -413,15 +425,15 @@ fn a_probe_from_before_a_change_does_not_close_the_breaker_of_today() {
     assert_eq!(first.len(), 2);
     world.settle(first[1], answer(Ok(200)));
     let longer = Endpoint { timeout: Span::from_secs(31), policy: touchy(2), ..endpoint(1) };
-    world.floor.put_endpoint(world.now, &longer, None);
+    world.scheduler.put_endpoint(world.now, &longer, None);
     let second = world.launches();
     assert_eq!(second.len(), 1, "the old one is still under way");
     world.settle(first[0], answer(Ok(200)));
     world.settle(second[0], answer(Ok(200)));
-    assert!(world.view(1).standing.open.is_some(), "one of its two probes was good");
+    assert!(world.view(1).endpoint_state.open.is_some(), "one of its two probes was good");
     let third = world.launches();
     world.settle(third[0], answer(Ok(200)));
-    assert!(world.view(1).standing.open.is_none());
+    assert!(world.view(1).endpoint_state.open.is_none());
 }
 
 #[test]
@@ -452,22 +464,22 @@ fn a_success_clears_what_was_held_against_an_endpoint() {
     for (status, seconds) in [(500, 50), (200, 50), (500, 59), (500, 1)] {
         world.add(1, [u128::from(world.now.as_nanos())]);
         let launch = world.launch();
-        let disabled = world.settle(launch, answer(Ok(status))).news;
+        let disabled = world.settle(launch, answer(Ok(status))).event;
         assert_eq!(disabled, None, "it has not failed for a minute");
-        world.floor.cancel(world.now, launch.message, launch.endpoint);
+        world.scheduler.cancel(world.now, launch.message, launch.endpoint);
         world.pass(Span::from_secs(seconds));
     }
     world.add(1, [1]);
     let launch = world.launch();
-    let disabled = News::EndpointDisabled(endpoint_id(1), Disabled::Failing);
-    assert_eq!(world.settle(launch, answer(Ok(500))).news, Some(disabled));
+    let disabled = OperationalEvent::EndpointDisabled(endpoint_id(1), Disabled::Failing);
+    assert_eq!(world.settle(launch, answer(Ok(500))).event, Some(disabled));
 }
 
 #[test]
 fn a_replay_of_many_leaves_as_after_trouble() {
     let mut world = World::of(&[endpoint(1)]);
-    let standing = world.floor.recover(world.now, endpoint_id(1)).unwrap();
-    assert_eq!(standing.recovering_since, Some(world.now));
+    let endpoint_state = world.scheduler.recover(world.now, endpoint_id(1)).unwrap();
+    assert_eq!(endpoint_state.recovering_since, Some(world.now));
     world.add(1, 0..1_000);
     let mut launched = 0;
     let end = world.now + Span::from_secs(1);
@@ -490,5 +502,8 @@ fn an_endpoint_without_a_backlog_is_well_at_once() {
     let probe = world.launch();
     world.settle(probe, answer(Ok(200)));
     let view = world.view(1);
-    assert_eq!((view.standing.open, view.standing.recovering_since, view.rate), (None, None, None));
+    assert_eq!(
+        (view.endpoint_state.open, view.endpoint_state.recovering_since, view.rate),
+        (None, None, None)
+    );
 }

@@ -91,7 +91,7 @@ fn someone(world: &mut World) -> Option<EndpointId> {
     (!endpoints.is_empty()).then(|| pick(world, &endpoints))
 }
 
-/// What people do: to an endpoint, or to the settings.
+/// An operator's action: on an endpoint, or on the settings.
 fn act(world: &mut World) {
     let Some(id) = someone(world) else { return };
     match world.below(100) {

@@ -1,9 +1,9 @@
-//! What a store would hold: all that is left after a crash.
+//! The contents of a store: all that is left after a crash.
 
 use std::collections::BTreeMap;
 
 use stagger::Instant;
-use stagger_dispatch::model::{Delivery, DeliveryState, EndpointId, MessageId, Standing};
+use stagger_dispatch::model::{Delivery, DeliveryState, EndpointId, EndpointState, MessageId};
 use stagger_dispatch::store::Settlement;
 
 type Name = (MessageId, EndpointId);
@@ -19,7 +19,7 @@ pub(crate) struct Change {
 #[derive(Debug, Default)]
 pub(crate) struct Durable {
     pub(crate) deliveries: BTreeMap<Name, Delivery>,
-    pub(crate) standings: BTreeMap<EndpointId, Standing>,
+    pub(crate) endpoint_states: BTreeMap<EndpointId, EndpointState>,
     pub(crate) hint_ends: BTreeMap<EndpointId, Instant>,
     /// For each delivery, the round of each of its attempts.
     rounds: BTreeMap<Name, Vec<u32>>,
@@ -32,7 +32,7 @@ impl Durable {
 
     /// Applies a change; `most` are the attempts that a round may have.
     pub(crate) fn apply(&mut self, change: Change, most: u32) {
-        let Settlement { delivery, attempt, standing, .. } = change.settlement;
+        let Settlement { delivery, attempt, endpoint_state, .. } = change.settlement;
         if let Some(delivery) = delivery {
             let name = (delivery.message, delivery.endpoint);
             let before = self.deliveries.insert(name, delivery).expect("accepted before");
@@ -47,9 +47,9 @@ impl Durable {
                 assert!(made <= most as usize, "{made} attempts of {most}");
             }
         }
-        if let Some((endpoint, standing)) = standing {
-            let before = self.standings.insert(endpoint, standing);
-            assert_ne!(before, Some(standing), "written only when it changed");
+        if let Some((endpoint, endpoint_state)) = endpoint_state {
+            let before = self.endpoint_states.insert(endpoint, endpoint_state);
+            assert_ne!(before, Some(endpoint_state), "written only when it changed");
         }
         if let Some((endpoint, end)) = change.hint_end {
             let known = self.hint_ends.entry(endpoint).or_default();
@@ -83,7 +83,7 @@ impl Durable {
                 delivery.state = DeliveryState::Cancelled;
             }
         }
-        self.standings.remove(&endpoint);
+        self.endpoint_states.remove(&endpoint);
     }
 
     pub(crate) fn open(&self) -> impl Iterator<Item = &Delivery> {

@@ -1,4 +1,4 @@
-//! What an endpoint's server does: well, ill, or in its own way.
+//! The behaviour of an endpoint's server.
 
 use stagger::{Entropy, Hint, Span};
 use stagger_dispatch::model::{Answer, Failure};
@@ -31,7 +31,7 @@ impl Mood {
         Self::Odd,
     ];
 
-    /// What comes of an attempt that may take `timeout`.
+    /// The answer to an attempt that may take `timeout`.
     pub(crate) fn answer(self, chance: &mut Mix, timeout: Span) -> Answer {
         let latency = chance.draw(Span::from_millis(1), Span::from_millis(400));
         let pick = chance.next_u64() % 100;

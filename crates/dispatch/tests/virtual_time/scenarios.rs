@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use stagger::{Instant, Span};
-use stagger_dispatch::lane::{Floor, Launch, Next, Settled};
 use stagger_dispatch::model::{Answer, Delivery, Endpoint, Failure, Pace};
+use stagger_dispatch::scheduler::{Launch, Next, Scheduler, Settled};
 use stagger_testkit::Mix;
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
@@ -14,7 +14,7 @@ const SECOND: Span = Span::from_secs(1);
 
 /// A floor whose attempts take as long as a function of the launch says.
 struct Run<F> {
-    floor: Floor,
+    scheduler: Scheduler,
     now: Instant,
     chance: Mix,
     server: F,
@@ -26,12 +26,12 @@ struct Run<F> {
 
 impl<F: FnMut(&Launch) -> Answer> Run<F> {
     fn new(total: u32, endpoints: impl IntoIterator<Item = Endpoint>, server: F) -> Self {
-        let mut floor = Floor::new(slots(total));
+        let mut scheduler = Scheduler::new(slots(total));
         for endpoint in endpoints {
-            floor.put_endpoint(at(0), &endpoint, None);
+            scheduler.put_endpoint(at(0), &endpoint, None);
         }
         Self {
-            floor,
+            scheduler,
             now: at(0),
             chance: Mix::new(1),
             server,
@@ -43,7 +43,7 @@ impl<F: FnMut(&Launch) -> Answer> Run<F> {
 
     fn add(&mut self, endpoint: u128, n: u128) {
         let delivery = Delivery::new(message(n), endpoint_id(endpoint), APP, self.now);
-        self.floor.add(self.now, &delivery);
+        self.scheduler.add(self.now, &delivery);
     }
 
     /// Runs until `end`, or until nothing is left.
@@ -63,7 +63,7 @@ impl<F: FnMut(&Launch) -> Answer> Run<F> {
                 self.add(endpoint, n);
             } else if answer == Some(next) {
                 let (_, (launch, answer)) = self.answers.pop_first().expect("it is the next");
-                let settled = self.floor.settle(next, launch, answer, &mut self.chance);
+                let settled = self.scheduler.settle(next, launch, answer, &mut self.chance);
                 hear(next, &settled.expect("its delivery is there"));
             }
         }
@@ -71,7 +71,7 @@ impl<F: FnMut(&Launch) -> Answer> Run<F> {
 
     fn pump(&mut self) -> Option<Instant> {
         loop {
-            match self.floor.next(self.now, &mut self.chance) {
+            match self.scheduler.next(self.now, &mut self.chance) {
                 Next::Send(launch) => {
                     let answer = (self.server)(&launch);
                     let number = self.launches.len() as u64;
@@ -101,7 +101,8 @@ fn after(millis: u64, result: Result<u16, Failure>) -> Answer {
     Answer { latency: Span::from_millis(millis), ..answer(result) }
 }
 
-/// What a recovery with the default settings allows in its second number `second` at most, rounded up.
+/// The most attempts that a recovery with the default settings allows in its second number
+/// `second`, rounded up.
 fn allowed(second: u64) -> u64 {
     match second + 1 {
         end @ 0..=10 => 10 + 9 * end,
@@ -134,12 +135,13 @@ fn three_hundred_thousand_waiting_messages_do_not_stampede() {
     let wasted = run.launches.len();
     let mut closed = None;
     run.run(at(86_400_000), |now, settled| {
-        let standing = settled.settlement.standing.map(|(_, standing)| standing);
-        if standing.is_some_and(|standing| standing.recovering_since.is_some()) {
+        let endpoint_state =
+            settled.settlement.endpoint_state.map(|(_, endpoint_state)| endpoint_state);
+        if endpoint_state.is_some_and(|endpoint_state| endpoint_state.recovering_since.is_some()) {
             closed = closed.or(Some(now));
         }
     });
-    assert!(run.floor.is_empty());
+    assert!(run.scheduler.is_empty());
     let closed = closed.expect("a probe has closed the breaker");
     let curve = run.by_second(closed);
     println!("{wasted} attempts during 10 min of outage; probe after {}", closed - well_from);
@@ -174,7 +176,7 @@ fn hundred_endpoints(ill: u128, room: u32) -> Span {
         if hangs { after(30_000, Err(Failure::Timeout)) } else { after(50, Ok(200)) }
     };
     let mut run = Run::new(1_024, (0..100).map(endpoint), server);
-    run.floor.put_application(APP, slots(room));
+    run.scheduler.put_application(APP, slots(room));
     for second in 0..60 {
         for n in 0..100 {
             run.arrivals.insert((at(second * 1_000), u128::from(second) * 100 + n), n);
@@ -225,7 +227,7 @@ fn an_application_with_a_huge_backlog_has_its_turns_and_no_more() {
     let pace = Pace { concurrency: slots(100), ..Pace::default() };
     for n in [1, 2] {
         let endpoint = Endpoint { application: application(n), pace, ..endpoint(n) };
-        run.floor.put_endpoint(at(0), &endpoint, None);
+        run.scheduler.put_endpoint(at(0), &endpoint, None);
     }
     for n in 0..50_000 {
         run.add(1, n);
@@ -251,9 +253,9 @@ fn measure_turns() {
     for (endpoints, each) in [(1, 1_000_000), (100, 10_000), (10_000, 100)] {
         let pace = Pace { concurrency: slots(16), ..Pace::default() };
         let all = (0..endpoints).map(|n| Endpoint { pace, ..endpoint(n) });
-        let mut floor = Floor::new(slots(1_024));
+        let mut scheduler = Scheduler::new(slots(1_024));
         for endpoint in all {
-            floor.put_endpoint(at(0), &endpoint, None);
+            scheduler.put_endpoint(at(0), &endpoint, None);
         }
         let clock = StdTime;
         let before = (clock.now(), resident());
@@ -262,7 +264,7 @@ fn measure_turns() {
                 let name = message(n * endpoints + endpoint);
                 let due = at(60_000 + u64::try_from(n % 1_000).unwrap());
                 let fresh = Delivery::new(name, endpoint_id(endpoint), APP, at(0));
-                floor.add(at(0), &Delivery { due, ..fresh });
+                scheduler.add(at(0), &Delivery { due, ..fresh });
             }
         }
         let count = endpoints * each;
@@ -271,14 +273,14 @@ fn measure_turns() {
         let start = clock.now();
         let mut now = at(70_000);
         let mut made = 0_u128;
-        while !floor.is_empty() {
+        while !scheduler.is_empty() {
             let mut batch = Vec::new();
-            while let Next::Send(launch) = floor.next(now, &mut chance) {
+            while let Next::Send(launch) = scheduler.next(now, &mut chance) {
                 batch.push(launch);
             }
             now = now + Span::from_millis(1);
             for launch in batch {
-                floor.settle(now, launch, after(1, Ok(200)), &mut chance);
+                scheduler.settle(now, launch, after(1, Ok(200)), &mut chance);
                 made += 1;
             }
         }

@@ -4,38 +4,38 @@ use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 use stagger::{Instant, Ratio, Span};
-use stagger_dispatch::lane::{Floor, Next};
-use stagger_dispatch::model::{Delivery, Endpoint, Pace, Recovery, Standing};
+use stagger_dispatch::model::{Delivery, Endpoint, EndpointState, Pace, Recovery};
+use stagger_dispatch::scheduler::{Next, Scheduler};
 use stagger_testkit::{highest, lowest};
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
 
-/// The slack of a cap on the rate, and of a recovery, as in `lane/tempo.rs`.
+/// The slack of a cap on the rate, and of a recovery, as in `queue/tempo.rs`.
 const CAP_SLACK: Span = Span::from_millis(100);
 const RECOVERY_SLACK: Span = Span::from_millis(5);
 
 /// A leader with more deliveries than it can make attempts.
 struct Leader {
-    floor: Floor,
+    scheduler: Scheduler,
     sent: Vec<u64>,
 }
 
 impl Leader {
-    fn begin(now: Instant, endpoint: &Endpoint, standing: Option<Standing>) -> Self {
-        let mut floor = Floor::new(slots(1_000));
-        floor.put_endpoint(now, endpoint, standing);
+    fn begin(now: Instant, endpoint: &Endpoint, endpoint_state: Option<EndpointState>) -> Self {
+        let mut scheduler = Scheduler::new(slots(1_000));
+        scheduler.put_endpoint(now, endpoint, endpoint_state);
         for n in 0..2_000 {
-            floor.add(now, &Delivery::new(message(n), endpoint_id(1), APP, now));
+            scheduler.add(now, &Delivery::new(message(n), endpoint_id(1), APP, now));
         }
-        Self { floor, sent: Vec::new() }
+        Self { scheduler, sent: Vec::new() }
     }
 
     /// Sends what it may, looking only at some instants, as a busy node does.
     fn run(&mut self, mut now: Instant, gaps: &[u64]) -> Instant {
         for gap in gaps {
-            while let Next::Send(launch) = self.floor.next(now, &mut lowest()) {
+            while let Next::Send(launch) = self.scheduler.next(now, &mut lowest()) {
                 self.sent.push(now.as_nanos());
-                self.floor.settle(now, launch, answer(Ok(200)), &mut highest());
+                self.scheduler.settle(now, launch, answer(Ok(200)), &mut highest());
             }
             now = now + Span::from_micros(*gap);
         }
@@ -68,7 +68,7 @@ proptest! {
         let endpoint = Endpoint { pace, ..endpoint(1) };
         let mut old = Leader::begin(at(0), &endpoint, None);
         let now = old.run(at(0), &first) + Span::from_micros(pause);
-        let mut new = Leader::begin(now, &endpoint, Some(Standing::default()));
+        let mut new = Leader::begin(now, &endpoint, Some(EndpointState::default()));
         new.run(now, &second);
         let sent = [old.sent, new.sent].concat();
         prop_assert!(is_within(&sent, rate, CAP_SLACK), "{rate} {sent:?}");
@@ -83,10 +83,10 @@ proptest! {
         let rate_of = NonZeroU32::new(rate).expect("above zero");
         let recovery = Recovery { from: Ratio::ONE, rate: rate_of, over };
         let endpoint = Endpoint { pace: Pace { recovery, ..Pace::default() }, ..endpoint(1) };
-        let standing = Standing { recovering_since: Some(at(0)), ..Standing::default() };
-        let mut old = Leader::begin(at(0), &endpoint, Some(standing));
+        let endpoint_state = EndpointState { recovering_since: Some(at(0)), ..EndpointState::default() };
+        let mut old = Leader::begin(at(0), &endpoint, Some(endpoint_state));
         let now = old.run(at(0), &first);
-        let mut new = Leader::begin(now, &endpoint, Some(standing));
+        let mut new = Leader::begin(now, &endpoint, Some(endpoint_state));
         new.run(now, &second);
         let sent = [old.sent, new.sent].concat();
         let interval = Span::from_nanos(1_000_000_000_u64.div_ceil(rate.into()));
@@ -98,34 +98,36 @@ proptest! {
 fn a_new_endpoint_has_its_whole_slack_and_one_taken_over_has_none() {
     let pace = Pace { rate: NonZeroU32::new(100), ..Pace::default() };
     let endpoint = Endpoint { pace, ..endpoint(1) };
-    let at_once = |standing| {
-        let mut leader = Leader::begin(at(0), &endpoint, standing);
+    let at_once = |endpoint_state| {
+        let mut leader = Leader::begin(at(0), &endpoint, endpoint_state);
         leader.run(at(0), &[0]);
-        (leader.sent.len(), leader.floor.next(at(0), &mut lowest()))
+        (leader.sent.len(), leader.scheduler.next(at(0), &mut lowest()))
     };
     assert_eq!(at_once(None), (10, Next::Until(at(10))));
-    assert_eq!(at_once(Some(Standing::default())), (0, Next::Until(at(10))));
+    assert_eq!(at_once(Some(EndpointState::default())), (0, Next::Until(at(10))));
 }
 
 #[test]
 fn a_lane_that_is_given_up_launches_nothing_and_settles_what_is_under_way() {
-    let mut floor = Floor::new(slots(2));
-    floor.put_endpoint(at(0), &endpoint(1), None);
+    let mut scheduler = Scheduler::new(slots(2));
+    scheduler.put_endpoint(at(0), &endpoint(1), None);
     for n in 0..3 {
-        floor.add(at(0), &Delivery::new(message(n), endpoint_id(1), APP, at(0)));
+        scheduler.add(at(0), &Delivery::new(message(n), endpoint_id(1), APP, at(0)));
     }
-    let Next::Send(launch) = floor.next(at(0), &mut lowest()) else { panic!("nothing is sent") };
-    floor.rest(endpoint_id(1));
-    floor.put_endpoint(at(0), &endpoint(1), None);
+    let Next::Send(launch) = scheduler.next(at(0), &mut lowest()) else {
+        panic!("nothing is sent")
+    };
+    scheduler.drain(endpoint_id(1));
+    scheduler.put_endpoint(at(0), &endpoint(1), None);
     assert_eq!(
-        (floor.next(at(0), &mut lowest()), floor.is_idle(endpoint_id(1))),
+        (scheduler.next(at(0), &mut lowest()), scheduler.is_idle(endpoint_id(1))),
         (Next::Idle, false)
     );
-    floor.settle(at(1), launch, answer(Ok(200)), &mut highest()).expect("it counts");
+    scheduler.settle(at(1), launch, answer(Ok(200)), &mut highest()).expect("it counts");
     assert_eq!(
-        (floor.next(at(1), &mut lowest()), floor.is_idle(endpoint_id(1))),
+        (scheduler.next(at(1), &mut lowest()), scheduler.is_idle(endpoint_id(1))),
         (Next::Idle, true)
     );
-    assert_eq!(floor.endpoints().collect::<Vec<_>>(), [endpoint_id(1)]);
-    assert!(floor.is_idle(endpoint_id(2)));
+    assert_eq!(scheduler.endpoints().collect::<Vec<_>>(), [endpoint_id(1)]);
+    assert!(scheduler.is_idle(endpoint_id(2)));
 }

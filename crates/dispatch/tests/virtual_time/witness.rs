@@ -1,21 +1,21 @@
-//! Who has seen everything since the last start, and says when a promise is broken.
+//! Observes everything since the last start, and reports each broken promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use stagger::{Hint, Instant, LongHint, Span};
-use stagger_dispatch::lane::Launch;
-use stagger_dispatch::model::{Endpoint, EndpointId, MessageId, Standing};
+use stagger_dispatch::model::{Endpoint, EndpointId, EndpointState, MessageId};
+use stagger_dispatch::scheduler::Launch;
 
 /// The seconds of traffic that an endpoint with a cap may get at once: a tenth.
 const CAP_SLACK: Span = Span::from_millis(100);
 
-/// What the floor was told and has answered.
+/// The scheduler's inputs and answers.
 #[derive(Debug, Default)]
 pub(crate) struct Witness {
     /// Open deliveries, and when each is due.
     pub(crate) open: BTreeMap<(EndpointId, MessageId), Instant>,
     pub(crate) in_flight: Vec<Launch>,
-    pub(crate) standings: BTreeMap<EndpointId, Standing>,
+    pub(crate) endpoint_states: BTreeMap<EndpointId, EndpointState>,
     pub(crate) hint_ends: BTreeMap<EndpointId, Instant>,
     /// Launches under the present settings.
     pub(crate) launches: BTreeMap<EndpointId, Vec<Instant>>,
@@ -24,8 +24,8 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    pub(crate) fn standing(&self, endpoint: EndpointId) -> Standing {
-        self.standings.get(&endpoint).copied().unwrap_or_default()
+    pub(crate) fn endpoint_state(&self, endpoint: EndpointId) -> EndpointState {
+        self.endpoint_states.get(&endpoint).copied().unwrap_or_default()
     }
 
     pub(crate) fn take_out(&mut self, endpoint: EndpointId, message: MessageId) {
@@ -33,7 +33,7 @@ impl Witness {
         self.under_way.remove(&(endpoint, message));
     }
 
-    /// What is launched under changed settings is counted anew.
+    /// Restarts the count of the rate after a change of settings.
     pub(crate) fn forget_rate(&mut self, endpoint: EndpointId) {
         self.launches.remove(&endpoint);
     }
@@ -66,11 +66,11 @@ impl Witness {
         assert!(due <= now, "not before its own time");
         assert!(self.under_way.insert(name), "not twice at once");
         assert!(self.hint_ends.get(&id).is_none_or(|end| *end <= now), "not before a hint's end");
-        let standing = self.standing(id);
-        assert_eq!(standing.disabled, None, "not while disabled");
-        assert!(standing.paused_until.is_none_or(|until| until <= now));
+        let endpoint_state = self.endpoint_state(id);
+        assert_eq!(endpoint_state.disabled, None, "not while disabled");
+        assert!(endpoint_state.paused_until.is_none_or(|until| until <= now));
         let probes = self.in_flight.iter().filter(|other| other.endpoint == id && other.probe);
-        match standing.open {
+        match endpoint_state.open {
             Some(opened) => {
                 assert!(launch.probe && opened.until <= now, "an open breaker admits probes only");
                 let probes = probes.count();
@@ -102,7 +102,8 @@ impl Witness {
     }
 }
 
-/// How long all of an endpoint's deliveries are spared under a hint, by the rules of its policy.
+/// The time for which all of an endpoint's deliveries wait under a hint, by the rules of its
+/// policy.
 pub(crate) fn obeyed(endpoint: &Endpoint, hint: Option<Hint>) -> Option<Span> {
     let span = hint.and_then(Hint::span)?;
     let rule = endpoint.policy.hints();

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use stagger::{Entropy, Instant, Span};
-use stagger_dispatch::lane::{Floor, Launch, Next};
 use stagger_dispatch::model::{
-    Answer, ApplicationId, Delivery, DeliveryState, Disabled, Endpoint, EndpointId, MessageId,
-    Standing,
+    Answer, ApplicationId, Delivery, DeliveryState, Disabled, Endpoint, EndpointId, EndpointState,
+    MessageId,
 };
+use stagger_dispatch::scheduler::{Launch, Next, Scheduler};
 use stagger_dispatch::store::Settlement;
 use stagger_testkit::Mix;
 
@@ -45,7 +45,7 @@ pub(crate) struct World {
     pub(crate) crashes: u32,
     pub(crate) attempts: u64,
     total: u32,
-    floor: Floor,
+    scheduler: Scheduler,
     events: BTreeMap<(Instant, u64), Event>,
     count: u64,
     wake: Option<Instant>,
@@ -65,7 +65,7 @@ impl World {
             crashes: 0,
             attempts: 0,
             total,
-            floor: Floor::new(slots(total)),
+            scheduler: Scheduler::new(slots(total)),
             events: BTreeMap::new(),
             count: 0,
             wake: None,
@@ -81,7 +81,7 @@ impl World {
 
     pub(crate) fn put_application(&mut self, id: ApplicationId, most: u32) {
         self.applications.insert(id, most);
-        self.floor.put_application(id, slots(most));
+        self.scheduler.put_application(id, slots(most));
         self.pump();
     }
 
@@ -90,7 +90,7 @@ impl World {
         let new = endpoint.policy.limits().max_attempts().unwrap_or(u32::MAX);
         let site = self.sites.remove(&id);
         let (mood, most) = site.map_or((Mood::Well, new), |site| (site.mood, site.most.max(new)));
-        self.floor.put_endpoint(self.now, &endpoint, None);
+        self.scheduler.put_endpoint(self.now, &endpoint, None);
         self.sites.insert(id, Site { endpoint, mood, most });
         self.witness.forget_rate(id);
         self.pump();
@@ -100,8 +100,8 @@ impl World {
         self.sites.remove(&id);
         self.durable.delete_endpoint(id);
         self.witness.open.retain(|(endpoint, _), _| *endpoint != id);
-        self.witness.standings.remove(&id);
-        self.floor.remove_endpoint(id);
+        self.witness.endpoint_states.remove(&id);
+        self.scheduler.remove_endpoint(id);
         self.pump();
     }
 
@@ -121,15 +121,15 @@ impl World {
         if self.may_crash() {
             return;
         }
-        let standing = self.floor.recover(self.now, endpoint);
-        self.learn(endpoint, standing);
+        let endpoint_state = self.scheduler.recover(self.now, endpoint);
+        self.learn(endpoint, endpoint_state);
         for delivery in replayed {
             self.add(&delivery);
         }
     }
 
     pub(crate) fn cancel(&mut self, endpoint: EndpointId, message: MessageId) {
-        let delivery = self.floor.cancel(self.now, message, endpoint);
+        let delivery = self.scheduler.cancel(self.now, message, endpoint);
         let known = self.witness.open.contains_key(&(endpoint, message));
         assert_eq!(delivery.is_some(), known);
         self.witness.take_out(endpoint, message);
@@ -140,14 +140,14 @@ impl World {
     }
 
     pub(crate) fn enable(&mut self, endpoint: EndpointId) {
-        let standing = self.floor.enable(self.now, endpoint);
-        self.learn(endpoint, standing);
+        let endpoint_state = self.scheduler.enable(self.now, endpoint);
+        self.learn(endpoint, endpoint_state);
         self.pump();
     }
 
     pub(crate) fn disable(&mut self, endpoint: EndpointId) {
-        let standing = self.floor.disable(self.now, endpoint, Disabled::ByHand);
-        self.learn(endpoint, standing);
+        let endpoint_state = self.scheduler.disable(self.now, endpoint, Disabled::ByHand);
+        self.learn(endpoint, endpoint_state);
         self.pump();
     }
 
@@ -177,17 +177,17 @@ impl World {
         self.events.clear();
         self.changes.clear();
         self.now = self.now + self.chance.draw(Span::ZERO, Span::from_secs(30));
-        self.floor = Floor::new(slots(self.total));
+        self.scheduler = Scheduler::new(slots(self.total));
         for (id, most) in &self.applications {
-            self.floor.put_application(*id, slots(*most));
+            self.scheduler.put_application(*id, slots(*most));
         }
         for (id, site) in &self.sites {
-            let standing = self.durable.standings.get(id).copied();
-            self.floor.put_endpoint(self.now, &site.endpoint, standing);
+            let endpoint_state = self.durable.endpoint_states.get(id).copied();
+            self.scheduler.put_endpoint(self.now, &site.endpoint, endpoint_state);
         }
         let open: Vec<Delivery> = self.durable.open().copied().collect();
         self.witness = Witness {
-            standings: self.durable.standings.clone(),
+            endpoint_states: self.durable.endpoint_states.clone(),
             hint_ends: self.durable.hint_ends.clone(),
             ..Witness::default()
         };
@@ -203,7 +203,7 @@ impl World {
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.floor.len()
+        self.scheduler.len()
     }
 
     /// Crashes now and then.
@@ -216,7 +216,7 @@ impl World {
     }
 
     fn add(&mut self, delivery: &Delivery) {
-        self.floor.add(self.now, delivery);
+        self.scheduler.add(self.now, delivery);
         self.witness.open.insert((delivery.endpoint, delivery.message), delivery.due);
         self.pump();
     }
@@ -224,7 +224,7 @@ impl World {
     /// Launches all that can be launched.
     fn pump(&mut self) {
         self.wake = loop {
-            match self.floor.next(self.now, &mut self.chance) {
+            match self.scheduler.next(self.now, &mut self.chance) {
                 Next::Send(launch) => self.launch(launch),
                 Next::Until(until) => {
                     assert!(until > self.now);
@@ -261,7 +261,8 @@ impl World {
             *known = end.max(*known);
         }
         let (ok, gone) = (!failed, answer.result == Ok(410));
-        let Some(settled) = self.floor.settle(self.now, launch, answer, &mut self.chance) else {
+        let Some(settled) = self.scheduler.settle(self.now, launch, answer, &mut self.chance)
+        else {
             if alive && site_is_there(&self.sites, launch.endpoint) {
                 assert!(stopped, "only what was stopped comes to nothing");
                 let due = self.witness.open[&(launch.endpoint, launch.message)];
@@ -269,11 +270,11 @@ impl World {
             }
             return;
         };
-        if let Some((endpoint, standing)) = settled.settlement.standing {
-            self.witness.standings.insert(endpoint, standing);
+        if let Some((endpoint, endpoint_state)) = settled.settlement.endpoint_state {
+            self.witness.endpoint_states.insert(endpoint, endpoint_state);
         }
         if gone {
-            assert!(self.witness.standing(launch.endpoint).disabled.is_some());
+            assert!(self.witness.endpoint_state(launch.endpoint).disabled.is_some());
         }
         match &settled.settlement.delivery {
             Some(delivery) => {
@@ -289,11 +290,13 @@ impl World {
         self.write(settled.settlement, hint_end);
     }
 
-    fn learn(&mut self, endpoint: EndpointId, standing: Option<Standing>) {
-        let Some(standing) = standing else { return };
-        if self.witness.standings.insert(endpoint, standing).unwrap_or_default() != standing {
-            let standing = Some((endpoint, standing));
-            self.write(Settlement { standing, ..Settlement::default() }, None);
+    fn learn(&mut self, endpoint: EndpointId, endpoint_state: Option<EndpointState>) {
+        let Some(endpoint_state) = endpoint_state else { return };
+        if self.witness.endpoint_states.insert(endpoint, endpoint_state).unwrap_or_default()
+            != endpoint_state
+        {
+            let endpoint_state = Some((endpoint, endpoint_state));
+            self.write(Settlement { endpoint_state, ..Settlement::default() }, None);
         }
     }
 
@@ -307,8 +310,8 @@ impl World {
     fn commit(&mut self) {
         let Some(change) = self.changes.pop_front() else { return };
         let delivery = change.settlement.delivery.as_ref().map(|delivery| delivery.endpoint);
-        let standing = change.settlement.standing.map(|(endpoint, _)| endpoint);
-        let endpoint = delivery.or(standing).expect("it is about an endpoint");
+        let endpoint_state = change.settlement.endpoint_state.map(|(endpoint, _)| endpoint);
+        let endpoint = delivery.or(endpoint_state).expect("it is about an endpoint");
         if let Some(site) = self.sites.get(&endpoint) {
             self.durable.apply(change, site.most);
         }
@@ -319,13 +322,17 @@ impl World {
         self.events.insert((at, self.count), event);
     }
 
-    /// What must hold at every moment.
+    /// The invariants that hold at every moment.
     fn check(&self) {
-        assert_eq!(self.floor.len(), self.witness.open.len(), "nothing is lost");
-        assert_eq!(self.floor.in_flight() as usize, self.witness.in_flight.len());
+        assert_eq!(self.scheduler.len(), self.witness.open.len(), "nothing is lost");
+        assert_eq!(self.scheduler.in_flight() as usize, self.witness.in_flight.len());
         for id in self.sites.keys() {
-            let view = self.floor.view(self.now, *id).expect("it was put");
-            assert_eq!(view.standing, self.witness.standing(*id), "each change was told");
+            let view = self.scheduler.view(self.now, *id).expect("it was put");
+            assert_eq!(
+                view.endpoint_state,
+                self.witness.endpoint_state(*id),
+                "each change was told"
+            );
         }
     }
 

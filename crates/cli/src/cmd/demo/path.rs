@@ -4,7 +4,7 @@ use std::fmt;
 
 use stagger::breaker::StateKind;
 use stagger::{Instant, Span};
-use stagger_dispatch::lane::LaneView;
+use stagger_dispatch::scheduler::QueueView;
 
 /// What became of the breaker, in order.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) enum Step {
 
 impl Path {
     /// Notes how the endpoint stands at `at`.
-    pub(super) fn note(&mut self, at: Span, view: &LaneView) {
+    pub(super) fn note(&mut self, at: Span, view: &QueueView) {
         let open = view.breaker != StateKind::Closed;
         let last = self.steps.last().map(|(_, step)| *step);
         let step = match last {
@@ -38,7 +38,7 @@ impl Path {
             Some(Step::Opened | Step::Probed) => Some(Step::Recovering),
             Some(Step::Recovering) if open => Some(Step::Opened),
             Some(Step::Recovering) => {
-                (view.standing.recovering_since.is_none() && is_empty(view)).then_some(Step::Well)
+                (view.endpoint_state.recovering_since.is_none() && is_empty(view)).then_some(Step::Well)
             }
             _ => None,
         };
@@ -81,19 +81,19 @@ impl fmt::Display for Path {
     }
 }
 
-fn is_empty(view: &LaneView) -> bool {
+fn is_empty(view: &QueueView) -> bool {
     view.ready + view.waiting + view.in_flight == 0
 }
 
 #[cfg(test)]
 mod tests {
-    use stagger_dispatch::model::Standing;
+    use stagger_dispatch::model::EndpointState;
 
     use super::*;
 
-    fn view(breaker: StateKind, probe: Option<u64>, waiting: usize) -> LaneView {
-        LaneView {
-            standing: Standing::default(),
+    fn view(breaker: StateKind, probe: Option<u64>, waiting: usize) -> QueueView {
+        QueueView {
+            endpoint_state: EndpointState::default(),
             breaker,
             next_probe: probe.map(|secs| Instant::ORIGIN + Span::from_secs(secs)),
             ready: 0,

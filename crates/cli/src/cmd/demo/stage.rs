@@ -10,7 +10,7 @@ use std::{env, fs, process};
 use bytes::Bytes;
 use stagger::{Instant, Span, StdTime};
 use stagger_dispatch::model::{
-    Application, ApplicationId, Endpoint, EndpointId, EventFilter, Mint, Secret, SecretKind,
+    Application, ApplicationId, Endpoint, EndpointId, EventFilter, IdGenerator, Secret, SecretKind,
     Statuses,
 };
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
@@ -42,9 +42,9 @@ impl Stage {
         let store = SqliteStore::open(&folder.0, SqliteOptions::default())?;
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() })?;
         let node = Node::start(Arc::new(store), sender, NodeOptions::default()).await?;
-        let (mint, now) = (Mint::default(), now());
-        let application = ApplicationId::from_uuid(mint.make(now)?);
-        let endpoints = || mint.make(now).map(EndpointId::from_uuid);
+        let (id_generator, now) = (IdGenerator::default(), now());
+        let application = ApplicationId::from_uuid(id_generator.make(now)?);
+        let endpoints = || id_generator.make(now).map(EndpointId::from_uuid);
         let endpoints = [endpoints()?, endpoints()?, endpoints()?];
         node.put_application(tenant(application, now)).await?;
         for (part, id) in Part::ALL.into_iter().zip(endpoints) {

@@ -9,10 +9,10 @@ use crate::Error;
 use crate::model::{Application, ApplicationId};
 use crate::timestamp::Timestamp;
 
-/// Longest name, in characters: what fits on one line of a page.
+/// Longest name, in characters: it fits on one line of a page.
 const MAX_NAME: usize = 200;
-/// Most attempts under way at once for one application: more connections than one machine has ports
-/// to spare for one tenant.
+/// Most attempts in flight for one application: more connections than one machine has ports to
+/// spare for one tenant.
 const MAX_SLOTS: u32 = 10_000;
 /// Slots of an application that asks for none: 16 endpoints with 16 each.
 const DEFAULT_SLOTS: NonZeroU32 = NonZeroU32::new(256).expect("above zero");
@@ -21,10 +21,10 @@ const DEFAULT_SLOTS: NonZeroU32 = NonZeroU32::new(256).expect("above zero");
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct ApplicationSettings {
-    /// What people call it.
+    /// A name for people.
     #[schema(min_length = 1, max_length = 200, example = "Shop")]
     name: String,
-    /// How many attempts may be under way at once for all its endpoints together: default 256.
+    /// The most attempts in flight for all its endpoints together: default 256.
     #[schema(minimum = 1, maximum = 10_000)]
     slots: Option<i64>,
 }
@@ -38,7 +38,7 @@ impl ApplicationSettings {
     /// Sets them.
     ///
     /// # Errors
-    /// One of them is out of its bounds.
+    /// A value is out of its bounds.
     pub(in super::super) fn apply(self, application: &mut Application) -> Result<(), Error> {
         if !(1..=MAX_NAME).contains(&self.name.chars().count()) {
             return Err(Error::invalid("name", self.name, "1 to 200 characters"));
@@ -62,9 +62,9 @@ fn slots_within(slots: i64) -> Result<NonZeroU32, Error> {
 #[schema(as = Application)]
 pub(in super::super) struct ApplicationView {
     id: ApplicationId,
-    /// What people call it.
+    /// A name for people.
     name: String,
-    /// How many attempts may be under way at once for all its endpoints together.
+    /// The most attempts in flight for all its endpoints together.
     #[schema(value_type = u32)]
     slots: NonZeroU32,
     #[schema(value_type = super::schema::TimestampText)]

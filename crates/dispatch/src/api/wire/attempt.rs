@@ -8,14 +8,14 @@ use super::schema::{FailureName, SpanText, TimestampText, VerdictName};
 use crate::model::{Attempt, Failure};
 use crate::timestamp::Timestamp;
 
-/// One request to an endpoint, and what came of it.
+/// One request to an endpoint, and its result.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Attempt)]
 pub(in super::super) struct AttemptView {
     /// Its number, from 1, replays counted on.
     #[schema(minimum = 1)]
     number: u32,
-    /// When it began.
+    /// The time at which it began.
     #[schema(value_type = TimestampText)]
     started_at: Timestamp,
     /// From its beginning to the head of the reply, or to the failure.
@@ -23,20 +23,20 @@ pub(in super::super) struct AttemptView {
     latency: Span,
     /// The status, if there was a reply.
     status: Option<u16>,
-    /// What broke, if there was none.
+    /// The kind of failure, if no reply came.
     #[schema(value_type = Option<FailureName>)]
     failure: Option<&'static str>,
-    /// What broke, in words.
+    /// A description of the failure.
     detail: Option<String>,
-    /// The first KiB of the reply's body; what is no UTF-8 is replaced.
+    /// The first KiB of the reply's body; bytes that are no UTF-8 are replaced.
     reply: String,
-    /// What it means.
+    /// The verdict on the attempt.
     #[schema(value_type = VerdictName)]
     verdict: &'static str,
-    /// How long the server asked to be left alone.
+    /// The time for which the server asked not to be called.
     #[schema(value_type = Option<SpanText>)]
     hint: Option<Span>,
-    /// When the next attempt is due, if there is one.
+    /// The time at which the next attempt is due, if there is one.
     #[schema(value_type = Option<TimestampText>)]
     next: Option<Timestamp>,
 }

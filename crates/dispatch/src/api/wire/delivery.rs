@@ -18,14 +18,14 @@ pub(in super::super) struct DeliveryView {
     /// The next attempt is not made before this; nothing once there is none.
     #[schema(value_type = Option<TimestampText>)]
     due: Option<Timestamp>,
-    /// Attempts made in all, those before a replay included.
+    /// Attempts made in all, including those before a replay.
     attempts: u32,
-    /// How often it was replayed.
+    /// The number of replays.
     replays: u32,
     /// Why it is dead or cancelled.
     #[schema(value_type = Option<EndingName>)]
     ending: Option<&'static str>,
-    /// When it was last changed.
+    /// The time of the last change.
     #[schema(value_type = TimestampText)]
     updated_at: Timestamp,
 }

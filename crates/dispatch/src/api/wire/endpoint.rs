@@ -12,8 +12,8 @@ use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{SecretText, SpanText, TimestampText};
 use super::settings::RecoverySettings;
 use super::status::Status;
-use crate::lane::LaneView;
 use crate::model::{Endpoint, EndpointId, EventFilter, EventType, Statuses};
+use crate::scheduler::QueueView;
 use crate::timestamp::Timestamp;
 
 /// An endpoint: where messages go, how, and how it stands.
@@ -28,25 +28,25 @@ pub(in super::super) struct EndpointView {
     events: Vec<EventType>,
     #[schema(value_type = PolicyText)]
     policy: EndpointPolicy,
-    /// How long one attempt may take.
+    /// The longest time that one attempt may take.
     #[schema(value_type = SpanText)]
     timeout: Span,
-    /// How many attempts may be under way at once.
+    /// The most attempts in flight.
     #[schema(value_type = u32)]
     concurrency: NonZeroU32,
-    /// How many attempts may be made a second, if there is a cap.
+    /// The most attempts a second, if there is a cap.
     #[schema(value_type = Option<u32>)]
     rate: Option<NonZeroU32>,
     recovery: RecoverySettings,
     /// Whether messages arrive in the order in which they were accepted.
     ordered: bool,
-    /// Statuses that end a delivery at once.
+    /// Statuses that end a delivery immediately.
     #[schema(value_type = Vec<u16>)]
     permanent: Statuses,
-    /// How long all attempts must fail before it is disabled.
+    /// The time for which all attempts must fail before it is disabled.
     #[schema(value_type = SpanText)]
     disable_after: Span,
-    /// What every attempt carries. Values that must not be shown are `********`.
+    /// The headers of every attempt. Secret values are shown as `********`.
     headers: BTreeMap<String, String>,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
@@ -57,7 +57,11 @@ pub(in super::super) struct EndpointView {
 }
 
 impl EndpointView {
-    pub(in super::super) fn new(endpoint: &Endpoint, lane: Option<LaneView>, now: Instant) -> Self {
+    pub(in super::super) fn new(
+        endpoint: &Endpoint,
+        queue: Option<QueueView>,
+        now: Instant,
+    ) -> Self {
         let events = match &endpoint.events {
             EventFilter::All => Vec::new(),
             EventFilter::Only(types) => types.clone(),
@@ -78,7 +82,7 @@ impl EndpointView {
             headers: headers::shown(&endpoint.headers),
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),
-            status: lane.map(|lane| Status::of(&lane, now)),
+            status: queue.map(|queue| Status::of(&queue, now)),
         }
     }
 }
@@ -88,7 +92,7 @@ impl EndpointView {
 pub(in super::super) struct EndpointCreated {
     #[serde(flatten)]
     pub(in super::super) endpoint: EndpointView,
-    /// What its attempts are signed with.
+    /// The secrets that sign its attempts.
     #[schema(value_type = SecretText)]
     pub(in super::super) secret: String,
 }

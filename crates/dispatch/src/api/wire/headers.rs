@@ -10,7 +10,7 @@ use crate::model::HeaderTemplate;
 
 /// Most headers of an endpoint: as many as a person sets, far fewer than a server refuses.
 const MAX_HEADERS: usize = 32;
-/// What is shown in place of a value that must not be shown.
+/// The text shown in place of a secret value.
 const HIDDEN: &str = "********";
 
 /// Headers by name.
@@ -36,7 +36,7 @@ pub(super) struct Marked {
     sensitive: bool,
 }
 
-/// What `templates` were made of.
+/// The headers from which `templates` were built.
 pub(super) fn of(templates: &[HeaderTemplate]) -> Headers {
     let value = |header: &HeaderTemplate| match header.sensitive {
         true => HeaderValue::Marked(Marked { value: header.value.clone(), sensitive: true }),
@@ -45,7 +45,7 @@ pub(super) fn of(templates: &[HeaderTemplate]) -> Headers {
     templates.iter().map(|header| (header.name.clone(), value(header))).collect()
 }
 
-/// What may be shown of `templates`.
+/// The `templates` without their secret values.
 pub(super) fn shown(templates: &[HeaderTemplate]) -> BTreeMap<String, String> {
     let value = |header: &HeaderTemplate| {
         if header.sensitive { HIDDEN.to_owned() } else { header.value.clone() }
@@ -56,7 +56,8 @@ pub(super) fn shown(templates: &[HeaderTemplate]) -> BTreeMap<String, String> {
 /// The templates, not checked yet.
 ///
 /// # Errors
-/// There are too many, two are one, or a value is what was shown in place of it.
+/// There are too many headers, two have the same name, or a value is the placeholder of a hidden
+/// one.
 pub(super) fn templates(headers: Headers) -> Result<Vec<HeaderTemplate>, Error> {
     if headers.len() > MAX_HEADERS {
         return Err(Error::invalid("headers", headers.len(), "32 headers at most"));

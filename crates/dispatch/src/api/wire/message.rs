@@ -11,12 +11,12 @@ use crate::model::{Message, MessageId};
 use crate::store::Accepted;
 use crate::timestamp::Timestamp;
 
-/// What happened.
+/// An event to deliver.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"event_type": "invoice.paid", "payload": {"invoice": "in_17", "amount": 1250}}))]
 pub(in super::super) struct NewMessage<'b> {
-    /// What kind of thing happened.
+    /// The event type.
     #[serde(borrow)]
     #[schema(value_type = EventTypeText)]
     pub(in super::super) event_type: Cow<'b, str>,
@@ -40,7 +40,7 @@ pub(in super::super) struct NewBatch<'b> {
     pub(in super::super) messages: Vec<NewMessage<'b>>,
 }
 
-/// A message is on disk, and will be delivered to everybody who wants its type.
+/// A message is on disk, and will be delivered to each endpoint that subscribes to its type.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(in super::super) struct AcceptedMessage {
     id: MessageId,

@@ -1,4 +1,4 @@
-//! What requests and replies look like in JSON, apart from the words that they are made of.
+//! The JSON of requests and replies, apart from the schemas of single values.
 
 mod application;
 mod attempt;
@@ -27,4 +27,4 @@ pub(super) use page::PageOf;
 pub(super) use replay::{ReplayFilter, Replayed};
 pub(super) use schema::{StateName, TimestampText, patch_of};
 pub(super) use secret::{NewSecret, SecretView, Secrets};
-pub(super) use settings::{EndpointSettings, Place};
+pub(super) use settings::{EndpointContext, EndpointSettings};

@@ -31,8 +31,8 @@ impl ToSchema for PolicyText {
 
 /// A policy that was given, with the dispatcher's defaults for whatever it leaves out.
 ///
-/// The engine's own defaults are for callers who wait: they give up at the first long hint. Both making
-/// and changing an endpoint read this type, so that one body gives one policy.
+/// The engine's own defaults are for callers that wait: they give up at the first long hint.
+/// Creating and changing an endpoint both read this type, so that one body gives one policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EndpointPolicy(pub(super) Policy);
 
@@ -176,7 +176,7 @@ mod tests {
         properties.into_iter().flatten().cloned().collect()
     }
 
-    /// The keys that an unknown one is told of.
+    /// The known keys, for the message about an unknown one.
     fn real(part: &str) -> Vec<String> {
         let body = match part {
             "" => json!({"nonsense": 1}),

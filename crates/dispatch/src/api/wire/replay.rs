@@ -9,7 +9,7 @@ use crate::Error;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::DeliveryFilter;
 
-/// Which deliveries are made again.
+/// The deliveries to replay.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct ReplayFilter {
@@ -28,7 +28,7 @@ impl ReplayFilter {
     /// The same, to one endpoint or to all.
     ///
     /// # Errors
-    /// One of them is out of its bounds.
+    /// A value is out of its bounds.
     pub(in super::super) fn check(
         &self,
         endpoint: Option<EndpointId>,
@@ -44,7 +44,7 @@ impl ReplayFilter {
     }
 }
 
-/// States whose deliveries can be made again.
+/// States whose deliveries can be replayed.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "it stands in the document only")]
@@ -56,6 +56,6 @@ enum ReplayState {
 /// Deliveries are pending again, and leave slowly at first.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(in super::super) struct Replayed {
-    /// How many.
+    /// The number of replayed deliveries.
     pub(in super::super) replayed: usize,
 }

@@ -1,4 +1,4 @@
-//! How the document describes what is written as text.
+//! The schemas of values that are written as text.
 
 use std::borrow::Cow;
 
@@ -138,7 +138,7 @@ impl ToSchema for AnyJson {
     fn schemas(_: &mut Vec<(String, RefOr<Schema>)>) {}
 }
 
-/// One of several words.
+/// One of several names.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident as $shown:literal, $says:literal, $all:expr) => {
         $(#[$doc])*
@@ -189,8 +189,8 @@ words!(
     ["ok", "transient", "throttled", "unprocessed", "permanent", "cancelled"]
 );
 
-/// The schema of a merge patch over settings of this schema: nothing is required, and what is set
-/// only once is not there.
+/// The schema of a merge patch over settings of this schema: nothing is required, and settings that
+/// cannot change are left out.
 pub(in super::super) fn patch_of<T: PartialSchema>(without: &[&str]) -> RefOr<Schema> {
     let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
     if let Value::Object(schema) = &mut schema {

@@ -9,8 +9,8 @@ use crate::Error;
 use crate::model::{Secret, SecretKind};
 use crate::timestamp::Timestamp;
 
-/// How long an old secret signs beside a new one, if nobody says: a day, so that a receiver can be
-/// changed within working hours anywhere.
+/// The time for which an old secret signs beside a new one by default: a day, so that a receiver
+/// can be changed within working hours anywhere.
 const DEFAULT_OVERLAP: Span = Span::from_secs(24 * 60 * 60);
 /// The longest overlap: a secret that leaked should not sign for longer.
 const MAX_OVERLAP: Span = Span::from_secs(30 * 24 * 60 * 60);
@@ -21,10 +21,10 @@ const MAX_SECRETS: usize = 10;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct NewSecret {
-    /// One of your own; left out: one is made.
+    /// Your own secret; generated if left out.
     #[schema(value_type = Option<SecretText>)]
     secret: Option<String>,
-    /// How long the old ones sign beside it, up to `30d`: default `24h`.
+    /// The time for which the old secrets still sign, up to `30d`: default `24h`.
     #[schema(value_type = Option<SpanText>)]
     overlap: Option<Span>,
 }
@@ -78,9 +78,10 @@ pub(super) fn parse_or_make(text: Option<&str>) -> Result<Secret, Error> {
 pub(in super::super) struct SecretView {
     #[schema(value_type = SecretText)]
     secret: String,
-    /// What receivers verify an ed25519 signature with; otherwise that is the secret itself.
+    /// The public key with which receivers verify an ed25519 signature; an HMAC is verified with
+    /// the secret itself.
     public_key: Option<String>,
-    /// When it stops signing, if it was replaced.
+    /// The time at which it stops signing, if it was replaced.
     #[schema(value_type = Option<TimestampText>)]
     until: Option<Timestamp>,
 }

@@ -19,21 +19,22 @@ use crate::send::Sender;
 
 /// Longest description, in characters: a paragraph.
 const MAX_DESCRIPTION: usize = 1_000;
-/// Longest URL, in bytes: what common servers read of a request's first line.
+/// Longest URL, in bytes: the longest request line that common servers accept.
 const MAX_URL: usize = 2_000;
-/// Most types that an endpoint names; who wants more wants all.
+/// Most event types of an endpoint; an endpoint that wants more can subscribe to all.
 const MAX_EVENTS: usize = 100;
 /// Most statuses that an endpoint names: all that are failures.
 const MAX_PERMANENT: usize = 300;
-/// Attempts under way at once: as many connections as one receiver should have to bear.
+/// Attempts in flight: as many connections as one receiver should have to bear.
 const CONCURRENCY: RangeInclusive<u32> = 1..=1_000;
 /// Attempts a second: more than a node makes.
 const RATE: RangeInclusive<u32> = 1..=100_000;
 /// Time for an attempt: a second for a receiver far away, and no slot held for more than two minutes.
 const TIMEOUT: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(120);
-/// The upper end of what Standard Webhooks 1.0.0 advises: nobody waits for it.
+/// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
 const DEFAULT_TIMEOUT: Span = Span::from_secs(30);
-/// Failing before it is disabled: longer than a restart, no longer than anybody remembers it.
+/// Failing time before an endpoint is disabled: longer than a restart, and short enough to be
+/// remembered.
 const DISABLE_AFTER: RangeInclusive<Span> =
     Span::from_secs(60 * 60)..=Span::from_secs(365 * 24 * 60 * 60);
 /// A weekend and the working days around it.
@@ -41,53 +42,54 @@ const DEFAULT_DISABLE_AFTER: Span = Span::from_secs(5 * 24 * 60 * 60);
 /// One stretch of a recovery: longer than an attempt is fast, shorter than an outage is long.
 const OVER: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(60 * 60);
 
-/// The settings of an endpoint. What is left out or `null` has its default.
+/// The settings of an endpoint. A setting that is left out or `null` has its default.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"url": "https://example.com/webhooks", "events": ["invoice.paid"]}))]
 pub(in super::super) struct EndpointSettings {
-    /// Where requests go: `http` or `https`, a public address, port 80, 443 or 8443.
+    /// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
     #[schema(value_type = super::schema::UrlText)]
     url: String,
-    /// What people call it.
+    /// A description for people.
     #[schema(max_length = 1_000)]
     description: Option<String>,
     /// The types that it gets; none means all but the dispatcher's own.
     #[schema(value_type = Option<Vec<EventTypeText>>, max_items = 100)]
     events: Option<Vec<EventType>>,
-    /// How its deliveries are retried, and when its breaker opens: default ten attempts over three
-    /// days. What a given policy leaves out has these defaults too.
+    /// The retry policy of its deliveries, and the settings of its breaker: default ten attempts
+    /// over three days. A policy uses these defaults for each setting that it leaves out.
     #[schema(value_type = Option<PolicyText>)]
     policy: Option<EndpointPolicy>,
-    /// How long one attempt may take, from `1s` to `120s`: default `30s`.
+    /// The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
     #[schema(value_type = Option<SpanText>)]
     timeout: Option<Span>,
-    /// How many attempts may be under way at once: default 16.
+    /// The most attempts in flight: default 16.
     #[schema(minimum = 1, maximum = 1_000)]
     concurrency: Option<i64>,
-    /// How many attempts may be made a second: default no cap.
+    /// The most attempts a second: default no cap.
     #[schema(minimum = 1, maximum = 100_000)]
     rate: Option<i64>,
     recovery: Option<RecoverySettings>,
-    /// Whether messages arrive in the order in which they were accepted. A failed one holds up those
-    /// after it. Default `false`.
+    /// Whether messages are sent in the order in which they were accepted. A failed one holds up
+    /// those after it. Default `false`.
     ordered: Option<bool>,
-    /// Statuses that end a delivery at once: default none.
+    /// Statuses that end a delivery immediately: default none.
     #[schema(value_type = Option<Vec<FailedStatus>>, max_items = 300)]
     permanent: Option<Vec<u16>>,
-    /// How long all attempts must fail before it is disabled, from `1h` to `365d`: default `5d`.
+    /// The time for which all attempts must fail before it is disabled, from `1h` to `365d`:
+    /// default `5d`.
     #[schema(value_type = Option<SpanText>)]
     disable_after: Option<Span>,
-    /// What every attempt carries besides the dispatcher's own headers, at most 32.
+    /// Additional headers of every attempt, at most 32.
     #[schema(value_type = Option<std::collections::BTreeMap<String, HeaderValue>>)]
     headers: Option<Headers>,
-    /// What its attempts are signed with; left out: one is made. Later it is replaced at `secrets`.
+    /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
 
-/// How a backlog leaves once the endpoint is well again.
+/// The rate at which a backlog is sent once the endpoint has recovered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Recovery)]
@@ -98,7 +100,7 @@ pub(super) struct RecoverySettings {
     /// Attempts a second at the end of the first stretch: default 100.
     #[schema(minimum = 1, maximum = 100_000)]
     rate: Option<i64>,
-    /// How long each stretch is, from `1s` to `1h`: default `10s`.
+    /// The length of each stretch, from `1s` to `1h`: default `10s`.
     #[schema(value_type = Option<SpanText>)]
     over: Option<Span>,
 }
@@ -109,9 +111,10 @@ pub(super) struct RecoverySettings {
 #[expect(dead_code, reason = "it stands in the document only")]
 struct FailedStatus(u16);
 
-/// What settings do not say: whose endpoint it is and when it is made or changed.
+/// The facts that a request body does not contain: the owner of the endpoint and the time of the
+/// change.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Place<'n> {
+pub(in super::super) struct EndpointContext<'n> {
     pub(in super::super) id: EndpointId,
     pub(in super::super) application: ApplicationId,
     pub(in super::super) now: Instant,
@@ -145,8 +148,8 @@ impl EndpointSettings {
     /// A new endpoint with these settings.
     ///
     /// # Errors
-    /// One of them is out of its bounds.
-    pub(in super::super) fn create(self, place: Place<'_>) -> Result<Endpoint, Error> {
+    /// A value is out of its bounds.
+    pub(in super::super) fn create(self, place: EndpointContext<'_>) -> Result<Endpoint, Error> {
         let secrets = vec![secret::parse_or_make(self.secret.as_deref())?];
         self.build(place, secrets, place.now)
     }
@@ -154,11 +157,11 @@ impl EndpointSettings {
     /// `old` with these settings instead of its own.
     ///
     /// # Errors
-    /// One of them is out of its bounds; a secret is among them.
+    /// A value is out of its bounds, or the settings contain a secret.
     pub(in super::super) fn replace(
         self,
         old: &Endpoint,
-        place: Place<'_>,
+        place: EndpointContext<'_>,
     ) -> Result<Endpoint, Error> {
         if self.secret.is_some() {
             let bound = "left out here; secrets are replaced at .../secrets";
@@ -169,7 +172,7 @@ impl EndpointSettings {
 
     fn build(
         self,
-        place: Place<'_>,
+        place: EndpointContext<'_>,
         secrets: Vec<Secret>,
         created_at: Instant,
     ) -> Result<Endpoint, Error> {

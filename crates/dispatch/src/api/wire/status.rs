@@ -1,4 +1,4 @@
-//! How an endpoint stands, in JSON.
+//! The state of an endpoint, in JSON.
 
 use serde::Serialize;
 use stagger::Instant;
@@ -6,11 +6,11 @@ use stagger::breaker::StateKind;
 use utoipa::ToSchema;
 
 use super::schema::{DisabledName, TimestampText};
-use crate::lane::LaneView;
 use crate::model::Disabled;
+use crate::scheduler::QueueView;
 use crate::timestamp::Timestamp;
 
-/// Where an endpoint and its open deliveries stand at this moment.
+/// The current state of an endpoint and of its open deliveries.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EndpointStatus)]
 pub(super) struct Status {
@@ -24,14 +24,14 @@ pub(super) struct Status {
     /// Until when it asked to be left alone.
     #[schema(value_type = Option<TimestampText>)]
     paused_until: Option<Timestamp>,
-    /// When the next probe may go, while its breaker is open.
+    /// The time at which the next probe may be sent, while its breaker is open.
     #[schema(value_type = Option<TimestampText>)]
     next_probe: Option<Timestamp>,
     /// Deliveries that could be attempted now.
     ready: usize,
     /// Deliveries that wait for their time.
     waiting: usize,
-    /// Attempts under way.
+    /// Attempts in flight.
     in_flight: usize,
     /// Attempts a second that are allowed at this moment, if there is a bound.
     rate: Option<u64>,
@@ -50,21 +50,21 @@ enum State {
     Paused,
     /// Its breaker is open: only a probe now and then.
     Open,
-    /// A probe is under way.
+    /// A probe is in flight.
     HalfOpen,
     /// It is well again, and its backlog leaves slowly.
     Recovering,
 }
 
 impl Status {
-    /// What a lane shows at `now`.
-    pub(super) fn of(view: &LaneView, now: Instant) -> Self {
-        let standing = view.standing;
-        let paused_until = standing.paused_until.filter(|until| *until > now);
+    /// The status that a queue shows at `now`.
+    pub(super) fn of(view: &QueueView, now: Instant) -> Self {
+        let endpoint_state = view.endpoint_state;
+        let paused_until = endpoint_state.paused_until.filter(|until| *until > now);
         Self {
             state: state(view, paused_until.is_some()),
-            disabled_reason: standing.disabled.map(Disabled::name),
-            failing_since: standing.failing_since.map(Timestamp),
+            disabled_reason: endpoint_state.disabled.map(Disabled::name),
+            failing_since: endpoint_state.failing_since.map(Timestamp),
             paused_until: paused_until.map(Timestamp),
             next_probe: view.next_probe.map(Timestamp),
             ready: view.ready,
@@ -75,15 +75,15 @@ impl Status {
     }
 }
 
-/// What holds it back most.
-const fn state(view: &LaneView, paused: bool) -> State {
+/// The strongest reason for which attempts are held back.
+const fn state(view: &QueueView, paused: bool) -> State {
     match view.breaker {
-        _ if view.standing.disabled.is_some() => State::Disabled,
+        _ if view.endpoint_state.disabled.is_some() => State::Disabled,
         StateKind::Open => State::Open,
         StateKind::HalfOpen => State::HalfOpen,
         _ if paused => State::Paused,
         StateKind::Ramp => State::Recovering,
-        StateKind::Closed if view.standing.recovering_since.is_some() => State::Recovering,
+        StateKind::Closed if view.endpoint_state.recovering_since.is_some() => State::Recovering,
         StateKind::Closed => State::Active,
     }
 }

@@ -1,4 +1,4 @@
-//! One membership: the node beats, sees who is dead, and moves shards.
+//! One membership: the node sends heartbeats, evicts dead members, and moves shards.
 
 use std::sync::Arc;
 
@@ -6,42 +6,42 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::adoption::adopt;
-use super::follow::follow;
+use super::acquire::acquire;
+use super::release::release;
+use super::settings_sync::sync_settings;
 use super::task::asked;
-use super::vacating::give_up;
 use super::work::Work;
 use crate::Error;
-use crate::lead::Membership;
+use crate::leadership::Membership;
 use crate::node::inbox::Command;
 use crate::node::parts::Parts;
 use crate::node::runner::Runner;
-use crate::store::{Fence, Hint, Joined, Roll, Shards};
+use crate::store::{ClusterView, Fence, Joined, Notification, Shards};
 
-/// Hints make it look this much sooner than its beat, at most.
+/// The share of the heartbeat interval after which a notification makes it check again.
 const SOONER: u64 = 4;
-/// Beats in whose time a call is to be answered.
+/// The time limit of a call, in heartbeat intervals.
 const ANSWER: u64 = 3;
 
-/// How a membership ends.
+/// The reason for which a membership ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum MembershipEnd {
     /// It leads nothing any more, as it was asked to.
     Left,
     /// The others took it for dead.
-    Lost,
-    /// It does not know any more what it leads.
-    Doubted,
+    Evicted,
+    /// The node does not know any more which shards it leads.
+    Unconfirmed,
 }
 
-/// What moves.
+/// The result of a task of the membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Move {
-    Came(Shards),
-    Went(Shards),
-    Followed,
-    /// Nobody knows whether it went.
-    Doubtful,
+enum TaskResult {
+    Acquired(Shards),
+    Released(Shards),
+    Synced,
+    /// It is not known whether the release took effect.
+    Unconfirmed,
     /// Never: the work ends with the membership.
     Worked,
 }
@@ -51,55 +51,55 @@ enum Move {
 pub(super) struct Member {
     parts: Arc<Parts>,
     fence: Fence,
-    hints: mpsc::UnboundedReceiver<Hint>,
+    notifications: mpsc::UnboundedReceiver<Notification>,
     membership: Membership,
     work: Arc<Work>,
-    tasks: JoinSet<Move>,
-    /// What tasks bring here, and what they give away.
-    coming: Shards,
-    going: Shards,
+    tasks: JoinSet<TaskResult>,
+    /// Shards that tasks are acquiring, and shards that they are releasing.
+    acquiring: Shards,
+    releasing: Shards,
     leaving: bool,
-    beaten: Instant,
+    last_heartbeat: Instant,
     next: Instant,
-    /// Whether the last beat was answered.
+    /// Whether the last heartbeat was answered.
     answered: bool,
-    /// Whether somebody was told that the store is away.
-    told: bool,
+    /// Whether the log has reported that the store does not answer.
+    outage_logged: bool,
 }
 
 impl Member {
     pub(super) async fn begin(parts: &Arc<Parts>, joined: Joined) -> Self {
-        let Joined { fence, hints } = joined;
-        parts.leading.begin(fence);
+        let Joined { fence, notifications } = joined;
+        parts.leadership.begin(fence);
         let begin = move |runner: &mut Runner| {
             runner.begin(fence);
-            // Until the first beat.
+            // Until the first heartbeat.
             runner.lead_until(Some(Instant::ORIGIN));
         };
-        parts.floor.ask(begin).await;
+        parts.scheduler.ask(begin).await;
         let now = parts.clock.now();
         let (work, mut tasks) = (Arc::new(Work::default()), JoinSet::new());
         let (theirs, its) = (Arc::clone(parts), Arc::clone(&work));
         tasks.spawn(async move {
             its.run(&theirs, theirs.cluster()).await;
-            Move::Worked
+            TaskResult::Worked
         });
         let theirs = Arc::clone(parts);
         tasks.spawn(async move { pass_on(&theirs).await });
         Self {
             parts: Arc::clone(parts),
             fence,
-            hints,
+            notifications,
             membership: Membership::new(parts.options.lease),
             work,
             tasks,
-            coming: Shards::NONE,
-            going: Shards::NONE,
+            acquiring: Shards::NONE,
+            releasing: Shards::NONE,
             leaving: false,
-            beaten: now,
+            last_heartbeat: now,
             next: now,
             answered: true,
-            told: false,
+            outage_logged: false,
         }
     }
 
@@ -108,77 +108,78 @@ impl Member {
     }
 
     /// Until it has left, or was taken for dead.
-    pub(super) async fn live(&mut self, leave: &mut watch::Receiver<bool>) -> End {
+    pub(super) async fn live(&mut self, leave: &mut watch::Receiver<bool>) -> MembershipEnd {
         loop {
             let (parts, fence) = (Arc::clone(&self.parts), self.fence);
             tokio::select! {
                 biased;
-                () = lost(&parts, fence) => return End::Lost,
+                () = lost(&parts, fence) => return MembershipEnd::Evicted,
                 () = parts.clock.until(Some(self.next)) => {
-                    if let Some(end) = self.beat().await {
+                    if let Some(end) = self.heartbeat().await {
                         return end;
                     }
                 }
                 () = asked(leave), if !self.leaving => {
                     self.leaving = true;
-                    self.next = self.beaten;
+                    self.next = self.last_heartbeat;
                 }
-                Some(moved) = self.tasks.join_next() => match moved {
-                    Ok(moved) if self.moved(moved) => {}
-                    // What is given up is in doubt, or the task panicked, and has said so.
-                    _ => return End::Doubted,
+                Some(on_task_result) = self.tasks.join_next() => match on_task_result {
+                    Ok(on_task_result) if self.on_task_result(on_task_result) => {}
+                    // The release was not confirmed, or the task panicked, which the log has.
+                    _ => return MembershipEnd::Unconfirmed,
                 },
-                Some(hint) = self.hints.recv() => self.heed(hint),
+                Some(notification) = self.notifications.recv() => self.on_notification(notification),
             }
         }
     }
 
-    /// Nothing of it goes on, and nothing is led.
+    /// Ends all its tasks, and leads nothing.
     pub(super) async fn end(mut self) {
-        self.parts.leading.end(self.fence);
+        self.parts.leadership.end(self.fence);
         self.tasks.shutdown().await;
-        self.parts.floor.ask(|runner| runner.forget_all()).await;
-        self.parts.leading.begin(self.fence);
+        self.parts.scheduler.ask(|runner| runner.forget_all()).await;
+        self.parts.leadership.begin(self.fence);
     }
 
-    async fn beat(&mut self) -> Option<End> {
+    async fn heartbeat(&mut self) -> Option<MembershipEnd> {
         let parts = Arc::clone(&self.parts);
-        let (sent, every) = (parts.clock.now(), self.membership.beat_every());
-        (self.beaten, self.next) = (sent, sent + every);
-        let roll = self.within(self.ask()).await;
-        self.answered = roll.is_ok();
-        match roll {
-            Ok(roll) => {
-                let until = Some(sent + self.membership.hold());
-                parts.floor.tell(Command::Do(Box::new(move |runner| runner.lead_until(until))));
-                if std::mem::take(&mut self.told) {
-                    tracing::info!("the other nodes are heard of again");
+        let (sent, every) = (parts.clock.now(), self.membership.heartbeat_interval());
+        (self.last_heartbeat, self.next) = (sent, sent + every);
+        let cluster_view = self.within(self.ask()).await;
+        self.answered = cluster_view.is_ok();
+        match cluster_view {
+            Ok(cluster_view) => {
+                let until = Some(sent + self.membership.lease_validity());
+                parts.scheduler.tell(Command::Do(Box::new(move |runner| runner.lead_until(until))));
+                if std::mem::take(&mut self.outage_logged) {
+                    tracing::info!("heartbeats of other nodes received again");
                 }
-                self.act(&roll).await
+                self.act(&cluster_view).await
             }
-            Err(error) if error.is_conflict() => Some(End::Lost),
+            Err(error) if error.is_conflict() => Some(MembershipEnd::Evicted),
             Err(error) => {
-                if !std::mem::replace(&mut self.told, true) {
-                    tracing::warn!(%error, "nothing is heard of the other nodes, trying again");
+                if !std::mem::replace(&mut self.outage_logged, true) {
+                    tracing::warn!(%error, "heartbeats of other nodes not received, retrying");
                 }
                 None
             }
         }
     }
 
-    /// Beats. After a beat without an answer it asks something else first: beats that arrive without answers
-    /// coming back would keep the others from following a node that does not act.
-    async fn ask(&self) -> Result<Roll, Error> {
+    /// Sends a heartbeat. After one without an answer it makes another call first: heartbeats that
+    /// arrive without answers coming back would keep the others from replacing a node that does not
+    /// act.
+    async fn ask(&self) -> Result<ClusterView, Error> {
         let cluster = self.parts.cluster();
         if !self.answered {
-            cluster.news(self.parts.following.followed()).await?;
+            cluster.changes_since(self.parts.settings_sync.settings_version()).await?;
         }
-        cluster.beat(self.fence, self.leaving).await
+        cluster.heartbeat(self.fence, self.leaving).await
     }
 
-    /// What a call comes to, if it is answered before it would keep the beats waiting.
+    /// The result of a call, if it is answered before it would delay the heartbeats.
     async fn within<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let limit = self.membership.beat_every().saturating_mul(ANSWER);
+        let limit = self.membership.heartbeat_interval().saturating_mul(ANSWER);
         tokio::select! {
             biased;
             answer = call => answer,
@@ -186,121 +187,124 @@ impl Member {
         }
     }
 
-    async fn act(&mut self, roll: &Roll) -> Option<End> {
+    async fn act(&mut self, cluster_view: &ClusterView) -> Option<MembershipEnd> {
         let parts = Arc::clone(&self.parts);
-        parts.fleet.hear(roll);
-        if roll.news > parts.following.followed() {
-            self.follow();
+        parts.fleet.update(cluster_view);
+        if cluster_view.settings_version > parts.settings_sync.settings_version() {
+            self.sync_settings();
         }
-        let moves = self.membership.heard(parts.clock.now(), self.fence, roll);
+        let actions = self.membership.on_cluster_view(parts.clock.now(), self.fence, cluster_view);
         let mut freed = false;
-        for (fence, beat) in moves.evict {
-            freed |= self.evict(fence, beat).await;
+        for (fence, heartbeat) in actions.evict {
+            freed |= self.evict(fence, heartbeat).await;
         }
         if freed {
-            // What is free now is found by the next look, here and elsewhere.
-            self.next = self.beaten;
-            parts.cluster().hint(Hint::Roll).await;
+            // The next heartbeat finds the free shards, here and on other nodes.
+            self.next = self.last_heartbeat;
+            parts.cluster().notify(Notification::Members).await;
         }
-        let own = roll.members.iter().find(|member| member.fence == self.fence);
+        let own = cluster_view.members.iter().find(|member| member.fence == self.fence);
         let own = own.map_or(Shards::NONE, |member| member.shards);
-        self.come(own.without(parts.leading.shards()).without(self.coming).without(self.going));
-        if moves.take > 0 && !self.leaving {
-            self.take(moves.take).await;
+        self.begin_acquire(
+            own.without(parts.leadership.shards()).without(self.acquiring).without(self.releasing),
+        );
+        if actions.acquire > 0 && !self.leaving {
+            self.acquire_free(actions.acquire).await;
         }
-        if self.coming.is_empty() {
-            self.give_up(moves.give_up.saturating_sub(self.going.len()));
+        if self.acquiring.is_empty() {
+            self.begin_release(actions.release.saturating_sub(self.releasing.len()));
         }
-        (self.leaving && own.is_empty() && self.coming.is_empty()).then_some(End::Left)
+        (self.leaving && own.is_empty() && self.acquiring.is_empty()).then_some(MembershipEnd::Left)
     }
 
     /// Whether the membership can go on.
-    fn moved(&mut self, moved: Move) -> bool {
-        match moved {
-            Move::Came(shards) => self.coming = self.coming.without(shards),
-            Move::Went(shards) => self.going = self.going.without(shards),
-            Move::Followed | Move::Worked => {}
-            Move::Doubtful => return false,
+    fn on_task_result(&mut self, on_task_result: TaskResult) -> bool {
+        match on_task_result {
+            TaskResult::Acquired(shards) => self.acquiring = self.acquiring.without(shards),
+            TaskResult::Released(shards) => self.releasing = self.releasing.without(shards),
+            TaskResult::Synced | TaskResult::Worked => {}
+            TaskResult::Unconfirmed => return false,
         }
         true
     }
 
-    fn heed(&mut self, hint: Hint) {
-        match hint {
-            Hint::Work(shards) if shards.common(self.parts.leading.shards()).is_empty() => {}
-            Hint::Work(_) => self.work.wake(),
-            Hint::News => self.follow(),
-            Hint::Roll => {
-                let every = self.membership.beat_every().as_nanos() / SOONER;
-                self.next = self.next.min(self.beaten + Span::from_nanos(every));
+    fn on_notification(&mut self, notification: Notification) {
+        match notification {
+            Notification::Work(shards)
+                if shards.common(self.parts.leadership.shards()).is_empty() => {}
+            Notification::Work(_) => self.work.wake(),
+            Notification::Settings => self.sync_settings(),
+            Notification::Members => {
+                let every = self.membership.heartbeat_interval().as_nanos() / SOONER;
+                self.next = self.next.min(self.last_heartbeat + Span::from_nanos(every));
             }
         }
     }
 
-    async fn evict(&self, fence: Fence, beat: u64) -> bool {
-        match self.within(self.parts.cluster().evict(fence, beat)).await {
+    async fn evict(&self, fence: Fence, heartbeat: u64) -> bool {
+        match self.within(self.parts.cluster().evict(fence, heartbeat)).await {
             Ok(true) => {
-                tracing::warn!(node = fence.0, "a node is dead, its shards are free");
+                tracing::warn!(node = fence.0, "dead node evicted, its shards are free");
                 true
             }
             Ok(false) => false,
             Err(error) => {
-                tracing::warn!(%error, node = fence.0, "a dead node cannot be removed, trying again");
+                tracing::warn!(%error, node = fence.0, "dead node not evicted, retrying");
                 false
             }
         }
     }
 
-    async fn take(&mut self, most: usize) {
-        match self.within(self.parts.cluster().take(self.fence, most)).await {
-            Ok(taken) => self.come(taken),
-            // What was taken though the answer was lost shows in the next roll.
-            Err(error) => tracing::warn!(%error, "no shards can be taken, trying again"),
+    async fn acquire_free(&mut self, most: usize) {
+        match self.within(self.parts.cluster().acquire(self.fence, most)).await {
+            Ok(taken) => self.begin_acquire(taken),
+            // Shards acquired by a call whose answer was lost are in the next cluster view.
+            Err(error) => tracing::warn!(%error, "shards not acquired, retrying"),
         }
     }
 
-    fn come(&mut self, shards: Shards) {
+    fn begin_acquire(&mut self, shards: Shards) {
         if shards.is_empty() {
             return;
         }
-        self.coming = self.coming.union(shards);
+        self.acquiring = self.acquiring.union(shards);
         let (parts, work) = (Arc::clone(&self.parts), Arc::clone(&self.work));
         self.tasks.spawn(async move {
-            adopt(&parts, parts.cluster(), &work, shards).await;
-            tracing::info!(shards = shards.len(), "leads more shards");
-            Move::Came(shards)
+            acquire(&parts, parts.cluster(), &work, shards).await;
+            tracing::info!(shards = shards.len(), "shards acquired");
+            TaskResult::Acquired(shards)
         });
     }
 
-    fn give_up(&mut self, count: usize) {
-        let shards: Vec<_> = self.parts.leading.shards().iter().collect();
+    fn begin_release(&mut self, count: usize) {
+        let shards: Vec<_> = self.parts.leadership.shards().iter().collect();
         let shards: Shards = shards.into_iter().rev().take(count).collect();
         if shards.is_empty() {
             return;
         }
-        self.going = self.going.union(shards);
+        self.releasing = self.releasing.union(shards);
         let parts = Arc::clone(&self.parts);
         self.tasks.spawn(async move {
-            match give_up(&parts, parts.cluster(), shards).await {
+            match release(&parts, parts.cluster(), shards).await {
                 Ok(()) => {
-                    tracing::info!(shards = shards.len(), "leads fewer shards");
-                    Move::Went(shards)
+                    tracing::info!(shards = shards.len(), "shards released");
+                    TaskResult::Released(shards)
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "giving up shards is in doubt");
-                    Move::Doubtful
+                    tracing::warn!(%error, "shard release not confirmed");
+                    TaskResult::Unconfirmed
                 }
             }
         });
     }
 
-    fn follow(&mut self) {
+    fn sync_settings(&mut self) {
         let parts = Arc::clone(&self.parts);
         self.tasks.spawn(async move {
-            if let Err(error) = follow(&parts).await {
-                tracing::debug!(%error, "changed settings cannot be read, trying again");
+            if let Err(error) = sync_settings(&parts).await {
+                tracing::debug!(%error, "changed settings not read, retrying");
             }
-            Move::Followed
+            TaskResult::Synced
         });
     }
 }
@@ -311,10 +315,10 @@ async fn lost(parts: &Parts, fence: Fence) {
     _ = parts.lost.subscribe().wait_for(|lost| *lost == Some(fence)).await;
 }
 
-/// Tells other nodes where the settlements of this one have left work.
-async fn pass_on(parts: &Parts) -> Move {
+/// Notifies other nodes of the work that settlements of this one have created.
+async fn pass_on(parts: &Parts) -> TaskResult {
     loop {
-        let shards = parts.hinting.next().await;
-        parts.cluster().hint(Hint::Work(shards)).await;
+        let shards = parts.notifications.next().await;
+        parts.cluster().notify(Notification::Work(shards)).await;
     }
 }

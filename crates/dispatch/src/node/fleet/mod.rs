@@ -1,26 +1,27 @@
-//! A node among others: what it leads, what it hears of them, and what it leaves for them.
+//! Membership in a cluster: leadership of shards, and work exchanged with other nodes.
 //!
-//! One task keeps the membership: it beats, sees who is dead, and moves shards. What it leads is on the
-//! floor, and nothing else: the floor is that of a node alone. Messages are accepted by every node;
-//! deliveries to endpoints that others lead are stored as arrivals, which their leaders take.
+//! One task keeps the membership: it sends heartbeats, evicts dead members, and moves shards. The
+//! scheduler holds exactly the endpoints of the shards that this node leads. Every node accepts
+//! messages. Deliveries to endpoints that other nodes lead are stored as arrivals, which their
+//! leaders take.
 //!
-//! Settings are everybody's. They reach the directory in one way only, by following what the store says
-//! has changed, so that all nodes see changes in one order.
+//! All nodes share the settings. The directory changes in one way only, by reading the change log
+//! of the store, so that all nodes see changes in one order.
 
-mod adoption;
-mod follow;
-mod leading;
+mod acquire;
+mod commands;
+mod leadership;
 mod member;
-mod orders;
+mod release;
 mod settings;
+mod settings_sync;
 mod task;
-mod vacating;
 mod view;
 mod work;
 
-pub(super) use follow::{Following, follow};
-pub(super) use leading::{Held, Leading};
-pub(super) use orders::order;
+pub(super) use commands::send_command;
+pub(super) use leadership::{LeadGuard, Leadership};
 pub(super) use settings::{delete_application, delete_endpoint, put_application, put_endpoint};
+pub(super) use settings_sync::{SettingsSync, sync_settings};
 pub(super) use task::{join, run};
 pub(super) use view::{FleetView, view};

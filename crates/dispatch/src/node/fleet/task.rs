@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::follow::follow;
-use super::member::{End, Member};
+use super::member::{Member, MembershipEnd};
+use super::settings_sync::sync_settings;
 use crate::Error;
 use crate::node::parts::Parts;
-use crate::patience::Patience;
 use crate::store::Joined;
+use crate::store_backoff::StoreBackoff;
 
 /// Becomes a member, and reads the settings for the first time.
 pub(in crate::node) async fn join(parts: &Parts) -> Result<Joined, Error> {
     let joined = parts.cluster().join(&parts.options.name()).await?;
-    follow(parts).await?;
+    sync_settings(parts).await?;
     Ok(joined)
 }
 
-/// Keeps the node a member until it is told to leave, and has given everything up.
+/// Keeps the node a member until it is told to leave and has released all its shards.
 pub(in crate::node) async fn run(
     parts: Arc<Parts>,
     mut joined: Joined,
@@ -30,10 +30,12 @@ pub(in crate::node) async fn run(
         let end = member.live(&mut leave).await;
         member.end().await;
         match end {
-            End::Left => return,
-            End::Lost => tracing::warn!("other nodes took this one for dead, joining again"),
-            End::Doubted => {
-                tracing::warn!("joining again, under another number");
+            MembershipEnd::Left => return,
+            MembershipEnd::Evicted => {
+                tracing::warn!("node evicted by the others, joining again")
+            }
+            MembershipEnd::Unconfirmed => {
+                tracing::warn!("membership ended, joining again under a new fence");
                 // Where it fails the others find out by themselves.
                 parts.cluster().leave(fence).await.ok();
             }
@@ -46,22 +48,22 @@ pub(in crate::node) async fn run(
 }
 
 async fn join_again(parts: &Parts) -> Joined {
-    let mut patience = Patience::new();
+    let mut backoff = StoreBackoff::new();
     loop {
-        // Asked first: who joins without hearing of it would be counted on by the others.
-        let joined = match follow(parts).await {
+        // Called first: the others would count on a member that cannot read settings.
+        let joined = match sync_settings(parts).await {
             Ok(()) => join(parts).await,
             Err(error) => Err(error),
         };
         match joined {
             Ok(joined) => return joined,
-            Err(error) => tracing::warn!(%error, "cannot join the other nodes, trying again"),
+            Err(error) => tracing::warn!(%error, "join failed, retrying"),
         }
-        patience.wait().await;
+        backoff.wait().await;
     }
 }
 
-/// Ready once the node is asked to leave; never, if nobody is left to ask.
+/// Completes once the node is told to leave; never, if all senders are gone.
 pub(super) async fn asked(leave: &mut watch::Receiver<bool>) {
     let asked = leave.wait_for(|leaves| *leaves).await.is_ok();
     if !asked {

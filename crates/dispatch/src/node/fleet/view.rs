@@ -1,16 +1,16 @@
-//! What is known here of endpoints that others lead, and of all nodes together.
+//! The view of endpoints that other nodes lead, and of all nodes together.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use stagger::breaker::StateKind;
 
 use crate::Error;
-use crate::lane::LaneView;
 use crate::model::{DeliveryState, EndpointId};
 use crate::node::parts::Parts;
-use crate::store::{Cluster, Roll};
+use crate::scheduler::QueueView;
+use crate::store::{Cluster, ClusterView};
 
-/// All nodes together, as of the last beat.
+/// All nodes together, as of the last heartbeat.
 #[derive(Debug, Default)]
 pub(in crate::node) struct FleetView {
     members: AtomicUsize,
@@ -18,12 +18,12 @@ pub(in crate::node) struct FleetView {
 }
 
 impl FleetView {
-    pub(super) fn hear(&self, roll: &Roll) {
-        self.members.store(roll.members.len(), Ordering::Relaxed);
-        self.open.store(roll.open, Ordering::Relaxed);
+    pub(super) fn update(&self, cluster_view: &ClusterView) {
+        self.members.store(cluster_view.members.len(), Ordering::Relaxed);
+        self.open.store(cluster_view.open, Ordering::Relaxed);
     }
 
-    /// How many nodes there are; 0 with a store of one node.
+    /// The number of nodes; 0 with a store for one node.
     pub(in crate::node) fn members(&self) -> usize {
         self.members.load(Ordering::Relaxed)
     }
@@ -34,21 +34,21 @@ impl FleetView {
         if usize::try_from(self.open.load(Ordering::Relaxed)).is_ok_and(|open| open < most) {
             return Ok(());
         }
-        Err(Error::busy(format!("{most} deliveries are open already")))
+        Err(Error::busy(format!("{most} deliveries are open, which is the limit")))
     }
 }
 
-/// How an endpoint stands that another node leads, as far as the store knows: attempts under way, and
-/// which deliveries are ready, only its leader can tell.
+/// The state of an endpoint that another node leads, as the store has it: only its leader knows the
+/// attempts in flight and the deliveries that are ready.
 pub(in crate::node) async fn view(
     parts: &Parts,
     cluster: &dyn Cluster,
     id: EndpointId,
-) -> Result<Option<LaneView>, Error> {
-    let Some(standing) = cluster.standing(id).await? else { return Ok(None) };
+) -> Result<Option<QueueView>, Error> {
+    let Some(endpoint_state) = cluster.endpoint_state(id).await? else { return Ok(None) };
     let counts = parts.store.counts(Some(id)).await?;
     let now = parts.clock.now();
-    let next_probe = standing.open.map(|opened| opened.until);
+    let next_probe = endpoint_state.open.map(|opened| opened.until);
     let breaker = match next_probe {
         None => StateKind::Closed,
         Some(until) if until > now => StateKind::Open,
@@ -56,8 +56,8 @@ pub(in crate::node) async fn view(
     };
     let count = |state| usize::try_from(counts.of(state)).unwrap_or(usize::MAX);
     let rate = parts.directory.endpoint(id).and_then(|endpoint| endpoint.pace.rate);
-    Ok(Some(LaneView {
-        standing,
+    Ok(Some(QueueView {
+        endpoint_state,
         breaker,
         next_probe,
         ready: count(DeliveryState::Pending),

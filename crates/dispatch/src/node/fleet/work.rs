@@ -1,4 +1,4 @@
-//! What others leave for this node: deliveries that they have accepted, and orders.
+//! Work from other nodes: deliveries that they have accepted, and commands.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,29 +7,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use stagger::{Sleep, TokioTime};
 use tokio::sync::Notify;
 
-use super::adoption::{backlogs, recover};
-use super::follow::follow;
-use super::leading::Held;
-use super::orders;
+use super::acquire::{backlogs, recover};
+use super::commands;
+use super::leadership::LeadGuard;
+use super::settings_sync::sync_settings;
 use crate::Error;
-use crate::lead::Membership;
+use crate::leadership::Membership;
 use crate::model::{Delivery, MessageId};
 use crate::node::inbox::Command;
 use crate::node::parts::Parts;
-use crate::node::payloads::Parcel;
+use crate::node::payloads::CachedMessage;
 use crate::store::{Arrival, Cluster};
 
-/// Arrivals taken at once: 8 MiB of small payloads at most.
+/// The most arrivals in one read: 8 MiB of small payloads at most.
 const BATCH: usize = 512;
 
 /// The work of one membership.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Arrivals that are on the floor, and not forgotten by the store yet.
+    /// Arrivals that are scheduled here, and not deleted from the store yet.
     done: Mutex<Vec<u64>>,
     wake: Notify,
-    /// Whether somebody was told that it cannot be read.
-    told: AtomicBool,
+    /// Whether the log has reported that arrivals cannot be read.
+    outage_logged: AtomicBool,
 }
 
 impl Work {
@@ -38,39 +38,39 @@ impl Work {
         self.wake.notify_one();
     }
 
-    /// These arrivals are on the floor, or over.
+    /// Records that these arrivals are scheduled, or have ended.
     pub(super) fn done(&self, numbers: Vec<u64>) {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).extend(numbers);
     }
 
-    /// Does what there is, again and again: when it is woken, and once a beat.
+    /// Does the pending work repeatedly: when it is woken, and once in each heartbeat interval.
     pub(super) async fn run(&self, parts: &Parts, cluster: &dyn Cluster) {
-        let every = Membership::new(parts.options.lease).beat_every();
+        let every = Membership::new(parts.options.lease).heartbeat_interval();
         loop {
             tokio::select! {
                 () = self.wake.notified() => {}
                 () = TokioTime.sleep(every) => {}
             }
             match self.round(parts, cluster).await {
-                Ok(()) => self.told.store(false, Ordering::Relaxed),
-                Err(error) if self.told.swap(true, Ordering::Relaxed) => {
-                    tracing::debug!(%error, "arrivals still cannot be read");
+                Ok(()) => self.outage_logged.store(false, Ordering::Relaxed),
+                Err(error) if self.outage_logged.swap(true, Ordering::Relaxed) => {
+                    tracing::debug!(%error, "arrivals still not read");
                 }
-                Err(error) => tracing::warn!(%error, "arrivals cannot be read, trying again"),
+                Err(error) => tracing::warn!(%error, "arrivals not read, retrying"),
             }
         }
     }
 
     async fn round(&self, parts: &Parts, cluster: &dyn Cluster) -> Result<(), Error> {
         loop {
-            // Held until what was read is on the floor: a shard that is given up meanwhile waits for it.
-            let held = parts.leading.hold();
+            // Held until the arrivals are scheduled: the release of a shard waits for it.
+            let held = parts.leadership.hold();
             let shards = held.lead().shards;
             if shards.is_empty() {
                 return Ok(());
             }
             let more = self.take(parts, cluster, &held).await?;
-            orders::carry_out(parts, cluster, shards).await?;
+            commands::execute(parts, cluster, shards).await?;
             if !more {
                 return Ok(());
             }
@@ -82,7 +82,7 @@ impl Work {
         &self,
         parts: &Parts,
         cluster: &dyn Cluster,
-        held: &Arc<Held>,
+        held: &Arc<LeadGuard>,
     ) -> Result<bool, Error> {
         let room = parts.options.max_open.saturating_sub(parts.health.open());
         let limit = BATCH.min(room);
@@ -99,7 +99,7 @@ impl Work {
             arrival.delivery.is_some_and(|it| parts.directory.endpoint(it.endpoint).is_none())
         };
         if taken.iter().any(unknown) {
-            follow(parts).await?;
+            sync_settings(parts).await?;
         }
         let numbers = taken.iter().map(|arrival| arrival.number).collect::<Vec<_>>();
         hand_over(parts, taken).await;
@@ -113,22 +113,22 @@ impl Work {
     }
 }
 
-/// Those that are over are left out; many replayed at once leave slowly.
+/// Skips deliveries that have ended; many replayed deliveries to one endpoint start a recovery.
 async fn hand_over(parts: &Parts, taken: Vec<Arrival>) {
-    let mut parcels = BTreeMap::<MessageId, (Parcel, usize)>::new();
+    let mut messages = BTreeMap::<MessageId, (CachedMessage, usize)>::new();
     let mut deliveries: Vec<Delivery> = Vec::with_capacity(taken.len());
-    for Arrival { delivery, parcel, .. } in taken {
+    for Arrival { delivery, content, .. } in taken {
         let Some(delivery) = delivery else { continue };
         deliveries.push(delivery);
-        if let Some((message, payload)) = parcel {
-            let parcel = Parcel { message: Arc::new(message), payload };
-            parcels.entry(delivery.message).or_insert((parcel, 0)).1 += 1;
+        if let Some((message, payload)) = content {
+            let cached = CachedMessage { message: Arc::new(message), payload };
+            messages.entry(delivery.message).or_insert((cached, 0)).1 += 1;
         }
     }
     let replayed = deliveries.iter().filter(|delivery| delivery.replays > 0);
     for endpoint in backlogs(&mut BTreeMap::new(), replayed) {
         recover(parts, endpoint);
     }
-    parts.payloads.keep(parcels.into_values());
-    parts.floor.tell(Command::Add(deliveries));
+    parts.payloads.keep(messages.into_values());
+    parts.scheduler.tell(Command::Add(deliveries));
 }

@@ -1,4 +1,4 @@
-//! What a store answers, in the words of the checks.
+//! The answers of a store, in the terms of the checks.
 
 use crate::model::{Delivery, DeliveryState, EndpointId, Message, MessageId};
 use crate::store::fixture::{app, ep, msg, page};

@@ -1,4 +1,4 @@
-//! What every store promises: the same checks for each.
+//! The conformance suite: the same checks for every store.
 
 mod accepting;
 mod answers;

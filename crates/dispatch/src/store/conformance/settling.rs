@@ -4,7 +4,7 @@ use stagger::Verdict;
 
 use super::answers::{counted, names};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending, Waiting};
-use crate::model::Standing;
+use crate::model::EndpointState;
 use crate::store::fixture::{app, at, attempt, delivery, ep, furnish, message, msg, settled};
 use crate::store::{Counts, Fence, ReplayRequest, Settlement, Store};
 
@@ -14,7 +14,10 @@ pub(crate) async fn a_settlement_is_written_whole(store: &dyn Store) {
     let failed = Settlement {
         delivery: Some(delivery(1, 1, 1, Waiting, 5)),
         attempt: Some(attempt(1, 1, 1, Verdict::Throttled)),
-        standing: Some((ep(1), Standing { paused_until: Some(at(9)), ..Standing::default() })),
+        endpoint_state: Some((
+            ep(1),
+            EndpointState { paused_until: Some(at(9)), ..EndpointState::default() },
+        )),
         operational: Some(message(2, 1, &[2])),
     };
     store.settle(fence, vec![failed, settled(1, 2, 1, Delivered, 6)]).await.unwrap();
@@ -58,7 +61,7 @@ pub(crate) async fn settlements_of_what_is_gone_are_left_out(store: &dyn Store) 
     let gone = Settlement {
         delivery: Some(delivery(1, 1, 1, Waiting, 5)),
         attempt: Some(attempt(1, 1, 1, Verdict::Transient)),
-        standing: Some((ep(9), Standing::default())),
+        endpoint_state: Some((ep(9), EndpointState::default())),
         operational: None,
     };
     store.settle(fence, vec![gone]).await.unwrap();

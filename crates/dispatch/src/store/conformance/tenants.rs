@@ -4,7 +4,7 @@ use stagger::{Span, Verdict};
 
 use super::answers::names;
 use crate::model::DeliveryState::{Cancelled, Delivered, Pending, Waiting};
-use crate::model::{Disabled, Ending, Opened, Standing};
+use crate::model::{Disabled, Ending, EndpointState, Opened};
 use crate::store::fixture::{
     app, application, at, attempt, endpoint, ep, furnish, message, msg, settled,
 };
@@ -22,22 +22,23 @@ pub(crate) async fn applications_come_back_as_they_were(store: &dyn Store) {
 
 pub(crate) async fn endpoints_come_back_as_they_were_and_keep_their_standing(store: &dyn Store) {
     let fence = furnish(store).await;
-    let standing = Standing {
+    let endpoint_state = EndpointState {
         disabled: Some(Disabled::Gone),
         failing_since: Some(at(3)),
         paused_until: Some(at(4)),
         open: Some(Opened { until: at(5), open_time: Span::from_secs(6) }),
         recovering_since: Some(at(7)),
     };
-    let learned = Settlement { standing: Some((ep(1), standing)), ..Settlement::default() };
+    let learned =
+        Settlement { endpoint_state: Some((ep(1), endpoint_state)), ..Settlement::default() };
     store.settle(fence, vec![learned]).await.unwrap();
     let mut changed = endpoint(1, 1);
     changed.url = "https://example.com/other".into();
     store.put_endpoint(changed.clone()).await.unwrap();
     let expected = [
-        (changed, standing),
-        (endpoint(2, 1), Standing::default()),
-        (endpoint(3, 2), Standing::default()),
+        (changed, endpoint_state),
+        (endpoint(2, 1), EndpointState::default()),
+        (endpoint(3, 2), EndpointState::default()),
     ];
     assert_eq!(store.endpoints().await.unwrap(), expected);
 }

@@ -1,4 +1,4 @@
-//! Deliveries that their leaders have to hear of, in the store in memory.
+//! Deliveries for other leaders, in the memory store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ impl Arrivals {
         }
     }
 
-    /// Forgets those of a message that is being deleted.
+    /// Removes the arrivals of a message that is being deleted.
     pub(super) fn forget_message(&mut self, id: MessageId) {
         self.rows.retain(|_, (_, (message, _))| *message != id);
     }
@@ -43,9 +43,9 @@ impl Arrivals {
 }
 
 impl Tables {
-    /// What a node of these memberships has done is forgotten, and others are found for it, unless somebody
-    /// else leads their shards by now: whoever was evicted and has not noticed would take what the next
-    /// leader has not heard of.
+    /// Deletes the finished arrivals of a node with these memberships and returns others, except
+    /// those of shards that another member leads: an evicted node that has not noticed would
+    /// otherwise take arrivals that the next leader has not seen.
     pub(super) fn arrivals(
         &mut self,
         node: &BTreeSet<Fence>,
@@ -68,8 +68,8 @@ impl Tables {
 
     fn arrival(&self, number: u64, (message, endpoint): Name) -> Arrival {
         let delivery = self.delivery(message, endpoint).filter(|it| it.state.is_open());
-        let parcel = delivery.and_then(|_| self.messages.get(&message).cloned());
-        let parcel = parcel.filter(|(_, payload)| payload.len() <= SMALL);
-        Arrival { number, delivery, parcel }
+        let content = delivery.and_then(|_| self.messages.get(&message).cloned());
+        let content = content.filter(|(_, payload)| payload.len() <= SMALL);
+        Arrival { number, delivery, content }
     }
 }

@@ -5,9 +5,10 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use super::tables::Tables;
 use crate::Error;
-use crate::model::{Delivery, EndpointId, NewMessage, Standing};
+use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
 use crate::store::{
-    Arrival, Cluster, Entry, Fence, Hint, Joined, Lead, News, Order, Roll, Shard, Shards,
+    Arrival, ChangeLog, Cluster, ClusterView, EndpointCommand, Entry, Fence, Joined, Lead,
+    Notification, Shard, Shards,
 };
 
 /// Deliveries in a page of [`Cluster::load`]: as few as the smallest tests fill.
@@ -18,24 +19,24 @@ impl Cluster for MemoryStore {
     async fn join(&self, name: &str) -> Result<Joined, Error> {
         let fence = self.call(|tables| Ok(tables.members.join(name))).await?;
         self.fences().insert(fence);
-        Ok(Joined { fence, hints: self.hints.listen(&self.line) })
+        Ok(Joined { fence, notifications: self.notifications.listen(&self.line) })
     }
 
-    async fn beat(&self, fence: Fence, leaving: bool) -> Result<Roll, Error> {
-        self.call(|tables| tables.beat(fence, leaving)).await
+    async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error> {
+        self.call(|tables| tables.heartbeat(fence, leaving)).await
     }
 
-    async fn evict(&self, fence: Fence, beat: u64) -> Result<bool, Error> {
-        self.call(|tables| Ok(tables.members.evict(fence, beat))).await
+    async fn evict(&self, fence: Fence, heartbeat: u64) -> Result<bool, Error> {
+        self.call(|tables| Ok(tables.members.evict(fence, heartbeat))).await
     }
 
-    async fn take(&self, fence: Fence, most: usize) -> Result<Shards, Error> {
-        self.call(|tables| tables.members.take(fence, most)).await
+    async fn acquire(&self, fence: Fence, most: usize) -> Result<Shards, Error> {
+        self.call(|tables| tables.members.acquire(fence, most)).await
     }
 
-    async fn give_up(&self, fence: Fence, shards: Shards) -> Result<(), Error> {
+    async fn release(&self, fence: Fence, shards: Shards) -> Result<(), Error> {
         self.call(|tables| {
-            tables.members.give_up(fence, shards);
+            tables.members.release(fence, shards);
             Ok(())
         })
         .await
@@ -62,10 +63,10 @@ impl Cluster for MemoryStore {
     async fn accept(
         &self,
         lead: Lead,
-        followed: u64,
+        settings_version: u64,
         messages: Vec<NewMessage>,
     ) -> Result<Entry, Error> {
-        self.call_to_the_end(|tables| tables.enter(lead, followed, messages)).await
+        self.call_to_the_end(|tables| tables.enter(lead, settings_version, messages)).await
     }
 
     async fn arrivals(
@@ -77,51 +78,61 @@ impl Cluster for MemoryStore {
         self.call(|tables| Ok(tables.arrivals(&self.fences(), shards, done, limit))).await
     }
 
-    async fn news(&self, after: u64) -> Result<News, Error> {
-        self.call(|tables| Ok(tables.news(after))).await
+    async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error> {
+        self.call(|tables| Ok(tables.changes_since(after))).await
     }
 
-    async fn order(&self, endpoint: EndpointId, order: Order) -> Result<u64, Error> {
-        self.call(|tables| tables.order(endpoint, order)).await
+    async fn send_command(
+        &self,
+        endpoint: EndpointId,
+        command: EndpointCommand,
+    ) -> Result<u64, Error> {
+        self.call(|tables| tables.send_command(endpoint, command)).await
     }
 
-    async fn orders(&self, shards: Shards) -> Result<Vec<(u64, EndpointId, Order)>, Error> {
-        self.call(|tables| Ok(tables.orders.of(shards))).await
+    async fn commands(
+        &self,
+        shards: Shards,
+    ) -> Result<Vec<(u64, EndpointId, EndpointCommand)>, Error> {
+        self.call(|tables| Ok(tables.commands.of(shards))).await
     }
 
-    async fn carried_out(&self, orders: &[u64]) -> Result<(), Error> {
+    async fn complete_commands(&self, commands: &[u64]) -> Result<(), Error> {
         self.call(|tables| {
-            tables.orders.carried_out(orders);
+            tables.commands.complete_commands(commands);
             Ok(())
         })
         .await
     }
 
-    async fn is_carried_out(&self, order: u64) -> Result<bool, Error> {
-        self.call(|tables| Ok(tables.orders.is_carried_out(order))).await
+    async fn is_command_done(&self, command: u64) -> Result<bool, Error> {
+        self.call(|tables| Ok(tables.commands.is_command_done(command))).await
     }
 
-    async fn standing(&self, endpoint: EndpointId) -> Result<Option<Standing>, Error> {
-        self.call(|tables| Ok(tables.endpoints.get(&endpoint).map(|(_, standing)| *standing))).await
+    async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error> {
+        self.call(|tables| {
+            Ok(tables.endpoints.get(&endpoint).map(|(_, endpoint_state)| *endpoint_state))
+        })
+        .await
     }
 
-    async fn hint(&self, hint: Hint) {
+    async fn notify(&self, notification: Notification) {
         if self.line.is_whole() {
-            self.hints.tell(hint);
+            self.notifications.tell(notification);
         }
     }
 }
 
 impl Tables {
-    fn beat(&mut self, fence: Fence, leaving: bool) -> Result<Roll, Error> {
-        self.members.beat(fence, leaving)?;
-        Ok(self.members.roll(self.log.last(), self.open.len()))
+    fn heartbeat(&mut self, fence: Fence, leaving: bool) -> Result<ClusterView, Error> {
+        self.members.heartbeat(fence, leaving)?;
+        Ok(self.members.cluster_view(self.change_log.last(), self.open.len()))
     }
 
     fn enter(
         &mut self,
         lead: Lead,
-        followed: u64,
+        settings_version: u64,
         messages: Vec<NewMessage>,
     ) -> Result<Entry, Error> {
         let mut endpoints = messages.iter().flat_map(|new| &new.endpoints);
@@ -130,7 +141,7 @@ impl Tables {
         if leads && !self.members.is_member(lead.fence) {
             return Ok(Entry::NotLeading);
         }
-        if followed < self.log.last() {
+        if settings_version < self.change_log.last() {
             return Ok(Entry::Outdated);
         }
         self.accept(messages, lead.shards).map(Entry::Stored)
@@ -151,10 +162,10 @@ mod tests {
         furnish(&ann).await;
         let bob = ann.handle();
         let first = ann.join("ann").await.unwrap().fence;
-        ann.take(first, Shards::COUNT).await.unwrap();
+        ann.acquire(first, Shards::COUNT).await.unwrap();
         let second = bob.join("bob").await.unwrap().fence;
         ann.evict(first, 0).await.unwrap();
-        bob.take(second, Shards::COUNT).await.unwrap();
+        bob.acquire(second, Shards::COUNT).await.unwrap();
         bob.accept(Lead::default(), 9, vec![message(1, 1, &[1])]).await.unwrap();
         assert_eq!(ann.arrivals(Shards::ALL, &[1], 9).await.unwrap(), []);
         let found = bob.arrivals(Shards::ALL, &[], 9).await.unwrap();

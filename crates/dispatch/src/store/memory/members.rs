@@ -1,14 +1,14 @@
-//! Who works on the store in memory, and who leads what.
+//! Members and their shards, in the memory store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
-use crate::store::{Fence, Member, Roll, Shards};
+use crate::store::{ClusterView, Fence, Member, Shards};
 
 /// The memberships that have not ended, and the run that has the store alone, if one has.
 #[derive(Debug, Default)]
 pub(super) struct Members {
-    /// The last fence that was given to anybody.
+    /// The last fence that was issued.
     given: u64,
     alone: Option<Fence>,
     rows: BTreeMap<Fence, Member>,
@@ -25,21 +25,26 @@ impl Members {
     pub(super) fn join(&mut self, name: &str) -> Fence {
         let fence = self.next();
         self.alone = None;
-        let member =
-            Member { fence, name: name.to_owned(), beat: 0, leaving: false, shards: Shards::NONE };
+        let member = Member {
+            fence,
+            name: name.to_owned(),
+            heartbeat: 0,
+            leaving: false,
+            shards: Shards::NONE,
+        };
         self.rows.insert(fence, member);
         fence
     }
 
-    pub(super) fn beat(&mut self, fence: Fence, leaving: bool) -> Result<(), Error> {
+    pub(super) fn heartbeat(&mut self, fence: Fence, leaving: bool) -> Result<(), Error> {
         let member = self.member(fence)?;
-        member.beat += 1;
+        member.heartbeat += 1;
         member.leaving = leaving;
         Ok(())
     }
 
-    pub(super) fn evict(&mut self, fence: Fence, beat: u64) -> bool {
-        let silent = self.rows.get(&fence).is_some_and(|member| member.beat == beat);
+    pub(super) fn evict(&mut self, fence: Fence, heartbeat: u64) -> bool {
+        let silent = self.rows.get(&fence).is_some_and(|member| member.heartbeat == heartbeat);
         silent && self.leave(fence)
     }
 
@@ -47,14 +52,14 @@ impl Members {
         self.rows.remove(&fence).is_some()
     }
 
-    pub(super) fn take(&mut self, fence: Fence, most: usize) -> Result<Shards, Error> {
+    pub(super) fn acquire(&mut self, fence: Fence, most: usize) -> Result<Shards, Error> {
         let taken: Shards = self.free().iter().take(most).collect();
         let led = &mut self.member(fence)?.shards;
         *led = led.union(taken);
         Ok(taken)
     }
 
-    pub(super) fn give_up(&mut self, fence: Fence, shards: Shards) {
+    pub(super) fn release(&mut self, fence: Fence, shards: Shards) {
         if let Some(member) = self.rows.get_mut(&fence) {
             member.shards = member.shards.without(shards);
         }
@@ -69,16 +74,16 @@ impl Members {
         self.rows.contains_key(&fence)
     }
 
-    /// The shards that nobody leads but these.
+    /// The shards without a leader besides these.
     pub(super) fn left_to(&self, these: &BTreeSet<Fence>) -> Shards {
         let others = self.rows.values().filter(|member| !these.contains(&member.fence));
         others.fold(Shards::ALL, |left, member| left.without(member.shards))
     }
 
-    pub(super) fn roll(&self, news: u64, open: usize) -> Roll {
+    pub(super) fn cluster_view(&self, settings_version: u64, open: usize) -> ClusterView {
         let members = self.rows.values().cloned().collect();
         // OK because a `usize` has at most 64 bits.
-        Roll { members, free: self.free(), news, open: open as u64 }
+        ClusterView { members, free: self.free(), settings_version, open: open as u64 }
     }
 
     fn free(&self) -> Shards {

@@ -1,17 +1,17 @@
 //! The store without a disk: of one node, or of several in one process, which tests can cut off.
 
 mod arrivals;
+mod change_log;
 mod cluster;
+mod commands;
 #[cfg(test)]
 mod handover;
-mod hints;
-mod line;
-mod log;
 mod members;
-mod orders;
+mod notifications;
 mod reads;
 mod store;
+mod store_link;
 mod tables;
 
-pub use line::Cut;
 pub use store::MemoryStore;
+pub use store_link::Cut;

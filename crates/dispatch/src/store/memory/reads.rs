@@ -1,4 +1,4 @@
-//! What is read from the store in memory.
+//! Queries of the memory store.
 
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::tables::Tables;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
-    Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
+    MessageId,
 };
 use crate::store::{Counts, Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 
@@ -18,7 +18,7 @@ impl Tables {
         self.applications.values().cloned().collect()
     }
 
-    pub(super) fn endpoints(&self) -> Vec<(Endpoint, Standing)> {
+    pub(super) fn endpoints(&self) -> Vec<(Endpoint, EndpointState)> {
         self.endpoints.values().cloned().collect()
     }
 
@@ -84,7 +84,7 @@ impl Tables {
         gather(rows.filter(wanted), page.limit, Cursor::of_delivery)
     }
 
-    /// When the message of `delivery` was accepted.
+    /// The time at which the message of `delivery` was accepted.
     pub(super) fn accepted_at(&self, delivery: &Delivery) -> Instant {
         self.messages[&delivery.message].0.created_at
     }

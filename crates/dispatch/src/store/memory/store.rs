@@ -7,20 +7,20 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Instant;
 
-use super::hints::Hints;
-use super::line::{Cut, Doubt, Line};
+use super::notifications::Notifications;
+use super::store_link::{Cut, Doubt, StoreLink};
 use super::tables::Tables;
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
-    NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
+    MessageId, NewMessage,
 };
 use crate::store::{
     Accepted, Cluster, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest,
     Pruned, ReplayRequest, Settlement, Shards, Store,
 };
 
-/// Keeps everything in memory: for tests, and for trying things out. What it holds is gone with it.
+/// Keeps everything in memory: for tests and experiments. Its contents end with it.
 ///
 /// ```
 /// use stagger_dispatch::store::{MemoryStore, Store};
@@ -35,8 +35,8 @@ use crate::store::{
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     tables: Arc<Mutex<Tables>>,
-    pub(super) hints: Arc<Hints>,
-    pub(super) line: Arc<Line>,
+    pub(super) notifications: Arc<Notifications>,
+    pub(super) line: Arc<StoreLink>,
     /// The memberships of this handle's node.
     pub(super) fences: Mutex<BTreeSet<Fence>>,
 }
@@ -58,11 +58,11 @@ impl MemoryStore {
     /// The same store for another node, which is cut off from it alone.
     #[must_use]
     pub fn handle(&self) -> Self {
-        let (tables, hints) = (Arc::clone(&self.tables), Arc::clone(&self.hints));
-        Self { tables, hints, ..Self::default() }
+        let (tables, notifications) = (Arc::clone(&self.tables), Arc::clone(&self.notifications));
+        Self { tables, notifications, ..Self::default() }
     }
 
-    /// Cuts the node of this handle off; it hears no hints either.
+    /// Cuts the node of this handle off; it receives no notifications either.
     pub fn cut(&self, how: Cut) {
         self.line.set(Some(how));
     }
@@ -73,8 +73,8 @@ impl MemoryStore {
     }
 
     /// Loses the hints of all nodes from now on, or no longer.
-    pub fn lose_hints(&self, lost: bool) {
-        self.hints.lose(lost);
+    pub fn lose_notifications(&self, lost: bool) {
+        self.notifications.lose(lost);
     }
 
     /// A call that fails if it is unknown whether it took effect.
@@ -141,7 +141,7 @@ impl Store for MemoryStore {
         .await
     }
 
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.call(|tables| Ok(tables.endpoints())).await
     }
 

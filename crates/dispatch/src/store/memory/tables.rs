@@ -1,4 +1,4 @@
-//! What the store in memory holds, and how it is changed.
+//! The tables of the memory store, and their changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,23 +6,23 @@ use bytes::Bytes;
 use stagger::Instant;
 
 use super::arrivals::Arrivals;
-use super::log::{Changed, Log};
+use super::change_log::{Changed, RecentChanges};
+use super::commands::Commands;
 use super::members::Members;
-use super::orders::Orders;
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, IdempotencyKey, Message,
-    MessageId, NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState,
+    IdempotencyKey, Message, MessageId, NewMessage,
 };
 use crate::store::{
     Accepted, Counts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement, Shard, Shards,
 };
 
-/// Rows by their names, and what is looked up by something else.
+/// Rows by their keys, and secondary indexes.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) applications: BTreeMap<ApplicationId, Application>,
-    pub(super) endpoints: BTreeMap<EndpointId, (Endpoint, Standing)>,
+    pub(super) endpoints: BTreeMap<EndpointId, (Endpoint, EndpointState)>,
     pub(super) messages: BTreeMap<MessageId, (Message, Bytes)>,
     pub(super) deliveries: BTreeMap<(MessageId, EndpointId), Delivery>,
     pub(super) open: BTreeSet<(MessageId, EndpointId)>,
@@ -30,12 +30,12 @@ pub(super) struct Tables {
     pub(super) counts: BTreeMap<Option<EndpointId>, Counts>,
     pub(super) members: Members,
     pub(super) arrivals: Arrivals,
-    pub(super) log: Log,
-    pub(super) orders: Orders,
-    /// Whether several nodes can work on it. If not, nobody asks for arrivals and news.
+    pub(super) change_log: RecentChanges,
+    pub(super) commands: Commands,
+    /// Whether several nodes can share it. If not, no node reads arrivals and setting changes.
     pub(super) shared: bool,
     keys: BTreeMap<(ApplicationId, IdempotencyKey), MessageId>,
-    /// Whether something was deleted, so that messages may be on their way to what is gone.
+    /// Whether something was deleted, so that messages may still come for it.
     deleted: bool,
 }
 
@@ -55,7 +55,7 @@ impl Tables {
             self.changed(Changed::Application(id));
         }
         self.endpoints.retain(|_, (endpoint, _)| endpoint.application != id);
-        self.orders.keep(|endpoint| self.endpoints.contains_key(&endpoint));
+        self.commands.keep(|endpoint| self.endpoints.contains_key(&endpoint));
         let of_it = |(message, _): &&(Message, Bytes)| message.application == id;
         let ids: Vec<_> = self.messages.values().filter(of_it).map(|(m, _)| m.id).collect();
         ids.into_iter().for_each(|message| self.delete_message(message));
@@ -63,9 +63,10 @@ impl Tables {
 
     pub(super) fn put_endpoint(&mut self, endpoint: Endpoint) -> Result<(), Error> {
         self.refuse_deleted(endpoint.application)?;
-        let standing = self.endpoints.get(&endpoint.id).map_or_else(Standing::default, |e| e.1);
+        let endpoint_state =
+            self.endpoints.get(&endpoint.id).map_or_else(EndpointState::default, |e| e.1);
         self.changed(Changed::Endpoint(endpoint.id));
-        self.endpoints.insert(endpoint.id, (endpoint, standing));
+        self.endpoints.insert(endpoint.id, (endpoint, endpoint_state));
         Ok(())
     }
 
@@ -74,7 +75,7 @@ impl Tables {
         if self.endpoints.remove(&id).is_some() {
             self.changed(Changed::Endpoint(id));
         }
-        self.orders.keep(|endpoint| endpoint != id);
+        self.commands.keep(|endpoint| endpoint != id);
         let open: Vec<_> = self.open.iter().filter(|(_, to)| *to == id).copied().collect();
         for name in open {
             self.write(self.deliveries[&name].endpoint_deleted(now));
@@ -177,10 +178,10 @@ impl Tables {
                 self.attempts.insert((of.0, of.1, attempt.number), attempt);
             }
         }
-        if let Some((endpoint, standing)) = settlement.standing
+        if let Some((endpoint, endpoint_state)) = settlement.endpoint_state
             && let Some(row) = self.endpoints.get_mut(&endpoint)
         {
-            row.1 = standing;
+            row.1 = endpoint_state;
         }
         if let Some(new) = settlement.operational
             && self.refuse_deleted(new.message.application).is_ok()
@@ -189,7 +190,7 @@ impl Tables {
         }
     }
 
-    /// Whoever leads the endpoint has to hear of the delivery, unless that is in `led`.
+    /// Adds an arrival for the leader of the endpoint, unless its shard is in `led`.
     fn arrive(&mut self, delivery: &Delivery, led: Shards) {
         let known = !self.shared || led.contains(Shard::of(delivery.endpoint));
         if !known && delivery.state.is_open() {
@@ -199,14 +200,14 @@ impl Tables {
 
     fn changed(&mut self, what: Changed) {
         if self.shared {
-            self.log.add(what);
+            self.change_log.add(what);
         }
     }
 
     fn replayable(&self, message: MessageId, endpoint: EndpointId) -> Result<Delivery, Error> {
         let delivery = self.delivery(message, endpoint).ok_or(Error::not_found("delivery"))?;
         if delivery.state.is_open() {
-            return Err(Error::conflict("the delivery is open already"));
+            return Err(Error::conflict("the delivery is still open"));
         }
         if !self.endpoints.contains_key(&endpoint) {
             return Err(Error::not_found("endpoint"));

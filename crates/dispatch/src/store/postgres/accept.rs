@@ -6,8 +6,8 @@ use tokio_postgres::Row;
 
 use super::changes::Changes;
 use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id, text};
+use super::db_error::DbError;
 use super::statement;
-use super::trouble::Trouble;
 use super::writer::Change;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
@@ -24,20 +24,20 @@ pub(super) struct Call<'n> {
     pub(super) choice: Option<Choice>,
 }
 
-/// What a node knew when it chose the endpoints of messages.
+/// The settings version and leadership with which a node chose the endpoints of messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub(super) lead: Lead,
-    pub(super) followed: u64,
+    pub(super) settings_version: u64,
 }
 
-/// A message, and the shards in which its deliveries are made by whoever sends it in.
+/// A message, and the shards whose deliveries the accepting node makes.
 pub(super) type Incoming<'n> = (&'n NewMessage, Shards);
 
 impl Change for Accept<'_> {
     type Done = Vec<Result<Entry, Error>>;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, DbError> {
         let verdicts = self.judge(changes).await?;
         let mut wanted = Vec::new();
         for (call, _) in self.0.iter().zip(&verdicts).filter(|(_, verdict)| verdict.is_none()) {
@@ -53,21 +53,22 @@ impl Change for Accept<'_> {
 }
 
 impl Accept<'_> {
-    /// What each call is answered with if it is refused.
-    async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<Refusal>, Trouble> {
+    /// The refusal of each call, if it is refused.
+    async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<Refusal>, DbError> {
         let fences: BTreeSet<_> = self.0.iter().filter_map(Call::fence).collect();
         let fences: Vec<_> = fences.into_iter().collect();
         let messages = self.0.iter().flat_map(|call| call.messages);
         let applications = messages.map(|new| new.message.application).collect();
-        let (members, there, news) = tokio::try_join!(
+        let (members, there, settings_version) = tokio::try_join!(
             biased;
             changes.members(&fences),
             changes.applications(applications),
-            changes.last_news(),
+            changes.last_settings_version(),
         )?;
         let mut verdicts = Vec::new();
         for call in self.0 {
-            let is_outdated = call.choice.is_some_and(|choice| choice.followed < news);
+            let is_outdated =
+                call.choice.is_some_and(|choice| choice.settings_version < settings_version);
             let leads = call.fence().is_none_or(|fence| members.contains(&fence));
             let is_refused = is_outdated || !leads;
             let all = |new: &NewMessage| there.contains(&new.message.application);
@@ -102,9 +103,9 @@ impl Call<'_> {
 }
 
 impl Changes<'_> {
-    /// Whether one of these messages is there. A transaction that is just storing them, whose connection
-    /// broke, is waited for, as only an insertion does; it is taken back.
-    async fn has_stored(&mut self, new: &[NewMessage]) -> Result<bool, Trouble> {
+    /// Whether one of these messages is stored. If a transaction with a broken connection is just
+    /// storing them, this waits for it with an insertion, which is rolled back.
+    async fn has_stored(&mut self, new: &[NewMessage]) -> Result<bool, DbError> {
         let ids: Vec<_> = new.iter().map(|new| *new.message.id.as_uuid()).collect();
         let slack = self.slack;
         self.db.batch_execute("SAVEPOINT doubt").await?;
@@ -115,11 +116,11 @@ impl Changes<'_> {
         Ok(statement::row(&self.db, sql, &[&ids]).await?.is_some())
     }
 
-    /// Which of these applications are there. They stay until the transaction ends.
+    /// The applications of these that exist. They stay until the transaction ends.
     pub(super) async fn applications(
         &self,
         ids: BTreeSet<ApplicationId>,
-    ) -> Result<BTreeSet<ApplicationId>, Trouble> {
+    ) -> Result<BTreeSet<ApplicationId>, DbError> {
         let ids: Vec<_> = ids.iter().map(|id| *id.as_uuid()).collect();
         let sql = "SELECT id FROM application WHERE id = ANY($1) AND NOT gone ORDER BY id \
                    FOR KEY SHARE";
@@ -127,11 +128,11 @@ impl Changes<'_> {
         found.iter().map(|row| application_id(row, 0)).collect()
     }
 
-    /// Which of these endpoints are there. They stay until the transaction ends.
+    /// The endpoints of these that exist. They stay until the transaction ends.
     pub(super) async fn endpoints(
         &self,
         ids: BTreeSet<EndpointId>,
-    ) -> Result<BTreeSet<EndpointId>, Trouble> {
+    ) -> Result<BTreeSet<EndpointId>, DbError> {
         let ids: Vec<_> = ids.iter().map(|id| *id.as_uuid()).collect();
         let sql = "SELECT id FROM endpoint WHERE id = ANY($1) AND gone_at IS NULL ORDER BY id \
                    FOR KEY SHARE";
@@ -139,8 +140,8 @@ impl Changes<'_> {
         found.iter().map(|row| endpoint_id(row, 0)).collect()
     }
 
-    /// Takes messages whose applications are there.
-    pub(super) async fn accept(&mut self, new: &[Incoming<'_>]) -> Result<Vec<Accepted>, Trouble> {
+    /// Stores messages whose applications exist.
+    pub(super) async fn accept(&mut self, new: &[Incoming<'_>]) -> Result<Vec<Accepted>, DbError> {
         if new.is_empty() {
             return Ok(Vec::new());
         }
@@ -160,21 +161,21 @@ impl Changes<'_> {
             if fresh.is(&one.message) && first.insert(id) {
                 return Ok(Accepted { id, repeated: false });
             }
-            // What comes later in this batch is nothing that this one repeats.
+            // Later messages of this batch are not repeated by this one.
             let is_earlier = |id: MessageId| first.contains(&id) || !fresh.holds(id);
             let id = earlier.of(&one.message, is_earlier).ok_or_else(|| {
                 // It was pruned between the two statements.
-                Error::busy("a message with the same key has just been deleted")
+                Error::busy("a message with the same idempotency key was just deleted")
             })?;
-            // What this transaction has written when it was tried before is no repetition.
+            // Rows that an earlier try of this transaction wrote are no repetition.
             let own = self.again && id == one.message.id && first.insert(id);
             Ok(Accepted { id, repeated: !own })
         };
         new.iter().map(answer).collect()
     }
 
-    /// Inserts messages; those that are there, by their id or their key, are left out.
-    async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<Fresh, Trouble> {
+    /// Inserts messages; those that exist, by id or key, are left out.
+    async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<Fresh, DbError> {
         let messages = || new.iter().map(|new| &new.message);
         self.widen_slack(messages()).await?;
         messages().for_each(|message| self.lower_floor(message.id));
@@ -196,11 +197,11 @@ impl Changes<'_> {
         )
         .await?;
         let named = |row: &Row| Ok((message_id(row, 0)?, (application_id(row, 1)?, get(row, 2)?)));
-        Ok(Fresh(inserted.iter().map(named).collect::<Result<_, Trouble>>()?))
+        Ok(Fresh(inserted.iter().map(named).collect::<Result<_, DbError>>()?))
     }
 
-    /// Stores what belongs to new messages.
-    async fn store(&mut self, new: &[Incoming<'_>]) -> Result<(), Trouble> {
+    /// Stores the payloads and deliveries of new messages.
+    async fn store(&mut self, new: &[Incoming<'_>]) -> Result<(), DbError> {
         if new.is_empty() {
             return Ok(());
         }
@@ -234,7 +235,7 @@ impl Changes<'_> {
         self.insert_arrivals(&arrivals).await
     }
 
-    async fn find_earlier(&self, repeated: &[&Message]) -> Result<Earlier, Trouble> {
+    async fn find_earlier(&self, repeated: &[&Message]) -> Result<Earlier, DbError> {
         let mut earlier = Earlier::default();
         if repeated.is_empty() {
             return Ok(earlier);
@@ -258,8 +259,8 @@ impl Changes<'_> {
     }
 }
 
-/// What was inserted. Of several with one id, the first whose key was free: so the id alone does not
-/// tell which.
+/// The inserted messages. Of several with one id, the first whose key was free: the id alone does
+/// not identify it.
 struct Fresh(BTreeMap<MessageId, (ApplicationId, Option<String>)>);
 
 impl Fresh {
@@ -276,7 +277,7 @@ impl Fresh {
     }
 }
 
-/// What is there already.
+/// The messages that exist already.
 #[derive(Default)]
 struct Earlier {
     ids: BTreeSet<MessageId>,

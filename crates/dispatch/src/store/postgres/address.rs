@@ -1,4 +1,4 @@
-//! Where the database is: an address as `psql` takes it.
+//! The address of the database, in the form that `psql` takes.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,9 +12,9 @@ use crate::Error;
 /// The address of a PostgreSQL database, `postgres://user:password@host:5432/database?sslmode=require`.
 /// It shows no password.
 ///
-/// `sslmode` is `disable` (the default), `require` or `verify-full`. The last two are one and the same:
-/// TLS, with the certificate checked against the usual roots and those of the file that `sslrootcert`
-/// names. Everything else is as [`tokio_postgres::Config`] reads it.
+/// `sslmode` is `disable` (the default), `require` or `verify-full`. The last two are the same:
+/// TLS, with the certificate checked against the usual roots and those of the file that
+/// `sslrootcert` names. All other parameters are as in [`tokio_postgres::Config`].
 ///
 /// ```
 /// use stagger_dispatch::store::PostgresAddress;

@@ -1,4 +1,4 @@
-//! A transaction under way, and what is known from one to the next.
+//! A running transaction, and the facts kept from one to the next.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use deadpool_postgres::Transaction;
 use stagger::Instant;
 
+use super::db_error::DbError;
 use super::statement;
-use super::trouble::Trouble;
 use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
 use crate::store::tally::Tally;
 
-/// The transaction under way.
+/// The running transaction.
 pub(super) struct Changes<'c> {
     pub(super) db: Transaction<'c>,
     pub(super) memory: &'c Memory,
@@ -23,7 +23,8 @@ pub(super) struct Changes<'c> {
     pub(super) slack: u64,
 }
 
-/// What is known from one transaction to the next. It is a hint: other nodes change the database too.
+/// Facts kept from one transaction to the next. They may be outdated: other nodes change the
+/// database too.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// By how many milliseconds ids and times of acceptance have differed at most, at least.
@@ -31,7 +32,7 @@ pub(super) struct Memory {
     pruned: Mutex<Option<Pruned>>,
 }
 
-/// How far pruning has come.
+/// The progress of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pruned {
     pub(super) before: Instant,
@@ -44,7 +45,7 @@ impl Changes<'_> {
     pub(super) async fn widen_slack<'m>(
         &mut self,
         messages: impl Iterator<Item = &'m Message> + Send,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), DbError> {
         let slack = messages.map(slack_of).max().unwrap_or_default();
         if slack > self.slack {
             let sql = "UPDATE mark SET value = $1 WHERE name = 'slack' AND value < $1";

@@ -1,4 +1,4 @@
-//! How values stand in columns.
+//! The encoding of values in columns.
 
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -7,30 +7,30 @@ use uuid::Uuid;
 use crate::model::{ApplicationId, EndpointId, MessageId};
 pub(super) use crate::store::bits::{from_instant, from_size, from_span, instant, span};
 
-use super::trouble::Trouble;
+use super::db_error::DbError;
 
 /// A column of a row.
-pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, Trouble> {
+pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, DbError> {
     Ok(row.try_get(at)?)
 }
 
 /// The name of an application, of an endpoint, of a message.
-pub(super) fn application_id(row: &Row, at: usize) -> Result<ApplicationId, Trouble> {
+pub(super) fn application_id(row: &Row, at: usize) -> Result<ApplicationId, DbError> {
     get(row, at).map(ApplicationId::from_uuid)
 }
 
 /// See [`application_id`].
-pub(super) fn endpoint_id(row: &Row, at: usize) -> Result<EndpointId, Trouble> {
+pub(super) fn endpoint_id(row: &Row, at: usize) -> Result<EndpointId, DbError> {
     get(row, at).map(EndpointId::from_uuid)
 }
 
 /// See [`application_id`].
-pub(super) fn message_id(row: &Row, at: usize) -> Result<MessageId, Trouble> {
+pub(super) fn message_id(row: &Row, at: usize) -> Result<MessageId, DbError> {
     get(row, at).map(MessageId::from_uuid)
 }
 
 /// A delivery's name, in two columns.
-pub(super) fn name(row: &Row, at: usize) -> Result<(MessageId, EndpointId), Trouble> {
+pub(super) fn name(row: &Row, at: usize) -> Result<(MessageId, EndpointId), DbError> {
     Ok((message_id(row, at)?, endpoint_id(row, at + 1)?))
 }
 
@@ -41,7 +41,7 @@ pub(super) fn columns_of<'n>(
     names.into_iter().map(|(message, endpoint)| (*message.as_uuid(), *endpoint.as_uuid())).unzip()
 }
 
-/// A text without what no text of PostgreSQL holds.
+/// A text without characters that PostgreSQL does not store.
 pub(super) fn text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

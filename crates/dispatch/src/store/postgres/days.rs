@@ -1,14 +1,14 @@
 //! Attempts by the day of their message: partitions are made ahead, and dropped as a whole.
 //!
-//! Neither waits for long, nor makes anybody wait: what does not get its lock at once is tried again at
-//! the next pruning. Until then attempts of a day without a partition go into the one for others.
+//! Neither waits for long, nor makes others wait: a lock that is not free is tried again at the
+//! next pruning. Until then attempts of a day without a partition go into the default one.
 
 use stagger::Span;
 
 use super::column::get;
+use super::db_error::{DbError, words};
 use super::pool::Loan;
 use super::statement;
-use super::trouble::{Trouble, words};
 use crate::model::MessageId;
 use crate::store::id_range::{first_of, millis_of};
 
@@ -17,7 +17,7 @@ pub(super) const OTHER: &str = "attempt_other";
 /// Days that partitions are made for, today's included: a node that prunes once an hour has time to try
 /// again often.
 const AHEAD: i32 = 4;
-/// How long a table's lock is waited for; others that want it wait behind.
+/// The longest wait for a table's lock; others that want it wait behind.
 const LOCK_WAIT: &str = "200ms";
 
 const DAY: u64 = Span::from_secs(24 * 60 * 60).as_nanos() / Span::from_millis(1).as_nanos();
@@ -28,7 +28,7 @@ pub(super) fn day_of(message: MessageId) -> i32 {
 }
 
 /// Makes the partitions of the coming days.
-pub(super) async fn make_ahead(loan: &mut Loan) -> Result<(), Trouble> {
+pub(super) async fn make_ahead(loan: &mut Loan) -> Result<(), DbError> {
     let today = today(loan).await?;
     make(loan, today..today + AHEAD).await
 }
@@ -37,7 +37,7 @@ pub(super) async fn make_ahead(loan: &mut Loan) -> Result<(), Trouble> {
 pub(super) async fn make(
     loan: &mut Loan,
     days: impl IntoIterator<Item = i32> + Send,
-) -> Result<(), Trouble> {
+) -> Result<(), DbError> {
     let there = there(loan).await?;
     let missing: Vec<_> = days.into_iter().filter(|day| !there.contains(day)).collect();
     for day in missing {
@@ -54,7 +54,7 @@ pub(super) async fn make(
 }
 
 /// Drops the partitions of days before that of `oldest` of which no message is left.
-pub(super) async fn drop_finished(loan: &mut Loan, oldest: MessageId) -> Result<(), Trouble> {
+pub(super) async fn drop_finished(loan: &mut Loan, oldest: MessageId) -> Result<(), DbError> {
     let sql = "SELECT 1 FROM message WHERE id >= $1 AND id < $2 LIMIT 1";
     for day in there(loan).await?.into_iter().filter(|day| *day < day_of(oldest)) {
         let Ok(of_day) = u64::try_from(day) else { continue };
@@ -68,7 +68,7 @@ pub(super) async fn drop_finished(loan: &mut Loan, oldest: MessageId) -> Result<
 }
 
 /// The days that have a partition.
-async fn there(loan: &Loan) -> Result<Vec<i32>, Trouble> {
+async fn there(loan: &Loan) -> Result<Vec<i32>, DbError> {
     let sql = "SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
                WHERE i.inhparent = 'attempt'::regclass";
     let mut days = Vec::new();
@@ -80,20 +80,20 @@ async fn there(loan: &Loan) -> Result<Vec<i32>, Trouble> {
 }
 
 /// By the clock of the database, which all nodes have in common.
-async fn today(loan: &Loan) -> Result<i32, Trouble> {
+async fn today(loan: &Loan) -> Result<i32, DbError> {
     let sql = "SELECT floor(extract(epoch FROM now()) / 86400)::integer";
     let row = statement::row(&**loan, sql, &[]).await?;
     Ok(row.map(|row| get(&row, 0)).transpose()?.unwrap_or_default())
 }
 
 /// Runs statements in a transaction; that another node was faster, or a lock was not free, is no failure.
-async fn try_once(loan: &mut Loan, sql: &str, day: i32) -> Result<(), Trouble> {
+async fn try_once(loan: &mut Loan, sql: &str, day: i32) -> Result<(), DbError> {
     let transaction = loan.transaction().await?;
     match transaction.batch_execute(sql).await {
-        Ok(()) => transaction.commit().await.map_err(Trouble::from),
+        Ok(()) => transaction.commit().await.map_err(DbError::from),
         Err(error) if error.code().is_some() => {
             let why = words(&error);
-            tracing::info!(day, %why, "the attempts of a day are left as they are for now");
+            tracing::info!(day, %why, "attempts of a day not pruned yet");
             Ok(transaction.rollback().await?)
         }
         Err(error) => Err(error.into()),

@@ -1,10 +1,10 @@
-//! Deliveries as arrays: locked, inserted and changed many at once.
+//! Deliveries as arrays: locked, inserted and changed many at a time.
 
 use deadpool_postgres::GenericClient;
 
 use super::changes::Changes;
 use super::column::{columns_of, from_instant};
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use super::{row, statement};
 use crate::model::{Delivery, DeliveryState, EndpointId, MessageId};
 use crate::store::numbers::state_number;
@@ -17,7 +17,7 @@ pub(super) type Name = (MessageId, EndpointId);
 pub(super) async fn lock(
     db: &impl GenericClient,
     names: impl IntoIterator<Item = &Name>,
-) -> Result<Vec<Delivery>, Trouble> {
+) -> Result<Vec<Delivery>, DbError> {
     let (messages, endpoints) = columns_of(names);
     let sql = format!(
         "SELECT {} FROM delivery d JOIN unnest($1::uuid[], $2::uuid[]) AS n (message, endpoint) \
@@ -31,7 +31,7 @@ pub(super) async fn lock(
 
 impl Changes<'_> {
     /// Writes new deliveries of new messages, and counts them. No two have the same name.
-    pub(super) async fn insert_deliveries(&mut self, new: &[Delivery]) -> Result<(), Trouble> {
+    pub(super) async fn insert_deliveries(&mut self, new: &[Delivery]) -> Result<(), DbError> {
         if new.is_empty() {
             return Ok(());
         }
@@ -74,7 +74,7 @@ impl Changes<'_> {
     pub(super) async fn update_deliveries(
         &mut self,
         changed: &[(Delivery, DeliveryState)],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), DbError> {
         if changed.is_empty() {
             return Ok(());
         }

@@ -2,19 +2,19 @@
 
 use super::address::PostgresAddress;
 use super::column::get;
+use super::db_error::DbError;
 use super::options::PostgresOptions;
 use super::pool::{Loan, Pool};
-use super::trouble::Trouble;
 use super::{migrations, statement, tally};
 use crate::Error;
 use crate::store::Health;
 
-/// Looks through a database: its version, its counts against its rows, and that nothing is without what
-/// it belongs to. Works beside running dispatchers, and only reads.
+/// Checks a database: its version, its counts against its rows, and that no row is without its
+/// parent. Runs beside dispatchers, and only reads.
 ///
 /// # Errors
-/// The database cannot be reached, holds no store, one of another release, or a damaged one; the error
-/// names the first damage.
+/// The database cannot be reached, holds no store, a store of another release, or a damaged one;
+/// the error names the first damage.
 pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> {
     let pool = Pool::new(address, &PostgresOptions::default())?;
     let mut loan = pool.lend().await?;
@@ -22,7 +22,7 @@ pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> 
     Ok(loan.end(Some(found))?)
 }
 
-async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
+async fn look(loan: &mut Loan) -> Result<Health, DbError> {
     // It looks through whole tables, and is in no hurry.
     let settings = "SET statement_timeout = 0; SET enable_seqscan = on; SET jit = on";
     loan.batch_execute(settings).await?;
@@ -51,12 +51,12 @@ async fn look(loan: &mut Loan) -> Result<Health, Trouble> {
     Ok(Health { version, messages: messages.cast_unsigned(), deliveries: kept })
 }
 
-/// What must find no row, and what it means if it does.
+/// Queries that must find no row, and the damage that a row means.
 const DAMAGES: [(&str, &str); 8] = [
     (
         "SELECT m.id::text FROM message m WHERE NOT EXISTS (SELECT 1 FROM payload p WHERE p.message = m.id) \
          LIMIT 1",
-        "a message without its payload",
+        "a message has no payload",
     ),
     (
         "SELECT d.message::text FROM delivery d WHERE NOT EXISTS \

@@ -6,7 +6,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::accept::{Accept, Call, Choice};
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use super::writer::{Counter, Writer};
 use crate::Error;
 use crate::model::NewMessage;
@@ -89,29 +89,29 @@ async fn collect(jobs: &mut mpsc::Receiver<Job>) -> Vec<Job> {
     batch
 }
 
-/// Writes a batch. If one of it may be to blame for a failure, each is tried on its own.
+/// Writes a batch. If one of its writes may have caused a failure, each is tried on its own.
 async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
     let calls: Vec<_> = batch.iter().map(Job::call).collect();
     match writer.write_surely(counter, &Accept(&calls)).await {
         Ok(answers) => {
             for (job, answer) in batch.into_iter().zip(answers) {
-                // Nobody may be waiting any more; it is stored all the same.
+                // The caller may have stopped waiting; the messages are stored all the same.
                 job.reply.send(answer).ok();
             }
         }
-        Err(trouble) if trouble.may_be_the_data() && batch.len() > 1 => {
+        Err(db_error) if db_error.may_be_the_data() && batch.len() > 1 => {
             for job in batch {
                 let answer = writer.write_surely(counter, &Accept(&[job.call()])).await;
                 job.reply.send(only(answer)).ok();
             }
         }
-        Err(trouble) => {
-            let error = Error::from(trouble);
+        Err(db_error) => {
+            let error = Error::from(db_error);
             batch.into_iter().for_each(|job| drop(job.reply.send(Err(error.clone()))));
         }
     }
 }
 
-fn only(answer: Result<Vec<Result<Entry, Error>>, Trouble>) -> Result<Entry, Error> {
+fn only(answer: Result<Vec<Result<Entry, Error>>, DbError>) -> Result<Entry, Error> {
     answer?.pop().unwrap_or_else(|| Err(Error::store("no answer")))
 }

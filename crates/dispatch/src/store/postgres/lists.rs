@@ -7,7 +7,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::column::{from_size, get, instant};
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use super::{row, statement};
 use crate::model::{ApplicationId, Delivery, Message, MessageId};
 use crate::store::id_range::IdRange;
@@ -15,7 +15,7 @@ use crate::store::numbers::state_number;
 use crate::store::walk::{Begin, Gathering, Order, Walk};
 use crate::store::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
 
-/// Rows that are fetched at once at most, once the first few have not been enough.
+/// Rows that are fetched in one read, once the first few have not been enough.
 const FETCHED: usize = 2_000;
 /// By how much more are fetched each time.
 const GROWTH: usize = 4;
@@ -26,7 +26,7 @@ pub(super) async fn messages(
     application: ApplicationId,
     filter: &MessageFilter,
     page: PageRequest,
-) -> Result<Page<Message>, Trouble> {
+) -> Result<Page<Message>, DbError> {
     let ids = ids(db, filter.since, filter.until).await?;
     let after = page.after.map(|cursor| MessageId::from_uuid(cursor.message));
     let mut begin = after.map_or(ids.to, |after| after.min(ids.to));
@@ -64,7 +64,7 @@ pub(super) async fn deliveries(
     application: Option<ApplicationId>,
     filter: &DeliveryFilter,
     page: PageRequest,
-) -> Result<Page<Delivery>, Trouble> {
+) -> Result<Page<Delivery>, DbError> {
     let along = Walk::of(application, filter);
     let mut found = Gathering::new(page.limit);
     let first = page.limit + 1;
@@ -90,7 +90,7 @@ pub(super) async fn walk(
     after: Option<Cursor>,
     first: usize,
     see: &mut (dyn FnMut(Cursor, Option<(Delivery, Instant)>) -> bool + Send),
-) -> Result<(), Trouble> {
+) -> Result<(), DbError> {
     let ids = ids(db, filter.since, filter.until).await?;
     let (sql, mut after, mut limit) = (walk_sql(along, order), after, first.min(FETCHED));
     loop {
@@ -119,13 +119,13 @@ async fn ids(
     db: &impl GenericClient,
     since: Option<Instant>,
     until: Option<Instant>,
-) -> Result<IdRange, Trouble> {
+) -> Result<IdRange, DbError> {
     let slack = if since.or(until).is_some() { read_slack(db).await? } else { 0 };
     Ok(IdRange::of(slack, since, until))
 }
 
 /// The slack that is written down, in milliseconds.
-pub(super) async fn read_slack(db: &impl GenericClient) -> Result<u64, Trouble> {
+pub(super) async fn read_slack(db: &impl GenericClient) -> Result<u64, DbError> {
     let row = statement::row(db, "SELECT value FROM mark WHERE name = 'slack'", &[]).await?;
     let slack = row.map(|row| get::<i64>(&row, 0)).transpose()?;
     Ok(slack.unwrap_or_default().cast_unsigned())
@@ -139,15 +139,16 @@ fn messages_sql() -> String {
     )
 }
 
-/// The statement of a walk. `$1` and `$2` are where it begins, `$3` is where it ends, `$4` how many rows,
-/// `$5` and `$6` what it is narrowed to.
+/// The statement of a walk. `$1` and `$2` are its begin, `$3` is its end, `$4` the number of rows,
+/// `$5` and `$6` its filter.
 fn walk_sql(along: Walk, order: Order) -> String {
     let (past, until, way) = match order {
         Order::NewestFirst => ("<", ">=", "DESC"),
         Order::OldestFirst => (">", "<=", "ASC"),
     };
     if let Walk::OfApplication(_) = along {
-        // Spelt out, because no statistics tell whether few of all deliveries are this application's.
+        // Spelt out, because statistics do not tell whether few of all deliveries are this
+        // application's.
         return format!(
             "WITH m AS MATERIALIZED (SELECT id, created_at FROM message WHERE application = $5 \
              AND id {past}= $1 AND id {until} $3 ORDER BY id {way} LIMIT $4) \
@@ -197,11 +198,11 @@ fn number(state: crate::model::DeliveryState) -> &'static i16 {
     &NUMBERS[usize::from(state_number(state))]
 }
 
-/// The column behind those of a delivery.
+/// The column after those of a delivery.
 const ACCEPTED_AT: usize = 10;
 
-/// Where a row stands. A message without deliveries is past where they would be.
-fn place(row: &Row, order: Order) -> Result<Cursor, Trouble> {
+/// The position of a row. A message without deliveries is past the position of its deliveries.
+fn place(row: &Row, order: Order) -> Result<Cursor, DbError> {
     let past = match order {
         Order::NewestFirst => Uuid::nil(),
         Order::OldestFirst => Uuid::max(),
@@ -210,7 +211,7 @@ fn place(row: &Row, order: Order) -> Result<Cursor, Trouble> {
     Ok(Cursor { message, endpoint: get::<Option<Uuid>>(row, 1)?.unwrap_or(past) })
 }
 
-fn read(row: &Row) -> Result<Option<(Delivery, Instant)>, Trouble> {
+fn read(row: &Row) -> Result<Option<(Delivery, Instant)>, DbError> {
     if get::<Option<Uuid>>(row, 1)?.is_none() {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! What is read by its name.
+//! Queries by primary key.
 
 use bytes::Bytes;
 use deadpool_postgres::GenericClient;
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::column::{from_size, get};
 use super::days::day_of;
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use super::{row, statement};
 use crate::model::{Attempt, Delivery, EndpointId, Message, MessageId};
 use crate::store::Cursor;
@@ -15,7 +15,7 @@ use crate::store::Cursor;
 pub(super) async fn message(
     db: &impl GenericClient,
     id: MessageId,
-) -> Result<Option<Message>, Trouble> {
+) -> Result<Option<Message>, DbError> {
     let sql = format!("SELECT {} FROM message m WHERE m.id = $1", row::MESSAGE);
     statement::row(db, &sql, &[id.as_uuid()]).await?.as_ref().map(row::message).transpose()
 }
@@ -24,7 +24,7 @@ pub(super) async fn message(
 pub(super) async fn payload(
     db: &impl GenericClient,
     id: MessageId,
-) -> Result<Option<Bytes>, Trouble> {
+) -> Result<Option<Bytes>, DbError> {
     let sql = "SELECT bytes FROM payload WHERE message = $1";
     let row = statement::row(db, sql, &[id.as_uuid()]).await?;
     row.map(|row| get::<Vec<u8>>(&row, 0).map(Bytes::from)).transpose()
@@ -35,7 +35,7 @@ pub(super) async fn delivery(
     db: &impl GenericClient,
     message: MessageId,
     endpoint: EndpointId,
-) -> Result<Option<Delivery>, Trouble> {
+) -> Result<Option<Delivery>, DbError> {
     let sql = format!(
         "SELECT {} FROM delivery d WHERE d.message = $1 AND d.endpoint = $2",
         row::DELIVERY
@@ -48,7 +48,7 @@ pub(super) async fn delivery(
 pub(super) async fn deliveries_of(
     db: &impl GenericClient,
     id: MessageId,
-) -> Result<Vec<Delivery>, Trouble> {
+) -> Result<Vec<Delivery>, DbError> {
     let sql = format!(
         "SELECT {} FROM delivery d WHERE d.message = $1 ORDER BY d.endpoint",
         row::DELIVERY
@@ -61,7 +61,7 @@ pub(super) async fn open_deliveries(
     db: &impl GenericClient,
     after: Option<Cursor>,
     limit: usize,
-) -> Result<Vec<Delivery>, Trouble> {
+) -> Result<Vec<Delivery>, DbError> {
     let Cursor { message, endpoint } =
         after.unwrap_or(Cursor { message: Uuid::nil(), endpoint: Uuid::nil() });
     let sql = format!(
@@ -78,7 +78,7 @@ pub(super) async fn attempts(
     db: &impl GenericClient,
     message: MessageId,
     endpoint: EndpointId,
-) -> Result<Vec<Attempt>, Trouble> {
+) -> Result<Vec<Attempt>, DbError> {
     let sql = format!(
         "SELECT {} FROM attempt WHERE day = $1 AND message = $2 AND endpoint = $3 \
          AND EXISTS (SELECT 1 FROM delivery WHERE message = $2 AND endpoint = $3) ORDER BY number",

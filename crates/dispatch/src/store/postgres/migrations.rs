@@ -7,24 +7,24 @@ use sha2::{Digest, Sha256};
 
 use super::address::PostgresAddress;
 use super::column::get;
+use super::db_error::DbError;
 use super::options::PostgresOptions;
 use super::pool::{Loan, Pool};
 use super::statement;
-use super::trouble::Trouble;
 use crate::Error;
 
-/// What makes a database of version n out of one of version n - 1. Only ever added to.
+/// The migrations, each from version n - 1 to version n. Only ever added to.
 const MIGRATIONS: [&str; VERSION as usize] =
     [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 /// The version that this release writes.
 pub(super) const VERSION: u32 = 2;
-/// Where it is written down which ones were made.
+/// The table that records the migrations.
 const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
                       applied_at timestamptz NOT NULL DEFAULT now())";
-/// How long a table's lock is waited for: whoever wants it too waits behind, so a migration that does
+/// The longest wait for a table's lock: others that want it wait behind, so a migration that does
 /// not get it gives up, and changes nothing.
 const LOCK_WAIT: &str = "3s";
-/// How long another one that migrates is waited for.
+/// The longest wait for another process that migrates.
 const TURN_WAIT: &str = "60s";
 
 /// Brings a database to this release's version; makes the tables if there are none. The version that it
@@ -40,9 +40,9 @@ pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
     Ok(loan.end(Some(done))?)
 }
 
-/// Sees that the database has this release's version. An empty one gets its tables; one of an earlier
-/// release is brought to this one's if `migrate` says so.
-pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), Trouble> {
+/// Checks that the database has this release's version. An empty one gets its tables; one of an
+/// earlier release is migrated if `wanted`.
+pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), DbError> {
     let version = applied(&**loan).await?;
     if version == 0 || (wanted && version < VERSION) {
         migrate(loan).await?;
@@ -51,34 +51,34 @@ pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), Trouble
 }
 
 /// The version of the database, if it is this release's.
-pub(super) async fn recognise(loan: &Loan) -> Result<u32, Trouble> {
+pub(super) async fn recognise(loan: &Loan) -> Result<u32, DbError> {
     match applied(&**loan).await? {
-        0 => Err(Error::store("the database holds no store of stagger's").into()),
+        0 => Err(Error::store("the database contains no store of stagger").into()),
         VERSION => Ok(VERSION),
         version => Err(Error::store(format!(
-            "the database has version {version}, and this release needs {VERSION}: \
-             stagger store migrate brings it there, or stagger serve --migrate"
+            "the database has version {version}, but this release needs {VERSION}: \
+             run stagger store migrate, or stagger serve --migrate"
         ))
         .into()),
     }
 }
 
-async fn migrate(loan: &mut Loan) -> Result<u32, Trouble> {
+async fn migrate(loan: &mut Loan) -> Result<u32, DbError> {
     let whole = loan.transaction().await?;
     match steps(&whole).await {
         Ok(from) => {
             whole.commit().await?;
             Ok(from)
         }
-        Err(trouble) => {
+        Err(db_error) => {
             // Others wait for the locks.
             whole.rollback().await.ok();
-            Err(trouble)
+            Err(db_error)
         }
     }
 }
 
-async fn steps(whole: &Transaction<'_>) -> Result<u32, Trouble> {
+async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
     whole
         .batch_execute(&format!(
             "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '{TURN_WAIT}'; \
@@ -98,11 +98,11 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, Trouble> {
     Ok(from)
 }
 
-/// The version of the database: 0 if it has no tables of ours. Refuses one of a later release, and one
-/// that other steps have made.
-async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, Trouble> {
-    // Asked of the catalogue's tables: what resolves names keeps "it is not there" in a cache, which whoever
-    // has just waited for another migration has not renewed.
+/// The version of the database: 0 if it has no tables of ours. Refuses a later version, and one
+/// that was made by other migrations.
+async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, DbError> {
+    // Queries the catalogue's tables: name resolution caches that a table does not exist, and the
+    // cache is stale after waiting for another migration.
     let there = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
                  WHERE n.nspname = current_schema() AND c.relname = 'migration'";
     if statement::row(db, there, &[]).await?.is_none() {
@@ -115,7 +115,7 @@ async fn applied(db: &impl deadpool_postgres::GenericClient) -> Result<u32, Trou
         if version > VERSION.cast_signed() {
             let newest = rows.len();
             return Err(Error::store(format!(
-                "the database has version {newest}, which is newer than {VERSION}, that of this release"
+                "the database has version {newest}, but this release supports at most {VERSION}: use a newer release"
             ))
             .into());
         }

@@ -1,17 +1,19 @@
 //! The store for more than one machine: a PostgreSQL database.
 //!
-//! Each write is one transaction. Calls of `accept` that come together share one, as settlements do: rows
-//! go in and out as arrays, so that a thousand cost a handful of round trips. Few deliveries are ever
-//! looked for: the floor knows the open ones, so the database is asked by name, or along an index.
+//! Each write is one transaction. Concurrent calls of `accept` share one, as settlements do: rows
+//! are written and read as arrays, so that a thousand cost a handful of round trips. Few deliveries
+//! are ever searched for: the scheduler knows the open ones, so the database is queried by key, or
+//! along an index.
 //!
-//! What is changed most, `delivery`, is narrow, and a delivery that fails and waits touches no index.
-//! Payloads are apart. Attempts, which are most of the bytes, are kept by day and go by the day.
+//! The table that changes most, `delivery`, is narrow, and a delivery that fails and waits touches
+//! no index. Payloads are in their own table. Attempts, which are most of the bytes, are
+//! partitioned by day and dropped by the day.
 //!
 //! A connection that breaks while a transaction is being committed leaves it in doubt whether it holds.
 //! `accept` and `replay` find out before they answer, because memory has to agree with the database; all
 //! other writes can be made again whatever became of them.
 //!
-//! The statements keep to what CockroachDB and YugabyteDB take too, where that is possible.
+//! Where possible, the statements also run on CockroachDB and YugabyteDB.
 
 mod accept;
 mod address;
@@ -19,6 +21,7 @@ mod changes;
 mod cluster;
 mod column;
 mod days;
+mod db_error;
 mod deliveries;
 #[cfg(test)]
 mod differential;
@@ -52,7 +55,6 @@ mod tenants;
 mod tls;
 #[cfg(test)]
 mod tls_wires;
-mod trouble;
 #[cfg(test)]
 mod upgrades;
 mod writer;

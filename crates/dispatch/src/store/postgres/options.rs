@@ -10,16 +10,16 @@ pub struct PostgresOptions {
     /// Connections at most. Default: 10, of which accepting takes 3 at most and settling 1. A node that
     /// shares the database takes up to 3 more, for its membership and for hints.
     pub connections: NonZeroUsize,
-    /// Calls of `accept` that may wait for a connection; more are answered with
-    /// [`Error::busy`](crate::Error::busy) at once, so that no memory fills with them. Default: 4096.
+    /// Calls of `accept` that may wait for a connection; more are refused immediately with
+    /// [`Error::busy`](crate::Error::busy), so that no memory fills with them. Default: 4096.
     pub queue: NonZeroUsize,
-    /// How long a connection may take to be made, and a free one is waited for. Default: 5 s.
+    /// The longest time to make a connection, and to wait for a free one. Default: 5 s.
     pub connect_time: Span,
-    /// How long one statement may take before the server ends it; the store gives up on a server that
-    /// does not answer soon after. Default: 30 s.
+    /// The longest time of one statement before the server ends it; the store gives up on a server
+    /// that does not answer soon after. Default: 30 s.
     pub statement_time: Span,
-    /// For how long a node that has gone silent is believed to live. What bounds transactions and locks
-    /// in a member's name follows from it: they end well before. At least 100 ms. Default: 10 s.
+    /// The time for which a silent node counts as alive. The bounds of transactions and locks of a
+    /// member follow from it: they end well before. At least 100 ms. Default: 10 s.
     pub lease: Span,
     /// Whether a database of an earlier release is brought to this one's version. An empty one always
     /// is. Default: no.

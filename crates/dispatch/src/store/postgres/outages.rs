@@ -1,4 +1,4 @@
-//! What happens when the server goes, comes back, or will not write.
+//! Behaviour while the server stops, restarts, or cannot write.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,11 +10,11 @@ use super::scratch::{Scratch, TestSchema};
 use super::server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Waiting};
-use crate::patience::Patience;
 use crate::store::fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
 use crate::store::{Accepted, Settlement, Store};
+use crate::store_backoff::StoreBackoff;
 
-/// Messages that are accepted through a restart, and who sends them at the same time.
+/// Messages that are accepted through a restart, and the number of concurrent senders.
 const MESSAGES: u64 = 1200;
 const SENDERS: usize = 12;
 
@@ -43,7 +43,7 @@ async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
     assert_eq!(answers.len() as u64, MESSAGES);
     for (key, answers) in &answers {
         let id = answers[0].id;
-        // Whoever is told that it is new puts it on the floor: exactly one.
+        // The caller that is told that it is new schedules it: exactly one.
         let new = answers.iter().filter(|answer| !answer.repeated).count();
         assert_eq!(new, 1, "{key}: {answers:?}");
         assert!(answers.iter().all(|answer| answer.id == id), "{key}: {answers:?}");
@@ -53,7 +53,7 @@ async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
     assert_eq!(check_postgres(&schema.address()).await.unwrap().messages, MESSAGES);
 }
 
-/// What was answered, by the number of the key; asked again after every doubt.
+/// The answers, by the number of the key; asked again after every doubtful commit.
 #[derive(Default)]
 struct Book {
     answers: Mutex<BTreeMap<u64, Vec<Accepted>>>,
@@ -71,7 +71,7 @@ async fn send(store: Arc<PostgresStore>, book: Arc<Book>, sender: usize) {
     let sender = sender as u64;
     let mut id = sender + 1;
     for key in (sender..MESSAGES).step_by(SENDERS) {
-        let mut patience = Patience::new();
+        let mut backoff = StoreBackoff::new();
         loop {
             id += SENDERS as u64;
             match store.accept(vec![keyed(id, 1, &[1, 2], &key.to_string())]).await {
@@ -82,7 +82,7 @@ async fn send(store: Arc<PostgresStore>, book: Arc<Book>, sender: usize) {
                 Err(error) => {
                     assert!(error.is_unavailable(), "{error}");
                     book.failures.fetch_add(1, Ordering::Relaxed);
-                    patience.wait().await;
+                    backoff.wait().await;
                 }
             }
         }

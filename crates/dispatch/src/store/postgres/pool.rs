@@ -11,25 +11,26 @@ use stagger::{Sleep, Span, TokioTime};
 use tokio_postgres::{Config, NoTls};
 
 use super::address::PostgresAddress;
-use super::cluster::Line;
+use super::cluster::ListenerConfig;
+use super::db_error::{DbError, words};
 use super::options::PostgresOptions;
 use super::tls;
-use super::trouble::{Trouble, words};
 use crate::Error;
 
-/// How much longer than a statement may take an operation of several may, before the server counts as
-/// gone: it ends its statements itself if it lives.
+/// The additional time of an operation of several statements before the server counts as gone: a
+/// live server ends its statements itself.
 const MARGIN: Span = Span::from_secs(10);
-/// How long a lock of somebody else is waited for.
+/// The longest wait for a lock of another session.
 const LOCK_WAIT: Span = Span::from_secs(10);
-/// When a connection on which nothing is said is looked after, and how often; and how long sent bytes
-/// may stay unacknowledged. A server that vanished is noticed within seconds.
+/// The TCP keepalive: the idle time of a connection before the first probe, the interval of probes,
+/// and the longest time that sent bytes may stay unacknowledged. A vanished server is noticed
+/// within seconds.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 const UNACKNOWLEDGED: Duration = Duration::from_secs(15);
 
-/// Connections for membership: one that beats, and one for whatever else comes at the same time.
+/// Connections for membership: one for heartbeats, and one for concurrent calls.
 const FOR_MEMBERSHIP: usize = 2;
 /// The shortest lease that everything below is a part of, in whole milliseconds.
 const SHORTEST_LEASE: Span = Span::from_millis(100);
@@ -41,17 +42,17 @@ pub(super) struct Pool {
     limit: Span,
 }
 
-/// How many connections, and how long things may take on them.
+/// The number of connections, and the time limits on them.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     connections: usize,
     connect: Span,
     statement: Span,
     lock: Span,
-    /// A session that is silent for so long within a transaction is ended by the server: its node is cut
-    /// off, and what it has locked keeps others waiting.
+    /// A session that is silent for this long within a transaction is ended by the server: its node
+    /// is cut off, and its locks keep others waiting.
     idle: Span,
-    /// How long all statements of one transaction may take.
+    /// The longest time of all statements of one transaction.
     whole: Span,
 }
 
@@ -74,8 +75,8 @@ impl Pool {
         )
     }
 
-    /// A pool for what keeps a node a member: nothing in it waits for long, because it is made again with
-    /// the next beat, and none of it has to wait for what else the node does.
+    /// A pool for membership calls: none waits for long, because the next heartbeat repeats it, and
+    /// none waits for other work of the node.
     pub(super) fn for_membership(
         address: &PostgresAddress,
         options: &PostgresOptions,
@@ -121,12 +122,12 @@ impl Pool {
         Ok(Loan { client: Some(client) })
     }
 
-    /// What `work` comes to, unless it takes so long that the server must be gone. The loan that it
-    /// works with is to be ended with the answer.
+    /// The result of `work`, unless it takes so long that the server must be gone. The connection
+    /// that it uses is closed when this answers.
     pub(super) async fn bounded<T>(
         &self,
-        work: impl Future<Output = Result<T, Trouble>>,
-    ) -> Option<Result<T, Trouble>> {
+        work: impl Future<Output = Result<T, DbError>>,
+    ) -> Option<Result<T, DbError>> {
         tokio::select! {
             biased;
             done = work => Some(done),
@@ -135,18 +136,18 @@ impl Pool {
     }
 }
 
-/// A connection on loan. One that was dropped in the middle of something is closed, because what it
-/// would answer next is unknown.
+/// A connection from the pool. It is closed if it was dropped in the middle of a call, because its
+/// next answer is unknown.
 #[derive(Debug)]
 pub(super) struct Loan {
     client: Option<Client>,
 }
 
 impl Loan {
-    /// Gives the connection back, and says what came of it.
-    pub(super) fn end<T>(mut self, answer: Option<Result<T, Trouble>>) -> Result<T, Trouble> {
+    /// Returns the connection to the pool, and passes on the result.
+    pub(super) fn end<T>(mut self, answer: Option<Result<T, DbError>>) -> Result<T, DbError> {
         let Some(answer) = answer else {
-            return Err(Trouble::Doubtful("PostgreSQL does not answer".to_owned()));
+            return Err(DbError::Doubtful("PostgreSQL does not answer".to_owned()));
         };
         // Back into the pool, which looks whether it is closed.
         drop(self.client.take());
@@ -176,11 +177,14 @@ impl Drop for Loan {
     }
 }
 
-/// How the connection for hints is made. On it too nothing takes long.
-pub(super) fn line(address: &PostgresAddress, options: &PostgresOptions) -> Result<Line, Error> {
+/// The connection for notifications. It has the same time limits.
+pub(super) fn line(
+    address: &PostgresAddress,
+    options: &PostgresOptions,
+) -> Result<ListenerConfig, Error> {
     let bound = part(options.lease, 4);
     let tls = address.tls.then(|| tls::connector(address.roots.as_deref())).transpose()?;
-    Ok(Line { config: wire(address, bound.min(options.connect_time), bound), tls, bound })
+    Ok(ListenerConfig { config: wire(address, bound.min(options.connect_time), bound), tls, bound })
 }
 
 /// An address with the settings of TCP.
@@ -228,7 +232,7 @@ fn unavailable(error: &PoolError) -> Error {
         PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
             Error::store(words(error))
         }
-        PoolError::Timeout(_) => Error::busy("no connection to PostgreSQL in time"),
+        PoolError::Timeout(_) => Error::busy("no free connection to PostgreSQL in time"),
         other => Error::store(format!("PostgreSQL: {other}")),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-/// What happens to the next commit.
+/// A fault of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Cut {
@@ -16,7 +16,7 @@ pub(crate) enum Cut {
     Answer,
     /// It never arrives.
     Question,
-    /// It never arrives, and neither side hears that the other is gone.
+    /// It never arrives, and neither side notices that the other is gone.
     Silence,
 }
 
@@ -79,7 +79,7 @@ async fn forward(client: TcpStream, server: UnixStream, cut: Arc<AtomicU8>) {
         }
     };
     if pump(from_client, to_server, end).await == Next::PassAndEnd {
-        // The server's answer is what ends the other way.
+        // The server's answer ends the other direction.
         back.await.ok();
     } else {
         back.abort();

@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::changes::{Changes, Pruned};
 use super::column::{from_instant, from_size, get, message_id, name};
 use super::days::{OTHER, day_of};
+use super::db_error::DbError;
 use super::lists;
 use super::statement;
-use super::trouble::Trouble;
 use super::writer::Change;
 use crate::model::{EndpointId, MessageId};
 use crate::store::id_range::IdRange;
@@ -19,7 +19,7 @@ use crate::store::numbers::state;
 /// Messages that one step deletes at most: some milliseconds of work.
 const STEP: usize = 256;
 
-/// What one step of pruning did.
+/// The result of one step of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     /// Messages deleted.
@@ -37,7 +37,7 @@ pub(super) struct Prune {
 impl Change for Prune {
     type Done = Step;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Step, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Step, DbError> {
         let limit = self.limit.min(STEP);
         let from = changes.memory.pruned().filter(|pruned| pruned.before == self.before);
         let from = from.map_or(Uuid::nil(), |pruned| *pruned.to.as_uuid());
@@ -59,9 +59,9 @@ impl Change for Prune {
 }
 
 impl Changes<'_> {
-    /// Deletes those of `messages` of which nothing is open, but for the attempts that go with their
-    /// day; how many.
-    async fn delete_finished(&mut self, messages: &[MessageId]) -> Result<usize, Trouble> {
+    /// Deletes messages without open deliveries, except their attempts, which are deleted by the
+    /// day; returns their number.
+    async fn delete_finished(&mut self, messages: &[MessageId]) -> Result<usize, DbError> {
         let ids: Vec<_> = messages.iter().map(|id| *id.as_uuid()).collect();
         // A replay may have come in between; from here on it waits.
         let sql = "SELECT message, ended FROM delivery WHERE message = ANY($1) \
@@ -83,7 +83,7 @@ impl Changes<'_> {
     }
 
     /// Deletes messages with their payloads and deliveries.
-    pub(super) async fn delete_messages(&mut self, messages: &[MessageId]) -> Result<(), Trouble> {
+    pub(super) async fn delete_messages(&mut self, messages: &[MessageId]) -> Result<(), DbError> {
         let ids: Vec<_> = messages.iter().map(|id| *id.as_uuid()).collect();
         let sql = "DELETE FROM delivery WHERE message = ANY($1) RETURNING message, endpoint, state";
         for row in statement::rows(&self.db, sql, &[&ids]).await? {
@@ -98,7 +98,7 @@ impl Changes<'_> {
     }
 
     /// Deletes the attempts of messages one by one, without waiting for their day.
-    pub(super) async fn delete_attempts(&self, messages: &[MessageId]) -> Result<(), Trouble> {
+    pub(super) async fn delete_attempts(&self, messages: &[MessageId]) -> Result<(), DbError> {
         let days: BTreeSet<_> = messages.iter().map(|id| day_of(*id)).collect();
         let days: Vec<_> = days.into_iter().collect();
         let ids: Vec<_> = messages.iter().map(|id| *id.as_uuid()).collect();

@@ -1,20 +1,20 @@
-//! Finished deliveries are made pending again. Those of many are looked for while others write, then
-//! changed in one transaction, which looks at each once more.
+//! Makes finished deliveries pending again. A replay of many finds them while others write, then
+//! changes them in one transaction, which checks each once more.
 
 use deadpool_postgres::GenericClient;
 use stagger::Instant;
 
 use super::changes::Changes;
+use super::db_error::DbError;
 use super::deliveries::{self, Name};
 use super::lists;
-use super::trouble::Trouble;
 use super::writer::Change;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, DeliveryState};
 use crate::store::walk::{Order, Walk};
 use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
 
-/// The names of what a request for many is about, oldest first, `limit` at most, after `after`.
+/// The deliveries of a request for many, oldest first, `limit` at most, after `after`.
 pub(super) async fn find(
     db: &impl GenericClient,
     application: ApplicationId,
@@ -22,7 +22,7 @@ pub(super) async fn find(
     now: Instant,
     after: Option<Cursor>,
     limit: usize,
-) -> Result<Vec<Name>, Trouble> {
+) -> Result<Vec<Name>, DbError> {
     let Some(state) = ReplayRequest::state_of_many(filter) else { return Ok(Vec::new()) };
     let filter = DeliveryFilter { state: Some(state), ..*filter };
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub(super) struct ReplayOne(pub(super) Name, pub(super) Instant);
 impl Change for ReplayOne {
     type Done = Delivery;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Delivery, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Delivery, DbError> {
         let Self(name, now) = self;
         let found = deliveries::lock(&changes.db, [name]).await?;
         let delivery = found.first().ok_or(Error::not_found("delivery"))?;
@@ -54,7 +54,7 @@ impl Change for ReplayOne {
             return Ok(*delivery);
         }
         if delivery.state.is_open() {
-            return Err(Error::conflict("the delivery is open already").into());
+            return Err(Error::conflict("the delivery is still open").into());
         }
         if changes.endpoints([name.1].into()).await?.is_empty() {
             return Err(Error::not_found("endpoint").into());
@@ -66,13 +66,13 @@ impl Change for ReplayOne {
     }
 }
 
-/// Replays those that nothing has changed since they were found, and whose endpoint is there.
+/// Replays deliveries that have not changed since they were found, and whose endpoint exists.
 pub(super) struct ReplayMany<'n>(pub(super) &'n [Name], pub(super) Instant);
 
 impl Change for ReplayMany<'_> {
     type Done = Vec<Delivery>;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Delivery>, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Delivery>, DbError> {
         let Self(names, now) = *self;
         let found = deliveries::lock(&changes.db, names).await?;
         let there = changes.endpoints(names.iter().map(|name| name.1).collect()).await?;
@@ -93,7 +93,7 @@ impl Change for ReplayMany<'_> {
     }
 }
 
-/// Whether this is what a replay at `now` has made of it.
+/// Whether this is the result of a replay at `now`.
 fn is_replayed(delivery: &Delivery, now: Instant) -> bool {
     delivery.state == DeliveryState::Pending && (delivery.updated_at, delivery.due) == (now, now)
 }

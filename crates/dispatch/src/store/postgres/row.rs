@@ -1,10 +1,10 @@
-//! Rows as what they mean.
+//! Parses rows.
 
 use bytes::Bytes;
 use tokio_postgres::Row;
 
 use super::column::{application_id, endpoint_id, get, instant, message_id, span};
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use crate::model::{Attempt, Delivery, Ending, EventType, Failure, IdempotencyKey, Message};
 pub(super) use crate::store::columns::{ATTEMPT, DELIVERY, MESSAGE};
 use crate::store::numbers::state;
@@ -13,12 +13,12 @@ use crate::store::unreadable::Unreadable;
 use crate::store::verdicts::verdict;
 
 /// The message of a row.
-pub(super) fn message(row: &Row) -> Result<Message, Trouble> {
+pub(super) fn message(row: &Row) -> Result<Message, DbError> {
     message_at(row, 0)
 }
 
 /// The message whose columns begin at `at`.
-pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, Trouble> {
+pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
     let key = get::<Option<&str>>(row, at + 3)?.map(str::parse::<IdempotencyKey>).transpose()?;
     Ok(Message {
         id: message_id(row, at)?,
@@ -32,7 +32,7 @@ pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, Trouble> {
 }
 
 /// The delivery of a row.
-pub(super) fn delivery(row: &Row) -> Result<Delivery, Trouble> {
+pub(super) fn delivery(row: &Row) -> Result<Delivery, DbError> {
     let read_call = |bytes| saved::decode(bytes).ok_or_else(|| Unreadable::new("not a saved call"));
     let read_ending =
         |name| Ending::by_name(name).ok_or_else(|| Unreadable::unknown("ending", name));
@@ -51,7 +51,7 @@ pub(super) fn delivery(row: &Row) -> Result<Delivery, Trouble> {
 }
 
 /// The attempt of a row.
-pub(super) fn attempt(row: &Row) -> Result<Attempt, Trouble> {
+pub(super) fn attempt(row: &Row) -> Result<Attempt, DbError> {
     let read_failure =
         |name| Failure::by_name(name).ok_or_else(|| Unreadable::unknown("failure", name));
     let status = get::<Option<i32>>(row, 5)?.map(u16::try_from).transpose();
@@ -71,6 +71,6 @@ pub(super) fn attempt(row: &Row) -> Result<Attempt, Trouble> {
     })
 }
 
-fn number(row: &Row, at: usize) -> Result<u32, Trouble> {
+fn number(row: &Row, at: usize) -> Result<u32, DbError> {
     Ok(u32::try_from(get::<i64>(row, at)?).map_err(Unreadable::new)?)
 }

@@ -80,8 +80,8 @@ impl TestSchema {
 }
 
 impl TestSchema {
-    /// How PostgreSQL would run a statement of so many parameters if it may neither scan nor sort unless
-    /// there is no other way.
+    /// The plan of PostgreSQL for a statement with this many parameters, if it may neither scan nor
+    /// sort unless there is no other way.
     pub(crate) async fn plan(&self, sql: &str, parameters: usize) -> String {
         let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
         tokio::spawn(connection);

@@ -32,8 +32,8 @@ impl OwnServer {
         Some(server)
     }
 
-    /// Starts one that takes connections over TCP as well, and TLS on them, as whom a certificate and its key
-    /// say (PEM). Its address names its socket; the port is for those who want TLS.
+    /// Starts a server that also takes connections over TCP, with TLS for this certificate and key
+    /// (PEM). Its address names its socket; the port is for TLS.
     pub(crate) fn start_tls(name: &str, certificate: &str, key: &str) -> Option<(Self, u16)> {
         let mut server = Self::start(name)?;
         server.stop();
@@ -46,12 +46,12 @@ impl OwnServer {
         Some((server, port))
     }
 
-    /// Where files of the test may be.
+    /// The folder for files of the test.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Ends it at once, as a crash would.
+    /// Stops it immediately, as a crash would.
     pub(crate) fn stop(&self) {
         self.script("stop");
     }

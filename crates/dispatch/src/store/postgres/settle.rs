@@ -1,15 +1,15 @@
-//! Attempts settle: deliveries, attempts and standings are written.
+//! Settlements: writes deliveries, attempts and endpoint states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::Changes;
 use super::column::{from_instant, from_span, text};
 use super::days::day_of;
+use super::db_error::DbError;
 use super::deliveries::{self, Name};
 use super::statement;
-use super::trouble::Trouble;
 use super::writer::Change;
-use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, NewMessage, Standing};
+use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, EndpointState, NewMessage};
 use crate::store::{Fence, Settlement, Shards, document};
 
 /// Settlements of a run.
@@ -21,7 +21,7 @@ pub(super) struct Settle<'s> {
 impl Change for Settle<'_> {
     type Done = ();
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let names: BTreeSet<Name> = self.settlements.iter().flat_map(names).collect();
         let ((), stored) = tokio::try_join!(
             biased;
@@ -40,13 +40,13 @@ fn names(settlement: &Settlement) -> impl Iterator<Item = Name> {
     delivery.into_iter().chain(attempt)
 }
 
-/// What settlements come to, one after the other: the last word about each row.
+/// The combined result of settlements: the last value of each row.
 struct Outcome<'s> {
-    /// The state in the store, and the state by now.
+    /// The state in the store, and the current state.
     states: BTreeMap<Name, (DeliveryState, DeliveryState)>,
     deliveries: BTreeMap<Name, Delivery>,
     attempts: BTreeMap<(Name, u32), &'s Attempt>,
-    standings: BTreeMap<EndpointId, Standing>,
+    endpoint_states: BTreeMap<EndpointId, EndpointState>,
     operational: Vec<&'s NewMessage>,
 }
 
@@ -57,7 +57,7 @@ impl<'s> Outcome<'s> {
             states: stored.into_iter().map(state).collect(),
             deliveries: BTreeMap::new(),
             attempts: BTreeMap::new(),
-            standings: BTreeMap::new(),
+            endpoint_states: BTreeMap::new(),
             operational: Vec::new(),
         }
     }
@@ -79,11 +79,11 @@ impl<'s> Outcome<'s> {
                 self.attempts.insert((of, attempt.number), attempt);
             }
         }
-        self.standings.extend(settlement.standing);
+        self.endpoint_states.extend(settlement.endpoint_state);
         self.operational.extend(&settlement.operational);
     }
 
-    async fn write(self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn write(self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let before = |name: &Name| self.states.get(name).map(|(stored, _)| *stored);
         let changed: Vec<_> =
             self.deliveries.iter().filter_map(|(name, d)| Some((*d, before(name)?))).collect();
@@ -92,7 +92,7 @@ impl<'s> Outcome<'s> {
         tokio::try_join!(
             biased;
             changes.insert_attempts(&attempts),
-            changes.write_standings(&self.standings),
+            changes.write_standings(&self.endpoint_states),
         )?;
         if self.operational.is_empty() {
             return Ok(());
@@ -101,7 +101,7 @@ impl<'s> Outcome<'s> {
         let there = changes.applications(of).await?;
         let wanted = |new: &&NewMessage| there.contains(&new.message.application);
         let wanted = self.operational.into_iter().filter(wanted);
-        // Whoever leads their endpoints finds them.
+        // The leaders of their endpoints find them.
         let wanted: Vec<_> = wanted.map(|new| (new, Shards::NONE)).collect();
         changes.accept(&wanted).await.map(drop)
     }
@@ -109,7 +109,7 @@ impl<'s> Outcome<'s> {
 
 impl Changes<'_> {
     /// Writes attempts, no two of the same number at the same delivery.
-    pub(super) async fn insert_attempts(&self, made: &[&Attempt]) -> Result<(), Trouble> {
+    pub(super) async fn insert_attempts(&self, made: &[&Attempt]) -> Result<(), DbError> {
         if made.is_empty() {
             return Ok(());
         }
@@ -162,14 +162,14 @@ impl Changes<'_> {
 
     async fn write_standings(
         &self,
-        standings: &BTreeMap<EndpointId, Standing>,
-    ) -> Result<(), Trouble> {
-        if standings.is_empty() {
+        endpoint_states: &BTreeMap<EndpointId, EndpointState>,
+    ) -> Result<(), DbError> {
+        if endpoint_states.is_empty() {
             return Ok(());
         }
-        let ids: Vec<_> = standings.keys().map(|id| *id.as_uuid()).collect();
+        let ids: Vec<_> = endpoint_states.keys().map(|id| *id.as_uuid()).collect();
         let documents: Vec<_> =
-            standings.values().map(document::of_standing).collect::<Result<_, _>>()?;
+            endpoint_states.values().map(document::of_standing).collect::<Result<_, _>>()?;
         let sql = "UPDATE endpoint AS e SET standing = n.standing \
                    FROM unnest($1::uuid[], $2::text[]) AS n (id, standing) WHERE e.id = n.id";
         statement::run(&self.db, sql, &[&ids, &documents]).await?;

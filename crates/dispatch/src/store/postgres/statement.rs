@@ -4,9 +4,9 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::trouble::Trouble;
+use super::db_error::DbError;
 
-/// What a statement is given for its parameters.
+/// The parameters of a statement.
 pub(super) type Bound<'b> = [&'b (dyn ToSql + Sync)];
 
 /// The rows of a statement.
@@ -14,7 +14,7 @@ pub(super) async fn rows(
     db: &impl GenericClient,
     sql: &str,
     bound: &Bound<'_>,
-) -> Result<Vec<Row>, Trouble> {
+) -> Result<Vec<Row>, DbError> {
     let statement = db.prepare_cached(sql).await?;
     Ok(db.query(&statement, bound).await?)
 }
@@ -24,7 +24,7 @@ pub(super) async fn row(
     db: &impl GenericClient,
     sql: &str,
     bound: &Bound<'_>,
-) -> Result<Option<Row>, Trouble> {
+) -> Result<Option<Row>, DbError> {
     let statement = db.prepare_cached(sql).await?;
     Ok(db.query_opt(&statement, bound).await?)
 }
@@ -34,7 +34,7 @@ pub(super) async fn run(
     db: &impl GenericClient,
     sql: &str,
     bound: &Bound<'_>,
-) -> Result<u64, Trouble> {
+) -> Result<u64, DbError> {
     let statement = db.prepare_cached(sql).await?;
     Ok(db.execute(&statement, bound).await?)
 }

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use stagger::Instant;
 
 use super::address::PostgresAddress;
-use super::cluster::{BeginRun, Hints};
+use super::cluster::{BeginRun, Notifications};
+use super::db_error::DbError;
 use super::intake::Intake;
 use super::marks::{MarkCopy, Touch};
 use super::options::PostgresOptions;
@@ -17,13 +18,12 @@ use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
 use super::settle::Settle;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
-use super::trouble::Trouble;
 use super::writer::{SELDOM, SETTLING, Writer};
 use super::{days, lists, lookups, migrations, statement, sweep, tally, tenants};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
-    NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
+    MessageId, NewMessage,
 };
 use crate::store::id_range::IdRange;
 use crate::store::place::cut_short;
@@ -34,7 +34,7 @@ use crate::store::{
 
 /// Keeps everything in a PostgreSQL database, version 14 or later.
 ///
-/// Deleting an application or an endpoint takes effect at once; what belongs to it goes in bounded
+/// Deleting an application or an endpoint takes effect immediately; its rows are deleted in bounded
 /// steps, between which others write, and the answer comes after the last. If the process ends in
 /// between, the next opening does the rest.
 #[derive(Debug)]
@@ -42,9 +42,9 @@ pub struct PostgresStore {
     pub(super) pool: Arc<Pool>,
     pub(super) writer: Writer,
     pub(super) intake: Intake,
-    /// Writes what keeps a node a member.
-    pub(super) roll: Writer,
-    pub(super) hints: Hints,
+    /// Writes for membership.
+    pub(super) membership: Writer,
+    pub(super) notifications: Notifications,
     /// The memberships of this process, as far as it knows.
     memberships: Mutex<BTreeSet<Fence>>,
 }
@@ -63,17 +63,17 @@ impl PostgresStore {
         let writer = Writer::new(Arc::clone(&pool));
         sweep::finish(&pool, &writer).await?;
         let intake = Intake::start(&writer, options.queue.get());
-        let roll = Writer::new(Arc::new(Pool::for_membership(address, &options)?));
-        let hints = Hints::new(pool::line(address, &options)?);
-        Ok(Self { pool, writer, intake, roll, hints, memberships: Mutex::default() })
+        let membership = Writer::new(Arc::new(Pool::for_membership(address, &options)?));
+        let notifications = Notifications::new(pool::line(address, &options)?);
+        Ok(Self { pool, writer, intake, membership, notifications, memberships: Mutex::default() })
     }
 
-    /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
+    /// Records whether a copy is being written into it; until it is complete, it cannot be opened.
     pub(in crate::store) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
         self.writer.write(SELDOM, &MarkCopy(under_way)).await
     }
 
-    /// Makes what keeps the attempts of these messages by the day.
+    /// Creates the partitions of these messages' attempts.
     pub(in crate::store) async fn make_days(&self, messages: &[MessageId]) -> Result<(), Error> {
         let days: BTreeSet<_> = messages.iter().map(|id| days::day_of(*id)).collect();
         let mut loan = self.pool.lend().await?;
@@ -83,7 +83,7 @@ impl PostgresStore {
 
     pub(super) async fn read<T>(
         &self,
-        read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
+        read: impl AsyncFnOnce(&Loan) -> Result<T, DbError>,
     ) -> Result<T, Error> {
         self.writer.read(read).await
     }
@@ -93,8 +93,8 @@ impl PostgresStore {
         self.memberships.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replays many: they are looked for first, in as many rounds as it takes to find enough whose
-    /// endpoint is there.
+    /// Replays many: finds them first, in as many rounds as it takes to find enough whose endpoint
+    /// exists.
     async fn replay_many(
         &self,
         (application, filter): (ApplicationId, DeliveryFilter),
@@ -116,7 +116,7 @@ impl PostgresStore {
         Ok(replayed)
     }
 
-    /// Makes and drops what attempts are kept in by the day.
+    /// Creates and drops partitions of attempts.
     async fn turn_days(&self, before: Instant) -> Result<(), Error> {
         let mut loan = self.pool.lend().await?;
         let work = async {
@@ -130,7 +130,7 @@ impl PostgresStore {
     }
 }
 
-async fn prepare(loan: &mut Loan, migrate: bool) -> Result<(), Trouble> {
+async fn prepare(loan: &mut Loan, migrate: bool) -> Result<(), DbError> {
     migrations::prepare(loan, migrate).await?;
     let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
     if statement::row(&**loan, sql, &[]).await?.is_some() {
@@ -167,7 +167,7 @@ impl Store for PostgresStore {
         sweep::endpoint(&self.writer, id, now).await
     }
 
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.read(async |db| tenants::endpoints(&**db, None).await).await
     }
 
@@ -175,7 +175,9 @@ impl Store for PostgresStore {
         match self.intake.accept(messages, None).await? {
             Entry::Stored(accepted) => Ok(accepted),
             // It depends on no settings and on no membership.
-            Entry::Outdated | Entry::NotLeading => Err(Error::store("refused for no reason")),
+            Entry::Outdated | Entry::NotLeading => {
+                Err(Error::store("the store refused the messages without a reason"))
+            }
         }
     }
 

@@ -1,24 +1,23 @@
-//! Deletions are ended in bounded steps; what one left behind when its process ended in the middle is
-//! deleted at the next opening.
+//! Finishes deletions in bounded steps; an interrupted deletion is finished at the next opening.
 
 use stagger::Instant;
 
 use super::column::{application_id, endpoint_id, get, instant};
+use super::db_error::DbError;
 use super::pool::Pool;
 use super::statement;
 use super::tenants::{SweepApplication, SweepEndpoint};
-use super::trouble::Trouble;
 use super::writer::{SELDOM, Writer};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
 
-/// Deletes what is left of an application that is gone.
+/// Deletes the remaining rows of a deleted application.
 pub(super) async fn application(writer: &Writer, id: ApplicationId) -> Result<(), Error> {
     while !writer.write(SELDOM, &SweepApplication(id)).await? {}
     Ok(())
 }
 
-/// Cancels what is open to an endpoint that is gone.
+/// Cancels open deliveries to a deleted endpoint.
 pub(super) async fn endpoint(writer: &Writer, id: EndpointId, now: Instant) -> Result<(), Error> {
     let mut after = None;
     loop {
@@ -45,7 +44,7 @@ pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
 
 type Begun = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
 
-async fn begun(loan: &super::pool::Loan) -> Result<Begun, Trouble> {
+async fn begun(loan: &super::pool::Loan) -> Result<Begun, DbError> {
     let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
     let sql = "SELECT id FROM application WHERE gone";
     for row in statement::rows(&**loan, sql, &[]).await? {

@@ -4,8 +4,8 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::column::get;
+use super::db_error::DbError;
 use super::statement;
-use super::trouble::Trouble;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::Counts;
 use crate::store::numbers::state;
@@ -17,7 +17,7 @@ pub(super) async fn write(
     db: &impl GenericClient,
     tally: &mut Tally,
     counter: i16,
-) -> Result<(), Trouble> {
+) -> Result<(), DbError> {
     let changes = tally.take();
     if changes.is_empty() {
         return Ok(());
@@ -45,7 +45,7 @@ pub(super) async fn write(
 pub(super) async fn read(
     db: &impl GenericClient,
     endpoint: Option<EndpointId>,
-) -> Result<Counts, Trouble> {
+) -> Result<Counts, DbError> {
     let sql = "SELECT sum(pending)::bigint, sum(waiting)::bigint, sum(delivered)::bigint, \
                sum(dead)::bigint, sum(cancelled)::bigint FROM tally WHERE endpoint = $1";
     let row = statement::row(db, sql, &[endpoint.unwrap_or(ALL).as_uuid()]).await?;
@@ -58,8 +58,8 @@ pub(super) async fn read(
     Ok(counts)
 }
 
-/// The counts of all, counted row by row: what [`read`] must agree with.
-pub(super) async fn recount(db: &impl GenericClient) -> Result<Counts, Trouble> {
+/// The counts, counted row by row: [`read`] must agree with them.
+pub(super) async fn recount(db: &impl GenericClient) -> Result<Counts, DbError> {
     let mut counts = Counts::default();
     let sql = "SELECT state, count(*) FROM delivery GROUP BY state";
     for row in statement::rows(db, sql, &[]).await? {

@@ -1,4 +1,4 @@
-//! Applications and endpoints. Deleting one marks it as gone at once; what belongs to it is deleted
+//! Applications and endpoints. Deleting one marks it as deleted immediately; its rows are deleted
 //! after that in bounded steps, between which others write.
 
 use deadpool_postgres::GenericClient;
@@ -8,11 +8,11 @@ use uuid::Uuid;
 use super::changes::Changes;
 use super::cluster::Changed;
 use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id};
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use super::writer::Change;
 use super::{row, statement};
 use crate::Error;
-use crate::model::{Application, ApplicationId, Endpoint, EndpointId, MessageId, Standing};
+use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EndpointState, MessageId};
 use crate::store::{Shard, document};
 
 /// Messages or deliveries that one step changes at most: some milliseconds of work.
@@ -24,7 +24,7 @@ pub(super) struct PutApplication<'a>(pub(super) &'a Application);
 impl Change for PutApplication<'_> {
     type Done = ();
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let sql = "INSERT INTO application (id, document) VALUES ($1, $2) \
                    ON CONFLICT (id) DO UPDATE SET document = excluded.document";
         let document = document::of_application(self.0)?;
@@ -39,9 +39,9 @@ pub(super) struct MarkApplication(pub(super) ApplicationId);
 impl Change for MarkApplication {
     type Done = ();
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let id = self.0.as_uuid();
-        // Whoever accepts for it holds it; this waits until they have ended.
+        // Calls that accept for it hold it; this waits until they have ended.
         let sql = "SELECT 1 FROM application WHERE id = $1 FOR UPDATE";
         statement::row(&changes.db, sql, &[id]).await?;
         let sql = "UPDATE application SET gone = true WHERE id = $1 AND NOT gone";
@@ -52,7 +52,7 @@ impl Change for MarkApplication {
         let endpoints = statement::rows(&changes.db, sql, &[id]).await?;
         let endpoints: Vec<_> =
             endpoints.iter().map(|row| endpoint_id(row, 0)).collect::<Result<_, _>>()?;
-        changes.drop_orders(&endpoints).await?;
+        changes.drop_commands(&endpoints).await?;
         changes.tell(Changed::Application(self.0)).await
     }
 }
@@ -63,7 +63,7 @@ pub(super) struct SweepApplication(pub(super) ApplicationId);
 impl Change for SweepApplication {
     type Done = bool;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, DbError> {
         let id = self.0.as_uuid();
         let sql = "SELECT id FROM message WHERE application = $1 ORDER BY id LIMIT $2";
         let found = statement::rows(&changes.db, sql, &[id, &from_size(STEP)]).await?;
@@ -86,17 +86,17 @@ pub(super) struct PutEndpoint<'e>(pub(super) &'e Endpoint);
 impl Change for PutEndpoint<'_> {
     type Done = ();
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let Endpoint { id, application, .. } = self.0;
         if changes.applications([*application].into()).await?.is_empty() {
             return Err(Error::not_found("application").into());
         }
         let sql = "INSERT INTO endpoint (id, application, document, standing) \
                    VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET document = excluded.document";
-        let standing = document::of_standing(&Standing::default())?;
+        let endpoint_state = document::of_standing(&EndpointState::default())?;
         let document = document::of_endpoint(self.0)?;
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-            [id.as_uuid(), application.as_uuid(), &document, &standing];
+            [id.as_uuid(), application.as_uuid(), &document, &endpoint_state];
         statement::run(&changes.db, sql, &bound).await?;
         changes.tell(Changed::Endpoint(*id)).await
     }
@@ -108,7 +108,7 @@ pub(super) struct MarkEndpoint(pub(super) EndpointId, pub(super) Instant);
 impl Change for MarkEndpoint {
     type Done = ();
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let id = self.0.as_uuid();
         let sql = "SELECT 1 FROM endpoint WHERE id = $1 FOR UPDATE";
         statement::row(&changes.db, sql, &[id]).await?;
@@ -116,13 +116,13 @@ impl Change for MarkEndpoint {
         if statement::run(&changes.db, sql, &[id, &from_instant(self.1)]).await? == 0 {
             return Ok(());
         }
-        changes.drop_orders(&[self.0]).await?;
+        changes.drop_commands(&[self.0]).await?;
         changes.tell(Changed::Endpoint(self.0)).await
     }
 }
 
-/// Cancels some open deliveries to an endpoint that is gone, those of messages after `after`. Says where
-/// it got to, or `None` when that was all of them.
+/// Cancels some open deliveries to a deleted endpoint, those of messages after `after`. Returns the
+/// last one, or `None` when none is left.
 pub(super) struct SweepEndpoint {
     pub(super) id: EndpointId,
     pub(super) now: Instant,
@@ -132,7 +132,7 @@ pub(super) struct SweepEndpoint {
 impl Change for SweepEndpoint {
     type Done = Option<MessageId>;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Option<MessageId>, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Option<MessageId>, DbError> {
         let sql = format!(
             "SELECT {} FROM delivery d WHERE d.shard = $1 AND d.endpoint = $2 AND d.message > $3 \
              AND d.ended = 0 ORDER BY d.message LIMIT $4 FOR UPDATE",
@@ -155,40 +155,40 @@ impl Change for SweepEndpoint {
     }
 }
 
-/// All applications, or those of these ids that are there; oldest first.
+/// All applications, or those of these ids that exist; oldest first.
 pub(super) async fn applications(
     db: &impl GenericClient,
     ids: Option<&[Uuid]>,
-) -> Result<Vec<Application>, Trouble> {
+) -> Result<Vec<Application>, DbError> {
     let sql = "SELECT id, document FROM application WHERE NOT gone \
                AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
-    let read = |row: &tokio_postgres::Row| -> Result<Application, Trouble> {
+    let read = |row: &tokio_postgres::Row| -> Result<Application, DbError> {
         Ok(document::application(application_id(row, 0)?, get(row, 1)?)?)
     };
     statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
 }
 
-/// All endpoints with their standing, or those of these ids that are there; oldest first.
+/// All endpoints with their learned state, or those of these ids that exist; oldest first.
 pub(super) async fn endpoints(
     db: &impl GenericClient,
     ids: Option<&[Uuid]>,
-) -> Result<Vec<(Endpoint, Standing)>, Trouble> {
+) -> Result<Vec<(Endpoint, EndpointState)>, DbError> {
     let sql = "SELECT id, application, document, standing FROM endpoint \
                WHERE gone_at IS NULL AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
-    let read = |row: &tokio_postgres::Row| -> Result<(Endpoint, Standing), Trouble> {
+    let read = |row: &tokio_postgres::Row| -> Result<(Endpoint, EndpointState), DbError> {
         let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
         let endpoint = document::endpoint(id, of, get(row, 2)?)?;
-        Ok((endpoint, document::standing(get(row, 3)?)?))
+        Ok((endpoint, document::endpoint_state(get(row, 3)?)?))
     };
     statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
 }
 
-/// What is remembered of an endpoint that is there.
-pub(super) async fn standing(
+/// The learned state of an endpoint that exists.
+pub(super) async fn endpoint_state(
     db: &impl GenericClient,
     id: EndpointId,
-) -> Result<Option<Standing>, Trouble> {
+) -> Result<Option<EndpointState>, DbError> {
     let sql = "SELECT standing FROM endpoint WHERE id = $1 AND gone_at IS NULL";
     let row = statement::row(db, sql, &[id.as_uuid()]).await?;
-    row.map(|row| Ok(document::standing(get(&row, 0)?)?)).transpose()
+    row.map(|row| Ok(document::endpoint_state(get(&row, 0)?)?)).transpose()
 }

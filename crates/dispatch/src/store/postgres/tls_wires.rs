@@ -1,4 +1,4 @@
-//! TLS to a server whose certificate is the test's own.
+//! TLS to a server with a certificate made for the test.
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::scratch::TestSchema;
 use super::server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
 use crate::store::fixture::{furnish, message, msg};
-use crate::store::{Cluster, Hint, Store};
+use crate::store::{Cluster, Notification, Store};
 
 /// A certificate for a name, its key, and the authority that signed it, in PEM.
 fn identity(name: &str) -> (String, String, String) {
@@ -47,9 +47,9 @@ async fn the_certificate_is_checked_against_the_roots_and_the_name() {
         furnish(&store).await;
         // Each wire: that of the store, that of membership, and that of hints.
         let mut joined = store.join("ann").await.unwrap();
-        store.hint(Hint::Roll).await;
-        let told = timeout(Duration::from_secs(30), joined.hints.recv()).await.unwrap();
-        assert_eq!(told, Some(Hint::Roll), "{mode}");
+        store.notify(Notification::Members).await;
+        let told = timeout(Duration::from_secs(30), joined.notifications.recv()).await.unwrap();
+        assert_eq!(told, Some(Notification::Members), "{mode}");
         Store::accept(&store, vec![message(1, 1, &[1])]).await.unwrap();
         assert!(store.message(msg(1)).await.unwrap().is_some());
         let wires = TestSchema::of(server.url.clone()).await.connect().await;
@@ -63,7 +63,7 @@ async fn the_certificate_is_checked_against_the_roots_and_the_name() {
         let refused = open(&url("127.0.0.1", mode, &roots)).await.unwrap_err();
         assert!(refused.is_unavailable(), "{refused}");
         assert!(refused.to_string().contains("not valid for name"), "{refused}");
-        // None of its own: only what everybody trusts.
+        // No certificate of its own: only the usual roots.
         let usual = format!("postgres://stagger@localhost:{port}/postgres?sslmode={mode}");
         let refused = open(&usual).await.unwrap_err();
         assert!(refused.to_string().contains("certificate"), "{refused}");

@@ -1,4 +1,4 @@
-//! A database of the release before becomes one of this release, with all that is in it.
+//! A database of the previous release becomes one of this release, with all its rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,12 +24,12 @@ async fn old() -> Option<(TestSchema, Client)> {
     let first = document::of_application(&application(1)).unwrap();
     let insert = "INSERT INTO application (id, document) VALUES ($1, $2)";
     client.execute(insert, &[app(1).as_uuid(), &first]).await.unwrap();
-    let (settings, standing) = (document::of_endpoint(&endpoint(1, 1)).unwrap(), "{}");
+    let (settings, endpoint_state) = (document::of_endpoint(&endpoint(1, 1)).unwrap(), "{}");
     let insert =
         "INSERT INTO endpoint (id, application, document, standing) VALUES ($1, $2, $3, $4)";
     let (to, of) = (ep(1), app(1));
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-        [to.as_uuid(), of.as_uuid(), &settings, &standing];
+        [to.as_uuid(), of.as_uuid(), &settings, &endpoint_state];
     client.execute(insert, &bound).await.unwrap();
     client.batch_execute("UPDATE mark SET value = 7 WHERE name = 'run'").await.unwrap();
     for n in 1..=3 {
@@ -38,7 +38,7 @@ async fn old() -> Option<(TestSchema, Client)> {
     Some((schema, client))
 }
 
-/// What version 1 did to take message `n` to endpoint 1.
+/// The statements of version 1 to accept message `n` for endpoint 1.
 async fn old_accept(client: &Client, n: u64) {
     let (id, to, of) = (msg(n), ep(1), app(1));
     let (id, to, of) = (id.as_uuid(), to.as_uuid(), of.as_uuid());
@@ -72,18 +72,18 @@ async fn what_version_1_has_stored_is_led_and_settled() {
     let store = PostgresStore::open(&schema.address(), options).await.unwrap();
     let health = check_postgres(&schema.address()).await.unwrap();
     assert_eq!((health.version, health.messages, health.deliveries.of(Pending)), (VERSION, 3, 3));
-    // Whoever worked on it before is out, whatever it was called.
+    // An earlier run cannot write any more, whatever its name.
     let fence = store.join("ann").await.unwrap().fence;
     assert_eq!(fence, Fence(8));
     assert!(store.settle(Fence(7), Vec::new()).await.unwrap_err().is_conflict());
-    let shards = store.take(fence, Shards::COUNT).await.unwrap();
+    let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
     assert_eq!(shards, Shards::ALL);
     let mut open = Vec::new();
     let covered = store.load(shards, &mut |page| open.extend(page)).await.unwrap();
     assert_eq!((open.len(), covered.len()), (3, 0));
     store.settle(fence, (1..=3).map(|n| settled(n, 1, 1, Delivered, 9)).collect()).await.unwrap();
     assert_eq!(store.counts(None).await.unwrap().of(Delivered), 3);
-    assert_eq!(store.news(0).await.unwrap().to, 0);
+    assert_eq!(store.changes_since(0).await.unwrap().to, 0);
     store.put_endpoint(endpoint(1, 1)).await.unwrap();
     let lead = crate::store::Lead { fence, shards };
     let entry = store.cluster().unwrap().accept(lead, 0, Vec::new()).await.unwrap();

@@ -1,20 +1,20 @@
-//! How a change becomes a transaction, and what is done when that fails.
+//! Runs a change as a transaction, and repeats it when it fails.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{Changes, Memory};
+use super::db_error::DbError;
 use super::pool::{Loan, Pool};
 use super::tally;
-use super::trouble::Trouble;
 use crate::Error;
-use crate::patience::Patience;
 use crate::store::tally::Tally;
+use crate::store_backoff::StoreBackoff;
 
-/// How often a transaction is made that others get in the way of: deadlocks, and what databases whose
-/// transactions are serializable ask to be made again.
+/// The most tries of a transaction that conflicts with others: deadlocks, and serialization
+/// failures.
 const TRIES: u32 = 4;
 
-/// Who counts, within a process.
+/// The process that counts, within a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counter(pub(super) i16);
 
@@ -23,14 +23,15 @@ pub(super) const SETTLING: Counter = Counter(100);
 /// Everything that is seldom done counts here.
 pub(super) const SELDOM: Counter = Counter(101);
 
-/// Which counters are a process's: each counter has a row of its own for every count, so that no member
-/// waits for another. The next member takes the slot of one that has left, so there are not ever more rows.
+/// The counter rows of a process: each process has its own row for every count, so that no member
+/// waits for another. The next member takes the slot of one that has left, so the number of rows
+/// stays bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(pub(super) Option<i16>);
 
 impl Slot {
-    /// The number under which a counter of this process counts: that of the counter itself for whoever is
-    /// no member, above those for members.
+    /// The number of a counter of this process: the counter's own number without a membership,
+    /// higher ones for members.
     pub(super) fn number(self, Counter(counter): Counter) -> i16 {
         let own = match counter {
             100.. => counter - 100,
@@ -43,14 +44,14 @@ impl Slot {
 
 /// A change, made in one transaction. It can be made again.
 pub(super) trait Change: Sync {
-    /// What comes of it.
+    /// The result of the change.
     type Done: Send;
 
     /// Makes it.
     fn make(
         &self,
         changes: &mut Changes<'_>,
-    ) -> impl Future<Output = Result<Self::Done, Trouble>> + Send;
+    ) -> impl Future<Output = Result<Self::Done, DbError>> + Send;
 }
 
 /// Makes changes.
@@ -74,7 +75,7 @@ impl Writer {
     /// Reads, without a transaction.
     pub(super) async fn read<T>(
         &self,
-        read: impl AsyncFnOnce(&Loan) -> Result<T, Trouble>,
+        read: impl AsyncFnOnce(&Loan) -> Result<T, DbError>,
     ) -> Result<T, Error> {
         let loan = self.pool.lend().await?;
         let found = self.pool.bounded(read(&loan)).await;
@@ -95,19 +96,19 @@ impl Writer {
         &self,
         counter: Counter,
         change: &C,
-    ) -> Result<C::Done, Trouble> {
-        let mut patience = Patience::new();
+    ) -> Result<C::Done, DbError> {
+        let mut backoff = StoreBackoff::new();
         let mut answer = self.try_write(counter, change, false).await;
-        let Err(Trouble::Doubtful(why)) = &answer else { return answer };
-        tracing::warn!(%why, "the connection to the store broke in a commit, finding out what holds");
+        let Err(DbError::Doubtful(why)) = &answer else { return answer };
+        tracing::warn!(%why, "connection lost during a commit, checking its result");
         loop {
-            patience.wait().await;
+            backoff.wait().await;
             answer = self.try_write(counter, change, true).await;
             match &answer {
                 Ok(_) => return answer,
-                Err(Trouble::Doubtful(_)) => {}
-                Err(Trouble::Refused(error)) if error.is_unavailable() => {}
-                Err(trouble) if !trouble.may_be_the_data() && !trouble.is_refusal() => {}
+                Err(DbError::Doubtful(_)) => {}
+                Err(DbError::Refused(error)) if error.is_unavailable() => {}
+                Err(db_error) if !db_error.may_be_the_data() && !db_error.is_refusal() => {}
                 Err(_) => return answer,
             }
         }
@@ -118,7 +119,7 @@ impl Writer {
         counter: Counter,
         change: &C,
         again: bool,
-    ) -> Result<C::Done, Trouble> {
+    ) -> Result<C::Done, DbError> {
         let mut tries = 1;
         loop {
             let number = self.slot.lock().unwrap_or_else(PoisonError::into_inner).number(counter);
@@ -127,7 +128,7 @@ impl Writer {
             let answer = self.pool.bounded(work).await;
             let answer = loan.end(answer);
             match answer {
-                Err(trouble) if trouble.is_worth_repeating() && tries < TRIES => tries += 1,
+                Err(db_error) if db_error.is_worth_repeating() && tries < TRIES => tries += 1,
                 answer => return answer,
             }
         }
@@ -140,24 +141,24 @@ async fn transact<C: Change>(
     counter: i16,
     change: &C,
     again: bool,
-) -> Result<C::Done, Trouble> {
+) -> Result<C::Done, DbError> {
     let db = loan.transaction().await?;
     let (tally, slack) = (Tally::default(), memory.slack());
     let mut changes = Changes { db, memory, tally, again, slack };
     let made = match change.make(&mut changes).await {
         Ok(done) => tally::write(&changes.db, &mut changes.tally, counter).await.map(|()| done),
-        Err(trouble) => Err(trouble),
+        Err(db_error) => Err(db_error),
     };
     let done = match made {
         Ok(done) => done,
-        Err(trouble) => {
-            // What it has locked is free by the time that anybody hears of the failure. Where this
-            // fails too, the connection is gone, and its locks with it.
+        Err(db_error) => {
+            // Frees its locks before the failure is reported. If this fails too, the connection is
+            // gone, and its locks with it.
             changes.db.rollback().await.ok();
-            return Err(trouble);
+            return Err(db_error);
         }
     };
-    changes.db.commit().await.map_err(Trouble::of_commit)?;
+    changes.db.commit().await.map_err(DbError::of_commit)?;
     memory.widened(changes.slack);
     Ok(done)
 }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::changes::Changes;
 use super::column::{from_instant, from_size};
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
 use crate::store::Accepted;
@@ -12,7 +12,7 @@ use crate::store::numbers::state_number;
 
 impl Changes<'_> {
     /// Takes `messages`, all or none.
-    pub(super) fn accept(&mut self, messages: &[NewMessage]) -> Result<Vec<Accepted>, Trouble> {
+    pub(super) fn accept(&mut self, messages: &[NewMessage]) -> Result<Vec<Accepted>, DbError> {
         for new in messages {
             self.refuse_deleted(new.message.application)?;
         }
@@ -34,8 +34,8 @@ impl Changes<'_> {
         Ok(Accepted { id: message.id, repeated: false })
     }
 
-    /// Refuses what comes for an application that was deleted in the meantime.
-    pub(super) fn refuse_deleted(&self, application: ApplicationId) -> Result<(), Trouble> {
+    /// Refuses messages for an application that was deleted in the meantime.
+    pub(super) fn refuse_deleted(&self, application: ApplicationId) -> Result<(), DbError> {
         let sql = "SELECT 1 FROM application WHERE id = ?1 AND NOT gone";
         if self.memory.deleted && !self.db.prepare_cached(sql)?.exists([application])? {
             return Err(Error::not_found("application").into());

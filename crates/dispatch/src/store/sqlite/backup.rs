@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
+use super::db_error::failed_at;
 use super::file;
 use super::health::{LOCK_WAIT, check};
 use super::lock::FolderLock;
-use super::trouble::failed_at;
 use crate::Error;
 
 /// Copies the store of a data folder to the new file `to`, readable by its owner only: all of it, as it
@@ -20,7 +20,7 @@ use crate::Error;
 /// There is no store; `to` is there already; the disk is full or broken. No half a copy stays.
 pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     if to.exists() {
-        return Err(Error::conflict(format!("{} is there already", to.display())));
+        return Err(Error::conflict(format!("{} already exists", to.display())));
     }
     let from = file::open_read_only(&file::path_in(folder), LOCK_WAIT)?;
     file::recognise(&from, &file::path_in(folder))?;
@@ -32,11 +32,11 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     copied
 }
 
-/// Puts the copy `from` in the place of the store of a data folder, which may have none. What was there
-/// is replaced in one step; until then it stays as it is.
+/// Replaces the store of a data folder, which may have none, by the copy `from`. The replacement is
+/// one step; until then the old store stays as it is.
 ///
 /// # Errors
-/// A conflict when a dispatcher works on the folder; `from` is damaged, not one of ours, or of a later
+/// A conflict when a dispatcher uses the folder; `from` is damaged, not one of ours, or of a later
 /// release; the disk is full or broken.
 pub fn restore(from: &Path, folder: &Path) -> Result<(), Error> {
     check(from)?;

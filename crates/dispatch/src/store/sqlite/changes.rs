@@ -1,4 +1,4 @@
-//! A transaction under way: what the changes in it share.
+//! A running transaction: the state that its changes share.
 
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -8,19 +8,19 @@ use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
 use crate::store::tally::Tally;
 
-/// What the writer knows from one transaction to the next.
+/// The facts that the writer keeps from one transaction to the next.
 #[derive(Debug)]
 pub(super) struct Memory {
     /// Every message before this one has an open delivery: pruning begins here.
     pub(super) floor: MessageId,
-    /// Whether something was deleted since the store was opened, so that messages may be on their way
-    /// to what is gone.
+    /// Whether something was deleted since the store was opened, so that messages may still come
+    /// for it.
     pub(super) deleted: bool,
     /// By how many milliseconds ids and times of acceptance have differed at most.
     slack: u64,
 }
 
-/// The transaction under way.
+/// The running transaction.
 #[derive(Debug)]
 pub(super) struct Changes<'c> {
     pub(super) db: &'c Connection,
@@ -31,15 +31,15 @@ pub(super) struct Changes<'c> {
 const FIRST: MessageId = MessageId::from_uuid(Uuid::nil());
 
 impl Memory {
-    /// What is known at the beginning.
+    /// The facts at the beginning.
     pub(super) fn load(db: &Connection) -> rusqlite::Result<Self> {
         Ok(Self { floor: FIRST, deleted: false, slack: slack::read(db)? })
     }
 
-    /// Forgets what a transaction may have told that did not come about.
+    /// Discards the facts of a transaction that was rolled back.
     pub(super) const fn rolled_back(&mut self) {
         self.floor = FIRST;
-        // The next message whose times differ at all writes it again.
+        // The next message with any difference writes it again.
         self.slack = 0;
     }
 }

@@ -1,5 +1,5 @@
-//! Checkpoints: what the log holds goes into the file, so that the log stays small. Always passively:
-//! nobody waits for it but the writer, and pages that a reader still needs stay for the next time.
+//! Checkpoints: move pages from the log to the file, so that the log stays small. Always passively:
+//! only the writer waits for it, and pages that a reader still needs stay for the next time.
 
 use rusqlite::Connection;
 
@@ -31,7 +31,7 @@ fn waiting(db: &Connection) -> rusqlite::Result<i64> {
     checkpoint(db, "NOOP").map(|(log, done)| log - done)
 }
 
-/// Pages in the log, and those of them that are in the file.
+/// Pages in the log, and the number of them that are in the file.
 pub(super) fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<(i64, i64)> {
     let mut pragma = db.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
     pragma.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))

@@ -1,4 +1,4 @@
-//! How values stand in columns.
+//! The encoding of values in columns.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
 use uuid::Uuid;
@@ -37,7 +37,7 @@ pub(super) fn size(number: i64) -> rusqlite::Result<usize> {
     usize::try_from(number).map_err(broken)
 }
 
-/// What a column cannot hold.
+/// The error for a value that a column cannot hold.
 pub(super) fn unknown(what: &'static str, value: impl std::fmt::Display) -> rusqlite::Error {
     broken(format!("no {what} is called {value}"))
 }

@@ -1,4 +1,4 @@
-//! What a crash leaves: everything that was acknowledged, and nothing half-written.
+//! Durability: after a crash everything acknowledged is there, and nothing half-written.
 
 use std::fs::{self, OpenOptions};
 use std::path::Path;
@@ -65,7 +65,7 @@ async fn fill(store: &super::SqliteStore) {
     }
 }
 
-/// How many messages there are: the first ones, each with both deliveries and its payload.
+/// The number of whole messages: the first ones, each with both deliveries and its payload.
 async fn whole_messages(folder: &TestFolder) -> u64 {
     let store = folder.open();
     let mut there = 0;

@@ -1,4 +1,4 @@
-//! What happens when the disk is full, the file is locked, or more is asked than there is room for.
+//! Behaviour when the disk is full, the file is locked, or a limit is exceeded.
 
 use std::num::NonZeroUsize;
 use std::sync::mpsc;
@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use stagger::Span;
 
 use super::changes::Changes;
+use super::db_error::DbError;
 use super::folder::TestFolder;
-use super::trouble::Trouble;
 use super::{SqliteOptions, SqliteStore, check};
 use crate::model::DeliveryState;
 use crate::store::fixture::{at, furnish, message, msg, settled};
@@ -64,7 +64,7 @@ async fn one_bad_write_does_not_spoil_those_beside_it() {
     let store = folder.open();
     furnish(&store).await;
     let gate = Gate::default();
-    let bad = |changes: &mut Changes<'_>| -> Result<(), Trouble> {
+    let bad = |changes: &mut Changes<'_>| -> Result<(), DbError> {
         changes.accept(&[message(8, 1, &[1])])?;
         Ok(changes.db.execute_batch("INSERT INTO mark VALUES ('run', 0)")?)
     };
@@ -174,7 +174,7 @@ impl Default for Gate {
 }
 
 impl Gate {
-    fn hold(&self) -> impl Fn(&mut Changes<'_>) -> Result<(), Trouble> + Send + 'static {
+    fn hold(&self) -> impl Fn(&mut Changes<'_>) -> Result<(), DbError> + Send + 'static {
         let (held, waiting) = (self.held.0.clone(), Arc::clone(&self.waiting));
         move |_| {
             held.send(()).unwrap();

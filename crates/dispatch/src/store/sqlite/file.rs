@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use stagger::Span;
 
-use super::trouble::failed_at;
+use super::db_error::failed_at;
 use crate::Error;
 
-/// What makes a database of version n out of one of version n - 1. Only ever added to.
+/// The migrations, each from version n - 1 to version n. Only ever added to.
 const MIGRATIONS: [&str; VERSION as usize] = [include_str!("migrations/1.sql")];
 /// The version that this release writes.
 pub(super) const VERSION: u32 = 1;
-/// The bytes "stgr": what tells our files from other people's databases.
+/// The bytes "stgr": they mark our files among other SQLite databases.
 const APPLICATION_ID: i32 = 0x7374_6772;
 /// Prepared statements that each connection keeps: all that there are.
 const STATEMENTS: usize = 64;

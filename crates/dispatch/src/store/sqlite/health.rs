@@ -5,12 +5,12 @@ use std::path::Path;
 use rusqlite::Connection;
 use stagger::Span;
 
-use super::trouble::failed_at;
+use super::db_error::failed_at;
 use super::{file, tally};
 use crate::Error;
 use crate::store::Counts;
 
-/// What was found in a file that is in order.
+/// The contents of a file without damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
     /// The version of its tables.
@@ -25,8 +25,8 @@ pub struct Health {
 /// counts. Works beside a running dispatcher, and only reads.
 ///
 /// # Errors
-/// The file cannot be read, is not one of ours, is of a later release, or is damaged; the error names
-/// it and the first damage.
+/// The file cannot be read, is not one of ours, is of a later release, or is damaged; the error
+/// names it and the first damage.
 pub fn check(path: &Path) -> Result<Health, Error> {
     let path = if path.is_dir() { file::path_in(path) } else { path.to_owned() };
     let db = file::open_read_only(&path, LOCK_WAIT)?;
@@ -43,7 +43,7 @@ pub fn check(path: &Path) -> Result<Health, Error> {
     Ok(Health { version, messages, deliveries })
 }
 
-/// How long a lock is waited for.
+/// The longest wait for a lock.
 pub(super) const LOCK_WAIT: Span = Span::from_secs(5);
 
 fn damage(db: &Connection) -> rusqlite::Result<Option<String>> {

@@ -78,9 +78,9 @@ impl Walk {
         Ok(())
     }
 
-    /// The statement of the walk. It names its index, because SQLite knows nothing of how the rows are
-    /// spread, and would take another one that looks as good. `?1` and `?2` are where it begins, `?3` is where it ends, `?4` and
-    /// `?5` are what it is narrowed to.
+    /// The statement of the walk. It names its index, because SQLite has no statistics of the rows,
+    /// and would choose another one that looks as good. `?1` and `?2` are its begin, `?3` is its
+    /// end, `?4` and `?5` are its filter.
     pub(super) fn sql(self, order: Order) -> String {
         let (from, narrowed) = match self {
             Self::All => ("delivery d", ""),
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::store::fixture::{app, ep};
 
-    /// How SQLite would run a statement, with every parameter unknown.
+    /// The plan of SQLite for a statement, with every parameter unknown.
     fn plan(db: &Connection, sql: &str) -> String {
         let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));

@@ -20,7 +20,7 @@ impl FolderLock {
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(Error::conflict(format!(
-                "{} is held: another dispatcher works on this folder",
+                "{} is locked: another dispatcher uses this folder",
                 path.display()
             ))),
             Err(TryLockError::Error(e)) => Err(Error::store(format!("{}: {e}", path.display()))),

@@ -1,4 +1,4 @@
-//! What is read by its name.
+//! Queries by primary key.
 
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row, params};

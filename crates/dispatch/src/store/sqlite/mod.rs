@@ -1,12 +1,12 @@
 //! The embedded store: one SQLite file in a folder, with a write-ahead log.
 //!
-//! One thread writes ([`SqliteStore`] hands it what is to be written) and commits what is queued in one
-//! transaction; a write is answered once that is on the disk (`synchronous=FULL`). A few connections
-//! read. Counts of deliveries are kept in a table within each transaction, so that nobody counts rows.
-//! Lists walk along indexes. Messages by time need none: their ids begin with a time.
+//! One thread makes all writes of [`SqliteStore`] and commits the queued ones in one transaction; a
+//! write is answered once that is on the disk (`synchronous=FULL`). A few connections read. Counts
+//! of deliveries are kept in a table within each transaction, so that no query counts rows. Lists
+//! walk along indexes. Messages by time need no index: their ids begin with a time.
 //!
-//! Signing secrets stand in the file as they are, because they are needed to sign: the file and those
-//! beside it are readable by their owner only, and so are backups.
+//! Signing secrets are stored in the clear, because they are needed to sign: the file, its side
+//! files and backups are readable by their owner only.
 //!
 //! A full disk, a broken one or a lock of another process answers with
 //! [`is_unavailable`](crate::Error::is_unavailable); nothing is half-written, and later writes work
@@ -17,6 +17,7 @@ mod backup;
 mod changes;
 mod checkpoint;
 mod column;
+mod db_error;
 #[cfg(test)]
 mod differential;
 #[cfg(test)]
@@ -41,7 +42,6 @@ mod store;
 mod sweep;
 mod tally;
 mod tenants;
-mod trouble;
 mod writer;
 
 pub use backup::{backup, restore};

@@ -7,15 +7,15 @@ use stagger::Span;
 /// The bounds of the embedded store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// Writes that may wait for the writer; more are answered with [`Error::busy`](crate::Error::busy)
-    /// at once, so that no memory fills with them. Default: 4096.
+    /// Writes that may wait for the writer; more are refused immediately with
+    /// [`Error::busy`](crate::Error::busy), so that no memory fills with them. Default: 4096.
     pub queue: NonZeroUsize,
     /// Bytes of payloads that may wait for the writer, checked likewise. Default: 64 MiB.
     pub queue_bytes: usize,
     /// Connections that only read: default 4.
     pub readers: NonZeroUsize,
-    /// How long a write waits for a lock that another process holds on the file, such as an
-    /// operator's shell: default 1 s.
+    /// The longest time that a write waits for a lock that another process holds on the file, such
+    /// as an operator's shell: default 1 s.
     pub lock_wait: Span,
 }
 

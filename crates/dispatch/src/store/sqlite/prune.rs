@@ -5,8 +5,8 @@ use stagger::Instant;
 
 use super::changes::Changes;
 use super::column::{from_size, instant};
+use super::db_error::DbError;
 use super::slack;
-use super::trouble::Trouble;
 use crate::model::{DeliveryState, EndpointId, MessageId};
 use crate::store::numbers::state;
 
@@ -14,18 +14,18 @@ use crate::store::numbers::state;
 const STEP: usize = 128;
 /// Messages that one step looks at at most; nearly all of them stay because something is open.
 const EXAMINED: usize = 4096;
-/// Space is given back to the file system once at least one page of so many is free: less is used
-/// again soon, and moving pages about costs more than they are worth.
+/// Space is returned to the file system once at least this share of pages is free: less is used
+/// again soon, and moving pages costs more than they are worth.
 const FREE_SHARE: i64 = 4;
 /// Pages that are given back in one step.
 const VACUUMED: i64 = 256;
 
-/// What one step of pruning did.
+/// The result of one step of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     /// Messages deleted.
     pub(super) deleted: usize,
-    /// Where the next step goes on, unless there is nothing more to delete.
+    /// The start of the next step; `None` if there is nothing more to delete.
     pub(super) next: Option<MessageId>,
 }
 
@@ -37,7 +37,7 @@ impl Changes<'_> {
         before: Instant,
         from: Option<MessageId>,
         limit: usize,
-    ) -> Result<Step, Trouble> {
+    ) -> Result<Step, DbError> {
         let from = from.map_or(self.memory.floor, |from| from.max(self.memory.floor));
         let (old, next) = self.find_old(before, from, limit.min(STEP))?;
         for message in &old {
@@ -60,8 +60,8 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// The next messages to delete, and where to look for others. Raises the floor over those that
-    /// stay because something is open.
+    /// The next messages to delete, and the start of the next search. Skips, from then on, messages
+    /// that stay because a delivery is open.
     fn find_old(
         &mut self,
         before: Instant,

@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use stagger::Span;
 use tokio::sync::Semaphore;
 
+use super::db_error::failed;
 use super::file;
-use super::trouble::failed;
 use crate::Error;
 
 /// A few connections, opened when they are first needed. Each is lent to one thread at a time.

@@ -1,5 +1,5 @@
-//! Finished deliveries are made pending again. Those of many are looked for while others write, then
-//! changed in one transaction, which looks at each once more.
+//! Makes finished deliveries pending again. A replay of many finds them while others write, then
+//! changes them in one transaction, which checks each once more.
 
 use rusqlite::Connection;
 use stagger::Instant;
@@ -7,7 +7,7 @@ use stagger::Instant;
 use super::changes::Changes;
 use super::lookups;
 
-use super::trouble::Trouble;
+use super::db_error::DbError;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, MessageId};
 use crate::store::walk::{Order, Walk};
@@ -16,7 +16,7 @@ use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
 /// A delivery's name.
 pub(super) type Name = (MessageId, EndpointId);
 
-/// The names of what a request for many is about, oldest first, `limit` at most, after `after`.
+/// The deliveries of a request for many, oldest first, `limit` at most, after `after`.
 pub(super) fn find(
     db: &Connection,
     application: ApplicationId,
@@ -41,10 +41,10 @@ pub(super) fn find(
 
 impl Changes<'_> {
     /// Replays one delivery.
-    pub(super) fn replay_one(&mut self, name: Name, now: Instant) -> Result<Delivery, Trouble> {
+    pub(super) fn replay_one(&mut self, name: Name, now: Instant) -> Result<Delivery, DbError> {
         let delivery = self.delivery(name)?.ok_or(Error::not_found("delivery"))?;
         if delivery.state.is_open() {
-            return Err(Error::conflict("the delivery is open already").into());
+            return Err(Error::conflict("the delivery is still open").into());
         }
         if !self.has_endpoint(name.1)? {
             return Err(Error::not_found("endpoint").into());
@@ -54,12 +54,12 @@ impl Changes<'_> {
         Ok(replayed)
     }
 
-    /// Replays those that nothing has changed since they were found, and whose endpoint is there.
+    /// Replays deliveries that have not changed since they were found, and whose endpoint exists.
     pub(super) fn replay_many(
         &mut self,
         names: &[Name],
         now: Instant,
-    ) -> Result<Vec<Delivery>, Trouble> {
+    ) -> Result<Vec<Delivery>, DbError> {
         let mut replayed = Vec::with_capacity(names.len());
         for name in names {
             let found = self.delivery(*name)?;

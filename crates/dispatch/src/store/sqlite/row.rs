@@ -1,4 +1,4 @@
-//! Rows as what they mean.
+//! Parses rows.
 
 use bytes::Bytes;
 use rusqlite::Row;

@@ -1,17 +1,17 @@
-//! Attempts settle: deliveries, attempts and standings are written.
+//! Settlements: writes deliveries, attempts and endpoint states.
 
 use rusqlite::{OptionalExtension, params};
 
 use super::changes::Changes;
 use super::column::{from_instant, from_span};
-use super::trouble::Trouble;
-use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, MessageId, Standing};
+use super::db_error::DbError;
+use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, EndpointState, MessageId};
 use crate::store::numbers::{state, state_number};
 use crate::store::{Fence, Settlement, document, saved};
 
 impl Changes<'_> {
     /// A new run begins.
-    pub(super) fn begin_run(&mut self) -> Result<Fence, Trouble> {
+    pub(super) fn begin_run(&mut self) -> Result<Fence, DbError> {
         let sql = "UPDATE mark SET value = value + 1 WHERE name = 'run' RETURNING value";
         let run: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         Ok(Fence(run.cast_unsigned()))
@@ -22,7 +22,7 @@ impl Changes<'_> {
         &mut self,
         fence: Fence,
         settlements: &[Settlement],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), DbError> {
         let sql = "SELECT value FROM mark WHERE name = 'run'";
         let run: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         if run == 0 || fence != Fence(run.cast_unsigned()) {
@@ -32,7 +32,7 @@ impl Changes<'_> {
     }
 
     /// Writes something that changes nothing, to see whether writing works.
-    pub(super) fn touch(&mut self) -> Result<(), Trouble> {
+    pub(super) fn touch(&mut self) -> Result<(), DbError> {
         self.db.prepare_cached("UPDATE mark SET value = value WHERE name = 'run'")?.execute([])?;
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Changes<'_> {
         Ok(())
     }
 
-    fn settle_one(&mut self, settlement: &Settlement) -> Result<(), Trouble> {
+    fn settle_one(&mut self, settlement: &Settlement) -> Result<(), DbError> {
         let mut written = None;
         if let Some(delivery) = &settlement.delivery {
             written = self.settle_delivery(delivery)?;
@@ -88,13 +88,13 @@ impl Changes<'_> {
                 self.insert_attempt(attempt)?;
             }
         }
-        if let Some((endpoint, standing)) = &settlement.standing {
-            self.write_standing(*endpoint, standing)?;
+        if let Some((endpoint, endpoint_state)) = &settlement.endpoint_state {
+            self.write_standing(*endpoint, endpoint_state)?;
         }
         match &settlement.operational {
             Some(new) => match self.refuse_deleted(new.message.application) {
                 Ok(()) => Ok(self.accept_one(new).map(drop)?),
-                Err(Trouble::Refused(_)) => Ok(()),
+                Err(DbError::Refused(_)) => Ok(()),
                 Err(broken) => Err(broken),
             },
             None => Ok(()),
@@ -136,9 +136,13 @@ impl Changes<'_> {
         Ok(())
     }
 
-    fn write_standing(&self, endpoint: EndpointId, standing: &Standing) -> Result<(), Trouble> {
+    fn write_standing(
+        &self,
+        endpoint: EndpointId,
+        endpoint_state: &EndpointState,
+    ) -> Result<(), DbError> {
         let sql = "UPDATE endpoint SET standing = ?2 WHERE id = ?1";
-        let document = document::of_standing(standing)?;
+        let document = document::of_standing(endpoint_state)?;
         self.db.prepare_cached(sql)?.execute(params![endpoint, document])?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The slack between the times in ids and those of acceptance, as the file keeps it.
+//! The slack between the times in ids and those of acceptance, as the file stores it.
 
 use rusqlite::{Connection, params};
 use stagger::Instant;

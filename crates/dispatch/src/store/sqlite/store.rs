@@ -9,17 +9,17 @@ use rusqlite::Connection;
 use stagger::Instant;
 
 use super::changes::Changes;
+use super::db_error::{DbError, failed};
 use super::lock::FolderLock;
 use super::options::SqliteOptions;
 use super::readers::Readers;
 use super::replay::{self, Name};
-use super::trouble::{Trouble, failed};
 use super::writer::Writer;
 use super::{file, lists, lookups, sweep, tally, tenants};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, Message, MessageId,
-    NewMessage, Standing,
+    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
+    MessageId, NewMessage,
 };
 use crate::store::place::cut_short;
 use crate::store::{
@@ -29,7 +29,7 @@ use crate::store::{
 
 /// Keeps everything in one SQLite file, `stagger.db` in a data folder.
 ///
-/// Deleting an application or an endpoint takes effect at once; what belongs to it goes in bounded
+/// Deleting an application or an endpoint takes effect immediately; its rows are deleted in bounded
 /// steps, between which others write, and the answer comes after the last. If the process ends in
 /// between, the next opening does the rest.
 ///
@@ -54,11 +54,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in `folder`, and makes both if they are missing. Brings one of an earlier
-    /// release to this one's version.
+    /// Opens the store in `folder`, and creates both if they are missing. Migrates one of an
+    /// earlier release to this version.
     ///
     /// # Errors
-    /// A conflict when another dispatcher works on the folder. The file is not one of ours, is of a
+    /// A conflict when another dispatcher uses the folder. The file is not one of ours, is of a
     /// later release, or cannot be read or written.
     pub fn open(folder: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, Error> {
         let folder = folder.as_ref();
@@ -79,7 +79,7 @@ impl SqliteStore {
         &self.file
     }
 
-    /// Writes down whether a copy is being written into it; until it is whole, nobody opens it.
+    /// Records whether a copy is being written into it; until it is complete, it cannot be opened.
     pub(in crate::store) async fn mark_copy(&self, under_way: bool) -> Result<(), Error> {
         let sql = "INSERT INTO mark VALUES ('copy', ?1) ON CONFLICT DO UPDATE SET value = ?1";
         self.write(move |changes| {
@@ -91,7 +91,7 @@ impl SqliteStore {
 
     async fn write<T: Send + 'static>(
         &self,
-        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
         self.writer.write(ROW, change).await
     }
@@ -103,8 +103,8 @@ impl SqliteStore {
         self.readers.read(read).await
     }
 
-    /// Replays many: they are looked for by a reader, in as many rounds as it takes to find enough
-    /// whose endpoint is there.
+    /// Replays many: a reader finds them, in as many rounds as it takes to find enough whose
+    /// endpoint exists.
     async fn replay_many(
         &self,
         (application, filter): (ApplicationId, DeliveryFilter),
@@ -132,7 +132,7 @@ fn refuse_half_a_copy(db: &Connection) -> Result<(), Error> {
     if half.map_err(|error| failed(&error))? { Err(cut_short()) } else { Ok(()) }
 }
 
-/// About what one row costs in the writer's queue, in bytes.
+/// The approximate size of one row in the writer's queue, in bytes.
 const ROW: usize = 512;
 
 #[async_trait]
@@ -171,7 +171,7 @@ impl Store for SqliteStore {
         }
     }
 
-    async fn endpoints(&self) -> Result<Vec<(Endpoint, Standing)>, Error> {
+    async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.read(tenants::endpoints).await
     }
 
@@ -283,7 +283,7 @@ impl SqliteStore {
     /// Writes a change of a test's own.
     pub(super) async fn change<T: Send + 'static>(
         &self,
-        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
         self.write(change).await
     }

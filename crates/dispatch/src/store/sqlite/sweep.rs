@@ -1,12 +1,12 @@
-//! What a deletion left behind when its process ended in the middle is deleted at the next opening.
+//! Finishes deletions that were interrupted when their process ended, at the next opening.
 
 use rusqlite::{Connection, Row};
 use stagger::Instant;
 
 use super::changes::{Changes, Memory};
 use super::column::instant;
+use super::db_error::{DbError, failed};
 use super::tally;
-use super::trouble::{Trouble, failed};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
 use crate::store::tally::Tally;
@@ -39,7 +39,7 @@ fn begun(db: &Connection) -> rusqlite::Result<Begun> {
 
 fn transact<T>(
     db: &Connection,
-    change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble>,
+    change: impl Fn(&mut Changes<'_>) -> Result<T, DbError>,
 ) -> Result<T, Error> {
     let run = || {
         let whole = db.unchecked_transaction()?;
@@ -50,9 +50,9 @@ fn transact<T>(
         whole.commit()?;
         Ok(done)
     };
-    run().map_err(|trouble| match trouble {
-        Trouble::Refused(error) => error,
-        Trouble::Broken(error) => failed(&error),
+    run().map_err(|db_error| match db_error {
+        DbError::Refused(error) => error,
+        DbError::Broken(error) => failed(&error),
     })
 }
 

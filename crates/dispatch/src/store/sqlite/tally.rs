@@ -31,7 +31,7 @@ pub(super) fn read(db: &Connection, endpoint: Option<EndpointId>) -> rusqlite::R
     Ok(counts.optional()?.unwrap_or_default())
 }
 
-/// The counts of `endpoint`, or of all, counted row by row: what [`read`] must agree with.
+/// The counts of `endpoint`, or of all, counted row by row: [`read`] must agree with them.
 pub(super) fn recount(db: &Connection, endpoint: Option<EndpointId>) -> rusqlite::Result<Counts> {
     let mut counts = Counts::default();
     for state in DeliveryState::ALL {

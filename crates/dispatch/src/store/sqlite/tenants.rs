@@ -1,4 +1,4 @@
-//! Applications and endpoints. Deleting one marks it as gone at once; what belongs to it is deleted
+//! Applications and endpoints. Deleting one marks it as deleted immediately; its rows are deleted
 //! after that in bounded steps, between which others write.
 
 use rusqlite::{Connection, Row, params};
@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use super::changes::Changes;
 use super::column::{from_instant, from_size};
+use super::db_error::DbError;
 use super::row;
-use super::trouble::Trouble;
 use crate::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, MessageId, Standing,
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, EndpointState, MessageId,
 };
 use crate::store::document;
 
@@ -19,7 +19,7 @@ const STEP: usize = 256;
 
 impl Changes<'_> {
     /// Writes an application, new or changed.
-    pub(super) fn put_application(&mut self, application: &Application) -> Result<(), Trouble> {
+    pub(super) fn put_application(&mut self, application: &Application) -> Result<(), DbError> {
         let sql = "INSERT INTO application (id, document) VALUES (?1, ?2) \
                    ON CONFLICT DO UPDATE SET document = ?2";
         let document = document::of_application(application)?;
@@ -28,7 +28,7 @@ impl Changes<'_> {
     }
 
     /// Marks an application as gone, and takes its endpoints away.
-    pub(super) fn mark_application(&mut self, id: ApplicationId) -> Result<(), Trouble> {
+    pub(super) fn mark_application(&mut self, id: ApplicationId) -> Result<(), DbError> {
         self.memory.deleted = true;
         let sql = "UPDATE application SET gone = 1 WHERE id = ?1";
         self.db.prepare_cached(sql)?.execute([id])?;
@@ -37,7 +37,7 @@ impl Changes<'_> {
     }
 
     /// Deletes some messages of an application that is gone. Whether that was all of it.
-    pub(super) fn sweep_application(&mut self, id: ApplicationId) -> Result<bool, Trouble> {
+    pub(super) fn sweep_application(&mut self, id: ApplicationId) -> Result<bool, DbError> {
         let sql = "SELECT id FROM message WHERE application = ?1 LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
         let rows = find.query_map(params![id, from_size(STEP)], |row| row.get(0))?;
@@ -55,33 +55,33 @@ impl Changes<'_> {
     }
 
     /// Writes the settings of an endpoint, new or changed.
-    pub(super) fn put_endpoint(&mut self, endpoint: &Endpoint) -> Result<(), Trouble> {
+    pub(super) fn put_endpoint(&mut self, endpoint: &Endpoint) -> Result<(), DbError> {
         self.refuse_deleted(endpoint.application)?;
         let sql = "INSERT INTO endpoint (id, application, document, standing) \
                    VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET document = ?3";
-        let standing = document::of_standing(&Standing::default())?;
+        let endpoint_state = document::of_standing(&EndpointState::default())?;
         let document = document::of_endpoint(endpoint)?;
-        let row = params![endpoint.id, endpoint.application, document, standing];
+        let row = params![endpoint.id, endpoint.application, document, endpoint_state];
         self.db.prepare_cached(sql)?.execute(row)?;
         Ok(())
     }
 
     /// Marks an endpoint as gone.
-    pub(super) fn mark_endpoint(&mut self, id: EndpointId, now: Instant) -> Result<(), Trouble> {
+    pub(super) fn mark_endpoint(&mut self, id: EndpointId, now: Instant) -> Result<(), DbError> {
         self.memory.deleted = true;
         let sql = "UPDATE endpoint SET gone_at = ?2 WHERE id = ?1 AND gone_at IS NULL";
         self.db.prepare_cached(sql)?.execute(params![id, from_instant(now)])?;
         Ok(())
     }
 
-    /// Cancels some open deliveries to an endpoint that is gone, those of messages after `after`.
-    /// Where it got to, or `None` when that was all of them.
+    /// Cancels some open deliveries to a deleted endpoint, those of messages after `after`. Returns
+    /// the last one, or `None` when none is left.
     pub(super) fn sweep_endpoint(
         &mut self,
         id: EndpointId,
         now: Instant,
         after: Option<MessageId>,
-    ) -> Result<Option<MessageId>, Trouble> {
+    ) -> Result<Option<MessageId>, DbError> {
         let open = self.open_of(id, after)?;
         for delivery in &open {
             self.update_delivery(&delivery.endpoint_deleted(now), delivery.state)?;
@@ -117,14 +117,14 @@ pub(super) fn applications(db: &Connection) -> rusqlite::Result<Vec<Application>
     db.prepare_cached(sql)?.query_map([], read)?.collect()
 }
 
-/// All endpoints with their standing, oldest first.
-pub(super) fn endpoints(db: &Connection) -> rusqlite::Result<Vec<(Endpoint, Standing)>> {
+/// All endpoints with their learned state, oldest first.
+pub(super) fn endpoints(db: &Connection) -> rusqlite::Result<Vec<(Endpoint, EndpointState)>> {
     let sql = "SELECT id, application, document, standing FROM endpoint \
                WHERE gone_at IS NULL ORDER BY id";
     let read = |row: &Row<'_>| {
         let text = row.get_ref(2)?.as_str()?;
         let endpoint = document::endpoint(row.get(0)?, row.get(1)?, text)?;
-        Ok((endpoint, document::standing(row.get_ref(3)?.as_str()?)?))
+        Ok((endpoint, document::endpoint_state(row.get_ref(3)?.as_str()?)?))
     };
     db.prepare_cached(sql)?.query_map([], read)?.collect()
 }

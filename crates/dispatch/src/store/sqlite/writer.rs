@@ -1,5 +1,5 @@
-//! The one thread that writes. It takes what is queued into one transaction, so that many writes share
-//! one flush of the disk; each is answered only once that is over.
+//! The one thread that writes. It puts queued writes into one transaction, so that they share one
+//! flush of the disk; each is answered only after that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 
 use super::changes::{Changes, Memory};
 use super::checkpoint;
+use super::db_error::{DbError, failed};
 use super::lock::FolderLock;
 use super::options::SqliteOptions;
 use super::tally;
-use super::trouble::{Trouble, failed};
 use crate::Error;
 use crate::store::tally::Tally;
 
@@ -62,7 +62,7 @@ impl Writer {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         bytes: usize,
-        change: impl Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send + 'static,
+        change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         self.send(Box::new(Write { bytes, change, outcome: None, reply }))?;
@@ -87,11 +87,11 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits until what is queued is written and the file is closed.
+    /// Waits until the queue is written and the file is closed.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // An error is the thread's panic, which has been told of already.
+            // The error is the thread's panic, which was reported already.
             thread.join().ok();
         }
     }
@@ -101,9 +101,9 @@ impl Drop for Writer {
 trait Job: Send {
     /// About how much it holds in memory.
     fn bytes(&self) -> usize;
-    /// Makes its change, and keeps what came of it.
+    /// Makes its change, and keeps the result.
     fn run(&mut self, changes: &mut Changes<'_>) -> rusqlite::Result<()>;
-    /// Answers: with what came of it, or with why its transaction failed.
+    /// Answers with the result of its change, or with the failure of its transaction.
     fn answer(self: Box<Self>, failure: Option<Error>);
 }
 
@@ -117,7 +117,7 @@ struct Write<T, F> {
 impl<T, F> Job for Write<T, F>
 where
     T: Send,
-    F: Fn(&mut Changes<'_>) -> Result<T, Trouble> + Send,
+    F: Fn(&mut Changes<'_>) -> Result<T, DbError> + Send,
 {
     fn bytes(&self) -> usize {
         self.bytes
@@ -126,20 +126,20 @@ where
     fn run(&mut self, changes: &mut Changes<'_>) -> rusqlite::Result<()> {
         self.outcome = Some(match (self.change)(changes) {
             Ok(done) => Ok(done),
-            Err(Trouble::Refused(error)) => Err(error),
-            Err(Trouble::Broken(error)) => return Err(error),
+            Err(DbError::Refused(error)) => Err(error),
+            Err(DbError::Broken(error)) => return Err(error),
         });
         Ok(())
     }
 
     fn answer(self: Box<Self>, failure: Option<Error>) {
         let outcome = self.outcome.unwrap_or_else(|| Err(Error::store("not written")));
-        // Nobody may be waiting any more; the change holds all the same.
+        // The caller may have stopped waiting; the change holds all the same.
         self.reply.send(failure.map_or(outcome, Err)).ok();
     }
 }
 
-/// What the thread works with.
+/// The connection of the writer's thread.
 struct Bench {
     db: Connection,
     memory: Memory,
@@ -160,7 +160,8 @@ impl Bench {
         }
     }
 
-    /// Writes a batch. If that fails and one of its writes may be to blame, each is tried on its own.
+    /// Writes a batch. If that fails and one of its writes may be the cause, each is tried on its
+    /// own.
     fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
         match self.transact(&mut batch) {
             Ok(()) => batch.into_iter().for_each(|job| job.answer(None)),
@@ -176,7 +177,7 @@ impl Bench {
         if done.is_err() {
             self.memory.rolled_back();
             if !self.db.is_autocommit() {
-                // If even this fails, the next BEGIN does, and tells.
+                // If even this fails, the next BEGIN does, and reports it.
                 self.db.execute_batch("ROLLBACK").ok();
             }
         }
@@ -210,7 +211,7 @@ fn bytes_of(batch: &[Box<dyn Job>]) -> usize {
     batch.iter().map(|job| job.bytes()).sum()
 }
 
-/// Whether somebody else holds the file, which each write of a batch would wait for in vain.
+/// Whether another process holds the file: each write of a batch would wait for it in vain.
 fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

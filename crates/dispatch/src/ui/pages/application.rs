@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query as Asked, State};
+use axum::extract::{Path, Query as UrlQuery, State};
 use axum::response::Response;
 use http::Uri;
 use stagger::Instant;
 
+use super::error::PageError;
 use super::line::endpoint_row;
-use super::trouble::Trouble;
 use super::visit::{Query, here, id, show};
 use crate::model::Application;
 use crate::node::Node;
-use crate::ui::desk::{Desk, present};
+use crate::ui::page_state::{PageState, present};
 use crate::ui::view::{
     ApplicationLine, ApplicationPage, ApplicationsPage, Moment, Section, figure,
 };
@@ -22,27 +22,27 @@ const SHOWN: usize = 500;
 
 /// All applications.
 pub(in crate::ui) async fn applications(
-    State(desk): State<Arc<Desk>>,
+    State(page_state): State<Arc<PageState>>,
     uri: Uri,
-    Asked(query): Asked<Query>,
-) -> Result<Response, Trouble> {
-    let (node, now) = (&desk.node, present());
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    let (node, now) = (&page_state.node, present());
     show(&ApplicationsPage {
-        frame: desk.frame(Section::Applications, here(&uri), query.note()),
+        frame: page_state.frame(Section::Applications, here(&uri), query.note()),
         applications: node.applications().iter().map(|a| line(node, a, now)).collect(),
     })
 }
 
 /// One application.
 pub(in crate::ui) async fn application(
-    State(desk): State<Arc<Desk>>,
+    State(page_state): State<Arc<PageState>>,
     Path(application): Path<String>,
     uri: Uri,
-    Asked(query): Asked<Query>,
-) -> Result<Response, Trouble> {
-    let (node, now) = (&desk.node, present());
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    let (node, now) = (&page_state.node, present());
     let found = node.application(id(&application, "application")?);
-    let application = found.ok_or_else(|| Trouble::missing("application"))?;
+    let application = found.ok_or_else(|| PageError::missing("application"))?;
     let all = node.endpoints(application.id);
     let mut endpoints = Vec::new();
     for endpoint in all.iter().take(SHOWN) {
@@ -50,7 +50,7 @@ pub(in crate::ui) async fn application(
     }
     let more = all.len().saturating_sub(SHOWN);
     show(&ApplicationPage {
-        frame: desk.frame(Section::Applications, here(&uri), query.note()),
+        frame: page_state.frame(Section::Applications, here(&uri), query.note()),
         application: line(node, &application, now),
         endpoints,
         more: (more > 0).then(|| figure(more as u64)),

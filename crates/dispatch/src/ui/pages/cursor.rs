@@ -1,12 +1,12 @@
-//! Where a page begins, as it stands in an address.
+//! The position of a page, as it is written in a URL.
 
 use uuid::Uuid;
 
-use super::trouble::Trouble;
+use super::error::PageError;
 use crate::store::Cursor;
 
 /// The cursor in a query; none is the beginning.
-pub(super) fn parse(text: &str) -> Result<Option<Cursor>, Trouble> {
+pub(super) fn parse(text: &str) -> Result<Option<Cursor>, PageError> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Cursor>, Trouble> {
     });
     cursor
         .map(Some)
-        .ok_or_else(|| Trouble::invalid("This address names no place in a list.".into()))
+        .ok_or_else(|| PageError::invalid("The cursor of this address is invalid.".into()))
 }
 
 /// The text of a cursor.

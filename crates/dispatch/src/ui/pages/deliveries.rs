@@ -1,19 +1,19 @@
-//! Lists of deliveries, and of those that are dead.
+//! Lists of deliveries, and of dead ones.
 
 use std::sync::Arc;
 
-use axum::extract::{Query as Asked, State};
+use axum::extract::{Query as UrlQuery, State};
 use axum::response::Response;
 use http::Uri;
 
+use super::error::PageError;
 use super::line::delivery_lines;
-use super::trouble::Trouble;
 use super::visit::{Query, here, show, with_query};
 use super::{cursor, visit};
 use crate::model::{DeliveryState, EndpointId};
 use crate::node::Node;
 use crate::store::{DeliveryFilter, Page, PageRequest};
-use crate::ui::desk::{Desk, present};
+use crate::ui::page_state::{PageState, present};
 use crate::ui::view::{DeliveriesPage, Filter, Section};
 
 /// Deliveries on a page.
@@ -23,31 +23,31 @@ const OFFERED: usize = 100;
 
 /// Deliveries that pass a filter.
 pub(in crate::ui) async fn deliveries(
-    State(desk): State<Arc<Desk>>,
+    State(page_state): State<Arc<PageState>>,
     uri: Uri,
-    Asked(query): Asked<Query>,
-) -> Result<Response, Trouble> {
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
     let state = DeliveryState::by_name(&query.state);
-    list(&desk, Section::Deliveries, &uri, &query, state).await
+    list(&page_state, Section::Deliveries, &uri, &query, state).await
 }
 
 /// Dead letters.
 pub(in crate::ui) async fn dead(
-    State(desk): State<Arc<Desk>>,
+    State(page_state): State<Arc<PageState>>,
     uri: Uri,
-    Asked(query): Asked<Query>,
-) -> Result<Response, Trouble> {
-    list(&desk, Section::Dead, &uri, &query, Some(DeliveryState::Dead)).await
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    list(&page_state, Section::Dead, &uri, &query, Some(DeliveryState::Dead)).await
 }
 
 async fn list(
-    desk: &Desk,
+    page_state: &PageState,
     section: Section,
     uri: &Uri,
     query: &Query,
     state: Option<DeliveryState>,
-) -> Result<Response, Trouble> {
-    let (node, is_dead) = (&desk.node, section == Section::Dead);
+) -> Result<Response, PageError> {
+    let (node, is_dead) = (&page_state.node, section == Section::Dead);
     let path = if is_dead { "/ui/dead" } else { "/ui/deliveries" };
     let typed = query.endpoint.trim();
     let endpoint = (!typed.is_empty()).then(|| visit::id::<EndpointId>(typed, "endpoint"));
@@ -63,7 +63,7 @@ async fn list(
     let named = state.filter(|_| !is_dead).map_or("", DeliveryState::name);
     let next = |cursor| link(path, named, typed, &cursor::print(cursor));
     show(&DeliveriesPage {
-        frame: desk.frame(section, here(uri), query.note()),
+        frame: page_state.frame(section, here(uri), query.note()),
         title: if is_dead { "Dead letters" } else { "Deliveries" },
         filter: Filter {
             path,

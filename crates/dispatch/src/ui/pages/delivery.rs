@@ -2,38 +2,38 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query as Asked, State};
+use axum::extract::{Path, Query as UrlQuery, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 use stagger::Instant;
 
+use super::error::PageError;
 use super::line::{DELETED, delivery_href, due, reason};
-use super::trouble::Trouble;
 use super::visit::{Query, here, id, show};
 use crate::model::{Attempt, Delivery, Message};
-use crate::ui::desk::{Desk, present};
+use crate::ui::page_state::{PageState, present};
 use crate::ui::view::{AttemptLine, DeliveryPage, Frame, Moment, Section, bytes, rough};
 
 /// A delivery with every attempt.
 pub(in crate::ui) async fn delivery(
-    State(desk): State<Arc<Desk>>,
+    State(page_state): State<Arc<PageState>>,
     Path((message, endpoint)): Path<(String, String)>,
     uri: Uri,
-    Asked(query): Asked<Query>,
-) -> Result<Response, Trouble> {
-    let (store, now) = (desk.node.store(), present());
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    let (store, now) = (page_state.node.store(), present());
     let (message, endpoint) = (id(&message, "delivery")?, id(&endpoint, "delivery")?);
     let found = store.delivery(message, endpoint).await?;
-    let delivery = found.ok_or_else(|| Trouble::missing("delivery"))?;
+    let delivery = found.ok_or_else(|| PageError::missing("delivery"))?;
     let attempts = store.attempts(message, endpoint).await?;
     let message = store.message(message).await?;
-    let frame = desk.frame(Section::Deliveries, here(&uri), query.note());
+    let frame = page_state.frame(Section::Deliveries, here(&uri), query.note());
     let mut page = page(frame, &delivery, message.as_ref(), now);
     page.attempts = attempts.iter().rev().map(|attempt| line(attempt, now)).collect();
-    if let Some(endpoint) = desk.node.endpoint(delivery.endpoint) {
+    if let Some(endpoint) = page_state.node.endpoint(delivery.endpoint) {
         page.url.clone_from(&endpoint.url);
     }
-    if let Some(application) = desk.node.application(delivery.application) {
+    if let Some(application) = page_state.node.application(delivery.application) {
         page.application.clone_from(&application.name);
     }
     show(&page)

@@ -1,16 +1,16 @@
-//! Rows of lists, from what the node and the store know.
+//! Rows of lists, from the data of the node and the store.
 
 use std::sync::Arc;
 
 use stagger::Instant;
 
-use super::trouble::Trouble;
+use super::error::PageError;
 use crate::model::{Application, Delivery, DeliveryState, Ending, Endpoint};
 use crate::node::Node;
 use crate::store::Counts;
 use crate::ui::view::{DeliveryLine, EndpointRow, Moment, Tile, figure};
 
-/// What is shown for things that were deleted meanwhile.
+/// The text shown for deleted things.
 pub(super) const DELETED: &str = "(deleted)";
 
 /// An endpoint's row; none if it was deleted meanwhile.
@@ -29,7 +29,7 @@ pub(super) async fn delivery_lines(
     node: &Node,
     deliveries: &[Delivery],
     now: Instant,
-) -> Result<Vec<DeliveryLine>, Trouble> {
+) -> Result<Vec<DeliveryLine>, PageError> {
     let mut lines = Vec::with_capacity(deliveries.len());
     for delivery in deliveries {
         let message = node.store().message(delivery.message).await?;
@@ -62,12 +62,12 @@ fn delivery_line(
     }
 }
 
-/// Where a delivery is shown.
+/// The URL of a delivery's page.
 pub(super) fn delivery_href(delivery: &Delivery) -> String {
     format!("/ui/deliveries/{}/{}", delivery.message, delivery.endpoint)
 }
 
-/// When the next attempt is due, if that is still to come.
+/// The time at which the next attempt is due, if it is in the future.
 pub(super) fn due(delivery: &Delivery, now: Instant) -> Option<Moment> {
     let is_ahead = delivery.state.is_open() && delivery.due > now;
     is_ahead.then(|| Moment::new(delivery.due, now))
@@ -87,7 +87,7 @@ pub(super) const fn reason(ending: Ending) -> &'static str {
     }
 }
 
-/// How many deliveries are in each state, each leading to their list.
+/// The number of deliveries in each state, each with a link to their list.
 pub(super) fn tiles(counts: &Counts, endpoint: Option<&Endpoint>) -> Vec<Tile> {
     let query = endpoint.map_or(String::new(), |endpoint| format!("&endpoint={}", endpoint.id));
     let tile = |state: DeliveryState| Tile {

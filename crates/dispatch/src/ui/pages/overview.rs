@@ -2,65 +2,65 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query as Asked, State};
+use axum::extract::{Query as UrlQuery, State};
 use axum::response::Response;
 use http::Uri;
 use stagger::Instant;
 
+use super::error::PageError;
 use super::line::tiles;
-use super::trouble::Trouble;
 use super::visit::{Query, here, show};
 use crate::node::Node;
-use crate::ui::desk::{Desk, present};
-use crate::ui::view::{Chart, EndpointRow, EndpointState, OverviewPage, Section, figure};
+use crate::ui::page_state::{PageState, present};
+use crate::ui::view::{Chart, EndpointRow, EndpointStatus, OverviewPage, Section, figure};
 
-/// Endpoints in trouble that are shown: what fits on a page that one can still read.
+/// The number of failing endpoints that are shown: a page that is still readable.
 const SHOWN: usize = 50;
 
-/// How everything goes at this moment.
+/// The overview of all endpoints.
 pub(in crate::ui) async fn overview(
-    State(desk): State<Arc<Desk>>,
+    State(page_state): State<Arc<PageState>>,
     uri: Uri,
-    Asked(query): Asked<Query>,
-) -> Result<Response, Trouble> {
-    let node = &desk.node;
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    let node = &page_state.node;
     let counts = node.store().counts(None).await?;
-    let ailing = Ailing::among(node, present()).await;
+    let unhealthy = UnhealthyEndpoints::among(node, present()).await;
     show(&OverviewPage {
-        frame: desk.frame(Section::Overview, here(&uri), query.note()),
-        chart: Chart::new(&node.arrivals(None), None),
+        frame: page_state.frame(Section::Overview, here(&uri), query.note()),
+        chart: Chart::new(&node.attempt_rates(None), None),
         tiles: tiles(&counts, None),
-        more: (ailing.more > 0).then(|| figure(ailing.more)),
-        trouble: ailing.rows,
+        more: (unhealthy.more > 0).then(|| figure(unhealthy.more)),
+        unhealthy: unhealthy.rows,
         is_new: node.applications().is_empty(),
-        has_endpoints: ailing.has_endpoints,
+        has_endpoints: unhealthy.has_endpoints,
     })
 }
 
 /// Endpoints that are not simply active.
 #[derive(Debug, Default)]
-struct Ailing {
+struct UnhealthyEndpoints {
     rows: Vec<EndpointRow>,
     more: u64,
     has_endpoints: bool,
 }
 
-impl Ailing {
+impl UnhealthyEndpoints {
     async fn among(node: &Node, now: Instant) -> Self {
-        let mut ailing = Self::default();
+        let mut unhealthy = Self::default();
         for application in node.applications() {
             for endpoint in node.endpoints(application.id) {
-                ailing.has_endpoints = true;
+                unhealthy.has_endpoints = true;
                 let Some(view) = node.view(endpoint.id).await else { continue };
-                match EndpointState::of(&view, now) {
-                    EndpointState::Active => {}
-                    _ if ailing.rows.len() == SHOWN => ailing.more += 1,
+                match EndpointStatus::of(&view, now) {
+                    EndpointStatus::Active => {}
+                    _ if unhealthy.rows.len() == SHOWN => unhealthy.more += 1,
                     _ => {
-                        ailing.rows.push(EndpointRow::new(&endpoint, &application, &view, now));
+                        unhealthy.rows.push(EndpointRow::new(&endpoint, &application, &view, now));
                     }
                 }
             }
         }
-        ailing
+        unhealthy
     }
 }

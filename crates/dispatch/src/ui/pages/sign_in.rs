@@ -9,53 +9,53 @@ use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
-use super::trouble::Trouble;
+use super::error::PageError;
 use super::visit::show;
-use crate::ui::desk::Desk;
-use crate::ui::door::Refusal;
+use crate::ui::page_state::PageState;
+use crate::ui::sessions::SignInError;
 use crate::ui::view::{Section, SignInPage};
 
-/// Where one signs in.
+/// The path of the sign-in page.
 pub(in crate::ui) const SIGN_IN: &str = "/ui/sign-in";
 
 /// The form, as it comes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::ui) struct Wish {
+pub(in crate::ui) struct SignInForm {
     key: String,
     next: String,
 }
 
 /// Asks for the key.
 pub(in crate::ui) async fn sign_in_form(
-    State(desk): State<Arc<Desk>>,
-    Query(wish): Query<Wish>,
-) -> Result<Response, Trouble> {
-    if desk.door.is_open() {
+    State(page_state): State<Arc<PageState>>,
+    Query(form): Query<SignInForm>,
+) -> Result<Response, PageError> {
+    if page_state.auth.is_open() {
         return Ok(Redirect::to("/").into_response());
     }
-    ask(&desk, &wish, None)
+    ask(&page_state, &form, None)
 }
 
-/// Looks at the key, and goes to the page that was wanted.
+/// Checks the key, and redirects to the requested page.
 pub(in crate::ui) async fn sign_in(
-    State(desk): State<Arc<Desk>>,
-    Form(wish): Form<Wish>,
-) -> Result<Response, Trouble> {
-    match desk.door.sign_in(wish.key.trim()) {
+    State(page_state): State<Arc<PageState>>,
+    Form(form): Form<SignInForm>,
+) -> Result<Response, PageError> {
+    match page_state.auth.sign_in(form.key.trim()) {
         Ok(cookie) => {
-            Ok(([(SET_COOKIE, cookie)], Redirect::to(inside(&wish.next))).into_response())
+            Ok(([(SET_COOKIE, cookie)], Redirect::to(inside(&form.next))).into_response())
         }
-        Err(Refusal::Wrong) => {
-            let page = ask(&desk, &wish, Some("This is not the admin key.".into()))?;
+        Err(SignInError::Wrong) => {
+            let page = ask(&page_state, &form, Some("This is not the admin key.".into()))?;
             Ok((StatusCode::UNAUTHORIZED, page).into_response())
         }
-        Err(Refusal::NoToken(error)) => Err(error.into()),
-        Err(Refusal::TooMany(wait)) => {
+        Err(SignInError::NoToken(error)) => Err(error.into()),
+        Err(SignInError::TooMany(wait)) => {
             let secs = wait.as_secs_ceil();
             let page = ask(
-                &desk,
-                &wish,
+                &page_state,
+                &form,
                 Some(format!("Too many keys were wrong. Try again in {secs} s.")),
             )?;
             let after = [(RETRY_AFTER, secs.to_string())];
@@ -66,16 +66,20 @@ pub(in crate::ui) async fn sign_in(
 
 /// Ends the session.
 pub(in crate::ui) async fn sign_out(
-    State(desk): State<Arc<Desk>>,
+    State(page_state): State<Arc<PageState>>,
     headers: HeaderMap,
 ) -> impl IntoResponse {
-    ([(SET_COOKIE, desk.door.sign_out(&headers))], Redirect::to(SIGN_IN))
+    ([(SET_COOKIE, page_state.auth.sign_out(&headers))], Redirect::to(SIGN_IN))
 }
 
-fn ask(desk: &Desk, wish: &Wish, error: Option<String>) -> Result<Response, Trouble> {
-    let mut frame = desk.frame(Section::Outside, SIGN_IN.into(), None);
+fn ask(
+    page_state: &PageState,
+    form: &SignInForm,
+    error: Option<String>,
+) -> Result<Response, PageError> {
+    let mut frame = page_state.frame(Section::Outside, SIGN_IN.into(), None);
     frame.signed_in = false;
-    show(&SignInPage { frame, next: inside(&wish.next).into(), error })
+    show(&SignInPage { frame, next: inside(&form.next).into(), error })
 }
 
 /// A page of ours to go to, whatever was asked for.

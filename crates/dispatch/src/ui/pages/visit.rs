@@ -1,4 +1,4 @@
-//! What every page looks at in a request, and how every page is answered.
+//! The parts of a request that every page reads, and the response of every page.
 
 use std::str::FromStr;
 
@@ -9,10 +9,10 @@ use http::header::{CACHE_CONTROL, HeaderValue};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::trouble::Trouble;
+use super::error::PageError;
 use crate::ui::view::Note;
 
-/// Pages show what is so now, and who signs out leaves nothing behind.
+/// Pages show the current state, and leave nothing in a cache after signing out.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The queries of all pages.
@@ -31,7 +31,7 @@ impl Query {
     }
 }
 
-/// The path and query of a page, without what was said once.
+/// The path and query of a page, without the note.
 pub(super) fn here(uri: &Uri) -> String {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     with_query(uri.path(), pairs.filter(|(name, value)| name != "said" && !value.is_empty()))
@@ -48,13 +48,13 @@ where
 }
 
 /// The id in a path. One that cannot be an id is not there.
-pub(super) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, Trouble> {
-    text.parse().map_err(|_| Trouble::missing(what))
+pub(super) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, PageError> {
+    text.parse().map_err(|_| PageError::missing(what))
 }
 
 /// Answers with a page.
-pub(super) fn show(page: &impl Template) -> Result<Response, Trouble> {
-    let html = page.render().map_err(|error| Trouble::broken(&error))?;
+pub(super) fn show(page: &impl Template) -> Result<Response, PageError> {
+    let html = page.render().map_err(|error| PageError::broken(&error))?;
     Ok(([(CACHE_CONTROL, NO_STORE)], Html(html)).into_response())
 }
 

@@ -1,4 +1,4 @@
-//! Applications, and one of them.
+//! The list of applications, and the page of one.
 
 use askama::Template;
 
@@ -29,6 +29,6 @@ pub(in crate::ui) struct ApplicationPage {
     pub(in crate::ui) frame: Frame,
     pub(in crate::ui) application: ApplicationLine,
     pub(in crate::ui) endpoints: Vec<EndpointRow>,
-    /// How many more there are than are shown.
+    /// The number of entries that are not shown.
     pub(in crate::ui) more: Option<String>,
 }

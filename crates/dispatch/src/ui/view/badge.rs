@@ -6,8 +6,8 @@ use askama::filters::HtmlSafe;
 use stagger::breaker::StateKind;
 use stagger::{Instant, Verdict};
 
-use crate::lane::LaneView;
 use crate::model::{DeliveryState, Disabled};
+use crate::scheduler::QueueView;
 
 /// A state. Writes itself as an element; the word alone is enough to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +63,9 @@ impl From<Verdict> for Badge {
     }
 }
 
-/// Where an endpoint stands, in one word.
+/// The status of an endpoint, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ui) enum EndpointState {
+pub(in crate::ui) enum EndpointStatus {
     Active,
     /// Active, but its last attempts have failed.
     Failing,
@@ -76,20 +76,22 @@ pub(in crate::ui) enum EndpointState {
     Disabled(Disabled),
 }
 
-impl EndpointState {
-    /// The state that a lane shows at `now`: what holds it back the most.
-    pub(in crate::ui) fn of(view: &LaneView, now: Instant) -> Self {
-        let standing = &view.standing;
-        if let Some(reason) = standing.disabled {
+impl EndpointStatus {
+    /// The status that a queue shows at `now`: the strongest reason that holds it back.
+    pub(in crate::ui) fn of(view: &QueueView, now: Instant) -> Self {
+        let endpoint_state = &view.endpoint_state;
+        if let Some(reason) = endpoint_state.disabled {
             return Self::Disabled(reason);
         }
-        match (standing.paused_until.filter(|until| *until > now), view.breaker) {
+        match (endpoint_state.paused_until.filter(|until| *until > now), view.breaker) {
             (Some(until), _) => Self::Paused(until),
             (None, StateKind::Open) => Self::Open,
             (None, StateKind::HalfOpen) => Self::HalfOpen,
             (None, StateKind::Ramp) => Self::Recovering,
-            (None, StateKind::Closed) if standing.recovering_since.is_some() => Self::Recovering,
-            (None, StateKind::Closed) if standing.failing_since.is_some() => Self::Failing,
+            (None, StateKind::Closed) if endpoint_state.recovering_since.is_some() => {
+                Self::Recovering
+            }
+            (None, StateKind::Closed) if endpoint_state.failing_since.is_some() => Self::Failing,
             (None, StateKind::Closed) => Self::Active,
         }
     }
@@ -98,7 +100,7 @@ impl EndpointState {
         matches!(self, Self::Disabled(_))
     }
 
-    /// What it means for those who wait.
+    /// The effect of the status on deliveries.
     pub(in crate::ui) const fn meaning(self) -> &'static str {
         match self {
             Self::Active => "Deliveries leave as they come.",
@@ -116,16 +118,16 @@ impl EndpointState {
     }
 }
 
-impl From<EndpointState> for Badge {
-    fn from(state: EndpointState) -> Self {
+impl From<EndpointStatus> for Badge {
+    fn from(state: EndpointStatus) -> Self {
         let (word, tone) = match state {
-            EndpointState::Active => ("active", Tone::Good),
-            EndpointState::Failing => ("failing", Tone::Warn),
-            EndpointState::Recovering => ("recovering", Tone::Warn),
-            EndpointState::HalfOpen => ("half-open", Tone::Warn),
-            EndpointState::Open => ("open", Tone::Bad),
-            EndpointState::Paused(_) => ("paused", Tone::Warn),
-            EndpointState::Disabled(_) => ("disabled", Tone::Plain),
+            EndpointStatus::Active => ("active", Tone::Good),
+            EndpointStatus::Failing => ("failing", Tone::Warn),
+            EndpointStatus::Recovering => ("recovering", Tone::Warn),
+            EndpointStatus::HalfOpen => ("half-open", Tone::Warn),
+            EndpointStatus::Open => ("open", Tone::Bad),
+            EndpointStatus::Paused(_) => ("paused", Tone::Warn),
+            EndpointStatus::Disabled(_) => ("disabled", Tone::Plain),
         };
         Self { word, tone }
     }
@@ -134,14 +136,14 @@ impl From<EndpointState> for Badge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Standing;
+    use crate::model::EndpointState;
     use stagger::Span;
 
     #[test]
     fn what_holds_back_the_most_is_shown() {
         let now = Instant::ORIGIN + Span::from_secs(100);
-        let mut view = LaneView {
-            standing: Standing::default(),
+        let mut view = QueueView {
+            endpoint_state: EndpointState::default(),
             breaker: StateKind::Closed,
             next_probe: None,
             ready: 0,
@@ -149,16 +151,16 @@ mod tests {
             in_flight: 0,
             rate: None,
         };
-        assert_eq!(EndpointState::of(&view, now), EndpointState::Active);
-        view.standing.failing_since = Some(now);
-        assert_eq!(EndpointState::of(&view, now), EndpointState::Failing);
-        view.standing.recovering_since = Some(now);
-        assert_eq!(EndpointState::of(&view, now), EndpointState::Recovering);
+        assert_eq!(EndpointStatus::of(&view, now), EndpointStatus::Active);
+        view.endpoint_state.failing_since = Some(now);
+        assert_eq!(EndpointStatus::of(&view, now), EndpointStatus::Failing);
+        view.endpoint_state.recovering_since = Some(now);
+        assert_eq!(EndpointStatus::of(&view, now), EndpointStatus::Recovering);
         view.breaker = StateKind::Open;
-        assert_eq!(EndpointState::of(&view, now), EndpointState::Open);
-        view.standing.paused_until = Some(now);
-        assert_eq!(EndpointState::of(&view, now), EndpointState::Open, "the pause is over");
-        view.standing.disabled = Some(Disabled::Gone);
-        assert!(EndpointState::of(&view, now).is_disabled());
+        assert_eq!(EndpointStatus::of(&view, now), EndpointStatus::Open);
+        view.endpoint_state.paused_until = Some(now);
+        assert_eq!(EndpointStatus::of(&view, now), EndpointStatus::Open, "the pause is over");
+        view.endpoint_state.disabled = Some(Disabled::Gone);
+        assert!(EndpointStatus::of(&view, now).is_disabled());
     }
 }

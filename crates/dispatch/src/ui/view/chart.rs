@@ -1,10 +1,10 @@
-//! Arrivals by the second: first attempts, and retries on top of them.
+//! AttemptRates by the second: first attempts, and retries on top of them.
 
 use std::fmt::Write;
 
 use super::figure;
 use crate::model::EndpointId;
-use crate::node::Arrivals;
+use crate::node::AttemptRates;
 
 /// Height of the picture, whatever the numbers are.
 const HEIGHT: u64 = 1_000;
@@ -12,7 +12,7 @@ const HEIGHT: u64 = 1_000;
 /// The picture that is there without scripts, and where scripts get the numbers.
 #[derive(Clone, Debug)]
 pub(in crate::ui) struct Chart {
-    /// Where the numbers are.
+    /// The URL of the numbers.
     pub(in crate::ui) source: String,
     /// Seconds shown: the width of the picture.
     pub(in crate::ui) width: usize,
@@ -27,10 +27,10 @@ pub(in crate::ui) struct Chart {
 }
 
 impl Chart {
-    pub(in crate::ui) fn new(arrivals: &Arrivals, endpoint: Option<EndpointId>) -> Self {
+    pub(in crate::ui) fn new(arrivals: &AttemptRates, endpoint: Option<EndpointId>) -> Self {
         let source = match endpoint {
-            Some(id) => format!("/ui/arrivals?endpoint={id}"),
-            None => "/ui/arrivals".into(),
+            Some(id) => format!("/ui/attempt-rates?endpoint={id}"),
+            None => "/ui/attempt-rates".into(),
         };
         let bars: Vec<_> =
             arrivals.seconds.iter().map(|s| (u64::from(s.first), u64::from(s.retries))).collect();
@@ -70,7 +70,7 @@ mod tests {
     fn retries_stand_on_first_attempts() {
         let second = |first, retries| Second { first, retries, ..Second::default() };
         let seconds = vec![second(0, 0), second(1_000, 0), second(500, 1_500)];
-        let chart = Chart::new(&Arrivals { seconds }, None);
+        let chart = Chart::new(&AttemptRates { seconds }, None);
         assert_eq!(chart.first_path, "M1 1000V500h1V1000zM2 1000V750h1V1000z");
         assert_eq!(chart.retries_path, "M2 750V0h1V750z");
         assert_eq!((chart.width, chart.peak.as_str()), (3, "2\u{202f}000"));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn nothing_at_all_is_an_empty_picture() {
-        let chart = Chart::new(&Arrivals::default(), None);
+        let chart = Chart::new(&AttemptRates::default(), None);
         assert_eq!((chart.width, chart.first_path.as_str()), (1, ""));
     }
 }

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::{Badge, Frame, Moment};
 
-/// Deliveries that pass a filter, those of the newest messages first.
+/// Deliveries that pass a filter, newest messages first.
 #[derive(Debug, Template)]
 #[template(path = "ui/deliveries.html")]
 pub(in crate::ui) struct DeliveriesPage {
@@ -16,7 +16,7 @@ pub(in crate::ui) struct DeliveriesPage {
     pub(in crate::ui) older: Option<String>,
     /// Whether this is the first page.
     pub(in crate::ui) is_first: bool,
-    /// Where to replay all that are dead; only on the page of the dead letters.
+    /// The URL that replays all dead deliveries; only on the page of dead letters.
     pub(in crate::ui) replay: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl DeliveriesPage {
     }
 }
 
-/// What is asked for, and what can be.
+/// The current filter, and its choices.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ui) struct Filter {
     /// The path without a query.
@@ -36,11 +36,11 @@ pub(in crate::ui) struct Filter {
     pub(in crate::ui) states: Vec<(&'static str, String, bool)>,
     /// The name of the state asked for, or nothing.
     pub(in crate::ui) state: &'static str,
-    /// What was typed as endpoint.
+    /// The endpoint that was typed.
     pub(in crate::ui) endpoint: String,
     /// Ids and addresses of endpoints to choose from.
     pub(in crate::ui) endpoints: Vec<(String, String)>,
-    /// What is wrong with what was typed.
+    /// The error in the typed text.
     pub(in crate::ui) error: Option<String>,
 }
 
@@ -63,9 +63,9 @@ pub(in crate::ui) struct DeliveryLine {
     /// Why it ended, in words.
     pub(in crate::ui) reason: &'static str,
     pub(in crate::ui) attempts: u32,
-    /// When the next attempt is due.
+    /// The time at which the next attempt is due.
     pub(in crate::ui) due: Option<Moment>,
     pub(in crate::ui) updated: Moment,
-    /// Where to replay it, if it has ended.
+    /// The URL that replays it, if it has ended.
     pub(in crate::ui) replay: Option<String>,
 }

@@ -37,13 +37,13 @@ pub(in crate::ui) struct AttemptLine {
     /// The status, or the name of the failure.
     pub(in crate::ui) result: String,
     pub(in crate::ui) verdict: Badge,
-    /// What broke, in words.
+    /// A description of the failure.
     pub(in crate::ui) reason: String,
-    /// How long the server asked us to stay away.
+    /// The time for which the server asked not to be called.
     pub(in crate::ui) hint: Option<String>,
-    /// When the next attempt was due.
+    /// The time at which the next attempt was due.
     pub(in crate::ui) next: Option<Moment>,
-    /// How long after this one, which stays the same however late it is read.
+    /// The delay until the next attempt, which is the same whenever the page is read.
     pub(in crate::ui) delay: Option<String>,
     /// The first bytes of the reply, as text.
     pub(in crate::ui) reply: String,

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::{Chart, DeliveryLine, EndpointRow, Frame, Settings, Tile};
 
-/// One endpoint: how it stands, what it gets, what it got.
+/// The page of one endpoint: its state, its settings, its deliveries.
 #[derive(Debug, Template)]
 #[template(path = "ui/endpoint.html")]
 pub(in crate::ui) struct EndpointPage {

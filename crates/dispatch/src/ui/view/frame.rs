@@ -1,20 +1,20 @@
-//! What is around every page.
+//! The frame around every page.
 
 use stagger::Instant;
 
 use super::{Moment, Note};
 use crate::ui::asset::Assets;
 
-/// What all pages share.
+/// The parts that all pages share.
 #[derive(Debug)]
 pub(in crate::ui) struct Frame {
-    /// When the page was made.
+    /// The time at which the page was made.
     pub(in crate::ui) now: Moment,
-    /// Which entry of the menu it belongs to.
+    /// The entry of the menu to which it belongs.
     pub(in crate::ui) section: Section,
     /// Its own path and query, to be asked for again.
     pub(in crate::ui) here: String,
-    /// What was just done.
+    /// The result of the last action.
     pub(in crate::ui) note: Option<Note>,
     /// Whether one can sign out.
     pub(in crate::ui) signed_in: bool,

@@ -1,4 +1,4 @@
-//! Pages as data and their templates: what is shown, apart from where it comes from.
+//! Pages as data and their templates: the contents, without their sources.
 
 mod applications;
 mod badge;
@@ -6,6 +6,7 @@ mod chart;
 mod deliveries;
 mod delivery;
 mod endpoint;
+mod error;
 mod figure;
 mod frame;
 mod moment;
@@ -14,17 +15,17 @@ mod overview;
 mod row;
 mod settings;
 mod sign_in;
-mod trouble;
 
 #[cfg(test)]
 mod sample;
 
 pub(super) use applications::{ApplicationLine, ApplicationPage, ApplicationsPage};
-pub(super) use badge::{Badge, EndpointState};
+pub(super) use badge::{Badge, EndpointStatus};
 pub(super) use chart::Chart;
 pub(super) use deliveries::{DeliveriesPage, DeliveryLine, Filter};
 pub(super) use delivery::{AttemptLine, DeliveryPage};
 pub(super) use endpoint::EndpointPage;
+pub(super) use error::ErrorPage;
 pub(super) use figure::{bytes, figure};
 pub(super) use frame::{Frame, Section};
 pub(super) use moment::{Moment, rough};
@@ -33,4 +34,3 @@ pub(super) use overview::{OverviewPage, Tile};
 pub(super) use row::EndpointRow;
 pub(super) use settings::Settings;
 pub(super) use sign_in::SignInPage;
-pub(super) use trouble::TroublePage;

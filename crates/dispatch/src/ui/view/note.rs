@@ -1,4 +1,4 @@
-//! What was just done, said once on the next page.
+//! The result of the last action, shown once on the next page.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::figure;
 /// The query parameter that carries it.
 const SAID: &str = "said";
 
-/// What was done.
+/// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ui) enum Note {
     Enabled,
@@ -35,7 +35,7 @@ impl Note {
         format!("{path}{joint}{SAID}={self}")
     }
 
-    /// What people read.
+    /// The text of the note.
     pub(in crate::ui) fn text(self) -> String {
         match self {
             Self::Enabled => "Enabled. One probe goes first; if it is well received, the backlog \

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::{Chart, EndpointRow, Frame};
 
-/// How everything goes at this moment.
+/// The overview page.
 #[derive(Debug, Template)]
 #[template(path = "ui/overview.html")]
 pub(in crate::ui) struct OverviewPage {
@@ -12,16 +12,16 @@ pub(in crate::ui) struct OverviewPage {
     pub(in crate::ui) chart: Chart,
     pub(in crate::ui) tiles: Vec<Tile>,
     /// Endpoints that are not simply active, as many as are shown.
-    pub(in crate::ui) trouble: Vec<EndpointRow>,
-    /// How many more there are.
+    pub(in crate::ui) unhealthy: Vec<EndpointRow>,
+    /// The number of endpoints that are not shown.
     pub(in crate::ui) more: Option<String>,
-    /// Nobody has made an application yet.
+    /// Whether there are no applications yet.
     pub(in crate::ui) is_new: bool,
     /// There are no endpoints yet.
     pub(in crate::ui) has_endpoints: bool,
 }
 
-/// How many deliveries are in a state.
+/// The number of deliveries in a state.
 #[derive(Clone, Debug)]
 pub(in crate::ui) struct Tile {
     pub(in crate::ui) name: &'static str,

@@ -2,9 +2,9 @@
 
 use stagger::Instant;
 
-use super::{Badge, EndpointState, Moment, figure};
-use crate::lane::LaneView;
+use super::{Badge, EndpointStatus, Moment, figure};
 use crate::model::{Application, Endpoint};
+use crate::scheduler::QueueView;
 
 /// An endpoint, and how its deliveries go.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(in crate::ui) struct EndpointRow {
     pub(in crate::ui) state: Badge,
     pub(in crate::ui) meaning: &'static str,
     pub(in crate::ui) failing_since: Option<Moment>,
-    /// When it is attempted again: the next probe, or the end of a pause.
+    /// The time of the next attempt: the next probe, or the end of a pause.
     pub(in crate::ui) back: Option<Moment>,
     pub(in crate::ui) ready: String,
     pub(in crate::ui) waiting: String,
@@ -30,15 +30,15 @@ impl EndpointRow {
     pub(in crate::ui) fn new(
         endpoint: &Endpoint,
         application: &Application,
-        view: &LaneView,
+        view: &QueueView,
         now: Instant,
     ) -> Self {
-        let state = EndpointState::of(view, now);
+        let state = EndpointStatus::of(view, now);
         let moment = |at: Instant| Moment::new(at, now);
         let count = |n: usize| figure(n as u64);
         let back = match state {
-            EndpointState::Paused(until) => Some(until),
-            EndpointState::Disabled(_) => None,
+            EndpointStatus::Paused(until) => Some(until),
+            EndpointStatus::Disabled(_) => None,
             _ => view.next_probe,
         };
         Self {
@@ -49,7 +49,7 @@ impl EndpointRow {
             application_href: format!("/ui/applications/{}", application.id),
             state: state.into(),
             meaning: state.meaning(),
-            failing_since: view.standing.failing_since.map(moment),
+            failing_since: view.endpoint_state.failing_since.map(moment),
             back: back.map(moment),
             ready: count(view.ready),
             waiting: count(view.waiting),

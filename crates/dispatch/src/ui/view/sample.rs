@@ -1,19 +1,19 @@
-//! Made-up pages: what templates are tested with, and what can be looked at without a dispatcher.
+//! Sample pages: for tests of templates, and for looking at pages without a dispatcher.
 
 use askama::Template;
 use stagger::{Instant, Policy, Span, Verdict};
 
 use super::*;
-use crate::lane::LaneView;
 use crate::model::{
-    Application, DeliveryState, Disabled, Endpoint, EventFilter, HeaderTemplate, Opened, Pace,
-    Secret, SecretKind, Standing, Statuses,
+    Application, DeliveryState, Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate,
+    Opened, Pace, Secret, SecretKind, Statuses,
 };
-use crate::node::{Arrivals, Second};
+use crate::node::{AttemptRates, Second};
+use crate::scheduler::QueueView;
 use stagger::breaker::StateKind;
 use uuid::Uuid;
 
-/// What nobody should be able to do to a page.
+/// A text that would run a script if a page did not escape it.
 pub(in crate::ui) const HOSTILE: &str = "\"'><script>alert(1)</script>&lt;";
 
 /// Makes pages out of nice words, or of hostile ones wherever others choose the words.
@@ -29,7 +29,7 @@ impl Sample {
         vec![
             ("/", self.overview().render().unwrap()),
             ("/new", OverviewPage { is_new: true, ..self.overview() }.render().unwrap()),
-            ("/calm", OverviewPage { trouble: vec![], ..self.overview() }.render().unwrap()),
+            ("/calm", OverviewPage { unhealthy: vec![], ..self.overview() }.render().unwrap()),
             ("/ui/applications", self.applications().render().unwrap()),
             ("/ui/application", self.application().render().unwrap()),
             ("/ui/endpoint", self.endpoint().render().unwrap()),
@@ -37,7 +37,7 @@ impl Sample {
             ("/ui/dead", self.deliveries(Section::Dead).render().unwrap()),
             ("/ui/delivery", self.delivery().render().unwrap()),
             ("/ui/sign-in", self.sign_in().render().unwrap()),
-            ("/ui/trouble", self.trouble().render().unwrap()),
+            ("/ui/trouble", self.error().render().unwrap()),
         ]
     }
 
@@ -60,7 +60,7 @@ impl Sample {
     }
 
     /// An outage, its end, and the backlog leaving.
-    pub(in crate::ui) fn arrivals(self) -> Arrivals {
+    pub(in crate::ui) fn attempt_rates(self) -> AttemptRates {
         let start = self.now - Instant::ORIGIN - Span::from_secs(300);
         let second = |n: u32| {
             let first = 38 + (n * 7919) % 17;
@@ -72,15 +72,15 @@ impl Sample {
             };
             Second { at: Instant::ORIGIN + start + Span::from_secs(n.into()), first, retries }
         };
-        Arrivals { seconds: (0..300).map(second).collect() }
+        AttemptRates { seconds: (0..300).map(second).collect() }
     }
 
     fn overview(self) -> OverviewPage {
         OverviewPage {
             frame: self.frame(Section::Overview, None),
-            chart: Chart::new(&self.arrivals(), None),
+            chart: Chart::new(&self.attempt_rates(), None),
             tiles: self.tiles(),
-            trouble: self.rows().split_off(1),
+            unhealthy: self.rows().split_off(1),
             more: Some("12".into()),
             is_new: false,
             has_endpoints: true,
@@ -123,9 +123,10 @@ impl Sample {
 
     fn rows(self) -> Vec<EndpointRow> {
         let opened = Opened { until: self.now, open_time: Span::from_secs(5) };
-        let standing = Standing { failing_since: Some(self.now), ..Standing::default() };
-        let lane = |standing, breaker| LaneView {
-            standing,
+        let endpoint_state =
+            EndpointState { failing_since: Some(self.now), ..EndpointState::default() };
+        let queue = |endpoint_state, breaker| QueueView {
+            endpoint_state,
             breaker,
             next_probe: (breaker == StateKind::Open).then_some(self.now + Span::from_secs(23)),
             ready: 12,
@@ -133,20 +134,21 @@ impl Sample {
             in_flight: 3,
             rate: (breaker == StateKind::Ramp).then_some(37),
         };
-        let paused = Standing { paused_until: Some(self.now + Span::from_secs(90)), ..standing };
-        let gone = Standing { disabled: Some(Disabled::Gone), ..standing };
-        let lanes = [
-            lane(Standing::default(), StateKind::Closed),
-            lane(Standing { open: Some(opened), ..standing }, StateKind::Open),
-            lane(standing, StateKind::HalfOpen),
-            lane(Standing::default(), StateKind::Ramp),
-            lane(paused, StateKind::Closed),
-            lane(gone, StateKind::Closed),
+        let paused =
+            EndpointState { paused_until: Some(self.now + Span::from_secs(90)), ..endpoint_state };
+        let gone = EndpointState { disabled: Some(Disabled::Gone), ..endpoint_state };
+        let queues = [
+            queue(EndpointState::default(), StateKind::Closed),
+            queue(EndpointState { open: Some(opened), ..endpoint_state }, StateKind::Open),
+            queue(endpoint_state, StateKind::HalfOpen),
+            queue(EndpointState::default(), StateKind::Ramp),
+            queue(paused, StateKind::Closed),
+            queue(gone, StateKind::Closed),
         ];
-        let row = |lane: &LaneView| {
-            EndpointRow::new(&self.endpoint_settings(), &self.tenant(), lane, self.now)
+        let row = |queue: &QueueView| {
+            EndpointRow::new(&self.endpoint_settings(), &self.tenant(), queue, self.now)
         };
-        lanes.iter().map(row).collect()
+        queues.iter().map(row).collect()
     }
 
     fn tenant(self) -> Application {
@@ -200,7 +202,7 @@ impl Sample {
             id: "ep_0190163d8694739b84f6b0d3ccc3a5a1".into(),
             row: self.rows().swap_remove(1),
             is_disabled: false,
-            chart: Chart::new(&self.arrivals(), None),
+            chart: Chart::new(&self.attempt_rates(), None),
             tiles: self.tiles(),
             settings: Settings::new(&self.endpoint_settings(), self.now),
             deliveries: self.lines(),
@@ -306,9 +308,9 @@ impl Sample {
         SignInPage { frame: self.frame(Section::Outside, None), next: self.text("/"), error }
     }
 
-    fn trouble(self) -> TroublePage {
+    fn error(self) -> ErrorPage {
         let frame = self.frame(Section::Outside, None);
-        TroublePage { frame, title: "Not here", detail: self.text("There is no such endpoint.") }
+        ErrorPage { frame, title: "Not here", detail: self.text("There is no such endpoint.") }
     }
 }
 
@@ -343,14 +345,16 @@ async fn serve_made_up_pages() {
     let sample = move || Sample { is_hostile: false, now: now() };
     let mut router =
         axum::Router::new().route("/ui/assets/{name}", get(crate::ui::asset::serve)).route(
-            "/ui/arrivals",
-            get(async move || axum::Json(crate::ui::pages::Columns::from(sample().arrivals()))),
+            "/ui/attempt-rates",
+            get(async move || {
+                axum::Json(crate::ui::pages::Columns::from(sample().attempt_rates()))
+            }),
         );
     for (at, (path, _)) in sample().pages().into_iter().enumerate() {
         let page = async move || axum::response::Html(sample().pages().swap_remove(at).1);
         router = router.route(path, get(page));
     }
-    let router = router.layer(axum::middleware::map_response(crate::ui::shield::shield));
+    let router = router.layer(axum::middleware::map_response(crate::ui::security_headers::add));
     let address = std::env::var("STAGGER_SAMPLE").unwrap_or("127.0.0.1:8099".into());
     let listener = tokio::net::TcpListener::bind(address).await.unwrap();
     axum::serve(listener, router).await.unwrap();

@@ -1,4 +1,4 @@
-//! The settings of an endpoint, without what must stay secret.
+//! The settings of an endpoint, without its secrets.
 
 use stagger::{Instant, Policy};
 
@@ -68,7 +68,7 @@ fn statuses(endpoint: &Endpoint) -> String {
     statuses.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What it signs with, and never the key.
+/// The kind of a secret, without its key.
 fn secret(secret: &Secret, now: Instant) -> String {
     let kind = match secret.kind {
         SecretKind::Symmetric => "v1 (HMAC-SHA256)",

@@ -9,7 +9,7 @@ use super::Frame;
 #[template(path = "ui/sign_in.html")]
 pub(in crate::ui) struct SignInPage {
     pub(in crate::ui) frame: Frame,
-    /// Where to go then.
+    /// The page to show after signing in.
     pub(in crate::ui) next: String,
     /// Why the last key was not taken.
     pub(in crate::ui) error: Option<String>,

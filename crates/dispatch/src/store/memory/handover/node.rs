@@ -1,4 +1,4 @@
-//! A node as far as the store is concerned: what it believes, asks and hears.
+//! A node as seen by the store: its state, its calls, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::store::{Arrival, Cluster, Entry, Fence, Lead, Settlement, Shard, Shar
 
 pub(super) type Name = (MessageId, EndpointId);
 
-/// What a node may do wrong, to see that it is found.
+/// A defect of a node, which the checks must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
     None,
@@ -17,24 +17,24 @@ pub(super) enum Defect {
     LeadsEarly,
     /// It gives shards up while it is accepting for them.
     LeavesAccepting,
-    /// It gives shards up while attempts are under way.
+    /// It releases shards while attempts are in flight.
     LeavesSending,
-    /// It forgets what has arrived before it knows that the store has.
+    /// It forgets arrivals before it knows that the store has deleted them.
     ForgetsEarly,
 }
 
-/// What a node knows, what it has asked, and what it was answered and has not heard yet.
+/// The state of a node, its calls, and the answers that it has not handled yet.
 pub(super) struct Node {
     pub(super) store: MemoryStore,
     pub(super) defect: Defect,
     pub(super) fence: Fence,
-    /// What it leads and has loaded.
+    /// The shards that it leads and has loaded.
     pub(super) led: Shards,
-    /// What it leads and has not loaded.
+    /// The shards that it leads and has not loaded.
     pub(super) taken: Shards,
-    /// The open deliveries of what it leads, and whether they are under way.
+    /// The open deliveries of its shards, and whether they are in flight.
     pub(super) floor: BTreeMap<Name, bool>,
-    /// Arrivals that it has heard of and the store may not have forgotten.
+    /// Arrivals that it has received and the store may not have deleted.
     pub(super) done: BTreeSet<u64>,
     pub(super) calls: Vec<Call>,
     pub(super) answers: Vec<(Call, Answer)>,
@@ -43,9 +43,9 @@ pub(super) struct Node {
 #[derive(Clone, Debug)]
 pub(super) enum Call {
     Accept(u64, Vec<u64>, Lead),
-    Take(Fence, usize),
+    Acquire(Fence, usize),
     Load(Fence, Shards),
-    GiveUp(Fence, Shards),
+    Release(Fence, Shards),
     Poll(Fence, Shards, Vec<u64>),
     Settle(Fence, Name),
 }
@@ -78,7 +78,7 @@ impl Node {
         node
     }
 
-    /// Begins anew. What it has asked before is on its way all the same.
+    /// Begins anew. Its earlier calls may still arrive.
     pub(super) async fn join(&mut self) {
         self.fence = self.store.join("node").await.unwrap().fence;
         (self.led, self.taken) = (Shards::NONE, Shards::NONE);
@@ -86,8 +86,8 @@ impl Node {
         self.done.clear();
     }
 
-    pub(super) async fn beat(&mut self) {
-        if self.store.beat(self.fence, false).await.is_err() {
+    pub(super) async fn heartbeat(&mut self) {
+        if self.store.heartbeat(self.fence, false).await.is_err() {
             self.join().await;
         }
     }
@@ -98,20 +98,20 @@ impl Node {
         Lead { fence: self.fence, shards }
     }
 
-    /// Takes what is free, one change at a time.
+    /// Acquires free shards, one change at a time.
     pub(super) fn take(&mut self, most: usize) {
         let is_change = |call: &Call| {
-            matches!(call, Call::Take(..) | Call::Load(..) | Call::GiveUp(..))
+            matches!(call, Call::Acquire(..) | Call::Load(..) | Call::Release(..))
                 && call.fence() == self.fence
         };
-        let is_free = !self.store.tables().members.roll(0, 0).free.is_empty();
+        let is_free = !self.store.tables().members.cluster_view(0, 0).free.is_empty();
         if is_free && !self.asked().any(is_change) {
-            self.calls.push(Call::Take(self.fence, most));
+            self.calls.push(Call::Acquire(self.fence, most));
         }
     }
 
     /// Gives up the shard of an endpoint, once nothing of it is on its way.
-    pub(super) fn give_up(&mut self, n: usize) {
+    pub(super) fn release(&mut self, n: usize) {
         let shards = [1, 2, 3].map(|n| Shard::of(ep(n)));
         let led: Vec<_> = shards.into_iter().filter(|it| self.led.contains(*it)).collect();
         let Some(shard) = n.checked_rem(led.len()).map(|n| led[n]) else { return };
@@ -122,7 +122,7 @@ impl Node {
         let shards = [shard].into_iter().collect();
         self.led = self.led.without(shards);
         self.floor.retain(|(_, to), _| shard != Shard::of(*to));
-        self.calls.push(Call::GiveUp(self.fence, shards));
+        self.calls.push(Call::Release(self.fence, shards));
     }
 
     /// Whether something that it has asked has to be answered before it gives this up.
@@ -135,7 +135,7 @@ impl Node {
             Call::Settle(_, (_, to)) => {
                 self.defect != Defect::LeavesSending && Shard::of(*to) == shard
             }
-            Call::Take(..) | Call::Load(..) | Call::GiveUp(..) | Call::Poll(..) => true,
+            Call::Acquire(..) | Call::Load(..) | Call::Release(..) | Call::Poll(..) => true,
         };
         self.asked().any(|call| call.fence() == self.fence && is_using(call))
     }
@@ -160,14 +160,14 @@ impl Node {
         }
     }
 
-    /// One of its deliveries that are under way, or of those that are not.
+    /// One of its deliveries that are in flight, or of the others.
     pub(super) fn floor_entry(&self, is_sent: bool, n: usize) -> Option<Name> {
         let found = self.floor.iter().filter(|(_, sent)| **sent == is_sent);
         let found: Vec<_> = found.map(|(name, _)| *name).collect();
         found.get(n.checked_rem(found.len())?).copied()
     }
 
-    /// What it has asked and not heard of.
+    /// Its calls without an answer.
     pub(super) fn asked(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().chain(self.answers.iter().map(|(call, _)| call))
     }
@@ -218,16 +218,16 @@ impl Call {
     /// The membership in which it was asked.
     const fn fence(&self) -> Fence {
         match self {
-            Self::Take(fence, _)
+            Self::Acquire(fence, _)
             | Self::Load(fence, _)
-            | Self::GiveUp(fence, _)
+            | Self::Release(fence, _)
             | Self::Poll(fence, ..)
             | Self::Settle(fence, ..)
             | Self::Accept(_, _, Lead { fence, .. }) => *fence,
         }
     }
 
-    /// The delivery whose end it tells.
+    /// The delivery that it settles.
     pub(super) const fn settles(&self) -> Option<Name> {
         match self {
             Self::Settle(_, name) => Some(*name),

@@ -13,7 +13,7 @@ use crate::store::fixture::{at, furnish, message};
 use crate::store::memory::MemoryStore;
 use crate::store::{Cluster, Fence, ReplayRequest, Shards, Store};
 
-/// Runs, each of so many events: each of the defects is found in a third of them.
+/// Runs, each with many events: each defect is found in a third of them.
 const RUNS: u64 = 1000;
 const EVENTS: usize = 300;
 
@@ -34,18 +34,18 @@ fn nodes_with_a_defect_are_found() {
     }
 }
 
-/// What happens next, at one of the nodes. Numbers choose among what is there.
+/// The next event, at one of the nodes. Numbers choose among the candidates.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// Messages come in.
     Accept(usize),
     Replay(usize),
-    Take(usize),
-    GiveUp(usize),
+    Acquire(usize),
+    Release(usize),
     Poll,
     Send(usize),
     Settle(usize),
-    Beat,
+    Heartbeat,
     EvictOther,
     /// A call reaches the store.
     Arrive(usize),
@@ -62,12 +62,12 @@ impl Event {
         match word % 100 {
             0..8 => Self::Accept(nth),
             8..10 => Self::Replay(nth),
-            10..18 => Self::Take(nth + 1),
-            18..24 => Self::GiveUp(nth),
+            10..18 => Self::Acquire(nth + 1),
+            18..24 => Self::Release(nth),
             24..29 => Self::Poll,
             29..40 => Self::Send(nth),
             40..50 => Self::Settle(nth),
-            50 => Self::Beat,
+            50 => Self::Heartbeat,
             51 => Self::EvictOther,
             52..54 => Self::Lose(nth, word.is_multiple_of(7)),
             54..77 => Self::Arrive(nth),
@@ -76,7 +76,7 @@ impl Event {
     }
 }
 
-/// Plays a run, then lets everything come to rest; what went wrong, if something did.
+/// Plays a run until everything is idle; returns the first violation.
 fn play(seed: u64, defect: Defect) -> Result<(), String> {
     let runtime = Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -94,7 +94,7 @@ struct World {
     store: MemoryStore,
     nodes: Vec<Node>,
     messages: u64,
-    /// The attempts whose settlement has not reached the store, and whose they are.
+    /// Attempts whose settlement has not reached the store, and their owners.
     under_way: BTreeMap<Name, Fence>,
 }
 
@@ -123,12 +123,12 @@ impl World {
                 node.calls.push(Call::Accept(self.messages, to, node.lead()));
             }
             Event::Replay(n) => self.replay(n).await,
-            Event::Take(most) => node.take(most),
-            Event::GiveUp(n) => node.give_up(n),
+            Event::Acquire(most) => node.take(most),
+            Event::Release(n) => node.release(n),
             Event::Poll => node.poll(),
             Event::Send(n) => return self.send(who, n),
             Event::Settle(n) => node.settle(n),
-            Event::Beat => node.beat().await,
+            Event::Heartbeat => node.heartbeat().await,
             Event::EvictOther => self.evict(other),
             Event::Arrive(n) if !node.calls.is_empty() => {
                 let call = node.calls.remove(n % node.calls.len());
@@ -155,7 +155,7 @@ impl World {
         Ok(())
     }
 
-    /// A delivery that has ended is made open again, unless its end is still being told to the store.
+    /// Replays a delivery that has ended, unless its end is still being stored.
     async fn replay(&self, n: usize) {
         let asked = self.nodes.iter().flat_map(Node::asked);
         let told: BTreeSet<Name> = asked.filter_map(Call::settles).collect();
@@ -168,7 +168,8 @@ impl World {
         }
     }
 
-    /// An attempt begins: of what is open, and by nobody else, as long as the node is a member.
+    /// Starts an attempt of an open delivery. No other node may have it in flight, as long as this
+    /// node is a member.
     fn send(&mut self, who: usize, n: usize) -> Result<(), String> {
         let node = &mut self.nodes[who];
         let Some(name) = node.floor_entry(false, n) else { return Ok(()) };
@@ -199,16 +200,16 @@ impl World {
                 let new = message(n, to[0] / 3 + 1, &to);
                 Answer::Entry(Cluster::accept(store, lead, u64::MAX, vec![new]).await.unwrap())
             }
-            Call::Take(fence, most) => {
-                store.take(fence, most).await.map_or(Answer::Ended, Answer::Taken)
+            Call::Acquire(fence, most) => {
+                store.acquire(fence, most).await.map_or(Answer::Ended, Answer::Taken)
             }
             Call::Load(_, shards) => {
                 let mut open = Vec::new();
                 let covered = store.load(shards, &mut |page| open.extend(page)).await.unwrap();
                 Answer::Loaded(open, covered)
             }
-            Call::GiveUp(fence, shards) => {
-                store.give_up(fence, shards).await.unwrap();
+            Call::Release(fence, shards) => {
+                store.release(fence, shards).await.unwrap();
                 Answer::Done
             }
             Call::Poll(_, shards, done) => {
@@ -224,12 +225,12 @@ impl World {
         }
     }
 
-    /// All calls are made and answered, all shards led, and all arrivals found: what is open must be known
-    /// to its leader, and to nobody else.
+    /// Makes all calls, leads all shards and finds all arrivals: then each open delivery must be
+    /// known to its leader, and to no other node.
     async fn rest(&mut self) -> Result<(), String> {
         for _ in 0..2 {
             for who in 0..2 {
-                self.nodes[who].beat().await;
+                self.nodes[who].heartbeat().await;
                 self.nodes[who].take(Shards::COUNT);
                 self.nodes[who].poll();
                 while !self.nodes[who].calls.is_empty() || !self.nodes[who].answers.is_empty() {

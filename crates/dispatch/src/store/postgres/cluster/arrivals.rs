@@ -1,4 +1,4 @@
-//! Arrivals: open deliveries that their leaders have yet to hear of.
+//! Arrivals: open deliveries that their leaders have not received yet.
 
 use bytes::Bytes;
 use deadpool_postgres::GenericClient;
@@ -6,8 +6,8 @@ use tokio_postgres::Row;
 
 use super::super::changes::Changes;
 use super::super::column::{columns_of, from_size, get};
+use super::super::db_error::DbError;
 use super::super::deliveries::Name;
-use super::super::trouble::Trouble;
 use super::super::writer::Change;
 use super::super::{row, statement};
 use super::members::run;
@@ -15,18 +15,19 @@ use super::shards::numbers;
 use crate::model::MessageId;
 use crate::store::{Arrival, Fence, Shard, Shards};
 
-/// A payload of so many bytes at most comes along: a thousand of them are some megabytes.
+/// The largest payload that is returned with an arrival, in bytes: a thousand of them are some
+/// megabytes.
 const SMALL: i64 = 16 << 10;
-/// Of each shard so many arrivals are looked at, at least.
+/// The fewest arrivals that are examined for each shard.
 const FEWEST: usize = 8;
 /// Arrivals that one transaction forgets at most: some hundred milliseconds.
 pub(in super::super) const FORGOTTEN: usize = 20_000;
 
 /// Forgets arrivals, and finds others.
 ///
-/// A shard that another node leads by now has none for this one, and none of it is forgotten: whoever was
-/// evicted and has not noticed would take what its new leader has not heard of. `members` are those of this
-/// process.
+/// The claim ignores shards that another node leads by now, and deletes none of their arrivals: an
+/// evicted node that has not noticed would otherwise take arrivals that the new leader has not
+/// received. `members` are those of this process.
 pub(in super::super) struct Claim<'d> {
     pub(in super::super) members: &'d [Fence],
     pub(in super::super) shards: Shards,
@@ -37,16 +38,16 @@ pub(in super::super) struct Claim<'d> {
 impl Change for Claim<'_> {
     type Done = Vec<Arrival>;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Arrival>, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Arrival>, DbError> {
         self.forget(&changes.db).await?;
         self.find(&changes.db).await
     }
 }
 
 impl Claim<'_> {
-    async fn forget(&self, db: &impl GenericClient) -> Result<(), Trouble> {
+    async fn forget(&self, db: &impl GenericClient) -> Result<(), DbError> {
         let done: Vec<_> = self.done.iter().map(|number| number.cast_signed()).collect();
-        // What another is deleting at this moment is left to it.
+        // Rows that another session is deleting are left to it.
         let sql = "DELETE FROM arrival WHERE number IN (SELECT a.number FROM arrival a \
                    JOIN lease l ON l.shard = a.shard WHERE a.number = ANY($1) \
                    AND (l.run IS NULL OR l.run = ANY($2)) ORDER BY a.number \
@@ -59,7 +60,7 @@ impl Claim<'_> {
     pub(in super::super) async fn find(
         &self,
         db: &impl GenericClient,
-    ) -> Result<Vec<Arrival>, Trouble> {
+    ) -> Result<Vec<Arrival>, DbError> {
         if self.limit == 0 || self.shards.is_empty() {
             return Ok(Vec::new());
         }
@@ -83,7 +84,7 @@ impl Changes<'_> {
     pub(in super::super) async fn insert_arrivals(
         &self,
         names: impl IntoIterator<Item = &Name> + Clone,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), DbError> {
         let shards = names.clone().into_iter().map(|name| i16::from(Shard::of(name.1).0));
         let shards: Vec<_> = shards.collect();
         if shards.is_empty() {
@@ -97,17 +98,18 @@ impl Changes<'_> {
     }
 
     /// Forgets the arrivals of messages that are being deleted.
-    pub(in super::super) async fn drop_arrivals(&self, of: &[MessageId]) -> Result<(), Trouble> {
+    pub(in super::super) async fn drop_arrivals(&self, of: &[MessageId]) -> Result<(), DbError> {
         let ids: Vec<_> = of.iter().map(|id| *id.as_uuid()).collect();
         statement::run(&self.db, "DELETE FROM arrival WHERE message = ANY($1)", &[&ids]).await?;
         Ok(())
     }
 }
 
-/// The oldest arrivals, found along the index of each shard, so that it does not matter how many others wait.
-/// A few of each shard show up to which number there are enough; that far all are read, by their numbers
-/// alone, and then what belongs to those that are answered. A delivery is named with its shard: a plan made
-/// while the table is empty may look for it along the shards, and would else look through all that is open.
+/// The oldest arrivals, found along the index of each shard, so that the number of other arrivals
+/// does not matter. A few of each shard show the number up to which there are enough; up to there
+/// all are read, by their numbers alone, and then the rows of the returned ones. A delivery is
+/// queried with its shard: a plan made while the table is empty may use the index of shards, and
+/// would otherwise read all open deliveries.
 fn find_sql() -> String {
     format!(
         "WITH led AS MATERIALIZED (SELECT shard FROM lease WHERE shard = ANY($1) \
@@ -131,25 +133,26 @@ fn find_sql() -> String {
     )
 }
 
-/// How many of each shard are looked at first: several times what is wanted, if all have as many.
+/// The number of arrivals of each shard that are read first: several times the wanted number, if
+/// all shards have the same.
 fn few(shards: Shards, limit: usize) -> usize {
     (limit.saturating_mul(4) / shards.len().max(1)).clamp(FEWEST, limit.max(FEWEST))
 }
 
-/// Where the columns of a message begin, those of its payload, and the number.
+/// The first column of the message, of its payload, and of the number.
 const MESSAGE: usize = 10;
 const PAYLOAD: usize = MESSAGE + 7;
 const NUMBER: usize = PAYLOAD + 1;
 
-fn read(of: &Row) -> Result<Arrival, Trouble> {
+fn read(of: &Row) -> Result<Arrival, DbError> {
     let number = get::<i64>(of, NUMBER)?.cast_unsigned();
     if get::<Option<uuid::Uuid>>(of, 0)?.is_none() {
-        return Ok(Arrival { number, delivery: None, parcel: None });
+        return Ok(Arrival { number, delivery: None, content: None });
     }
     let bytes = get::<Option<Vec<u8>>>(of, PAYLOAD)?.map(Bytes::from);
-    let parcel = bytes.map(|bytes| Ok::<_, Trouble>((row::message_at(of, MESSAGE)?, bytes)));
-    let parcel = parcel.transpose()?;
-    Ok(Arrival { number, delivery: Some(row::delivery(of)?), parcel })
+    let content = bytes.map(|bytes| Ok::<_, DbError>((row::message_at(of, MESSAGE)?, bytes)));
+    let content = content.transpose()?;
+    Ok(Arrival { number, delivery: Some(row::delivery(of)?), content })
 }
 
 #[cfg(test)]

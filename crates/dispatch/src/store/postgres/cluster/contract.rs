@@ -7,46 +7,49 @@ use super::super::store::PostgresStore;
 use super::super::tenants;
 use super::super::writer::SELDOM;
 use super::arrivals::{Claim, FORGOTTEN};
-use super::members::{End, Join, beat};
-use super::news;
-use super::orders::{CarriedOut, Leave, is_gone, orders};
-use super::shards::{GiveUp, Take, load};
+use super::change_log;
+use super::commands::{CompleteCommands, SendCommand, commands, is_gone};
+use super::members::{End, Join, heartbeat};
+use super::shards::{Acquire, Release, load};
 use crate::Error;
-use crate::model::{Delivery, EndpointId, NewMessage, Standing};
-use crate::store::{Arrival, Cluster, Entry, Fence, Hint, Joined, Lead, News, Order, Roll, Shards};
+use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
+use crate::store::{
+    Arrival, ChangeLog, Cluster, ClusterView, EndpointCommand, Entry, Fence, Joined, Lead,
+    Notification, Shards,
+};
 
 #[async_trait]
 impl Cluster for PostgresStore {
     async fn join(&self, name: &str) -> Result<Joined, Error> {
-        let hints = self.hints.hear().await;
-        let (fence, slot) = self.roll.write(SELDOM, &Join(name)).await?;
+        let notifications = self.notifications.hear().await;
+        let (fence, slot) = self.membership.write(SELDOM, &Join(name)).await?;
         self.writer.count_in(slot);
         self.memberships().insert(fence);
-        Ok(Joined { fence, hints })
+        Ok(Joined { fence, notifications })
     }
 
-    async fn beat(&self, fence: Fence, leaving: bool) -> Result<Roll, Error> {
-        let told = self.roll.read(async |db| beat(&**db, fence, leaving).await).await;
+    async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error> {
+        let told = self.membership.read(async |db| heartbeat(&**db, fence, leaving).await).await;
         if told.as_ref().is_err_and(Error::is_conflict) {
             self.memberships().remove(&fence);
         }
         told
     }
 
-    async fn evict(&self, fence: Fence, beat: u64) -> Result<bool, Error> {
-        self.roll.write(SELDOM, &End { fence, beat: Some(beat) }).await
+    async fn evict(&self, fence: Fence, heartbeat: u64) -> Result<bool, Error> {
+        self.membership.write(SELDOM, &End { fence, heartbeat: Some(heartbeat) }).await
     }
 
-    async fn take(&self, fence: Fence, most: usize) -> Result<Shards, Error> {
-        self.roll.write(SELDOM, &Take { fence, most }).await
+    async fn acquire(&self, fence: Fence, most: usize) -> Result<Shards, Error> {
+        self.membership.write(SELDOM, &Acquire { fence, most }).await
     }
 
-    async fn give_up(&self, fence: Fence, shards: Shards) -> Result<(), Error> {
-        self.roll.write(SELDOM, &GiveUp { fence, shards }).await
+    async fn release(&self, fence: Fence, shards: Shards) -> Result<(), Error> {
+        self.membership.write(SELDOM, &Release { fence, shards }).await
     }
 
     async fn leave(&self, fence: Fence) -> Result<(), Error> {
-        self.roll.write(SELDOM, &End { fence, beat: None }).await?;
+        self.membership.write(SELDOM, &End { fence, heartbeat: None }).await?;
         self.memberships().remove(&fence);
         Ok(())
     }
@@ -62,10 +65,10 @@ impl Cluster for PostgresStore {
     async fn accept(
         &self,
         lead: Lead,
-        followed: u64,
+        settings_version: u64,
         messages: Vec<NewMessage>,
     ) -> Result<Entry, Error> {
-        self.intake.accept(messages, Some(Choice { lead, followed })).await
+        self.intake.accept(messages, Some(Choice { lead, settings_version })).await
     }
 
     async fn arrivals(
@@ -88,34 +91,41 @@ impl Cluster for PostgresStore {
         Ok(found)
     }
 
-    async fn news(&self, after: u64) -> Result<News, Error> {
+    async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error> {
         let mut loan = self.pool.lend().await?;
-        let told = self.pool.bounded(news::since(&mut loan, after)).await;
+        let told = self.pool.bounded(change_log::since(&mut loan, after)).await;
         Ok(loan.end(told)?)
     }
 
-    async fn order(&self, endpoint: EndpointId, order: Order) -> Result<u64, Error> {
-        self.writer.write(SELDOM, &Leave(endpoint, order)).await
+    async fn send_command(
+        &self,
+        endpoint: EndpointId,
+        command: EndpointCommand,
+    ) -> Result<u64, Error> {
+        self.writer.write(SELDOM, &SendCommand(endpoint, command)).await
     }
 
-    async fn orders(&self, shards: Shards) -> Result<Vec<(u64, EndpointId, Order)>, Error> {
-        self.read(async |db| orders(&**db, shards).await).await
+    async fn commands(
+        &self,
+        shards: Shards,
+    ) -> Result<Vec<(u64, EndpointId, EndpointCommand)>, Error> {
+        self.read(async |db| commands(&**db, shards).await).await
     }
 
-    async fn carried_out(&self, orders: &[u64]) -> Result<(), Error> {
-        self.writer.write(SELDOM, &CarriedOut(orders)).await
+    async fn complete_commands(&self, commands: &[u64]) -> Result<(), Error> {
+        self.writer.write(SELDOM, &CompleteCommands(commands)).await
     }
 
-    async fn is_carried_out(&self, order: u64) -> Result<bool, Error> {
-        self.read(async |db| is_gone(&**db, order).await).await
+    async fn is_command_done(&self, command: u64) -> Result<bool, Error> {
+        self.read(async |db| is_gone(&**db, command).await).await
     }
 
-    async fn standing(&self, endpoint: EndpointId) -> Result<Option<Standing>, Error> {
-        self.read(async |db| tenants::standing(&**db, endpoint).await).await
+    async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error> {
+        self.read(async |db| tenants::endpoint_state(&**db, endpoint).await).await
     }
 
-    async fn hint(&self, hint: Hint) {
-        self.hints.tell(hint);
+    async fn notify(&self, notification: Notification) {
+        self.notifications.tell(notification);
     }
 }
 

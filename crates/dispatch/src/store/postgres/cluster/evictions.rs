@@ -1,4 +1,5 @@
-//! Members that end while something is being written in their name, and members that never hear of it.
+//! Memberships that end during one of their writes, and members that do not learn of their
+//! eviction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +17,8 @@ use crate::model::DeliveryState::{Delivered, Pending};
 use crate::store::fixture::{ep, furnish, message, msg, settled};
 use crate::store::{Accepted, Cluster, Entry, Fence, Lead, Shard, Shards, Store};
 
-/// How long anything may take, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest time that an operation may take, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Waits until the answer to a question is yes.
 async fn until(client: &Client, question: &str) {
@@ -26,14 +27,14 @@ async fn until(client: &Client, question: &str) {
             TokioTime.sleep(Span::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, ask).await.expect(question);
+    timeout(TIMEOUT, ask).await.expect(question);
 }
 
-/// Somebody waits for a lock of this session. (What `pg_stat_activity` says is of the moment at which a
-/// transaction first asked.)
+/// A session waits for a lock of this one. (`pg_stat_activity` has the state of the moment at which
+/// a transaction first queried it.)
 const SOMEBODY_WAITS: &str = "SELECT count(*) > 0 FROM pg_locks a \
     WHERE NOT a.granted AND pg_backend_pid() = ANY(pg_blocking_pids(a.pid))";
-/// Somebody waits for whoever waits for a lock of this session.
+/// A session waits for another one that waits for a lock of this session.
 const SOMEBODY_WAITS_FOR_THEM: &str = "SELECT count(*) > 0 FROM pg_locks a \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(a.pid)) AS b \
     WHERE NOT a.granted AND pg_backend_pid() = ANY(pg_blocking_pids(b))";
@@ -50,7 +51,7 @@ async fn hold(schema: &TestSchema) -> Client {
     holder
 }
 
-/// Takes message `n` to endpoint 1, for whoever leads that.
+/// Accepts message `n` for endpoint 1, for its leader.
 async fn accept(store: &PostgresStore, n: u64) {
     Store::accept(store, vec![message(n, 1, &[1])]).await.unwrap();
 }
@@ -83,8 +84,8 @@ async fn an_eviction_waits_for_what_is_being_settled() {
     until(&holder, SOMEBODY_WAITS_FOR_THEM).await;
     assert!(!settling.is_finished() && !evicting.is_finished());
     holder.batch_execute("ROLLBACK").await.unwrap();
-    let (evicted, seen) = timeout(PATIENCE, evicting).await.unwrap().unwrap();
-    // What was being settled has ended when the eviction answers.
+    let (evicted, seen) = timeout(TIMEOUT, evicting).await.unwrap().unwrap();
+    // Its running settlement has ended when the eviction answers.
     assert_eq!((evicted.unwrap(), seen), (true, Delivered));
     settling.await.unwrap().unwrap();
     let late = ann.settle(fence, vec![settled(1, 1, 1, Pending, 6)]).await;
@@ -128,8 +129,8 @@ async fn beats_wait_for_nothing_that_is_being_settled() {
         async move { ann.settle(fence, vec![settled(1, 1, 1, Delivered, 5)]).await }
     });
     until(&holder, SOMEBODY_WAITS).await;
-    for beat in 1..=3 {
-        assert_eq!(ann.beat(fence, false).await.unwrap().members[0].beat, beat);
+    for heartbeat in 1..=3 {
+        assert_eq!(ann.heartbeat(fence, false).await.unwrap().members[0].heartbeat, heartbeat);
     }
     assert!(!settling.is_finished());
     holder.batch_execute("ROLLBACK").await.unwrap();
@@ -146,7 +147,7 @@ async fn whoever_is_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     let bob = open(&schema, lease).await;
     furnish(&*bob).await;
     let fence = ann.join("ann").await.unwrap().fence;
-    ann.take(fence, Shards::COUNT).await.unwrap();
+    ann.acquire(fence, Shards::COUNT).await.unwrap();
     accept(&bob, 1).await;
     proxy.arm(Cut::Silence);
     let settling = tokio::spawn({
@@ -158,7 +159,7 @@ async fn whoever_is_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
             TokioTime.sleep(Span::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, cut).await.expect("it is committed");
+    timeout(TIMEOUT, cut).await.expect("it is committed");
     let evict = async {
         loop {
             match bob.evict(fence, 0).await {
@@ -170,7 +171,7 @@ async fn whoever_is_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     assert!(timeout(lease.into(), evict).await.expect("it takes a quarter of the lease"));
     assert_eq!(state(&bob).await, Pending);
     let carl = bob.join("carl").await.unwrap().fence;
-    assert_eq!(bob.take(carl, Shards::COUNT).await.unwrap(), Shards::ALL);
+    assert_eq!(bob.acquire(carl, Shards::COUNT).await.unwrap(), Shards::ALL);
     settling.abort();
     check_postgres(&schema.address()).await.unwrap();
 }
@@ -183,20 +184,20 @@ async fn two_nodes_that_take_at_once_share_no_shard() {
     let (a, b) = tokio::join!(ann.join("ann"), bob.join("bob"));
     let (a, b) = (a.unwrap().fence, b.unwrap().fence);
     for most in [3, 60, 128, 256] {
-        let (of_ann, of_bob) = tokio::join!(ann.take(a, most), bob.take(b, most));
+        let (of_ann, of_bob) = tokio::join!(ann.acquire(a, most), bob.acquire(b, most));
         let (of_ann, of_bob) = (of_ann.unwrap(), of_bob.unwrap());
         assert!(of_ann.common(of_bob).is_empty());
-        // What one was taking, the other has left: it may have got less than there was.
+        // Each skips rows that the other is acquiring: it may have got fewer than were free.
         assert!(of_ann.len() <= most && of_bob.len() <= most);
-        let free = ann.beat(a, false).await.unwrap().free;
+        let free = ann.heartbeat(a, false).await.unwrap().free;
         assert_eq!(of_ann.union(of_bob), Shards::ALL.without(free));
-        ann.give_up(a, of_ann).await.unwrap();
-        bob.give_up(b, of_bob).await.unwrap();
+        ann.release(a, of_ann).await.unwrap();
+        bob.release(b, of_bob).await.unwrap();
     }
 }
 
-/// A node that was stopped and goes on knows nothing of its eviction: what it asks for and says to be done
-/// must not take away what its shards' new leader has to find.
+/// A paused node that resumes does not know of its eviction: its reads and completions must not
+/// remove arrivals that its shards' new leader has to find.
 #[tokio::test]
 async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
     let Some(schema) = TestSchema::new().await else { return };
@@ -204,12 +205,12 @@ async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
         (open(&schema, Span::from_secs(10)).await, open(&schema, Span::from_secs(10)).await);
     furnish(&*ann).await;
     let (a, b) = (ann.join("ann").await.unwrap().fence, bob.join("bob").await.unwrap().fence);
-    ann.take(a, Shards::COUNT).await.unwrap();
+    ann.acquire(a, Shards::COUNT).await.unwrap();
     accept(&ann, 1).await;
     let known = ann.arrivals(Shards::ALL, &[], 9).await.unwrap();
     assert_eq!(known.len(), 1);
     assert!(bob.evict(a, 0).await.unwrap());
-    bob.take(b, Shards::COUNT).await.unwrap();
+    bob.acquire(b, Shards::COUNT).await.unwrap();
     accept(&bob, 2).await;
     let done = [known[0].number];
     assert_eq!(ann.arrivals(Shards::ALL, &done, 9).await.unwrap(), []);
@@ -217,7 +218,7 @@ async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
     assert_eq!(bob.arrivals(Shards::ALL, &done, 9).await.unwrap().len(), 1);
 }
 
-/// Calls that share a transaction: what each is answered.
+/// Calls that share a transaction, and the answer of each.
 async fn entries(store: &PostgresStore, calls: &[Call<'_>], again: bool) -> Vec<Entry> {
     let done = store.writer.try_write(SELDOM, &Accept(calls), again).await.unwrap();
     done.into_iter().map(Result::unwrap).collect()
@@ -233,17 +234,17 @@ async fn calls_that_share_a_transaction_are_judged_one_by_one() {
     let store = open(&schema, Span::from_secs(10)).await;
     furnish(&*store).await;
     let fence = store.join("ann").await.unwrap().fence;
-    let shards = store.take(fence, Shards::COUNT).await.unwrap();
-    let followed = store.news(0).await.unwrap().to;
+    let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
+    let settings_version = store.changes_since(0).await.unwrap().to;
     let (own, strange) = (Lead { fence, shards }, Lead { fence: Fence(99), shards });
     let few = Lead { fence, shards: [Shard::of(ep(1))].into_iter().collect() };
     let choices = [
-        Some(Choice { lead: own, followed }),
-        Some(Choice { lead: own, followed: followed - 1 }),
-        Some(Choice { lead: strange, followed }),
+        Some(Choice { lead: own, settings_version }),
+        Some(Choice { lead: own, settings_version: settings_version - 1 }),
+        Some(Choice { lead: strange, settings_version }),
         None,
-        Some(Choice { lead: few, followed: followed + 1 }),
-        Some(Choice { lead: Lead::default(), followed }),
+        Some(Choice { lead: few, settings_version: settings_version + 1 }),
+        Some(Choice { lead: Lead::default(), settings_version }),
     ];
     let messages: Vec<_> = (1..=6).map(|n| [message(n, 1, &[1, 2])]).collect();
     let calls: Vec<_> = choices
@@ -270,9 +271,9 @@ async fn what_was_stored_in_doubt_is_not_refused_later() {
     let store = open(&schema, Span::from_secs(10)).await;
     furnish(&*store).await;
     let fence = store.join("ann").await.unwrap().fence;
-    let shards = store.take(fence, Shards::COUNT).await.unwrap();
-    let followed = store.news(0).await.unwrap().to;
-    let choice = Some(Choice { lead: Lead { fence, shards }, followed });
+    let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
+    let settings_version = store.changes_since(0).await.unwrap().to;
+    let choice = Some(Choice { lead: Lead { fence, shards }, settings_version });
     let (held, lost) = ([message(1, 1, &[1])], [message(2, 1, &[1])]);
     let call = |messages| Call { messages, choice };
     assert_eq!(entries(&store, &[call(&held)], false).await, [stored(1)]);

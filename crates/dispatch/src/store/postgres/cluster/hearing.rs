@@ -7,19 +7,19 @@ use tokio::time::timeout;
 
 use super::super::scratch::TestSchema;
 use super::super::server::OwnServer;
-use crate::store::{Cluster, Hint, Shard, Shards};
+use crate::store::{Cluster, Notification, Shard, Shards};
 
-/// How long anything may take, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest time that an operation may take, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-fn work(shards: &[u8]) -> Hint {
-    Hint::Work(shards.iter().copied().map(Shard).collect())
+fn work(shards: &[u8]) -> Notification {
+    Notification::Work(shards.iter().copied().map(Shard).collect())
 }
 
-/// Hears until it is this.
-async fn hear(hints: &mut UnboundedReceiver<Hint>, wanted: Hint) {
-    let hear = async { while hints.recv().await.expect("hints never end") != wanted {} };
-    timeout(PATIENCE, hear).await.expect("it is told");
+/// Receives until it is this notification.
+async fn hear(notifications: &mut UnboundedReceiver<Notification>, wanted: Notification) {
+    let hear = async { while notifications.recv().await.expect("hints never end") != wanted {} };
+    timeout(TIMEOUT, hear).await.expect("it is told");
 }
 
 #[tokio::test]
@@ -28,17 +28,17 @@ async fn hints_reach_other_processes_of_the_same_schema() {
         return;
     };
     let (ann, bob, stranger) = (schema.open().await, schema.open().await, other.open().await);
-    let mut of_ann = ann.join("ann").await.unwrap().hints;
-    let mut of_bob = bob.join("bob").await.unwrap().hints;
-    let mut of_stranger = stranger.join("carl").await.unwrap().hints;
-    for hint in [work(&[0, 7, 255]), Hint::Roll, Hint::News] {
-        bob.hint(hint).await;
-        // Nobody has hinted at anything before.
-        assert_eq!(timeout(PATIENCE, of_ann.recv()).await.unwrap(), Some(hint));
-        assert_eq!(timeout(PATIENCE, of_bob.recv()).await.unwrap(), Some(hint));
+    let mut of_ann = ann.join("ann").await.unwrap().notifications;
+    let mut of_bob = bob.join("bob").await.unwrap().notifications;
+    let mut of_stranger = stranger.join("carl").await.unwrap().notifications;
+    for notification in [work(&[0, 7, 255]), Notification::Members, Notification::Settings] {
+        bob.notify(notification).await;
+        // No other notification was sent before.
+        assert_eq!(timeout(TIMEOUT, of_ann.recv()).await.unwrap(), Some(notification));
+        assert_eq!(timeout(TIMEOUT, of_bob.recv()).await.unwrap(), Some(notification));
     }
-    stranger.hint(Hint::Roll).await;
-    hear(&mut of_stranger, Hint::Roll).await;
+    stranger.notify(Notification::Members).await;
+    hear(&mut of_stranger, Notification::Members).await;
     assert!(of_ann.try_recv().is_err() && of_bob.try_recv().is_err());
 }
 
@@ -46,16 +46,18 @@ async fn hints_reach_other_processes_of_the_same_schema() {
 async fn many_hints_are_told_as_few() {
     let Some(schema) = TestSchema::new().await else { return };
     let (ann, bob) = (schema.open().await, schema.open().await);
-    let mut hints = ann.join("ann").await.unwrap().hints;
+    let mut notifications = ann.join("ann").await.unwrap().notifications;
     bob.join("bob").await.unwrap();
     for n in 0..=u8::MAX {
         for _ in 0..40 {
-            bob.hint(work(&[n])).await;
+            bob.notify(work(&[n])).await;
         }
     }
     let mut heard = (0, Shards::NONE);
     while heard.1 != Shards::ALL {
-        let Some(Hint::Work(shards)) = timeout(PATIENCE, hints.recv()).await.unwrap() else {
+        let Some(Notification::Work(shards)) =
+            timeout(TIMEOUT, notifications.recv()).await.unwrap()
+        else {
             panic!("only work was hinted at");
         };
         heard = (heard.0 + 1, heard.1.union(shards));
@@ -69,32 +71,34 @@ async fn hints_come_again_after_a_restart_and_end_with_the_store() {
     let Some(server) = OwnServer::start("hints") else { return };
     let schema = TestSchema::of(server.url.clone()).await;
     let (ann, bob) = (schema.open().await, schema.open().await);
-    let mut hints = ann.join("ann").await.unwrap().hints;
+    let mut notifications = ann.join("ann").await.unwrap().notifications;
     bob.join("bob").await.unwrap();
     tokio::task::block_in_place(|| {
         server.stop();
         server.go_on();
     });
     // Whatever was missed meanwhile.
-    for hint in [Hint::Work(Shards::ALL), Hint::Roll, Hint::News] {
-        hear(&mut hints, hint).await;
+    for notification in
+        [Notification::Work(Shards::ALL), Notification::Members, Notification::Settings]
+    {
+        hear(&mut notifications, notification).await;
     }
     let tell = async {
         loop {
             // The other may not be back yet.
-            bob.hint(work(&[3])).await;
-            if let Ok(told) = timeout(Duration::from_millis(50), hints.recv()).await
+            bob.notify(work(&[3])).await;
+            if let Ok(told) = timeout(Duration::from_millis(50), notifications.recv()).await
                 && told == Some(work(&[3]))
             {
                 return;
             }
         }
     };
-    timeout(PATIENCE, tell).await.expect("it is told");
+    timeout(TIMEOUT, tell).await.expect("it is told");
     drop((ann, bob));
     let client = schema.connect().await;
     let left = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'stagger'";
     let end = async { while client.query_one(left, &[]).await.unwrap().get::<_, i64>(0) > 0 {} };
-    timeout(PATIENCE, end).await.expect("no connection is left");
-    assert_eq!(hints.recv().await, None);
+    timeout(TIMEOUT, end).await.expect("no connection is left");
+    assert_eq!(notifications.recv().await, None);
 }

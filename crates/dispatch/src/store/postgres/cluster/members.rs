@@ -1,20 +1,20 @@
-//! Members: each has a row, whose beats the others count.
+//! Members: each has a row with the counter of its heartbeats.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::super::changes::Changes;
 use super::super::column::{get, text};
+use super::super::db_error::DbError;
 use super::super::marks::next_run;
 use super::super::statement;
-use super::super::trouble::Trouble;
 use super::super::writer::{Change, Slot};
 use super::shards::shards;
 use crate::Error;
 use crate::store::tally::ALL;
-use crate::store::{Fence, Member, Roll};
+use crate::store::{ClusterView, Fence, Member};
 
-/// Members at most: each has some counters of its own, whose numbers have 16 bits.
+/// The most members: each has its own counters, whose numbers have 16 bits.
 const SLOTS: i32 = 4000;
 
 /// A node becomes a member.
@@ -23,7 +23,7 @@ pub(in super::super) struct Join<'n>(pub(in super::super) &'n str);
 impl Change for Join<'_> {
     type Done = (Fence, Slot);
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, DbError> {
         // Others that join wait here, so no two find the same slot free.
         let fence = next_run(changes).await?;
         statement::run(&changes.db, "DELETE FROM node WHERE slot < 0", &[]).await?;
@@ -34,7 +34,7 @@ impl Change for Join<'_> {
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&run(fence), &text(self.0), &(SLOTS - 1)];
         let row = statement::row(&changes.db, sql, &bound).await?;
-        let row = row.ok_or_else(|| Error::busy("there are as many members as there can be"))?;
+        let row = row.ok_or_else(|| Error::busy("the store already has its most members"))?;
         Ok((fence, Slot(Some(get(&row, 0)?))))
     }
 }
@@ -45,9 +45,9 @@ pub(in super::super) struct BeginRun;
 impl Change for BeginRun {
     type Done = Fence;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Fence, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Fence, DbError> {
         let fence = next_run(changes).await?;
-        // What they are settling ends first.
+        // Their running settlements end first.
         statement::run(&changes.db, "DELETE FROM node", &[]).await?;
         let free = "UPDATE lease SET run = NULL WHERE run IS NOT NULL";
         statement::run(&changes.db, free, &[]).await?;
@@ -58,21 +58,22 @@ impl Change for BeginRun {
     }
 }
 
-/// A membership ends; of one that has beaten since `beat` it does not. Says whether it has ended now.
+/// Ends a membership, but not one that has sent a heartbeat since `heartbeat`. Returns whether it
+/// has ended now.
 pub(in super::super) struct End {
     pub(in super::super) fence: Fence,
-    pub(in super::super) beat: Option<u64>,
+    pub(in super::super) heartbeat: Option<u64>,
 }
 
 impl Change for End {
     type Done = bool;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, DbError> {
         let run = run(self.fence);
-        // This waits for what is being written in its name.
+        // This waits for the member's running writes.
         let sql = "DELETE FROM node WHERE run = $1 AND beat = coalesce($2, beat)";
-        let beat = self.beat.map(u64::cast_signed);
-        if statement::run(&changes.db, sql, &[&run, &beat]).await? == 0 {
+        let heartbeat = self.heartbeat.map(u64::cast_signed);
+        if statement::run(&changes.db, sql, &[&run, &heartbeat]).await? == 0 {
             return Ok(false);
         }
         let sql = "UPDATE lease SET run = NULL WHERE run = $1";
@@ -82,8 +83,8 @@ impl Change for End {
 }
 
 impl Changes<'_> {
-    /// Which of these are members. They stay until the transaction ends.
-    pub(in super::super) async fn members(&self, fences: &[Fence]) -> Result<Vec<Fence>, Trouble> {
+    /// The members among these fences. They stay until the transaction ends.
+    pub(in super::super) async fn members(&self, fences: &[Fence]) -> Result<Vec<Fence>, DbError> {
         if fences.is_empty() {
             return Ok(Vec::new());
         }
@@ -93,8 +94,8 @@ impl Changes<'_> {
         found.iter().map(|row| fence(row, 0)).collect()
     }
 
-    /// Refuses what is no member, or not any more. It stays one until the transaction ends.
-    pub(in super::super) async fn member(&self, fence: Fence) -> Result<(), Trouble> {
+    /// Refuses a fence without a membership. The membership stays until the transaction ends.
+    pub(in super::super) async fn member(&self, fence: Fence) -> Result<(), DbError> {
         if self.members(&[fence]).await?.is_empty() {
             return Err(fence.is_over().into());
         }
@@ -102,12 +103,13 @@ impl Changes<'_> {
     }
 }
 
-/// One more beat of a member, and how all stand: one statement, so of one moment and in one round trip.
-pub(in super::super) async fn beat(
+/// Counts a heartbeat, and reads the state of all members: one statement, so as of one moment and
+/// in one round trip.
+pub(in super::super) async fn heartbeat(
     db: &impl GenericClient,
     fence: Fence,
     leaving: bool,
-) -> Result<Roll, Trouble> {
+) -> Result<ClusterView, DbError> {
     let sql = "WITH mine AS (UPDATE node SET beat = beat + 1, leaving = $2 \
                WHERE run = $1 RETURNING run, beat, leaving) \
                SELECT n.run, n.name, coalesce(mine.beat, n.beat), coalesce(mine.leaving, n.leaving), \
@@ -119,24 +121,24 @@ pub(in super::super) async fn beat(
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
         [&run(fence), &leaving, ALL.as_uuid()];
     let rows = statement::rows(db, sql, &bound).await?;
-    let mut roll = Roll::default();
+    let mut cluster_view = ClusterView::default();
     let mut is_member = false;
     for row in &rows {
         is_member |= get::<bool>(row, 5)?;
-        roll.members.push(member(row)?);
-        roll.free = shards(row, 6)?;
-        roll.news = get::<i64>(row, 7)?.cast_unsigned();
+        cluster_view.members.push(member(row)?);
+        cluster_view.free = shards(row, 6)?;
+        cluster_view.settings_version = get::<i64>(row, 7)?.cast_unsigned();
         let open = get::<Option<i64>>(row, 8)?.unwrap_or_default();
-        roll.open = u64::try_from(open).unwrap_or(0);
+        cluster_view.open = u64::try_from(open).unwrap_or(0);
     }
-    if is_member { Ok(roll) } else { Err(fence.is_over().into()) }
+    if is_member { Ok(cluster_view) } else { Err(fence.is_over().into()) }
 }
 
-fn member(row: &Row) -> Result<Member, Trouble> {
+fn member(row: &Row) -> Result<Member, DbError> {
     Ok(Member {
         fence: fence(row, 0)?,
         name: get(row, 1)?,
-        beat: get::<i64>(row, 2)?.cast_unsigned(),
+        heartbeat: get::<i64>(row, 2)?.cast_unsigned(),
         leaving: get(row, 3)?,
         shards: shards(row, 4)?,
     })
@@ -147,6 +149,6 @@ pub(in super::super) const fn run(fence: Fence) -> i64 {
     fence.0.cast_signed()
 }
 
-fn fence(row: &Row, at: usize) -> Result<Fence, Trouble> {
+fn fence(row: &Row, at: usize) -> Result<Fence, DbError> {
     get::<i64>(row, at).map(|run| Fence(run.cast_unsigned()))
 }

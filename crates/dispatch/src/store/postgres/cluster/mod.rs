@@ -1,19 +1,19 @@
-//! What the database offers to several nodes: rows that say who is there, who leads what, what waits for
-//! whom. Nobody's clock is read, neither the server's nor a client's.
+//! The cluster operations of the database: rows for members, leaders, arrivals and commands. No
+//! clock is read, neither the server's nor a client's.
 
 mod arrivals;
+mod change_log;
+mod commands;
 mod contract;
 #[cfg(test)]
 mod evictions;
 #[cfg(test)]
 mod hearing;
-mod hints;
 mod members;
-mod news;
-mod orders;
+mod notifications;
 mod shards;
 mod wire_text;
 
-pub(super) use hints::{Hints, Line};
+pub(super) use change_log::Changed;
 pub(super) use members::BeginRun;
-pub(super) use news::Changed;
+pub(super) use notifications::{ListenerConfig, Notifications};

@@ -5,29 +5,29 @@ use uuid::Uuid;
 
 use super::super::changes::Changes;
 use super::super::column::{from_size, get};
+use super::super::db_error::DbError;
 use super::super::pool::{Loan, Pool};
-use super::super::trouble::Trouble;
 use super::super::writer::Change;
 use super::super::{row, statement};
 use super::members::run;
 use crate::model::Delivery;
 use crate::store::{Fence, Shard, Shards};
 
-/// Deliveries that are read at once: some megabytes, and some ten milliseconds.
+/// Deliveries in one read: some megabytes, and some ten milliseconds.
 const PAGE: usize = 10_000;
 
-/// A member takes up to `most` shards that nobody leads: those.
-pub(in super::super) struct Take {
+/// Acquires up to `most` shards without a leader for a member, and returns them.
+pub(in super::super) struct Acquire {
     pub(in super::super) fence: Fence,
     pub(in super::super) most: usize,
 }
 
-impl Change for Take {
+impl Change for Acquire {
     type Done = Shards;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Shards, Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<Shards, DbError> {
         changes.member(self.fence).await?;
-        // What another is taking at this moment is left to it.
+        // Rows that another session is acquiring are left to it.
         let sql = "UPDATE lease SET run = $1 WHERE shard IN (SELECT shard FROM lease \
                    WHERE run IS NULL ORDER BY shard LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING shard";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
@@ -38,28 +38,28 @@ impl Change for Take {
 }
 
 /// A member leads shards no longer.
-pub(in super::super) struct GiveUp {
+pub(in super::super) struct Release {
     pub(in super::super) fence: Fence,
     pub(in super::super) shards: Shards,
 }
 
-impl Change for GiveUp {
+impl Change for Release {
     type Done = ();
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), Trouble> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let sql = "UPDATE lease SET run = NULL WHERE run = $1 AND shard = ANY($2)";
         statement::run(&changes.db, sql, &[&run(self.fence), &numbers(self.shards)]).await?;
         Ok(())
     }
 }
 
-/// What is open in shards, and the numbers of their arrivals, as of one moment. It takes as long as there
-/// is much: each page has its own bound, and the session none.
+/// Loads the open deliveries of shards, and the numbers of their arrivals, as of one moment. The
+/// time grows with their number: each page has its own time limit, and the session none.
 pub(in super::super) async fn load(
     pool: &Pool,
     of: Shards,
     page: &mut (dyn FnMut(Vec<Delivery>) + Send),
-) -> Result<Vec<u64>, Trouble> {
+) -> Result<Vec<u64>, DbError> {
     let mut loan = pool.lend().await?;
     match read(pool, &mut loan, of, page).await {
         Some(loaded) => loan.end(Some(loaded)),
@@ -73,17 +73,17 @@ async fn read(
     loan: &mut Loan,
     of: Shards,
     page: &mut (dyn FnMut(Vec<Delivery>) + Send),
-) -> Option<Result<Vec<u64>, Trouble>> {
+) -> Option<Result<Vec<u64>, DbError>> {
     let (moment, begun) = match pool.bounded(begin(loan, of)).await? {
         Ok((moment, begun)) => (moment, begun),
-        Err(trouble) => return Some(Err(trouble)),
+        Err(db_error) => return Some(Err(db_error)),
     };
     for shard in begun.occupied {
         let mut after = (Uuid::nil(), Uuid::nil());
         loop {
             let found = match pool.bounded(next_page(&moment, shard, after)).await? {
                 Ok(found) => found,
-                Err(trouble) => return Some(Err(trouble)),
+                Err(db_error) => return Some(Err(db_error)),
             };
             let is_last = found.len() < PAGE;
             if let Some(last) = found.last() {
@@ -99,24 +99,24 @@ async fn read(
     Some(ended.map(|()| begun.arrivals))
 }
 
-/// What the first look at shards finds.
+/// The result of the first query of shards.
 struct Begun {
     arrivals: Vec<u64>,
-    /// Where anything is open.
+    /// The shards with open deliveries.
     occupied: Vec<i16>,
 }
 
 async fn begin(
     loan: &mut Loan,
     of: Shards,
-) -> Result<(deadpool_postgres::Transaction<'_>, Begun), Trouble> {
+) -> Result<(deadpool_postgres::Transaction<'_>, Begun), DbError> {
     let moment = loan
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
         .read_only(true)
         .start()
         .await?;
-    // Whoever is handed a page may take its time.
+    // The caller may take its time with each page.
     moment.batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0").await?;
     let numbers = numbers(of);
     let arrivals = "SELECT number FROM arrival WHERE shard = ANY($1)";
@@ -138,7 +138,7 @@ async fn next_page(
     moment: &deadpool_postgres::Transaction<'_>,
     shard: i16,
     (message, endpoint): (Uuid, Uuid),
-) -> Result<Vec<Delivery>, Trouble> {
+) -> Result<Vec<Delivery>, DbError> {
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&shard, &message, &endpoint, &from_size(PAGE)];
     let found = statement::rows(moment, &page_sql(), &bound).await?;
@@ -159,11 +159,11 @@ pub(in super::super) fn numbers(shards: Shards) -> Vec<i16> {
 }
 
 /// The shards in a column, which is an array, or null for none.
-pub(super) fn shards(row: &Row, at: usize) -> Result<Shards, Trouble> {
+pub(super) fn shards(row: &Row, at: usize) -> Result<Shards, DbError> {
     get::<Option<Vec<i16>>>(row, at)?.unwrap_or_default().into_iter().map(shard).collect()
 }
 
-fn shard(number: i16) -> Result<Shard, Trouble> {
+fn shard(number: i16) -> Result<Shard, DbError> {
     let read = u8::try_from(number).map(Shard);
-    read.map_err(|_| crate::Error::store(format!("there is no shard {number}")).into())
+    read.map_err(|_| crate::Error::store(format!("unknown shard {number}")).into())
 }

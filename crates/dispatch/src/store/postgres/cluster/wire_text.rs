@@ -2,52 +2,52 @@
 
 use std::fmt::Write;
 
-use crate::store::{Hint, Shard, Shards};
+use crate::store::{Notification, Shard, Shards};
 
 const ROLL: &str = "roll";
 const NEWS: &str = "news";
-/// Bytes of a set of shards, each bit one of them.
+/// Bytes of a set of shards, one bit for each.
 const BYTES: usize = Shards::COUNT / 8;
 
-/// Hints that have been given and not sent: any number, in one text.
+/// Notifications that have not been sent: any number, in one text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bundle {
     work: Shards,
-    roll: bool,
-    news: bool,
+    members: bool,
+    settings: bool,
 }
 
 impl Bundle {
-    /// Everything that can be hinted at.
-    pub(super) const ALL: Self = Self { work: Shards::ALL, roll: true, news: true };
+    /// All notifications.
+    pub(super) const ALL: Self = Self { work: Shards::ALL, members: true, settings: true };
 
-    pub(super) fn add(&mut self, hint: Hint) {
-        match hint {
-            Hint::Work(shards) => self.work = self.work.union(shards),
-            Hint::Roll => self.roll = true,
-            Hint::News => self.news = true,
+    pub(super) fn add(&mut self, notification: Notification) {
+        match notification {
+            Notification::Work(shards) => self.work = self.work.union(shards),
+            Notification::Members => self.members = true,
+            Notification::Settings => self.settings = true,
         }
     }
 
-    pub(super) fn hints(self) -> impl Iterator<Item = Hint> {
-        let work = (!self.work.is_empty()).then_some(Hint::Work(self.work));
-        let roll = self.roll.then_some(Hint::Roll);
-        work.into_iter().chain(roll).chain(self.news.then_some(Hint::News))
+    pub(super) fn notifications(self) -> impl Iterator<Item = Notification> {
+        let work = (!self.work.is_empty()).then_some(Notification::Work(self.work));
+        let members = self.members.then_some(Notification::Members);
+        work.into_iter().chain(members).chain(self.settings.then_some(Notification::Settings))
     }
 
     /// The text; none if there is nothing to say.
     pub(super) fn write(self) -> Option<String> {
-        let words: Vec<_> = self.hints().map(word).collect();
+        let words: Vec<_> = self.notifications().map(word).collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// What a text says. Words that another release may have are passed over.
+    /// Parses a text. Unknown words are ignored: another release may have them.
     pub(super) fn read(text: &str) -> Self {
         let mut bundle = Self::default();
         for word in text.split(' ') {
             match word {
-                ROLL => bundle.add(Hint::Roll),
-                NEWS => bundle.add(Hint::News),
+                ROLL => bundle.add(Notification::Members),
+                NEWS => bundle.add(Notification::Settings),
                 digits => bundle.work = bundle.work.union(shards(digits).unwrap_or_default()),
             }
         }
@@ -55,9 +55,9 @@ impl Bundle {
     }
 }
 
-fn word(hint: Hint) -> String {
-    let Hint::Work(shards) = hint else {
-        return (if hint == Hint::Roll { ROLL } else { NEWS }).to_owned();
+fn word(notification: Notification) -> String {
+    let Notification::Work(shards) = notification else {
+        return (if notification == Notification::Members { ROLL } else { NEWS }).to_owned();
     };
     let mut bytes = [0_u8; BYTES];
     shards.iter().for_each(|shard| bytes[usize::from(shard.0 / 8)] |= 1 << (shard.0 % 8));
@@ -88,14 +88,19 @@ mod tests {
     fn hints_of_all_kinds_come_back_together() {
         let mut bundle = Bundle::default();
         assert_eq!(bundle.write(), None);
-        let some = |n: &[u8]| Hint::Work(n.iter().copied().map(Shard).collect());
-        for hint in [some(&[0, 255]), Hint::News, some(&[9]), Hint::News] {
-            bundle.add(hint);
+        let some = |n: &[u8]| Notification::Work(n.iter().copied().map(Shard).collect());
+        for notification in
+            [some(&[0, 255]), Notification::Settings, some(&[9]), Notification::Settings]
+        {
+            bundle.add(notification);
         }
         let text = bundle.write().unwrap();
         assert_eq!(text, format!("0102{}80 news", "0".repeat(58)));
         assert_eq!(Bundle::read(&text), bundle);
-        assert_eq!(bundle.hints().collect::<Vec<_>>(), [some(&[0, 9, 255]), Hint::News]);
+        assert_eq!(
+            bundle.notifications().collect::<Vec<_>>(),
+            [some(&[0, 9, 255]), Notification::Settings]
+        );
         assert_eq!(Bundle::read(&Bundle::ALL.write().unwrap()), Bundle::ALL);
     }
 
@@ -104,6 +109,9 @@ mod tests {
         for text in ["", "ab", "zz".repeat(32).as_str(), "\u{e4}".repeat(32).as_str(), "later=7"] {
             assert_eq!(Bundle::read(text), Bundle::default(), "{text}");
         }
-        assert_eq!(Bundle::read("later=7 roll").hints().collect::<Vec<_>>(), [Hint::Roll]);
+        assert_eq!(
+            Bundle::read("later=7 roll").notifications().collect::<Vec<_>>(),
+            [Notification::Members]
+        );
     }
 }

@@ -1,0 +1,212 @@
+//! The loop of events: calls on their way to the store and back, alarms, and what befalls nodes.
+
+use std::collections::BTreeMap;
+
+use stagger::{Entropy, Span};
+use stagger_testkit::Mix;
+
+use super::clock::Clock;
+use super::faults::Fault;
+use super::invariants::Invariants;
+use super::node::{Answer, Call, Mutation, Node, Step};
+use super::store_model::StoreModel;
+use crate::store::Shards;
+
+/// A machine on which a node may run.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) node: Option<Node>,
+    pub(super) clock: Clock,
+    /// Counts the nodes that ran here.
+    life: u64,
+    /// The call that it waits for.
+    call: Option<u64>,
+    pub(super) paused_until: u64,
+    /// Nothing comes back before this; with `deaf`, nothing gets through either.
+    pub(super) cut_until: u64,
+    pub(super) is_mute: bool,
+    /// The longest way to the store, or back.
+    pub(super) delay: u64,
+    pub(super) timeout: u64,
+    /// Since when nothing is wrong with it.
+    pub(super) well_since: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Event {
+    /// A call reaches the store.
+    Arrives(usize, u64, u64, Call),
+    /// An answer, or none, reaches a node.
+    Answered(usize, u64, u64, Call, Option<Answer>),
+    Wakes(usize, u64),
+    Fault(usize, Fault),
+}
+
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) now: u64,
+    pub(super) slots: Vec<Slot>,
+    pub(super) store_model: StoreModel,
+    pub(super) invariants: Invariants,
+    pub(super) chance: Mix,
+    lease: Span,
+    mutation: Mutation,
+    events: BTreeMap<(u64, u64), Event>,
+    serial: u64,
+}
+
+impl Slot {
+    pub(super) fn new(clock: Clock, lease: Span) -> Self {
+        Self {
+            node: None,
+            clock,
+            life: 0,
+            call: None,
+            paused_until: 0,
+            cut_until: 0,
+            is_mute: false,
+            delay: lease.as_nanos() / 200,
+            timeout: lease.as_nanos() / 10,
+            well_since: None,
+        }
+    }
+
+    pub(super) const fn is_paused(&self, now: u64) -> bool {
+        now < self.paused_until
+    }
+
+    pub(super) fn acts_on(&self, now: u64) -> Shards {
+        let node = self.node.as_ref();
+        node.map_or(Shards::NONE, |node| node.acts_on(self.clock.at(now)))
+    }
+}
+
+impl World {
+    pub(super) fn new(lease: Span, mutation: Mutation, slots: Vec<Slot>, chance: Mix) -> Self {
+        Self {
+            now: 0,
+            slots,
+            store_model: StoreModel::new(),
+            invariants: Invariants::new(lease),
+            chance,
+            lease,
+            mutation,
+            events: BTreeMap::new(),
+            serial: 0,
+        }
+    }
+
+    /// Something befalls a node at a time.
+    pub(super) fn plan(&mut self, time: u64, slot: usize, fault: Fault) {
+        self.put(time, Event::Fault(slot, fault));
+    }
+
+    /// A number up to `most`.
+    pub(super) fn up_to(&mut self, most: u64) -> u64 {
+        self.chance.next_u64() % (most + 1)
+    }
+
+    /// Lets it all happen until `end`, and looks at every instant.
+    pub(super) fn run(&mut self, end: u64, lively: bool) -> Result<(), String> {
+        while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= end) {
+            let ((time, _), event) = entry.remove_entry();
+            self.now = time;
+            self.invariants.note(time, &self.slots);
+            self.happen(event);
+            Invariants::check_alone(time, &self.slots)?;
+            if lively {
+                self.invariants.check_led(time, &self.slots)?;
+            }
+        }
+        self.now = end;
+        Ok(())
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Arrives(at, life, id, call) => {
+                let is_lost = self.now < self.slots[at].cut_until && self.slots[at].is_mute;
+                if !is_lost {
+                    let answer = call.act(&mut self.store_model);
+                    if let Answer::Acquired(shards) = &answer {
+                        self.invariants.taken(self.now, *shards);
+                    }
+                    let back = self.way(at);
+                    self.put(back, Event::Answered(at, life, id, call, Some(answer)));
+                }
+            }
+            Event::Answered(at, life, id, call, answer) => {
+                let now = self.now;
+                let slot = &mut self.slots[at];
+                let is_lost = now < slot.cut_until && answer.is_some();
+                if slot.life != life || slot.call != Some(id) || is_lost {
+                    return;
+                }
+                if slot.is_paused(now) {
+                    let end = slot.paused_until;
+                    return self.put(end, Event::Answered(at, life, id, call, answer));
+                }
+                slot.call = None;
+                if matches!(answer, Some(Answer::All(_))) && now >= slot.cut_until {
+                    _ = slot.well_since.get_or_insert(now);
+                }
+                let Some(node) = &mut slot.node else { return };
+                node.on_answer(slot.clock.at(now), call, answer);
+                self.drive(at);
+            }
+            Event::Wakes(at, life) => {
+                let slot = &self.slots[at];
+                if slot.life == life && slot.is_paused(self.now) {
+                    self.put(slot.paused_until, Event::Wakes(at, life));
+                } else if slot.life == life && slot.call.is_none() {
+                    self.drive(at);
+                }
+            }
+            Event::Fault(at, fault) => self.inject(at, fault),
+        }
+    }
+
+    /// A node starts in an empty slot.
+    pub(super) fn start(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        if slot.node.is_none() {
+            slot.node = Some(Node::new(self.lease, self.mutation));
+            slot.life += 1;
+            (slot.call, slot.paused_until, slot.well_since) = (None, 0, None);
+            self.drive(at);
+        }
+    }
+
+    fn drive(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        let Some(node) = &mut slot.node else { return };
+        let life = slot.life;
+        match node.next(slot.clock.at(self.now)) {
+            Step::Gone => (slot.node, slot.well_since) = (None, None),
+            Step::Wait(due) => {
+                let time = slot.clock.reaches(due);
+                self.put(time, Event::Wakes(at, life));
+            }
+            Step::Send(call) => {
+                let id = self.serial;
+                slot.call = Some(id);
+                let late = self.now + slot.timeout;
+                let time = self.way(at);
+                self.put(time, Event::Arrives(at, life, id, call));
+                self.put(late, Event::Answered(at, life, id, call, None));
+            }
+        }
+    }
+
+    /// The arrival time of a message sent now: mostly soon, so that late messages meet early ones.
+    fn way(&mut self, at: usize) -> u64 {
+        let longest = self.slots[at].delay;
+        let most = if self.up_to(3) == 0 { longest } else { longest / 100 };
+        self.now + self.up_to(most)
+    }
+
+    fn put(&mut self, time: u64, event: Event) {
+        self.serial += 1;
+        self.events.insert((time, self.serial), event);
+    }
+}

@@ -1,0 +1,177 @@
+//! The shards that this node leads, as all its tasks see them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::model::EndpointId;
+use crate::store::{Fence, Lead, Shard, Shards};
+
+/// The shards that this node leads. With a store for one node these are always all.
+#[derive(Debug)]
+pub(in crate::node) struct Leadership {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    held: Arc<LeadGuard>,
+    /// The shards whose endpoints have queues here: those that the node leads, acquires or
+    /// releases.
+    queues: Shards,
+}
+
+/// The leadership of the node at the start of an operation. While a guard exists, no shard of it is
+/// released.
+#[derive(Debug)]
+pub(in crate::node) struct LeadGuard {
+    lead: Lead,
+    alive: watch::Sender<()>,
+}
+
+/// The guards of an earlier leadership that still exist.
+#[derive(Debug)]
+pub(super) struct FormerLead(watch::Receiver<()>);
+
+impl Leadership {
+    /// Leads everything, without a membership.
+    pub(in crate::node) fn alone() -> Self {
+        Self::of(Lead { fence: Fence::default(), shards: Shards::ALL }, Shards::ALL)
+    }
+
+    /// Leads nothing yet.
+    pub(in crate::node) fn nothing() -> Self {
+        Self::of(Lead::default(), Shards::NONE)
+    }
+
+    fn of(lead: Lead, queues: Shards) -> Self {
+        Self { state: Mutex::new(State { held: LeadGuard::new(lead), queues }) }
+    }
+
+    /// Guards the current leadership.
+    pub(in crate::node) fn hold(&self) -> Arc<LeadGuard> {
+        Arc::clone(&self.state().held)
+    }
+
+    /// The shards that the node leads now.
+    pub(in crate::node) fn shards(&self) -> Shards {
+        self.state().held.lead.shards
+    }
+
+    /// Whether the endpoint's queue is here, or should be.
+    pub(in crate::node) fn has_queue(&self, endpoint: EndpointId) -> bool {
+        self.state().queues.contains(Shard::of(endpoint))
+    }
+
+    /// Whether the node leads the endpoint.
+    pub(in crate::node) fn leads(&self, endpoint: EndpointId) -> bool {
+        self.hold().leads(endpoint)
+    }
+
+    /// A membership begins: it leads nothing.
+    pub(super) fn begin(&self, fence: Fence) {
+        let mut state = self.state();
+        state.queues = Shards::NONE;
+        state.held = LeadGuard::new(Lead { fence, shards: Shards::NONE });
+    }
+
+    /// The membership of this fence has ended, unless another has begun.
+    pub(in crate::node) fn end(&self, fence: Fence) {
+        let mut state = self.state();
+        if state.held.lead.fence == fence {
+            state.held = LeadGuard::new(Lead { fence, shards: Shards::NONE });
+        }
+    }
+
+    /// Records that queues for these shards are being added.
+    pub(super) fn add_queues(&self, shards: Shards) {
+        let mut state = self.state();
+        state.queues = state.queues.union(shards);
+    }
+
+    /// Records that the queues of these shards are removed.
+    pub(super) fn remove_queues(&self, shards: Shards) {
+        let mut state = self.state();
+        state.queues = state.queues.without(shards);
+    }
+
+    /// Leads these too.
+    pub(super) fn add(&self, shards: Shards) {
+        let mut state = self.state();
+        let Lead { fence, shards: before } = state.held.lead;
+        state.held = LeadGuard::new(Lead { fence, shards: before.union(shards) });
+    }
+
+    /// Stops leading these; the caller can wait for operations that still use them.
+    pub(super) fn remove(&self, shards: Shards) -> FormerLead {
+        let mut state = self.state();
+        let Lead { fence, shards: before } = state.held.lead;
+        let former = FormerLead(state.held.alive.subscribe());
+        state.held = LeadGuard::new(Lead { fence, shards: before.without(shards) });
+        former
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is whole between any two of its assignments.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LeadGuard {
+    fn new(lead: Lead) -> Arc<Self> {
+        Arc::new(Self { lead, alive: watch::Sender::new(()) })
+    }
+
+    pub(in crate::node) const fn lead(&self) -> Lead {
+        self.lead
+    }
+
+    pub(in crate::node) fn leads(&self, endpoint: EndpointId) -> bool {
+        self.lead.shards.contains(Shard::of(endpoint))
+    }
+}
+
+impl FormerLead {
+    /// Waits until no operation uses it any more.
+    pub(super) async fn over(mut self) {
+        // Nothing is ever sent: it ends with the last holder.
+        while self.0.changed().await.is_ok() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_held_is_not_given_up() {
+        let leadership = Leadership::nothing();
+        leadership.begin(Fence(1));
+        leadership.add(Shards::ALL);
+        let (one, two) = (leadership.hold(), leadership.hold());
+        let given: Shards = [Shard(7)].into_iter().collect();
+        let mut over = Box::pin(leadership.remove(given).over());
+        assert!(!leadership.shards().contains(Shard(7)) && one.lead().shards.contains(Shard(7)));
+        let later = leadership.hold();
+        drop(one);
+        tokio::select! {
+            biased;
+            () = &mut over => panic!("somebody holds it"),
+            () = std::future::ready(()) => {}
+        }
+        drop(two);
+        over.await;
+        assert_eq!(later.lead(), Lead { fence: Fence(1), shards: Shards::ALL.without(given) });
+    }
+
+    #[test]
+    fn the_end_of_an_earlier_membership_ends_no_later_one() {
+        let leadership = Leadership::nothing();
+        leadership.begin(Fence(2));
+        leadership.add(Shards::ALL);
+        leadership.end(Fence(1));
+        assert_eq!(leadership.shards(), Shards::ALL);
+        leadership.end(Fence(2));
+        assert_eq!(leadership.shards(), Shards::NONE);
+    }
+}

@@ -1,0 +1,117 @@
+//! Operational webhooks: events about the dispatcher itself, for an application.
+
+use serde_json::{Value, json};
+use stagger::Instant;
+use url::Url;
+
+use super::intake::JSON;
+use super::parts::Parts;
+use crate::model::{
+    Disabled, Ending, Endpoint, EndpointId, EventType, Message, MessageId, NewMessage,
+};
+use crate::scheduler::OperationalEvent;
+use crate::store::Settlement;
+use crate::timestamp::Timestamp;
+
+const DISABLED: &str = "stagger.endpoint.disabled";
+const DEAD: &str = "stagger.delivery.dead";
+
+/// The message about the event, for the endpoints of the same application that subscribe to its
+/// type; `None` if there are none.
+pub(super) fn message(
+    parts: &Parts,
+    event: OperationalEvent,
+    settlement: &Settlement,
+    now: Instant,
+) -> Option<NewMessage> {
+    let (OperationalEvent::EndpointDisabled(id, _) | OperationalEvent::DeliveryDead(id, _)) = event;
+    let endpoint = parts.directory.endpoint(id)?;
+    let (name, data) = match event {
+        OperationalEvent::EndpointDisabled(_, why) => {
+            (DISABLED, disabled(&endpoint, why, settlement))
+        }
+        OperationalEvent::DeliveryDead(_, message) => (DEAD, dead(&endpoint, message, settlement)),
+    };
+    let event_type: EventType = name.parse().ok()?;
+    let mut endpoints = receivers(parts, &endpoint, &event_type)?;
+    if name == DISABLED {
+        // It would only wait there.
+        endpoints.retain(|receiver| *receiver != id);
+    }
+    if endpoints.is_empty() {
+        return None;
+    }
+    let id = parts
+        .message_ids
+        .messages(1, now)
+        .inspect_err(|error| tracing::warn!(%error, "operational event dropped"))
+        .ok()?
+        .pop()?;
+    let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
+    let payload = body.to_string();
+    let message = Message {
+        id,
+        application: endpoint.application,
+        event_type,
+        key: None,
+        content_type: JSON.to_owned(),
+        size: payload.len(),
+        created_at: now,
+    };
+    Some(NewMessage { message, payload: payload.into(), endpoints })
+}
+
+fn receivers(
+    parts: &Parts,
+    endpoint: &Endpoint,
+    event_type: &EventType,
+) -> Option<Vec<EndpointId>> {
+    parts.directory.fan_out(endpoint.application, std::iter::once(event_type))?.pop()
+}
+
+fn disabled(endpoint: &Endpoint, why: Disabled, settlement: &Settlement) -> Value {
+    let since =
+        settlement.endpoint_state.and_then(|(_, endpoint_state)| endpoint_state.failing_since);
+    json!({
+        "application": endpoint.application,
+        "endpoint": endpoint.id,
+        "url": shown(&endpoint.url),
+        "reason": why.name(),
+        "failing_since": since.map(|since| Timestamp(since).to_string()),
+    })
+}
+
+fn dead(endpoint: &Endpoint, message: MessageId, settlement: &Settlement) -> Value {
+    let delivery = settlement.delivery;
+    json!({
+        "application": endpoint.application,
+        "endpoint": endpoint.id,
+        "url": shown(&endpoint.url),
+        "message": message,
+        "reason": delivery.and_then(|delivery| delivery.ending).map(Ending::name),
+        "attempts": delivery.map(|delivery| delivery.attempts),
+        "status": settlement.attempt.as_ref().and_then(|attempt| attempt.status),
+    })
+}
+
+/// A URL without the parts that may hold a secret: user, password, query.
+fn shown(url: &str) -> String {
+    let Ok(mut url) = Url::parse(url) else { return String::new() };
+    // An address that can have neither has none to hide.
+    _ = url.set_username("");
+    _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_told_without_its_secrets() {
+        assert_eq!(shown("https://u:p@a.test/hook/1?token=x#y"), "https://a.test/hook/1");
+        assert_eq!(shown("nonsense"), "");
+    }
+}

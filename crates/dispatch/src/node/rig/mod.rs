@@ -1,5 +1,0 @@
-//! The floor's task and the settler without the rest of a node.
-
-mod fences;
-mod floor;
-mod stage;

@@ -1,0 +1,125 @@
+//! Settlements under changing fences.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::error::TryRecvError;
+
+use super::fixture::{Commands, parts, within};
+use crate::Error;
+use crate::model::{DeliveryState, NewMessage};
+use crate::node::inbox::Command;
+use crate::node::parts::Parts;
+use crate::node::settling::{Receipt, SettleQueue};
+use crate::store::fixture::{application, delivery, endpoint, ep, message, msg};
+use crate::store::{Cluster, Cut, Fence, MemoryStore, Settlement, Shard, Shards, Store};
+
+/// A store with deliveries 1, 2 and 3 to endpoint 1.
+async fn filled(store: MemoryStore) -> MemoryStore {
+    store.put_application(application(1)).await.unwrap();
+    for n in [1, 2] {
+        store.put_endpoint(endpoint(n, 1)).await.unwrap();
+    }
+    let messages = [1, 2, 3].map(|n| message(n, 1, &[1])).to_vec();
+    Store::accept(&store, messages).await.unwrap();
+    store
+}
+
+async fn join(store: &MemoryStore) -> Fence {
+    let cluster: &dyn Cluster = store.cluster().expect("it is shared");
+    cluster.join("a").await.unwrap().fence
+}
+
+/// Hands over that a delivery is over.
+fn push(parts: &Parts, queue: &SettleQueue, n: u64, operational: Option<NewMessage>) -> Receipt {
+    let over = Some(delivery(n, 1, 1, DeliveryState::Cancelled, 9));
+    parts.health.begin_settling();
+    queue.push_with_receipt(Settlement { delivery: over, operational, ..Settlement::default() })
+}
+
+async fn state(store: &MemoryStore, n: u64) -> DeliveryState {
+    store.delivery(msg(n), ep(1)).await.unwrap().expect("it was accepted").state
+}
+
+#[tokio::test]
+async fn what_an_ended_membership_settled_is_dropped_and_the_rest_is_stored() {
+    let store = filled(MemoryStore::shared()).await;
+    let (ended, lives) = (join(&store).await, join(&store).await);
+    assert!(store.evict(ended, 0).await.unwrap());
+    let (parts, _commands) = parts(Arc::new(store.handle()));
+    let (mut queue, settler) = SettleQueue::new(Arc::clone(&parts), lives);
+    let first = push(&parts, &queue, 1, None);
+    queue.begin(ended);
+    let (second, flushed) = (push(&parts, &queue, 2, None), queue.flushed());
+    queue.begin(lives);
+    let third = push(&parts, &queue, 3, None);
+    let settler = tokio::spawn(settler.run());
+
+    let left_out = Err(Error::busy("another node leads this endpoint now"));
+    assert_eq!(within(first.wait()).await, Ok(()));
+    assert_eq!(within(second.wait()).await, left_out);
+    assert_eq!(within(flushed.wait()).await, Ok(()), "it was dropped, and waits for nothing");
+    assert_eq!(within(third.wait()).await, Ok(()));
+    let states = [state(&store, 1).await, state(&store, 2).await, state(&store, 3).await];
+    let over = DeliveryState::Cancelled;
+    assert_eq!(states, [over, DeliveryState::Pending, over]);
+    assert_eq!((*parts.lost.borrow(), parts.health.unsettled()), (Some(ended), 0));
+
+    queue.begin(ended);
+    let late = push(&parts, &queue, 2, None);
+    assert_eq!(within(late.wait()).await, left_out);
+    drop(queue);
+    within(settler).await.expect("it ends by itself");
+    assert!(parts.health.check().is_ok() && parts.health.unsettled() == 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flush_waits_for_a_store_that_is_away() {
+    let store = filled(MemoryStore::shared()).await;
+    let handle = Arc::new(store.handle());
+    let fence = join(&handle).await;
+    handle.cut(Cut::Refused);
+    let (parts, _commands) = parts(handle.clone());
+    let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
+    let (settled, flushed) = (push(&parts, &queue, 1, None), queue.flushed());
+    let settler = tokio::spawn(settler.run());
+    assert!(settled.wait().await.is_err_and(|error| error.is_unavailable()));
+    let mut flushed = std::pin::pin!(flushed.wait());
+    tokio::select! {
+        biased;
+        done = &mut flushed => panic!("{done:?} though nothing is stored"),
+        () = tokio::task::yield_now() => {}
+    }
+    handle.mend();
+    assert_eq!(within(flushed).await, Ok(()));
+    assert_eq!(state(&store, 1).await, DeliveryState::Cancelled);
+    drop(queue);
+    settler.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_the_dispatcher_tells_an_application_is_delivered_by_whoever_leads_its_endpoint() {
+    async fn tell(store: Arc<dyn Store>, fence: Fence) -> (Arc<Parts>, Commands) {
+        let (parts, commands) = parts(store);
+        let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
+        _ = push(&parts, &queue, 1, Some(message(4, 1, &[2])));
+        drop(queue);
+        settler.run().await;
+        (parts, commands)
+    }
+    let accept_alone = filled(MemoryStore::default()).await;
+    let fence = accept_alone.begin_run().await.unwrap();
+    let (_, mut commands) = tell(Arc::new(accept_alone), fence).await;
+    let Ok(Command::Add(deliveries)) = commands.try_recv() else {
+        panic!("the floor was not told")
+    };
+    assert_eq!(deliveries[0].endpoint, ep(2));
+
+    let store = filled(MemoryStore::shared()).await;
+    let fence = join(&store).await;
+    let (parts, mut commands) = tell(Arc::new(store.handle()), fence).await;
+    assert!(matches!(commands.try_recv(), Err(TryRecvError::Empty)));
+    let shards: Shards = [Shard::of(ep(2))].into_iter().collect();
+    assert_eq!(within(parts.notifications.next()).await, shards);
+    let arrivals = store.arrivals(shards, &[], 10).await.unwrap();
+    assert_eq!(arrivals[0].delivery.map(|delivery| delivery.message), Some(msg(4)));
+}

@@ -1,0 +1,143 @@
+//! Attempts that are aborted because another node may lead the endpoint.
+
+use std::sync::Arc;
+
+use stagger::Span;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::fixture::{endpoint, parts, within};
+use crate::model::{Delivery, DeliveryState, EndpointState};
+use crate::node::parts::Parts;
+use crate::node::runner::Runner;
+use crate::node::settling::SettleQueue;
+use crate::store::fixture::{app, application, ep, message, msg};
+use crate::store::{MemoryStore, Store};
+
+/// A scheduler with an endpoint whose attempts a test answers by hand.
+struct Rig {
+    store: Arc<MemoryStore>,
+    parts: Arc<Parts>,
+    receiver: TcpListener,
+}
+
+impl Rig {
+    async fn start() -> Self {
+        let receiver = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", receiver.local_addr().unwrap());
+        let store = Arc::new(MemoryStore::default());
+        store.put_application(application(1)).await.unwrap();
+        store.put_endpoint(endpoint(url.clone())).await.unwrap();
+        store.accept(vec![message(1, 1, &[1])]).await.unwrap();
+        let fence = store.begin_run().await.unwrap();
+        let (parts, commands) = parts(store.clone());
+        parts.know(Arc::new(endpoint(url)));
+        let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
+        tokio::spawn(settler.run());
+        tokio::spawn(Runner::new(Arc::clone(&parts), commands, queue).run());
+        Self { store, parts, receiver }
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut Runner) -> T + Send + 'static,
+    ) -> T {
+        within(self.parts.scheduler.ask(question)).await.expect("it runs")
+    }
+
+    /// Schedules the endpoint and its delivery, as a leader does.
+    async fn lead(&self) {
+        let (now, endpoint) = (self.parts.clock.now(), self.parts.directory.endpoint(ep(1)));
+        let endpoint = endpoint.expect("it is known");
+        self.ask(move |runner| {
+            runner.scheduler.put_endpoint(now, &endpoint, Some(EndpointState::default()));
+            runner.add(&[Delivery::new(msg(1), ep(1), app(1), now)]);
+        })
+        .await;
+    }
+
+    async fn attempt(&self) -> TcpStream {
+        let (mut socket, _) = within(self.receiver.accept()).await.unwrap();
+        within(socket.read_u8()).await.unwrap();
+        socket
+    }
+
+    async fn answer(&self, socket: &mut TcpStream) {
+        socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        self.until_idle().await;
+        let flushed = self.ask(|runner| runner.flushed()).await;
+        within(flushed.wait()).await.unwrap();
+    }
+
+    async fn until_idle(&self) {
+        within(async { while self.ask(|runner| runner.scheduler.in_flight()).await > 0 {} }).await;
+    }
+
+    async fn stored(&self) -> (DeliveryState, u32, usize) {
+        let delivery = self.store.delivery(msg(1), ep(1)).await.unwrap().unwrap();
+        let attempts = self.store.attempts(msg(1), ep(1)).await.unwrap();
+        (delivery.state, delivery.attempts, attempts.len())
+    }
+}
+
+/// Waits until the other side has closed it.
+async fn closed(mut socket: TcpStream) {
+    // A reset says the same.
+    _ = within(socket.read_to_end(&mut Vec::new())).await;
+}
+
+#[tokio::test]
+async fn an_attempt_is_broken_off_when_the_time_is_over_and_made_again_when_there_is_more() {
+    let rig = Rig::start().await;
+    rig.lead().await;
+    let socket = rig.attempt().await;
+    let soon = rig.parts.clock.now() + Span::from_millis(20);
+    rig.ask(move |runner| runner.lead_until(Some(soon))).await;
+    closed(socket).await;
+    rig.until_idle().await;
+    let now = rig.parts.clock.now();
+    assert!(now >= soon);
+    let view = rig.ask(move |runner| runner.scheduler.view(now, ep(1))).await.unwrap();
+    assert_eq!((view.ready + view.waiting, view.in_flight), (1, 0), "it stays, and is not sent");
+    assert_eq!(rig.stored().await, (DeliveryState::Pending, 0, 0));
+
+    rig.ask(move |runner| runner.lead_until(None)).await;
+    let mut again = rig.attempt().await;
+    rig.answer(&mut again).await;
+    assert_eq!(rig.stored().await, (DeliveryState::Delivered, 1, 1));
+}
+
+#[tokio::test]
+async fn a_node_that_forgets_all_breaks_off_and_can_begin_again() {
+    let rig = Rig::start().await;
+    rig.lead().await;
+    let socket = rig.attempt().await;
+    rig.ask(Runner::forget_all).await;
+    closed(socket).await;
+    rig.until_idle().await;
+    let left =
+        rig.ask(|runner| (runner.scheduler.len(), runner.scheduler.endpoints().count())).await;
+    assert_eq!(left, (0, 0));
+    assert_eq!(rig.stored().await, (DeliveryState::Pending, 0, 0));
+
+    rig.lead().await;
+    let mut again = rig.attempt().await;
+    rig.answer(&mut again).await;
+    assert_eq!(rig.stored().await, (DeliveryState::Delivered, 1, 1));
+    assert_eq!(rig.parts.health.unsettled(), 0);
+}
+
+#[tokio::test]
+async fn a_node_that_ends_breaks_off_when_its_time_is_over_however_patient_it_is() {
+    let rig = Rig::start().await;
+    rig.lead().await;
+    let socket = rig.attempt().await;
+    let now = rig.parts.clock.now();
+    rig.ask(move |runner| {
+        runner.end(now + Span::from_secs(3_600));
+        runner.lead_until(Some(now));
+    })
+    .await;
+    closed(socket).await;
+    assert_eq!(rig.stored().await, (DeliveryState::Pending, 0, 0));
+}

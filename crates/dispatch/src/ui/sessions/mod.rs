@@ -1,0 +1,10 @@
+//! Authentication: signing in with the admin key, sessions, and requests forged by other pages.
+
+mod auth;
+mod bucket;
+mod middleware;
+mod origin;
+mod session_store;
+
+pub(super) use auth::{Auth, SignInError};
+pub(super) use middleware::require_session;
