@@ -1,8 +1,8 @@
 //! The functions that a page calls: plain numbers in, one text out of linear memory.
 //!
-//! `stagger_laws` and `stagger_play` make a text and give its length in bytes; `stagger_text` tells
-//! where it is, until the next call. Three functions of numbers need no generator of bindings, so the page can be built with
-//! a compiler alone.
+//! `stagger_laws` and `stagger_play` make a text and return its length in bytes; `stagger_text` returns
+//! its address, until the next call. Three functions of numbers need no generator of bindings, so the
+//! page can be built with a compiler alone.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use stagger_sim::Law;
 use crate::knobs::Knobs;
 use crate::picture::{self, Picture};
 
-/// The text that was made last. A page has one thread, so nobody ever waits for it.
+/// The text that was made last. A page has one thread, so the lock never waits.
 static TEXT: Mutex<String> = Mutex::new(String::new());
 
 /// Makes the names of the laws, a JSON array; [`stagger_play`] takes a law by its place in it.

@@ -8,7 +8,7 @@ use stagger_core::{Span, Verdict};
 pub enum Answer {
     /// The destination did its part: a success, or a refusal that no further attempt would change.
     Served,
-    /// A failure that a further attempt may heal, and that was heard of soon.
+    /// A failure that a further attempt may heal, and that was answered soon.
     Failed,
     /// No answer in time: the client or a proxy before the destination gave up.
     Hung,

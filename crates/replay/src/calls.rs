@@ -11,7 +11,7 @@
 //!    look like one;
 //! 4. nothing: every attempt is a first one.
 //!
-//! Only failures are remembered, because nobody retries after an answer.
+//! Only failures are remembered, because clients do not retry after an answer.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ impl Calls {
         for generation in [&mut self.young, &mut self.old] {
             let Some(open) = generation.get_mut(&key) else { continue };
             if began + grain < open.ended {
-                // It was under way before that failure was heard of.
+                // It was under way before its caller knew of that failure.
                 return false;
             }
             if began - open.ended > within {

@@ -20,7 +20,7 @@ pub(crate) struct Cells {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) attempts: u32,
-    /// Failures that were heard of soon.
+    /// Failures that were answered soon.
     pub(crate) failed: u32,
     /// Failures that hung.
     pub(crate) hung: u32,

@@ -1,7 +1,9 @@
 //! The row of what was observed.
 
 use stagger_core::Span;
-use stagger_sim::{BUCKET, FirstTries, Healing, RecoveryState, Row, RowSeries, Stat, Strip};
+use stagger_sim::{
+    BUCKET, FirstTries, Healing, KEPT_BUCKETS, RecoveryState, Row, RowSeries, Stat, Strip,
+};
 
 use crate::cells::Cell;
 use crate::replay::Excerpt;
@@ -10,9 +12,6 @@ use crate::replay::Excerpt;
 const PER_SECOND: f64 = 20.0;
 /// The name of the row that was observed and not played: a log is one run, however many are played.
 pub const OBSERVED: &str = "observed";
-
-/// Buckets that are kept for pictures, as many as the lab keeps of its runs.
-const KEPT: usize = 4096;
 
 /// The row of the log itself, for the stretch that is replayed. Latency, wasted work and queues cannot be
 /// seen in a log of attempts: they are left empty.
@@ -42,7 +41,7 @@ pub(crate) fn row(excerpt: &Excerpt<'_>) -> Row {
         recovery: healing(verdict(excerpt)),
         latency: [None; 3],
         queued_most: Stat::default(),
-        series: series(&cells[..cells.len().min(KEPT)]),
+        series: series(&cells[..cells.len().min(KEPT_BUCKETS)]),
         strip: Strip::default(),
         events: 0,
         digest: 0,

@@ -16,7 +16,7 @@ pub(crate) struct Figures<'r> {
 }
 
 /// Cases that are shown one by one. One of five entries takes 150 KB of a page and one of fifteen
-/// 600 KB, so a page of these opens at once on a telephone; and nobody looks through more of them.
+/// 600 KB, so a page of these opens immediately on a telephone; readers do not look through more of them.
 pub(crate) const SHOWN: usize = 8;
 
 impl<'r> Figures<'r> {

@@ -1,8 +1,13 @@
 //! Pages and pictures of whole reports: equal bytes, harmless names, and nothing missing.
 
-use stagger_core::Span;
-use stagger_report::{Grid, GridPanel, Healed, Options, Picture, arrivals, heat, page, pictures};
-use stagger_sim::{Healing, Law, Named, Report, Stat, ThreadPool};
+use stagger_core::{Instant, Span};
+use stagger_report::{
+    Grid, GridPanel, Healed, Options, Picture, arrivals, heat, page, pictures, strips,
+};
+use stagger_sim::{
+    Arrivals, Case, Entry, Healing, Law, Named, Plan, Play, Report, Scenario, Schedule, Stat,
+    ThreadPool,
+};
 
 fn played(name: &str, options: &stagger_sim::Options) -> Report {
     let named = Named::find(name).expect("it ships");
@@ -90,7 +95,7 @@ fn one_row_of_nobody_who_retries_is_no_comparison() {
     let mut report = lockstep();
     report.cases[0].rows.truncate(1);
     let html = page(&report, &Options::default());
-    assert!(html.contains("Nobody retries here"));
+    assert!(html.contains("No row retries here"));
     assert!(!pictures(&report, None).is_empty());
 }
 
@@ -393,4 +398,28 @@ fn an_entry_whose_calls_ended_too_soon_was_never_to_recover() {
     let html = page(&report, &Options::default());
     assert!(html.contains("<td>not within the watch</td>"));
     assert!(!html.contains("<td>never</td>") && !html.contains("never recover"));
+}
+
+/// Two rows: 1000 and 4000 attempts a second, within a window of a few seconds and far beyond it.
+fn long_run() -> Report {
+    let at = |seconds| Instant::ORIGIN + Span::from_secs(seconds);
+    let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
+    let entry = |(name, rate): (&str, u32)| {
+        let plan = Plan::new(Arrivals::poisson(rate, at(100)), caller.clone());
+        Entry { name: name.into(), play: Play::World(Box::new(plan)) }
+    };
+    let entries = [("no-retry", 1_000), ("four times", 4_000)].map(entry).into();
+    let outages = vec![(at(10), at(12))];
+    let case = Case { outages, entries, ..Case::new("a long run".into(), 0.0) };
+    Scenario { cases: vec![case], ..Scenario::default() }.run(&ThreadPool::single())
+}
+
+#[test]
+fn a_strip_had_half_the_dots_that_its_attempts_deserve() {
+    let report = long_run();
+    let chart = strips(&report, &report.cases[0]).expect("there are attempts");
+    let dots = |panel: usize| chart.panels[panel].series[0].points.len();
+    let (one, four) = (dots(0), dots(1));
+    assert!(four > 300, "{four}");
+    assert!((35..=45).contains(&(10 * four / one)), "{one} and {four} dots");
 }

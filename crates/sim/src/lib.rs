@@ -17,7 +17,7 @@
 //! let lockstep = Named::find("L3").expect("it ships").scenario(&options)?;
 //! let report = lockstep.run(&ThreadPool::single());
 //! let [no_retry, full] = &report.cases[0].rows[..] else { panic!("one row an entry") };
-//! // Nobody who fails at once and stays away is served; six attempts with full jitter serve all.
+//! // A caller that fails and never retries is not served; six attempts with full jitter serve all.
 //! assert_eq!(no_retry.success, 0.0);
 //! assert!(full.success > 0.99);
 //! assert!((full.amplification - 3.91).abs() < 0.1);
@@ -57,7 +57,7 @@ pub use plan::{
     FirstCalls, FirstTriesRule, Fleet, Foreign, Full, Hop, LedgerModel, Limit, Order, Paying, Plan,
     Ramp, Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
 };
-pub use probe::{BUCKET, Counts, FirstTries, Latency, Meter, Stretch, Strip};
+pub use probe::{BUCKET, Counts, FirstTries, KEPT_BUCKETS, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};
 pub use report::{CaseReport, Healing, RecoveryVerdict, Report, Row, RowSeries};
 pub use scenario::{

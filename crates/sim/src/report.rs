@@ -69,7 +69,7 @@ pub struct Row {
     pub amplification: f64,
     /// The share of calls that ended in success, from 0 to 1.
     pub success: f64,
-    /// The share of finished work that nobody waited for, from 0 to 1.
+    /// The share of finished work whose callers had gone, from 0 to 1.
     pub wasted: f64,
     /// The recovery of the runs.
     pub recovery: Healing,
@@ -157,7 +157,7 @@ pub struct RowSeries {
     pub retries: Vec<f64>,
     /// Calls served, when their callers had the answer.
     pub served: Vec<f64>,
-    /// Attempts finished for nobody.
+    /// Attempts finished after their callers had gone.
     pub wasted: Vec<f64>,
     /// Attempts that wait in queues at the end of the bucket.
     pub queued: Vec<f64>,

@@ -1,8 +1,8 @@
 //! Chance by name instead of by turn: every draw is a hash of what it is for.
 //!
-//! A shared generator gives whoever asks next the next word, so one caller more moves every number
+//! A shared generator gives its next word to the next caller that asks, so one caller more moves every number
 //! after it. Here a word is a function of (seed, purpose, client, attempt) alone: adding a client, a
-//! law or a meter changes nobody else's draws, and two laws under one seed meet the same luck.
+//! law or a meter changes no other draws, and two laws under one seed meet the same luck.
 
 use stagger_core::{Entropy, Ratio};
 

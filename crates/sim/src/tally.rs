@@ -145,7 +145,7 @@ impl Tally {
         share(self.succeeded, self.calls)
     }
 
-    /// The share of finished work that nobody waited for, from 0 to 1.
+    /// The share of finished work whose callers had gone, from 0 to 1.
     #[must_use]
     pub fn wasted(&self) -> f64 {
         share(self.wasted, self.finished)

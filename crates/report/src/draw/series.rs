@@ -173,7 +173,7 @@ fn draw_cell(canvas: &mut Canvas, panel: &Panel, plane: &Plane, cell: &Cell) {
     draw_healed(canvas, [left + 0.5, top + 0.5, right - left - 1.0, bottom - top - 1.0], healed);
 }
 
-/// A square whose colour says how many runs healed; so that nobody has to tell colours apart, none
+/// A square whose colour says how many runs healed; so that readers need not tell colours apart, none
 /// has a cross and some have their share, where there is room.
 pub(super) fn draw_healed(canvas: &mut Canvas, place: [f64; 4], healed: f64) {
     const SIZE: f64 = 9.5;

@@ -23,7 +23,7 @@ const WASTE: f64 = 0.01;
 pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
     let retrying: Vec<&Row> = case.rows.iter().filter(|row| row.name != NO_RETRY).collect();
     if retrying.is_empty() {
-        return vec!["Nobody retries here, so there is nothing to compare.".into()];
+        return vec!["No row retries here, so there is nothing to compare.".into()];
     }
     if Varied::of(report).is_some_and(|varied| varied.is_failures()) {
         return [gain(case, &retrying), frugal(&retrying)].into_iter().flatten().collect();
@@ -128,7 +128,7 @@ fn success(retrying: &[&Row]) -> Option<String> {
     let worst = lowest(retrying, |row| row.success)?;
     let lowest_peak = lowest(&counted(retrying), |row| row.peak.mean);
     if best <= 0.0 {
-        return Some("No call succeeds, whoever retries: all run out of attempts first.".into());
+        return Some("No call succeeds under any policy: all run out of attempts first.".into());
     }
     if best - worst.success < SAME_SHARE {
         let (least, share) = (percent(worst.success), percent(best));
@@ -253,7 +253,7 @@ fn work(retrying: &[&Row]) -> Option<String> {
         return None;
     }
     Some(format!(
-        "A call costs the backend {} attempts with {} and {} with {}.",
+        "The backend gets {} attempts a call with {} and {} with {}.",
         number(least.amplification),
         name(&least.name),
         number(most.amplification),

@@ -7,7 +7,7 @@ use super::figures::figure;
 use super::style::{policy, style};
 use super::swept::swept;
 use super::table::table;
-use super::words::with_names;
+use super::words::{with_names, with_units};
 use crate::figures::{Figures, main_case, shown, shown_of};
 use crate::grid::Grid;
 use crate::render::escaped;
@@ -58,7 +58,7 @@ fn top(report: &Report) -> String {
     format!(
         "<header>\n<p class=\"kicker\">Storm lab · {}</p>\n<h1>{}</h1>\n</header>\n",
         escaped(&report.name),
-        escaped(&report.about)
+        with_units(&escaped(&report.about))
     )
 }
 
@@ -80,7 +80,7 @@ fn words(report: &Report, options: &Options) -> String {
     }
     html += "</section>\n";
     if !report.lesson.is_empty() {
-        html += &format!("<p>{}</p>\n", escaped(&report.lesson));
+        html += &format!("<p>{}</p>\n", with_units(&escaped(&report.lesson)));
     }
     html + &left_out(report) + CONTENTS
 }
@@ -150,7 +150,7 @@ fn left_out(report: &Report) -> String {
 fn counted() -> String {
     format!(
         "Means over the runs; ± is the standard deviation of a single run. Peaks are counted in buckets of {} ms and given \
-         for a second. Wasted is the share of finished work that nobody waited for. A latency is that of calls that succeeded.",
+         for a second. Wasted is the share of finished work whose callers had gone. A latency is that of calls that succeeded, and at most 3 % too long.",
         BUCKET.as_nanos() / 1_000_000
     )
 }

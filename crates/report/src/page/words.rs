@@ -25,16 +25,23 @@ pub(super) fn name(name: &str) -> String {
 
 /// Names of entries within escaped text as elements, and no number parted from its unit.
 pub(super) fn with_names(text: &str) -> String {
-    UNITS
-        .iter()
-        .fold(text.to_owned(), |text, (apart, together)| text.replace(apart, together))
-        .replace(NAME.0, "<em class=\"name\">")
-        .replace(NAME.1, "</em>")
+    with_units(text).replace(NAME.0, "<em class=\"name\">").replace(NAME.1, "</em>")
 }
 
-/// Units behind their numbers, with a blank at which no line is broken.
-const UNITS: [(&str, &str); 4] =
-    [(" %", "\u{a0}%"), (" ms", "\u{a0}ms"), (" s,", "\u{a0}s,"), (" s.", "\u{a0}s.")];
+/// The same text, in which no line is broken between a number and its unit.
+pub(super) fn with_units(text: &str) -> String {
+    let mut parts = text.split(' ');
+    let mut joined = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_number = joined.ends_with(|c: char| c.is_ascii_digit());
+        let unit = part.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%');
+        joined.push(if is_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        joined.push_str(part);
+    }
+    joined
+}
+
+const UNITS: [&str; 5] = ["%", "ms", "s", "min", "h"];
 
 /// The first word with a capital letter, unless it is the name of an entry.
 pub(super) fn capital(text: &str) -> String {
@@ -46,6 +53,13 @@ pub(super) fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_broke_between_a_number_and_its_unit() {
+        let text = "for 10 s: 97.5 % within 5 ms, 3 sorts and 2 hedges.";
+        let kept = "for 10\u{a0}s: 97.5\u{a0}% within 5\u{a0}ms, 3 sorts and 2 hedges.";
+        assert_eq!(with_units(text), kept);
+    }
 
     #[test]
     fn names_are_listed_as_people_do() {

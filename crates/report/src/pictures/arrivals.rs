@@ -42,8 +42,9 @@ pub fn arrivals(report: &Report, case: &CaseReport) -> Option<Chart> {
 
 const READING: &str = "\
 Each panel is one way to retry; all have the same axes. The outline is what arrives; solid is what was served, on top of it \
-what was finished for nobody. Light without solid below is turned away or waits. The faint band around the outline \
-spans all runs. The peak beside a name is that of the table, which looks for it after the outage. The dotted line is what callers who never retry would send.";
+what was finished after its callers had gone. Light without solid below is turned away or waits. The faint band around the outline \
+spans all runs. The peak beside a name is that of the table: of buckets of 50 ms, in the part of the run in which the scenario \
+looks for peaks, which is after the outage in most. The dotted line is what callers who never retry would send.";
 
 fn bars(window: &Window) -> String {
     match window.per_bar {

@@ -1,7 +1,7 @@
 //! Picture 6: the queue against the callers that wait to retry, as the way of the runs.
 
 use stagger_core::Span;
-use stagger_sim::{CaseReport, Report, Row};
+use stagger_sim::{BUCKET, CaseReport, KEPT_BUCKETS, Report, Row};
 
 use super::caption::caption;
 use crate::chart::{Along, Axis, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
@@ -33,7 +33,7 @@ pub fn phases(report: &Report, case: &CaseReport) -> Option<Chart> {
         let style = styles.get(&row.name);
         let others = without.filter(|_| row.name != NO_RETRY).map(never_retrying);
         Panel {
-            note: format!("at most {}", grouped(highest(&row.series.queued))),
+            note: format!("at most {}", grouped(row.queued_most.mean)),
             series: others.into_iter().chain([way(row, style)]).collect(),
             references: limit.map(line).into_iter().collect(),
             ..Panel::new(x, y).of(&row.name, style)
@@ -42,11 +42,7 @@ pub fn phases(report: &Report, case: &CaseReport) -> Option<Chart> {
     Some(Chart {
         kind: Kind::Paths,
         title: "Stuck or not: the queue against the callers in retry".into(),
-        caption: caption(
-            report,
-            Some(case),
-            "The way of the mean of all runs; nothing is drawn at 1",
-        ),
+        caption: caption(report, Some(case), &what(case)),
         alt: alt(case),
         reading: if limit.is_some() { READING } else { UNLIMITED },
         keys: keys(limit),
@@ -54,10 +50,23 @@ pub fn phases(report: &Report, case: &CaseReport) -> Option<Chart> {
     })
 }
 
+/// The subject of the picture, and the part of the runs that it shows.
+fn what(case: &CaseReport) -> String {
+    let longest = case.rows.iter().map(|row| row.series.queued.len()).max().unwrap_or(0);
+    let shown = match longest {
+        // OK because a series keeps some thousand buckets.
+        cut if cut >= KEPT_BUCKETS => {
+            format!(" in the first {}", BUCKET.saturating_mul(KEPT_BUCKETS as u64))
+        }
+        _ => String::new(),
+    };
+    format!("The way of the mean of all runs{shown}; zero is drawn at 1")
+}
+
 const READING: &str = "\
 A point is one instant: how many callers wait to retry, and how many attempts wait in the queue. The line is the way \
 from the beginning (disc) to the end (square). A way that comes back to the lower left has healed. Above the dashed \
-line the queue takes longer than callers wait, so work is done for nobody, and a way that ends there is stuck.";
+line the queue takes longer than callers wait, so work is done for callers that have gone, and a way that ends there is stuck.";
 
 /// The sentence on how to read it when the callers' timeout is not known.
 const UNLIMITED: &str = "\
@@ -107,7 +116,7 @@ fn highest(levels: &[f64]) -> f64 {
 
 fn alt(case: &CaseReport) -> String {
     let rows = case.rows.iter().map(|row| {
-        let (queued, retrying) = (highest(&row.series.queued), highest(&row.series.retrying));
+        let (queued, retrying) = (row.queued_most.mean, highest(&row.series.retrying));
         let last = row.series.queued.last().copied().unwrap_or(0.0);
         format!(
             "{}: at most {} queued and {} in retry, {} queued at the end",

@@ -21,7 +21,7 @@ pub fn strips(report: &Report, case: &CaseReport) -> Option<Chart> {
     // OK because a case has a handful of rows.
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
     let dots = DOTS.min(DOTS_IN_ALL / case.rows.len().max(1) as f64);
-    let per_dot = case.rows.iter().map(|row| inside(row, from, to) / dots).fold(1.0, f64::max);
+    let per_dot = case.rows.iter().map(|row| per_dot(row, inside(row, from, to) / dots)).max()?;
     let styles = Styles::from(report);
     let panels: Vec<_> = case
         .rows
@@ -43,10 +43,10 @@ const READING: &str = "\
 Each strip is one way to retry, and time runs to the right. A dot is an attempt; its height means nothing, it only \
 keeps dots apart. An upright line is a clump: many attempts in one instant. Even dust is what a backend can live with.";
 
-fn what(per_dot: f64) -> String {
+fn what(per_dot: u32) -> String {
     let dots = match per_dot {
-        one if one < 1.5 => "one dot an attempt".to_owned(),
-        many => format!("one dot for about {} attempts", grouped(many)),
+        1 => "one dot an attempt".to_owned(),
+        many => format!("one dot for about {many} attempts"),
     };
     format!("Instants at which attempts of the callers reach the backend in the first run, {dots}")
 }
@@ -65,6 +65,19 @@ fn alt(case: &CaseReport) -> String {
     format!("Strips of attempts over time. {}.", rows.collect::<Vec<_>>().join("; "))
 }
 
+/// Attempts for each dot of this row, at least so many: a power of two, as a strip is thinned by, so
+/// that the strips of all rows can be thinned to the same share.
+fn per_dot(row: &Row, least: f64) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates"
+    )]
+    // OK because a cast from float to integer saturates.
+    let least = libm::ceil(least) as u32;
+    least.checked_next_power_of_two().unwrap_or(1 << 31).max(row.strip.instants().1)
+}
+
 /// The attempts within the window that the strip stands for.
 #[expect(clippy::cast_precision_loss, reason = "at most 20 000 dots")]
 fn inside(row: &Row, from: f64, to: f64) -> f64 {
@@ -74,16 +87,9 @@ fn inside(row: &Row, from: f64, to: f64) -> f64 {
     count * f64::from(one_in)
 }
 
-fn panel(row: &Row, case: &CaseReport, ends: (f64, f64), per_dot: f64, style: Style) -> Panel {
+fn panel(row: &Row, case: &CaseReport, ends: (f64, f64), per_dot: u32, style: Style) -> Panel {
     let (instants, one_in) = row.strip.instants();
-    let step = libm::round(per_dot / f64::from(one_in)).max(1.0);
-    // OK because a strip holds at most 20 000 instants, and the cast saturates.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the cast saturates"
-    )]
-    let step = step as usize;
+    let step = (per_dot / one_in).max(1) as usize;
     let shown = instants.map(secs).filter(|at| (ends.0..ends.1).contains(at)).step_by(step);
     let (x, y) = (Axis::linear("time", "s", ends.0, ends.1), Axis::linear("", "", 0.0, 1.0));
     Panel {

@@ -52,10 +52,13 @@ impl Window {
 
     /// The means of bars.
     pub(super) fn means(&self, buckets: &[f64]) -> Vec<(f64, f64)> {
+        let Self { first, end, per_bar } = *self;
+        // The last bar is narrower where the window ends within it.
+        let widths = (first..end).step_by(per_bar).map(|from| per_bar.min(end - from));
         // OK because a bar holds at most a few hundred buckets.
         #[expect(clippy::cast_precision_loss, reason = "a few hundred buckets")]
-        let mean = |bar: &[f64]| bar.iter().sum::<f64>() / self.per_bar.max(bar.len()) as f64;
-        self.bars(buckets).map(|(at, bar)| (at, mean(bar))).collect()
+        let mean = |bar: &[f64], width: usize| bar.iter().sum::<f64>() / width as f64;
+        self.bars(buckets).zip(widths).map(|((at, bar), width)| (at, mean(bar, width))).collect()
     }
 }
 
@@ -93,4 +96,20 @@ fn start(bucket: usize) -> f64 {
 fn bucket(at: f64) -> usize {
     // OK because a cast from float to integer saturates; the sum keeps 0.15 / 0.05 from being 2.
     (at / BUCKET.as_secs_f64() + 1e-6) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bar_of_an_even_load_was_lower_than_the_others() {
+        let window = Window { first: 0, end: 7, per_bar: 3 };
+        let heights = |buckets: &[f64]| -> Vec<f64> {
+            window.means(buckets).into_iter().map(|(_, height)| height).collect()
+        };
+        assert_eq!(heights(&[5.0; 9]), [5.0; 3]);
+        // Buckets that a series lacks at its end are zero.
+        assert_eq!(heights(&[5.0; 4]), [5.0, 5.0 / 3.0, 0.0]);
+    }
 }

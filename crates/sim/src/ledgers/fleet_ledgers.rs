@@ -75,7 +75,7 @@ fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<ProcessLedger> {
         let policy = caller.policy;
         (0..places).map(move |_| policy)
     };
-    let all = (0..).zip(plan.everybody().flat_map(of_layer));
+    let all = (0..).zip(plan.all_callers().flat_map(of_layer));
     let ledger = |(number, policy): (u32, Policy)| {
         let policy = in_random_phase(policy, draws.at(number, 0));
         let kind = kind(plan.fleet.ledger, &policy);
@@ -99,8 +99,8 @@ fn in_random_phase(policy: Policy, mut draw: Draw) -> Policy {
 /// One ledger for all processes, where each of theirs would remember nothing, or its own grants
 /// alone.
 fn one_for_all(plan: &Plan) -> Option<Kind> {
-    let mut everybody = plan.everybody();
-    let (Some(caller), None) = (everybody.next(), everybody.next()) else { return None };
+    let mut all_callers = plan.all_callers();
+    let (Some(caller), None) = (all_callers.next(), all_callers.next()) else { return None };
     let measured = caller.policy.hedge().is_some_and(HedgePlan::is_measured);
     if measured || caller.policy.hints().is_shared() {
         return None;

@@ -7,7 +7,7 @@ use stagger_core::budget::{IntervalPlan, IntervalState, Paid};
 
 /// The engine's interval budget, once for each process, kept for those alone that have asked.
 ///
-/// Nothing but a grant changes such a budget, so whoever never asked needs none. That is what makes
+/// Nothing but a grant changes such a budget, so a process that never asked needs none. That makes
 /// room for millions of processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Intervals {

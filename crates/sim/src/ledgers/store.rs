@@ -7,7 +7,7 @@ use super::leased::Request;
 use crate::plan::Shared;
 use crate::streams::{Purpose, Stream};
 
-/// One budget of the engine's, for everybody.
+/// One budget of the engine's, for all processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     rule: Shared,

@@ -19,7 +19,7 @@ use crate::streams::{Purpose, Stream};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// Everybody at the origin: one reset, one restart, one full minute of cron.
+    /// All callers at the origin: one reset, one restart, one full minute of cron.
     Together {
         /// Callers.
         callers: u32,

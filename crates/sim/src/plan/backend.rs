@@ -2,7 +2,7 @@
 
 use stagger_core::{Ratio, Span};
 
-/// A backend of one or more equal shards; by default one that serves everybody at once, in no time.
+/// A backend of one or more equal shards; by default one that serves every attempt immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend {
     /// The time that the work on one attempt takes.
@@ -119,7 +119,7 @@ impl Backend {
     /// The most shards: more than any fleet tells apart, and few enough to be kept one by one.
     pub const MAX_SHARDS: u32 = 1 << 16;
 
-    /// Serves everybody at once, in no time.
+    /// Serves every attempt immediately, in no time.
     pub const UNLIMITED: Self = Self {
         service: Service::Fixed(Span::ZERO),
         workers: None,

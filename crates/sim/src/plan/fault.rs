@@ -26,7 +26,7 @@ pub enum Trouble {
     /// The port refuses connections, as that of a crashed server: at once, and callers know that nothing
     /// was processed. Work already started is finished.
     PortClosed,
-    /// An attempt that arrives is accepted and heard of again when the trouble is over: it fails.
+    /// An attempt that arrives is accepted, and fails when the trouble is over.
     Hang,
     /// An attempt that arrives is never answered: a caller without a timeout waits for ever, and its
     /// call counts as one that failed.

@@ -31,7 +31,7 @@ pub struct Ramp {
     pub from: Ratio,
     /// First attempts a second at the end of the first stretch. At least 1.
     pub rate: u32,
-    /// The length of a stretch; zero lets everybody go at once.
+    /// The length of a stretch; zero lets all callers go at once.
     pub over: Span,
     /// The most first attempts a second, ever.
     pub most: Option<u32>,

@@ -45,11 +45,11 @@ impl Plan {
     }
 
     /// All who retry: the layers from the outermost on, then the bystanders.
-    pub(crate) fn everybody(&self) -> impl Iterator<Item = &Caller> {
+    pub(crate) fn all_callers(&self) -> impl Iterator<Item = &Caller> {
         self.callers.iter().chain(self.bystanders.iter().map(|others| &others.caller))
     }
 
-    /// The caller of this number among [`everybody`](Self::everybody).
+    /// The caller of this number among [`all_callers`](Self::all_callers).
     #[inline]
     pub(crate) fn caller(&self, layer: u8) -> &Caller {
         let layer = usize::from(layer);
@@ -70,7 +70,7 @@ impl Plan {
         !self.faults.is_empty() && self.faults.iter().all(|fault| fault.until == Instant::FAR)
     }
 
-    /// Callers of this kind, and a backend that serves everybody at once.
+    /// Callers of this kind, and a backend that serves every attempt immediately.
     #[must_use]
     pub fn new(arrivals: Arrivals, caller: Caller) -> Self {
         Self {

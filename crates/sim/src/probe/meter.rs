@@ -5,7 +5,7 @@ use stagger_core::{Instant, Span};
 /// Width of the lab's buckets: the 50 ms of the reference tables.
 pub const BUCKET: Span = Span::from_millis(50);
 /// Buckets kept for the picture, 205 s of them; what comes later still counts for the peak.
-pub(super) const KEPT: usize = 4096;
+pub const KEPT_BUCKETS: usize = 4096;
 /// Buckets in a second.
 pub(crate) const PER_SECOND: f64 = 20.0;
 
@@ -82,7 +82,7 @@ impl Meter {
         }
         self.total += self.count;
         match usize::try_from(self.bucket) {
-            Ok(index) if index < KEPT && self.count > 0 => {
+            Ok(index) if index < KEPT_BUCKETS && self.count > 0 => {
                 self.kept.resize(self.kept.len().max(index + 1), 0);
                 self.kept[index] += self.count;
             }

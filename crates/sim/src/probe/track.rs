@@ -2,7 +2,7 @@
 
 use stagger_core::Instant;
 
-use super::meter::{BUCKET, KEPT};
+use super::meter::{BUCKET, KEPT_BUCKETS};
 
 /// Levels at the end of each bucket of [`BUCKET`] from the origin on.
 #[derive(Clone, Debug)]
@@ -46,11 +46,11 @@ impl Track {
 
     #[cold]
     fn close(&mut self, now: Instant) {
-        while now >= self.end && self.kept.len() < KEPT {
+        while now >= self.end && self.kept.len() < KEPT_BUCKETS {
             self.kept.push((self.queued, self.retrying));
             self.end = self.end + BUCKET;
         }
-        if self.kept.len() == KEPT {
+        if self.kept.len() == KEPT_BUCKETS {
             self.end = Instant::FAR;
         }
     }

@@ -33,7 +33,7 @@ pub enum Class {
     Arrival = 9,
 }
 
-/// Something that happens to one caller at one instant, with what whoever handles it must know.
+/// Something that happens to one caller at one instant, with the data that its handler needs.
 ///
 /// ```
 /// use stagger_core::Instant;

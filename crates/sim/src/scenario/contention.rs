@@ -11,7 +11,7 @@ use crate::streams::{Purpose, Stream, mix};
 use crate::world::{Played, Series};
 
 /// One row with a version. All clients start at the origin and each must write once: it reads the
-/// row, and its write is accepted only if nobody wrote in between. A refused write waits the delay
+/// row, and its write is accepted only if no other write came in between. A refused write waits the delay
 /// of its policy and starts over.
 ///
 /// Source: Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015) and the

@@ -63,7 +63,7 @@ struct Herd {
 }
 
 /// The time for which others go on calling when the user gives their number: longer than a herd
-/// of a thousand needs under any law, and short enough to be played while somebody watches.
+/// of a thousand needs under any law, and short enough to be played while a user watches.
 const BESIDE_FOR: Span = Span::from_secs(60);
 
 /// The herds of the reference table.

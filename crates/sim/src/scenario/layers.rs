@@ -36,7 +36,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     })
 }
 
-/// Three attempts: what most clients make when nobody tells them otherwise.
+/// Three attempts: the default of most clients.
 const SCHEDULE: Schedule =
     Schedule { base: Span::from_millis(100), cap: Span::from_secs(1), attempts: 3 };
 /// Calls from outside, one every 5 ms.

@@ -1,4 +1,4 @@
-//! Everybody fails at once: the storm that jitter was invented for.
+//! All callers fail in one instant: the storm that jitter was invented for.
 
 use stagger_core::{ConfigError, Instant, Span};
 
@@ -6,7 +6,7 @@ use super::story::{Case, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble, Watch};
 
-/// All callers make their first attempt at the origin and fail; the backend serves everybody, at
+/// All callers make their first attempt at the origin and fail; the backend serves all of them, at
 /// once, from some time on.
 ///
 /// The peak counts attempts that arrive from then on.

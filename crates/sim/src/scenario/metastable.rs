@@ -1,4 +1,4 @@
-//! An outage that is over and does not end: retries against a queue that nobody empties.
+//! Metastable failure: retries keep a queue full after the outage that filled it is over.
 
 use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::BudgetPlan;

@@ -45,7 +45,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     })
 }
 
-/// Attempts enough for everybody to be served in the end: what is compared is time and work.
+/// Attempts enough to serve every call in the end: time and work are compared.
 const SCHEDULE: Schedule =
     Schedule { base: Span::from_millis(100), cap: Span::from_secs(10), attempts: 60 };
 const LAWS: [Law; 4] = [Law::Fixed, Law::None, Law::Equal, Law::Full];

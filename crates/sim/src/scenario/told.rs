@@ -71,5 +71,5 @@ fn plan(callers: u32, caller: &Caller, hint: Span) -> Plan {
 const LESSON: &str = "\
 A hint without spread is an appointment: all come back in the same instant, a hundred of them fit \
 in, and what follows is the storm that the hint was to prevent. Spread upward by half, the same \
-clients need two attempts each and nobody is refused. Who ignores the hint makes all attempts \
-before the backend is up.";
+clients need two attempts each and nobody is refused. A client that ignores the hint makes \
+all its attempts before the backend is up.";

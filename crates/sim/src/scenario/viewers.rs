@@ -10,7 +10,7 @@ use crate::probe::Stretch;
 
 /// Every player asks for one segment, evenly spread over the length of a segment, because players
 /// started at any time and are as far apart ever since. Who asks during the outage hears a 503 that
-/// says "come back in a second". The origin serves whoever comes after it: what is measured is how
+/// says "come back in a second". The origin serves every call after that second: what is measured is how
 /// much more comes than usual.
 ///
 /// That is the harder of the two models that fit into memory: the calls of those who wait carry a
@@ -86,7 +86,7 @@ fn plan(callers: u32, caller: &Caller, up: Instant) -> Plan {
 }
 
 const LESSON: &str = "\
-A tenth of a second of 503s is 417 000 players. Who waits 100 ms and tries again doubles the load of \
+A tenth of a second of 503s is 417 000 players. A player that waits 100 ms and tries again doubles the load of \
 the origin for as long as the outage was; full jitter over a second adds a tenth, but one in 20 of \
 those players draws a delay so short that its only retry meets the outage again. Under a \
 Retry-After of a second none does, and its spread of half a second adds a fifth. The budget of one \

@@ -28,7 +28,7 @@ pub(super) enum Entry {
     Wait,
     /// The queue is full.
     Refuse,
-    /// The queue is full, and nobody says so.
+    /// The queue is full, and the attempt is dropped without an answer.
     Drop,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Callers<'a, Q> {
     pub(super) score: Score,
     pub(super) delays: Stream,
     connections: Connections,
-    /// Whether nobody need be kept, see [`plain`](super::plain).
+    /// Whether no caller need be kept, see [`plain`](super::plain).
     pub(super) plain: bool,
     /// Whether an attempt is at the backend as soon as it is made.
     at_once: bool,
@@ -354,7 +354,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         Some(flight)
     }
 
-    /// The connection of an attempt goes to whoever waits for it.
+    /// Gives the connection of an attempt to the next attempt that waits for one.
     fn let_go(&mut self, now: Instant, client: u32, flight: &Flight) {
         if !flight.connected || self.connections.are_free() {
             return;

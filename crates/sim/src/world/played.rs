@@ -20,7 +20,7 @@ pub struct Played {
     pub retries: Counts,
     /// Successes, by the time they reached the caller.
     pub served: Counts,
-    /// Attempts that the backend finished and nobody waited for.
+    /// Attempts that the backend finished after their callers had gone.
     pub wasted: Counts,
     /// Attempts that the backend finished, wasted ones included.
     pub finished: u64,

@@ -103,7 +103,7 @@ impl Score {
         }
     }
 
-    /// An attempt succeeded for somebody who is in no figure but this.
+    /// An attempt of a bystander succeeded, which counts in no other figure.
     pub(super) fn served_others(&mut self) {
         self.served.count(self.now);
     }

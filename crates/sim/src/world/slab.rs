@@ -103,7 +103,7 @@ impl Slab {
         })
     }
 
-    /// Whether somebody outermost still waits for what this attempt is made for.
+    /// Whether the outermost caller still waits for the call that this attempt belongs to.
     pub(super) fn is_wanted(&self, ticket: Ticket) -> bool {
         let mut next = Some(ticket);
         while let Some(ticket) = next {
@@ -116,7 +116,7 @@ impl Slab {
         true
     }
 
-    /// An attempt that waited for a connection has one; false when nobody waits for it any more.
+    /// An attempt that waited for a connection has one; false when its caller waits no longer.
     pub(super) fn connect(&mut self, ticket: Ticket) -> bool {
         let Some(kept) = self.get(ticket.slot, ticket.id) else { return false };
         let mut flights = kept.flights.iter_mut();

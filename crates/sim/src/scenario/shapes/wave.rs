@@ -1,4 +1,4 @@
-//! One wave: everybody fails together and comes back once, under one ceiling.
+//! One wave: all callers fail together and come back once, under one ceiling.
 
 use stagger_core::{ConfigError, Span};
 
