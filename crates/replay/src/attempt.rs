@@ -5,6 +5,9 @@ use stagger_core::Span;
 use crate::answer::Answer;
 use crate::stamp::Stamp;
 
+/// The reason why a line is no attempt.
+pub(crate) type Malformed = &'static str;
+
 /// The content of a line: one attempt, as the server or a proxy before it saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {

@@ -10,9 +10,9 @@ use crate::attempt::Attempt;
 use crate::calls::Calls;
 use crate::cells::{Cells, LONGEST};
 use crate::error::ReadError;
+use crate::failing::{self, Rule};
 use crate::format::Format;
 use crate::log::{Held, Log};
-use crate::outage::{self, Rule};
 use crate::spread::Spread;
 use crate::stamp::Stamp;
 
@@ -164,7 +164,7 @@ impl Counts {
             behind: self.behind,
             service: self.service.quantile(0.5),
             patience: self.patience.quantile(0.5),
-            outages: outage::find(&cells, &rule, self.grain),
+            outages: failing::find(&cells, &rule, self.grain),
             bucket: rule.width(),
             firsts,
             cells,

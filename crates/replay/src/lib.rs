@@ -34,6 +34,8 @@ mod calls;
 mod cells;
 mod decimal;
 mod error;
+mod excerpt;
+mod failing;
 mod format;
 mod gather;
 mod lines;

@@ -6,7 +6,7 @@ use stagger_sim::{
 };
 
 use crate::cells::Cell;
-use crate::replay::Excerpt;
+use crate::excerpt::Excerpt;
 
 /// Buckets in a second.
 const PER_SECOND: f64 = 20.0;

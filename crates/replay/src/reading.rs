@@ -5,8 +5,9 @@ use std::io::BufRead;
 
 use stagger_core::Span;
 
+use crate::attempt::Malformed;
 use crate::error::{BadLine, ReadError};
-use crate::format::{Format, LogMap, Malformed, Parser};
+use crate::format::{Format, LogMap, Parser};
 use crate::gather::Gather;
 use crate::lines::{Line, Lines};
 use crate::log::Log;

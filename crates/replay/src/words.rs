@@ -7,8 +7,8 @@ use stagger_sim::BUCKET;
 
 use crate::calls::Told;
 use crate::cells::Cell;
+use crate::excerpt::Excerpt;
 use crate::outage::{Kind, Outage};
-use crate::replay::Excerpt;
 
 /// An outage of fewer attempts than this is weak evidence.
 const FEW: u32 = 30;

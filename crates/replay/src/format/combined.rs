@@ -9,10 +9,10 @@
 //! time of the request and the second that of the upstream servers.
 //! Sources: nginx's ngx_http_log_module, Apache's mod_log_config.
 
+use super::status;
 use super::upstream::Upstream;
-use super::{Malformed, status};
 use crate::answer::Answer;
-use crate::attempt::{Attempt, Caller, hashed};
+use crate::attempt::{Attempt, Caller, Malformed, hashed};
 use crate::decimal;
 use crate::stamp::Stamp;
 use crate::unit::Unit;

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::Malformed;
 use super::map::{LogMap, Meaning};
 use super::record::Record;
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Malformed};
 use crate::stamp::text;
 
 /// More columns than any log has; what comes behind them is not looked at.

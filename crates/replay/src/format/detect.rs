@@ -1,46 +1,14 @@
 //! The format of a file, by its first lines.
 
+use super::kind::Format;
 use super::map::LogMap;
 use super::parser::Parser;
 use super::{combined, json};
-
-/// A format of access logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// The common and the combined format of nginx and Apache.
-    Combined,
-    /// JSON lines with the names of Envoy's operators.
-    Envoy,
-    /// CSV with a header.
-    Csv,
-    /// JSON lines with other names.
-    JsonLines,
-}
 
 /// Lines that are looked at: enough for a few strange ones among them.
 pub(crate) const LOOKED_AT: usize = 32;
 
 impl Format {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 4] = [Self::Combined, Self::Envoy, Self::Csv, Self::JsonLines];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Combined => "combined",
-            Self::Envoy => "envoy",
-            Self::Csv => "csv",
-            Self::JsonLines => "jsonl",
-        }
-    }
-
-    /// The format of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-
     /// The format of these first lines: that which at least half of them have, or CSV if the first
     /// of them is a header with a time and a status.
     pub(crate) fn detect(lines: &[&[u8]], map: Option<&LogMap>) -> Option<Self> {
@@ -60,12 +28,6 @@ impl Format {
             return Some(Self::JsonLines);
         }
         Parser::new(Self::Csv, map, lines.first()?).is_some().then_some(Self::Csv)
-    }
-}
-
-impl std::fmt::Display for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
     }
 }
 

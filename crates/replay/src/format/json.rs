@@ -6,10 +6,9 @@ use std::fmt;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Malformed;
 use super::map::LogMap;
 use super::record::Record;
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Malformed};
 use crate::stamp::text;
 
 /// Reads one line.

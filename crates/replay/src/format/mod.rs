@@ -4,13 +4,14 @@ mod combined;
 mod csv;
 mod detect;
 mod json;
+mod kind;
 mod map;
 mod parser;
 mod record;
 mod status;
 mod upstream;
 
-pub use detect::Format;
+pub use kind::Format;
 pub use map::LogMap;
-pub(crate) use parser::{Malformed, Parser};
+pub(crate) use parser::Parser;
 use status::status;

@@ -1,13 +1,10 @@
 //! One parser for all lines of a file.
 
 use super::csv::Csv;
-use super::detect::Format;
+use super::kind::Format;
 use super::map::LogMap;
 use super::{combined, json};
-use crate::attempt::Attempt;
-
-/// The reason why a line is no attempt.
-pub(crate) type Malformed = &'static str;
+use crate::attempt::{Attempt, Malformed};
 
 /// Reads the lines of one file.
 #[derive(Clone, Debug)]

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use stagger_core::Span;
 
 use super::map::{Column, MEANINGS, Meaning};
+use super::status;
 use super::upstream::Upstream;
-use super::{Malformed, status};
 use crate::answer::Answer;
-use crate::attempt::{Attempt, Caller, hashed, host};
+use crate::attempt::{Attempt, Caller, Malformed, hashed, host};
 use crate::decimal;
 use crate::stamp::Stamp;
 use crate::unit::Unit;

@@ -37,9 +37,9 @@ impl Path {
             }
             Some(Step::Opened | Step::Probed) => Some(Step::Recovering),
             Some(Step::Recovering) if open => Some(Step::Opened),
-            Some(Step::Recovering) => {
-                (view.endpoint_state.recovering_since.is_none() && is_empty(view)).then_some(Step::Well)
-            }
+            Some(Step::Recovering) => (view.endpoint_state.recovering_since.is_none()
+                && is_empty(view))
+            .then_some(Step::Well),
             _ => None,
         };
         self.probe = view.next_probe.or(self.probe);
