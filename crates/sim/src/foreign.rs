@@ -3,11 +3,29 @@
 use stagger_core::{Entropy, Span};
 
 use crate::dist::{gaussian, open_unit};
-use crate::law::Schedule;
-use crate::plan::Foreign;
+use crate::law::{Law, Schedule};
 use crate::streams::Stream;
 
+/// Delay laws of others, here to be measured and not in the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// A normal distribution around half the ceiling with a quarter of it as deviation, clamped at
+    /// zero.
+    Gaussian(Schedule),
+    /// Polly's second law: values of a smooth curve over octaves, one after the other subtracted.
+    Octave(Schedule),
+}
+
 impl Foreign {
+    /// The law, if the engine does not offer it.
+    pub(crate) const fn of(law: Law, schedule: &Schedule) -> Option<Self> {
+        match law {
+            Law::Gaussian => Some(Self::Gaussian(*schedule)),
+            Law::Octave => Some(Self::Octave(*schedule)),
+            _ => None,
+        }
+    }
+
     /// The delay of retry `k` of this caller, `k` from 1; none for a wait before the first attempt.
     pub(crate) fn delay(&self, delays: &Stream, id: u32, k: u32) -> Span {
         if k == 0 {

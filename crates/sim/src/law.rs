@@ -5,8 +5,6 @@ use std::fmt;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Backoff, ConfigError, Jitter, Policy, Ratio, Span};
 
-use crate::plan::Foreign;
-
 /// A way to come back after a failure.
 ///
 /// ```
@@ -124,15 +122,6 @@ impl Law {
             Self::Gaussian | Self::Octave => {
                 Backoff::constant(Span::ZERO).with_jitter(Jitter::None)
             }
-        }
-    }
-
-    /// The law, if the engine does not offer it.
-    pub(crate) const fn foreign(self, schedule: &Schedule) -> Option<Foreign> {
-        match self {
-            Self::Gaussian => Some(Foreign::Gaussian(*schedule)),
-            Self::Octave => Some(Foreign::Octave(*schedule)),
-            _ => None,
         }
     }
 

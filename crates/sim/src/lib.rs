@@ -51,11 +51,12 @@ mod waits;
 mod world;
 
 pub use dist::{exponential, gaussian};
+pub use foreign::Foreign;
 pub use law::{Law, Schedule};
 pub use plan::{
     Arrivals, Away, Backend, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit, Fault,
-    FirstCalls, FirstTriesRule, Fleet, Foreign, Full, Hop, LedgerModel, Limit, Order, Paying, Plan,
-    Ramp, Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
+    FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel, Limit, Order, Paying, Plan, Ramp,
+    Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
 };
 pub use probe::{BUCKET, Counts, FirstTries, KEPT_BUCKETS, Latency, Meter, Stretch, Strip};
 pub use queue::{Class, Event, Heap, Queue, Wheel};

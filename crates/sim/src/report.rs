@@ -2,10 +2,9 @@
 
 use stagger_core::{Instant, Span};
 
-use crate::probe::{BUCKET, PER_SECOND, Stretch, Strip};
+use crate::probe::{BUCKET, Stretch, Strip};
 use crate::scenario::Peak;
 use crate::stat::{Stat, share};
-use crate::tally::Tally;
 
 /// Buckets of a series in a second.
 const BUCKETS_A_SECOND: usize = 20;
@@ -166,39 +165,6 @@ pub struct RowSeries {
 }
 
 impl Row {
-    pub(crate) fn new(name: &str, tally: &Tally, peak: Peak) -> Self {
-        let counted = match peak {
-            Peak::Attempts => &tally.peak_attempts,
-            Peak::Served => &tally.peak_served,
-        };
-        Self {
-            name: name.to_owned(),
-            runs: tally.runs(),
-            calls: tally.calls(),
-            attempts: tally.attempts.scaled(1.0),
-            peak: counted.scaled(PER_SECOND),
-            peak_retries: tally.peak_retries.scaled(PER_SECOND),
-            worst_over_mean: None,
-            amplification: tally.amplification(),
-            success: tally.success(),
-            wasted: tally.wasted(),
-            recovery: Healing {
-                healed: tally.recovered.count(),
-                seconds: tally.recovered.scaled(1e-9),
-                relapsed: tally.relapsed.count(),
-                relapsed_seconds: tally.relapsed.scaled(1e-9),
-                not_within_watch: tally.not_within_watch,
-                trouble_lasts: tally.trouble_lasts,
-            },
-            latency: [0.5, 0.95, 0.99].map(|share| tally.latency.quantile(share)),
-            queued_most: tally.queued_most.scaled(1.0),
-            series: tally.series(),
-            strip: tally.strip.clone(),
-            events: tally.events,
-            digest: tally.digest(),
-        }
-    }
-
     /// The verdict on recovery that tables, pages and programs are given.
     #[must_use]
     pub const fn verdict(&self) -> RecoveryVerdict {

@@ -3,9 +3,9 @@
 use stagger_core::Entropy;
 
 use crate::plan::RecoveryState;
-use crate::probe::{Latency, Strip};
-use crate::report::RowSeries;
-use crate::scenario::Play;
+use crate::probe::{Latency, PER_SECOND, Strip};
+use crate::report::{Healing, Row, RowSeries};
+use crate::scenario::{Peak, Play};
 use crate::stat::{Sum, share};
 use crate::streams::{Purpose, Stream};
 use crate::thread_pool::ThreadPool;
@@ -119,6 +119,40 @@ impl Tally {
         }
         self.events += other.events;
         self.digest = self.digest.wrapping_add(other.digest);
+    }
+
+    /// The figures of these runs, under a name.
+    pub(crate) fn row(&self, name: &str, peak: Peak) -> Row {
+        let counted = match peak {
+            Peak::Attempts => &self.peak_attempts,
+            Peak::Served => &self.peak_served,
+        };
+        Row {
+            name: name.to_owned(),
+            runs: self.runs(),
+            calls: self.calls(),
+            attempts: self.attempts.scaled(1.0),
+            peak: counted.scaled(PER_SECOND),
+            peak_retries: self.peak_retries.scaled(PER_SECOND),
+            worst_over_mean: None,
+            amplification: self.amplification(),
+            success: self.success(),
+            wasted: self.wasted(),
+            recovery: Healing {
+                healed: self.recovered.count(),
+                seconds: self.recovered.scaled(1e-9),
+                relapsed: self.relapsed.count(),
+                relapsed_seconds: self.relapsed.scaled(1e-9),
+                not_within_watch: self.not_within_watch,
+                trouble_lasts: self.trouble_lasts,
+            },
+            latency: [0.5, 0.95, 0.99].map(|share| self.latency.quantile(share)),
+            queued_most: self.queued_most.scaled(1.0),
+            series: self.series(),
+            strip: self.strip.clone(),
+            events: self.events,
+            digest: self.digest(),
+        }
     }
 
     /// Runs that were played.

@@ -2,6 +2,7 @@
 
 use stagger_core::{ConfigError, Span};
 
+use crate::foreign::Foreign;
 use crate::law::{Law, Schedule};
 use crate::streams::{Purpose, Stream};
 
@@ -83,7 +84,7 @@ fn total(law: Law, schedule: &Schedule, waits: u32) -> Result<u128, ConfigError>
 
 fn drawn(law: Law, schedule: &Schedule, chain: u32, waits: u32) -> Result<u128, ConfigError> {
     let draws = Stream::new(SEED, Purpose::Delay);
-    let foreign = law.foreign(schedule);
+    let foreign = Foreign::of(law, schedule);
     let backoff = law.backoff(schedule)?;
     let mut prev = schedule.base;
     let waits = (1..=waits).map(|k| {

@@ -2,6 +2,7 @@
 
 use stagger_core::{Policy, Span};
 
+use crate::foreign::Foreign;
 use crate::law::{Law, Schedule};
 
 /// One layer of callers.
@@ -12,16 +13,6 @@ pub struct Caller {
     /// A delay law that the engine does not offer, for comparison. The policy's own delay is zero
     /// then, and this one is waited.
     pub foreign: Option<Foreign>,
-}
-
-/// Delay laws of others, here to be measured and not in the engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foreign {
-    /// A normal distribution around half the ceiling with a quarter of it as deviation, clamped at
-    /// zero.
-    Gaussian(Schedule),
-    /// Polly's second law: values of a smooth curve over octaves, one after the other subtracted.
-    Octave(Schedule),
 }
 
 impl Caller {
@@ -46,6 +37,6 @@ impl Law {
     /// # Errors
     /// What the engine refuses: a cap below the base, or no attempts.
     pub fn caller(self, schedule: &Schedule) -> Result<Caller, stagger_core::ConfigError> {
-        Ok(Caller { policy: self.policy(schedule)?, foreign: self.foreign(schedule) })
+        Ok(Caller { policy: self.policy(schedule)?, foreign: Foreign::of(self, schedule) })
     }
 }

@@ -14,7 +14,7 @@ mod whole;
 pub use arrivals::{Arrivals, FirstCalls, Times};
 pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
 pub use bystanders::Bystanders;
-pub use caller::{Caller, Foreign};
+pub use caller::Caller;
 pub use fault::{Fault, Trouble};
 pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, Shared};
 pub use network::Hop;

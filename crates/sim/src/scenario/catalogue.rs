@@ -2,7 +2,7 @@
 
 use stagger_core::ConfigError;
 
-use super::story::{Case, Options, Scenario};
+use super::{Case, Options, Scenario};
 use super::{
     backlog, crashed, default_fleet, fleet, hedged, layers, restart, serverless, sharded, told,
     viewers,

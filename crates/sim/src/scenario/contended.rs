@@ -3,7 +3,7 @@
 use stagger_core::{ConfigError, Span};
 
 use super::contention::Contention;
-use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use super::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::Caller;
 

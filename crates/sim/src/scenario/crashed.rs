@@ -4,7 +4,7 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Policy};
 
 use super::metastable::{CAPACITY, SCHEDULE, plan_between};
-use super::story::{Case, Options, Peak, Scenario, entries};
+use super::{Case, Options, Peak, Scenario, entries};
 use crate::law::Law;
 use crate::plan::{Caller, Fleet, Plan, Trouble};
 

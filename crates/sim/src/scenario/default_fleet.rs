@@ -4,8 +4,8 @@ use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
 use stagger_core::{ConfigError, Instant, Rate, Ratio, Span};
 
 use super::fleet::{self, LOAD, PROCESSES};
-use super::story::{Options, Scenario};
 use super::variants::{self, Variant};
+use super::{Options, Scenario};
 use crate::law::Schedule;
 use crate::plan::{Arrivals, Caller, Fleet, LedgerModel, Plan};
 

@@ -3,7 +3,7 @@
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
 use super::metastable::asking;
-use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use super::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{
     Arrivals, Caller, Deposit, Fault, FirstCalls, Fleet, Hop, LedgerModel, Paying, Plan, Trouble,

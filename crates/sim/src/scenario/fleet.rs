@@ -3,8 +3,8 @@
 use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Scenario};
 use super::variants::{self, Variant};
+use super::{Case, Entry, Options, Peak, Scenario};
 use crate::law::Schedule;
 use crate::plan::{
     Arrivals, Away, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Recovery, Shared, Trouble,

@@ -4,7 +4,7 @@ use stagger_core::budget::{BudgetPlan, WindowPlan};
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Scenario};
+use super::{Case, Entry, Options, Peak, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Backend, Caller, Fault, Hop, Plan, Service, Trouble, Watch, Workers};
 

@@ -3,7 +3,7 @@
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
 use super::metastable::{asking, with_workers};
-use super::story::{Case, Entry, Options, Peak, Play, Scenario};
+use super::{Case, Entry, Options, Peak, Play, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{
     Arrivals, Backend, Caller, Deposit, Fault, FirstTriesRule, Fleet, Full, LedgerModel, Paying,

@@ -2,7 +2,7 @@
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Scenario};
+use super::{Case, Entry, Options, Peak, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble};
 

@@ -2,7 +2,7 @@
 
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::story::{Case, Options, Peak, Scenario, entries};
+use super::{Case, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble, Watch};
 

@@ -4,7 +4,7 @@ use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Scenario, entries};
+use super::{Case, Entry, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{
     Arrivals, Backend, Caller, Cancel, Deposit, Fault, Fleet, LedgerModel, Order, Paying, Plan,

@@ -3,8 +3,8 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::story::{Case, Options, Peak, Scenario};
 use super::variants::{self, Variant};
+use super::{Case, Options, Peak, Scenario};
 use crate::law::Schedule;
 use crate::plan::{Arrivals, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Trouble, Watch};
 use crate::probe::Stretch;

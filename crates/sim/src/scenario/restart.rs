@@ -3,7 +3,7 @@
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Scenario};
+use super::{Case, Entry, Options, Peak, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{
     Arrivals, Backend, Caller, ColdStart, Fault, Fleet, Full, Plan, Trouble, Watch, Workers,

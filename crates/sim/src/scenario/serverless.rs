@@ -4,8 +4,8 @@ use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::{ConfigError, Instant, Ratio};
 
 use super::fleet::{LOAD, SCHEDULE, STALL, plan, shared};
-use super::story::{Case, Options, Peak, Scenario};
 use super::variants::{self, Variant};
+use super::{Case, Options, Peak, Scenario};
 use crate::plan::{Caller, Fault, Fleet, LedgerModel, Plan, Trouble};
 
 /// The stall of the fleet, and a backend that fails one attempt in twenty and is well otherwise;

@@ -1,15 +1,12 @@
 //! A scenario as data: cases to vary, and entries to compare in each of them.
 
-use stagger_core::{ConfigError, Instant, Policy, Span};
+use stagger_core::Instant;
 
-use super::contention::Contention;
-use crate::law::{Law, Schedule};
+use super::play::{Peak, Play};
 use crate::plan::{Caller, Plan};
 use crate::report::{CaseReport, Report, Row};
 use crate::tally::Tally;
 use crate::thread_pool::ThreadPool;
-use crate::waits::Equal;
-use crate::world::{Played, World};
 
 /// The scenario to play: every entry of every case, under the same seeds.
 #[derive(Clone, Debug)]
@@ -61,7 +58,7 @@ pub struct Entry {
 impl Entry {
     /// The figures of its runs.
     fn row(&self, tally: &Tally, peak: Peak) -> Row {
-        let row = Row::new(&self.name, tally, peak);
+        let row = tally.row(&self.name, peak);
         let stretch = match &self.play {
             Play::World(plan) => plan.watch.evenness_in,
             Play::Contention(_) => None,
@@ -74,51 +71,6 @@ impl Entry {
     pub(super) fn new(name: impl Into<String>, plan: Plan) -> Self {
         Self { name: name.into(), play: Play::World(Box::new(plan)) }
     }
-}
-
-/// One run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Play {
-    /// Callers, a network and a backend.
-    World(Box<Plan>),
-    /// Writers that contend for one row.
-    Contention(Box<Contention>),
-}
-
-/// The events whose peak a scenario reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peak {
-    /// Attempts that reach the backend.
-    Attempts,
-    /// Calls that are served.
-    Served,
-}
-
-/// A user's changes to a scenario that ships; `None` leaves its own value.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
-    /// The seed of all runs; 1 when left out.
-    pub seed: Option<u64>,
-    /// Runs of every entry.
-    pub runs: Option<u32>,
-    /// Callers.
-    pub callers: Option<u32>,
-    /// The instant at which the backend is up again, from the origin.
-    pub up_at: Option<Span>,
-    /// Callers a second who never retry, beside those who are looked at.
-    pub beside: Option<u32>,
-    /// The first ceiling.
-    pub base: Option<Span>,
-    /// The bound of every ceiling.
-    pub cap: Option<Span>,
-    /// Attempts a call may make in all.
-    pub attempts: Option<u32>,
-    /// The laws to compare; the scenario's own when empty.
-    pub laws: Vec<Law>,
-    /// The property that compared laws have in common.
-    pub equal: Equal,
-    /// Policies to put beside the laws, by name.
-    pub policies: Vec<(String, Policy)>,
 }
 
 impl Default for Scenario {
@@ -200,47 +152,4 @@ impl Case {
 pub(super) fn entries(compared: &[(String, Caller)], plan: impl Fn(&Caller) -> Plan) -> Vec<Entry> {
     let entry = |(name, caller): &(String, Caller)| Entry::new(name.as_str(), plan(caller));
     compared.iter().map(entry).collect()
-}
-
-impl Play {
-    /// Plays one run.
-    pub fn run(&self, world: &mut World, seed: u64) -> Played {
-        match self {
-            Self::World(plan) => world.play(plan, seed),
-            Self::Contention(contention) => contention.play(seed),
-        }
-    }
-}
-
-impl Options {
-    /// The schedule of the laws, with what the user changed.
-    #[must_use]
-    pub fn schedule(&self, default: Schedule) -> Schedule {
-        Schedule {
-            base: self.base.unwrap_or(default.base),
-            cap: self.cap.unwrap_or(default.cap),
-            attempts: self.attempts.unwrap_or(default.attempts),
-        }
-    }
-
-    /// The callers to compare, by name: never to retry first, then the laws, then the user's own.
-    ///
-    /// # Errors
-    /// A schedule that the engine refuses.
-    pub fn callers(
-        &self,
-        laws: &[Law],
-        schedule: &Schedule,
-    ) -> Result<Vec<(String, Caller)>, ConfigError> {
-        let asked = |law: &Law| self.laws.is_empty() || self.laws.contains(law);
-        let laws = laws.iter().copied().filter(|&law| law != Law::NoRetry && asked(&law));
-        let mut all = Vec::new();
-        for law in [Law::NoRetry].into_iter().chain(laws) {
-            let schedule = self.equal.schedule(law, schedule)?;
-            all.push((law.name().to_owned(), law.caller(&schedule)?));
-        }
-        let own = self.policies.iter();
-        all.extend(own.map(|(name, policy)| (name.clone(), Caller::new(*policy))));
-        Ok(all)
-    }
 }

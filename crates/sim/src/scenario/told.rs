@@ -2,7 +2,7 @@
 
 use stagger_core::{ConfigError, HintRule, Instant, LongHint, Ratio, Span};
 
-use super::story::{Case, Entry, Options, Peak, Scenario};
+use super::{Case, Entry, Options, Peak, Scenario};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Trouble, Watch};
 

@@ -3,7 +3,7 @@
 use stagger_core::ConfigError;
 use stagger_core::budget::BudgetPlan;
 
-use super::story::{Entry, Options};
+use super::{Entry, Options};
 use crate::law::{Law, Schedule};
 use crate::plan::{Caller, Fleet, LedgerModel, Plan};
 

@@ -3,7 +3,7 @@
 use stagger_core::budget::IntervalPlan;
 use stagger_core::{ConfigError, HintRule, Instant, LongHint, Policy, Ratio, Span};
 
-use super::story::{Case, Options, Peak, Scenario, entries};
+use super::{Case, Options, Peak, Scenario, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{Arrivals, Caller, Fault, Fleet, Plan, Trouble, Watch};
 use crate::probe::Stretch;

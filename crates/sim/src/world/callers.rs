@@ -5,7 +5,7 @@ use stagger_core::{Cause, Instant, Outcome, Policy, Verdict};
 
 use super::connections::Connections;
 use super::parking;
-use super::plain::are_plain;
+use super::parking::are_plain;
 use super::played::Played;
 use super::score::Score;
 use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};

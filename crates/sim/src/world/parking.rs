@@ -1,9 +1,26 @@
 //! A waiting call inside the event that wakes it, so that nothing is kept for it elsewhere.
 
+use stagger_core::budget::BudgetPlan;
 use stagger_core::retry::Parked;
 use stagger_core::{Instant, Policy, Span};
 
+use crate::plan::{Hop, LedgerModel, Plan};
 use crate::queue::{Class, Event};
+use crate::server::answers_at_once;
+
+/// Whether all callers of this plan are plain: events are all that is kept of them.
+pub(super) fn are_plain(plan: &Plan) -> bool {
+    let [caller] = plan.callers.as_slice() else { return false };
+    let policy = &caller.policy;
+    let asks = *policy.budget() != BudgetPlan::Unlimited
+        || policy.breaker().is_some()
+        || policy.hints().is_shared();
+    let parks = policy.limits().max_attempts().is_some_and(|most| most <= MAX_ATTEMPTS);
+    let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
+    let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
+    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
+    parks && sources && !asks && policy.hedge().is_none() && alone && at_once
+}
 
 /// The event that wakes this call at `at`; `None` when it has made too many attempts for one.
 ///

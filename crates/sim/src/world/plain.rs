@@ -4,29 +4,12 @@
 //! the engine's machine, and between two attempts that machine is a few words inside an event. So 25
 //! million callers are 25 million events and nothing else.
 
-use stagger_core::budget::BudgetPlan;
 use stagger_core::retry::{Call, Retry, Step, Wait};
 use stagger_core::{Instant, Verdict};
 
 use super::callers::Callers;
 use super::parking;
-use crate::plan::{Hop, LedgerModel, Plan};
 use crate::queue::{Event, Queue};
-use crate::server::answers_at_once;
-
-/// Whether all callers of this plan are plain.
-pub(super) fn are_plain(plan: &Plan) -> bool {
-    let [caller] = plan.callers.as_slice() else { return false };
-    let policy = &caller.policy;
-    let asks = *policy.budget() != BudgetPlan::Unlimited
-        || policy.breaker().is_some()
-        || policy.hints().is_shared();
-    let parks = policy.limits().max_attempts().is_some_and(|most| most <= parking::MAX_ATTEMPTS);
-    let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
-    let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
-    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
-    parks && sources && !asks && policy.hedge().is_none() && alone && at_once
-}
 
 impl<Q: Queue> Callers<'_, Q> {
     /// A call begins.

@@ -6,7 +6,7 @@ use crate::law::{Law, Schedule};
 use crate::stat::{float, share};
 use crate::streams::{Purpose, Stream};
 
-use super::figures::{Growth, Mean};
+use super::report::{Growth, Mean};
 use super::shape::{Sampler, Shape};
 
 /// The retry whose ceiling the means are taken under: any would do, this one is a round 8 * base.

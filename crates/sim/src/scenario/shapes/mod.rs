@@ -2,8 +2,10 @@
 
 mod chains;
 mod figures;
+mod report;
 mod shape;
 mod wave;
 
-pub use figures::{Growth, Mean, Shapes, ShapesReport, Wave};
+pub use figures::Shapes;
+pub use report::{Growth, Mean, ShapesReport, Wave};
 pub use shape::Shape;

@@ -6,7 +6,7 @@ use crate::law::{Law, Schedule};
 use crate::stat::{Sum, float};
 use crate::streams::{Purpose, Stream};
 
-use super::figures::Wave;
+use super::report::Wave;
 use super::shape::{Sampler, Shape};
 
 /// Parts of the ceiling that are counted.

@@ -1,0 +1,33 @@
+//! One run of a scenario, and the events whose peak it counts.
+
+use super::contention::Contention;
+use crate::plan::Plan;
+use crate::world::{Played, World};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Play {
+    /// Callers, a network and a backend.
+    World(Box<Plan>),
+    /// Writers that contend for one row.
+    Contention(Box<Contention>),
+}
+
+/// The events whose peak a scenario reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peak {
+    /// Attempts that reach the backend.
+    Attempts,
+    /// Calls that are served.
+    Served,
+}
+
+impl Play {
+    /// Plays one run.
+    pub fn run(&self, world: &mut World, seed: u64) -> Played {
+        match self {
+            Self::World(plan) => world.play(plan, seed),
+            Self::Contention(contention) => contention.play(seed),
+        }
+    }
+}
