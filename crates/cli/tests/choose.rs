@@ -164,6 +164,7 @@ fn a_wrong_flag_is_refused_with_its_bound() {
 fn the_tree_has_every_question() {
     let output = stagger(&["choose", "--explain-only"], "");
     let page = String::from_utf8(output.stdout).expect("UTF-8");
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for flag in [
         "retryable",
         "idempotent",

@@ -16,8 +16,8 @@ use stagger::{Backoff, ConfigError, HintRule, LongHint, Policy, Ratio, Span};
 /// None: the settings are constants.
 pub fn policy() -> Result<Policy, ConfigError> {
     Policy::builder()
-        // backoff.envelope: doubling: a server that is still away is asked
-        // ever less often
+        // backoff.envelope: doubling: a server that is still away is asked ever
+        // less often
         // backoff.base: as long as a sixth of the SLO allows (500ms without
         // it): 5000 callers come back at 45454/s
         // backoff.cap: the last wait; a sixth of the SLO holds all of them
@@ -36,20 +36,19 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // caller can reschedule
         // hints.spread: upward only: callers told the same instant do not meet
         // there
-        // hints.long: a call that the server has refused in advance is not
-        // made
+        // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_millis(660), Ratio::from_percent(50), LongHint::Stop)?)
         // budget.window.floor: lets a caller with little traffic retry at all;
         // 5000 of them add at most 250/s: say --rps to have less
         // budget.window.ratio: in a total outage retries add a tenth to the
         // load, and not two thirds or more
-        // budget.window.window: long enough to survive a pause, short enough
-        // to forget an outage
+        // budget.window.window: long enough to survive a pause, short enough to
+        // forget an outage
         .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?)
         // breaker.ratio: half of the calls: what fails less is better retried
         // than refused
-        // breaker.window: 5000 callers: their first attempts alone would keep
-        // a server down, so they stop
+        // breaker.window: 5000 callers: their first attempts alone would keep a
+        // server down, so they stop
         // breaker.minimum_calls: below it a share is chance
         // breaker.open_time: stretched at random by up to a half, so that
         // probes do not meet

@@ -16,10 +16,10 @@ use stagger::{Backoff, ConfigError, HintRule, LongHint, Policy, Rate, Ratio, Spa
 /// None: the settings are constants.
 pub fn policy() -> Result<Policy, ConfigError> {
     Policy::builder()
-        // backoff.envelope: doubling: a server that is still away is asked
-        // ever less often
-        // backoff.base: a stumble passes in this time; 100 callers come back
-        // at 1000/s
+        // backoff.envelope: doubling: a server that is still away is asked ever
+        // less often
+        // backoff.base: a stumble passes in this time; 100 callers come back at
+        // 1000/s
         // backoff.cap: above every wait of these attempts; it holds when
         // somebody raises them
         // backoff.jitter: no minimum is needed, and nothing spreads callers
@@ -42,15 +42,14 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // ends the call, hint in hand
         // hints.spread: upward only: callers told the same instant do not meet
         // there
-        // hints.long: a call that the server has refused in advance is not
-        // made
+        // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_secs(10), Ratio::from_percent(50), LongHint::Stop)?)
         // budget.window.floor: none: a tenth of 50/s is enough, and the floors
         // of 100 callers would add 5 retries/s
         // budget.window.ratio: in a total outage retries add a tenth to the
         // load, and not two thirds or more
-        // budget.window.window: long enough to survive a pause, short enough
-        // to forget an outage
+        // budget.window.window: long enough to survive a pause, short enough to
+        // forget an outage
         .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(Floor::Add(Rate::ZERO)))
         // breaker.ratio: half of the calls: what fails less is better retried
         // than refused

@@ -24,8 +24,8 @@ use stagger::{Backoff, ConfigError, HintRule, Jitter, LongHint, Policy, Ratio, S
 /// None: the settings are constants.
 pub fn policy() -> Result<Policy, ConfigError> {
     Policy::builder()
-        // backoff.envelope: doubling: a server that is still away is asked
-        // ever less often
+        // backoff.envelope: doubling: a server that is still away is asked ever
+        // less often
         // backoff.base: twice the minimum wait, so that equal jitter keeps 2s
         // backoff.cap: beyond it a recovery would go unnoticed for too long
         // backoff.jitter: keeps half of each ceiling as its minimum, and
@@ -44,8 +44,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // for longer ones
         // hints.spread: upward only: callers told the same instant do not meet
         // there
-        // hints.long: a call that the server has refused in advance is not
-        // made
+        // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_secs(900), Ratio::from_percent(50), LongHint::Stop)?)
         // budget.interval.retries: enough for one call; a tenth of 1/s is less
         // than 1/s, and the floors of 100 callers would add 5 retries/s
@@ -72,8 +71,8 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // on_refusal.wait_for_breaker: nobody waits, so there is time for an
         // open breaker to admit probes
         .wait_for_breaker(true)
-        // on_refusal.pause_when_empty: a job that goes on with its next item
-        // at once would be a hot loop
+        // on_refusal.pause_when_empty: a job that goes on with its next item at
+        // once would be a hot loop
         .pause_when_empty(true)
         .build()
 }

@@ -15,10 +15,10 @@ use stagger::{Backoff, ConfigError, HintRule, Jitter, LongHint, Policy, Ratio, S
 /// None: the settings are constants.
 pub fn policy() -> Result<Policy, ConfigError> {
     Policy::builder()
-        // backoff.envelope: doubling: a server that is still away is asked
-        // ever less often
-        // backoff.base: as long as a sixth of the SLO allows (1s without it):
-        // 9 callers come back at 12/s
+        // backoff.envelope: doubling: a server that is still away is asked ever
+        // less often
+        // backoff.base: as long as a sixth of the SLO allows (1s without it): 9
+        // callers come back at 12/s
         // backoff.cap: the last wait; a sixth of the SLO holds all of them
         // backoff.jitter: downward only and no further than the minimum wait;
         // there is no room for equal jitter
@@ -35,15 +35,14 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // caller can reschedule
         // hints.spread: upward only: callers told the same instant do not meet
         // there
-        // hints.long: a call that the server has refused in advance is not
-        // made
+        // hints.long: a call that the server has refused in advance is not made
         .hints(HintRule::new(Span::from_millis(1400), Ratio::from_percent(50), LongHint::Stop)?)
         // budget.window.floor: lets a caller with little traffic retry at all;
         // 9 of them add at most 0.45/s
         // budget.window.ratio: in a total outage retries add a tenth to the
         // load, and not two thirds or more
-        // budget.window.window: long enough to survive a pause, short enough
-        // to forget an outage
+        // budget.window.window: long enough to survive a pause, short enough to
+        // forget an outage
         .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?)
         .build()
 }
