@@ -18,17 +18,19 @@ mod stdout;
 mod toml_file;
 mod width;
 
+use std::env;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use flags::{Command, Flags};
 
 fn main() -> ExitCode {
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
-        Err(shown) => return told(&shown),
+        Err(shown) => return told(&not_text(shown)),
     };
     match flags.command {
         Command::Storm(flags) => match cmd::storm(&flags) {
@@ -47,6 +49,18 @@ fn main() -> ExitCode {
         Command::Completions(flags) => cmd::completions(&flags),
         Command::Man(flags) => cmd::man(&flags),
     }
+}
+
+/// Names the arguments that are not text where text is needed; clap does not say which.
+fn not_text(shown: clap::Error) -> clap::Error {
+    if shown.kind() != ErrorKind::InvalidUtf8 {
+        return shown;
+    }
+    let odd = env::args_os().filter(|argument| argument.to_str().is_none());
+    let odd: Vec<String> = odd.map(|argument| format!("'{}'", argument.display())).collect();
+    let why =
+        "is not UTF-8; only names of files, bodies and the command of exec may have other bytes";
+    Flags::command().error(ErrorKind::InvalidUtf8, format!("{} {why}", odd.join(" or ")))
 }
 
 /// Prints a help or a refusal of clap's. A help that cannot be written is a failure; a reader that has

@@ -32,7 +32,6 @@ impl Stage {
         let version = Reaction::ok("{\"version\": \"1.2\"}");
         let server = BlockingServer::start(Script::of([Reaction::status(503)]).then(version));
         fs::write(folder.join("order.json"), "{\"bolts\": 1}").expect("written");
-        fs::write(folder.join("policy.toml"), "backoff.base = '10ms'\n").expect("written");
         for program in FETCHING {
             let path = folder.join(program);
             let script = format!("#!/bin/sh\nexec curl -fsS {}\n", server.url("/"));
@@ -40,6 +39,17 @@ impl Stage {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
         }
         Self { folder, server }
+    }
+
+    /// The policies that a line names: one whole policy, or some by their names.
+    fn policies(&self, line: &str) {
+        let policies = match line.contains("policy.toml#") {
+            true => {
+                "policy = { nightly = { backoff.base = '10ms' }, api = { backoff.base = '10ms' } }\n"
+            }
+            false => "backoff.base = '10ms'\n",
+        };
+        fs::write(self.folder.join("policy.toml"), policies).expect("written");
     }
 
     /// Plays a line as a shell would, with this server in place of the one that is named.
@@ -102,6 +112,7 @@ fn an_example_of_http_was_never_played() {
     assert!(examples.len() >= 7, "{examples:?}");
     for (number, line) in examples.iter().enumerate() {
         let stage = Stage::new(&format!("http-{number}"));
+        stage.policies(line);
         let output = stage.play(line);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{line}: {said}");
@@ -131,6 +142,7 @@ fn an_example_of_exec_was_never_played() {
     assert!(examples.len() >= 5, "{examples:?}");
     for (number, line) in examples.iter().enumerate() {
         let stage = Stage::new(&format!("exec-{number}"));
+        stage.policies(line);
         let output = stage.play(line);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{line}: {said}");
@@ -146,7 +158,6 @@ fn the_first_five_minutes_of_the_readme_named_files_that_were_not_there() {
     let block = README.split("```console\n").find(|block| block.contains("stagger choose"));
     let block = block.and_then(|block| block.split("```").next()).expect("a block of commands");
     let stage = Stage::new("readme");
-    fs::remove_file(stage.folder.join("policy.toml")).expect("the README makes its own");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::os::unix::fs::symlink(root.join("docs"), stage.folder.join("docs")).expect("linked");
     let mut played = 0;

@@ -21,30 +21,41 @@ const PRESETS: [&str; 8] = [
     "batch",
 ];
 
-/// Reads by `read`, and offers the values to whoever completes.
+/// Reads as `parser` does, and offers the values to completions.
 #[derive(Clone)]
-pub(crate) struct Offers<T> {
+pub(crate) struct Offers<P> {
     values: Vec<&'static str>,
-    read: fn(&str) -> Result<T, String>,
+    parser: P,
 }
 
-impl<T> Offers<T> {
-    pub(crate) fn of(values: &[&'static str], read: fn(&str) -> Result<T, String>) -> Self {
-        Self { values: values.to_vec(), read }
+impl<P: TypedValueParser> Offers<P> {
+    pub(crate) fn of(values: &[&'static str], parser: P) -> Self {
+        Self { values: values.to_vec(), parser }
     }
 }
 
-/// A name of a preset; an unknown one is refused where presets are made.
-pub(crate) fn preset() -> Offers<String> {
-    Offers::of(&PRESETS, |text| Ok(text.to_owned()))
+/// A parser of values that are text.
+pub(crate) fn text<T: Clone + Send + Sync + 'static>(
+    read: fn(&str) -> Result<T, String>,
+) -> impl TypedValueParser<Value = T> {
+    StringValueParser::new().try_map(move |text| read(&text))
 }
 
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Offers<T> {
-    type Value = T;
+/// A name of a preset; an unknown one is refused where presets are made.
+pub(crate) fn preset() -> impl TypedValueParser<Value = String> {
+    Offers::of(&PRESETS, StringValueParser::new())
+}
 
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
-        let read = self.read;
-        StringValueParser::new().try_map(move |text| read(&text)).parse_ref(cmd, arg, value)
+impl<P: TypedValueParser> TypedValueParser for Offers<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        cmd: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<P::Value, Error> {
+        self.parser.parse_ref(cmd, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use stagger_core::{Jitter, Ratio, Span};
 
-use super::completed::{LAWS, Offers, preset};
+use super::completed::{LAWS, Offers, preset, text};
 use super::exit_codes::ExitCodes;
 use super::signal_names::SignalNames;
+use crate::policy_file::PolicyArgument;
 
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 const MAX_ATTEMPTS: u32 = 10_000;
@@ -38,7 +39,7 @@ pub(crate) struct ExecFlags {
 
     /// Whether an attempt that ran out of its time is retried; it has no exit code
     #[arg(long, value_name = "YES|NO", default_value = "yes",
-        value_parser = Offers::of(&["yes", "no"], yes_or_no), hide_possible_values = true,
+        value_parser = Offers::of(&["yes", "no"], text(yes_or_no)), hide_possible_values = true,
         action = ArgAction::Set)]
     pub(crate) retry_on_timeout: bool,
 
@@ -53,7 +54,7 @@ pub(crate) struct ExecFlags {
 
     /// What the command reads: this standard input, nothing, or the same bytes at every attempt
     #[arg(long, value_name = "inherit|null|buffer[:SIZE]", default_value = "inherit",
-        value_parser = Offers::of(&["inherit", "null", "buffer"], stdin), hide_possible_values = true)]
+        value_parser = Offers::of(&["inherit", "null", "buffer"], text(stdin)), hide_possible_values = true)]
     pub(crate) stdin: StdinMode,
 
     /// When output goes out: as it comes; only that of a success, with nothing on standard output when
@@ -93,7 +94,7 @@ pub(crate) struct ExecFlags {
 pub(crate) struct ExecPolicyFlags {
     /// A policy of your own: a file, or one of several in it
     #[arg(long, value_name = "FILE[#NAME]", conflicts_with = "preset")]
-    pub(crate) policy: Option<String>,
+    pub(crate) policy: Option<PolicyArgument>,
 
     /// A policy that ships: aws-standard, grpc, google-cloud, webhook, interactive, batch
     #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
@@ -117,7 +118,7 @@ pub(crate) struct ExecPolicyFlags {
 
     /// How a delay is drawn below its ceiling: none, full, equal, decorrelated,
     /// decorrelated-clamped, proportional:R or symmetric:R [full]
-    #[arg(long, value_name = "LAW", value_parser = Offers::of(&LAWS, jitter),
+    #[arg(long, value_name = "LAW", value_parser = Offers::of(&LAWS, text(jitter)),
         hide_possible_values = true)]
     pub(crate) jitter: Option<Jitter>,
 

@@ -1,5 +1,6 @@
 //! The flags of `stagger http`: curl's where it has one, the policy's beside them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -7,6 +8,7 @@ use clap::{Args, ValueEnum};
 use stagger_core::{Jitter, Span};
 
 use super::completed::preset;
+use crate::policy_file::PolicyArgument;
 
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 const MAX_ATTEMPTS: i64 = 10_000;
@@ -29,11 +31,11 @@ pub(crate) struct HttpFlags {
     /// The body, or @FILE, or @- for standard input; byte for byte, several are joined by &
     #[arg(short, long, value_name = "DATA", conflicts_with_all = ["json", "head"],
         allow_hyphen_values = true)]
-    pub(crate) data: Vec<String>,
+    pub(crate) data: Vec<OsString>,
 
     /// The body as JSON, with the headers that say so; @FILE and @- as for --data
     #[arg(long, value_name = "DATA", conflicts_with = "head")]
-    pub(crate) json: Option<String>,
+    pub(crate) json: Option<OsString>,
 
     /// Ask for the headers alone, and print them
     #[arg(short = 'I', long)]
@@ -98,7 +100,7 @@ pub(crate) struct HttpFlags {
 pub(crate) struct HttpPolicyFlags {
     /// A policy of your own: a file, or one of several in it
     #[arg(long, value_name = "FILE[#NAME]", conflicts_with = "preset")]
-    pub(crate) policy: Option<String>,
+    pub(crate) policy: Option<PolicyArgument>,
 
     /// A policy that ships: aws-standard, grpc, google-cloud, webhook, interactive, batch
     #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]

@@ -1,5 +1,7 @@
 //! The flags of `stagger import`.
 
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use stagger_import::Source;
@@ -9,7 +11,7 @@ use stagger_import::Source;
 pub(crate) struct ImportFlags {
     /// The settings file, or - for standard input
     #[arg(value_name = "FILE")]
-    pub(crate) file: String,
+    pub(crate) file: PathBuf,
 
     /// Whose settings they are [told by their keys]
     #[arg(long, value_name = "PRODUCT", value_parser = product())]

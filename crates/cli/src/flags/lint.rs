@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::CallsFlags;
+use crate::policy_file::PolicyArgument;
 
 /// The flags of `stagger lint`.
 #[derive(Debug, Args)]
@@ -10,7 +11,7 @@ pub(crate) struct LintFlags {
     /// Files of policies in TOML or JSON, folders of them, `-` for standard input, FILE#NAME for one
     /// policy of several
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<String>,
+    pub(crate) files: Vec<PolicyArgument>,
 
     /// Exit 1 on warnings too
     #[arg(long, value_name = "WHAT")]

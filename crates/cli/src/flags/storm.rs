@@ -1,15 +1,17 @@
 //! The flags of `stagger storm`, each with its default, range and reason.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use stagger_core::Span;
 use stagger_replay::{Format as LogFormat, LogMap};
 use stagger_sim::{CATALOGUE, Equal, Law};
 
 use super::completed::Offers;
+use crate::policy_file::PolicyArgument;
 
 /// Client ids are 32 bits and a waiting client takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: i64 = 50_000_000;
@@ -27,7 +29,7 @@ pub(crate) struct StormFlags {
     /// A scenario by its name or its table, a file of your own, or `list` [lockstep --up-at 200ms]
     #[arg(value_name = "NAME|FILE.toml", value_parser = scenarios(), hide_possible_values = true,
         value_hint = ValueHint::FilePath)]
-    pub(crate) scenario: Option<String>,
+    pub(crate) scenario: Option<OsString>,
 
     /// When the server is up again [as the scenario has it]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
@@ -63,7 +65,7 @@ pub(crate) struct StormFlags {
 
     /// A policy of your own to put beside the laws: a file, or one of several in it
     #[arg(long, value_name = "FILE[#NAME]")]
-    pub(crate) policy: Vec<String>,
+    pub(crate) policy: Vec<PolicyArgument>,
 
     /// Play a grid over one or two settings, in so many steps [8]
     #[arg(long, value_name = "KEY=A..B[/STEPS]")]
@@ -159,9 +161,9 @@ fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
     range.try_map(|n| NonZeroUsize::new(usize::from(n)).ok_or("must be at least 1"))
 }
 
-/// A scenario by its name, or a file; what there is not is refused where scenarios are found.
-fn scenarios() -> Offers<String> {
+/// A scenario by its name, or a file; an unknown one is refused where scenarios are found.
+fn scenarios() -> impl TypedValueParser<Value = OsString> {
     let names: Vec<&str> =
         CATALOGUE.iter().map(|named| named.name).chain(["shapes", "list"]).collect();
-    Offers::of(&names, |text| Ok(text.to_owned()))
+    Offers::of(&names, OsStringValueParser::new())
 }

@@ -7,6 +7,7 @@ use crate::refusal::Refusal;
 use crate::spelling::nearest;
 use crate::toml_file::Document;
 
+use super::PolicyArgument;
 use super::text::read;
 
 /// Parts of a policy that other files hardly have.
@@ -18,20 +19,20 @@ const COMMON: [&str; 2] = ["limits", "budget"];
 ///
 /// # Errors
 /// A folder that cannot be read, or without a file that holds policies.
-pub(crate) fn files(asked: &str) -> Result<Vec<String>, Refusal> {
-    if !Path::new(asked).is_dir() {
-        return Ok(vec![asked.to_owned()]);
+pub(crate) fn files(asked: &PolicyArgument) -> Result<Vec<PolicyArgument>, Refusal> {
+    if !asked.file.is_dir() {
+        return Ok(vec![asked.clone()]);
     }
+    let folder = asked.file.display();
     let mut found = Vec::new();
-    below(Path::new(asked), &mut found)
-        .map_err(|error| Refusal::File(format!("error: {asked}: {error}")))?;
-    let mut files: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
-    files.retain(|file| read(file).map_or(true, |(_, text)| holds_policies(&text)));
-    if files.is_empty() {
+    below(&asked.file, &mut found)
+        .map_err(|error| Refusal::File(format!("error: {folder}: {error}")))?;
+    found.retain(|file| read(file).map_or(true, |(_, text)| holds_policies(&text)));
+    if found.is_empty() {
         let why = "no file in it holds policies; they are looked for in *.toml and *.json";
-        return Err(Refusal::File(format!("error: {asked}: {why}")));
+        return Err(Refusal::File(format!("error: {folder}: {why}")));
     }
-    Ok(files)
+    Ok(found.into_iter().map(PolicyArgument::from).collect())
 }
 
 /// The TOML and JSON files below a folder. Hidden ones and links to folders are left out.

@@ -6,7 +6,7 @@ use clap::Args;
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
 
-use super::{Calls, Surveyed, read, split, survey};
+use super::{Calls, PolicyArgument, Surveyed, absent, read, survey};
 use crate::flags::preset;
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
@@ -16,7 +16,7 @@ use crate::spelling::nearest;
 pub(crate) struct PolicySource {
     /// A TOML file of policies, one of them by its name, or `-` for standard input
     #[arg(value_name = "FILE[#NAME]", required_unless_present = "preset")]
-    files: Vec<String>,
+    files: Vec<PolicyArgument>,
 
     /// A ready policy: aws-standard, aws-standard-2-0, aws-standard-2-1, grpc, google-cloud,
     /// webhook, interactive, batch
@@ -30,7 +30,7 @@ impl PolicySource {
     /// # Errors
     /// The first that cannot be read or is wrong.
     pub(crate) fn load(&self) -> Result<Vec<Loaded>, Refusal> {
-        let files = self.files.iter().map(|file| Loaded::open(file));
+        let files = self.files.iter().map(Loaded::open);
         files.chain(self.preset.iter().map(|name| Loaded::preset(name))).collect()
     }
 }
@@ -76,11 +76,10 @@ impl Loaded {
     ///
     /// # Errors
     /// What cannot be read or is wrong, or a name that is not in it.
-    pub(crate) fn open(asked: &str) -> Result<Self, Refusal> {
-        let (file, name) = split(asked);
-        let (file, text) = read(file)?;
-        let loaded = Self::parse(file, &text)?;
-        match name {
+    pub(crate) fn open(asked: &PolicyArgument) -> Result<Self, Refusal> {
+        let (file, text) = read(&asked.file)?;
+        let loaded = Self::parse(&file, &text)?;
+        match &asked.name {
             Some(name) => loaded.only(name),
             None => Ok(loaded),
         }
@@ -122,7 +121,7 @@ impl Loaded {
     /// # Errors
     /// As of [`open`](Self::open) and [`preset`](Self::preset), and several policies in the file.
     pub(crate) fn one(
-        policy: Option<&str>,
+        policy: Option<&PolicyArgument>,
         preset: Option<&str>,
         shared: bool,
     ) -> Result<Option<Policy>, Refusal> {
@@ -166,20 +165,14 @@ impl Loaded {
         Ok(Self { file: file.to_owned(), policies })
     }
 
-    /// The one of this name. A file that is one policy has no name of its own, so it takes any.
+    /// The one of this name.
     fn only(mut self, name: &str) -> Result<Self, Refusal> {
-        let known = self.policies.iter().position(|it| it.path.is_empty() || it.name == name);
-        let Some(at) = known else {
-            let names = self.policies.iter().map(|entry| entry.name.as_str());
-            let hint = match nearest(name, names.clone()) {
-                Some(near) => format!("did you mean {near}?"),
-                None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
-            };
-            let file = self.file;
-            return Err(Refusal::bad_value(&format!("{file} has no [policy.{name}]: {hint}")));
+        let named = |entry: &Entry| !entry.path.is_empty() && entry.name == name;
+        let Some(at) = self.policies.iter().position(named) else {
+            let named = self.policies.iter().filter(|entry| !entry.path.is_empty());
+            return Err(absent(&self.file, name, named.map(|entry| entry.name.as_str())));
         };
-        let entry = self.policies.swap_remove(at);
-        self.policies = vec![Entry { name: name.to_owned(), ..entry }];
+        self.policies = vec![self.policies.swap_remove(at)];
         Ok(self)
     }
 }

@@ -5,6 +5,7 @@ mod completions;
 mod help;
 mod manual;
 mod nobody;
+mod paths;
 mod terminal;
 mod tool;
 mod width;

@@ -4,7 +4,7 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Policy, PolicyBuilder};
 
 use crate::flags::{Attempts, ExecPolicyFlags};
-use crate::policy_file::{Loaded, Overrides};
+use crate::policy_file::{Loaded, Overrides, PolicyArgument};
 use crate::refusal::Refusal;
 
 /// The policy that the flags ask for. `shared` says whether a budget file is there.
@@ -32,9 +32,9 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Re
 
 /// The policy of the file or the preset, if one is named.
 fn source(flags: &ExecPolicyFlags, shared: bool) -> Result<Option<Policy>, Refusal> {
-    let file = flags.policy.as_deref();
+    let file = flags.policy.as_ref();
     // Standard input is the command's.
-    if file.is_some_and(|file| file == "-" || file.starts_with("-#")) {
+    if file.is_some_and(PolicyArgument::is_stdin) {
         return Err(Refusal::bad_value("invalid value '-' for '--policy': must be a file"));
     }
     Loaded::one(file, flags.preset.as_deref(), shared)

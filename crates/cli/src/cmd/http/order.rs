@@ -1,7 +1,9 @@
 //! What the flags ask for: a request, whole, and what is special about its call.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -139,25 +141,23 @@ fn body(flags: &HttpFlags) -> Result<Option<Vec<u8>>, Refusal> {
     Ok(if parts.is_empty() { None } else { Some(parts.join(&b'&')) })
 }
 
-/// What a flag gives: its text, or what the file behind an @ holds.
-fn bytes(flag: &str, data: &str) -> Result<Vec<u8>, Refusal> {
-    let unread = |name: &str, error: &io::Error| Refusal::File(format!("error: {name}: {error}"));
-    let read = |name: &str, from: &mut dyn Read| {
-        let mut bytes = Vec::new();
-        let read = from.take(MAX_BODY + 1).read_to_end(&mut bytes);
-        read.map_err(|error| unread(name, &error))?;
-        // OK because no target has pointers of more than 64 bits.
-        if bytes.len() as u64 > MAX_BODY {
-            return Err(bad(flag, data, "at most 1 GiB"));
-        }
-        Ok(bytes)
+/// The bytes that a flag gives: its own, or those of the file behind an @.
+fn bytes(flag: &str, data: &OsStr) -> Result<Vec<u8>, Refusal> {
+    let Some(file) = data.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
+        return Ok(data.as_bytes().to_vec());
     };
-    match data.strip_prefix('@') {
-        None => Ok(data.as_bytes().to_vec()),
-        Some("-") => read("standard input", &mut io::stdin().lock()),
-        Some(file) => {
-            let mut opened = File::open(file).map_err(|error| unread(file, &error))?;
-            read(file, &mut opened)
-        }
+    let stdin = file == "-";
+    let name = if stdin { "standard input".to_owned() } else { file.display().to_string() };
+    let refused = |error| Refusal::File(format!("error: {name}: {error}"));
+    let from: Box<dyn Read> = match stdin {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(File::open(file).map_err(refused)?),
+    };
+    let mut bytes = Vec::new();
+    from.take(MAX_BODY + 1).read_to_end(&mut bytes).map_err(refused)?;
+    // OK because no target has pointers of more than 64 bits.
+    if bytes.len() as u64 > MAX_BODY {
+        return Err(bad(flag, &data.display().to_string(), "at most 1 GiB"));
     }
+    Ok(bytes)
 }

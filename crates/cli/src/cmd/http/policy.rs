@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 /// A file that is wrong, a name that nobody knows, several policies where one is wanted, settings
 /// that the engine refuses.
 pub(super) fn policy(flags: &HttpPolicyFlags) -> Result<Policy, Refusal> {
-    let given = Loaded::one(flags.policy.as_deref(), flags.preset.as_deref(), false)?;
+    let given = Loaded::one(flags.policy.as_ref(), flags.preset.as_deref(), false)?;
     let policy = given.unwrap_or_default();
     let mut builder = policy.to_builder();
     if given.is_none() {

@@ -1,6 +1,8 @@
 //! The command: a file in, a policy file out, and what was left out said twice.
 
+use std::fs::File;
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::page;
@@ -13,8 +15,9 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// Runs the command.
 pub(crate) fn import(flags: &ImportFlags) -> ExitCode {
-    let name = if flags.file == "-" { "standard input" } else { &flags.file };
-    let text = match read(&flags.file) {
+    let stdin = flags.file.as_os_str() == "-";
+    let name = if stdin { "standard input".to_owned() } else { flags.file.display().to_string() };
+    let text = match read((!stdin).then_some(&flags.file)) {
         Ok(text) => text,
         Err(why) => return stderr::refuse(&format!("cannot read {name}: {why}")),
     };
@@ -33,12 +36,14 @@ pub(crate) fn import(flags: &ImportFlags) -> ExitCode {
     code
 }
 
-fn read(file: &str) -> Result<String, String> {
+/// The text of a file, or of standard input.
+fn read(file: Option<&PathBuf>) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let read = if file == "-" {
-        io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(file).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+    let read = match file {
+        None => io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes),
+        Some(file) => {
+            File::open(file).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+        }
     };
     read.map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MOST_BYTES {

@@ -8,7 +8,7 @@ use super::report::{Report, Unread};
 use super::sheet::Sheet;
 use super::{github, json, sarif, text};
 use crate::flags::{Deny, LintFlags, LintFormat};
-use crate::policy_file::{files, split};
+use crate::policy_file::{PolicyArgument, files};
 use crate::refusal::Refusal;
 use crate::{stderr, stdout};
 
@@ -42,7 +42,8 @@ fn report(flags: &LintFlags) -> (Report, Option<ExitCode>) {
             Vec::new()
         });
         for file in files {
-            match Sheet::of(&file, &flags.calls) {
+            let sheet = nameable(&file, flags.format).and_then(|()| Sheet::of(&file, &flags.calls));
+            match sheet {
                 Ok(sheet) => {
                     refused = told(&sheet).or(refused);
                     report.sheets.push(sheet);
@@ -54,6 +55,16 @@ fn report(flags: &LintFlags) -> (Report, Option<ExitCode>) {
     (report, refused)
 }
 
+/// Refuses file names that are not text for formats that are.
+fn nameable(asked: &PolicyArgument, format: LintFormat) -> Result<(), Refusal> {
+    if format == LintFormat::Text || asked.file.to_str().is_some() {
+        return Ok(());
+    }
+    let why =
+        "the name is not UTF-8, which formats for programs need; rename it, or use --format text";
+    Err(Refusal::File(format!("error: {}: {why}", asked.file.display())))
+}
+
 /// Tells the flaws of a file.
 fn told(sheet: &Sheet) -> Option<ExitCode> {
     let shown = sheet.flaws.iter().map(|flaw| flaw.show(&sheet.file, &sheet.text));
@@ -62,8 +73,8 @@ fn told(sheet: &Sheet) -> Option<ExitCode> {
 }
 
 /// Tells of a file that cannot be read, and keeps it for programs.
-fn unread(asked: &str, why: Refusal, report: &mut Report) -> ExitCode {
-    let file = split(asked).0.to_owned();
+fn unread(asked: &PolicyArgument, why: Refusal, report: &mut Report) -> ExitCode {
+    let file = asked.file.display().to_string();
     if let Refusal::File(shown) = &why {
         let message = shown.trim_start_matches("error: ");
         let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(message).to_owned();

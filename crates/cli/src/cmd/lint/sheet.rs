@@ -5,9 +5,8 @@ use std::ops::Range;
 use stagger_explain::{Code, Finding, Severity, lint};
 
 use crate::flags::CallsFlags;
-use crate::policy_file::{Surveyed, read, split, survey};
+use crate::policy_file::{PolicyArgument, Surveyed, absent, read, survey};
 use crate::refusal::Refusal;
-use crate::spelling::nearest;
 use crate::toml_file::Flaw;
 
 /// One file: its findings and its flaws, each in the order of the file.
@@ -35,19 +34,18 @@ impl Sheet {
     ///
     /// # Errors
     /// A file that cannot be read, or a name that is not in it.
-    pub(super) fn of(asked: &str, calls: &CallsFlags) -> Result<Self, Refusal> {
-        let (file, name) = split(asked);
-        let (file, text) = read(file)?;
+    pub(super) fn of(asked: &PolicyArgument, calls: &CallsFlags) -> Result<Self, Refusal> {
+        let (file, text) = read(&asked.file)?;
         let mut survey = survey(&text);
-        if let Some(name) = name {
-            only(file, name, &mut survey.policies, survey.flaws.is_empty())?;
+        if let Some(name) = &asked.name {
+            only(&file, name, &mut survey.policies, survey.flaws.is_empty())?;
         }
         let mut findings: Vec<Placed> =
             survey.policies.iter().flat_map(|policy| findings(policy, calls)).collect();
         findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
         let policies = survey.policies.len();
         let flaws = survey.flaws;
-        Ok(Self { file: file.to_owned(), text, policies, findings, flaws })
+        Ok(Self { file, text, policies, findings, flaws })
     }
 
     /// How many findings are as severe as this.
@@ -63,14 +61,9 @@ fn only(
     policies: &mut Vec<Surveyed<'_>>,
     whole: bool,
 ) -> Result<(), Refusal> {
-    let is = |known: &Surveyed<'_>| known.name.as_deref().is_none_or(|known| known == name);
+    let is = |known: &Surveyed<'_>| known.name.as_deref() == Some(name);
     if whole && !policies.iter().any(is) {
-        let names: Vec<&str> = policies.iter().filter_map(|it| it.name.as_deref()).collect();
-        let hint = match nearest(name, names.iter().copied()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("there are {}", names.join(", ")),
-        };
-        return Err(Refusal::File(format!("error: {file}: there is no [policy.{name}]: {hint}")));
+        return Err(absent(file, name, policies.iter().filter_map(|it| it.name.as_deref())));
     }
     policies.retain(is);
     Ok(())

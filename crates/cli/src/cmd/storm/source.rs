@@ -37,10 +37,10 @@ impl Source {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(super) fn open(file: &str, flags: &StormFlags, options: Options) -> Result<Self, Refusal> {
+    pub(super) fn open(file: &Path, flags: &StormFlags, options: Options) -> Result<Self, Refusal> {
         let text = read(file)?;
         let given = Given { options, equal: flags.equal };
-        Ok(Self::File(Box::new(Text { file: file.to_owned(), text, given })))
+        Ok(Self::File(Box::new(Text { file: file.display().to_string(), text, given })))
     }
 
     /// The scenario with other settings: keys with their values as text.
@@ -86,8 +86,9 @@ impl Text {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(super) fn read(file: &str) -> Result<String, Refusal> {
-    std::fs::read_to_string(file).map_err(|error| Refusal::File(format!("error: {file}: {error}")))
+pub(super) fn read(file: &Path) -> Result<String, Refusal> {
+    let refused = |error| Refusal::File(format!("error: {}: {error}", file.display()));
+    std::fs::read_to_string(file).map_err(refused)
 }
 
 fn set(options: &mut Options, key: &str, value: &str) -> Result<(), Refusal> {

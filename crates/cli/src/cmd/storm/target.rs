@@ -1,5 +1,7 @@
 //! What is to be played: a scenario that ships, the shapes of the laws, or the list of them all.
 
+use std::ffi::OsStr;
+
 use clap::error::ErrorKind;
 use stagger_core::Span;
 use stagger_sim::{CATALOGUE, Named, Options, Scenario};
@@ -39,9 +41,9 @@ impl Target {
     pub(super) fn of(flags: &StormFlags) -> Result<Self, Refusal> {
         if let Some(file) = flags.scenario.as_deref().filter(|name| is_file(name)) {
             applies::to_file(flags)?;
-            return played(&Source::open(file, flags, options(flags)?)?, flags);
+            return played(&Source::open(file.as_ref(), flags, options(flags)?)?, flags);
         }
-        let Some(name) = &flags.scenario else {
+        let Some(name) = flags.scenario.as_deref().and_then(OsStr::to_str) else {
             let up_at = flags.up_at.or(Some(DEFAULT.1));
             let named = Named::find(DEFAULT.0).ok_or_else(|| unknown(DEFAULT.0))?;
             let swept = flags.sweep.iter().any(|sweep| sweep.starts_with("up-at="));
@@ -60,9 +62,9 @@ impl Target {
     }
 }
 
-/// Names of scenarios have neither points nor slashes.
-fn is_file(name: &str) -> bool {
-    name.contains(['.', '/', std::path::MAIN_SEPARATOR])
+/// Names of scenarios are text, and have neither points nor slashes.
+fn is_file(name: &OsStr) -> bool {
+    name.to_str().is_none_or(|name| name.contains(['.', '/', std::path::MAIN_SEPARATOR]))
 }
 
 fn scenario(
