@@ -24,7 +24,7 @@ fn folder(name: &str) -> PathBuf {
 #[test]
 fn a_scenario_that_varies_its_load_has_one_map_when_the_load_is_swept() {
     let page = storm(&["stall", "--law", "full", "--runs", "1", "--sweep", "callers=100..400/3"]);
-    let first: Vec<&str> = page.lines().take(22).collect();
+    let first: Vec<&str> = page.lines().take(24).collect();
     assert_snapshot!(first.join("\n"));
     assert!(!page.contains(" -"), "{page}");
 }
@@ -32,7 +32,7 @@ fn a_scenario_that_varies_its_load_has_one_map_when_the_load_is_swept() {
 #[test]
 fn what_a_scenario_varies_is_the_second_axis_of_another_sweep() {
     let page = storm(&["wave", "--law", "equal", "--runs", "1", "--sweep", "attempts=1..3/2"]);
-    let first: Vec<&str> = page.lines().take(22).collect();
+    let first: Vec<&str> = page.lines().take(24).collect();
     assert_snapshot!(first.join("\n"));
     assert!(!page.contains(" -"), "{page}");
     let args = ["wave", "--law", "equal", "--runs", "1", "--sweep", "attempts=1..3/2"];

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use comfy_table::ContentArrangement;
 use serde::Serialize;
 
 use super::csv::quoted;
@@ -17,13 +18,19 @@ pub(crate) struct Listed {
     pub(crate) about: &'static str,
 }
 
-/// One line a scenario.
-pub(crate) fn list_table(all: &[Listed]) -> String {
-    let mut table = plain(&["scenario", "table", "what happens"].map(str::to_owned));
+/// One row a scenario, in lines of at most so many columns.
+pub(crate) fn list_table(all: &[Listed], width: usize) -> String {
+    let mut table = plain(&["scenario", "table", "about"].map(str::to_owned));
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns(width));
     for listed in all {
         table.add_row([listed.name, listed.table.unwrap_or_default(), listed.about]);
     }
     text(&table) + "\n"
+}
+
+/// Terminals wider than this are as wide as it.
+fn columns(width: usize) -> u16 {
+    u16::try_from(width).unwrap_or(u16::MAX)
 }
 
 /// An array of objects.

@@ -22,4 +22,4 @@ pub(crate) use sparkline::{merged, sparkline};
 pub(crate) use storm::Storm;
 pub(crate) use sweep::{Cell, Swept, sweep_csv, sweep_json, sweep_table};
 pub(crate) use table::{align, plain, table, text};
-pub(crate) use wrap::wrapped;
+pub(crate) use wrap::{hanging, wrapped};

@@ -9,24 +9,21 @@ use super::figure::brief;
 use super::measures::Measure;
 use super::storm::Storm;
 use super::table::Window;
+use super::wrap::hanging;
 
-/// Columns that running text is broken at.
-const WIDTH: usize = 96;
 /// Columns of the names in the legend.
-const NAMES: usize = 10;
+const NAMES: usize = 12;
+/// Where the second line of a heading begins.
+const INDENT: usize = 2;
 
 /// Scenario, seed and parameters.
-pub(super) fn heading(storm: Storm<'_>) -> String {
+pub(super) fn heading(storm: Storm<'_>, width: usize) -> String {
     let report = storm.report;
     let parameters = report.parameters.iter().map(|(name, value)| format!(", {name} {value}"));
     let parameters: String = parameters.collect();
-    format!(
-        "storm {}: {}\nseed {}, {}{parameters}",
-        report.name,
-        report.about,
-        report.seed,
-        runs(report.runs),
-    )
+    let title = format!("storm {}: {}", report.name, report.about);
+    let settings = format!("seed {}, {}{parameters}", report.seed, runs(report.runs));
+    format!("{}\n{}", hanging(&title, width, INDENT), hanging(&settings, width, INDENT))
 }
 
 pub(super) fn runs(n: u32) -> String {
@@ -34,9 +31,16 @@ pub(super) fn runs(n: u32) -> String {
 }
 
 /// How to read the columns, and what the scenario shows.
-pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> String {
+pub(super) fn reading(
+    storm: Storm<'_>,
+    measures: &[&Measure],
+    bars: usize,
+    width: usize,
+) -> String {
     let mut lines: Vec<String> = Vec::new();
-    let mut say = |name: &str, means: &str| lines.push(format!("{name:<NAMES$}{means}"));
+    let mut say = |name: &str, means: &str| {
+        lines.push(format!("{name:<NAMES$}{}", hanging(means, width, NAMES)));
+    };
     for measure in measures {
         match measure.means {
             "" => say(measure.name, &peak(storm)),
@@ -50,9 +54,9 @@ pub(super) fn reading(storm: Storm<'_>, measures: &[&Measure], bars: usize) -> S
     }
     say("arrivals", &arrivals(storm, bars));
     lines.extend(stopped(storm));
-    let lesson = folded(&storm.report.lesson);
+    let lesson: Vec<&str> = storm.report.lesson.split_whitespace().collect();
     if !lesson.is_empty() {
-        lines.extend([String::new(), lesson]);
+        lines.extend([String::new(), hanging(&lesson.join(" "), width, 0)]);
     }
     lines.join("\n")
 }
@@ -116,21 +120,4 @@ fn stopped(storm: Storm<'_>) -> Option<String> {
     let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
     let told = if least == most { least.to_string() } else { format!("{least} to {most}") };
     (least < all).then(|| format!("\nStopped early: every row has {told} of {all} runs."))
-}
-
-/// Running text in lines.
-fn folded(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is one from the start on");
-        if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= WIDTH {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines.join("\n")
 }

@@ -9,16 +9,21 @@ use super::figure::{percent, rounded};
 use super::json::{Figure, millis, page};
 use super::notes::runs;
 use super::table::{align, plain, text};
+use super::wrap::hanging;
 
 /// Three small tables.
-pub(crate) fn shapes_table(shapes: &Shapes, report: &ShapesReport) -> String {
+pub(crate) fn shapes_table(shapes: &Shapes, report: &ShapesReport, width: usize) -> String {
+    let wave = format!(
+        "One wave of {} retries under a ceiling of {}: the fullest bucket over an even spread",
+        shapes.chains, shapes.base
+    );
     format!(
         "storm shapes: delays of the laws alone, without a server\n\
          seed {}, {} of {} chains, base {}, cap {}\n\n\
          Mean delay under one ceiling\n{}\n\n\
          Decorrelated laws, retry by retry\n{}\n\n\
-         One wave of {} retries under a ceiling of {}: the fullest bucket over an even spread\n{}\n\n\
-         {LESSON}\n",
+         {}\n{}\n\n\
+         {}\n",
         shapes.seed,
         runs(shapes.runs),
         shapes.chains,
@@ -26,16 +31,16 @@ pub(crate) fn shapes_table(shapes: &Shapes, report: &ShapesReport) -> String {
         shapes.cap,
         means(report),
         growth(report),
-        shapes.chains,
-        shapes.base,
+        hanging(&wave, width, 2),
         waves(report),
+        hanging(LESSON, width, 0),
     )
 }
 
-const LESSON: &str = "\
-Clamping after the draw puts a third of a long-failing fleet exactly on the cap, from where it
-comes back in one instant; the same law with its bound inside the draw puts nobody there. Gaussian
-delays crowd around their mean, and clamped at zero they also send a spike of retries at once.";
+const LESSON: &str = "Clamping after the draw puts a third of a long-failing fleet exactly on the \
+    cap, from where it comes back in one instant; the same law with its bound inside the draw puts \
+    nobody there. Gaussian delays crowd around their mean, and clamped at zero they also send a spike \
+    of retries at once.";
 
 fn means(report: &ShapesReport) -> String {
     let mut table = plain(&owned(&["law", "mean/ceiling", "at zero"]));

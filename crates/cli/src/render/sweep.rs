@@ -10,6 +10,7 @@ use super::csv::quoted;
 use super::figure::rounded;
 use super::json::{digest, page, time_to_recover, verdict};
 use super::notes::runs;
+use super::wrap::hanging;
 
 /// What was swept.
 #[derive(Clone, Debug)]
@@ -72,12 +73,12 @@ impl Swept {
 const WIDE: usize = 7;
 
 /// Two maps for every entry: who recovered, and how many attempts a call took.
-pub(crate) fn sweep_table(swept: &Swept, report: &Report) -> String {
+pub(crate) fn sweep_table(swept: &Swept, report: &Report, width: usize) -> String {
     let keys: Vec<&str> = swept.axes.iter().map(|(key, _)| &**key).collect();
+    let title = format!("storm {}: {}", report.name, report.about);
     let mut page = format!(
-        "storm {}: {}\nseed {}, {}, swept over {}\n",
-        report.name,
-        report.about,
+        "{}\nseed {}, {}, swept over {}\n",
+        hanging(&title, width, 2),
         report.seed,
         runs(report.runs),
         keys.join(" and "),
@@ -87,32 +88,51 @@ pub(crate) fn sweep_table(swept: &Swept, report: &Report) -> String {
             "" => map.name.to_owned(),
             group => format!("{}, {group}", map.name),
         };
-        page += &drawn(swept, &format!("{title}: recovered"), &map, healed);
-        page += &drawn(swept, &format!("{title}: attempts a call"), &map, amplification);
+        page += &drawn(swept, &format!("{title}: recovered"), &map, healed, width);
+        page += &drawn(swept, &format!("{title}: attempts a call"), &map, amplification, width);
     }
-    page + "\n·  recovered in every run   ▒  in some, with their share   █  in none   ?  not within the watch\n"
+    page + LEGEND
 }
 
-fn drawn(swept: &Swept, title: &str, map: &Map<'_>, cell: fn(&Row) -> String) -> String {
+const LEGEND: &str = "
+·  recovered in every run   ▒  in some, with their share
+█  in none                  ?  not within the watch
+";
+
+/// One map, in parts below each other where its lines are too long for one.
+fn drawn(
+    swept: &Swept,
+    title: &str,
+    map: &Map<'_>,
+    cell: fn(&Row) -> String,
+    width: usize,
+) -> String {
     let nothing = (String::new(), vec![String::new()]);
     let across = swept.axes.first().unwrap_or(&nothing);
     let down = swept.axes.get(1).unwrap_or(&nothing);
-    let width = |label: &String| label.chars().count();
-    let labels = down.1.iter().chain([&down.0]).map(width).max().unwrap_or(0);
-    let wide = across.1.iter().map(width).max().unwrap_or(0).max(WIDE);
-    let mut page = format!("\n{title}\n{:labels$}", down.0);
-    // Writing to a String cannot fail.
-    for value in &across.1 {
-        let _ = write!(page, " {value:>wide$}");
-    }
-    let _ = writeln!(page, "  {}", across.0);
-    for (below, rows) in down.1.iter().zip(map.rows.chunks(across.1.len().max(1))) {
-        let mut line = format!("{below:>labels$}");
-        for row in rows {
-            let shown = row.map_or_else(|| "-".to_owned(), cell);
-            let _ = write!(line, " {shown:>wide$}");
+    let length = |label: &String| label.chars().count();
+    let labels = down.1.iter().chain([&down.0]).map(length).max().unwrap_or(0);
+    let wide = across.1.iter().map(length).max().unwrap_or(0).max(WIDE);
+    let beside = labels + length(&across.0) + 2;
+    let at_once = (width.saturating_sub(beside) / (wide + 1)).max(1);
+    let mut page = format!("\n{title}\n");
+    for (part, values) in across.1.chunks(at_once).enumerate() {
+        if part > 0 {
+            page.push('\n');
         }
-        let _ = writeln!(page, "{}", line.trim_end());
+        page += &format!("{:labels$}", down.0);
+        page.extend(values.iter().map(|value| format!(" {value:>wide$}")));
+        page += &format!("  {}\n", across.0);
+        let from = part * at_once;
+        for (below, rows) in down.1.iter().zip(map.rows.chunks(across.1.len().max(1))) {
+            let mut line = format!("{below:>labels$}");
+            for row in rows.iter().skip(from).take(values.len()) {
+                let shown = row.map_or_else(|| "-".to_owned(), cell);
+                line += &format!(" {shown:>wide$}");
+            }
+            page += line.trim_end();
+            page.push('\n');
+        }
     }
     page
 }

@@ -21,6 +21,11 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The text in lines of at most so many columns, all but the first indented.
+pub(crate) fn hanging(text: &str, width: usize, indent: usize) -> String {
+    wrapped(text, width.saturating_sub(indent)).join(&format!("\n{}", " ".repeat(indent)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! What all commands have in common: help, completions, manual pages, and how they behave on a
 //! terminal, in a pipeline and when nobody listens.
 
+mod columns;
 mod completions;
 mod help;
 mod manual;

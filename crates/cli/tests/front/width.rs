@@ -32,14 +32,17 @@ fn shown(args: &[&str], columns: u16) -> String {
 #[test]
 fn explain_ignored_the_width_of_the_terminal() {
     let args = ["explain", "--preset", "aws-standard", "--slo", "1s", "--layers", "3"];
-    for columns in [100, 80, 72] {
+    for columns in [100, 80, 72, 50] {
         let page = shown(&args, columns);
         let widest = page.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(widest <= usize::from(columns), "{widest} of {columns}:\n{page}");
         assert!(page.contains("attempt") && page.contains("reached"), "{page}");
         assert!(page.contains("fix: "), "findings are there too: {page}");
     }
-    assert!(shown(&args, 100).contains('╋') && !shown(&args, 72).contains('╋'));
+    // The preset has a second time line, for throttled attempts.
+    let tables = |page: &str| page.lines().filter(|line| line.starts_with("attempt ")).count();
+    assert_eq!([100, 80].map(|columns| tables(&shown(&args, columns))), [2, 4]);
+    assert!(shown(&args, 72).contains('╋') && !shown(&args, 50).contains('╋'));
 }
 
 #[test]

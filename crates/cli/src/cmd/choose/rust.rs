@@ -8,8 +8,8 @@ use stagger_core::{Backoff, Envelope, Jitter, LongHint, Policy, Rate, Ratio, Spa
 use stagger_explain::Choice;
 
 use super::answers::Said;
-use super::toml::COMMENT;
 use crate::render::wrapped;
+use crate::width::USUAL;
 
 /// Where each name of the function comes from.
 const NAMES: [(&str, &[&str]); 3] = [
@@ -31,6 +31,11 @@ const NAMES: [(&str, &[&str]); 3] = [
     ),
 ];
 
+/// Columns of a line of documentation.
+const DOCUMENTATION: usize = USUAL - "/// ".len();
+/// Columns of a comment above a call of the builder.
+const COMMENT: usize = USUAL - "        // ".len();
+
 /// The function. What has no reason is as usual, and left out.
 pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
     let function = function(choice, policy);
@@ -51,7 +56,7 @@ pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
         if number > 0 {
             page.push_str("///\n");
         }
-        for line in wrapped(paragraph, COMMENT) {
+        for line in wrapped(paragraph, DOCUMENTATION) {
             let _ = writeln!(page, "/// {line}");
         }
     }
@@ -102,7 +107,10 @@ impl Body<'_> {
         };
         let lines: Vec<_> = self.choice.lines.iter().filter(|line| within(line.key)).collect();
         for line in &lines {
-            let _ = writeln!(self.text, "        // {}: {}", line.key, line.reason);
+            let reason = format!("{}: {}", line.key, line.reason);
+            for part in wrapped(&reason, COMMENT) {
+                let _ = writeln!(self.text, "        // {part}");
+            }
         }
         if !lines.is_empty() {
             let _ = writeln!(self.text, "        {}", code());

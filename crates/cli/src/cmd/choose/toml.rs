@@ -7,11 +7,12 @@ use stagger_explain::Choice;
 
 use super::answers::Said;
 use crate::render::wrapped;
+use crate::width::USUAL;
 
 /// Comments begin here at the latest, so that they stand below each other where lines are short.
 const COLUMN: usize = 32;
 /// Columns of a comment that has lines of its own.
-pub(super) const COMMENT: usize = 96;
+const COMMENT: usize = USUAL - "# ".len();
 
 /// The file. What has no reason is as usual, and left out.
 pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
@@ -35,7 +36,17 @@ pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
             let _ = writeln!(page, "\n[{table}]");
             shown = table;
         }
-        let _ = writeln!(page, "{line:COLUMN$}  # {reason}");
+        page += &reasoned(line, reason);
     }
     page
+}
+
+/// A setting with its reason beside it, or above it where both are too long for one line.
+fn reasoned(setting: &str, reason: &str) -> String {
+    let beside = format!("{setting:COLUMN$}  # {reason}\n");
+    if beside.trim_end().chars().count() <= USUAL {
+        return beside;
+    }
+    let above: String = wrapped(reason, COMMENT).iter().map(|part| format!("# {part}\n")).collect();
+    format!("{above}{setting}\n")
 }

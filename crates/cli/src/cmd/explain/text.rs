@@ -10,12 +10,17 @@ use super::account::{Account, code, severity};
 use super::glued::BLANK;
 use super::range::range;
 use super::words::{shown, words};
-use crate::render::{align, percent, plain, text as laid, wrapped};
+use crate::render::{align, hanging, percent, plain, text as laid};
 use crate::width;
 
-/// Columns of the time line that a narrow terminal does without, in this order: the picture, the
-/// median, the earliest start, the ceiling.
-const SPARE: [usize; 4] = [9, 3, 5, 1];
+/// The columns of the time line, where one table has room for all.
+const WHOLE: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+/// Those of its delays, where it has not; narrow terminals do without the picture and the median.
+const DELAYS: [&[usize]; 3] = [&[0, 1, 2, 3, 4, 9], &[0, 1, 2, 3, 4], &[0, 1, 2, 4]];
+/// Those of its starts; narrow terminals do without the earliest.
+const STARTS: [&[usize]; 2] = [&[0, 5, 6, 7, 8], &[0, 6, 7, 8]];
+/// The column with the picture; all others have figures.
+const PICTURE: usize = 9;
 /// Where sentences begin.
 const INDENT: usize = 12;
 
@@ -27,7 +32,7 @@ pub(super) fn text(accounts: &[Account]) -> String {
 
 fn part(account: &Account, terminal: Option<usize>) -> String {
     let figures = &account.figures;
-    let width = terminal.unwrap_or(width::MOST);
+    let width = terminal.unwrap_or(width::USUAL);
     let mut page =
         format!("policy {}\n\n{}\n", printable(&account.name), timeline(&figures.attempts, width));
     if let Some(throttled) = &figures.throttled {
@@ -49,20 +54,19 @@ fn printable(name: &str) -> String {
     name.chars().map(shown).collect()
 }
 
-/// The time line in as many columns as fit.
+/// The time line in one table, or in two where it is too wide for one.
 fn timeline(attempts: &[Attempt], width: usize) -> String {
-    let mut left_out = Vec::new();
-    loop {
-        let page = with_columns(attempts, |column| !left_out.contains(&column));
-        let fits = page.lines().all(|line| line.chars().count() <= width);
-        match SPARE.get(left_out.len()) {
-            Some(spare) if !fits => left_out.push(*spare),
-            _ => return page,
-        }
-    }
+    let fits = |page: &String| page.lines().all(|line| line.chars().count() <= width);
+    let whole = Some(with_columns(attempts, WHOLE)).filter(fits);
+    let part = |forms: &[&[usize]]| {
+        let mut pages = forms.iter().map(|columns| with_columns(attempts, columns));
+        let last = forms.last().map_or_else(String::new, |columns| with_columns(attempts, columns));
+        pages.find(fits).unwrap_or(last)
+    };
+    whole.unwrap_or_else(|| format!("{}\n\n{}", part(&DELAYS), part(&STARTS)))
 }
 
-fn with_columns(attempts: &[Attempt], shown: impl Fn(usize) -> bool) -> String {
+fn with_columns(attempts: &[Attempt], columns: &[usize]) -> String {
     let header = [
         "attempt",
         "ceiling",
@@ -76,10 +80,14 @@ fn with_columns(attempts: &[Attempt], shown: impl Fn(usize) -> bool) -> String {
         "delay, mean at ╋",
     ];
     let kept = |cells: [String; 10]| -> Vec<String> {
-        let cells = cells.into_iter().enumerate();
-        cells.filter(|(column, _)| shown(*column)).map(|(_, cell)| cell).collect()
+        cells
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| columns.contains(at))
+            .map(|it| it.1)
+            .collect()
     };
-    let numbers = (0..header.len() - 1).filter(|column| shown(*column)).count();
+    let numbers = columns.iter().filter(|column| **column != PICTURE).count();
     let mut table = plain(&kept(header.map(str::to_owned)));
     let full = attempts.iter().map(|attempt| attempt.longest).max().unwrap_or(Span::ZERO);
     for attempt in attempts {
@@ -125,20 +133,16 @@ fn load(figures: &Explanation) -> String {
 
 /// A heading in the margin, and the sentence in lines beside it.
 fn paragraph(heading: &str, sentence: &str, width: usize) -> String {
-    let beside = wrapped(sentence, width - INDENT).join(&format!("\n{}", " ".repeat(INDENT)));
-    format!("{heading:<INDENT$}{beside}\n").replace(BLANK, " ")
+    format!("{heading:<INDENT$}{}\n", hanging(sentence, width, INDENT)).replace(BLANK, " ")
 }
 
 /// Findings in whole lines, as a log wants them, or in those of a terminal.
 fn findings(account: &Account, terminal: Option<usize>) -> String {
-    let lines = |text: &str, indent: &str| {
-        let width = terminal.map_or(usize::MAX, |width| width - indent.len());
-        wrapped(text, width).join(&format!("\n{indent}"))
-    };
+    let lines = |text: &str, indent| hanging(text, terminal.unwrap_or(usize::MAX), indent);
     let one = |finding| {
         let head = format!("{}[{}] {}", severity(finding), code(finding), finding.message);
         let fix = format!("fix: {}", finding.fix);
-        format!("\n{}\n  {}\n", lines(&head, "  "), lines(&fix, "       "))
+        format!("\n{}\n  {}\n", lines(&head, 2), lines(&fix, 7))
     };
     account.figures.findings.iter().map(one).collect()
 }

@@ -7,6 +7,12 @@ use serde_json::{Value, json};
 use stagger_core::Policy;
 use stagger_import::Imported;
 
+use crate::render::wrapped;
+use crate::width::USUAL;
+
+/// Columns of a comment, whose lines but the first are indented.
+const COMMENT: usize = USUAL - "#   ".len();
+
 /// What differs, one line each.
 pub(super) fn remarks(imported: &Imported) -> Vec<String> {
     let left = imported
@@ -21,7 +27,11 @@ pub(super) fn remarks(imported: &Imported) -> Vec<String> {
 pub(super) fn toml(imported: &Imported) -> String {
     let mut page = format!("# Imported from {} by `stagger import`.\n", imported.source);
     for line in remarks(imported) {
-        let _ = writeln!(page, "# {}", line.replace(['\n', '\r'], " "));
+        for (number, part) in wrapped(&line.replace(['\n', '\r'], " "), COMMENT).iter().enumerate()
+        {
+            let indent = if number > 0 { "  " } else { "" };
+            let _ = writeln!(page, "# {indent}{part}");
+        }
     }
     let written = match imported.policies.as_slice() {
         [(_, policy)] => toml::to_string(policy),

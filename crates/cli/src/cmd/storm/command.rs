@@ -10,6 +10,7 @@ use super::{heat, list};
 use crate::flags::{Format, StormFlags};
 use crate::refusal::Refusal;
 use crate::render::{self, Storm};
+use crate::width;
 
 /// Plays what the flags ask for, and gives the page.
 ///
@@ -37,7 +38,7 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
             stage.clear();
             files.write(&report, Some(heat::grid(&grid.swept, &report)))?;
             Ok(match flags.format {
-                Format::Table => render::sweep_table(&grid.swept, &report),
+                Format::Table => render::sweep_table(&grid.swept, &report, width::of_page()),
                 Format::Json => render::sweep_json(&grid.swept, &report),
                 Format::Csv => render::sweep_csv(&grid.swept, &report),
             })
@@ -48,7 +49,7 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
 /// The report in the form asked for.
 pub(super) fn print(format: Format, storm: &Storm<'_>) -> String {
     match format {
-        Format::Table => render::table(storm),
+        Format::Table => render::table(storm, width::of_page()),
         Format::Json => render::json(storm),
         Format::Csv => render::csv(storm),
     }
@@ -67,7 +68,7 @@ fn shapes(flags: &StormFlags) -> Result<String, Refusal> {
     let report = stage.draw(&shapes).map_err(|error| Refusal::of_option(&error))?;
     stage.clear();
     Ok(match flags.format {
-        Format::Table => render::shapes_table(&shapes, &report),
+        Format::Table => render::shapes_table(&shapes, &report, width::of_page()),
         Format::Json => render::shapes_json(&shapes, &report),
         Format::Csv => render::shapes_csv(&report),
     })

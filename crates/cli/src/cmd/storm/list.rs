@@ -5,6 +5,7 @@ use stagger_sim::CATALOGUE;
 use super::target::SHAPES;
 use crate::flags::Format;
 use crate::render::{self, Listed};
+use crate::width;
 
 /// The list in the form asked for.
 pub(super) fn page(format: Format) -> String {
@@ -16,7 +17,7 @@ pub(super) fn page(format: Format) -> String {
     let shapes = Listed { name: SHAPES.0, table: Some(SHAPES.1), about: SHAPES.2 };
     let all: Vec<Listed> = named.chain([shapes]).collect();
     match format {
-        Format::Table => render::list_table(&all),
+        Format::Table => render::list_table(&all, width::of_page()),
         Format::Json => render::list_json(&all),
         Format::Csv => render::list_csv(&all),
     }
