@@ -8,8 +8,10 @@ use crate::fleet::window;
 
 /// A budget at rest, asked by one call only: no budget ever grants a call more than this.
 ///
-/// The rule is computed and not played, because a window may count millions of first attempts. A
-/// window is a bucket here: full at rest, and refilled by its share and its floor.
+/// The rules of the engine's budgets are restated here in closed form, because between two questions of
+/// one call the engine would have to be told of each other call, of which there may be millions. A
+/// window is a bucket here: full at rest, and refilled by its share and its floor. A test plays the
+/// engine's own budgets beside this.
 #[derive(Clone, Debug)]
 pub(crate) struct LoneCall<'p> {
     plan: &'p BudgetPlan,
@@ -99,8 +101,10 @@ impl<'p> LoneCall<'p> {
 
 #[cfg(test)]
 mod tests {
-    use stagger_core::budget::{Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
-    use stagger_core::{ConfigError, Rate, Ratio};
+    use stagger_core::budget::{
+        Budget, Floor, IntervalPlan, Settled, ThrottlePlan, TokenPlan, WindowPlan,
+    };
+    use stagger_core::{ConfigError, Instant, Rate, Ratio};
 
     use super::*;
 
@@ -123,6 +127,79 @@ mod tests {
         assert_eq!(granted(bare.into(), Some(0.9)), 0);
         assert_eq!(granted(bare.into(), Some(1.0)), 1);
         assert_eq!(granted(bare.into(), Some(3.0)), 3);
+        Ok(())
+    }
+
+    /// Questions of a call that fails at once, so far apart.
+    const APART: [u64; 4] = [0, 70, 900, 4_000];
+    const QUESTIONS: u64 = 25;
+    /// Long enough for every budget below to be full.
+    const REST: Span = Span::from_secs(60);
+
+    /// The grants of the engine's own budget to such a call, while other calls succeed at `rps`.
+    fn played(plan: BudgetPlan, rps: u64, apart: Span) -> usize {
+        let gap = Span::from_nanos(1_000_000_000 / rps);
+        let mut budget = Budget::new(plan);
+        let mut next = Instant::ORIGIN;
+        let mut others = |budget: &mut Budget, until: Instant| {
+            while next < until {
+                budget.on_first(next);
+                budget.on_settled(next, Settled::FirstTry);
+                next = next + gap;
+            }
+        };
+        let asked = |number| Instant::ORIGIN + REST + apart.saturating_mul(number);
+        let granted = |number: &u64| {
+            others(&mut budget, asked(*number));
+            budget.on_settled(asked(*number), Settled::Failed);
+            budget.ask(asked(*number), Charge::Retry).is_some()
+        };
+        (0..QUESTIONS).filter(granted).count()
+    }
+
+    fn restated(plan: BudgetPlan, rps: u32, apart: Span) -> usize {
+        let mut call = LoneCall::new(&plan, Some(f64::from(rps)));
+        let asked = |number: &u64| call.ask(apart.saturating_mul(*number), Charge::Retry);
+        (0..QUESTIONS).filter(asked).count()
+    }
+
+    fn plans() -> Result<Vec<BudgetPlan>, ConfigError> {
+        let tenth = Ratio::from_percent(10);
+        Ok(vec![
+            BudgetPlan::Unlimited,
+            BudgetPlan::None,
+            BudgetPlan::default(),
+            WindowPlan::new(Ratio::from_percent(20))?.into(),
+            WindowPlan::new(tenth)?.with_floor(Floor::AtLeast(Rate::try_from(0.5)?)).into(),
+            IntervalPlan::new(3, Span::from_secs(9))?.into(),
+            IntervalPlan::new(8, Span::from_millis(500))?.into(),
+            TokenPlan::aws_2_0().into(),
+            TokenPlan::aws_2_1().into(),
+            ThrottlePlan::new(10, tenth)?.into(),
+            ThrottlePlan::new(100, Ratio::from_percent(50))?.into(),
+        ])
+    }
+
+    /// How far the engine may stay below: it grants whole retries, and a window forgets its first
+    /// attempts in tenths, of which one may be gone already.
+    fn short(plan: &BudgetPlan, rps: u32) -> usize {
+        let tenth = match plan {
+            BudgetPlan::Window(plan) => window(plan, f64::from(rps)).1 / 10.0,
+            _ => 0.0,
+        };
+        (0..).find(|whole| f64::from(*whole) >= tenth).map_or(1, |whole: u8| usize::from(whole) + 1)
+    }
+
+    #[test]
+    fn the_engine_granted_more_to_a_lone_call_than_the_restated_rule() -> Result<(), ConfigError> {
+        for (plan, rps) in plans()?.into_iter().flat_map(|plan| [1, 7, 50].map(|rps| (plan, rps))) {
+            for apart in APART.map(Span::from_millis) {
+                let real = played(plan, u64::from(rps), apart);
+                let rule = restated(plan, rps, apart);
+                let close = real <= rule && rule <= real + short(&plan, rps);
+                assert!(close, "{plan:?}, {rps}/s, {apart}: {real} and not {rule}");
+            }
+        }
         Ok(())
     }
 }
