@@ -28,7 +28,7 @@ impl Interrupt {
         Self(flag)
     }
 
-    /// What is set at the first Ctrl-C.
+    /// The flag that the first Ctrl-C sets.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! How much memory this process has used.
+//! The memory that this process has used.
 
 use std::fs;
 

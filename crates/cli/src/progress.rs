@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Attempts that a machine simulates in about a second; what is below needs no bar.
 const A_SECOND_OF_WORK: u64 = 10_000_000;
-/// How often the clock on the bar moves, even when no run has ended.
+/// The time between two moves of the clock on the bar, even when no run has ended.
 const TICK: Duration = Duration::from_millis(200);
 
 /// A bar over so many runs, on standard error, and only where that is a terminal.

@@ -1,4 +1,4 @@
-//! What a name that nobody knows was probably meant to be.
+//! The known name that an unknown one was probably meant to be.
 
 use strsim::osa_distance;
 

@@ -1,4 +1,4 @@
-//! What layers of retries come to.
+//! Amplification by layers of retries.
 
 use stagger_core::Policy;
 

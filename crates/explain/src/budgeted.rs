@@ -15,12 +15,12 @@ const COUNTED: u32 = 100_000;
 /// The stream of these draws.
 const STREAM: u64 = 3;
 
-/// What calls would do if nothing refused them.
+/// The attempts of calls if nothing refused them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand<'c> {
     /// The share of attempts that fails.
     pub(crate) failing: f64,
-    /// How far the deadline lets calls come.
+    /// The attempts that the deadline lets calls make.
     pub(crate) calls: &'c Calls,
     /// Retries for each call.
     pub(crate) retries: f64,

@@ -19,13 +19,13 @@ const STREAM: u64 = 2;
 /// Rows of a time line: beyond them nothing new happens, and nobody reads on.
 pub(crate) const MAX_ROWS: usize = 64;
 
-/// What became of the calls.
+/// The results of the calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Calls {
     calls: u32,
     attempts: u64,
     rows: Vec<Row>,
-    /// When each call's last attempt started.
+    /// The start of each call's last attempt.
     pub(crate) lasts: Vec<Span>,
     /// Whether one call is like all others.
     fixed: bool,
@@ -56,7 +56,7 @@ impl Calls {
         all
     }
 
-    /// How figures from these calls were come by.
+    /// The method of figures from these calls.
     pub(crate) const fn method(&self) -> Method {
         if self.fixed { Method::Exact } else { Method::Sample { calls: self.calls } }
     }

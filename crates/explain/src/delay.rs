@@ -12,7 +12,7 @@ const CHAINS: u32 = 100_000;
 /// The stream of these draws.
 const STREAM: u64 = 1;
 
-/// What the delay before one retry may be.
+/// The distribution of the delay before one retry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Delay {
     pub(crate) ceiling: Span,

@@ -16,7 +16,7 @@ use crate::{Explanation, Setting, SloCheck};
 /// The part of an SLO that retries may take: the rest is for the work itself.
 const SLO_PARTS: u64 = 3;
 
-/// What this policy does, as far as the setting is known.
+/// Explains a policy, as far as the setting is known.
 #[must_use]
 pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
     let calls = Calls::play(policy, Verdict::Transient, setting.rps);

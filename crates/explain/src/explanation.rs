@@ -1,17 +1,17 @@
-//! What a policy does, as data.
+//! The explanation of a policy, as data.
 
 use stagger_core::Span;
 
 use crate::Finding;
 
-/// What a policy does to a call, and to a destination that fails.
+/// The effects of a policy on a call, and on a destination that fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// One row an attempt, as far as they are shown.
     pub attempts: Vec<Attempt>,
-    /// Where the rows end.
+    /// The reason why the rows end.
     pub extent: Extent,
-    /// How the delays of the rows were come by.
+    /// The method of the delays of the rows.
     pub method: Method,
     /// The same rows after throttled verdicts, where those have a backoff of their own.
     pub throttled: Option<Vec<Attempt>>,
@@ -34,7 +34,7 @@ pub struct Explanation {
     pub fleet: Option<FleetBudget>,
     /// The share of delays that sit exactly on the cap.
     pub cap_share: CapShare,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
@@ -53,7 +53,7 @@ pub struct Attempt {
     pub mean: Span,
     /// Its median.
     pub p50: Span,
-    /// What 99 of 100 delays do not exceed.
+    /// The 99th percentile of the delay.
     pub p99: Span,
     /// The earliest start of the attempt, when attempts before it fail at once.
     pub cumulative_best: Span,
@@ -65,7 +65,7 @@ pub struct Attempt {
     pub reached: f64,
 }
 
-/// Where the rows of a time line end.
+/// The reason why the rows of a time line end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// With the last attempt.
@@ -78,7 +78,7 @@ pub enum Extent {
     Rows,
 }
 
-/// How figures were come by.
+/// The method of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// By arithmetic.
@@ -93,7 +93,7 @@ pub enum Method {
 /// The worst case against an SLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SloCheck {
-    /// What may be taken: a third of the SLO is for retries, the rest for the work.
+    /// The time for retries: a third of the SLO; the rest is for the work.
     pub limit: Span,
     /// Whether the worst case stays within, as long as the server asks for no wait.
     pub ok: bool,
@@ -105,11 +105,11 @@ pub struct SloCheck {
 /// Low and middle of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantiles {
-    /// What 95 of 100 exceed.
+    /// The length that 95 of 100 exceed.
     pub p5: Span,
-    /// What half of them exceed.
+    /// The length that half of them exceed.
     pub p50: Span,
-    /// How they were come by.
+    /// The method of the figures.
     pub method: Method,
 }
 
@@ -122,11 +122,11 @@ pub struct LoadFactor {
     pub without_budget: f64,
     /// With it, once it has settled; without a known rate, as it is under much traffic.
     pub with_budget: f64,
-    /// How the figure with the budget was come by.
+    /// The method of the figure with the budget.
     pub method: Method,
 }
 
-/// What the budgets of a fleet let through together.
+/// The retries that the budgets of a fleet let through together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FleetBudget {
     /// Retries a second that all processes may make in a total outage.
@@ -135,7 +135,7 @@ pub struct FleetBudget {
     pub firsts_per_s: f64,
     /// Retries that all processes may make at once when it begins; infinite when nothing bounds them.
     pub burst: f64,
-    /// What the destination serves in a second, where it is known.
+    /// The calls a second that the destination serves, where that is known.
     pub capacity_per_s: Option<f64>,
 }
 

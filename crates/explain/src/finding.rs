@@ -1,4 +1,4 @@
-//! What is wrong with a policy, why, and how it is mended.
+//! Findings: the fault of a policy, its reason and its fix.
 
 use core::fmt;
 use core::str::FromStr;
@@ -17,15 +17,15 @@ use core::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of thing.
+    /// The kind of the finding.
     pub code: Code,
     /// Whether it may ship.
     pub severity: Severity,
     /// The key that it lies in, as in `backoff.jitter`, whether or not it is written.
     pub key: &'static str,
-    /// What is wrong, with its figure.
+    /// The fault, with its figure.
     pub message: String,
-    /// What to write instead.
+    /// The setting to write instead.
     pub fix: String,
 }
 
@@ -97,7 +97,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What is wrong, in one sentence, whatever the policy.
+            /// The fault in one sentence, whatever the policy.
             #[must_use]
             pub fn about(self) -> &'static str {
                 match self {

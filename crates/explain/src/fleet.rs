@@ -1,4 +1,4 @@
-//! What the budgets of a fleet let through together in a total outage.
+//! The retries that the budgets of a fleet let through together in a total outage.
 
 use stagger_core::Policy;
 use stagger_core::budget::{BudgetPlan, Charge, Floor, ThrottlePlan, TokenPlan, WindowPlan};

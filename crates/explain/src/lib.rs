@@ -1,4 +1,4 @@
-//! What a retry policy does, by arithmetic: time line, worst case, load, findings, and a choice.
+//! Retry policies explained by arithmetic: time line, worst case, load, findings, and a choice.
 //!
 //! ```
 //! use stagger_core::{Policy, Span};

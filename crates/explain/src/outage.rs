@@ -7,7 +7,7 @@ use crate::calls::Calls;
 use crate::figure::quantile;
 use crate::{Method, Quantiles};
 
-/// When the last attempt starts, of calls that begin with the outage and fail at once: whoever comes
+/// The start of the last attempt, of calls that begin with the outage and fail at once: whoever comes
 /// back after its end has ridden it out. A budget that still grants is taken for granted.
 pub(crate) fn outage(policy: &Policy, mut calls: Calls) -> Quantiles {
     if *policy.budget() == BudgetPlan::None {

@@ -1,11 +1,11 @@
-//! What is known about the calls that a policy is for.
+//! Facts about the calls that a policy is for.
 
 use stagger_core::Span;
 
-/// What is known about the calls that a policy is for; what is not known is not judged.
+/// Facts about the calls that a policy is for; an unknown fact is not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Setting {
-    /// How long a call may take, retries included.
+    /// The longest time that a call may take, retries included.
     pub slo: Option<Span>,
     /// First attempts a second of one process.
     pub rps: Option<f64>,

@@ -1,4 +1,4 @@
-//! How long a call may take when everything goes wrong.
+//! The duration of a call when everything goes wrong.
 
 use stagger_core::{HintRule, LongHint, Policy, Span};
 

@@ -25,13 +25,13 @@ impl ImportError {
         &self.field
     }
 
-    /// What stands there.
+    /// The value that stands there.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// What it must be.
+    /// The values that are allowed.
     #[must_use]
     pub fn bound(&self) -> &str {
         &self.bound

@@ -1,4 +1,4 @@
-//! What came of a file.
+//! The policies of a foreign file.
 
 use stagger_core::{HintRule, LongHint, Policy, Span};
 
@@ -7,13 +7,13 @@ use crate::Source;
 /// The policies of a file, and what of it they do not say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Which product's settings they were.
+    /// The product that the settings are of.
     pub source: Source,
     /// Policies by their names, in the order of the file.
     pub policies: Vec<(String, Policy)>,
     /// Settings that have no counterpart, or none that is exactly the same.
     pub left_out: Vec<LeftOut>,
-    /// What behaves differently without a setting of its own.
+    /// Differences in behaviour without a setting of their own.
     pub notes: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ pub struct LeftOut {
     pub path: String,
     /// Its value, as JSON.
     pub value: String,
-    /// What became of it, and why.
+    /// The reason, and what the policy has instead.
     pub why: String,
 }
 

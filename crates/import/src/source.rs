@@ -1,4 +1,4 @@
-//! Whose settings a text has.
+//! The product that the settings of a text are of.
 
 use std::fmt;
 use std::str::FromStr;

@@ -15,7 +15,7 @@ pub(crate) struct Table<'a> {
     asked: RefCell<Vec<String>>,
 }
 
-/// How a text is read as a span.
+/// The parser of a text as a span.
 pub(crate) type Read = fn(&str) -> Option<Span>;
 
 /// A key without case, `-` and `_`: all products write theirs in more than one way.

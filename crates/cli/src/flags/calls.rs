@@ -1,4 +1,4 @@
-//! What is known of the calls under a policy: the flags that several commands share.
+//! Facts about the calls under a policy: the flags that several commands share.
 
 use clap::Args;
 use stagger_core::Span;
@@ -6,10 +6,10 @@ use stagger_explain::Setting;
 
 use crate::policy_file::{CAPACITY, FLEET, LAYERS, RPS};
 
-/// What is known of the calls; it wins over what a file says.
+/// Facts about the calls, which win over those of a file.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CallsFlags {
-    /// How long a call may take, retries included
+    /// The longest time that a call may take, retries included
     #[arg(long, value_name = "TIME", value_parser = span, allow_hyphen_values = true)]
     slo: Option<Span>,
 
@@ -41,7 +41,7 @@ pub(crate) struct CallsFlags {
 }
 
 impl CallsFlags {
-    /// What is known, of a file and of the flags.
+    /// The facts of a file and of the flags together.
     pub(crate) fn over(&self, file: &Setting) -> Setting {
         Setting {
             slo: self.slo.or(file.slo),

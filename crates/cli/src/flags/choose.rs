@@ -25,7 +25,7 @@ pub(crate) struct ChooseFlags {
     #[arg(long, value_name = "N")]
     rps: Option<String>,
 
-    /// How long the destination must be left alone after a failure [none]
+    /// The shortest wait before a retry, which the destination asks for [none]
     #[arg(long, value_name = "TIME")]
     minimum_wait: Option<String>,
 
@@ -33,7 +33,7 @@ pub(crate) struct ChooseFlags {
     #[arg(long, value_name = "YES|NO", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
     background: Option<String>,
 
-    /// How long a call may take in all, retries included [none]
+    /// The longest time that a call may take, retries included [none]
     #[arg(long, value_name = "TIME")]
     slo: Option<String>,
 
@@ -53,12 +53,12 @@ pub(crate) struct ChooseFlags {
     #[arg(long)]
     pub(crate) explain_only: bool,
 
-    /// What to print [both on a terminal, toml elsewhere]
+    /// The form of the policy [both on a terminal, toml elsewhere]
     #[arg(long, value_enum, value_name = "FORM")]
     pub(crate) format: Option<ChooseFormat>,
 }
 
-/// What is printed.
+/// The form of the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ChooseFormat {
     /// A policy file

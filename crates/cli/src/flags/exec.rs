@@ -13,7 +13,7 @@ use crate::policy_file::PolicyArgument;
 
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 const MAX_ATTEMPTS: u32 = 10_000;
-/// What `--stdin buffer` takes when nobody says otherwise: more than scripts feed to a command.
+/// The limit of `--stdin buffer` without a size: more than scripts feed to a command.
 const STDIN_LIMIT: u64 = 64 << 20;
 
 /// The flags of `stagger exec`.
@@ -47,17 +47,17 @@ pub(crate) struct ExecFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) budget_file: Option<PathBuf>,
 
-    /// How long a command that is told to end has before it is killed
+    /// The time that a command has to end by itself before it is killed
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time,
         allow_hyphen_values = true)]
     pub(crate) grace: Span,
 
-    /// What the command reads: this standard input, nothing, or the same bytes at every attempt
+    /// The command's input: this standard input, nothing, or the same bytes at every attempt
     #[arg(long, value_name = "inherit|null|buffer[:SIZE]", default_value = "inherit",
         value_parser = Offers::of(&["inherit", "null", "buffer"], text(stdin)), hide_possible_values = true)]
     pub(crate) stdin: StdinMode,
 
-    /// When output goes out: as it comes; only that of a success, with nothing on standard output when
+    /// Let output out as it comes; only that of a success, with nothing on standard output when
     /// all attempts fail; or that of the last attempt in any case
     #[arg(long, value_enum, default_value_t = OutputMode::Stream)]
     pub(crate) output: OutputMode,
@@ -112,21 +112,21 @@ pub(crate) struct ExecPolicyFlags {
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) cap: Option<Span>,
 
-    /// What the ceiling grows by from delay to delay [2]
+    /// The growth of the ceiling from delay to delay [2]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) factor: Option<f64>,
 
-    /// How a delay is drawn below its ceiling: none, full, equal, decorrelated,
+    /// The law that draws a delay below its ceiling: none, full, equal, decorrelated,
     /// decorrelated-clamped, proportional:R or symmetric:R [full]
     #[arg(long, value_name = "LAW", value_parser = Offers::of(&LAWS, text(jitter)),
         hide_possible_values = true)]
     pub(crate) jitter: Option<Jitter>,
 
-    /// How long one attempt may take [no limit]
+    /// The longest time that one attempt may take [no limit]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) attempt_timeout: Option<Span>,
 
-    /// How long attempts and waits may take together [no limit]
+    /// The longest time that attempts and waits may take together [no limit]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) deadline: Option<Span>,
 
@@ -135,14 +135,14 @@ pub(crate) struct ExecPolicyFlags {
     pub(crate) min_attempt_time: Option<Span>,
 }
 
-/// How many attempts there may be.
+/// The number of attempts at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempts {
     AtMost(u32),
     Unlimited,
 }
 
-/// What the command reads.
+/// The command's standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StdinMode {
     /// The standard input of stagger itself, which reads nothing of it.
@@ -152,7 +152,7 @@ pub(crate) enum StdinMode {
     Buffer(u64),
 }
 
-/// What becomes of the command's output.
+/// The treatment of the command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputMode {
     /// As it comes, that of failed attempts too

@@ -13,7 +13,7 @@ pub(crate) struct ExplainFlags {
     #[command(flatten)]
     pub(crate) source: PolicySource,
 
-    /// How to print it; in JSON, spans are milliseconds and shares are from 0 to 1
+    /// The form of the output; in JSON, spans are milliseconds and shares are from 0 to 1
     #[arg(long, value_enum, default_value_t = ExplainFormat::Table)]
     pub(crate) format: ExplainFormat,
 

@@ -17,7 +17,7 @@ const MAX_ATTEMPTS: i64 = 10_000;
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
 pub(crate) struct HttpFlags {
-    /// Where the request goes, with its scheme: http or https
+    /// The URL of the request, with its scheme: http or https
     pub(crate) url: String,
 
     /// The method [GET; POST with a body; HEAD with --head]
@@ -78,7 +78,7 @@ pub(crate) struct HttpFlags {
     #[command(flatten)]
     pub(crate) policy: HttpPolicyFlags,
 
-    /// How each attempt is told on standard error
+    /// The form of the report of each attempt on standard error
     #[arg(long, value_enum, default_value_t = HttpFormat::Text)]
     pub(crate) format: HttpFormat,
 
@@ -118,21 +118,21 @@ pub(crate) struct HttpPolicyFlags {
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) cap: Option<Span>,
 
-    /// How a delay is drawn below its ceiling [full]
+    /// The law that draws a delay below its ceiling [full]
     #[arg(long, value_name = "LAW", value_parser = jitter())]
     pub(crate) jitter: Option<Jitter>,
 
-    /// How long one attempt may take until its headers are there [no limit]
+    /// The longest time that one attempt may take until its headers are there [no limit]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) attempt_timeout: Option<Span>,
 
-    /// How long all of it may take: attempts, delays and the body [no limit]
+    /// The longest time for all of it: attempts, delays and the body [no limit]
     #[arg(long, visible_alias = "deadline", value_name = "TIME", value_parser = time,
         allow_hyphen_values = true)]
     pub(crate) max_time: Option<Span>,
 }
 
-/// How attempts are told.
+/// The form of the reports of attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HttpFormat {
     /// A line for people

@@ -13,16 +13,16 @@ pub(crate) struct ImportFlags {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Whose settings they are [told by their keys]
+    /// The product that the settings are of [told by their keys]
     #[arg(long, value_name = "PRODUCT", value_parser = product())]
     pub(crate) from: Option<Source>,
 
-    /// What to print
+    /// The form of the output
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ImportFormat::Toml)]
     pub(crate) format: ImportFormat,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
     /// A policy file, with what was left out as comments

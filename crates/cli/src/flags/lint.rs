@@ -17,7 +17,7 @@ pub(crate) struct LintFlags {
     #[arg(long, value_name = "WHAT")]
     pub(crate) deny: Option<Deny>,
 
-    /// How findings are written
+    /// The form of the findings
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: LintFormat,
 
@@ -25,7 +25,7 @@ pub(crate) struct LintFlags {
     pub(crate) calls: CallsFlags,
 }
 
-/// What fails besides errors.
+/// Findings that fail besides errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Deny {
     Warnings,

@@ -18,7 +18,7 @@ pub(crate) struct ServeFlags {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Where to listen; port 0 takes a free one [127.0.0.1:8080]
+    /// The address to listen on; port 0 takes a free one [127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
 
@@ -26,7 +26,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "FOLDER")]
     data: Option<String>,
 
-    /// Where everything is kept: embedded, memory, or postgres://user@host/database [embedded]
+    /// The store of everything: embedded, memory, or postgres://user@host/database [embedded]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
 
@@ -67,7 +67,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "SIZE")]
     payload_memory: Option<String>,
 
-    /// How long finished messages are kept [30d]
+    /// The time for which finished messages are kept [30d]
     #[arg(long, value_name = "TIME")]
     retention: Option<String>,
 
@@ -79,7 +79,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "URL")]
     redis: Option<String>,
 
-    /// That budget, of first attempts [20%]
+    /// The share of first attempts that this budget allows as retries [20%]
     #[arg(long, value_name = "PERCENT")]
     redis_budget: Option<String>,
 
@@ -87,7 +87,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "N")]
     redis_processes: Option<String>,
 
-    /// How long a shutdown waits for attempts under way [30s]
+    /// The longest wait of a shutdown for attempts under way [30s]
     #[arg(long, value_name = "TIME")]
     grace: Option<String>,
 
@@ -103,11 +103,11 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "SIZE")]
     max_payload: Option<String>,
 
-    /// How to write logs: text or json [text]
+    /// The form of the logs: text or json [text]
     #[arg(long, value_name = "FORM")]
     log: Option<String>,
 
-    /// Where to send traces: OTLP over HTTP [nowhere]
+    /// The receiver of traces: OTLP over HTTP [nowhere]
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
 }

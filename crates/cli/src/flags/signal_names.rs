@@ -49,7 +49,7 @@ impl FromStr for SignalNames {
     }
 }
 
-/// How a signal is called in messages: `SIGKILL`, or its number.
+/// The name of a signal in messages: `SIGKILL`, or its number.
 pub(crate) fn signal_name(number: i32) -> String {
     match NUMBERS.iter().find(|(_, known)| *known == number) {
         Some((name, _)) => format!("SIG{name}"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// What to do with which store.
+/// A store, and the command for it.
 #[derive(Debug, Args)]
 pub(crate) struct StoreFlags {
     #[command(subcommand)]

@@ -31,7 +31,7 @@ pub(crate) struct StormFlags {
         value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<OsString>,
 
-    /// When the server is up again [as the scenario has it]
+    /// The time at which the server is up again [as the scenario has it]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) up_at: Option<Span>,
 
@@ -39,7 +39,7 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_CALLERS))]
     pub(crate) beside: Option<u32>,
 
-    /// How many callers; for shapes, retries in one wave
+    /// The number of callers; for shapes, of retries in one wave
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_CALLERS))]
     pub(crate) callers: Option<u32>,
 
@@ -59,7 +59,7 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "LAW", value_delimiter = ',', value_parser = law())]
     pub(crate) law: Vec<Law>,
 
-    /// What the laws have in common: as many attempts, or as much waiting in the mean [attempts]
+    /// The common measure of the laws: as many attempts, or as much waiting in the mean [attempts]
     #[arg(long, value_name = "RULE", value_parser = equal())]
     pub(crate) equal: Option<Equal>,
 
@@ -115,7 +115,7 @@ pub(crate) struct StormFlags {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// How to print it; in JSON and CSV, shares are from 0 to 1
+    /// The form of the output; in JSON and CSV, shares are from 0 to 1
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 }

@@ -38,7 +38,7 @@ impl From<OsString> for PolicyArgument {
     }
 }
 
-/// What is before the last `#`, and the name behind it.
+/// Returns the part before the last `#`, and the name behind it.
 fn split(typed: &OsStr) -> Option<(&OsStr, &str)> {
     let bytes = typed.as_bytes();
     let at = bytes.iter().rposition(|byte| *byte == b'#')?;

@@ -1,4 +1,4 @@
-//! What is believed of calls, in a file and in flags.
+//! Bounds of facts about calls, in a file and in flags.
 
 /// First attempts a second of one process: one a day is no retry storm, and no process makes more
 /// than some millions.

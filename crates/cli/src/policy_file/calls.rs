@@ -9,7 +9,7 @@ use super::bounds::{CAPACITY, FLEET, LAYERS, RPS};
 use crate::spelling::nearest;
 use crate::toml_file::{Flaw, Reader, refused};
 
-/// What is known of the calls, and which findings are accepted.
+/// Facts about the calls, and the findings that are accepted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) setting: Setting,

@@ -2,7 +2,7 @@
 
 use stagger_core::{Backoff, ConfigError, Envelope, Jitter, Span};
 
-/// What the flags say of the backoff; what they do not say stays.
+/// The flags that replace settings of the backoff; the others stay.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Overrides {
     pub(crate) base: Option<Span>,

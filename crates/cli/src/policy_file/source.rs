@@ -1,4 +1,4 @@
-//! Where policies come from: a file, standard input, or the presets.
+//! Sources of policies: a file, standard input, or the presets.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ pub(crate) struct Entry {
     pub(crate) policy: Policy,
     /// Whether its source names a budget; else the policy has the default one.
     pub(crate) names_budget: bool,
-    /// What the file says of its calls.
+    /// The facts about its calls in the file.
     pub(crate) calls: Calls,
 }
 

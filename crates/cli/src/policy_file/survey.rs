@@ -16,7 +16,7 @@ const TABLES: [&str; 2] = ["policy", "calls"];
 /// Every scenario has this one: what else stands beside it is the scenario's.
 const SCENARIO: &str = "arrivals";
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Survey<'t> {
     /// The policies that can be built.
@@ -36,7 +36,7 @@ pub(crate) struct Surveyed<'t> {
 }
 
 impl Surveyed<'_> {
-    /// Where a key stands, or the innermost table on the way, or the header of the policy.
+    /// The place of a key, or of the innermost table on the way, or the header of the policy.
     pub(crate) fn place(&self, key: &str) -> Range<usize> {
         place(key, &self.table).unwrap_or_else(|| match self.name {
             Some(_) => self.table.span(),

@@ -1,4 +1,4 @@
-//! What `choose` and `import` write with `--format json`, which holds more than the policies.
+//! Pages of `choose` and `import` in JSON, which hold more than the policies.
 
 use crate::toml_file::Document;
 

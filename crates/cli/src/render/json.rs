@@ -17,7 +17,7 @@ struct Page<'a> {
     runs: u32,
     /// Calls of the largest run.
     clients: u64,
-    /// What the cases vary; null for one case.
+    /// The setting that the cases vary; null for one case.
     varied: Option<&'a str>,
     rows: Vec<Line<'a>>,
     options: Map<String, Value>,
@@ -44,7 +44,7 @@ struct Line<'a> {
     worst_over_mean: Option<f64>,
     /// The mean of the runs that recovered; null when none did.
     time_to_recover_s: Option<f64>,
-    /// How many did.
+    /// The number of those that did.
     healed: u64,
     /// The runs that seemed to recover and failed again.
     relapsed: u64,
@@ -133,7 +133,7 @@ pub(super) fn digest(row: &Row) -> String {
     format!("{:016x}", row.digest)
 }
 
-/// What all rows share: spans in milliseconds, numbers as numbers, the rest as words.
+/// The settings of all rows: spans in milliseconds, numbers as numbers, the rest as words.
 fn options(storm: Storm<'_>) -> Map<String, Value> {
     let named = |(name, value): &(String, String)| {
         let name = name.replace([' ', '-'], "_");

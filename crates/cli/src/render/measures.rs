@@ -9,7 +9,7 @@ use super::storm::Storm;
 /// A column of figures.
 pub(super) struct Measure {
     pub(super) name: &'static str,
-    /// What it is, for the legend.
+    /// The meaning, for the legend.
     pub(super) means: &'static str,
     /// Whether this row says anything by it.
     says: fn(&CaseReport, &Row) -> bool,

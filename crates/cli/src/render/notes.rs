@@ -13,7 +13,7 @@ use super::wrap::hanging;
 
 /// Columns of the names in the legend.
 const NAMES: usize = 12;
-/// Where the second line of a heading begins.
+/// The column of the second line of a heading.
 const INDENT: usize = 2;
 
 /// Scenario, seed and parameters.
@@ -30,7 +30,7 @@ pub(super) fn runs(n: u32) -> String {
     if n == 1 { "1 run".to_owned() } else { format!("{n} runs") }
 }
 
-/// How to read the columns, and what the scenario shows.
+/// The legend of the columns, and the lesson of the scenario.
 pub(super) fn reading(
     storm: Storm<'_>,
     measures: &[&Measure],
@@ -109,7 +109,7 @@ fn arrivals(storm: Storm<'_>, bars: usize) -> String {
     format!("attempts over time from {start} on, {scale}; one bar is {bar}")
 }
 
-/// What a report says that was stopped before its end.
+/// The note on a report that was stopped before its end.
 fn stopped(storm: Storm<'_>) -> Option<String> {
     let all = u64::from(storm.report.runs);
     let played = |case: &CaseReport| {

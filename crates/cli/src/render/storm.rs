@@ -3,18 +3,18 @@
 use stagger_core::{Instant, Span};
 use stagger_sim::{BUCKET, CaseReport, Play, Report, Row, Scenario, Stretch, Watch};
 
-/// What there is to print.
+/// A report and its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storm<'a> {
     scenario: &'a Scenario,
     pub(super) report: &'a Report,
 }
 
-/// What is left out of a picture after an outage: it is shown for so many times its length.
+/// The stretch of a picture after an outage, in lengths of the outage.
 const AFTER: u64 = 5;
 /// But for this long at least.
 const LEAST_AFTER: Span = Span::from_secs(3);
-/// What is shown before an outage.
+/// The stretch of a picture before an outage.
 const BEFORE: Span = Span::from_millis(500);
 /// The share of a row's attempts that the picture must hold; single stragglers are left out.
 const SHOWN: f64 = 0.995;

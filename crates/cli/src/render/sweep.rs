@@ -12,7 +12,7 @@ use super::json::{digest, page, time_to_recover, verdict};
 use super::notes::runs;
 use super::wrap::hanging;
 
-/// What was swept.
+/// The axes and the cells of a sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct Swept {
     /// One or two keys with their values: across, then down.
@@ -21,14 +21,14 @@ pub(crate) struct Swept {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// Where a case of the report belongs.
+/// The place of a case of the report.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) column: usize,
     pub(crate) row: usize,
-    /// What the scenario calls the case.
+    /// The scenario's name of the case.
     pub(crate) case: String,
-    /// What cells of one map have in common, where the scenario has several cases for a cell.
+    /// The common part of the cells of one map, where the scenario has several cases for a cell.
     pub(crate) group: String,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Map<'r> {
 }
 
 impl Swept {
-    /// How many values each axis has; one for an axis that there is not.
+    /// The number of values of each axis; one for an axis that there is not.
     pub(crate) fn size(&self) -> (usize, usize) {
         let length = |nth: usize| self.axes.get(nth).map_or(1, |(_, values)| values.len());
         (length(0), length(1))

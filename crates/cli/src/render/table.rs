@@ -119,12 +119,12 @@ impl Window {
         Self { from, until, per_bar: (until - from).div_ceil(bars) }
     }
 
-    /// When the first bar begins.
+    /// The start of the first bar.
     pub(super) fn start(&self) -> Span {
         BUCKET.saturating_mul(self.from as u64)
     }
 
-    /// What one bar covers.
+    /// The span of one bar.
     pub(super) fn bar(&self) -> Span {
         BUCKET.saturating_mul(self.per_bar as u64)
     }

@@ -29,7 +29,7 @@ pub(super) fn read(
     Ok(all)
 }
 
-/// Who never retries, and waits for an answer as long as those who are compared.
+/// A caller that never retries, and waits for an answer as long as those that are compared.
 fn never(
     table: &Reader<'_, '_>,
     (schedule, timeout): (Schedule, Option<Span>),

@@ -11,7 +11,7 @@ const MAX_PROCESSES: u32 = 1_000_000;
 /// As in the engine's own budgets.
 const MAX_BUCKET: u32 = 1_000_000;
 
-/// Where the budget of the policy is not asked.
+/// A fleet that does not ask the budget of the policy.
 const NO_WINDOW: &str = "left out where deposit, lifetime or shared is set";
 
 /// One process with the budget of its policy, unless the table says otherwise.

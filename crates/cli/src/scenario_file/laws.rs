@@ -9,7 +9,7 @@ use crate::toml_file::{Flaw, Reader, Value, refused, shown};
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 pub(super) const MAX_ATTEMPTS: u32 = 10_000;
 
-/// What is compared.
+/// The laws that are compared.
 #[derive(Clone, Debug)]
 pub(super) struct Laws {
     pub(super) laws: Vec<Law>,

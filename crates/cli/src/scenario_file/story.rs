@@ -17,12 +17,12 @@ const MAX_RUNS: u32 = 1_000_000;
 /// Runs of every entry when nobody says how many.
 const RUNS: u32 = 20;
 
-/// What the command line says beside the file: it wins.
+/// Settings of the command line, which win over the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     /// Seed, runs, schedule, laws and policies.
     pub(crate) options: Options,
-    /// How laws are made comparable.
+    /// The rule that makes laws comparable.
     pub(crate) equal: Option<Equal>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn read(name: &str, document: &Document<'_>, given: &Given) -> Result
     Ok(scenario)
 }
 
-/// What is said of the file as a whole.
+/// Settings of the file as a whole.
 fn frame(name: &str, reader: &Reader<'_, '_>, given: &Given) -> Result<Scenario, Flaw> {
     let peaks = [("attempts", Peak::Attempts), ("served", Peak::Served)];
     let seed = reader.count("seed", (0, u32::MAX))?.map_or(1, u64::from);

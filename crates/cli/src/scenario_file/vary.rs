@@ -11,12 +11,12 @@ const MAX_VALUES: usize = 100;
 #[derive(Debug)]
 pub(super) struct Vary<'r, 't> {
     pub(super) key: &'r str,
-    /// How an axis is called.
+    /// The name of an axis.
     pub(super) name: String,
     pub(super) values: Vec<&'r Value<'t>>,
 }
 
-/// What is varied, if anything is.
+/// The setting that is varied, if one is.
 pub(super) fn read<'r, 't>(reader: &Reader<'r, 't>) -> Result<Option<Vary<'r, 't>>, Flaw> {
     let Some(table) = reader.table("vary")? else { return Ok(None) };
     let key = table.need("key", table.text("key")?)?;
@@ -32,7 +32,7 @@ pub(super) fn read<'r, 't>(reader: &Reader<'r, 't>) -> Result<Option<Vary<'r, 't
     Ok(Some(Vary { key, name, values }))
 }
 
-/// How a value is called, and its place on an axis: spans in seconds, words by their number.
+/// The name of a value, and its place on an axis: spans in seconds, words by their number.
 pub(super) fn place(value: &DeValue<'_>, number: usize) -> (String, f64) {
     let label = shown(value);
     #[expect(clippy::cast_precision_loss, reason = "at most a hundred values")]

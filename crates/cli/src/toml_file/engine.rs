@@ -1,4 +1,4 @@
-//! What the engine reads itself: policies and budgets, in the engine's own text form.
+//! Policies and budgets, which the engine reads in its own text form.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -37,7 +37,7 @@ fn field(message: &str) -> Option<&str> {
     field.chars().all(plain).then_some(field)
 }
 
-/// Where the setting of this key stands, or the innermost table on the way that is there.
+/// The place of the setting of this key, or of the innermost table on the way that is there.
 pub(crate) fn place(field: &str, value: &Value<'_>) -> Option<std::ops::Range<usize>> {
     let mut found = None;
     let mut inner = value;

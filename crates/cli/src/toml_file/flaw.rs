@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! A mistake in a file, and its place.
 
 use std::io;
 use std::ops::Range;
@@ -20,7 +20,7 @@ impl Flaw {
         Self { at, message: message.into() }
     }
 
-    /// What is wrong, without where.
+    /// The mistake, without its place.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

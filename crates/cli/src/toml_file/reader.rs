@@ -169,7 +169,7 @@ impl<'r, 't> Reader<'r, 't> {
         list.into_iter().enumerate().map(table).collect()
     }
 
-    /// What must be there.
+    /// Returns a value that must be there.
     pub(crate) fn need<T>(&self, key: &'static str, value: Option<T>) -> Result<T, Flaw> {
         value.ok_or_else(|| Flaw::new(self.at.clone(), format!("{} must be set", self.name(key))))
     }

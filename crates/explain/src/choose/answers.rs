@@ -1,10 +1,10 @@
-//! What is known about the calls, as the questions ask it.
+//! Facts about the calls, as the questions ask for them.
 
 use stagger_core::Span;
 
 use crate::Setting;
 
-/// What is known about some calls; the default is what is taken of those who say nothing.
+/// Facts about some calls; the default has the usual answers.
 ///
 /// ```
 /// use stagger_core::Span;
@@ -32,7 +32,7 @@ pub struct Answers {
     pub minimum_wait: Option<Span>,
     /// Whether nobody waits for the answer.
     pub background: bool,
-    /// How long a call may take in all, 10 ms to 30 days.
+    /// The longest time that a call may take in all, 10 ms to 30 days.
     pub slo: Option<Span>,
     /// Whether the destination limits its callers and says so (429, Retry-After).
     pub rate_limited: bool,

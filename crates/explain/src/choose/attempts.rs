@@ -1,4 +1,4 @@
-//! How many attempts there may be, before the time is asked.
+//! The number of attempts, before the time is asked.
 
 use super::Repeat;
 use super::draft::Draft;

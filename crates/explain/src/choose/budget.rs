@@ -1,4 +1,4 @@
-//! How many retries a destination gets.
+//! The budget: how many retries a destination gets.
 
 use stagger_core::budget::{Floor, IntervalPlan, WindowPlan};
 use stagger_core::{ConfigError, Rate, Ratio, Span};

@@ -12,7 +12,7 @@ pub struct Choice {
     pub policy: Option<Policy>,
     /// The reason for each line, by the key of the policy's text, such as `backoff.base`.
     pub lines: Vec<Line>,
-    /// What is to be known besides: what no line of a policy can do.
+    /// Notes on what no line of a policy can do.
     pub notes: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Draft<'_> {
         }
     }
 
-    /// What no line can do.
+    /// Notes on what no line can do.
     fn advise(&mut self) {
         match self.answers.repeat {
             Repeat::Idempotent => {}

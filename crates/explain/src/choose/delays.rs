@@ -14,15 +14,15 @@ const THROTTLED_BASE: Span = Span::from_secs(1);
 /// The usual cap, and that of background work, beyond which a recovery would go unnoticed.
 const CAP: Span = Span::from_secs(10);
 const PATIENT_CAP: Span = Span::from_secs(5 * 60);
-/// What callers that fail together may make of first retries, in calls a second: with the usual base
+/// The first retries of callers that fail together, in calls a second at most: with the usual base
 /// the wave of 1000 of them. Used where nothing is known of the usual load.
 const FIRST_WAVE: f64 = 10_000.0;
-/// Where the usual load is known, a wave may be as large as that. One below a hundred calls a second is
+/// The largest wave where the usual load is known: as large as that. Below a hundred calls a second it is
 /// none that a server would notice.
 const SMALL_WAVE: f64 = 100.0;
 /// A base that callers ask for is no longer than this: whoever waits longer has given up.
 const MAX_SPREAD: Span = Span::from_secs(30);
-/// What a minimum wait must leave for the spread: a quarter of the ceiling. With less, callers that
+/// The share of a ceiling that a minimum wait leaves for the spread: a quarter. With less, callers that
 /// fail together come back together.
 const LEAST_SPREAD: (u64, u64) = (4, 3);
 /// The fewest attempts that are retries at all.
@@ -209,13 +209,13 @@ impl Draft<'_> {
     }
 }
 
-/// What a call may take of an SLO at its worst, attempts and waits together: the rest is for hints
+/// The share of an SLO that a call takes at its worst, attempts and waits together: the rest is for hints
 /// and for those above.
 pub(super) const fn third(slo: Span) -> Span {
     Span::from_nanos(slo.as_nanos() / 3)
 }
 
-/// What waits may take of an SLO: half of that, and the attempts the other half.
+/// The share of an SLO for waits: half of that, and the attempts have the other half.
 const fn room(slo: Span) -> Span {
     Span::from_nanos(slo.as_nanos() / 6)
 }

@@ -6,7 +6,7 @@ use stagger_core::{Backoff, HintRule, PolicyBuilder, Span};
 
 use super::{Answers, Line};
 
-/// What the branches of the tree have settled so far.
+/// The settings that the branches of the tree have decided so far.
 pub(super) struct Draft<'a> {
     pub(super) answers: &'a Answers,
     pub(super) attempts: u32,

@@ -1,4 +1,4 @@
-//! How long a hint is obeyed.
+//! The longest hint that is obeyed.
 
 use stagger_core::{ConfigError, HintRule, LongHint, Ratio, Span};
 

@@ -2,39 +2,39 @@
 
 use super::{Answers, Repeat};
 
-/// Which question.
+/// The names of the questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Do failures heal by themselves?
     Retryable,
     /// May a call be sent twice?
     Idempotent,
-    /// How many callers fail together?
+    /// The number of callers that fail together.
     Callers,
-    /// How many calls a second does one of them make?
+    /// The calls a second of one of them.
     Rps,
     /// Must the destination be left alone for some time?
     MinimumWait,
     /// Does nobody wait?
     Background,
-    /// How long may a call take?
+    /// The longest time that a call may take.
     Slo,
     /// Does the destination limit its callers?
     RateLimited,
-    /// How many services stand one behind the other?
+    /// The number of services one behind the other.
     Layers,
 }
 
 /// A question, why it is asked, and what the answers lead to.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// Which one.
+    /// The name of the question.
     pub key: Key,
     /// Its words.
     pub ask: &'static str,
     /// Why it is asked.
     pub why: &'static str,
-    /// What may be answered.
+    /// The answers that are allowed.
     pub form: &'static str,
     /// Answers, each with what it leads to.
     pub branches: &'static [(&'static str, &'static str)],

@@ -5,9 +5,9 @@ use stagger_core::Span;
 use super::delays::third;
 use super::draft::{Draft, neat};
 
-/// How long an attempt of background work may take: a minute of silence is a dead connection.
+/// The time limit of an attempt of background work: a minute of silence is a dead connection.
 const PATIENT: Span = Span::from_secs(60);
-/// How long one may take for which somebody waits, where nobody said how long in all.
+/// The time limit of an attempt that a person waits for, without an SLO.
 const USUAL: Span = Span::from_secs(5);
 
 impl Draft<'_> {

@@ -8,7 +8,7 @@ use crate::{Code, Finding, Setting};
 
 /// The most attempts that a preset makes, in an hour, without anybody waiting for it.
 const MOST: u32 = 20;
-/// Where counting ends.
+/// The number at which counting ends.
 const COUNTED: u32 = 1_000;
 
 pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {

@@ -1,4 +1,4 @@
-//! How many retries a destination gets: `no-budget`, `loose-budget`, `budget-never-refills`, and
+//! Rules of the budget: `no-budget`, `loose-budget`, `budget-never-refills`, and
 //! budgets that grant none as `attempts-never-start`.
 
 use stagger_core::budget::{BudgetPlan, Charge, TokenPlan, WindowPlan};

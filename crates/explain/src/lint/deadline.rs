@@ -1,4 +1,4 @@
-//! What a deadline leaves room for: `attempts-never-start`, `deadline-below-base`,
+//! Rules of the deadline: `attempts-never-start`, `deadline-below-base`,
 //! `timeout-fills-deadline`, `no-attempt-timeout`.
 
 use stagger_core::{Policy, Span};

@@ -8,7 +8,7 @@ use super::figure::count;
 use crate::fleet::one;
 use crate::{Code, Finding, Setting};
 
-/// How long a queued retry is worth its answer where no attempt timeout says it.
+/// The time for which a queued retry is worth its answer, without an attempt timeout.
 const PATIENCE: Span = Span::from_secs(1);
 
 pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {

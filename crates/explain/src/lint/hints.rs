@@ -1,4 +1,4 @@
-//! How hints are obeyed: `hint-below-cap`, `hint-without-spread`.
+//! Rules of hints: `hint-below-cap`, `hint-without-spread`.
 
 use stagger_core::{HintRule, LongHint, Policy, Ratio};
 

@@ -1,4 +1,4 @@
-//! How far callers that fail together are spread: `no-jitter`, `thin-jitter`, `clamp-after-jitter`.
+//! Rules of jitter, which spreads callers: `no-jitter`, `thin-jitter`, `clamp-after-jitter`.
 
 use stagger_core::{Backoff, Envelope, Jitter, Policy, Span};
 

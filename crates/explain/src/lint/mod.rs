@@ -1,4 +1,4 @@
-//! What is wrong with a policy: one file a rule or a family of rules.
+//! The rules of the lint: one file a rule or a family of rules.
 //!
 //! `docs/lint.md` lists the codes with their sources.
 

@@ -1,4 +1,4 @@
-//! Which attempts a call comes to before its deadline, when its attempts fail at once.
+//! The attempts that a call makes before its deadline, when its attempts fail at once.
 
 use stagger_core::{Backoff, Policy, Span};
 

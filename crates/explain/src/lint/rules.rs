@@ -29,7 +29,7 @@ const RULES: [Rule; 15] = [
     hedge::lint,
 ];
 
-/// What is wrong with a policy, as far as what is known of its calls tells.
+/// Finds the faults of a policy, as far as the facts about its calls tell.
 ///
 /// ```
 /// use stagger_core::{Policy, Span};

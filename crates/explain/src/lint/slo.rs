@@ -6,7 +6,7 @@ use super::figure::rounded_down;
 use crate::worst_case::{worst_case, worst_case_hinted};
 use crate::{Code, Finding, Setting};
 
-/// What retries may take of an SLO; the rest is for the work, and for those above.
+/// The share of an SLO for retries; the rest is for the work, and for those above.
 const SHARE: u64 = 3;
 
 pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {

@@ -6,7 +6,7 @@ use stagger_explain::{Answers, Key, QUESTIONS};
 use crate::flags::ChooseFlags;
 use crate::refusal::Refusal;
 
-/// What is known of the calls, and who said it.
+/// The answers about the calls, and which of them were given.
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) answers: Answers,

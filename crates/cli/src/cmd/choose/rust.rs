@@ -11,7 +11,7 @@ use super::answers::Said;
 use crate::render::wrapped;
 use crate::width::USUAL;
 
-/// Where each name of the function comes from.
+/// The modules of the names that the function uses.
 const NAMES: [(&str, &[&str]); 3] = [
     ("stagger::breaker", &["BreakerPlan"]),
     ("stagger::budget", &["Floor", "IntervalPlan", "WindowPlan"]),

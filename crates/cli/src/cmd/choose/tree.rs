@@ -7,7 +7,7 @@ use stagger_explain::{Answers, QUESTIONS};
 use crate::render::hanging;
 use crate::width;
 
-/// Where the consequence of an answer begins.
+/// The column of an answer's consequence.
 const LEADS: usize = 33;
 const ALWAYS: &str =
     "Always: a budget (10 % of first attempts), jitter, a deadline, a limit for each attempt.";

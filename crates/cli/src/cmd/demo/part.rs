@@ -15,7 +15,7 @@ const ATTEMPTS: u32 = 50;
 /// Enough to let a herd through: what holds it back must be the policy.
 const CONCURRENCY: NonZeroU32 = NonZeroU32::new(128).expect("above zero");
 
-/// How one of the endpoints is retried.
+/// The retry policy of one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Doubling delays, all alike.

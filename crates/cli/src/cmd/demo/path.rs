@@ -6,7 +6,7 @@ use stagger::breaker::StateKind;
 use stagger::{Instant, Span};
 use stagger_dispatch::lane::LaneView;
 
-/// What became of the breaker, in order.
+/// The states of the breaker, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
     steps: Vec<(Span, Step)>,

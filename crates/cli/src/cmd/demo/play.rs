@@ -12,7 +12,7 @@ use super::receiver::Receiver;
 use super::screen::{Scene, Screen};
 use super::stage::{EVENTS, Stage};
 
-/// How often the dispatcher and the receiver are looked at.
+/// The time between two looks at the dispatcher and the receiver.
 const LOOK: Duration = Duration::from_millis(50);
 /// Long past the end of every backlog.
 const LONGEST: Span = Span::from_secs(50);

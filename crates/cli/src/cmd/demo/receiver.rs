@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use super::part::Part;
 use super::tally::Tally;
 
-/// How long it fails from the first message on.
+/// The time for which it fails, from the first message on.
 pub(super) const OUTAGE: Span = Span::from_secs(6);
 
 /// Counts what arrives. Clones count together.

@@ -1,4 +1,4 @@
-//! What is seen: bars that grow where there is a terminal, a line a second elsewhere.
+//! The picture: bars that grow on a terminal, a line a second elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -18,7 +18,7 @@ const BARS: usize = 70;
 /// Columns of names.
 const NAMES: usize = 18;
 
-/// What there is to see at a moment.
+/// The picture at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'a> {
     pub(super) receiver: &'a Receiver,

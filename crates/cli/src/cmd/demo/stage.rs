@@ -29,7 +29,7 @@ pub(super) const EVENTS: usize = 1000;
 pub(super) struct Stage {
     pub(super) node: Node,
     pub(super) endpoints: [EndpointId; Part::ALL.len()],
-    /// Where the operator's page is.
+    /// The address of the operator's page.
     pub(super) page: SocketAddr,
     application: ApplicationId,
     folder: Folder,

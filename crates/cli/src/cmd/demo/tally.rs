@@ -1,4 +1,4 @@
-//! What the receiver counted.
+//! The receiver's counts.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use stagger::Span;
 
 use super::part::Part;
 
-/// How fine arrivals are counted: a herd is over within tenths of a second.
+/// The width of a bucket of arrivals: a herd is over within tenths of a second.
 pub(super) const TENTH: Span = Span::from_millis(100);
 
 /// The arrivals of all endpoints.

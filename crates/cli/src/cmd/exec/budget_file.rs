@@ -29,7 +29,7 @@ pub(super) struct BudgetFile {
     trouble: Mutex<Option<String>>,
 }
 
-/// What the file says.
+/// The content of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {

@@ -9,7 +9,7 @@ use super::run::run;
 use crate::flags::ExecFlags;
 use crate::stderr;
 
-/// When stagger itself fails, so that the command's own codes stay its own: as of `timeout`, `env`
+/// The code of a failure of stagger itself, apart from the command's own: as of `timeout`, `env`
 /// and `docker run`.
 pub(super) const OWN_FAILURE: u8 = 125;
 

@@ -1,4 +1,4 @@
-//! What one attempt came to.
+//! The end of one attempt.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -13,10 +13,10 @@ const TIMED_OUT: u8 = 124;
 const NOT_EXECUTABLE: u8 = 126;
 /// As of shells.
 const NOT_FOUND: u8 = 127;
-/// What shells add to the number of a signal.
+/// The number that shells add to that of a signal.
 const SIGNAL_BASE: i32 = 128;
 
-/// How an attempt ended.
+/// The end of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     Exited(u8),
@@ -58,7 +58,7 @@ impl Ended {
         matches!(self, Self::Exited(0))
     }
 
-    /// What stagger ends with when this was the last attempt.
+    /// Returns the exit code of stagger when this was the last attempt.
     pub(super) fn code(&self) -> u8 {
         match self {
             Self::Exited(code) | Self::NotStarted { code, .. } => *code,

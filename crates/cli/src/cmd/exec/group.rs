@@ -10,10 +10,10 @@ use tokio::process::Child;
 
 use super::orphans;
 
-/// How long is first waited between two looks at a group, and how long at most.
+/// The first wait between two looks at a group, and the longest.
 const FIRST_LOOK: Span = Span::from_millis(1);
 const LAST_LOOK: Span = Span::from_millis(50);
-/// What a killed group has to be gone. The kernel needs far less, unless a process of it hangs in a
+/// The time for a killed group to be gone. The kernel needs far less, unless a process of it hangs in a
 /// device or belongs to somebody else; then nobody can say how long.
 const LAST_WAIT: Span = Span::from_secs(2);
 

@@ -1,4 +1,4 @@
-//! Where the budget of a call remembers: in this process, or in a file of the host.
+//! The memory of a call's budget: in this process, or in a file of the host.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! What the command reads. Stagger itself reads standard input only to give each attempt all of it.
+//! The command's standard input. Stagger itself reads it only to give each attempt all of it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

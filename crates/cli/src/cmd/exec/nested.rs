@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 /// The number of the attempt, from 1. That it is there says that somebody outside retries.
 const ATTEMPT: &str = "STAGGER_ATTEMPT";
-/// What is left of the deadline, in whole milliseconds.
+/// The time left of the deadline, in whole milliseconds.
 const DEADLINE: &str = "STAGGER_DEADLINE_MS";
 
 /// Whether this process is part of an attempt of another `stagger exec`. An empty variable is what

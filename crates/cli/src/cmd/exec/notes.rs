@@ -1,4 +1,4 @@
-//! What people and programs are told of a call: lines on standard error, and a log.
+//! Reports of a call for people and programs: lines on standard error, and a log.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -14,7 +14,7 @@ use super::ended::Ended;
 use crate::flags::signal_name;
 use crate::stderr;
 
-/// How much is said.
+/// The amount of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Volume {
     Quiet,
@@ -32,7 +32,7 @@ impl Volume {
     }
 }
 
-/// Where the log goes.
+/// The destination of the log.
 #[derive(Debug)]
 pub(super) enum Log {
     StandardError,
@@ -63,7 +63,7 @@ struct Line {
     exit: Option<u8>,
     signal: Option<i32>,
     duration_ms: u128,
-    /// How long was waited before the next attempt; none when there was none.
+    /// The wait before the next attempt; none without one.
     delay_ms: Option<u128>,
     /// Why there was no next attempt.
     stop: Option<&'static str>,
@@ -161,7 +161,7 @@ impl Notes {
         say(what);
     }
 
-    /// What follows the attempt that ended last; told once.
+    /// Reports once what follows the attempt that ended last.
     fn follow(&self, delay: Option<Span>, stop: Option<Stop>) {
         let Some(mut line) = self.last.borrow_mut().take() else { return };
         line.delay_ms = delay.map(millis);

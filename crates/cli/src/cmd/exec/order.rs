@@ -13,15 +13,15 @@ use super::input::Input;
 use super::nested;
 use crate::flags::OutputMode;
 
-/// What to run, and what it reads and writes.
+/// The command, its input and its output.
 #[derive(Debug)]
 pub(super) struct Order {
     /// The program and its arguments; never empty, because the flags require it.
     pub(super) argv: Vec<OsString>,
     pub(super) input: Input,
-    /// When output is let out.
+    /// The rule for letting output out.
     pub(super) output: OutputMode,
-    /// How many attempts may be made; `None` for any number.
+    /// The number of attempts at most; `None` for any number.
     pub(super) most: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ impl Order {
     }
 }
 
-/// Where a program is: its path, or its place in PATH.
+/// Returns the path of a program: its own, or its place in PATH.
 fn found(program: &OsStr) -> PathBuf {
     let named = PathBuf::from(program);
     if named.components().count() > 1 {

@@ -10,10 +10,10 @@ use tokio::sync::Notify;
 
 use super::spool::Spool;
 
-/// What is read at once: as much as a pipe holds on Linux.
+/// Bytes that are read at once: as many as a pipe holds on Linux.
 const PIECE: usize = 64 << 10;
 
-/// What an attempt has written so far, and why some of it is lost.
+/// The output of an attempt so far, and the reason if some of it is lost.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     stdout: RefCell<Spool>,

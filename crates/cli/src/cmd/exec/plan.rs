@@ -15,12 +15,12 @@ use super::{nested, policy};
 use crate::flags::ExecFlags;
 use crate::refusal::Refusal;
 
-/// What to run, and how.
+/// A call: its command, its policy and its rules.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// What the engine goes by.
+    /// The engine's part of the policy.
     pub(super) policy: Policy,
-    /// How long one attempt may take.
+    /// The time limit of one attempt.
     pub(super) attempt_timeout: Option<Span>,
     pub(super) grace: Span,
     pub(super) rules: Rules,

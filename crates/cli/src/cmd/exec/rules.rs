@@ -1,4 +1,4 @@
-//! Which ends of an attempt are worth another one.
+//! Rules for the ends of an attempt that are worth another one.
 
 use stagger_core::{Cause, Outcome, Verdict};
 
@@ -8,7 +8,7 @@ use crate::flags::{ExecFlags, ExitCodes, SignalNames};
 /// A command that could not be run, or that somebody interrupted: 128 and SIGINT's number.
 const NO_FAILURES: [u8; 3] = [126, 127, 130];
 
-/// What the flags say about retrying.
+/// The flags about retrying.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     exits: Exits,
@@ -34,7 +34,7 @@ impl Rules {
         Self { exits, signals, timeouts: flags.retry_on_timeout }
     }
 
-    /// What this end means to the engine.
+    /// Returns the engine's outcome for this end.
     pub(super) fn outcome(&self, ended: &Ended) -> Outcome {
         let worth = |yes: bool| if yes { Verdict::Transient } else { Verdict::Permanent };
         match ended {

@@ -115,7 +115,7 @@ fn heed(scene: &Scene, news: News) {
     }
 }
 
-/// What an attempt's end means, all things considered.
+/// Returns the outcome of an attempt, all things considered.
 fn judge(scene: &Scene, ended: &Ended) -> Outcome {
     if scene.caught.get().is_some() {
         return Outcome::new(Verdict::Cancelled);

@@ -1,4 +1,4 @@
-//! What the attempts of one call share, and what is passed on to the one under way.
+//! State that the attempts of one call share, and signals for the one under way.
 
 use std::cell::{Cell, RefCell};
 
@@ -37,9 +37,9 @@ pub(super) struct Scene {
     pub(super) number: Cell<u32>,
     /// Told when `caught` or `expired` change.
     pub(super) news: Notify,
-    /// How the attempt before ended.
+    /// The end of the attempt before.
     pub(super) last: RefCell<Option<Ended>>,
-    /// What the last attempt wrote, if that is kept.
+    /// The output of the last attempt, if it is kept.
     pub(super) output: RefCell<Option<Output>>,
 }
 

@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::{env, process};
 
-/// What one stream of one attempt holds in memory: more than most commands print, and little enough
+/// Bytes of one stream in memory: more than most commands print, and few enough
 /// for a host that runs hundreds of them.
 const IN_MEMORY: usize = 1 << 20;
-/// What one stream of one attempt holds in all: more than anybody reads, and less than fills a disk. A
+/// Bytes of one stream in all: more than anybody reads, and less than fills a disk. A
 /// command that prints for ever must not take the host's disk with it.
 const IN_ALL: u64 = 1 << 30;
 /// Names that are tried for a file that exists for an instant only.
@@ -19,7 +19,7 @@ const MAX_NAMES: u32 = 100;
 pub(super) struct Spool {
     memory: Vec<u8>,
     file: Option<File>,
-    /// How many bytes it may still take.
+    /// The bytes that it may still take.
     room: u64,
 }
 

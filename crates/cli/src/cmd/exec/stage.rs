@@ -19,13 +19,13 @@ use super::orphans;
 use super::output::{Output, Pipes};
 use super::scene::Scene;
 
-/// What is read of a stream that a process outside of the group holds open, after the group is gone.
+/// The time to read a stream that a process outside of the group holds open, after the group is gone.
 const LAST_READ: Span = Span::from_millis(100);
 /// The signals that give a command its grace, and then its end. The others leave the end to it: an
 /// editor goes on after Ctrl-C.
 const DEADLY: [Signal; 2] = [Signal::TERM, Signal::HUP];
 
-/// Where attempts are made.
+/// The supervisor of the attempts.
 pub(super) struct Stage {
     pub(super) scene: Rc<Scene>,
     under_way: RefCell<Option<Pin<Box<dyn Future<Output = Ended>>>>>,

@@ -4,7 +4,7 @@ use stagger_core::budget::{BudgetPlan, Charge, Floor, WindowPlan};
 
 use super::glued::{brief, percent};
 
-/// What the budget grants.
+/// The budget's grants in words.
 pub(super) fn budget(plan: &BudgetPlan) -> String {
     match plan {
         BudgetPlan::None => "The budget grants no retry.".to_owned(),

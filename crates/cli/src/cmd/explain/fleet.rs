@@ -6,7 +6,7 @@ use stagger_explain::FleetBudget;
 use super::account::Account;
 use super::glued::{brief, grouped};
 
-/// What the fleet does in a total outage, against what the destination serves.
+/// The fleet's load in a total outage, against the capacity of the destination.
 pub(super) fn fleet(account: &Account, fleet: &FleetBudget) -> String {
     let processes = account.setting.fleet.unwrap_or(1);
     let mut said = format!(

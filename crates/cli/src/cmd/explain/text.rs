@@ -21,7 +21,7 @@ const DELAYS: [&[usize]; 3] = [&[0, 1, 2, 3, 4, 9], &[0, 1, 2, 3, 4], &[0, 1, 2,
 const STARTS: [&[usize]; 2] = [&[0, 5, 6, 7, 8], &[0, 6, 7, 8]];
 /// The column with the picture; all others have figures.
 const PICTURE: usize = 9;
-/// Where sentences begin.
+/// The column of the sentences.
 const INDENT: usize = 12;
 
 /// One page, a part for each policy.

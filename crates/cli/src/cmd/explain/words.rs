@@ -8,7 +8,7 @@ use super::account::Account;
 use super::glued::{brief, grouped, percent};
 use super::{budget, fleet};
 
-/// What is said, each under its heading.
+/// The sentences, each under its heading.
 pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
     let figures = &account.figures;
     let said = [
@@ -28,7 +28,7 @@ pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
     said.into_iter().filter_map(|(heading, text)| Some((heading, text?))).collect()
 }
 
-/// How a figure was come by.
+/// The method behind a figure, in words.
 fn by(method: Method) -> String {
     match method {
         Method::Exact => "by arithmetic".to_owned(),

@@ -1,4 +1,4 @@
-//! What is left of a call whose body broke off: attempts, time, and the delay before the next one.
+//! The rest of a call whose body broke off: attempts, time, and the delay before the next one.
 
 use stagger::OsEntropy;
 use stagger_core::{Policy, Span};

@@ -1,4 +1,4 @@
-//! Who makes the attempts: TLS by rustls with ring and Mozilla's roots.
+//! The HTTP client: TLS by rustls with ring and Mozilla's roots.
 
 use std::fs;
 use std::path::Path;

@@ -15,7 +15,7 @@ use crate::stderr;
 /// The exit codes of a process that a signal ended, as shells have them: 128 and its number.
 const INTERRUPTED: u8 = 130;
 const TERMINATED: u8 = 143;
-/// How long an exchange that was told to end may take to put its files away.
+/// The time for an exchange that was told to end to put its files away.
 const FAREWELL: Duration = Duration::from_millis(100);
 
 /// Makes the request, and says with which code to end.

@@ -13,7 +13,7 @@ use reqwest::{Response, StatusCode};
 use super::failure::{Failure, deepest};
 use super::outlet::Outlet;
 
-/// Where the body goes, and how much of it is there.
+/// A body on its way to its place, and how much of it is there.
 #[derive(Debug)]
 pub(super) struct Download {
     place: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub(super) struct Download {
     /// None until the first reply.
     outlet: Option<Outlet>,
     received: u64,
-    /// What tells that the rest is of the same body: a strong entity tag (RFC 9110 section 13.1.5).
+    /// The strong entity tag by which the rest is of the same body (RFC 9110 section 13.1.5).
     validator: Option<HeaderValue>,
 }
 

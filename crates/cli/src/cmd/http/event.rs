@@ -1,4 +1,4 @@
-//! What is told of a call: an attempt as data, and the end; as a line for people, and as JSON.
+//! Events of a call: an attempt as data, and the end; as a line for people, and as JSON.
 
 use reqwest::Response;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(super) struct Attempt {
     hint_ms: Option<f64>,
     hint_header: Option<&'static str>,
     delay_ms: Option<f64>,
-    /// Whose delay it is: the server's hint, which it is not shorter than, or the policy's own.
+    /// The source of the delay: the server's hint, which it is not shorter than, or the policy.
     delay_from: Option<&'static str>,
     stop_reason: Option<&'static str>,
     #[serde(skip)]
@@ -40,7 +40,7 @@ struct Words {
 }
 
 impl Attempt {
-    /// What there is to tell of this attempt under this policy, after those of the past.
+    /// The event of this attempt under this policy, after those of the past.
     pub(super) fn of(
         ended: &AttemptEnd<'_, Response, SendError>,
         policy: &Policy,
@@ -143,7 +143,7 @@ pub(super) struct End {
 }
 
 impl End {
-    /// What there is to tell of the end: of the last call, or of the body that it lost.
+    /// The event of the end: of the last call, or of the body that it lost.
     pub(super) fn of(report: &Report, past: Past, failure: Option<&Failure>) -> Self {
         let (stop, attempts) = (report.stop(), past.attempts);
         let body = failure.filter(|_| stop == Some(Stop::Succeeded)).and_then(Failure::of_body);

@@ -128,7 +128,7 @@ impl Exchange {
     }
 }
 
-/// What can be known of the place of a reply before there is one.
+/// Checks the place of a reply before there is one.
 fn writable(place: &Path) -> Result<(), Refusal> {
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
     if place.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {

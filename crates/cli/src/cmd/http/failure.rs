@@ -1,4 +1,4 @@
-//! What went wrong in the end, and the exit code that says so: curl's, where it has one.
+//! The failure that ended a call, and its exit code: curl's, where it has one.
 
 use std::error::Error as StdError;
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ impl Failure {
         }
     }
 
-    /// What befell the body of a reply that was there: its name in events, and what happened.
+    /// The failure of a body after its headers: its name in events, and the error.
     pub(super) fn of_body(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::BrokenOff(why) => Some(("incomplete_body", why)),
@@ -83,7 +83,7 @@ pub(super) fn words(error: &SendError) -> String {
     }
 }
 
-/// What is at the bottom of an error, without the number that the system has for it.
+/// The innermost cause of an error, without the number that the system has for it.
 pub(super) fn deepest(error: &(dyn StdError + 'static)) -> String {
     let text = sources(error).last().map_or_else(|| error.to_string(), ToString::to_string);
     text.split(" (os error ").next().map_or_else(String::new, str::to_owned)

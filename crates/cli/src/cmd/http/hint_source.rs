@@ -1,4 +1,4 @@
-//! Which header a hint was read from.
+//! The header that a hint was read from.
 
 use reqwest::header::HeaderMap;
 use stagger::StdTime;

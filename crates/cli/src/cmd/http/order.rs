@@ -1,4 +1,4 @@
-//! What the flags ask for: a request, whole, and what is special about its call.
+//! Flags to a whole request, and to the options of its call.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -55,7 +55,7 @@ fn set(into: &mut HeaderMap, headers: &HeaderMap) {
     }
 }
 
-/// What is special about the call.
+/// The options of the call.
 pub(super) fn call(flags: &HttpFlags) -> CallOptions {
     let call = CallOptions::new();
     let call = if flags.idempotent { call.idempotent(true) } else { call };

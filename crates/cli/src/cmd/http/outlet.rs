@@ -1,4 +1,4 @@
-//! Where the reply goes: standard output, or a file that is whole or as it was.
+//! The outlet of a reply: standard output, or a file that is whole or as it was.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::stdout;
 
-/// Where the bytes of the reply go.
+/// The outlet of the bytes of a reply.
 #[derive(Debug)]
 pub(super) enum Outlet {
     /// Standard output, as they come.
     Stdout,
-    /// What is no plain file, a pipe or a device: as they come, and nothing is cut short.
+    /// A pipe or a device: bytes go there as they come, and nothing is cut short.
     Stream(File),
     /// A new file beside the one that it becomes.
     Beside(Beside),
@@ -109,7 +109,7 @@ impl Beside {
     }
 }
 
-/// What was not put in place is not left behind.
+/// Removes a file that was not put in place.
 impl Drop for Beside {
     fn drop(&mut self) {
         if let Some(made) = &self.made {

@@ -1,4 +1,4 @@
-//! Who says what happens: on standard error, and into a log.
+//! Reports of a call on standard error and in a log.
 
 use std::fs::File;
 use std::io::Write;
@@ -27,9 +27,9 @@ pub(super) struct Teller {
     quiet: bool,
     verbose: bool,
     log: Option<Mutex<File>>,
-    /// What came before the call that is told of now.
+    /// The attempts and time before the call under way.
     past: Mutex<Past>,
-    /// How the last call ended.
+    /// The end of the last call.
     report: Mutex<Report>,
 }
 

@@ -1,4 +1,4 @@
-//! What was imported, as a policy file or as one object.
+//! The imported policies, as a policy file or as one object.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use crate::width::USUAL;
 /// Columns of a comment, whose lines but the first are indented.
 const COMMENT: usize = USUAL - "#   ".len();
 
-/// What differs, one line each.
+/// The differences from the foreign settings, one line each.
 pub(super) fn remarks(imported: &Imported) -> Vec<String> {
     let left = imported
         .left_out

@@ -33,7 +33,7 @@ pub(crate) fn lint(flags: &LintFlags) -> ExitCode {
     }
 }
 
-/// What is found, and the exit code when something could not be looked at, which standard error tells.
+/// The findings, and the exit code when something could not be looked at, which standard error tells.
 fn report(flags: &LintFlags) -> (Report, Option<ExitCode>) {
     let (mut report, mut refused) = (Report::default(), None);
     for asked in &flags.files {

@@ -16,7 +16,7 @@ struct Page<'a> {
     errors: usize,
     warnings: usize,
     findings: Vec<Found<'a>>,
-    /// What is wrong with the files themselves.
+    /// Mistakes in the files themselves.
     refused: Vec<Refused<'a>>,
     /// Files that cannot be read, and policies that are not in their files.
     unread: Vec<Missing<'a>>,

@@ -1,4 +1,4 @@
-//! What came of all files together.
+//! The findings of all files together.
 
 use stagger_explain::Severity;
 
@@ -24,12 +24,12 @@ impl Report {
         self.sheets.iter().map(|sheet| sheet.policies).sum()
     }
 
-    /// How many findings are as severe as this.
+    /// The number of findings that are as severe as this.
     pub(super) fn findings(&self, severity: Severity) -> usize {
         self.sheets.iter().map(|sheet| sheet.count(severity)).sum()
     }
 
-    /// How many mistakes kept policies from being looked at.
+    /// The number of mistakes that kept policies from being looked at.
     pub(super) fn refused(&self) -> usize {
         self.sheets.iter().map(|sheet| sheet.flaws.len()).sum::<usize>() + self.unread.len()
     }

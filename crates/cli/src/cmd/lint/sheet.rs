@@ -1,4 +1,4 @@
-//! What is found in one file.
+//! The findings of one file.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ impl Sheet {
         Ok(Self { file, text, policies, findings, flaws })
     }
 
-    /// How many findings are as severe as this.
+    /// The number of findings that are as severe as this.
     pub(super) fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|placed| placed.finding.severity == severity).count()
     }
@@ -69,7 +69,7 @@ fn only(
     Ok(())
 }
 
-/// What is wrong with a policy and not accepted, and what is accepted and not wrong.
+/// Findings of a policy that are not accepted, and accepted ones that it does not have.
 fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<Placed> {
     let found = lint(&surveyed.policy, &flags.over(&surveyed.calls.setting));
     let placed = |at, finding| Placed { policy: surveyed.name.clone(), at, finding };

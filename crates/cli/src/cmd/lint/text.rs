@@ -41,7 +41,7 @@ fn shown(sheet: &Sheet, placed: &Placed, colours: bool) -> String {
     excerpt.show(Source { file: &sheet.file, text: &sheet.text }, colours)
 }
 
-/// How many policies, errors and warnings there are.
+/// The numbers of policies, errors and warnings.
 pub(super) fn summary(report: &Report) -> String {
     format!(
         "{}: {}, {}\n",

@@ -1,4 +1,4 @@
-//! How much work a scenario is, before it is played: for the progress bar to know what is long.
+//! The work of a scenario, estimated before it is played, for the progress bar.
 
 use stagger_core::{Instant, Span};
 use stagger_sim::{Arrivals, Play, Scenario};

@@ -12,7 +12,7 @@ use crate::output_file::{check, failed, put};
 use crate::refusal::Refusal;
 use crate::stderr;
 
-/// Where a report is written to, besides standard output.
+/// The files of a report, besides standard output.
 #[derive(Debug)]
 pub(super) struct Files<'a> {
     page: Option<&'a Path>,

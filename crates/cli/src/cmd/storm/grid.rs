@@ -100,7 +100,7 @@ fn label(axes: &[Axis], own: &Own, cell: &Cell) -> String {
     settings.chain(nth).collect::<Vec<_>>().join(", ")
 }
 
-/// Where the cases stand on an axis, if there is one: the scenario's own place where what is swept
+/// The places of the cases on an axis, if there is one: the scenario's own place where what is swept
 /// is what it varies.
 fn place(frame: &mut Scenario, axes: &[Axis], own: &Own) {
     let ([axis], Own::One) = (axes, own) else {

@@ -1,4 +1,4 @@
-//! What a sweep came to, as a grid for the heat map.
+//! The result of a sweep, as a grid for the heat map.
 
 use stagger_report::{Grid, GridPanel, Healed};
 use stagger_sim::{RecoveryVerdict, Report, Row};

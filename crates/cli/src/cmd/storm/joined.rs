@@ -1,8 +1,8 @@
-//! Which cases of a swept scenario belong together, though what is swept is in their names.
+//! Groups of cases of a swept scenario, though what is swept is in their names.
 
 use stagger_sim::{Case, Scenario};
 
-/// What all cells of a sweep have in common.
+/// The parts that all cells of a sweep have in common.
 #[derive(Debug)]
 pub(super) struct Joined {
     pub(super) own: Own,
@@ -24,7 +24,7 @@ pub(super) enum Own {
 }
 
 impl Joined {
-    /// What these cells have in common; `free` if an axis is left for the scenario's own cases.
+    /// The parts that these cells have in common; `free` if an axis is left for the scenario's own cases.
     pub(super) fn of(played: &[Scenario], free: bool) -> Self {
         let Some((first, others)) = played.split_first() else {
             return Self { own: Own::One, shared: Vec::new() };
@@ -69,7 +69,7 @@ fn axis(first: &Scenario, others: &[Scenario]) -> Own {
     }
 }
 
-/// What is left of each name without the parts in which cells differ: those say what is swept.
+/// Each name without the parts in which cells differ: those say what is swept.
 fn names(first: &Scenario, others: &[Scenario]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (nth, case) in first.cases.iter().enumerate() {

@@ -41,7 +41,7 @@ fn read(reading: &Reading, file: &Path) -> Result<Log, ReadError> {
     reading.read(BufReader::with_capacity(AT_ONCE, File::open(file)?))
 }
 
-/// What was read and what was left out, for people.
+/// Reports the lines that were read and left out.
 fn tell(log: &Log) {
     let (lines, malformed) = (log.lines, log.malformed);
     stderr::note(&format!("{lines} lines of the format {}, {malformed} malformed", log.format));

@@ -1,4 +1,4 @@
-//! Where a scenario comes from: it ships, or a person wrote it.
+//! Sources of scenarios: the catalogue, or a file.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::scenario_file::{self, Given};
 use crate::spelling::nearest;
 use crate::toml_file::{Document, Flaw};
 
-/// What makes a scenario, with settings that change from one time to the next.
+/// The source of a scenario, with settings that change from one time to the next.
 #[derive(Debug)]
 pub(super) enum Source {
     /// One that ships.

@@ -1,4 +1,4 @@
-//! Where runs are played: on threads, with a bar for the patient and an end for the impatient.
+//! Runs on threads, with a progress bar, and Ctrl-C for an early end.
 
 use std::num::NonZeroUsize;
 use std::thread;

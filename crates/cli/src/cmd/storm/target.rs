@@ -1,4 +1,4 @@
-//! What is to be played: a scenario that ships, the shapes of the laws, or the list of them all.
+//! The target of a storm: a scenario, the shapes of the laws, or the list of them all.
 
 use std::ffi::OsStr;
 
@@ -14,7 +14,7 @@ use crate::flags::StormFlags;
 use crate::refusal::Refusal;
 use crate::spelling::nearest;
 
-/// What the flags ask for.
+/// The target that the flags ask for.
 #[derive(Debug)]
 pub(super) enum Target {
     /// The list of what there is.
@@ -30,7 +30,7 @@ pub(super) enum Target {
 /// The report of delays alone, which is no scenario of callers.
 pub(super) const SHAPES: (&str, &str, &str) =
     ("shapes", "L11", "The laws alone: means, the weight on the cap, uniform against Gaussian");
-/// What is played when nothing is asked for.
+/// The scenario that is played when none is named.
 const DEFAULT: (&str, Span) = ("lockstep", Span::from_millis(200));
 
 impl Target {
@@ -97,7 +97,7 @@ fn up_at(source: &Source) -> Option<Span> {
     if let Source::Named(_, options) = source { options.up_at } else { None }
 }
 
-/// What the flags change about a scenario.
+/// The options of a scenario that the flags change.
 pub(super) fn options(flags: &StormFlags) -> Result<Options, Refusal> {
     Ok(Options {
         seed: flags.seed,

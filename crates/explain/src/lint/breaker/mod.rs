@@ -1,4 +1,4 @@
-//! When a breaker opens, for how long, and how it closes again: one file a rule.
+//! Rules of a breaker's opening, open time and closing: one file a rule.
 
 mod lease;
 mod open_time;

@@ -10,7 +10,7 @@ use crate::{Code, Finding};
 const SHORTEST: Span = Span::from_millis(500);
 /// The longest first open time. Envoy ejects a host for 5 min at most unless it is told otherwise.
 const LONGEST: Span = Span::from_secs(10 * 60);
-/// How far the open time may grow.
+/// The longest open time.
 const LONGEST_CAP: Span = Span::from_secs(60 * 60);
 
 pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {

@@ -6,7 +6,7 @@ use stagger_core::breaker::{BreakerPlan, WindowKind};
 use super::super::figure::{count, percent};
 use crate::{Code, Finding, Setting};
 
-/// How often a destination that fails half as often as is tolerated may open the breaker with the
+/// The chance at most that a destination with half of the tolerated failures opens the breaker with the
 /// first calls of a window.
 const BY_CHANCE: f64 = 0.05;
 /// The most calls that a window of calls holds, and so the largest minimum that is proposed.
