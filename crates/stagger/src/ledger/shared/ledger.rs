@@ -11,8 +11,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::breaker::{Gate, Watcher};
+use super::lease_client::LeaseClient;
 use super::leased::Leased;
-use super::lessee::Lessee;
 use super::options::part_of_key;
 use super::{SharedStats, SharedStore};
 use crate::ledger::LedgerStats;
@@ -88,9 +88,9 @@ impl SharedLedger {
         let name = part_of_key("shared.name", name)?;
         let plan = *policy.budget();
         let leased = Arc::new(Leased::new(plan, store.options(), store.is_up()));
-        let permits = match Lessee::new(Arc::clone(&leased), store.clone(), name, &plan) {
+        let permits = match LeaseClient::new(Arc::clone(&leased), store.clone(), name, &plan) {
             None => Permits::Own(plan),
-            Some(lessee) => Permits::Leased { leased, task: spawn(lessee.run())? },
+            Some(client) => Permits::Leased { leased, task: spawn(client.run())? },
         };
         let guard = match policy.breaker() {
             None => Guard::None,
