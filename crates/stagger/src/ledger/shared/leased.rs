@@ -47,9 +47,9 @@ pub(super) struct Leased {
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) leased: AtomicU64,
-    pub(super) withheld: AtomicU64,
+    pub(super) lease_denied: AtomicU64,
     pub(super) went_away: AtomicU64,
-    pub(super) own_grants: AtomicU64,
+    pub(super) local_granted: AtomicU64,
     pub(super) answers: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ impl Leased {
             return None;
         }
         let paid = self.own.as_ref()?.ask(now, charge)?;
-        count(&self.figures.own_grants, 1);
+        count(&self.figures.local_granted, 1);
         Some(paid)
     }
 
@@ -207,7 +207,7 @@ impl Leased {
         }
         count(&self.figures.answers, 1);
         count(&self.figures.leased, answer.granted);
-        count(&self.figures.withheld, wanted.saturating_sub(answer.granted));
+        count(&self.figures.lease_denied, wanted.saturating_sub(answer.granted));
         self.permits.put(answer.granted);
         self.away.store(false, Ordering::Release);
     }

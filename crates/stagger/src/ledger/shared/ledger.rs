@@ -138,10 +138,10 @@ impl SharedLedger {
             let figures = &leased.figures;
             stats.permits = leased.permits();
             stats.leased = figures.leased.load(Ordering::Relaxed);
-            stats.withheld = figures.withheld.load(Ordering::Relaxed);
+            stats.lease_denied = figures.lease_denied.load(Ordering::Relaxed);
             stats.away = leased.is_away();
             stats.went_away = figures.went_away.load(Ordering::Relaxed);
-            stats.own_grants = figures.own_grants.load(Ordering::Relaxed);
+            stats.local_granted = figures.local_granted.load(Ordering::Relaxed);
             stats.answers = figures.answers.load(Ordering::Relaxed);
         }
         if let Guard::Fleet { gate, .. } = &self.guard {
