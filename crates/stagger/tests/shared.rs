@@ -148,14 +148,14 @@ async fn a_store_that_stops_leaves_each_node_its_share_and_comes_back_without_a_
     // Half of the bucket is this node's own.
     take(&ledger, 20).await;
     let now = stats(&ledger);
-    assert_eq!((now.away, now.went_away, now.own_grants, now.permits), (true, 1, 20, 0));
+    assert_eq!((now.away, now.went_away, now.local_granted, now.permits), (true, 1, 20, 0));
     assert!(!ask(&ledger), "no more than its share");
     redis.again();
     // It has lost its data, so the bucket starts as its plan says.
     take(&ledger, 40).await;
     none_is_left(&ledger).await;
     let now = stats(&ledger);
-    assert_eq!((now.away, now.own_grants, now.ledger.grants), (false, 20, 100));
+    assert_eq!((now.away, now.local_granted, now.ledger.grants), (false, 20, 100));
 }
 
 #[tokio::test]
@@ -376,8 +376,9 @@ async fn the_lease_is_a_figure_for_whoever_looks() {
     for line in ["budget.grants", "budget.leased"] {
         assert!(heard.contains(&format!("{line}{{destination=one}} = 5")), "{heard:?}");
     }
-    for line in ["budget.level", "budget.permits", "budget.own_grants", "budget.away"] {
+    assert!(heard.contains(&"budget.store_up{destination=one} = 1".to_owned()), "{heard:?}");
+    for line in ["budget.level", "budget.permits", "budget.local_granted"] {
         assert!(heard.contains(&format!("{line}{{destination=one}} = 0")), "{heard:?}");
     }
-    assert!(heard.iter().any(|line| line.starts_with("budget.withheld")), "{heard:?}");
+    assert!(heard.iter().any(|line| line.starts_with("budget.lease_denied")), "{heard:?}");
 }

@@ -33,7 +33,7 @@ async fn ten_are_granted(store: &SharedStore) {
     let ledger = store.ledger("ten", &policy.build().expect("in bounds")).expect("a name");
     let patience = StdTime.now() + Span::from_secs(30);
     let mut granted = 0;
-    while ledger.stats(StdTime.now()).withheld < 12 {
+    while ledger.stats(StdTime.now()).lease_denied < 12 {
         assert!(StdTime.now() < patience, "{granted} of 10: {:?}", ledger.stats(StdTime.now()));
         granted += u32::from((&*ledger).ask(StdTime.now(), Charge::Retry).is_some());
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;

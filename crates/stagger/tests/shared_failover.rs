@@ -78,12 +78,12 @@ async fn take(fleet: &[Arc<SharedLedger>], count: u32) {
 
 /// Asks all until the store has refused each of them twice more; what was granted.
 async fn drain(fleet: &[Arc<SharedLedger>]) -> u32 {
-    let before: Vec<_> = fleet.iter().map(|it| stats(it).withheld).collect();
+    let before: Vec<_> = fleet.iter().map(|it| stats(it).lease_denied).collect();
     let mut granted = 0;
     eventually("the store has no more", || {
         granted += fleet.iter().map(|it| u32::from(ask(it))).sum::<u32>();
         let lease = u64::from(LEASE);
-        fleet.iter().zip(&before).all(|(it, before)| stats(it).withheld >= before + 3 * lease)
+        fleet.iter().zip(&before).all(|(it, before)| stats(it).lease_denied >= before + 3 * lease)
     })
     .await;
     granted
@@ -242,7 +242,7 @@ async fn a_network_that_is_cut_leaves_each_side_its_own_and_open_wins_after_it()
     let mut far_granted = 0;
     eventually("its share is used up", || {
         far_granted += u32::from(ask(&far));
-        stats(&far).own_grants == u64::from(BUCKET / 2) && stats(&far).permits == 0
+        stats(&far).local_granted == u64::from(BUCKET / 2) && stats(&far).permits == 0
     })
     .await;
     assert!(!ask(&far), "not one more");

@@ -89,16 +89,22 @@ fn a_future_dropped_in_its_backoff_lost_or_made_a_token() {
     }
 }
 
+/// A call of this policy whose first attempt failed at the origin, and whose retry was launched a second later.
+fn retry_launched<'p>(policy: &'p Policy, ledger: &mut PlainLedger) -> (Session<'p>, Launched) {
+    let (mut session, launched, _) = start(policy, ledger, at(0));
+    let first = launched.expect("closed");
+    let _ = session.on_outcome(ledger, at(0), first, &FAILED, &mut lowest());
+    let Act::Call(retry) = session.on_wake(ledger, at(1)) else { panic!("the wait is over") };
+    (session, retry)
+}
+
 #[test]
 fn a_retry_that_was_dropped_on_the_wire_was_free() {
     let policy = policy();
     let mut ledger = PlainLedger::new(&policy);
-    let (mut session, launched, _) = start(&policy, &mut ledger, at(0));
-    let first = launched.expect("closed");
-    let _ = session.on_outcome(&mut ledger, at(0), first, &FAILED, &mut lowest());
-    let Act::Call(second) = session.on_wake(&mut ledger, at(1)) else { panic!("the wait is over") };
+    let (mut session, retry) = retry_launched(&policy, &mut ledger);
     let _ = session.cancel(&mut ledger, at(1));
-    Session::abandon(&mut ledger, at(1), second, &mut lowest());
+    Session::abandon(&mut ledger, at(1), retry, &mut lowest());
     assert_eq!(tokens(&ledger), 90, "the server works on it, whoever waits for it");
 }
 
@@ -106,12 +112,9 @@ fn a_retry_that_was_dropped_on_the_wire_was_free() {
 fn a_retry_that_was_never_made_lost_its_token() {
     let policy = policy();
     let mut ledger = PlainLedger::new(&policy);
-    let (mut session, launched, _) = start(&policy, &mut ledger, at(0));
-    let first = launched.expect("closed");
-    let _ = session.on_outcome(&mut ledger, at(0), first, &FAILED, &mut lowest());
-    let Act::Call(second) = session.on_wake(&mut ledger, at(1)) else { panic!("the wait is over") };
+    let (mut session, retry) = retry_launched(&policy, &mut ledger);
     let _ = session.cancel(&mut ledger, at(1));
-    Session::withdraw(&mut ledger, at(1), second, &mut lowest());
+    Session::withdraw(&mut ledger, at(1), retry, &mut lowest());
     assert_eq!(tokens(&ledger), 100);
 }
 

@@ -25,11 +25,11 @@ const PERMITS: &str = "stagger.budget.permits";
 #[cfg(feature = "redis")]
 const LEASED: &str = "stagger.budget.leased";
 #[cfg(feature = "redis")]
-const WITHHELD: &str = "stagger.budget.withheld";
+const LEASE_DENIED: &str = "stagger.budget.lease_denied";
 #[cfg(feature = "redis")]
-const OWN_GRANTS: &str = "stagger.budget.own_grants";
+const LOCAL_GRANTED: &str = "stagger.budget.local_granted";
 #[cfg(feature = "redis")]
-const AWAY: &str = "stagger.budget.away";
+const STORE_UP: &str = "stagger.budget.store_up";
 #[cfg(feature = "redis")]
 const HEARD: &str = "stagger.breaker.heard";
 #[cfg(feature = "redis")]
@@ -72,11 +72,11 @@ pub fn describe_metrics() {
 fn describe_shared() {
     describe_gauge!(PERMITS, Unit::Count, "Leased permits that are left");
     describe_counter!(LEASED, Unit::Count, "Permits that the store granted");
-    describe_counter!(WITHHELD, Unit::Count, "Permits that the store did not grant");
-    describe_counter!(OWN_GRANTS, Unit::Count, "Retries granted while the store was away");
+    describe_counter!(LEASE_DENIED, Unit::Count, "Permits that the store did not grant");
+    describe_counter!(LOCAL_GRANTED, Unit::Count, "Retries granted while the store was away");
     describe_counter!(HEARD, Unit::Count, "Moves of a shared breaker for what others saw");
     describe_counter!(PROBES, Unit::Count, "Probes that the store granted");
-    describe_gauge!(AWAY, Unit::Count, "1 while the store is away");
+    describe_gauge!(STORE_UP, Unit::Count, "1 while the store answers");
 }
 
 /// Reports the figures of a ledger under the name of its destination. Nothing counts them in
@@ -113,11 +113,11 @@ pub fn report_shared(destination: &'static str, stats: &SharedStats) {
     let name = Some(destination);
     gauge!(PERMITS, labels(name)).set(float(stats.permits));
     counter!(LEASED, labels(name)).absolute(stats.leased);
-    counter!(WITHHELD, labels(name)).absolute(stats.withheld);
-    counter!(OWN_GRANTS, labels(name)).absolute(stats.own_grants);
+    counter!(LEASE_DENIED, labels(name)).absolute(stats.lease_denied);
+    counter!(LOCAL_GRANTED, labels(name)).absolute(stats.local_granted);
     counter!(HEARD, labels(name)).absolute(stats.breaker_heard);
     counter!(PROBES, labels(name)).absolute(stats.probes_leased);
-    gauge!(AWAY, labels(name)).set(if stats.away { 1.0 } else { 0.0 });
+    gauge!(STORE_UP, labels(name)).set(if stats.away { 0.0 } else { 1.0 });
 }
 
 pub(super) fn retried(name: Option<&'static str>, delay: Span, outcome: &Outcome) {

@@ -33,8 +33,8 @@
 //! | `stagger.breaker.state` | gauge | `stagger.breaker.state` | 1 for the state that the breaker is in, 0 for the others |
 //! | `stagger.breaker.refusals`, `.openings` | counter | | attempts that the breaker refused, and how often it opened |
 //! | `stagger.budget.permits` | gauge | | leased permits that a process holds (feature `redis`) |
-//! | `stagger.budget.leased`, `.withheld`, `.own_grants` | counter | | permits that the store granted and did not, and retries granted without it |
-//! | `stagger.budget.away` | gauge | | 1 while the store is away |
+//! | `stagger.budget.leased`, `.lease_denied`, `.local_granted` | counter | | permits that the store granted and did not, and retries granted without it |
+//! | `stagger.budget.store_up` | gauge | | 1 while the store answers, 0 while it does not |
 //! | `stagger.breaker.heard`, `.probes_leased` | counter | | moves of a shared breaker that other processes caused, and probes that the store granted (feature `redis`) |
 //!
 //! All carry `stagger.destination` when there is a name. Those of budgets and breakers are a ledger's

@@ -9,9 +9,9 @@ use crate::{LocalLedger, Retrier};
 
 /// Makes the calls of a channel under a policy.
 ///
-/// Keep one for each server name: all its channels share budget and breaker. Only calls whose client
-/// was given an origin (`with_origin`) name their server, and then each has its own. `D` decides which
-/// methods may be called twice.
+/// Keep one for each server name: all its channels share budget and breaker. Where one layer serves
+/// several servers, give each client an origin: see [Servers](super#servers). `D` decides which methods
+/// may be called twice.
 ///
 /// ```
 /// use stagger::tonic::GrpcLayer;

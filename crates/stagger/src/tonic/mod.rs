@@ -65,6 +65,15 @@
 //! reason and the attempts behind it. When the deadline passes while a stream is read, the stream ends
 //! with DEADLINE_EXCEEDED.
 //!
+//! # Servers
+//!
+//! A call whose client was given an origin (`OrdersClient::with_origin`) has the budget and the breaker of
+//! that server. All other calls of a layer share those of its [`Retrier`](crate::Retrier), because above
+//! the channel a request names no server: tonic writes its authority below, for each connection, and a
+//! channel that balances over several servers chooses one there. A [`Channel`](tonic::transport::Channel)
+//! replaces the origin by its endpoint's, so the origin is only the name of the ledger. Without origins,
+//! keep one layer, or one [`Grpc`], for each server name.
+//!
 //! # Limits
 //!
 //! A request is kept for further attempts up to a limit ([`GrpcLayer::buffer`]); above it the call goes

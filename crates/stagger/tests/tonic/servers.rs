@@ -11,7 +11,7 @@ use tonic::body::Body;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::Done;
-use crate::client::{quick, retrier};
+use crate::client::{METHOD, Text, hello, quick, retrier};
 
 /// Whether these calls succeed, each to the server of its client's origin, where a.example is away and
 /// the others are at first.
@@ -55,4 +55,27 @@ async fn a_server_without_retries_left_took_those_of_another() -> Done {
     let layer = GrpcLayer::new(retrier(quick()?)?).service_config(config);
     assert_eq!(calls(layer, &origins).await, [false, false, true], "throttling is a server's own");
     Ok(())
+}
+
+/// The host in the URI of a request as a layer above the channel sees it.
+async fn host_above_the_channel(origin: http::Uri) -> Option<String> {
+    let seen = Arc::new(Mutex::new(None));
+    let host = Arc::clone(&seen);
+    let channel = service_fn(move |request: Request<Body>| {
+        let uri = request.uri().host().map(str::to_owned);
+        *host.lock().unwrap_or_else(PoisonError::into_inner) = uri;
+        std::future::ready(Ok::<_, Infallible>(Response::new(Body::empty())))
+    });
+    let mut client = tonic::client::Grpc::with_origin(channel, origin);
+    let path = http::uri::PathAndQuery::from_static(METHOD);
+    // The reply has no message, which is an error; only the request matters.
+    let _reply = client.unary(hello(), path, Text).await;
+    seen.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+#[tokio::test]
+async fn a_request_names_its_server_only_where_its_client_has_an_origin() {
+    assert_eq!(host_above_the_channel(http::Uri::default()).await, None);
+    let origin = http::Uri::from_static("http://a.example");
+    assert_eq!(host_above_the_channel(origin).await.as_deref(), Some("a.example"));
 }

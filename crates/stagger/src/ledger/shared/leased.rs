@@ -35,7 +35,7 @@ pub(super) struct Leased {
     /// The fleet's level as the store told it last: retries, held, capacity.
     level: [AtomicU64; 3],
     pub(super) figures: Figures,
-    /// Whether the lessee knows that there is news, and that permits run out: so that a call wakes it
+    /// Whether the lease client knows that there is news, and that permits run out: so that a call wakes it
     /// once, and not again before it has looked.
     told: AtomicBool,
     low: AtomicBool,
@@ -47,9 +47,9 @@ pub(super) struct Leased {
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) leased: AtomicU64,
-    pub(super) withheld: AtomicU64,
+    pub(super) lease_denied: AtomicU64,
     pub(super) went_away: AtomicU64,
-    pub(super) own_grants: AtomicU64,
+    pub(super) local_granted: AtomicU64,
     pub(super) answers: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ impl Leased {
             return None;
         }
         let paid = self.own.as_ref()?.ask(now, charge)?;
-        count(&self.figures.own_grants, 1);
+        count(&self.figures.local_granted, 1);
         Some(paid)
     }
 
@@ -160,7 +160,7 @@ impl Leased {
         self.permits.count()
     }
 
-    /// Ends the lease: the lessee gives back what it can.
+    /// Ends the lease: the lease client gives back what it can.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.wake.notify_one();
@@ -175,12 +175,12 @@ impl Leased {
         !self.news.is_empty()
     }
 
-    /// Whether a call wants the lessee to look.
+    /// Whether a call wants the lease client to look.
     pub(super) fn is_called(&self) -> bool {
         self.told.load(Ordering::SeqCst) || self.low.load(Ordering::SeqCst)
     }
 
-    /// The lessee has looked: from here on a call wakes it again.
+    /// The lease client has looked: from here on a call wakes it again.
     pub(super) fn looked(&self) {
         self.told.store(false, Ordering::SeqCst);
         self.low.store(false, Ordering::SeqCst);
@@ -207,7 +207,7 @@ impl Leased {
         }
         count(&self.figures.answers, 1);
         count(&self.figures.leased, answer.granted);
-        count(&self.figures.withheld, wanted.saturating_sub(answer.granted));
+        count(&self.figures.lease_denied, wanted.saturating_sub(answer.granted));
         self.permits.put(answer.granted);
         self.away.store(false, Ordering::Release);
     }
@@ -222,7 +222,7 @@ impl Leased {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Ready when a call, or the end, wants the lessee to look.
+    /// Ready when a call, or the end, wants the lease client to look.
     pub(super) async fn woken(&self) {
         self.wake.notified().await;
     }
@@ -232,8 +232,8 @@ impl Leased {
         self.wake_once(&self.told);
     }
 
-    /// A load, and nothing more, unless it is the first since the lessee looked. A processor may let
-    /// a call miss that the lessee has just looked; then the next call wakes it.
+    /// A load, and nothing more, unless it is the first since the lease client looked. A processor may let
+    /// a call miss that the lease client has just looked; then the next call wakes it.
     #[inline]
     fn wake_once(&self, flag: &AtomicBool) {
         if !flag.load(Ordering::Relaxed) && !flag.swap(true, Ordering::SeqCst) {

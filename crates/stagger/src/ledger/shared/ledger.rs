@@ -11,8 +11,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::breaker::{Gate, Watcher};
+use super::lease_client::LeaseClient;
 use super::leased::Leased;
-use super::lessee::Lessee;
 use super::options::part_of_key;
 use super::{SharedStats, SharedStore};
 use crate::ledger::LedgerStats;
@@ -88,9 +88,9 @@ impl SharedLedger {
         let name = part_of_key("shared.name", name)?;
         let plan = *policy.budget();
         let leased = Arc::new(Leased::new(plan, store.options(), store.is_up()));
-        let permits = match Lessee::new(Arc::clone(&leased), store.clone(), name, &plan) {
+        let permits = match LeaseClient::new(Arc::clone(&leased), store.clone(), name, &plan) {
             None => Permits::Own(plan),
-            Some(lessee) => Permits::Leased { leased, task: spawn(lessee.run())? },
+            Some(client) => Permits::Leased { leased, task: spawn(client.run())? },
         };
         let guard = match policy.breaker() {
             None => Guard::None,
@@ -138,10 +138,10 @@ impl SharedLedger {
             let figures = &leased.figures;
             stats.permits = leased.permits();
             stats.leased = figures.leased.load(Ordering::Relaxed);
-            stats.withheld = figures.withheld.load(Ordering::Relaxed);
+            stats.lease_denied = figures.lease_denied.load(Ordering::Relaxed);
             stats.away = leased.is_away();
             stats.went_away = figures.went_away.load(Ordering::Relaxed);
-            stats.own_grants = figures.own_grants.load(Ordering::Relaxed);
+            stats.local_granted = figures.local_granted.load(Ordering::Relaxed);
             stats.answers = figures.answers.load(Ordering::Relaxed);
         }
         if let Guard::Fleet { gate, .. } = &self.guard {

@@ -1,7 +1,7 @@
 //! One budget and one breaker for a whole fleet, in Redis or Valkey. No call ever waits for it.
 //!
 //! ```text
-//!  calls ──ask──▶ Leased ◀──permits── Lessee ◀──one script a lease── SharedStore ── Redis, Valkey
+//!  calls ──ask──▶ Leased ◀──permits── LeaseClient ◀──one script a lease── SharedStore ── Redis, Valkey
 //!         (atomics)       ──news────▶ (task)
 //! ```
 
@@ -11,9 +11,9 @@ mod breaker;
 mod differential;
 mod error;
 mod keyed;
+mod lease_client;
 mod leased;
 mod ledger;
-mod lessee;
 mod link;
 mod news;
 mod options;

@@ -16,13 +16,13 @@ pub struct SharedStats {
     /// Permits that were leased so far.
     pub leased: u64,
     /// Permits that the store was asked for and did not grant so far.
-    pub withheld: u64,
+    pub lease_denied: u64,
     /// Whether the store is away.
     pub away: bool,
     /// The number of outages so far.
     pub went_away: u64,
     /// Retries and hedges that this process granted on its own so far, because the store was away.
-    pub own_grants: u64,
+    pub local_granted: u64,
     /// Requests for permits that the store answered so far.
     pub answers: u64,
     /// The number of times so far that the fleet's breaker opened or closed for what other processes saw; zero
@@ -39,10 +39,10 @@ impl SharedStats {
             ledger,
             permits: 0,
             leased: 0,
-            withheld: 0,
+            lease_denied: 0,
             away: false,
             went_away: 0,
-            own_grants: 0,
+            local_granted: 0,
             answers: 0,
             breaker_heard: 0,
             probes_leased: 0,

@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use stagger_core::breaker::{Admission, BreakerPlan, Report, StateKind, Ticket};
 use stagger_core::{Entropy, Instant};
 
-use super::bell::Bell;
-use super::exchange::{Exchange, Heard};
-use super::hand::Hand;
-use super::mirror::{Door, Mirror, Way};
+use super::held_leases::HeldLeases;
+use super::notify::TaskNotify;
+use super::replica::{Door, Replica, Way};
 use super::script::Request;
+use super::sync::{Heard, SyncRound};
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::SharedOptions;
 use crate::rng::OsEntropy;
@@ -27,10 +27,10 @@ const ASK: u64 = 1;
 pub(in crate::ledger::shared) struct Gate {
     own: LocalBreaker,
     way: AtomicU64,
-    mirror: Mutex<Mirror>,
-    /// As the mirror has it: how often the own breaker had opened when the store knew of it.
+    replica: Mutex<Replica>,
+    /// As the replica has it: how often the own breaker had opened when the store knew of it.
     told_opened: AtomicU64,
-    pub(super) bell: Bell,
+    pub(super) notify: TaskNotify,
     closed: AtomicBool,
     heard: AtomicU64,
     probes_leased: AtomicU64,
@@ -46,9 +46,9 @@ impl Gate {
         Self {
             own: LocalBreaker::new(plan),
             way: AtomicU64::new(OWN),
-            mirror: Mutex::new(Mirror::new(plan, options, is_up)),
+            replica: Mutex::new(Replica::new(plan, options, is_up)),
             told_opened: AtomicU64::new(0),
-            bell: Bell::default(),
+            notify: TaskNotify::default(),
             closed: AtomicBool::new(false),
             heard: AtomicU64::new(0),
             probes_leased: AtomicU64::new(0),
@@ -65,20 +65,20 @@ impl Gate {
         match self.way.load(Ordering::Acquire) {
             OWN => return self.admit_alone(now),
             until if now.as_nanos() < until => {
-                self.bell.ring_once();
+                self.notify.notify_once();
                 return Admission::Refused { until: Instant::from_nanos(until) };
             }
             _ => {}
         }
-        let (door, wanted) = self.with_mirror(|mirror| {
-            let before = mirror.wanted;
-            (mirror.admit(now), mirror.wanted && !before)
+        let (door, wanted) = self.with_replica(|replica| {
+            let before = replica.wanted;
+            (replica.admit(now), replica.wanted && !before)
         });
         // A lease that is wanted now, or that was used up, is asked for at once.
         if wanted || matches!(door, Door::Admitted(_)) {
-            self.bell.ring();
+            self.notify.notify();
         } else {
-            self.bell.ring_once();
+            self.notify.notify_once();
         }
         match door {
             Door::Own => self.admit_alone(now),
@@ -95,21 +95,21 @@ impl Gate {
         report: Report,
         entropy: &mut dyn Entropy,
     ) {
-        if Hand::is_from_here(ticket) {
-            self.with_mirror(|mirror| mirror.report(now, ticket, report));
-            return self.bell.ring();
+        if HeldLeases::is_from_here(ticket) {
+            self.with_replica(|replica| replica.report(now, ticket, report));
+            return self.notify.notify();
         }
         self.own.report(now, ticket, report, entropy);
         if self.own.opened() == self.told_opened.load(Ordering::Acquire) {
-            self.bell.ring_once();
+            self.notify.notify_once();
         } else {
-            self.bell.ring();
+            self.notify.notify();
         }
     }
 
     /// The state of the breaker that the next call asks.
     pub(in crate::ledger::shared) fn state(&self, now: Instant) -> StateKind {
-        self.with_mirror(|mirror| mirror.state(&self.own, now))
+        self.with_replica(|replica| replica.state(&self.own, now))
     }
 
     /// The number of times that it opened, whether this process or another saw the failures.
@@ -128,13 +128,13 @@ impl Gate {
     }
 
     pub(in crate::ledger::shared) fn is_away(&self) -> bool {
-        self.with_mirror(|mirror| mirror.is_away())
+        self.with_replica(|replica| replica.is_away())
     }
 
     /// Ends the sharing: the watcher gives back what it can.
     pub(in crate::ledger::shared) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.bell.ring();
+        self.notify.notify();
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -143,31 +143,31 @@ impl Gate {
 
     /// The time at which the store should be asked, if it was asked last at `asked`.
     pub(super) fn due(&self, asked: Instant) -> Option<Instant> {
-        let called = self.bell.is_rung();
-        self.with_mirror(|mirror| mirror.due(&self.own, asked, called))
+        let called = self.notify.is_pending();
+        self.with_replica(|replica| replica.due(&self.own, asked, called))
     }
 
     pub(super) fn request(&self, now: Instant) -> Request {
-        let called = self.bell.is_rung();
-        self.bell.looked();
-        self.with_mirror(|mirror| mirror.request(&self.own, now, called, &mut OsEntropy))
+        let called = self.notify.is_pending();
+        self.notify.looked();
+        self.with_replica(|replica| replica.request(&self.own, now, called, &mut OsEntropy))
     }
 
     pub(super) fn last_request(&self) -> Option<Request> {
-        self.with_mirror(Mirror::retire)
+        self.with_replica(Replica::retire)
     }
 
     /// The store has answered. A move that this process has not caused.
-    pub(super) fn adopt(&self, exchange: &Exchange<'_>) -> Option<Heard> {
-        let heard = self.with_mirror(|mirror| mirror.adopt(&self.own, exchange, &mut OsEntropy));
-        let granted = exchange.answer.lease.is_some();
+    pub(super) fn adopt(&self, round: &SyncRound<'_>) -> Option<Heard> {
+        let heard = self.with_replica(|replica| replica.adopt(&self.own, round, &mut OsEntropy));
+        let granted = round.answer.lease.is_some();
         self.heard.fetch_add(u64::from(heard.is_some()), Ordering::Relaxed);
         self.probes_leased.fetch_add(u64::from(granted), Ordering::Relaxed);
         heard
     }
 
     pub(super) fn went_away(&self, now: Instant) {
-        self.with_mirror(|mirror| mirror.went_away(now, &mut OsEntropy));
+        self.with_replica(|replica| replica.went_away(now, &mut OsEntropy));
     }
 
     /// As the own breaker says, but for a probe that needs a lease.
@@ -175,20 +175,20 @@ impl Gate {
         let admission = self.own.admit(now);
         let probe = admission.ticket().filter(|ticket| ticket.is_probe());
         let Some(probe) = probe else { return admission };
-        let Some(until) = self.with_mirror(|mirror| mirror.refuses_own_probe(now)) else {
+        let Some(until) = self.with_replica(|replica| replica.refuses_own_probe(now)) else {
             return admission;
         };
         self.own.report(now, probe, Report::Neutral, &mut OsEntropy);
-        self.bell.ring_once();
+        self.notify.notify_once();
         Admission::Refused { until }
     }
 
-    /// Does something with the mirror, and publishes what calls may do then.
-    fn with_mirror<T>(&self, act: impl FnOnce(&mut Mirror) -> T) -> T {
-        let mut mirror = self.lock();
-        let answer = act(&mut mirror);
-        self.told_opened.store(mirror.told_opened, Ordering::Release);
-        let way = match mirror.way() {
+    /// Does something with the replica, and publishes what calls may do then.
+    fn with_replica<T>(&self, act: impl FnOnce(&mut Replica) -> T) -> T {
+        let mut replica = self.lock();
+        let answer = act(&mut replica);
+        self.told_opened.store(replica.told_opened, Ordering::Release);
+        let way = match replica.way() {
             Way::Own => OWN,
             Way::Ask => ASK,
             Way::RefusedUntil(until) => until.as_nanos().max(ASK),
@@ -197,8 +197,8 @@ impl Gate {
         answer
     }
 
-    fn lock(&self) -> MutexGuard<'_, Mirror> {
-        // Nothing panics under the lock, and a mirror is whole between two calls.
-        self.mirror.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Replica> {
+        // Nothing panics under the lock, and a replica is whole between two calls.
+        self.replica.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

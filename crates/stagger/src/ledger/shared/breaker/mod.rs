@@ -2,18 +2,18 @@
 //!
 //! ```text
 //!  calls ──admit──▶ Gate ◀──where it stands, leases of probes── Watcher ◀──one script── SharedStore
-//!         (atomics, Mirror) ──trips, what probes found──▶        (task)
+//!         (atomics, Replica) ─trips, what probes found──▶        (task)
 //! ```
 
-mod bell;
 #[cfg(test)]
 mod differential;
-mod exchange;
 mod follow;
 mod gate;
-mod hand;
-mod mirror;
+mod held_leases;
+mod notify;
+mod replica;
 mod script;
+mod sync;
 mod watcher;
 
 pub(super) use gate::Gate;

@@ -6,9 +6,9 @@ use stagger_core::breaker::BreakerPlan;
 use stagger_core::{Instant, Span};
 use tokio::time::timeout;
 
-use super::exchange::{Exchange, Heard};
 use super::gate::Gate;
 use super::script::{Answer, Request, Rule, SCRIPT, key};
+use super::sync::{Heard, SyncRound};
 use crate::clock::{Clock, TokioTime};
 use crate::ledger::shared::SharedStore;
 use crate::observe::{breaker_closed, breaker_opened, store_away, store_back};
@@ -55,7 +55,7 @@ impl Watcher {
     pub(in crate::ledger::shared) async fn run(mut self) {
         while !self.gate.is_closed() {
             match self.gate.due(self.asked_at) {
-                None => self.gate.bell.heard().await,
+                None => self.gate.notify.notified().await,
                 Some(due) if TokioTime.now() < due => self.pause(due).await,
                 Some(_) => self.ask().await,
             }
@@ -73,7 +73,7 @@ impl Watcher {
         match self.consult(&request).await {
             Ok(answer) => {
                 let (request, answer, now) = (&request, &answer, TokioTime.now());
-                let heard = self.gate.adopt(&Exchange { request, asked, answer, now });
+                let heard = self.gate.adopt(&SyncRound { request, asked, answer, now });
                 if std::mem::take(&mut self.told_away) {
                     store_back(&self.name, self.store.place());
                 }
@@ -106,6 +106,6 @@ impl Watcher {
     /// Until then, or until a call wants it to look.
     async fn pause(&self, until: Instant) {
         let left = until - TokioTime.now();
-        let _ = timeout(left.to_duration(), self.gate.bell.heard()).await;
+        let _ = timeout(left.to_duration(), self.gate.notify.notified()).await;
     }
 }

@@ -13,7 +13,7 @@ const MOST: u32 = 100;
 
 /// The leases that a process holds.
 #[derive(Debug)]
-pub(super) struct Hand {
+pub(super) struct HeldLeases {
     /// Half-open for ever: it makes the tickets, each with a number of its own.
     mint: Breaker,
     free: Option<Lease>,
@@ -28,7 +28,7 @@ pub(super) struct Lease {
     pub(super) ends: Instant,
 }
 
-impl Hand {
+impl HeldLeases {
     pub(super) fn new() -> Self {
         let plan = BreakerPlan::builder().probes(MOST).lease(Span::MAX).build();
         let plan = plan.expect("a hundred probes and a lease of centuries are in bounds");
@@ -115,36 +115,36 @@ mod tests {
 
     #[test]
     fn a_lease_is_one_probe_and_ends_by_itself() {
-        let mut hand = Hand::new();
-        assert_eq!(hand.admit(at(1)), None);
-        hand.hold(lease(7, 5));
-        let ticket = hand.admit(at(4)).expect("leased");
-        assert!(ticket.is_probe() && Hand::is_from_here(ticket));
-        assert_eq!(hand.admit(at(4)), None, "used");
-        hand.hold(lease(8, 5));
-        assert_eq!(hand.admit(at(5)), None, "over");
-        assert_eq!(hand.end(at(5), ticket), None, "its place is another's by now");
+        let mut leases = HeldLeases::new();
+        assert_eq!(leases.admit(at(1)), None);
+        leases.hold(lease(7, 5));
+        let ticket = leases.admit(at(4)).expect("leased");
+        assert!(ticket.is_probe() && HeldLeases::is_from_here(ticket));
+        assert_eq!(leases.admit(at(4)), None, "used");
+        leases.hold(lease(8, 5));
+        assert_eq!(leases.admit(at(5)), None, "over");
+        assert_eq!(leases.end(at(5), ticket), None, "its place is another's by now");
     }
 
     #[test]
     fn a_probe_ends_once_and_is_told_from_those_before() {
-        let mut hand = Hand::new();
-        hand.hold(lease(7, 5));
-        let first = hand.admit(at(1)).expect("leased");
-        hand.clear(at(1));
-        hand.hold(lease(8, 5));
-        let second = hand.admit(at(1)).expect("leased");
-        assert_eq!(hand.end(at(1), first), None, "of a state before");
-        assert_eq!(hand.end(at(1), second), Some(8));
-        assert_eq!(hand.end(at(1), second), None);
+        let mut leases = HeldLeases::new();
+        leases.hold(lease(7, 5));
+        let first = leases.admit(at(1)).expect("leased");
+        leases.clear(at(1));
+        leases.hold(lease(8, 5));
+        let second = leases.admit(at(1)).expect("leased");
+        assert_eq!(leases.end(at(1), first), None, "of a state before");
+        assert_eq!(leases.end(at(1), second), Some(8));
+        assert_eq!(leases.end(at(1), second), None);
     }
 
     #[test]
     fn more_probes_than_a_plan_has_find_a_ticket_one_after_the_other() {
-        let mut hand = Hand::new();
+        let mut leases = HeldLeases::new();
         for token in 1..=u64::from(3 * MOST) {
-            hand.hold(lease(token, token + 1));
-            assert!(hand.admit(at(token)).is_some(), "{token}");
+            leases.hold(lease(token, token + 1));
+            assert!(leases.admit(at(token)).is_some(), "{token}");
         }
     }
 }

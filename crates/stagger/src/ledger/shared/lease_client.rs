@@ -16,8 +16,8 @@ use crate::rng::os_bits;
 /// The time for which a process waits for its last answer.
 const LAST: Span = Span::from_secs(1);
 
-/// One process's lessee of one budget.
-pub(super) struct Lessee {
+/// The task that leases the permits of one budget for this process.
+pub(super) struct LeaseClient {
     leased: Arc<Leased>,
     store: SharedStore,
     name: String,
@@ -35,8 +35,8 @@ pub(super) struct Lessee {
     told_away: bool,
 }
 
-impl Lessee {
-    /// The lessee of the budget of this name; `None` where there is nothing to lease.
+impl LeaseClient {
+    /// The lease client of the budget of this name; `None` where there is nothing to lease.
     pub(super) fn new(
         leased: Arc<Leased>,
         store: SharedStore,

@@ -4,8 +4,8 @@ use stagger_core::breaker::StateKind;
 use stagger_core::{Entropy, Instant, Ratio, Span};
 
 use super::follow;
-use super::hand::Lease;
-use super::mirror::{Mirror, Seen};
+use super::held_leases::Lease;
+use super::replica::{Replica, Seen};
 use super::script::{Answer, Finding, Opening, Request, Standing, Token};
 use crate::ledger::breaker::LocalBreaker;
 
@@ -24,7 +24,7 @@ pub(super) enum Heard {
 
 /// A request, and its answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exchange<'a> {
+pub(super) struct SyncRound<'a> {
     pub(super) request: &'a Request,
     /// The time at which it was sent.
     pub(super) asked: Instant,
@@ -33,7 +33,7 @@ pub(super) struct Exchange<'a> {
     pub(super) now: Instant,
 }
 
-impl Mirror {
+impl Replica {
     /// The time at which the store should be asked; `None` when there is nothing to ask. `asked` is when it was
     /// asked last, and `called` whether there were calls since.
     pub(super) fn due(
@@ -49,11 +49,11 @@ impl Mirror {
         let news = called.then(|| asked + self.again);
         let wish = match self.seen {
             Seen::Closed => None,
-            _ if self.hand.free().is_some() || !(self.wanted || called) => None,
+            _ if self.leases.free().is_some() || !(self.wanted || called) => None,
             Seen::Open(until) => Some(until.max(self.wish_from)),
             Seen::HalfOpen => Some(self.wish_from),
         };
-        let turn = self.hand.free().map(|lease| lease.since + self.again.saturating_mul(TURNS));
+        let turn = self.leases.free().map(|lease| lease.since + self.again.saturating_mul(TURNS));
         [news, wish, turn].into_iter().flatten().min()
     }
 
@@ -67,9 +67,9 @@ impl Mirror {
         chance: &mut impl Entropy,
     ) -> Request {
         self.wanted |= called && self.seen != Seen::Closed;
-        self.hand.lapse(now);
+        self.leases.lapse(now);
         let turn = self.again.saturating_mul(TURNS);
-        if self.hand.free().is_some_and(|lease| now >= lease.since + turn) {
+        if self.leases.free().is_some_and(|lease| now >= lease.since + turn) {
             self.lay_down();
             self.wish_from = now + self.again;
         }
@@ -98,10 +98,10 @@ impl Mirror {
     pub(super) fn adopt(
         &mut self,
         local: &LocalBreaker,
-        exchange: &Exchange<'_>,
+        round: &SyncRound<'_>,
         entropy: &mut impl Entropy,
     ) -> Option<Heard> {
-        let Exchange { request, answer, now, .. } = *exchange;
+        let SyncRound { request, answer, now, .. } = *round;
         self.results.drain(..request.results.len().min(self.results.len()));
         let knew_less = self.away.take().is_some() || self.heard_at.is_none();
         let lost = answer.place.birth != self.place.birth || answer.place.era < self.place.era;
@@ -110,12 +110,12 @@ impl Mirror {
             Standing::Closed | Standing::Ramp(_) => {
                 // Open wins: who knows of it tells the store with the next request.
                 self.forgotten = (knew_less || lost) && self.is_open_here(local, now);
-                if self.forgotten { self.keep(exchange) } else { self.close(local, exchange) }
+                if self.forgotten { self.keep(round) } else { self.close(local, round) }
             }
-            Standing::Open(left) => self.open(local, exchange, Seen::Open(now + left), entropy),
+            Standing::Open(left) => self.open(local, round, Seen::Open(now + left), entropy),
             Standing::HalfOpen => {
-                let heard = self.open(local, exchange, Seen::HalfOpen, entropy);
-                self.lease(exchange);
+                let heard = self.open(local, round, Seen::HalfOpen, entropy);
+                self.lease(round);
                 heard
             }
         };
@@ -172,19 +172,19 @@ impl Mirror {
     }
 
     /// Keeps what the store has forgotten until the store is told.
-    fn keep(&mut self, exchange: &Exchange<'_>) -> Option<Heard> {
-        self.place = exchange.answer.place;
-        self.hand.clear(exchange.now);
+    fn keep(&mut self, round: &SyncRound<'_>) -> Option<Heard> {
+        self.place = round.answer.place;
+        self.leases.clear(round.now);
         None
     }
 
-    fn close(&mut self, local: &LocalBreaker, exchange: &Exchange<'_>) -> Option<Heard> {
-        let (answer, now) = (exchange.answer, exchange.now);
+    fn close(&mut self, local: &LocalBreaker, round: &SyncRound<'_>) -> Option<Heard> {
+        let (answer, now) = (round.answer, round.now);
         let was_closed = self.seen == Seen::Closed;
         if (self.place != answer.place || !was_closed) && !is_closed(local, now) {
             self.told_opened = follow::close(local, now);
         }
-        self.move_to(exchange, Seen::Closed);
+        self.move_to(round, Seen::Closed);
         self.wanted = false;
         (!was_closed).then_some(Heard::Closed)
     }
@@ -192,14 +192,13 @@ impl Mirror {
     fn open(
         &mut self,
         local: &LocalBreaker,
-        exchange: &Exchange<'_>,
+        round: &SyncRound<'_>,
         seen: Seen,
         entropy: &mut impl Entropy,
     ) -> Option<Heard> {
-        let now = exchange.now;
-        let (was_closed, has_opened) =
-            (self.seen == Seen::Closed, exchange.request.opening.is_some());
-        let reopened = !was_closed && !has_opened && self.is_reopened(exchange.answer);
+        let now = round.now;
+        let (was_closed, has_opened) = (self.seen == Seen::Closed, round.request.opening.is_some());
+        let reopened = !was_closed && !has_opened && self.is_reopened(round.answer);
         self.told_opened = if is_closed(local, now) {
             follow::open(local, now, entropy)
         } else if reopened {
@@ -207,7 +206,7 @@ impl Mirror {
         } else {
             local.opened()
         };
-        self.move_to(exchange, seen);
+        self.move_to(round, seen);
         // Whose own calls have failed has calls to make.
         self.wanted |= has_opened;
         (was_closed || reopened).then_some(Heard::Opened)
@@ -220,10 +219,10 @@ impl Mirror {
         remembers && moves > u64::from(answer.standing == Standing::HalfOpen)
     }
 
-    fn move_to(&mut self, exchange: &Exchange<'_>, seen: Seen) {
-        let answer = exchange.answer;
+    fn move_to(&mut self, round: &SyncRound<'_>, seen: Seen) {
+        let answer = round.answer;
         if self.place != answer.place || self.seen != seen {
-            self.hand.clear(exchange.now);
+            self.leases.clear(round.now);
         }
         self.place = answer.place;
         self.open_time = answer.open_time;
@@ -231,13 +230,13 @@ impl Mirror {
         self.handed_over = false;
     }
 
-    fn lease(&mut self, exchange: &Exchange<'_>) {
-        let Some(token) = exchange.request.wish else { return };
-        let asked = exchange.asked;
+    fn lease(&mut self, round: &SyncRound<'_>) {
+        let Some(token) = round.request.wish else { return };
+        let asked = round.asked;
         self.wish = None;
-        match exchange.answer.lease {
+        match round.answer.lease {
             // From when it was asked for: so it ends here before it ends there.
-            Some(lease) => self.hand.hold(Lease { token, since: asked, ends: asked + lease }),
+            Some(lease) => self.leases.hold(Lease { token, since: asked, ends: asked + lease }),
             None => self.wish_from = asked + self.again,
         }
     }
@@ -248,11 +247,11 @@ impl Mirror {
             Seen::Open(until) => now >= until,
             Seen::HalfOpen => true,
         };
-        over && self.wanted && self.hand.free().is_none() && now >= self.wish_from
+        over && self.wanted && self.leases.free().is_none() && now >= self.wish_from
     }
 
     fn lay_down(&mut self) {
-        if let Some(lease) = self.hand.take_free() {
+        if let Some(lease) = self.leases.take_free() {
             self.results.push((lease.token, Finding::Nothing));
         }
     }
@@ -271,14 +270,14 @@ fn token(chance: &mut impl Entropy) -> Token {
 mod tests {
     use stagger_core::breaker::{BreakerPlan, Report, Ticket};
 
-    use super::super::mirror::Door;
+    use super::super::replica::Door;
     use super::super::script::Place;
     use super::*;
     use crate::{Rng, SharedOptions};
 
     /// Opens after one failure, for 5 s at first and for 60 s at most.
     struct Process {
-        mirror: Mirror,
+        replica: Replica,
         own: LocalBreaker,
         chance: Rng,
     }
@@ -288,7 +287,7 @@ mod tests {
             let plan = BreakerPlan::builder().consecutive(1).probes(2).build().expect("in bounds");
             let options = SharedOptions::new(2).expect("two nodes");
             Self {
-                mirror: Mirror::new(plan, &options, true),
+                replica: Replica::new(plan, &options, true),
                 own: LocalBreaker::new(plan),
                 chance: Rng::with_seed(seed),
             }
@@ -296,15 +295,15 @@ mod tests {
 
         /// Asks at `asked`, and is answered at once.
         fn ask(&mut self, asked: Instant, answer: &Answer) -> (Request, Option<Heard>) {
-            let Self { mirror, own, chance } = self;
-            let request = mirror.request(own, asked, true, chance);
-            let exchange = Exchange { request: &request, asked, answer, now: asked };
-            let heard = mirror.adopt(own, &exchange, chance);
+            let Self { replica, own, chance } = self;
+            let request = replica.request(own, asked, true, chance);
+            let round = SyncRound { request: &request, asked, answer, now: asked };
+            let heard = replica.adopt(own, &round, chance);
             (request, heard)
         }
 
         fn admit(&mut self, now: Instant) -> Option<Ticket> {
-            match self.mirror.admit(now) {
+            match self.replica.admit(now) {
                 Door::Own => self.own.admit(now).ticket(),
                 Door::Admitted(ticket) => Some(ticket),
                 Door::Refused(until) => {
@@ -323,7 +322,7 @@ mod tests {
         }
 
         fn state(&self, now: Instant) -> StateKind {
-            self.mirror.state(&self.own, now)
+            self.replica.state(&self.own, now)
         }
     }
 
@@ -408,12 +407,12 @@ mod tests {
         let token = request.wish.expect("a call was refused");
         let probe = process.admit(at(7)).expect("leased");
         assert_eq!(process.admit(at(7)), None, "one lease, one probe");
-        process.mirror.report(at(8), probe, Report::Success);
-        process.mirror.report(at(8), probe, Report::Failure);
+        process.replica.report(at(8), probe, Report::Success);
+        process.replica.report(at(8), probe, Report::Failure);
         // Told until there is an answer.
         let results = vec![(token, Finding::Good)];
-        let Process { mirror, own, chance } = &mut process;
-        assert_eq!(mirror.request(own, at(8), false, chance).results, results);
+        let Process { replica, own, chance } = &mut process;
+        assert_eq!(replica.request(own, at(8), false, chance).results, results);
         let (request, _) = process.ask(at(9), &answer(2, Standing::HalfOpen));
         assert_eq!(request.results, results);
         let (request, _) = process.ask(at(9), &answer(3, Standing::Closed));
@@ -429,7 +428,7 @@ mod tests {
                 let mut process = Process::new(seed);
                 process.ask(at(0), &open(1));
                 process.ask(at(8), &answer(2, Standing::HalfOpen));
-                process.mirror.went_away(lost_at, &mut process.chance);
+                process.replica.went_away(lost_at, &mut process.chance);
                 let tenths = (0..100).map(|tenth| lost_at + Span::from_millis(100 * tenth));
                 let mut moments = tenths.filter(|now| process.admit(*now).is_some());
                 moments.next().expect("each probes by itself")
@@ -446,7 +445,7 @@ mod tests {
     fn what_is_open_here_is_open_for_all_when_the_store_is_back() {
         let mut process = Process::new(1);
         process.ask(at(0), &CLOSED);
-        process.mirror.went_away(at(1), &mut process.chance);
+        process.replica.went_away(at(1), &mut process.chance);
         assert!(process.call(at(2), Report::Failure));
         let (request, _) = process.ask(at(3), &CLOSED);
         assert_eq!(request.opening, None, "it hears first");
@@ -482,7 +481,7 @@ mod tests {
     fn what_was_good_here_while_the_store_was_away_is_not_opened_by_an_old_memory_of_it() {
         let mut process = Process::new(1);
         process.ask(at(0), &open(1));
-        process.mirror.went_away(at(1), &mut process.chance);
+        process.replica.went_away(at(1), &mut process.chance);
         // Two good probes close it here.
         assert!(process.call(at(20), Report::Success) && process.call(at(20), Report::Success));
         assert_eq!(process.state(at(20)), StateKind::Closed);

@@ -3,7 +3,7 @@
 use stagger_core::breaker::{BreakerPlan, Report, StateKind, Ticket};
 use stagger_core::{Instant, Span};
 
-use super::hand::Hand;
+use super::held_leases::HeldLeases;
 use super::script::{Finding, Place, Token};
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::{Away, SharedOptions};
@@ -16,7 +16,7 @@ const WORTH: Span = Span::from_secs(600);
 
 /// The fleet's breaker as the store told it last.
 #[derive(Debug)]
-pub(super) struct Mirror {
+pub(super) struct Replica {
     pub(super) plan: BreakerPlan,
     pub(super) again: Span,
     /// Whether the process probes by itself while the store is away.
@@ -31,7 +31,7 @@ pub(super) struct Mirror {
     pub(super) handed_over: bool,
     /// Whether the store does not know that the breaker is open.
     pub(super) forgotten: bool,
-    pub(super) hand: Hand,
+    pub(super) leases: HeldLeases,
     pub(super) results: Vec<(Token, Finding)>,
     /// Whether a call waits for a lease.
     pub(super) wanted: bool,
@@ -67,7 +67,7 @@ pub(super) enum Way {
     Ask,
 }
 
-impl Mirror {
+impl Replica {
     pub(super) fn new(plan: BreakerPlan, options: &SharedOptions, is_up: bool) -> Self {
         Self {
             plan,
@@ -80,7 +80,7 @@ impl Mirror {
             away: if is_up { None } else { Some(Instant::ORIGIN) },
             handed_over: false,
             forgotten: false,
-            hand: Hand::new(),
+            leases: HeldLeases::new(),
             results: Vec::new(),
             wanted: false,
             wish: None,
@@ -97,7 +97,7 @@ impl Mirror {
             Seen::Open(until) if now < until => return Door::Refused(until),
             _ => {}
         }
-        if let Some(ticket) = self.hand.admit(now) {
+        if let Some(ticket) = self.leases.admit(now) {
             self.wanted = false;
             return Door::Admitted(ticket);
         }
@@ -135,7 +135,7 @@ impl Mirror {
 
     /// Takes the result of a probe that the store has granted.
     pub(super) fn report(&mut self, now: Instant, ticket: Ticket, report: Report) {
-        let Some(token) = self.hand.end(now, ticket) else { return };
+        let Some(token) = self.leases.end(now, ticket) else { return };
         let finding = match self.plan.judge(report, now - ticket.admitted_at()) {
             None => Finding::Nothing,
             Some(call) if call.failed || call.slow => Finding::Bad,

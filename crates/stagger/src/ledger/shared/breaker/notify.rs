@@ -4,41 +4,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// Wakes one task; rung by many calls, of which the first is enough.
+/// Wakes one task. Many calls notify it, of which the first is enough.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
-    rung: AtomicBool,
+pub(super) struct TaskNotify {
+    pending: AtomicBool,
     wake: Notify,
 }
 
-impl Bell {
+impl TaskNotify {
     /// A load, and nothing more, unless it is the first since the task looked. A processor may let a
     /// call miss that the task has just looked; then the next call wakes it.
     #[inline]
-    pub(super) fn ring_once(&self) {
-        if !self.rung.load(Ordering::Relaxed) {
-            self.ring();
+    pub(super) fn notify_once(&self) {
+        if !self.pending.load(Ordering::Relaxed) {
+            self.notify();
         }
     }
 
     /// Wakes the task, whether it has looked or not.
-    pub(super) fn ring(&self) {
-        self.rung.store(true, Ordering::SeqCst);
+    pub(super) fn notify(&self) {
+        self.pending.store(true, Ordering::SeqCst);
         self.wake.notify_one();
     }
 
     /// Whether there was a call since the task looked.
-    pub(super) fn is_rung(&self) -> bool {
-        self.rung.load(Ordering::SeqCst)
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.load(Ordering::SeqCst)
     }
 
     /// The task has looked.
     pub(super) fn looked(&self) {
-        self.rung.store(false, Ordering::SeqCst);
+        self.pending.store(false, Ordering::SeqCst);
     }
 
-    /// Ready when it rings.
-    pub(super) async fn heard(&self) {
+    /// Ready when the task is notified.
+    pub(super) async fn notified(&self) {
         self.wake.notified().await;
     }
 }
