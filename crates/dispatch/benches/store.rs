@@ -37,7 +37,7 @@ fn main() {
     });
 }
 
-/// Messages for as long as `span`, to so many endpoints, settled too or not.
+/// Accepts messages for `span`, to this many endpoints, settled too or not.
 async fn load(name: &str, span: Duration, endpoints: u64, settled: bool) {
     let bench = Bench::open(endpoints).await;
     let (begun, cpu) = (Instant::now(), cpu());

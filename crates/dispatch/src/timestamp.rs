@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_calendar_has_is_refused() {
+    fn impossible_dates_are_refused() {
         for text in [
             "",
             "2026",
@@ -221,7 +221,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back_to_the_millisecond(at: u64) {
+        fn a_timestamp_is_read_back_to_the_millisecond(at: u64) {
             let whole = at - at % NANOS_PER_MILLI;
             prop_assert_eq!(nanos(&shown(at)), Some(whole));
         }

@@ -60,7 +60,7 @@ pub(super) async fn list_applications(
 /// One application.
 #[utoipa::path(
     get, path = "/v1/applications/{app}", tag = "applications",
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     responses((status = 200, description = "The application.", body = ApplicationView)),
 )]
 pub(super) async fn get_application(tenant: Tenant) -> axum::Json<ApplicationView> {
@@ -70,7 +70,7 @@ pub(super) async fn get_application(tenant: Tenant) -> axum::Json<ApplicationVie
 /// Changes the settings of an application, as a JSON merge patch (RFC 7396).
 #[utoipa::path(
     patch, path = "/v1/applications/{app}", tag = "applications", security(("admin" = [])),
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     request_body = openapi::ApplicationPatch,
     responses((status = 200, description = "It was changed.", body = ApplicationView)),
 )]
@@ -93,7 +93,7 @@ pub(super) async fn change_application(
 /// Deletes an application and everything of it.
 #[utoipa::path(
     delete, path = "/v1/applications/{app}", tag = "applications", security(("admin" = [])),
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     responses((status = 204, description = "It is gone.")),
 )]
 pub(super) async fn delete_application(

@@ -173,7 +173,7 @@ fn bearer(parts: &Parts) -> Result<KeyHash, Problem> {
 }
 
 fn unknown_key() -> Problem {
-    Problem::unauthorized("nobody has this key")
+    Problem::unauthorized("unknown key")
 }
 
 fn is_admin(api: &Api, key: KeyHash) -> bool {

@@ -12,7 +12,7 @@ use super::wire::{AttemptView, Attempts, Deliveries, DeliveryView, PageOf};
 /// The deliveries of an application, newest messages first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/deliveries", tag = "deliveries",
-    params(openapi::App, DeliveryQuery),
+    params(openapi::ApplicationPath, DeliveryQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<DeliveryView>)),
 )]
 pub(super) async fn list_deliveries(
@@ -27,7 +27,7 @@ pub(super) async fn list_deliveries(
 /// The deliveries of a message, one for each endpoint that wants its type.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}/deliveries", tag = "deliveries",
-    params(openapi::App, openapi::Msg),
+    params(openapi::ApplicationPath, openapi::MessagePath),
     responses((status = 200, description = "All of them.", body = Deliveries)),
 )]
 pub(super) async fn list_deliveries_of_message(
@@ -41,7 +41,7 @@ pub(super) async fn list_deliveries_of_message(
 /// The delivery of a message to an endpoint.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}", tag = "deliveries",
-    params(openapi::App, openapi::Msg, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::MessagePath, openapi::EndpointPath),
     responses((status = 200, description = "The delivery.", body = DeliveryView)),
 )]
 pub(super) async fn get_delivery(OwnDelivery(delivery): OwnDelivery) -> axum::Json<DeliveryView> {
@@ -51,7 +51,7 @@ pub(super) async fn get_delivery(OwnDelivery(delivery): OwnDelivery) -> axum::Js
 /// All attempts of a delivery, with their results.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}/attempts", tag = "deliveries",
-    params(openapi::App, openapi::Msg, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::MessagePath, openapi::EndpointPath),
     responses((status = 200, description = "In order.", body = Attempts)),
 )]
 pub(super) async fn list_attempts(
@@ -65,7 +65,7 @@ pub(super) async fn list_attempts(
 /// Cancels an open delivery: no further attempt is made. An attempt in flight may still arrive.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}/cancel", tag = "deliveries",
-    params(openapi::App, openapi::Msg, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::MessagePath, openapi::EndpointPath),
     responses(
         (status = 200, description = "It is cancelled.", body = DeliveryView),
         (status = 409, description = "It is not open.", body = openapi::Problem,

@@ -23,7 +23,7 @@ const MAX_ENDPOINTS: usize = 1_000;
 /// Makes an endpoint.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/endpoints", tag = "endpoints",
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     request_body = EndpointSettings,
     responses(
         (status = 201, description = "It was made.", body = EndpointCreated),
@@ -51,7 +51,7 @@ pub(super) async fn create_endpoint(
 /// The endpoints of an application, the oldest first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/endpoints", tag = "endpoints",
-    params(openapi::App, PageQuery),
+    params(openapi::ApplicationPath, PageQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<EndpointView>)),
 )]
 pub(super) async fn list_endpoints(
@@ -72,7 +72,7 @@ pub(super) async fn list_endpoints(
 /// One endpoint, with how it stands.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/endpoints/{ep}", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     responses((status = 200, description = "The endpoint.", body = EndpointView)),
 )]
 pub(super) async fn get_endpoint(
@@ -86,7 +86,7 @@ pub(super) async fn get_endpoint(
 /// named stay, `null` resets a setting to its default.
 #[utoipa::path(
     patch, path = "/v1/applications/{app}/endpoints/{ep}", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     request_body = openapi::EndpointPatch,
     responses((status = 200, description = "It was changed.", body = EndpointView)),
 )]
@@ -106,7 +106,7 @@ pub(super) async fn change_endpoint(
 /// Deletes an endpoint. Its open deliveries are cancelled.
 #[utoipa::path(
     delete, path = "/v1/applications/{app}/endpoints/{ep}", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     responses((status = 204, description = "It is gone.")),
 )]
 pub(super) async fn delete_endpoint(
@@ -121,7 +121,7 @@ pub(super) async fn delete_endpoint(
 /// Enables an endpoint: one probe first, then its backlog leaves slowly.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/endpoints/{ep}/enable", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     responses((status = 204, description = "It is enabled.")),
 )]
 pub(super) async fn enable_endpoint(
@@ -135,7 +135,7 @@ pub(super) async fn enable_endpoint(
 /// Disables an endpoint. Its deliveries wait.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/endpoints/{ep}/disable", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     responses((status = 204, description = "It is disabled.")),
 )]
 pub(super) async fn disable_endpoint(
@@ -149,7 +149,7 @@ pub(super) async fn disable_endpoint(
 /// Sends a test event of the type `stagger.test` to one endpoint, whatever types it asked for.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/endpoints/{ep}/test", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     responses((status = 202, description = "It is on disk, and on its way.", body = TestSent)),
 )]
 pub(super) async fn test_endpoint(

@@ -20,7 +20,7 @@ const MAX_KEYS: usize = 10;
 /// Makes a further key for an application.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/keys", tag = "applications",
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     responses(
         (status = 201, description = "The key, shown only here.", body = KeyCreated),
         (status = 409, description = "There are ten already.", body = openapi::Problem,
@@ -49,7 +49,7 @@ pub(super) async fn create_key(
 /// shows the admin's.
 #[utoipa::path(
     delete, path = "/v1/applications/{app}/keys", tag = "applications",
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     responses((status = 204, description = "Only one is left.")),
 )]
 pub(super) async fn revoke_keys(

@@ -32,7 +32,7 @@ const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 /// endpoint that wants its type.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages", tag = "messages",
-    params(openapi::App, openapi::Key),
+    params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader),
     request_body = NewMessage,
     responses((status = 202, description = "It is on disk.", body = AcceptedMessage)),
 )]
@@ -57,7 +57,7 @@ pub(super) async fn send_message(
 /// Accepts a message whose payload is the whole body, of any type.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/raw", tag = "messages",
-    params(openapi::App, openapi::Key, EventTypeQuery),
+    params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader, EventTypeQuery),
     request_body(content = openapi::AnyBytes, content_type = "application/octet-stream"),
     responses((status = 202, description = "It is on disk.", body = AcceptedMessage)),
 )]
@@ -81,7 +81,7 @@ pub(super) async fn send_raw_message(
 /// Accepts up to 1000 messages: all of them or none.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/batch", tag = "messages",
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     request_body = NewBatch,
     responses((status = 202, description = "All of them are on disk.", body = AcceptedBatch)),
 )]
@@ -107,7 +107,7 @@ pub(super) async fn send_batch(
 /// The messages of an application, the newest first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages", tag = "messages",
-    params(openapi::App, MessageQuery),
+    params(openapi::ApplicationPath, MessageQuery),
     responses((status = 200, description = "A page of them.", body = PageOf<MessageView>)),
 )]
 pub(super) async fn list_messages(
@@ -122,7 +122,7 @@ pub(super) async fn list_messages(
 /// One message, without its payload.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}", tag = "messages",
-    params(openapi::App, openapi::Msg),
+    params(openapi::ApplicationPath, openapi::MessagePath),
     responses((status = 200, description = "The message.", body = MessageView)),
 )]
 pub(super) async fn get_message(OwnMessage(message): OwnMessage) -> axum::Json<MessageView> {
@@ -132,7 +132,7 @@ pub(super) async fn get_message(OwnMessage(message): OwnMessage) -> axum::Json<M
 /// The payload of a message, byte for byte, with the type that it is delivered with.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}/payload", tag = "messages",
-    params(openapi::App, openapi::Msg),
+    params(openapi::ApplicationPath, openapi::MessagePath),
     responses((status = 200, description = "Its bytes.", body = openapi::AnyBytes, content_type = "*/*")),
 )]
 pub(super) async fn get_payload(

@@ -23,7 +23,7 @@ const FRAME: &str = include_str!("frame.json");
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
-pub(super) struct App {
+pub(super) struct ApplicationPath {
     app: ApplicationId,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct App {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
-pub(super) struct Ep {
+pub(super) struct EndpointPath {
     ep: EndpointId,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Ep {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
-pub(super) struct Msg {
+pub(super) struct MessagePath {
     msg: MessageId,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Msg {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "it stands in the document only")]
-pub(super) struct Key {
+pub(super) struct IdempotencyKeyHeader {
     /// The sender's own name for the message: the same one answers with the same message.
     #[param(rename = "Idempotency-Key", pattern = "^[!-~]([ -~]{0,253}[!-~])?$")]
     key: Option<String>,

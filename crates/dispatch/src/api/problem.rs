@@ -21,10 +21,10 @@ const SHOWN: usize = 200;
 
 /// A refusal.
 #[derive(Debug)]
-pub(super) struct Problem(Box<Refusal>);
+pub(super) struct Problem(Box<Details>);
 
 #[derive(Debug)]
-struct Refusal {
+struct Details {
     status: StatusCode,
     retry_after: Option<Span>,
     document: Document,
@@ -80,7 +80,7 @@ impl Problem {
             detail,
             ..Document::default()
         };
-        Self(Box::new(Refusal { status, retry_after: None, document }))
+        Self(Box::new(Details { status, retry_after: None, document }))
     }
 
     /// The request has no key, or an unknown one.

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_where_it_ends() {
+    fn an_error_in_json_has_its_position() {
         for (body, line, column) in [("", 1, 0), ("{\"timeout\": 1", 1, 13), ("{}\n}", 2, 1)] {
             let told = problem(body);
             assert_eq!((&told["line"], &told["column"]), (&json!(line), &json!(column)), "{told}");

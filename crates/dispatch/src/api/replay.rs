@@ -14,7 +14,7 @@ use crate::store::ReplayRequest;
 /// Replays the dead deliveries of an application, to all endpoints.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/replay", tag = "replay",
-    params(openapi::App),
+    params(openapi::ApplicationPath),
     request_body = Option<ReplayFilter>,
     responses((status = 202, description = "They are pending again.", body = Replayed)),
 )]
@@ -29,7 +29,7 @@ pub(super) async fn replay_all(
 /// Replays the dead deliveries to one endpoint.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/endpoints/{ep}/replay", tag = "replay",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     request_body = Option<ReplayFilter>,
     responses((status = 202, description = "They are pending again.", body = Replayed)),
 )]
@@ -45,7 +45,7 @@ pub(super) async fn replay_endpoint(
 /// Replays one delivery, whatever became of it.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}/replay", tag = "replay",
-    params(openapi::App, openapi::Msg, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::MessagePath, openapi::EndpointPath),
     responses(
         (status = 202, description = "It is pending again.", body = Replayed),
         (status = 409, description = "It is open, or its endpoint is gone.", body = openapi::Problem,

@@ -17,7 +17,7 @@ use crate::model::Endpoint;
 /// The secrets that an endpoint's attempts are signed with, the newest first.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/endpoints/{ep}/secrets", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     responses((status = 200, description = "Those that sign now.", body = Secrets)),
 )]
 pub(super) async fn list_secrets(State(api): State<Api>, own: OwnEndpoint) -> impl IntoResponse {
@@ -31,7 +31,7 @@ pub(super) async fn list_secrets(State(api): State<Api>, own: OwnEndpoint) -> im
 /// can be changed without missing anything.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/endpoints/{ep}/secrets", tag = "endpoints",
-    params(openapi::App, openapi::Ep),
+    params(openapi::ApplicationPath, openapi::EndpointPath),
     request_body = Option<NewSecret>,
     responses(
         (status = 201, description = "The new secret signs from now on.", body = SecretView),

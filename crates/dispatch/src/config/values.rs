@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_is_a_word_or_an_address_whose_password_nobody_sees() {
+    fn a_store_is_a_word_or_an_address_with_a_hidden_password() {
         let mut config = Config::default();
         config.apply_text("d.toml", "store = 'postgres://me:hunter2@db/shop'").expect("valid");
         assert!(matches!(config.store, StoreKind::Postgres(_)));

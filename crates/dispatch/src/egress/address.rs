@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_receiver_is_refused_when_saved() {
+    fn an_address_that_is_no_receiver_is_refused_when_saved() {
         let texts = [
             "",
             "example.com",

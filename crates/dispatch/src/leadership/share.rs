@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_shard_is_left_over_and_nobody_has_two_more_than_another() {
+    fn no_shard_is_left_over_and_shares_differ_by_one_at_most() {
         for count in 1..=300 {
             let living: Vec<Fence> = (0..count).map(|n| Fence(n * 7)).collect();
             let shares: Vec<usize> = living.iter().map(|fence| of(*fence, &living)).collect();

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
-use crate::store::{Accepted, Cluster, Entry, Fence, Notification, Shard, Shards};
+use crate::store::{Accepted, Cluster, ClusterAccept, Fence, Notification, Shard, Shards};
 
 /// The memory of a message besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
@@ -189,7 +189,7 @@ async fn accept_in_cluster(
         let fresh: Vec<_> = messages.iter().map(NewDeliveries::of).collect();
         let held = parts.leadership.hold();
         match cluster.accept(held.lead(), settings_version, messages).await? {
-            Entry::Stored(accepted) => {
+            ClusterAccept::Stored(accepted) => {
                 drop(waiting);
                 let new = fresh.into_iter().zip(&accepted).filter(|(_, it)| !it.repeated);
                 let new: Vec<_> = new.map(|(fresh, _)| fresh).collect();
@@ -201,8 +201,8 @@ async fn accept_in_cluster(
                 }
                 return Ok(accepted);
             }
-            Entry::Outdated => sync_settings(parts).await?,
-            Entry::NotLeading => parts.leadership.end(held.lead().fence),
+            ClusterAccept::Outdated => sync_settings(parts).await?,
+            ClusterAccept::NotLeading => parts.leadership.end(held.lead().fence),
         }
     }
     Err(Error::busy("settings changed during each of 10 tries"))

@@ -46,7 +46,7 @@ mod tests {
     use crate::store::Shard;
 
     #[tokio::test]
-    async fn what_is_added_while_nobody_waits_is_not_lost() {
+    async fn shards_added_without_a_waiting_task_are_not_lost() {
         let notifications = PendingNotifications::default();
         let of = |shard| [Shard(shard)].into_iter().collect();
         notifications.add(of(1));

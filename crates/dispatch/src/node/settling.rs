@@ -22,7 +22,7 @@ const BATCH: usize = 1024;
 /// The sending end of the queue of settlements.
 #[derive(Debug)]
 pub(super) struct SettleQueue {
-    queue: mpsc::UnboundedSender<Entry>,
+    queue: mpsc::UnboundedSender<QueuedSettlement>,
     fence: Fence,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Receipt {
 #[derive(Debug)]
 pub(super) struct Settler {
     parts: Arc<Parts>,
-    queue: mpsc::UnboundedReceiver<Entry>,
+    queue: mpsc::UnboundedReceiver<QueuedSettlement>,
     /// The fence that was refused last.
     lost: Option<Fence>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Settler {
 /// A settlement, and its waiting caller. Without a settlement the caller waits for all earlier
 /// ones.
 #[derive(Debug)]
-struct Entry {
+struct QueuedSettlement {
     fence: Fence,
     settlement: Option<Settlement>,
     done: Option<oneshot::Sender<Result<(), Error>>>,
@@ -69,7 +69,7 @@ impl SettleQueue {
     /// or this one has ended.
     pub(super) fn push(&self, settlement: Settlement) {
         let settlement = Some(settlement);
-        _ = self.queue.send(Entry { fence: self.fence, settlement, done: None });
+        _ = self.queue.send(QueuedSettlement { fence: self.fence, settlement, done: None });
     }
 
     /// The same, with a receipt that completes when it is durable.
@@ -84,7 +84,7 @@ impl SettleQueue {
 
     fn enter(&self, settlement: Option<Settlement>) -> Receipt {
         let (sender, done) = oneshot::channel();
-        _ = self.queue.send(Entry { fence: self.fence, settlement, done: Some(sender) });
+        _ = self.queue.send(QueuedSettlement { fence: self.fence, settlement, done: Some(sender) });
         Receipt { done }
     }
 }
@@ -112,7 +112,7 @@ impl Settler {
 
     /// Stores all of them, which have one fence, however long that takes; false when the store belongs to
     /// another run.
-    async fn write(&mut self, batch: &mut [Entry]) -> bool {
+    async fn write(&mut self, batch: &mut [QueuedSettlement]) -> bool {
         if self.lost.is_some_and(|lost| lost == batch[0].fence) {
             self.discard(batch);
             return true;
@@ -134,7 +134,7 @@ impl Settler {
         }
     }
 
-    async fn try_once(&self, batch: &[Entry]) -> Result<(), Error> {
+    async fn try_once(&self, batch: &[QueuedSettlement]) -> Result<(), Error> {
         let settlements: Vec<_> =
             batch.iter().filter_map(|entry| entry.settlement.clone()).collect();
         if settlements.is_empty() {
@@ -148,7 +148,7 @@ impl Settler {
 
     /// Writes each alone, because one of them is invalid and must not hold up the others. The
     /// invalid one is skipped, and its attempt is repeated after a restart.
-    async fn write_one_by_one(&mut self, batch: &mut [Entry]) -> bool {
+    async fn write_one_by_one(&mut self, batch: &mut [QueuedSettlement]) -> bool {
         for at in 0..batch.len() {
             let one = &mut batch[at..=at];
             if let Err(error) = self.try_once(one).await {
@@ -164,9 +164,9 @@ impl Settler {
     }
 
     /// Reports the batch as durable, and delivers its operational messages.
-    fn stored(&self, batch: &mut [Entry]) {
+    fn stored(&self, batch: &mut [QueuedSettlement]) {
         self.end(batch);
-        for Entry { settlement, done, .. } in batch {
+        for QueuedSettlement { settlement, done, .. } in batch {
             if let Some(done) = done.take() {
                 _ = done.send(Ok(()));
             }
@@ -177,7 +177,7 @@ impl Settler {
     }
 
     /// The store works, and these wait for it no longer.
-    fn end(&self, batch: &[Entry]) {
+    fn end(&self, batch: &[QueuedSettlement]) {
         if self.parts.health.turn(HealthState::Well) {
             tracing::info!("store available again");
         }
@@ -202,7 +202,7 @@ impl Settler {
         self.parts.scheduler.tell(Command::Add(endpoints.into_iter().map(delivery).collect()));
     }
 
-    fn on_store_failure(&self, batch: &mut [Entry], error: &Error) {
+    fn on_store_failure(&self, batch: &mut [QueuedSettlement], error: &Error) {
         if self.parts.health.turn(HealthState::Failing(error.clone())) {
             tracing::error!(%error, "attempts not stored, retrying");
         }
@@ -212,7 +212,7 @@ impl Settler {
 
     /// Handles a refused fence: another run, or another node, owns these endpoints. Returns whether
     /// to continue with other settlements.
-    fn on_fence_lost(&mut self, batch: &mut [Entry], error: &Error) -> bool {
+    fn on_fence_lost(&mut self, batch: &mut [QueuedSettlement], error: &Error) -> bool {
         if self.parts.store.cluster().is_none() {
             self.stop_for_other_run(error);
             return false;
@@ -233,7 +233,7 @@ impl Settler {
     }
 
     /// Drops settlements whose endpoints another node leads: that node repeats these attempts.
-    fn discard(&self, batch: &mut [Entry]) {
+    fn discard(&self, batch: &mut [QueuedSettlement]) {
         self.end(batch);
         tell_waiting(batch, &Error::busy("another node leads this endpoint now"));
         for done in batch.iter_mut().filter_map(|entry| entry.done.take()) {
@@ -244,7 +244,7 @@ impl Settler {
 
 /// Reports the error to callers that wait for one settlement, but not to those that wait for all
 /// earlier ones.
-fn tell_waiting(batch: &mut [Entry], error: &Error) {
+fn tell_waiting(batch: &mut [QueuedSettlement], error: &Error) {
     let settlements = batch.iter_mut().filter(|entry| entry.settlement.is_some());
     for done in settlements.filter_map(|entry| entry.done.take()) {
         _ = done.send(Err(error.clone()));

@@ -169,7 +169,7 @@ pub(super) fn describe() {
     describe_counter!(RETRIES, "Retries decided");
     describe_histogram!(DELAY, Unit::Seconds, "Delays before retries");
     describe_counter!(ENDED, "Deliveries that ended, by how");
-    describe_gauge!(DELIVERIES, "Open deliveries, and attempts under way");
+    describe_gauge!(DELIVERIES, "Open deliveries, and attempts in flight");
     describe_gauge!(BREAKERS, "Endpoints by the state of their breaker");
     describe_gauge!(DISABLED, "Endpoints that are disabled");
     describe_counter!(ACCEPTED, "Messages accepted, repeated ones included");

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_hangs_leaves_a_slot_for_those_who_hold_none() {
+    fn a_hanging_key_leaves_a_slot_for_keys_without_one() {
         let mut fair_queue = fair_queue(4);
         fair_queue.join('h', false);
         while let Some(who) = fair_queue.call() {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_slot_is_nobodys_own() {
+    fn a_single_slot_goes_round() {
         let mut fair_queue = fair_queue(1);
         fair_queue.join('a', true);
         assert_eq!(fair_queue.call(), Some('a'));

@@ -36,12 +36,12 @@ mod tests {
     use proptest::prelude::*;
 
     /// A bucket of tokens counted in nanoseconds of credit: the plain way to say the same.
-    struct Bucket {
+    struct ReferenceBucket {
         credit: u128,
         at: Instant,
     }
 
-    impl Bucket {
+    impl ReferenceBucket {
         fn permit(&mut self, now: Instant, interval: Span, slack: Span) -> bool {
             let full = u128::from((interval + slack).as_nanos());
             self.credit = (self.credit + u128::from((now - self.at).as_nanos())).min(full);
@@ -63,7 +63,7 @@ mod tests {
             let (interval, slack) = (Span::from_nanos(interval), Span::from_nanos(slack));
             let mut rate_limiter = RateLimiter::default();
             let mut now = Instant::from_nanos(1_000_000);
-            let mut bucket = Bucket { credit: u128::MAX / 2, at: now };
+            let mut bucket = ReferenceBucket { credit: u128::MAX / 2, at: now };
             for gap in gaps {
                 now = now + Span::from_nanos(gap);
                 let open = rate_limiter.opens(slack) <= now;

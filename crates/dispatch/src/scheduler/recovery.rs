@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_at_their_edges_neither_stop_a_lane_nor_overflow() {
+    fn settings_at_their_edges_neither_stop_a_queue_nor_overflow() {
         let rate_of = |from, rate, over, elapsed| {
             let rate_to = NonZeroU32::new(rate).unwrap();
             super::rate(&Recovery { from, rate: rate_to, over }, elapsed)

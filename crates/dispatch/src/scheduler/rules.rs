@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_asks_nobody_but_the_limits_delays_and_hints_of_a_policy() {
+    fn a_queue_uses_only_the_limits_delays_and_hints_of_a_policy() {
         let backoff = Backoff::exponential(Span::from_secs(7), Span::from_secs(70)).unwrap();
         let hints = HintRule::new(Span::from_secs(9), Ratio::ZERO, LongHint::Shorten).unwrap();
         let policy = Policy::builder()

@@ -36,7 +36,7 @@ pub struct Sender {
 }
 
 /// The head of a reply, and the connection it came over.
-struct Reply {
+struct OpenReply {
     response: http::Response<hyper::body::Incoming>,
     connection: Connection,
 }
@@ -167,12 +167,12 @@ impl Sender {
         to: &Ready,
         post: &Post<'_>,
         (phase, written): (&mut ConnectPhase, &Written),
-    ) -> Result<Reply, SendFailure> {
+    ) -> Result<OpenReply, SendFailure> {
         if let Some(mut connection) = self.pool.take(&to.address.origin).await {
             let request = post.sign()?;
             written.set(true);
             match connection.exchange(request).await {
-                Ok(response) => return Ok(Reply { response, connection }),
+                Ok(response) => return Ok(OpenReply { response, connection }),
                 // The idle connection was closed, and the server has not seen the request: this
                 // attempt has not been made yet.
                 Err(Lost::Unsent) => written.set(false),
@@ -183,7 +183,7 @@ impl Sender {
         let request = post.sign()?;
         written.set(true);
         match connection.exchange(request).await {
-            Ok(response) => Ok(Reply { response, connection }),
+            Ok(response) => Ok(OpenReply { response, connection }),
             Err(Lost::Unsent) => {
                 written.set(false);
                 Err(midway(None))
@@ -193,8 +193,8 @@ impl Sender {
     }
 
     /// Reads the kept part of the body; the status is known, and the body cannot change it.
-    async fn finish(&self, to: &Ready, reply: Reply, latency: Span, end: Instant) -> Answer {
-        let Reply { response, mut connection } = reply;
+    async fn finish(&self, to: &Ready, reply: OpenReply, latency: Span, end: Instant) -> Answer {
+        let OpenReply { response, mut connection } = reply;
         let (head, body) = response.into_parts();
         let (reply, ended) = connection.read(body, end.since(TokioTime.now())).await;
         if ended {

@@ -72,7 +72,7 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         lead: Lead,
         settings_version: u64,
         messages: Vec<NewMessage>,
-    ) -> Result<Entry, Error>;
+    ) -> Result<ClusterAccept, Error>;
 
     /// Forgets the arrivals numbered `done`, and answers with others of `shards` that are still open,
     /// `limit` at most, oldest first. They are answered again until they are done.
@@ -163,7 +163,7 @@ pub struct Lead {
 
 /// The result of accepting messages in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum ClusterAccept {
     /// They are stored; in their order.
     Stored(Vec<Accepted>),
     /// Settings have changed since the endpoints were chosen: nothing is stored.

@@ -30,7 +30,7 @@ mod verdicts;
 mod walk;
 
 pub use cluster::{
-    Arrival, ChangeLog, Cluster, ClusterView, EndpointCommand, Entry, Joined, Lead, Member,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Joined, Lead, Member,
     Notification, SettingChange,
 };
 pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};

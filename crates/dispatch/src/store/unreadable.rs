@@ -13,7 +13,7 @@ impl Unreadable {
 
     /// A name or number that means nothing here.
     pub(super) fn unknown(what: &'static str, value: impl fmt::Display) -> Self {
-        Self(format!("no {what} is called {value}"))
+        Self(format!("unknown {what} {value}"))
     }
 }
 

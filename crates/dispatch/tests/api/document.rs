@@ -20,7 +20,7 @@ pub(crate) fn operations() -> Vec<(String, String, Value)> {
 }
 
 #[tokio::test]
-async fn the_document_was_served_to_nobody() {
+async fn the_document_was_not_served() {
     let server = Server::start().await;
     let reply = server.get("/v1/openapi.json", "").await.expect(200);
     assert_eq!(reply.header("content-type"), "application/json");
@@ -28,7 +28,7 @@ async fn the_document_was_served_to_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_documented_had_no_route_or_took_no_key() {
+async fn a_documented_operation_had_no_route_or_took_no_key() {
     let server = Server::start().await;
     for (method, path, operation) in operations() {
         let keyless = operation["responses"]["401"].is_null();

@@ -25,7 +25,7 @@ async fn one_tenant_read_or_changed_what_is_anothers() {
             server.call(&method, &fill(id(&other.path)), &other.key, body).await.refused(404);
             server.call(&method, &fill(id(&other.path)), ADMIN, body).await.refused(404);
         }
-        // What can be no name.
+        // Texts that are no ids.
         server.call(&method, &fill("app_1"), ADMIN, body).await.refused(404);
     }
     server.get(&ep, &owner.key).await.expect(200);

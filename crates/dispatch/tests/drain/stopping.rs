@@ -1,4 +1,4 @@
-//! A dispatcher behind a socket that is told to end.
+//! A dispatcher behind a socket that shuts down.
 
 use std::net::SocketAddr;
 
@@ -43,7 +43,7 @@ async fn a_signal_cut_off_the_attempt_under_way_instead_of_waiting_for_it() {
     let run = tokio::spawn(server.run(async move { _ = stopped.await }));
     stop.send(()).expect("it waits for that");
     until_refused(address).await;
-    // Whatever ends without the attempt has its turns to do so.
+    // Gives every other task a chance to end early.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

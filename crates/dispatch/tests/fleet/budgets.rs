@@ -16,7 +16,8 @@ use crate::fleet::{application, endpoint, submission, until};
 
 /// First attempts of each dispatcher.
 const FIRSTS: u32 = 300;
-/// Retries in ten seconds whatever the traffic, and what two leases may hold besides: see the budgets guide.
+/// Retries in ten seconds whatever the traffic, and the most that two leases hold besides: see the
+/// budgets guide.
 const FLOOR: u32 = 10;
 const LEASES: u32 = 12;
 

@@ -16,14 +16,14 @@ async fn a_node_that_died_is_replaced_and_nothing_is_lost() {
     for n in 0..10 {
         fleet.send(&fleet.nodes[n % 3], &n.to_string()).await;
     }
-    // The last handle: it ends at once, as in a crash.
+    // The last handle: the node ends immediately, as in a crash.
     drop(fleet.nodes.remove(1));
     for n in 10..20 {
         fleet.send(&fleet.nodes[n % 2], &n.to_string()).await;
     }
     fleet.until_count(DeliveryState::Delivered, 400).await;
     fleet.until_even().await;
-    assert_eq!(fleet.came().iter().collect::<BTreeSet<_>>().len(), 400);
+    assert_eq!(fleet.received().iter().collect::<BTreeSet<_>>().len(), 400);
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn a_node_that_comes_gets_its_share_without_a_repeated_attempt() {
     }
     fleet.until_even().await;
     fleet.until_count(DeliveryState::Delivered, 600).await;
-    assert_eq!(fleet.came().len(), 600);
+    assert_eq!(fleet.received().len(), 600);
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn a_node_that_leaves_hands_over_without_a_repeated_attempt() {
     assert_eq!(leaving.led(), Shards::NONE);
     fleet.until_even().await;
     fleet.until_count(DeliveryState::Delivered, 200).await;
-    assert_eq!(fleet.came().len(), 200);
+    assert_eq!(fleet.received().len(), 200);
 }
 
 #[tokio::test]
@@ -98,5 +98,5 @@ async fn a_node_that_was_cut_off_is_replaced_and_comes_back() {
         fleet.send(&fleet.nodes[n % 3], &n.to_string()).await;
     }
     fleet.until_count(DeliveryState::Delivered, 400).await;
-    assert_eq!(fleet.came().len(), 400);
+    assert_eq!(fleet.received().len(), 400);
 }

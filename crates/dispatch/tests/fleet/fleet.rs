@@ -1,4 +1,4 @@
-//! Some nodes with one application and one receiver, and what tests do with them.
+//! A cluster with one application and one receiver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// So many nodes, each of which leads its share, and an application.
+    /// Starts `count` nodes, each of which leads its share, and an application.
     pub(crate) async fn of(count: usize, script: Script) -> Self {
         let (memory, server) = (MemoryStore::shared(), Server::start(script).await);
         let app = ApplicationId::from_uuid(Uuid::from_u128(1));
@@ -66,7 +66,7 @@ impl Fleet {
         .await;
     }
 
-    /// Adds endpoints 1 to `count`, each at a path of its own, by way of all nodes in turn.
+    /// Adds endpoints 1 to `count`, each at its own path, through all nodes in turn.
     pub(crate) async fn endpoints(&self, count: u128) {
         for n in 1..=count {
             let node = &self.nodes[usize::try_from(n).expect("few") % self.nodes.len()];
@@ -94,7 +94,7 @@ impl Fleet {
         node.accept(self.app, vec![submission(payload)]).await.expect("there is room")[0].id
     }
 
-    /// Waits until so many deliveries, of all, are in this state.
+    /// Waits until this many deliveries are in this state.
     pub(crate) async fn until_count(&self, state: DeliveryState, count: u64) {
         let store = self.memory.handle();
         let reached = async {
@@ -107,8 +107,8 @@ impl Fleet {
     }
 
     /// The messages that reached each path, with repetitions.
-    pub(crate) fn came(&self) -> Vec<(String, String)> {
-        let mut came: Vec<_> = self
+    pub(crate) fn received(&self) -> Vec<(String, String)> {
+        let mut received: Vec<_> = self
             .server
             .seen()
             .iter()
@@ -117,8 +117,8 @@ impl Fleet {
                 (seen.path.clone(), id)
             })
             .collect();
-        came.sort();
-        came
+        received.sort();
+        received
     }
 }
 

@@ -1,5 +1,5 @@
-//! Several nodes on one store, with real receivers over loopback sockets. Nothing waits for time; every
-//! test waits for what it is about, within a bound.
+//! Several nodes on one store, with real receivers over loopback sockets. No test sleeps; each
+//! waits for its event, within a bound.
 
 mod budgets;
 mod ends;

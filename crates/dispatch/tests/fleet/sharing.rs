@@ -17,13 +17,13 @@ async fn every_delivery_is_made_once_whichever_node_accepts_it() {
         fleet.send(&fleet.nodes[n % 3], &n.to_string()).await;
     }
     fleet.until_count(DeliveryState::Delivered, 300).await;
-    let came = fleet.came();
-    assert_eq!(came.len(), 300);
-    assert_eq!(came.iter().collect::<BTreeSet<_>>().len(), 300);
+    let received = fleet.received();
+    assert_eq!(received.len(), 300);
+    assert_eq!(received.iter().collect::<BTreeSet<_>>().len(), 300);
 }
 
 #[tokio::test]
-async fn what_one_node_was_told_is_known_to_all_when_it_answers() {
+async fn a_change_made_on_one_node_is_known_to_all_when_it_answers() {
     let fleet = Fleet::of(3, Script::of([])).await;
     let app = ApplicationId::from_uuid(Uuid::from_u128(2));
     fleet.nodes[0].put_application(application(app)).await.unwrap();
@@ -37,7 +37,7 @@ async fn what_one_node_was_told_is_known_to_all_when_it_answers() {
     fleet.nodes[0].delete_endpoint(id(1)).await.unwrap();
     fleet.send(&fleet.nodes[1], "3").await;
     fleet.until_count(DeliveryState::Delivered, 4).await;
-    let paths: Vec<_> = fleet.came().into_iter().map(|(path, _)| path).collect();
+    let paths: Vec<_> = fleet.received().into_iter().map(|(path, _)| path).collect();
     assert_eq!(paths, ["/first", "/first", "/second", "/second"]);
     fleet.nodes[1].delete_application(app).await.unwrap();
     fleet.nodes[2].sync_settings().await.unwrap();
@@ -58,7 +58,7 @@ async fn an_endpoint_is_disabled_and_enabled_by_way_of_any_node() {
     fleet.until_count(DeliveryState::Pending, 1).await;
     fleet.other(1).enable(id(1)).await.unwrap();
     fleet.until_count(DeliveryState::Delivered, 1).await;
-    assert_eq!(fleet.came().len(), 1);
+    assert_eq!(fleet.received().len(), 1);
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_delivery_is_cancelled_by_way_of_any_node() {
     fleet.other(1).enable(id(1)).await.unwrap();
     fleet.send(&fleet.nodes[0], "2").await;
     fleet.until_count(DeliveryState::Delivered, 1).await;
-    assert_eq!(fleet.came().len(), 1);
+    assert_eq!(fleet.received().len(), 1);
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn dead_letters_are_replayed_by_way_of_any_node() {
     let all = ReplayRequest::Many(fleet.app, DeliveryFilter::default());
     assert_eq!(fleet.nodes[2].replay(all).await.unwrap(), 40);
     fleet.until_count(DeliveryState::Delivered, 40).await;
-    assert_eq!(fleet.came().len(), 80);
+    assert_eq!(fleet.received().len(), 80);
 }
 
 #[tokio::test]
@@ -102,5 +102,5 @@ async fn changed_settings_reach_the_leader() {
     until("the leader knows it", || leader.endpoint(id(1)).unwrap().url.ends_with("/moved")).await;
     fleet.send(fleet.other(1), "1").await;
     fleet.until_count(DeliveryState::Delivered, 1).await;
-    assert_eq!(fleet.came()[0].0, "/moved");
+    assert_eq!(fleet.received()[0].0, "/moved");
 }

@@ -74,7 +74,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_its_owner_told() {
 }
 
 #[tokio::test]
-async fn news_of_a_dead_letter_that_dies_itself_makes_no_further_news() {
+async fn an_operational_event_that_dies_makes_no_further_event() {
     let fixture = Fixture::new().await;
     let server = Server::start(Script::always(Reaction::status(422))).await;
     let told = "stagger.delivery.dead";
@@ -90,7 +90,7 @@ async fn news_of_a_dead_letter_that_dies_itself_makes_no_further_news() {
 }
 
 #[tokio::test]
-async fn nobody_sends_in_the_dispatchers_own_name() {
+async fn an_application_cannot_send_operational_events() {
     let fixture = Fixture::new().await;
     let mut forged = crate::fixture::submission("1");
     forged.event_type = "stagger.endpoint.disabled".parse().unwrap();

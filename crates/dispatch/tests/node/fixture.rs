@@ -1,4 +1,4 @@
-//! A node with one application, and what tests do with it.
+//! A node with one application.
 
 use std::sync::Arc;
 

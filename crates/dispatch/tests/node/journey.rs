@@ -65,7 +65,7 @@ async fn a_hint_of_one_message_pauses_the_endpoint() {
     fixture.send(["1"]).await;
     fixture.store.until_settled(DeliveryState::Waiting, 1).await;
     fixture.send(["2"]).await;
-    // Two questions: what the first one found on the way has been done before the second.
+    // Two queries: the node has handled all earlier commands before the second.
     fixture.node.view(to).await.expect("it is there");
     let view = fixture.node.view(to).await.expect("it is there");
     assert!(view.endpoint_state.paused_until.is_some());
@@ -74,7 +74,7 @@ async fn a_hint_of_one_message_pauses_the_endpoint() {
 }
 
 #[tokio::test]
-async fn one_hanging_endpoint_of_ten_delays_nobody() {
+async fn one_hanging_endpoint_of_ten_delays_no_other() {
     let fixture = Fixture::new().await;
     let hang = Script::always(Reaction::hang());
     let server = Server::start(Script::of([]).on_path("/9", hang)).await;

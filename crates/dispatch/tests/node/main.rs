@@ -1,5 +1,5 @@
-//! A real node with real receivers over loopback sockets: what it promises, and what went wrong
-//! elsewhere. Nothing waits for time; every test waits for what it is about.
+//! A real node with real receivers over loopback sockets: its promises, and known failures of other
+//! dispatchers. No test sleeps; each waits for its event.
 
 mod endings;
 mod fixture;

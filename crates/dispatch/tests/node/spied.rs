@@ -1,4 +1,4 @@
-//! A store that can be told to fail, and that tells what was stored.
+//! A store that can be made to fail, and that records its calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +43,7 @@ impl Spied {
         self.log.subscribe().wait_for(reached).await.expect("the log lives").clone()
     }
 
-    /// Waits until so many deliveries were settled in this state.
+    /// Waits until this many deliveries were settled in this state.
     pub(crate) async fn until_settled(&self, state: DeliveryState, count: usize) -> Log {
         self.until(|log| log.settled.iter().filter(|d| d.state == state).count() >= count).await
     }

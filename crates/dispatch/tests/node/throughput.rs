@@ -62,7 +62,7 @@ async fn measure(name: &str, store: Arc<dyn Store>) {
     }
     clients.join_all().await;
     let accepted = (StdTime.now() - began).as_secs_f64();
-    // Nobody closes it.
+    // The semaphore is never closed.
     _ = served.acquire_many(u32::try_from(MESSAGES).expect("it fits")).await;
     let took = (StdTime.now() - began).as_secs_f64();
     let rate = |seconds: f64| MESSAGES as f64 / seconds;

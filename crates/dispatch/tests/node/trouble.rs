@@ -73,7 +73,7 @@ async fn a_shutdown_waits_for_what_is_under_way_and_stores_it() {
 }
 
 #[tokio::test]
-async fn what_a_full_disk_refused_is_stored_once_there_is_room() {
+async fn settlements_refused_by_a_full_disk_are_stored_once_there_is_room() {
     let fixture = Fixture::new().await;
     let server = Server::start(Script::of([])).await;
     let to = fixture.endpoint(1, &server.url("/"), |_| {}).await;

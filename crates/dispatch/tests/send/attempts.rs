@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use crate::endpoint::{SECRET, endpoint, message, private};
 
-/// Of the vectors: whoever parses it and writes it again signs something else.
+/// A body of the vectors: parsing and serializing it again changes the signed bytes.
 const BODY: &str = r#"{"amount": 10.0,"id":"évt_1"}"#;
 
 fn sender() -> Sender {
@@ -159,7 +159,7 @@ async fn a_header_that_was_stored_broken_is_never_sent() {
 }
 
 #[tokio::test]
-async fn what_a_reply_says_about_coming_back_is_read_unless_it_is_a_success() {
+async fn the_retry_hint_of_a_reply_is_read_unless_it_is_a_success() {
     let hint = |secs| Some(Hint::AtLeast(Span::from_secs(secs)));
     let busy = ask(Reaction::status(429).header("retry-after", "7")).await;
     assert_eq!((busy.result, busy.hint), (Ok(429), hint(7)));
@@ -243,14 +243,14 @@ async fn a_body_without_its_end_changes_no_verdict() {
 
 #[tokio::test]
 async fn a_compressed_body_is_not_unpacked() {
-    // The head of a gzip member; what follows does not matter.
+    // The head of a gzip member; the rest does not matter.
     let packed = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..], &[0; 1 << 20]].concat();
     let bomb = Reaction::ok(packed.clone()).header("content-encoding", "gzip");
     let answer = ask(bomb).await;
     assert_eq!((answer.result, &answer.reply[..]), (Ok(200), &packed[..REPLY_LIMIT]));
 }
 
-/// Sends `bytes` for ever to whoever connects, until it leaves; answers how many it took.
+/// Sends `bytes` for ever to each client until it disconnects; returns the number of bytes taken.
 async fn endless(
     first: &'static [u8],
     then: &'static [u8],
@@ -293,7 +293,7 @@ async fn a_body_without_an_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_a_broken_transport() {
+async fn a_reply_that_is_not_http_is_a_transport_failure() {
     let (url, _task) = endless(b"SSH-2.0-OpenSSH_9.9\r\n", b"").await;
     assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(Failure::Transport));
 }

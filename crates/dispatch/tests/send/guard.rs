@@ -13,7 +13,7 @@ use stagger_testkit::server::{Reaction, Script, Server};
 
 use crate::endpoint::{endpoint, message, private};
 
-/// Answers in order, the last one for ever.
+/// Answers in order, and repeats the last one for ever.
 #[derive(Debug)]
 struct Scripted(Mutex<VecDeque<Vec<IpAddr>>>);
 
@@ -152,7 +152,7 @@ async fn a_name_without_an_address_is_no_refusal() {
 async fn the_second_address_is_dialled_when_the_first_is_dead() {
     let server = Server::start(Script::always(Reaction::ok(""))).await;
     let url = format!("http://hook.example:{}/", server.address().port());
-    // Nobody listens on the loopback of IPv6.
+    // No server listens on the loopback of IPv6.
     let sender = Sender::with_resolver(private(), Scripted::of(&[&["::1", "127.0.0.1"]]));
     assert_eq!(send(&sender.expect("no certificates"), &url).await.result, Ok(200));
 }

@@ -17,7 +17,7 @@ pub(crate) fn id(n: u128) -> EndpointId {
     EndpointId::from_uuid(Uuid::from_u128(n))
 }
 
-/// An endpoint that gives up after so many attempts; its retries come after 10 to 20 ms at most.
+/// An endpoint that gives up after this many attempts; its retries come after 10 to 20 ms at most.
 pub(crate) fn endpoint(
     application: ApplicationId,
     n: u128,

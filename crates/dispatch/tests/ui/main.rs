@@ -1,4 +1,4 @@
-//! The operator's page over a real dispatcher: what it answers, and how a browser takes it.
+//! The operator's page over a real dispatcher: its responses, and its behaviour in a browser.
 #![expect(clippy::unwrap_used, reason = "what is unexpected in a test is a failure")]
 
 mod browser;

@@ -1,4 +1,4 @@
-//! The floor against what went wrong in other dispatchers.
+//! The scheduler against known failures of other dispatchers.
 
 use stagger::breaker::{BreakerPlan, StateKind};
 use stagger::budget::IntervalPlan;
@@ -11,7 +11,7 @@ use stagger_testkit::{highest, lowest};
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
 
-/// A floor with one endpoint, and what is said to it.
+/// A scheduler with one endpoint, and its inputs.
 struct World {
     scheduler: Scheduler,
     now: Instant,
@@ -115,7 +115,7 @@ fn a_hint_for_one_message_is_obeyed_by_all_others() {
 }
 
 #[test]
-fn what_gathered_in_a_pause_does_not_come_all_at_once_at_its_end() {
+fn deliveries_gathered_in_a_pause_are_not_sent_in_one_burst() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, [0]);
     let launch = world.launch();
@@ -245,7 +245,8 @@ fn an_attempt_that_was_stopped_counts_as_not_made() {
     assert_eq!((world.launch().number, world.scheduler.in_flight()), (1, 1));
 }
 
-/// The retries that go at once after one of two was stopped, under a budget of one an hour.
+/// The retries that are launched immediately after one of two was stopped, under a budget of one an
+/// hour.
 fn retries_after_a_stopped_one(written: bool) -> usize {
     let budget = IntervalPlan::new(1, Span::from_secs(3_600)).expect("within bounds");
     let policy = Policy::builder().budget(budget).build().expect("within bounds");
@@ -398,7 +399,7 @@ fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
     assert_eq!((delivery.attempts, delivery.ending), (2, Some(Ending::DeadlineExceeded)));
 }
 
-/// A breaker that opens at the first failure, and says of throttled answers what the default says.
+/// A breaker that opens at the first failure, and treats throttled answers by its default.
 fn touchy(probes: u32) -> Policy {
     let plan = BreakerPlan::builder().consecutive(1).probes(probes).build().expect("valid");
     let webhook = Policy::webhook().expect("a preset");

@@ -11,13 +11,13 @@ use stagger_dispatch::model::{
 use uuid::Uuid;
 
 use crate::fixture::{endpoint, slots};
-use crate::receiver::Mood;
+use crate::receiver::Behaviour;
 use crate::world::World;
 
 /// Worlds in one test run: some seconds.
 const SEEDS: u64 = 3_000;
 
-/// Virtual time in which everything must have come to its end once all servers are well.
+/// The virtual time in which every delivery must have ended once all servers have recovered.
 const LONG_ENOUGH: Span = Span::from_secs(30 * 24 * 60 * 60);
 
 fn application(n: u128) -> ApplicationId {
@@ -111,8 +111,8 @@ fn act(world: &mut World) {
         62..69 => world.enable(id),
         69..72 => world.disable(id),
         72..90 => {
-            let mood = pick(world, &Mood::ALL);
-            world.sites.get_mut(&id).expect("it is there").mood = mood;
+            let behaviour = pick(world, &Behaviour::ALL);
+            world.sites.get_mut(&id).expect("it is there").behaviour = behaviour;
         }
         90..96 => {
             let settings = settings(world, id.as_uuid().as_u128());
@@ -132,7 +132,7 @@ fn act(world: &mut World) {
 fn calm_down(world: &mut World) {
     for _ in 0..2 {
         for id in world.endpoints() {
-            world.sites.get_mut(&id).expect("it is there").mood = Mood::Well;
+            world.sites.get_mut(&id).expect("it is there").behaviour = Behaviour::Well;
             world.enable(id);
         }
         let end = world.now + LONG_ENOUGH;

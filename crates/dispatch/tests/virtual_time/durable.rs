@@ -12,7 +12,7 @@ type Name = (MessageId, EndpointId);
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) settlement: Settlement,
-    /// The end of a hint that came with it, for the witness.
+    /// The end of a hint that came with it, for the checks.
     pub(crate) hint_end: Option<(EndpointId, Instant)>,
 }
 
@@ -57,7 +57,7 @@ impl Durable {
         }
     }
 
-    /// Makes what has ended pending again.
+    /// Makes finished deliveries pending again.
     pub(crate) fn replay(&mut self, endpoint: EndpointId, now: Instant) -> Vec<Delivery> {
         let ended = |d: &&mut Delivery| d.endpoint == endpoint && !d.state.is_open();
         let mut replayed = Vec::new();
@@ -76,7 +76,7 @@ impl Durable {
         replayed
     }
 
-    /// Deletes an endpoint: what was open is cancelled.
+    /// Deletes an endpoint: its open deliveries are cancelled.
     pub(crate) fn delete_endpoint(&mut self, endpoint: EndpointId) {
         for delivery in self.deliveries.values_mut() {
             if delivery.endpoint == endpoint && delivery.state.is_open() {

@@ -1,5 +1,5 @@
-//! The lanes in virtual time: what went wrong elsewhere, crashes between any two effects, and whole
-//! backlogs, with a clock that is only a number.
+//! Endpoint queues in virtual time: known failures of other dispatchers, crashes between any two
+//! effects, and whole backlogs. The clock is only a number.
 
 mod cases;
 mod crashes;

@@ -24,7 +24,7 @@ fn retries_wait_as_long_as_they_are_told_and_first_attempts_go_on() {
     scheduler.put_off(now, retry, until, &mut highest());
     assert_eq!(scheduler.in_flight(), 0);
     assert_eq!(scheduler.next(now, &mut lowest()), Next::Until(until));
-    // What comes meanwhile goes at once.
+    // A first attempt goes immediately meanwhile.
     scheduler.add(now, &Delivery::new(message(2), endpoint_id(1), APP, now));
     let Next::Send(fresh) = scheduler.next(now, &mut lowest()) else { panic!("it is due") };
     assert_eq!((fresh.message, fresh.retry), (message(2), false));

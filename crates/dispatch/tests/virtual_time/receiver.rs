@@ -8,7 +8,7 @@ use crate::fixture::answer;
 
 /// The mood of a server; each lasts until the world changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum Behaviour {
     Well,
     Down,
     Flaky,
@@ -19,7 +19,7 @@ pub(crate) enum Mood {
     Odd,
 }
 
-impl Mood {
+impl Behaviour {
     pub(crate) const ALL: [Self; 8] = [
         Self::Well,
         Self::Down,

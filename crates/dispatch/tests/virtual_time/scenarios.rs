@@ -1,4 +1,4 @@
-//! Whole backlogs: what the people behind an endpoint would see. The figures are printed.
+//! Whole backlogs, as the owner of an endpoint would see them. The figures are printed.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -12,7 +12,7 @@ use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
 
 const SECOND: Span = Span::from_secs(1);
 
-/// A floor whose attempts take as long as a function of the launch says.
+/// A scheduler whose attempts take as long as a function of the launch says.
 struct Run<F> {
     scheduler: Scheduler,
     now: Instant,
@@ -151,7 +151,7 @@ fn three_hundred_thousand_waiting_messages_do_not_stampede() {
     assert!(closed - well_from < Span::from_secs(450), "the end of the outage goes unnoticed");
     for (second, count) in (0..).zip(&curve) {
         let most = allowed(second).min(CAP + CAP / 10);
-        // A twentieth above: what the slack of a tick lets catch up.
+        // A twentieth above: the burst that the slack of a tick allows.
         assert!(*count <= most + most / 20 + 1, "{count} attempts in second {second}");
     }
     for second in [5, 15, 25, 35, 100] {
@@ -160,8 +160,8 @@ fn three_hundred_thousand_waiting_messages_do_not_stampede() {
     }
 }
 
-/// The longest time from a message's arrival to its first attempt, at all endpoints but those below
-/// `ill`.
+/// The longest time from a message's arrival to its first attempt, at all endpoints except those
+/// below `ill`.
 fn longest_delay<F>(run: &Run<F>, ill: u128, arrived: impl Fn(u128) -> Instant) -> Span {
     let healthy = run.launches.iter().filter(|launch| launch.endpoint >= endpoint_id(ill));
     let delay = |launch: &Launch| launch.at - arrived(launch.message.as_uuid().as_u128());
@@ -190,7 +190,7 @@ fn hundred_endpoints(ill: u128, room: u32) -> Span {
 }
 
 #[test]
-fn an_endpoint_that_hangs_delays_nobody_else() {
+fn an_endpoint_that_hangs_delays_no_other() {
     for (ill, room) in [(1, 64), (10, 256), (1, 16), (4, 32)] {
         let delay = hundred_endpoints(ill, room);
         println!("{ill} of 100 endpoints hang, {room} slots: others wait {delay} at most");

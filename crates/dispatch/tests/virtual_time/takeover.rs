@@ -1,4 +1,4 @@
-//! Lanes that move from one leader to the next.
+//! Queues that move from one leader to the next.
 
 use std::num::NonZeroU32;
 
@@ -30,7 +30,7 @@ impl Leader {
         Self { scheduler, sent: Vec::new() }
     }
 
-    /// Sends what it may, looking only at some instants, as a busy node does.
+    /// Sends all allowed attempts, observed only at some instants, as a busy node does.
     fn run(&mut self, mut now: Instant, gaps: &[u64]) -> Instant {
         for gap in gaps {
             while let Next::Send(launch) = self.scheduler.next(now, &mut lowest()) {
@@ -108,7 +108,7 @@ fn a_new_endpoint_has_its_whole_slack_and_one_taken_over_has_none() {
 }
 
 #[test]
-fn a_lane_that_is_given_up_launches_nothing_and_settles_what_is_under_way() {
+fn a_draining_queue_launches_nothing_and_settles_attempts_in_flight() {
     let mut scheduler = Scheduler::new(slots(2));
     scheduler.put_endpoint(at(0), &endpoint(1), None);
     for n in 0..3 {

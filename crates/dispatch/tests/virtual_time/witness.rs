@@ -6,7 +6,7 @@ use stagger::{Hint, Instant, LongHint, Span};
 use stagger_dispatch::model::{Endpoint, EndpointId, EndpointState, MessageId};
 use stagger_dispatch::scheduler::Launch;
 
-/// The seconds of traffic that an endpoint with a cap may get at once: a tenth.
+/// The burst of an endpoint with a cap, in seconds of traffic: a tenth.
 const CAP_SLACK: Span = Span::from_millis(100);
 
 /// The scheduler's inputs and answers.
@@ -19,7 +19,7 @@ pub(crate) struct Witness {
     pub(crate) hint_ends: BTreeMap<EndpointId, Instant>,
     /// Launches under the present settings.
     pub(crate) launches: BTreeMap<EndpointId, Vec<Instant>>,
-    /// Deliveries that are under way, and not those that were taken out and put in again.
+    /// Deliveries that are in flight, without those that were removed and added again.
     pub(crate) under_way: BTreeSet<(EndpointId, MessageId)>,
 }
 

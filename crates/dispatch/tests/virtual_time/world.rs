@@ -1,7 +1,7 @@
 //! A dispatcher, its store and its receivers, run by a clock that is only a number.
 //!
-//! Every effect is an event of its own: an attempt is launched, its answer comes, what it came to is
-//! durable. A crash may fall between any two of them, and takes all that is not durable.
+//! Every effect is an event of its own: a launch, an answer, a durable settlement. A crash may fall
+//! between any two of them, and discards everything that is not durable.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,14 +16,14 @@ use stagger_testkit::Mix;
 
 use crate::durable::{Change, Durable};
 use crate::fixture::{at, message, slots};
-use crate::receiver::Mood;
+use crate::receiver::Behaviour;
 use crate::witness::{Witness, obeyed};
 
 /// An endpoint and its server.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) endpoint: Endpoint,
-    pub(crate) mood: Mood,
+    pub(crate) behaviour: Behaviour,
     /// The most attempts in a round under any of the settings that it has had.
     pub(crate) most: u32,
 }
@@ -89,9 +89,10 @@ impl World {
         let id = endpoint.id;
         let new = endpoint.policy.limits().max_attempts().unwrap_or(u32::MAX);
         let site = self.sites.remove(&id);
-        let (mood, most) = site.map_or((Mood::Well, new), |site| (site.mood, site.most.max(new)));
+        let (behaviour, most) =
+            site.map_or((Behaviour::Well, new), |site| (site.behaviour, site.most.max(new)));
         self.scheduler.put_endpoint(self.now, &endpoint, None);
-        self.sites.insert(id, Site { endpoint, mood, most });
+        self.sites.insert(id, Site { endpoint, behaviour, most });
         self.witness.forget_rate(id);
         self.pump();
     }
@@ -105,7 +106,7 @@ impl World {
         self.pump();
     }
 
-    /// Accepts a message: durable first, and known to the floor afterwards, unless a crash comes first.
+    /// Accepts a message: durable first, and scheduled afterwards, unless a crash comes first.
     pub(crate) fn accept(&mut self, endpoint: EndpointId) {
         self.messages += 1;
         let application = self.sites[&endpoint].endpoint.application;
@@ -243,7 +244,7 @@ impl World {
         let of_application = self.witness.in_flight.iter().filter(theirs).count();
         assert!(of_application <= self.applications[&launch.application] as usize);
         assert!(self.witness.in_flight.len() <= self.total as usize);
-        let answer = site.mood.answer(&mut self.chance, site.endpoint.timeout);
+        let answer = site.behaviour.answer(&mut self.chance, site.endpoint.timeout);
         self.at(self.now + answer.latency, Event::Answer(launch, answer));
     }
 
@@ -306,7 +307,7 @@ impl World {
         self.at(self.now + latency, Event::Commit);
     }
 
-    /// Some of what waits becomes durable, in order.
+    /// Makes some of the waiting settlements durable, in order.
     fn commit(&mut self) {
         let Some(change) = self.changes.pop_front() else { return };
         let delivery = change.settlement.delivery.as_ref().map(|delivery| delivery.endpoint);
@@ -341,7 +342,7 @@ impl World {
         self.sites.keys().copied().collect()
     }
 
-    /// Deliveries that the store and the floor both know to be open.
+    /// Deliveries that are open both in the store and in the scheduler.
     pub(crate) fn open(&self) -> BTreeSet<(EndpointId, MessageId)> {
         self.witness.open.keys().copied().collect()
     }

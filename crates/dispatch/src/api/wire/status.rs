@@ -46,7 +46,7 @@ enum State {
     Active,
     /// It is not attempted at all; its deliveries wait.
     Disabled,
-    /// It asked to be left alone for a while.
+    /// It asked for a pause with Retry-After.
     Paused,
     /// Its breaker is open: only a probe now and then.
     Open,

@@ -6,7 +6,7 @@ use stagger_testkit::Mix;
 use super::clock::Clock;
 use super::faults::{Conditions, Fault};
 use super::node::Mutation;
-use super::world::{Slot, World};
+use super::world::{SimWorld, Slot};
 use crate::leadership::share;
 use crate::store::{Fence, Shards};
 
@@ -18,22 +18,23 @@ const WILD: Conditions = Conditions { drift: 40_000, slowest: 2_000 };
 /// A store that answers, clocks that are off by 1 %.
 const FAIR: Conditions = Conditions { drift: 10_000, slowest: 0 };
 
-fn storm(seed: u64, mutation: Mutation, conditions: Conditions) -> Result<World, String> {
+fn storm(seed: u64, mutation: Mutation, conditions: Conditions) -> Result<SimWorld, String> {
     let end = 20 * LEASE.as_nanos();
-    let mut world = World::random(seed, LEASE, mutation, conditions, end);
+    let mut world = SimWorld::random(seed, LEASE, mutation, conditions, end);
     world.run(end, conditions.slowest == 0)?;
     Ok(world)
 }
 
-fn calm(count: usize) -> World {
+fn calm(count: usize) -> SimWorld {
     let slot = |_| Slot::new(Clock { rate: 1_000_000, origin: 7 }, LEASE);
-    let mut world = World::new(LEASE, Mutation::None, (0..count).map(slot).collect(), Mix::new(5));
+    let mut world =
+        SimWorld::new(LEASE, Mutation::None, (0..count).map(slot).collect(), Mix::new(5));
     (0..count).for_each(|at| world.plan(0, at, Fault::Start));
     world
 }
 
 /// The number of shards of each running node.
-fn spread(world: &World) -> Vec<usize> {
+fn spread(world: &SimWorld) -> Vec<usize> {
     let nodes = world.slots.iter().filter_map(|slot| slot.node.as_ref());
     let mut spread: Vec<usize> = nodes.map(|node| node.led().len()).collect();
     spread.sort_unstable();
@@ -57,7 +58,7 @@ fn no_two_nodes_ever_believe_that_they_lead_one_shard() {
 }
 
 #[test]
-fn what_a_dead_node_led_is_led_again_within_the_lease() {
+fn the_shards_of_a_dead_node_have_a_leader_within_the_lease() {
     let mut longest = 0;
     for seed in 0..300 {
         match storm(seed, Mutation::None, FAIR) {
@@ -97,7 +98,7 @@ fn each_rule_is_needed() {
 }
 
 #[test]
-fn a_node_that_joins_or_leaves_changes_the_spread_within_a_few_beats() {
+fn a_joining_or_leaving_node_changes_the_spread_within_a_few_heartbeats() {
     let mut world = calm(3);
     world.run(5 * HEARTBEAT, false).unwrap();
     assert_eq!(spread(&world), [85, 85, 86]);
@@ -119,7 +120,7 @@ fn one_that_dies_is_followed_within_seven_tenths_of_the_lease_and_a_few_calls() 
 }
 
 #[test]
-fn a_store_that_was_away_costs_nobody_its_membership() {
+fn a_store_outage_ends_no_membership() {
     let mut world = calm(4);
     world.run(10 * HEARTBEAT, false).unwrap();
     let moved = world.store_model.moved;

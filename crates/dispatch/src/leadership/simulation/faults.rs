@@ -5,7 +5,7 @@ use stagger_testkit::Mix;
 
 use super::clock::Clock;
 use super::node::Mutation;
-use super::world::{Slot, World};
+use super::world::{SimWorld, Slot};
 
 /// A fault of one node.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub(super) struct Conditions {
     pub(super) slowest: u64,
 }
 
-impl World {
+impl SimWorld {
     /// A world in which anything may befall its nodes until `end`.
     pub(super) fn random(
         seed: u64,

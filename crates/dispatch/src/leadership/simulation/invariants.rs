@@ -63,6 +63,6 @@ impl Invariants {
         }
         let shard =
             (0..=u8::MAX).map(Shard).find(|shard| self.last[usize::from(shard.0)] == oldest);
-        Err(format!("nobody has acted on {shard:?} from {oldest} to {now}: {slots:#?}"))
+        Err(format!("no node has acted on {shard:?} from {oldest} to {now}: {slots:#?}"))
     }
 }

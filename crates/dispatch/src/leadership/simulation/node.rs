@@ -10,7 +10,7 @@ use crate::store::{ClusterView, Fence, Shards};
 
 /// A call of a node to the store.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Call {
+pub(super) enum StoreCall {
     Join,
     /// Something that says nothing of the node.
     Ask,
@@ -23,7 +23,7 @@ pub(super) enum Call {
 
 /// An answer of the store.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(super) enum StoreAnswer {
     Joined(Fence),
     Done,
     All(ClusterView),
@@ -47,14 +47,14 @@ pub(super) enum Mutation {
 
 /// The next step of a node.
 #[derive(Debug)]
-pub(super) enum Step {
-    Send(Call),
+pub(super) enum NodeStep {
+    Send(StoreCall),
     Wait(Instant),
     Gone,
 }
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct SimNode {
     lease: Span,
     mutation: Mutation,
     membership: Membership,
@@ -66,10 +66,10 @@ pub(super) struct Node {
     /// Whether its last call was answered.
     answered: bool,
     pub(super) leaving: bool,
-    todo: VecDeque<Call>,
+    todo: VecDeque<StoreCall>,
 }
 
-impl Node {
+impl SimNode {
     pub(super) fn new(lease: Span, mutation: Mutation) -> Self {
         Self {
             lease,
@@ -94,35 +94,35 @@ impl Node {
         self.led
     }
 
-    pub(super) fn next(&mut self, now: Instant) -> Step {
+    pub(super) fn next(&mut self, now: Instant) -> NodeStep {
         if self.fence.is_none() && self.leaving {
-            return Step::Gone;
+            return NodeStep::Gone;
         }
         if !self.answered && self.mutation != Mutation::HeartbeatsBlindly {
-            return Step::Send(Call::Ask);
+            return NodeStep::Send(StoreCall::Ask);
         }
-        let Some(fence) = self.fence else { return Step::Send(Call::Join) };
+        let Some(fence) = self.fence else { return NodeStep::Send(StoreCall::Join) };
         if let Some(call) = self.todo.pop_front() {
-            return Step::Send(call);
+            return NodeStep::Send(call);
         }
         if let Some(due) = self.sent.map(|sent| sent + self.membership.heartbeat_interval())
             && now < due
         {
-            return Step::Wait(due);
+            return NodeStep::Wait(due);
         }
         self.sent = Some(now);
-        Step::Send(Call::Heartbeat(fence, self.leaving))
+        NodeStep::Send(StoreCall::Heartbeat(fence, self.leaving))
     }
 
     /// Handles the answer to a call; `None` if no answer came in time.
-    pub(super) fn on_answer(&mut self, now: Instant, call: Call, answer: Option<Answer>) {
+    pub(super) fn on_answer(&mut self, now: Instant, call: StoreCall, answer: Option<StoreAnswer>) {
         self.answered = answer.is_some();
         match (call, answer) {
-            (_, Some(Answer::Joined(fence))) => self.fence = Some(fence),
-            (_, Some(Answer::All(cluster_view))) => self.on_cluster_view(now, &cluster_view),
-            (_, Some(Answer::Acquired(shards))) => self.led = self.led.union(shards),
-            (Call::Leave(_), _) | (_, Some(Answer::Conflict)) => self.lose(),
-            (Call::Release(..), None) if self.mutation != Mutation::KeepsAfterLostRelease => {
+            (_, Some(StoreAnswer::Joined(fence))) => self.fence = Some(fence),
+            (_, Some(StoreAnswer::All(cluster_view))) => self.on_cluster_view(now, &cluster_view),
+            (_, Some(StoreAnswer::Acquired(shards))) => self.led = self.led.union(shards),
+            (StoreCall::Leave(_), _) | (_, Some(StoreAnswer::Conflict)) => self.lose(),
+            (StoreCall::Release(..), None) if self.mutation != Mutation::KeepsAfterLostRelease => {
                 self.lose()
             }
             _ => {}
@@ -146,46 +146,46 @@ impl Node {
         self.led = own.map_or(Shards::NONE, |member| member.shards);
         let actions = self.membership.on_cluster_view(now, fence, cluster_view);
         self.todo.extend(
-            actions.evict.into_iter().map(|(dead, heartbeat)| Call::Evict(dead, heartbeat)),
+            actions.evict.into_iter().map(|(dead, heartbeat)| StoreCall::Evict(dead, heartbeat)),
         );
         let given = some(self.led, actions.release);
         self.led = self.led.without(given);
         if !given.is_empty() {
-            self.todo.push_back(Call::Release(fence, given));
+            self.todo.push_back(StoreCall::Release(fence, given));
         }
         if actions.acquire > 0 && !self.leaving {
-            self.todo.push_back(Call::Acquire(fence, actions.acquire));
+            self.todo.push_back(StoreCall::Acquire(fence, actions.acquire));
         }
         if self.leaving && self.led.is_empty() {
-            self.todo.push_back(Call::Leave(fence));
+            self.todo.push_back(StoreCall::Leave(fence));
         }
     }
 }
 
-impl Call {
+impl StoreCall {
     /// Makes the call in the store.
-    pub(super) fn act(self, store_model: &mut StoreModel) -> Answer {
+    pub(super) fn act(self, store_model: &mut StoreModel) -> StoreAnswer {
         match self {
-            Self::Join => Answer::Joined(store_model.join()),
-            Self::Heartbeat(fence, leaving) => {
-                store_model.heartbeat(fence, leaving).map_or(Answer::Conflict, Answer::All)
-            }
-            Self::Acquire(fence, most) => {
-                store_model.acquire(fence, most).map_or(Answer::Conflict, Answer::Acquired)
-            }
+            Self::Join => StoreAnswer::Joined(store_model.join()),
+            Self::Heartbeat(fence, leaving) => store_model
+                .heartbeat(fence, leaving)
+                .map_or(StoreAnswer::Conflict, StoreAnswer::All),
+            Self::Acquire(fence, most) => store_model
+                .acquire(fence, most)
+                .map_or(StoreAnswer::Conflict, StoreAnswer::Acquired),
             Self::Evict(fence, heartbeat) => {
                 _ = store_model.evict(fence, heartbeat);
-                Answer::Done
+                StoreAnswer::Done
             }
             Self::Release(fence, shards) => {
                 store_model.release(fence, shards);
-                Answer::Done
+                StoreAnswer::Done
             }
             Self::Leave(fence) => {
                 store_model.leave(fence);
-                Answer::Done
+                StoreAnswer::Done
             }
-            Self::Ask => Answer::Done,
+            Self::Ask => StoreAnswer::Done,
         }
     }
 }

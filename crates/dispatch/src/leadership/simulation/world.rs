@@ -8,14 +8,14 @@ use stagger_testkit::Mix;
 use super::clock::Clock;
 use super::faults::Fault;
 use super::invariants::Invariants;
-use super::node::{Answer, Call, Mutation, Node, Step};
+use super::node::{Mutation, NodeStep, SimNode, StoreAnswer, StoreCall};
 use super::store_model::StoreModel;
 use crate::store::Shards;
 
 /// A machine on which a node may run.
 #[derive(Debug)]
 pub(super) struct Slot {
-    pub(super) node: Option<Node>,
+    pub(super) node: Option<SimNode>,
     pub(super) clock: Clock,
     /// Counts the nodes that ran here.
     life: u64,
@@ -33,17 +33,17 @@ pub(super) struct Slot {
 }
 
 #[derive(Debug)]
-enum Event {
+enum SimEvent {
     /// A call reaches the store.
-    Arrives(usize, u64, u64, Call),
+    Arrives(usize, u64, u64, StoreCall),
     /// An answer, or none, reaches a node.
-    Answered(usize, u64, u64, Call, Option<Answer>),
+    Answered(usize, u64, u64, StoreCall, Option<StoreAnswer>),
     Wakes(usize, u64),
     Fault(usize, Fault),
 }
 
 #[derive(Debug)]
-pub(super) struct World {
+pub(super) struct SimWorld {
     pub(super) now: u64,
     pub(super) slots: Vec<Slot>,
     pub(super) store_model: StoreModel,
@@ -51,7 +51,7 @@ pub(super) struct World {
     pub(super) chance: Mix,
     lease: Span,
     mutation: Mutation,
-    events: BTreeMap<(u64, u64), Event>,
+    events: BTreeMap<(u64, u64), SimEvent>,
     serial: u64,
 }
 
@@ -81,7 +81,7 @@ impl Slot {
     }
 }
 
-impl World {
+impl SimWorld {
     pub(super) fn new(lease: Span, mutation: Mutation, slots: Vec<Slot>, chance: Mix) -> Self {
         Self {
             now: 0,
@@ -98,7 +98,7 @@ impl World {
 
     /// Something befalls a node at a time.
     pub(super) fn plan(&mut self, time: u64, slot: usize, fault: Fault) {
-        self.put(time, Event::Fault(slot, fault));
+        self.put(time, SimEvent::Fault(slot, fault));
     }
 
     /// A number up to `most`.
@@ -122,20 +122,20 @@ impl World {
         Ok(())
     }
 
-    fn happen(&mut self, event: Event) {
+    fn happen(&mut self, event: SimEvent) {
         match event {
-            Event::Arrives(at, life, id, call) => {
+            SimEvent::Arrives(at, life, id, call) => {
                 let is_lost = self.now < self.slots[at].cut_until && self.slots[at].is_mute;
                 if !is_lost {
                     let answer = call.act(&mut self.store_model);
-                    if let Answer::Acquired(shards) = &answer {
+                    if let StoreAnswer::Acquired(shards) = &answer {
                         self.invariants.taken(self.now, *shards);
                     }
                     let back = self.way(at);
-                    self.put(back, Event::Answered(at, life, id, call, Some(answer)));
+                    self.put(back, SimEvent::Answered(at, life, id, call, Some(answer)));
                 }
             }
-            Event::Answered(at, life, id, call, answer) => {
+            SimEvent::Answered(at, life, id, call, answer) => {
                 let now = self.now;
                 let slot = &mut self.slots[at];
                 let is_lost = now < slot.cut_until && answer.is_some();
@@ -144,25 +144,25 @@ impl World {
                 }
                 if slot.is_paused(now) {
                     let end = slot.paused_until;
-                    return self.put(end, Event::Answered(at, life, id, call, answer));
+                    return self.put(end, SimEvent::Answered(at, life, id, call, answer));
                 }
                 slot.call = None;
-                if matches!(answer, Some(Answer::All(_))) && now >= slot.cut_until {
+                if matches!(answer, Some(StoreAnswer::All(_))) && now >= slot.cut_until {
                     _ = slot.well_since.get_or_insert(now);
                 }
                 let Some(node) = &mut slot.node else { return };
                 node.on_answer(slot.clock.at(now), call, answer);
                 self.drive(at);
             }
-            Event::Wakes(at, life) => {
+            SimEvent::Wakes(at, life) => {
                 let slot = &self.slots[at];
                 if slot.life == life && slot.is_paused(self.now) {
-                    self.put(slot.paused_until, Event::Wakes(at, life));
+                    self.put(slot.paused_until, SimEvent::Wakes(at, life));
                 } else if slot.life == life && slot.call.is_none() {
                     self.drive(at);
                 }
             }
-            Event::Fault(at, fault) => self.inject(at, fault),
+            SimEvent::Fault(at, fault) => self.inject(at, fault),
         }
     }
 
@@ -170,7 +170,7 @@ impl World {
     pub(super) fn start(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         if slot.node.is_none() {
-            slot.node = Some(Node::new(self.lease, self.mutation));
+            slot.node = Some(SimNode::new(self.lease, self.mutation));
             slot.life += 1;
             (slot.call, slot.paused_until, slot.well_since) = (None, 0, None);
             self.drive(at);
@@ -182,18 +182,18 @@ impl World {
         let Some(node) = &mut slot.node else { return };
         let life = slot.life;
         match node.next(slot.clock.at(self.now)) {
-            Step::Gone => (slot.node, slot.well_since) = (None, None),
-            Step::Wait(due) => {
+            NodeStep::Gone => (slot.node, slot.well_since) = (None, None),
+            NodeStep::Wait(due) => {
                 let time = slot.clock.reaches(due);
-                self.put(time, Event::Wakes(at, life));
+                self.put(time, SimEvent::Wakes(at, life));
             }
-            Step::Send(call) => {
+            NodeStep::Send(call) => {
                 let id = self.serial;
                 slot.call = Some(id);
                 let late = self.now + slot.timeout;
                 let time = self.way(at);
-                self.put(time, Event::Arrives(at, life, id, call));
-                self.put(late, Event::Answered(at, life, id, call, None));
+                self.put(time, SimEvent::Arrives(at, life, id, call));
+                self.put(late, SimEvent::Answered(at, life, id, call, None));
             }
         }
     }
@@ -205,7 +205,7 @@ impl World {
         self.now + self.up_to(most)
     }
 
-    fn put(&mut self, time: u64, event: Event) {
+    fn put(&mut self, time: u64, event: SimEvent) {
         self.serial += 1;
         self.events.insert((time, self.serial), event);
     }

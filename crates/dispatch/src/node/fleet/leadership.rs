@@ -10,11 +10,11 @@ use crate::store::{Fence, Lead, Shard, Shards};
 /// The shards that this node leads. With a store for one node these are always all.
 #[derive(Debug)]
 pub(in crate::node) struct Leadership {
-    state: Mutex<State>,
+    state: Mutex<LeadershipState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct LeadershipState {
     held: Arc<LeadGuard>,
     /// The shards whose endpoints have queues here: those that the node leads, acquires or
     /// releases.
@@ -45,7 +45,7 @@ impl Leadership {
     }
 
     fn of(lead: Lead, queues: Shards) -> Self {
-        Self { state: Mutex::new(State { held: LeadGuard::new(lead), queues }) }
+        Self { state: Mutex::new(LeadershipState { held: LeadGuard::new(lead), queues }) }
     }
 
     /// Guards the current leadership.
@@ -111,7 +111,7 @@ impl Leadership {
         former
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LeadershipState> {
         // It is whole between any two of its assignments.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_held_is_not_given_up() {
+    async fn a_guarded_shard_is_not_released() {
         let leadership = Leadership::nothing();
         leadership.begin(Fence(1));
         leadership.add(Shards::ALL);

@@ -41,7 +41,7 @@ async fn state(store: &MemoryStore, n: u64) -> DeliveryState {
 }
 
 #[tokio::test]
-async fn what_an_ended_membership_settled_is_dropped_and_the_rest_is_stored() {
+async fn settlements_of_an_ended_membership_are_dropped_and_the_rest_is_stored() {
     let store = filled(MemoryStore::shared()).await;
     let (ended, lives) = (join(&store).await, join(&store).await);
     assert!(store.evict(ended, 0).await.unwrap());
@@ -97,7 +97,7 @@ async fn a_flush_waits_for_a_store_that_is_away() {
 }
 
 #[tokio::test]
-async fn what_the_dispatcher_tells_an_application_is_delivered_by_whoever_leads_its_endpoint() {
+async fn an_operational_event_is_delivered_by_the_leader_of_its_endpoint() {
     async fn tell(store: Arc<dyn Store>, fence: Fence) -> (Arc<Parts>, Commands) {
         let (parts, commands) = parts(store);
         let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);

@@ -15,13 +15,13 @@ use crate::store::fixture::{app, application, ep, message, msg};
 use crate::store::{MemoryStore, Store};
 
 /// A scheduler with an endpoint whose attempts a test answers by hand.
-struct Rig {
+struct SchedulerFixture {
     store: Arc<MemoryStore>,
     parts: Arc<Parts>,
     receiver: TcpListener,
 }
 
-impl Rig {
+impl SchedulerFixture {
     async fn start() -> Self {
         let receiver = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", receiver.local_addr().unwrap());
@@ -88,56 +88,57 @@ async fn closed(mut socket: TcpStream) {
 
 #[tokio::test]
 async fn an_attempt_is_broken_off_when_the_time_is_over_and_made_again_when_there_is_more() {
-    let rig = Rig::start().await;
-    rig.lead().await;
-    let socket = rig.attempt().await;
-    let soon = rig.parts.clock.now() + Span::from_millis(20);
-    rig.ask(move |runner| runner.lead_until(Some(soon))).await;
+    let fixture = SchedulerFixture::start().await;
+    fixture.lead().await;
+    let socket = fixture.attempt().await;
+    let soon = fixture.parts.clock.now() + Span::from_millis(20);
+    fixture.ask(move |runner| runner.lead_until(Some(soon))).await;
     closed(socket).await;
-    rig.until_idle().await;
-    let now = rig.parts.clock.now();
+    fixture.until_idle().await;
+    let now = fixture.parts.clock.now();
     assert!(now >= soon);
-    let view = rig.ask(move |runner| runner.scheduler.view(now, ep(1))).await.unwrap();
+    let view = fixture.ask(move |runner| runner.scheduler.view(now, ep(1))).await.unwrap();
     assert_eq!((view.ready + view.waiting, view.in_flight), (1, 0), "it stays, and is not sent");
-    assert_eq!(rig.stored().await, (DeliveryState::Pending, 0, 0));
+    assert_eq!(fixture.stored().await, (DeliveryState::Pending, 0, 0));
 
-    rig.ask(move |runner| runner.lead_until(None)).await;
-    let mut again = rig.attempt().await;
-    rig.answer(&mut again).await;
-    assert_eq!(rig.stored().await, (DeliveryState::Delivered, 1, 1));
+    fixture.ask(move |runner| runner.lead_until(None)).await;
+    let mut again = fixture.attempt().await;
+    fixture.answer(&mut again).await;
+    assert_eq!(fixture.stored().await, (DeliveryState::Delivered, 1, 1));
 }
 
 #[tokio::test]
 async fn a_node_that_forgets_all_breaks_off_and_can_begin_again() {
-    let rig = Rig::start().await;
-    rig.lead().await;
-    let socket = rig.attempt().await;
-    rig.ask(Runner::forget_all).await;
+    let fixture = SchedulerFixture::start().await;
+    fixture.lead().await;
+    let socket = fixture.attempt().await;
+    fixture.ask(Runner::forget_all).await;
     closed(socket).await;
-    rig.until_idle().await;
+    fixture.until_idle().await;
     let left =
-        rig.ask(|runner| (runner.scheduler.len(), runner.scheduler.endpoints().count())).await;
+        fixture.ask(|runner| (runner.scheduler.len(), runner.scheduler.endpoints().count())).await;
     assert_eq!(left, (0, 0));
-    assert_eq!(rig.stored().await, (DeliveryState::Pending, 0, 0));
+    assert_eq!(fixture.stored().await, (DeliveryState::Pending, 0, 0));
 
-    rig.lead().await;
-    let mut again = rig.attempt().await;
-    rig.answer(&mut again).await;
-    assert_eq!(rig.stored().await, (DeliveryState::Delivered, 1, 1));
-    assert_eq!(rig.parts.health.unsettled(), 0);
+    fixture.lead().await;
+    let mut again = fixture.attempt().await;
+    fixture.answer(&mut again).await;
+    assert_eq!(fixture.stored().await, (DeliveryState::Delivered, 1, 1));
+    assert_eq!(fixture.parts.health.unsettled(), 0);
 }
 
 #[tokio::test]
 async fn a_node_that_ends_breaks_off_when_its_time_is_over_however_patient_it_is() {
-    let rig = Rig::start().await;
-    rig.lead().await;
-    let socket = rig.attempt().await;
-    let now = rig.parts.clock.now();
-    rig.ask(move |runner| {
-        runner.end(now + Span::from_secs(3_600));
-        runner.lead_until(Some(now));
-    })
-    .await;
+    let fixture = SchedulerFixture::start().await;
+    fixture.lead().await;
+    let socket = fixture.attempt().await;
+    let now = fixture.parts.clock.now();
+    fixture
+        .ask(move |runner| {
+            runner.end(now + Span::from_secs(3_600));
+            runner.lead_until(Some(now));
+        })
+        .await;
     closed(socket).await;
-    assert_eq!(rig.stored().await, (DeliveryState::Pending, 0, 0));
+    assert_eq!(fixture.stored().await, (DeliveryState::Pending, 0, 0));
 }

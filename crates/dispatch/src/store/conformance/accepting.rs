@@ -4,7 +4,7 @@ use crate::model::Delivery;
 use crate::store::Store;
 use crate::store::fixture::{app, at, ep, furnish, keyed, message, msg};
 
-pub(crate) async fn what_is_accepted_is_there(store: &dyn Store) {
+pub(crate) async fn accepted_messages_are_stored(store: &dyn Store) {
     furnish(store).await;
     let (first, second) = (message(10, 1, &[1, 2]), message(11, 2, &[]));
     let accepted = store.accept(vec![first.clone(), second.clone()]).await.unwrap();

@@ -7,7 +7,7 @@ use super::tables::Tables;
 use crate::Error;
 use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
 use crate::store::{
-    Arrival, ChangeLog, Cluster, ClusterView, EndpointCommand, Entry, Fence, Joined, Lead,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Fence, Joined, Lead,
     Notification, Shard, Shards,
 };
 
@@ -65,7 +65,7 @@ impl Cluster for MemoryStore {
         lead: Lead,
         settings_version: u64,
         messages: Vec<NewMessage>,
-    ) -> Result<Entry, Error> {
+    ) -> Result<ClusterAccept, Error> {
         self.call_to_the_end(|tables| tables.enter(lead, settings_version, messages)).await
     }
 
@@ -134,17 +134,17 @@ impl Tables {
         lead: Lead,
         settings_version: u64,
         messages: Vec<NewMessage>,
-    ) -> Result<Entry, Error> {
+    ) -> Result<ClusterAccept, Error> {
         let mut endpoints = messages.iter().flat_map(|new| &new.endpoints);
         // Without a delivery of its own it does not matter whether it leads.
         let leads = endpoints.any(|endpoint| lead.shards.contains(Shard::of(*endpoint)));
         if leads && !self.members.is_member(lead.fence) {
-            return Ok(Entry::NotLeading);
+            return Ok(ClusterAccept::NotLeading);
         }
         if settings_version < self.change_log.last() {
-            return Ok(Entry::Outdated);
+            return Ok(ClusterAccept::Outdated);
         }
-        self.accept(messages, lead.shards).map(Entry::Stored)
+        self.accept(messages, lead.shards).map(ClusterAccept::Stored)
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     cluster_suite!(Box::new(MemoryStore::shared()));
 
     #[tokio::test]
-    async fn who_was_evicted_takes_no_arrivals_from_the_next_leader() {
+    async fn an_evicted_member_takes_no_arrivals_from_the_next_leader() {
         let ann = MemoryStore::shared();
         furnish(&ann).await;
         let bob = ann.handle();

@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::store::fixture::{furnish, message, msg};
-    use crate::store::{Cluster, Entry, Lead, MemoryStore, Notification, Store};
+    use crate::store::{Cluster, ClusterAccept, Lead, MemoryStore, Notification, Store};
 
     #[tokio::test]
     async fn a_refused_call_changes_nothing() {
@@ -100,7 +100,7 @@ mod tests {
         assert!(store.check().await.unwrap_err().is_unavailable());
         assert_eq!(store.handle().message(msg(1)).await.unwrap(), None);
         store.mend();
-        assert!(matches!(enter(&store).await.unwrap(), Entry::Stored(_)));
+        assert!(matches!(enter(&store).await.unwrap(), ClusterAccept::Stored(_)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -115,7 +115,7 @@ mod tests {
             store.mend();
         };
         let (entry, ()) = tokio::join!(enter(&store), call);
-        assert!(matches!(entry.unwrap(), Entry::Stored(_)));
+        assert!(matches!(entry.unwrap(), ClusterAccept::Stored(_)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -133,12 +133,12 @@ mod tests {
             store.mend();
         };
         let (entry, ()) = tokio::join!(enter(&store), watch);
-        let Entry::Stored(accepted) = entry.unwrap() else { panic!("it was stored") };
+        let ClusterAccept::Stored(accepted) = entry.unwrap() else { panic!("it was stored") };
         assert!(!accepted[0].repeated);
     }
 
     #[tokio::test]
-    async fn who_is_cut_off_neither_gives_hints_nor_hears_them() {
+    async fn a_cut_off_node_neither_sends_nor_receives_notifications() {
         let ann = MemoryStore::shared();
         let bob = ann.handle();
         let mut to_ann = ann.join("ann").await.unwrap().notifications;
@@ -159,7 +159,7 @@ mod tests {
         );
     }
 
-    async fn enter(store: &MemoryStore) -> Result<Entry, Error> {
+    async fn enter(store: &MemoryStore) -> Result<ClusterAccept, Error> {
         Cluster::accept(store, Lead::default(), u64::MAX, vec![message(1, 1, &[1])]).await
     }
 }

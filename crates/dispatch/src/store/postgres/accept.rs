@@ -11,14 +11,14 @@ use super::statement;
 use super::writer::Change;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
-use crate::store::{Accepted, Entry, Fence, Lead, Shard, Shards};
+use crate::store::{Accepted, ClusterAccept, Fence, Lead, Shard, Shards};
 
 /// Calls of `accept` that share a transaction. Each is answered on its own: all of it, or refused.
-pub(super) struct Accept<'n>(pub(super) &'n [Call<'n>]);
+pub(super) struct Accept<'n>(pub(super) &'n [AcceptCall<'n>]);
 
 /// One call of `accept`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call<'n> {
+pub(super) struct AcceptCall<'n> {
     pub(super) messages: &'n [NewMessage],
     /// None if neither settings nor a membership matter.
     pub(super) choice: Option<Choice>,
@@ -35,7 +35,7 @@ pub(super) struct Choice {
 pub(super) type Incoming<'n> = (&'n NewMessage, Shards);
 
 impl Change for Accept<'_> {
-    type Done = Vec<Result<Entry, Error>>;
+    type Done = Vec<Result<ClusterAccept, Error>>;
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, DbError> {
         let verdicts = self.judge(changes).await?;
@@ -44,9 +44,9 @@ impl Change for Accept<'_> {
             wanted.extend(call.messages.iter().map(|new| (new, call.led())));
         }
         let mut accepted = changes.accept(&wanted).await?.into_iter();
-        let answer = |(call, verdict): (&Call<'_>, Option<_>)| {
+        let answer = |(call, verdict): (&AcceptCall<'_>, Option<_>)| {
             let mut stored = || accepted.by_ref().take(call.messages.len()).collect();
-            verdict.unwrap_or_else(|| Ok(Entry::Stored(stored())))
+            verdict.unwrap_or_else(|| Ok(ClusterAccept::Stored(stored())))
         };
         Ok(self.0.iter().zip(verdicts).map(answer).collect())
     }
@@ -54,8 +54,8 @@ impl Change for Accept<'_> {
 
 impl Accept<'_> {
     /// The refusal of each call, if it is refused.
-    async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<Refusal>, DbError> {
-        let fences: BTreeSet<_> = self.0.iter().filter_map(Call::fence).collect();
+    async fn judge(&self, changes: &mut Changes<'_>) -> Result<Vec<RefusedCall>, DbError> {
+        let fences: BTreeSet<_> = self.0.iter().filter_map(AcceptCall::fence).collect();
         let fences: Vec<_> = fences.into_iter().collect();
         let messages = self.0.iter().flat_map(|call| call.messages);
         let applications = messages.map(|new| new.message.application).collect();
@@ -75,8 +75,8 @@ impl Accept<'_> {
             // When it was tried before it may have been in time.
             let holds = is_refused && changes.again && changes.has_stored(call.messages).await?;
             verdicts.push(match (is_refused && !holds, call.messages.iter().all(all)) {
-                (true, _) if leads => Some(Ok(Entry::Outdated)),
-                (true, _) => Some(Ok(Entry::NotLeading)),
+                (true, _) if leads => Some(Ok(ClusterAccept::Outdated)),
+                (true, _) => Some(Ok(ClusterAccept::NotLeading)),
                 (false, false) => Some(Err(Error::not_found("application"))),
                 (false, true) => None,
             });
@@ -85,9 +85,9 @@ impl Accept<'_> {
     }
 }
 
-type Refusal = Option<Result<Entry, Error>>;
+type RefusedCall = Option<Result<ClusterAccept, Error>>;
 
-impl Call<'_> {
+impl AcceptCall<'_> {
     /// In which shards the caller makes the deliveries itself.
     fn led(&self) -> Shards {
         self.choice.map_or(Shards::NONE, |choice| choice.lead.shards)
@@ -175,7 +175,7 @@ impl Changes<'_> {
     }
 
     /// Inserts messages; those that exist, by id or key, are left out.
-    async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<Fresh, DbError> {
+    async fn insert_messages(&mut self, new: &[&NewMessage]) -> Result<InsertedMessages, DbError> {
         let messages = || new.iter().map(|new| &new.message);
         self.widen_slack(messages()).await?;
         messages().for_each(|message| self.lower_floor(message.id));
@@ -197,7 +197,7 @@ impl Changes<'_> {
         )
         .await?;
         let named = |row: &Row| Ok((message_id(row, 0)?, (application_id(row, 1)?, get(row, 2)?)));
-        Ok(Fresh(inserted.iter().map(named).collect::<Result<_, DbError>>()?))
+        Ok(InsertedMessages(inserted.iter().map(named).collect::<Result<_, DbError>>()?))
     }
 
     /// Stores the payloads and deliveries of new messages.
@@ -261,9 +261,9 @@ impl Changes<'_> {
 
 /// The inserted messages. Of several with one id, the first whose key was free: the id alone does
 /// not identify it.
-struct Fresh(BTreeMap<MessageId, (ApplicationId, Option<String>)>);
+struct InsertedMessages(BTreeMap<MessageId, (ApplicationId, Option<String>)>);
 
-impl Fresh {
+impl InsertedMessages {
     fn holds(&self, id: MessageId) -> bool {
         self.0.contains_key(&id)
     }

@@ -7,7 +7,7 @@ use stagger::Span;
 
 use super::column::get;
 use super::db_error::{DbError, words};
-use super::pool::Loan;
+use super::pool::PooledClient;
 use super::statement;
 use crate::model::MessageId;
 use crate::store::id_range::{first_of, millis_of};
@@ -28,14 +28,14 @@ pub(super) fn day_of(message: MessageId) -> i32 {
 }
 
 /// Makes the partitions of the coming days.
-pub(super) async fn make_ahead(loan: &mut Loan) -> Result<(), DbError> {
+pub(super) async fn make_ahead(loan: &mut PooledClient) -> Result<(), DbError> {
     let today = today(loan).await?;
     make(loan, today..today + AHEAD).await
 }
 
 /// Makes the partitions of these days.
 pub(super) async fn make(
-    loan: &mut Loan,
+    loan: &mut PooledClient,
     days: impl IntoIterator<Item = i32> + Send,
 ) -> Result<(), DbError> {
     let there = there(loan).await?;
@@ -54,7 +54,10 @@ pub(super) async fn make(
 }
 
 /// Drops the partitions of days before that of `oldest` of which no message is left.
-pub(super) async fn drop_finished(loan: &mut Loan, oldest: MessageId) -> Result<(), DbError> {
+pub(super) async fn drop_finished(
+    loan: &mut PooledClient,
+    oldest: MessageId,
+) -> Result<(), DbError> {
     let sql = "SELECT 1 FROM message WHERE id >= $1 AND id < $2 LIMIT 1";
     for day in there(loan).await?.into_iter().filter(|day| *day < day_of(oldest)) {
         let Ok(of_day) = u64::try_from(day) else { continue };
@@ -68,7 +71,7 @@ pub(super) async fn drop_finished(loan: &mut Loan, oldest: MessageId) -> Result<
 }
 
 /// The days that have a partition.
-async fn there(loan: &Loan) -> Result<Vec<i32>, DbError> {
+async fn there(loan: &PooledClient) -> Result<Vec<i32>, DbError> {
     let sql = "SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
                WHERE i.inhparent = 'attempt'::regclass";
     let mut days = Vec::new();
@@ -80,14 +83,14 @@ async fn there(loan: &Loan) -> Result<Vec<i32>, DbError> {
 }
 
 /// By the clock of the database, which all nodes have in common.
-async fn today(loan: &Loan) -> Result<i32, DbError> {
+async fn today(loan: &PooledClient) -> Result<i32, DbError> {
     let sql = "SELECT floor(extract(epoch FROM now()) / 86400)::integer";
     let row = statement::row(&**loan, sql, &[]).await?;
     Ok(row.map(|row| get(&row, 0)).transpose()?.unwrap_or_default())
 }
 
 /// Runs statements in a transaction; that another node was faster, or a lock was not free, is no failure.
-async fn try_once(loan: &mut Loan, sql: &str, day: i32) -> Result<(), DbError> {
+async fn try_once(loan: &mut PooledClient, sql: &str, day: i32) -> Result<(), DbError> {
     let transaction = loan.transaction().await?;
     match transaction.batch_execute(sql).await {
         Ok(()) => transaction.commit().await.map_err(DbError::from),

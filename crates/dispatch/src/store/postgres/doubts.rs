@@ -8,14 +8,14 @@ use crate::store::fixture::{app, at, ep, furnish, keyed, msg, settled};
 use crate::store::{DeliveryFilter, Fence, ReplayRequest, Store};
 
 /// A store with a connection that can be cut.
-struct Fixture {
+struct CommitFixture {
     store: PostgresStore,
     proxy: Proxy,
     fence: Fence,
     schema: TestSchema,
 }
 
-impl Fixture {
+impl CommitFixture {
     async fn new() -> Option<Self> {
         let schema = TestSchema::new().await?;
         let (proxy, address) = schema.through_proxy().await;
@@ -34,9 +34,9 @@ impl Fixture {
 /// A caller that is told that a message is new delivers it: exactly one caller must be told,
 /// whatever happened to the commit.
 #[tokio::test]
-async fn what_is_accepted_in_doubt_is_new_exactly_once() {
+async fn a_doubtful_accept_is_new_exactly_once() {
     for cut in [Cut::Answer, Cut::Question] {
-        let Some(fixture) = Fixture::new().await else { return };
+        let Some(fixture) = CommitFixture::new().await else { return };
         fixture.store.accept(vec![keyed(1, 1, &[1], "first")]).await.unwrap();
         fixture.proxy.arm(cut);
         let batch = vec![keyed(2, 1, &[1, 2], "second"), keyed(3, 1, &[1], "first")];
@@ -51,9 +51,9 @@ async fn what_is_accepted_in_doubt_is_new_exactly_once() {
 }
 
 #[tokio::test]
-async fn what_is_replayed_in_doubt_is_pending_and_told_of() {
+async fn a_doubtful_replay_is_pending_and_returned() {
     for cut in [Cut::Answer, Cut::Question] {
-        let Some(fixture) = Fixture::new().await else { return };
+        let Some(fixture) = CommitFixture::new().await else { return };
         let store = &fixture.store;
         let batch = (1..=3).map(|n| keyed(n, 1, &[1], &n.to_string())).collect();
         store.accept(batch).await.unwrap();
@@ -74,9 +74,9 @@ async fn what_is_replayed_in_doubt_is_pending_and_told_of() {
 }
 
 #[tokio::test]
-async fn what_is_settled_in_doubt_can_be_settled_again() {
+async fn a_doubtful_settlement_can_be_repeated() {
     for cut in [Cut::Answer, Cut::Question] {
-        let Some(fixture) = Fixture::new().await else { return };
+        let Some(fixture) = CommitFixture::new().await else { return };
         fixture.store.accept(vec![keyed(1, 1, &[1], "k")]).await.unwrap();
         fixture.proxy.arm(cut);
         let end = vec![settled(1, 1, 1, Delivered, 5)];

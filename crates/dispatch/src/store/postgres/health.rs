@@ -4,7 +4,7 @@ use super::address::PostgresAddress;
 use super::column::get;
 use super::db_error::DbError;
 use super::options::PostgresOptions;
-use super::pool::{Loan, Pool};
+use super::pool::{Pool, PooledClient};
 use super::{migrations, statement, tally};
 use crate::Error;
 use crate::store::Health;
@@ -22,7 +22,7 @@ pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> 
     Ok(loan.end(Some(found))?)
 }
 
-async fn look(loan: &mut Loan) -> Result<Health, DbError> {
+async fn look(loan: &mut PooledClient) -> Result<Health, DbError> {
     // It looks through whole tables, and is in no hurry.
     let settings = "SET statement_timeout = 0; SET enable_seqscan = on; SET jit = on";
     loan.batch_execute(settings).await?;
@@ -71,7 +71,7 @@ const DAMAGES: [(&str, &str); 8] = [
     (
         "SELECT d.message::text FROM delivery d WHERE d.ended <> CASE WHEN d.state < 2 THEN 0 \
          ELSE d.state END LIMIT 1",
-        "a delivery that is open and ended at once",
+        "a delivery that is both open and ended",
     ),
     (
         "SELECT a.message::text FROM arrival a WHERE NOT EXISTS (SELECT 1 FROM delivery d \

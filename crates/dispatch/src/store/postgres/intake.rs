@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::accept::{Accept, Call, Choice};
+use super::accept::{Accept, AcceptCall, Choice};
 use super::db_error::DbError;
 use super::writer::{Counter, Writer};
 use crate::Error;
 use crate::model::NewMessage;
-use crate::store::Entry;
+use crate::store::ClusterAccept;
 
 /// Transactions that accept at the same time: one is being made while others wait for the disk.
 const WORKERS: i16 = 3;
@@ -30,12 +30,12 @@ pub(super) struct Intake {
 struct Job {
     messages: Vec<NewMessage>,
     choice: Option<Choice>,
-    reply: oneshot::Sender<Result<Entry, Error>>,
+    reply: oneshot::Sender<Result<ClusterAccept, Error>>,
 }
 
 impl Job {
-    fn call(&self) -> Call<'_> {
-        Call { messages: &self.messages, choice: self.choice }
+    fn call(&self) -> AcceptCall<'_> {
+        AcceptCall { messages: &self.messages, choice: self.choice }
     }
 }
 
@@ -55,7 +55,7 @@ impl Intake {
         &self,
         messages: Vec<NewMessage>,
         choice: Option<Choice>,
-    ) -> Result<Entry, Error> {
+    ) -> Result<ClusterAccept, Error> {
         let (reply, answer) = oneshot::channel();
         self.queue.try_send(Job { messages, choice, reply }).map_err(|refused| match refused {
             TrySendError::Full(_) => Error::busy("the store's queue of writes is full"),
@@ -112,6 +112,8 @@ async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
     }
 }
 
-fn only(answer: Result<Vec<Result<Entry, Error>>, DbError>) -> Result<Entry, Error> {
+fn only(
+    answer: Result<Vec<Result<ClusterAccept, Error>>, DbError>,
+) -> Result<ClusterAccept, Error> {
     answer?.pop().unwrap_or_else(|| Err(Error::store("no answer")))
 }

@@ -9,7 +9,7 @@ use super::address::PostgresAddress;
 use super::column::get;
 use super::db_error::DbError;
 use super::options::PostgresOptions;
-use super::pool::{Loan, Pool};
+use super::pool::{Pool, PooledClient};
 use super::statement;
 use crate::Error;
 
@@ -42,7 +42,7 @@ pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
 
 /// Checks that the database has this release's version. An empty one gets its tables; one of an
 /// earlier release is migrated if `wanted`.
-pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), DbError> {
+pub(super) async fn prepare(loan: &mut PooledClient, wanted: bool) -> Result<(), DbError> {
     let version = applied(&**loan).await?;
     if version == 0 || (wanted && version < VERSION) {
         migrate(loan).await?;
@@ -51,7 +51,7 @@ pub(super) async fn prepare(loan: &mut Loan, wanted: bool) -> Result<(), DbError
 }
 
 /// The version of the database, if it is this release's.
-pub(super) async fn recognise(loan: &Loan) -> Result<u32, DbError> {
+pub(super) async fn recognise(loan: &PooledClient) -> Result<u32, DbError> {
     match applied(&**loan).await? {
         0 => Err(Error::store("the database contains no store of stagger").into()),
         VERSION => Ok(VERSION),
@@ -63,7 +63,7 @@ pub(super) async fn recognise(loan: &Loan) -> Result<u32, DbError> {
     }
 }
 
-async fn migrate(loan: &mut Loan) -> Result<u32, DbError> {
+async fn migrate(loan: &mut PooledClient) -> Result<u32, DbError> {
     let whole = loan.transaction().await?;
     match steps(&whole).await {
         Ok(from) => {

@@ -148,7 +148,7 @@ async fn a_server_that_is_not_there_is_named_without_the_password() {
 }
 
 #[tokio::test]
-async fn what_no_text_of_postgres_holds_is_replaced() {
+async fn characters_that_postgres_cannot_store_are_replaced() {
     let Some(store) = Scratch::new().await else { return };
     furnish(&*store).await;
     let mut odd = message(1, 1, &[1]);

@@ -117,9 +117,9 @@ impl Pool {
     }
 
     /// Lends a connection.
-    pub(super) async fn lend(&self) -> Result<Loan, Error> {
+    pub(super) async fn lend(&self) -> Result<PooledClient, Error> {
         let client = self.inner.get().await.map_err(|error| unavailable(&error))?;
-        Ok(Loan { client: Some(client) })
+        Ok(PooledClient { client: Some(client) })
     }
 
     /// The result of `work`, unless it takes so long that the server must be gone. The connection
@@ -139,11 +139,11 @@ impl Pool {
 /// A connection from the pool. It is closed if it was dropped in the middle of a call, because its
 /// next answer is unknown.
 #[derive(Debug)]
-pub(super) struct Loan {
+pub(super) struct PooledClient {
     client: Option<Client>,
 }
 
-impl Loan {
+impl PooledClient {
     /// Returns the connection to the pool, and passes on the result.
     pub(super) fn end<T>(mut self, answer: Option<Result<T, DbError>>) -> Result<T, DbError> {
         let Some(answer) = answer else {
@@ -155,7 +155,7 @@ impl Loan {
     }
 }
 
-impl Deref for Loan {
+impl Deref for PooledClient {
     type Target = Client;
 
     fn deref(&self) -> &Client {
@@ -163,13 +163,13 @@ impl Deref for Loan {
     }
 }
 
-impl DerefMut for Loan {
+impl DerefMut for PooledClient {
     fn deref_mut(&mut self) -> &mut Client {
         self.client.as_mut().expect("it is there until the loan ends")
     }
 }
 
-impl Drop for Loan {
+impl Drop for PooledClient {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
             drop(Object::take(client));

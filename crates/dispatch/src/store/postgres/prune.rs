@@ -21,7 +21,7 @@ const STEP: usize = 256;
 
 /// The result of one step of pruning.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PruneStep {
     /// Messages deleted.
     pub(super) deleted: usize,
     /// Whether there may be more.
@@ -35,9 +35,9 @@ pub(super) struct Prune {
 }
 
 impl Change for Prune {
-    type Done = Step;
+    type Done = PruneStep;
 
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Step, DbError> {
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<PruneStep, DbError> {
         let limit = self.limit.min(STEP);
         let from = changes.memory.pruned().filter(|pruned| pruned.before == self.before);
         let from = from.map_or(Uuid::nil(), |pruned| *pruned.to.as_uuid());
@@ -54,7 +54,7 @@ impl Change for Prune {
         let more = found.len() == limit;
         let reached = found.last().filter(|_| more);
         *changes.memory.pruned() = reached.map(|to| Pruned { before: self.before, to: *to });
-        Ok(Step { deleted, more })
+        Ok(PruneStep { deleted, more })
     }
 }
 

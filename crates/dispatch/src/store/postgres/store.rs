@@ -13,7 +13,7 @@ use super::db_error::DbError;
 use super::intake::Intake;
 use super::marks::{MarkCopy, Touch};
 use super::options::PostgresOptions;
-use super::pool::{self, Loan, Pool};
+use super::pool::{self, Pool, PooledClient};
 use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
 use super::settle::Settle;
@@ -28,7 +28,7 @@ use crate::model::{
 use crate::store::id_range::IdRange;
 use crate::store::place::cut_short;
 use crate::store::{
-    Accepted, Cluster, Counts, Cursor, DeliveryFilter, Entry, Fence, MessageFilter, Page,
+    Accepted, Cluster, ClusterAccept, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page,
     PageRequest, Pruned, ReplayRequest, Settlement, Store,
 };
 
@@ -83,7 +83,7 @@ impl PostgresStore {
 
     pub(super) async fn read<T>(
         &self,
-        read: impl AsyncFnOnce(&Loan) -> Result<T, DbError>,
+        read: impl AsyncFnOnce(&PooledClient) -> Result<T, DbError>,
     ) -> Result<T, Error> {
         self.writer.read(read).await
     }
@@ -130,7 +130,7 @@ impl PostgresStore {
     }
 }
 
-async fn prepare(loan: &mut Loan, migrate: bool) -> Result<(), DbError> {
+async fn prepare(loan: &mut PooledClient, migrate: bool) -> Result<(), DbError> {
     migrations::prepare(loan, migrate).await?;
     let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
     if statement::row(&**loan, sql, &[]).await?.is_some() {
@@ -173,9 +173,9 @@ impl Store for PostgresStore {
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
         match self.intake.accept(messages, None).await? {
-            Entry::Stored(accepted) => Ok(accepted),
+            ClusterAccept::Stored(accepted) => Ok(accepted),
             // It depends on no settings and on no membership.
-            Entry::Outdated | Entry::NotLeading => {
+            ClusterAccept::Outdated | ClusterAccept::NotLeading => {
                 Err(Error::store("the store refused the messages without a reason"))
             }
         }

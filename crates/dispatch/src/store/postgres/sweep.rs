@@ -44,7 +44,7 @@ pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
 
 type Begun = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
 
-async fn begun(loan: &super::pool::Loan) -> Result<Begun, DbError> {
+async fn begun(loan: &super::pool::PooledClient) -> Result<Begun, DbError> {
     let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
     let sql = "SELECT id FROM application WHERE gone";
     for row in statement::rows(&**loan, sql, &[]).await? {

@@ -13,7 +13,7 @@ use super::scratch::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Pending};
 use crate::store::fixture::{app, application, at, endpoint, ep, msg, settled};
-use crate::store::{Cluster, Entry, Fence, Shard, Shards, Store, document};
+use crate::store::{Cluster, ClusterAccept, Fence, Shard, Shards, Store, document};
 
 /// A schema as version 1 made it, with a run, an application, an endpoint, and messages that the old
 /// statements have stored.
@@ -63,7 +63,7 @@ async fn old_accept(client: &Client, n: u64) {
 }
 
 #[tokio::test]
-async fn what_version_1_has_stored_is_led_and_settled() {
+async fn deliveries_of_version_1_are_led_and_settled() {
     let Some((schema, _client)) = old().await else { return };
     let refused = PostgresStore::open(&schema.address(), PostgresOptions::default()).await;
     let refused = refused.unwrap_err().to_string();
@@ -87,7 +87,7 @@ async fn what_version_1_has_stored_is_led_and_settled() {
     store.put_endpoint(endpoint(1, 1)).await.unwrap();
     let lead = crate::store::Lead { fence, shards };
     let entry = store.cluster().unwrap().accept(lead, 0, Vec::new()).await.unwrap();
-    assert_eq!(entry, Entry::Outdated);
+    assert_eq!(entry, ClusterAccept::Outdated);
     check_postgres(&schema.address()).await.unwrap();
 }
 

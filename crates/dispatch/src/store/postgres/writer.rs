@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{Changes, Memory};
 use super::db_error::DbError;
-use super::pool::{Loan, Pool};
+use super::pool::{Pool, PooledClient};
 use super::tally;
 use crate::Error;
 use crate::store::tally::Tally;
@@ -75,7 +75,7 @@ impl Writer {
     /// Reads, without a transaction.
     pub(super) async fn read<T>(
         &self,
-        read: impl AsyncFnOnce(&Loan) -> Result<T, DbError>,
+        read: impl AsyncFnOnce(&PooledClient) -> Result<T, DbError>,
     ) -> Result<T, Error> {
         let loan = self.pool.lend().await?;
         let found = self.pool.bounded(read(&loan)).await;
@@ -136,7 +136,7 @@ impl Writer {
 }
 
 async fn transact<C: Change>(
-    loan: &mut Loan,
+    loan: &mut PooledClient,
     memory: &Memory,
     counter: i16,
     change: &C,

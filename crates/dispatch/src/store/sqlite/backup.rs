@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_restored_replaces_all_that_was_there_and_its_log() {
+    async fn a_restored_copy_replaces_the_store_and_its_log() {
         let (folder, other) = (TestFolder::new(), TestFolder::new());
         let store = folder.open();
         furnish(&store).await;

@@ -39,7 +39,7 @@ pub(super) fn size(number: i64) -> rusqlite::Result<usize> {
 
 /// The error for a value that a column cannot hold.
 pub(super) fn unknown(what: &'static str, value: impl std::fmt::Display) -> rusqlite::Error {
-    broken(format!("no {what} is called {value}"))
+    broken(format!("unknown {what} {value}"))
 }
 
 /// A column's value that cannot be read, and why.

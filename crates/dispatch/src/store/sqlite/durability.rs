@@ -11,7 +11,7 @@ use crate::store::fixture::{furnish, message, msg};
 const MESSAGES: u64 = 60;
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_crash() {
+async fn acknowledged_messages_are_there_after_a_crash() {
     let folder = TestFolder::new();
     let store = folder.open();
     fill(&store).await;

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_somebody_else_is_refused() {
+    fn a_foreign_database_is_refused() {
         let folder = TestFolder::new();
         make_folder(&folder).unwrap();
         let db = Connection::open(path_in(&folder)).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_but_the_owner_reads_the_files() {
+    fn only_the_owner_can_read_the_files() {
         let folder = TestFolder::new();
         let store = folder.open();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;

@@ -22,7 +22,7 @@ const VACUUMED: i64 = 256;
 
 /// The result of one step of pruning.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PruneStep {
     /// Messages deleted.
     pub(super) deleted: usize,
     /// The start of the next step; `None` if there is nothing more to delete.
@@ -37,14 +37,14 @@ impl Changes<'_> {
         before: Instant,
         from: Option<MessageId>,
         limit: usize,
-    ) -> Result<Step, DbError> {
+    ) -> Result<PruneStep, DbError> {
         let from = from.map_or(self.memory.floor, |from| from.max(self.memory.floor));
         let (old, next) = self.find_old(before, from, limit.min(STEP))?;
         for message in &old {
             self.delete_message(*message)?;
         }
         self.give_back()?;
-        Ok(Step { deleted: old.len(), next })
+        Ok(PruneStep { deleted: old.len(), next })
     }
 
     /// Deletes a message with its payload, deliveries and attempts.

@@ -43,11 +43,11 @@ impl Writer {
         let memory = Memory::load(&db).map_err(|e| failed(&e))?;
         let (queue, jobs) = sync_channel(options.queue.get());
         let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let mut bench = Bench { db, memory };
+        let mut writer_thread = WriterThread { db, memory };
         let counter = Arc::clone(&queued_bytes);
         let work = move || {
-            bench.work(&jobs, &counter);
-            drop((bench, lock));
+            writer_thread.work(&jobs, &counter);
+            drop((writer_thread, lock));
         };
         let thread = std::thread::Builder::new().name("stagger-store".into()).spawn(work);
         let thread = thread.map_err(|e| Error::store(e.to_string()))?;
@@ -140,12 +140,12 @@ where
 }
 
 /// The connection of the writer's thread.
-struct Bench {
+struct WriterThread {
     db: Connection,
     memory: Memory,
 }
 
-impl Bench {
+impl WriterThread {
     fn work(&mut self, jobs: &Receiver<Box<dyn Job>>, queued_bytes: &AtomicUsize) {
         while let Ok(first) = jobs.recv() {
             let mut next = Some(first);

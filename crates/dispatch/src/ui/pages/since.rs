@@ -43,7 +43,7 @@ mod tests {
     use crate::ui::view::Moment;
 
     #[test]
-    fn what_is_read_is_what_was_written() {
+    fn a_time_is_read_as_it_was_written() {
         for secs in (0..200_000).map(|n| n * 86_399 / 7 + n) {
             let at = Instant::ORIGIN + Span::from_secs(secs);
             let text = Moment::new(at, at).exact();
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn a_text_that_is_no_time_is_refused() {
         for text in
             ["", "now", "2026-11-28", "2026-13-01T00:00", "1969-01-01T00:00", "2026-1-1T24:00"]
         {

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_once_is_not_asked_for_again() {
+    fn a_note_is_shown_only_once() {
         let here = |uri: &str| here(&uri.parse().unwrap());
         assert_eq!(here("/ui/dead?said=replayed-3"), "/ui/dead");
         assert_eq!(here("/ui/deliveries?state=dead&said=x&endpoint="), "/ui/deliveries?state=dead");

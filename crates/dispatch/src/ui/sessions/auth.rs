@@ -17,11 +17,11 @@ use crate::ui::UiOptions;
 #[derive(Debug)]
 pub(in crate::ui) struct Auth {
     options: UiOptions,
-    state: Mutex<State>,
+    state: Mutex<AuthState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AuthState {
     sessions: SessionStore,
     failures: Bucket,
 }
@@ -96,7 +96,7 @@ impl Auth {
         HeaderValue::try_from(text).expect("names, digits and hexadecimal digits are visible")
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AuthState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_nobody_can_sign_in_and_nobody_needs_to() {
+    fn without_a_key_signing_in_is_neither_possible_nor_needed() {
         let auth = Auth::new(UiOptions::default());
         assert!(auth.admits(&HeaderMap::new()));
         assert_eq!(auth.sign_in(""), Err(SignInError::Wrong));

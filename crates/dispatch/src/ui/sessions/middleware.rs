@@ -26,7 +26,7 @@ pub(in crate::ui) async fn require_session(
     let (headers, path) = (request.headers(), request.uri().path());
     if page_state.auth.is_open() && !is_local(headers) {
         return refused(
-            "This page is open to this machine only. Set an admin key to use it \
+            "This page is available on this machine only. Set an admin key to use it \
             under another name.",
         );
     }

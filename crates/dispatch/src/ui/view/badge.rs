@@ -103,15 +103,15 @@ impl EndpointStatus {
     /// The effect of the status on deliveries.
     pub(in crate::ui) const fn meaning(self) -> &'static str {
         match self {
-            Self::Active => "Deliveries leave as they come.",
-            Self::Failing => "Its last attempts failed. They are made again on schedule.",
+            Self::Active => "Deliveries are attempted immediately.",
+            Self::Failing => "Its last attempts failed. They are retried on schedule.",
             Self::Recovering => {
-                "It is well again. Its backlog leaves slowly at first, then faster."
+                "It has recovered. Its backlog is sent slowly at first, then faster."
             }
-            Self::HalfOpen => "A probe is under way to see whether it is well again.",
-            Self::Open => "It failed too often. No attempts are spent on it until the next probe.",
-            Self::Paused(_) => "It asked to be left alone for a while.",
-            Self::Disabled(Disabled::ByHand) => "Somebody disabled it. Its deliveries wait.",
+            Self::HalfOpen => "A probe is in flight to check whether it has recovered.",
+            Self::Open => "It failed too often. No attempts are made until the next probe.",
+            Self::Paused(_) => "It asked for a pause with Retry-After.",
+            Self::Disabled(Disabled::ByHand) => "An operator disabled it. Its deliveries wait.",
             Self::Disabled(Disabled::Gone) => "It answered 410 Gone. Its deliveries wait.",
             Self::Disabled(Disabled::Failing) => "It failed for too long. Its deliveries wait.",
         }
@@ -140,7 +140,7 @@ mod tests {
     use stagger::Span;
 
     #[test]
-    fn what_holds_back_the_most_is_shown() {
+    fn the_strongest_reason_is_shown() {
         let now = Instant::ORIGIN + Span::from_secs(100);
         let mut view = QueueView {
             endpoint_state: EndpointState::default(),

@@ -38,8 +38,8 @@ impl Note {
     /// The text of the note.
     pub(in crate::ui) fn text(self) -> String {
         match self {
-            Self::Enabled => "Enabled. One probe goes first; if it is well received, the backlog \
-                leaves slowly."
+            Self::Enabled => "Enabled. One probe is sent first; if it succeeds, the backlog \
+                is sent slowly at first."
                 .into(),
             Self::Disabled => "Disabled. Its deliveries wait until it is enabled again.".into(),
             Self::TestSent => "A test event is on its way.".into(),
@@ -47,7 +47,7 @@ impl Note {
             Self::Replayed(0) => "There was nothing to replay.".into(),
             Self::Replayed(1) => "One delivery is pending again.".into(),
             Self::Replayed(count) => {
-                format!("{} deliveries are pending again. They leave slowly.", figure(count))
+                format!("{} deliveries are pending again. They are sent slowly at first.", figure(count))
             }
         }
     }

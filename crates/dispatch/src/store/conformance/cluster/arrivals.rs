@@ -1,13 +1,13 @@
 //! Leaders find their arrivals.
 
-use super::fixture::{Fixture, numbers, shards};
+use super::fixture::{ClusterFixture, numbers, shards};
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
 use crate::store::conformance::answers::names;
 use crate::store::fixture::{app, at, delivery, ep, message, msg, settled};
 use crate::store::{DeliveryFilter, Lead, ReplayRequest, Settlement, Shards, Store};
 
 pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     for n in [3, 1, 2] {
         fixture.accept(Lead::default(), vec![message(n, 1, &[1, 2])]).await;
     }
@@ -32,7 +32,7 @@ pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn Store)
 }
 
 pub(crate) async fn arrivals_show_deliveries_as_they_are(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     fixture.accept(Lead::default(), (1..=3).map(|n| message(n, 1, &[1])).collect()).await;
     let changes = [settled(1, 1, 1, Waiting, 9), settled(2, 1, 1, Delivered, 9)];
     store.settle(fixture.ann, changes.to_vec()).await.unwrap();
@@ -48,8 +48,8 @@ pub(crate) async fn arrivals_show_deliveries_as_they_are(store: &dyn Store) {
     assert_eq!(left, []);
 }
 
-pub(crate) async fn what_is_gone_does_not_arrive(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn deleted_deliveries_do_not_arrive(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let batch = vec![message(1, 1, &[1]), message(2, 2, &[3]), message(3, 1, &[1])];
     fixture.accept(Lead::default(), batch).await;
     store.settle(fixture.ann, vec![settled(1, 1, 1, Delivered, 9)]).await.unwrap();
@@ -61,7 +61,7 @@ pub(crate) async fn what_is_gone_does_not_arrive(store: &dyn Store) {
 }
 
 pub(crate) async fn replays_arrive(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     store.accept((1..=3).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     let ends = [(1, 1), (2, 1), (3, 2)].map(|(n, to)| settled(n, to, 1, Dead, 9));
     store.settle(fixture.ann, ends.to_vec()).await.unwrap();
@@ -83,7 +83,7 @@ pub(crate) async fn replays_arrive(store: &dyn Store) {
 }
 
 pub(crate) async fn operational_messages_arrive(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
     let dead = Settlement { operational: Some(message(2, 1, &[2])), ..settled(1, 1, 1, Dead, 9) };

@@ -1,13 +1,13 @@
 //! Settings change, and every node follows.
 
-use super::fixture::Fixture;
+use super::fixture::ClusterFixture;
 use crate::model::EndpointState;
 use crate::store::SettingChange::{Application, Endpoint};
 use crate::store::fixture::{app, application, at, endpoint, ep};
 use crate::store::{ChangeLog, Settlement, Store};
 
-pub(crate) async fn news_say_how_settings_are_now(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn the_change_log_has_the_current_settings(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     let mut renamed = application(1);
     renamed.name = "renamed".into();
@@ -35,8 +35,8 @@ pub(crate) async fn news_say_how_settings_are_now(store: &dyn Store) {
     assert_eq!(fixture.cluster_view().await.settings_version, log.to);
 }
 
-pub(crate) async fn news_say_what_was_deleted(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn the_change_log_has_deletions(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     store.delete_endpoint(ep(2), at(20)).await.unwrap();
     let between = fixture.cluster.changes_since(begin).await.unwrap();
@@ -51,7 +51,7 @@ pub(crate) async fn news_say_what_was_deleted(store: &dyn Store) {
 }
 
 pub(crate) async fn an_application_is_told_of_before_its_endpoints(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     store.put_application(application(3)).await.unwrap();
     store.put_endpoint(endpoint(5, 3)).await.unwrap();
@@ -62,8 +62,8 @@ pub(crate) async fn an_application_is_told_of_before_its_endpoints(store: &dyn S
     assert_eq!(changes.len(), 3);
 }
 
-pub(crate) async fn what_is_learned_is_no_news(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn a_learned_state_is_no_setting_change(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     let endpoint_state = EndpointState { paused_until: Some(at(3)), ..EndpointState::default() };
     let learned =
@@ -72,8 +72,8 @@ pub(crate) async fn what_is_learned_is_no_news(store: &dyn Store) {
     assert_eq!(fixture.settings_version().await, begin);
 }
 
-pub(crate) async fn old_news_are_told_whole_or_not_at_all(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn old_changes_are_returned_complete_or_not_at_all(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     for n in 1..=20 {
         store.put_endpoint(endpoint(n, 1)).await.unwrap();

@@ -1,13 +1,13 @@
 //! Commands reach the leader of an endpoint, and the endpoint's state is readable.
 
-use super::fixture::{Fixture, shards};
+use super::fixture::{ClusterFixture, shards};
 use crate::model::DeliveryState::{Dead, Waiting};
 use crate::model::{Disabled, EndpointState};
 use crate::store::fixture::{app, at, ep, message, msg, settled};
 use crate::store::{EndpointCommand, Lead, ReplayRequest, Settlement, Shards, Store};
 
-pub(crate) async fn orders_are_there_until_they_are_carried_out(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn commands_are_kept_until_they_are_complete(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let cluster = fixture.cluster;
     let all = [
         EndpointCommand::Disable,
@@ -35,8 +35,8 @@ pub(crate) async fn orders_are_there_until_they_are_carried_out(store: &dyn Stor
     assert_eq!(cluster.commands(shards(&[3])).await.unwrap().len(), 4);
 }
 
-pub(crate) async fn nobody_is_ordered_about_what_is_gone(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn there_are_no_commands_for_deleted_endpoints(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let cluster = fixture.cluster;
     assert!(cluster.send_command(ep(9), EndpointCommand::Enable).await.unwrap_err().is_not_found());
     let of_endpoint = cluster.send_command(ep(1), EndpointCommand::Enable).await.unwrap();
@@ -54,7 +54,7 @@ pub(crate) async fn nobody_is_ordered_about_what_is_gone(store: &dyn Store) {
 }
 
 pub(crate) async fn a_standing_is_as_it_was_settled(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let endpoint_state =
         EndpointState { disabled: Some(Disabled::Gone), ..EndpointState::default() };
     let learned =
@@ -68,8 +68,8 @@ pub(crate) async fn a_standing_is_as_it_was_settled(store: &dyn Store) {
     assert_eq!(of(1).await.unwrap(), None);
 }
 
-pub(crate) async fn the_roll_counts_what_is_open(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn the_cluster_view_counts_open_deliveries(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     fixture.accept(Lead::default(), vec![message(1, 1, &[1, 2]), message(2, 2, &[3])]).await;
     assert_eq!(fixture.cluster_view().await.open, 3);
     let changes = [settled(1, 1, 1, Dead, 9), settled(1, 2, 1, Waiting, 9)];

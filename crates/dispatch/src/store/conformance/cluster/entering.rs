@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 
-use super::fixture::{Fixture, shards};
+use super::fixture::{ClusterFixture, shards};
 use crate::model::{Delivery, DeliveryState};
 use crate::store::fixture::{app, at, ep, keyed, message, msg};
-use crate::store::{Entry, Fence, Lead, Store};
+use crate::store::{ClusterAccept, Fence, Lead, Store};
 
-pub(crate) async fn what_others_lead_arrives(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn deliveries_for_other_leaders_arrive(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1]).await;
     let new = message(1, 1, &[1, 2]);
     assert_eq!(fixture.accept(lead, vec![new.clone(), message(2, 2, &[3])]).await, [false, false]);
@@ -24,7 +24,7 @@ pub(crate) async fn what_others_lead_arrives(store: &dyn Store) {
 }
 
 pub(crate) async fn a_node_that_leads_nothing_takes_messages(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     fixture.leads(fixture.ann, &[1]).await;
     let lead = Lead { fence: Fence(9999), ..Lead::default() };
     assert_eq!(fixture.accept(lead, vec![message(1, 1, &[1, 2])]).await, [false]);
@@ -33,7 +33,7 @@ pub(crate) async fn a_node_that_leads_nothing_takes_messages(store: &dyn Store) 
 }
 
 pub(crate) async fn messages_of_a_store_all_arrive(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     fixture.leads(fixture.ann, &[1, 2, 3]).await;
     store.accept(vec![message(1, 1, &[1, 2]), message(2, 2, &[])]).await.unwrap();
     assert_eq!(fixture.arrived(&[2]).await, [(msg(1), ep(2))]);
@@ -41,7 +41,7 @@ pub(crate) async fn messages_of_a_store_all_arrive(store: &dyn Store) {
 }
 
 pub(crate) async fn a_repeated_message_arrives_once(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let twice = vec![keyed(1, 1, &[1], "k"), keyed(2, 1, &[1, 2], "k"), message(1, 1, &[2])];
     assert_eq!(fixture.accept(Lead::default(), twice.clone()).await, [false, true, true]);
     assert_eq!(fixture.accept(Lead::default(), twice.clone()).await, [true; 3]);
@@ -51,7 +51,7 @@ pub(crate) async fn a_repeated_message_arrives_once(store: &dyn Store) {
 }
 
 pub(crate) async fn a_large_payload_does_not_arrive(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let mut new = message(1, 1, &[1]);
     new.payload = Bytes::from(vec![b'x'; 1 << 20]);
     new.message.size = 1 << 20;
@@ -63,14 +63,14 @@ pub(crate) async fn a_large_payload_does_not_arrive(store: &dyn Store) {
 }
 
 pub(crate) async fn settings_that_were_not_followed_are_outdated(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1]).await;
     let settings_version = fixture.settings_version().await;
     store.delete_endpoint(ep(2), at(20)).await.unwrap();
     for lead in [lead, Lead::default()] {
         let new = vec![message(1, 1, &[1, 2])];
         let entry = fixture.cluster.accept(lead, settings_version, new).await.unwrap();
-        assert_eq!(entry, Entry::Outdated);
+        assert_eq!(entry, ClusterAccept::Outdated);
     }
     assert_eq!(store.message(msg(1)).await.unwrap(), None);
     assert_eq!(fixture.arrived(&[1, 2]).await, []);
@@ -81,7 +81,7 @@ pub(crate) async fn settings_that_were_not_followed_are_outdated(store: &dyn Sto
 }
 
 pub(crate) async fn an_application_that_is_gone_takes_no_messages(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     store.delete_application(app(1)).await.unwrap();
     let batch = vec![message(1, 2, &[3]), message(2, 1, &[1])];
     let refused =
@@ -92,7 +92,7 @@ pub(crate) async fn an_application_that_is_gone_takes_no_messages(store: &dyn St
 }
 
 pub(crate) async fn accepts_at_once_arrive_once_each(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1]).await;
     let settings_version = fixture.settings_version().await;
     let accept =
@@ -100,7 +100,7 @@ pub(crate) async fn accepts_at_once_arrive_once_each(store: &dyn Store) {
     let none = Lead::default();
     let (a, b, c) = tokio::join!(accept(lead, 1), accept(none, 2), accept(lead, 3));
     let id = |entry| match entry {
-        Entry::Stored(accepted) => (accepted[0].id, accepted[0].repeated),
+        ClusterAccept::Stored(accepted) => (accepted[0].id, accepted[0].repeated),
         other => panic!("{other:?}"),
     };
     let answers = [a, b, c].map(|entry| id(entry.unwrap()));

@@ -3,16 +3,18 @@
 use crate::model::{Delivery, EndpointId, MessageId, NewMessage};
 use crate::store::conformance::answers::names;
 use crate::store::fixture::{ep, furnish};
-use crate::store::{Arrival, Cluster, ClusterView, Entry, Fence, Lead, Shard, Shards, Store};
+use crate::store::{
+    Arrival, Cluster, ClusterAccept, ClusterView, Fence, Lead, Shard, Shards, Store,
+};
 
 /// Members of a store with applications and endpoints.
-pub(super) struct Fixture<'s> {
+pub(super) struct ClusterFixture<'s> {
     pub(super) cluster: &'s dyn Cluster,
     pub(super) ann: Fence,
     pub(super) bob: Fence,
 }
 
-impl<'s> Fixture<'s> {
+impl<'s> ClusterFixture<'s> {
     pub(super) async fn of(store: &'s dyn Store) -> Self {
         furnish(store).await;
         let cluster = store.cluster().expect("several nodes can share it");
@@ -49,7 +51,7 @@ impl<'s> Fixture<'s> {
     pub(super) async fn accept(&self, lead: Lead, messages: Vec<NewMessage>) -> Vec<bool> {
         let entry =
             self.cluster.accept(lead, self.settings_version().await, messages).await.unwrap();
-        let Entry::Stored(accepted) = entry else { panic!("it is not stored: {entry:?}") };
+        let ClusterAccept::Stored(accepted) = entry else { panic!("it is not stored: {entry:?}") };
         accepted.iter().map(|accepted| accepted.repeated).collect()
     }
 

@@ -1,14 +1,14 @@
 //! A new leader loads the open deliveries.
 
-use super::fixture::{Fixture, numbers, shards};
+use super::fixture::{ClusterFixture, numbers, shards};
 use crate::model::Delivery;
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
 use crate::store::conformance::answers::names;
 use crate::store::fixture::{at, delivery, ep, message, msg, settled};
 use crate::store::{Lead, ReplayRequest, Shards, Store};
 
-pub(crate) async fn what_is_open_is_loaded_oldest_first(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn open_deliveries_are_loaded_oldest_first(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let batch = [4, 2, 5, 3, 1].map(|n| message(n, 1, &[2, 1]));
     store.accept(batch.to_vec()).await.unwrap();
     store.accept(vec![message(6, 2, &[3])]).await.unwrap();
@@ -30,7 +30,7 @@ pub(crate) async fn what_is_open_is_loaded_oldest_first(store: &dyn Store) {
 }
 
 pub(crate) async fn a_long_backlog_is_loaded_whole(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     for thousand in 0..4 {
         let batch = (1..=1000).rev().map(|n| message(thousand * 1000 + n, 1, &[1, 2])).collect();
         store.accept(batch).await.unwrap();
@@ -45,7 +45,7 @@ pub(crate) async fn a_long_backlog_is_loaded_whole(store: &dyn Store) {
 }
 
 pub(crate) async fn loading_covers_what_has_arrived(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let batch = (1..=3).map(|n| message(n, 1, &[1, 2])).collect();
     fixture.accept(Lead::default(), batch).await;
     let own = fixture.leads(fixture.ann, &[1]).await;

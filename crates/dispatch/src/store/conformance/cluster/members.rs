@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::fixture::{Fixture, shards};
+use super::fixture::{ClusterFixture, shards};
 use crate::model::DeliveryState::{Delivered, Pending};
 use crate::store::fixture::{ep, furnish, message, msg, settled};
-use crate::store::{Entry, Fence, Lead, Member, Notification, Shards, Store};
+use crate::store::{ClusterAccept, Fence, Lead, Member, Notification, Shards, Store};
 
-pub(crate) async fn members_are_called_in_the_roll(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn the_cluster_view_has_all_members(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     assert!(fixture.ann < fixture.bob);
     let cluster_view = fixture.cluster.heartbeat(fixture.ann, false).await.unwrap();
     let member = |fence, name: &str, heartbeat| {
@@ -25,8 +25,8 @@ pub(crate) async fn members_are_called_in_the_roll(store: &dyn Store) {
     assert_eq!(cluster_view.settings_version, fixture.settings_version().await);
 }
 
-pub(crate) async fn beats_are_counted_and_say_who_is_leaving(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn heartbeats_are_counted_and_record_leaving_members(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     for leaving in [false, false, true] {
         fixture.cluster.heartbeat(fixture.ann, leaving).await.unwrap();
     }
@@ -35,8 +35,8 @@ pub(crate) async fn beats_are_counted_and_say_who_is_leaving(store: &dyn Store) 
     assert_eq!(seen, [(3, true), (1, false)]);
 }
 
-pub(crate) async fn a_member_that_has_beaten_is_not_evicted(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn a_member_with_a_newer_heartbeat_is_not_evicted(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     fixture.cluster.heartbeat(fixture.ann, false).await.unwrap();
     fixture.cluster.heartbeat(fixture.ann, false).await.unwrap();
     for heartbeat in [0, 1, 3] {
@@ -48,8 +48,8 @@ pub(crate) async fn a_member_that_has_beaten_is_not_evicted(store: &dyn Store) {
     assert_eq!(fixture.cluster_view().await.members.len(), 1);
 }
 
-pub(crate) async fn who_is_evicted_leads_and_writes_nothing(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn an_evicted_member_leads_and_writes_nothing(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
     assert!(fixture.cluster.evict(fixture.ann, 0).await.unwrap());
@@ -62,8 +62,8 @@ pub(crate) async fn who_is_evicted_leads_and_writes_nothing(store: &dyn Store) {
     assert_eq!(store.delivery(msg(1), ep(1)).await.unwrap().unwrap().state, Delivered);
 }
 
-pub(crate) async fn who_leaves_leads_and_writes_nothing(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+pub(crate) async fn a_member_that_left_leads_and_writes_nothing(store: &dyn Store) {
+    let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
     for _ in 0..2 {
@@ -78,7 +78,7 @@ pub(crate) async fn who_leaves_leads_and_writes_nothing(store: &dyn Store) {
 }
 
 /// Nothing is taken from a membership that has ended.
-async fn is_out(store: &dyn Store, fixture: &Fixture<'_>, lead: Lead) {
+async fn is_out(store: &dyn Store, fixture: &ClusterFixture<'_>, lead: Lead) {
     let (cluster, fence) = (fixture.cluster, lead.fence);
     assert!(cluster.heartbeat(fence, false).await.unwrap_err().is_conflict());
     assert!(cluster.acquire(fence, 1).await.unwrap_err().is_conflict());
@@ -89,13 +89,13 @@ async fn is_out(store: &dyn Store, fixture: &Fixture<'_>, lead: Lead) {
         .accept(lead, fixture.settings_version().await, vec![message(9, 1, &[2])])
         .await
         .unwrap();
-    assert_eq!(entry, Entry::NotLeading);
+    assert_eq!(entry, ClusterAccept::NotLeading);
     assert_eq!(store.message(msg(9)).await.unwrap(), None);
     assert_eq!(fixture.arrived(&[1, 2]).await, []);
 }
 
 pub(crate) async fn all_members_settle(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     store.accept(vec![message(1, 1, &[1, 2])]).await.unwrap();
     store.settle(fixture.ann, vec![settled(1, 1, 1, Delivered, 5)]).await.unwrap();
     store.settle(fixture.bob, vec![settled(1, 2, 1, Delivered, 5)]).await.unwrap();
@@ -105,7 +105,7 @@ pub(crate) async fn all_members_settle(store: &dyn Store) {
 }
 
 pub(crate) async fn a_run_has_the_store_alone(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
     let run = store.begin_run().await.unwrap();
@@ -119,7 +119,7 @@ pub(crate) async fn a_run_has_the_store_alone(store: &dyn Store) {
     assert_eq!((cluster_view.members.len(), cluster_view.free), (1, Shards::ALL));
 }
 
-pub(crate) async fn hints_are_told_to_all_members(store: &dyn Store) {
+pub(crate) async fn notifications_reach_all_members(store: &dyn Store) {
     furnish(store).await;
     let cluster = store.cluster().unwrap();
     let (mut ann, mut bob) =

@@ -1,10 +1,10 @@
 //! Leadership of shards.
 
-use super::fixture::Fixture;
+use super::fixture::ClusterFixture;
 use crate::store::{Fence, Shard, Shards, Store};
 
 pub(crate) async fn no_shard_is_led_twice(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let first = fixture.cluster.acquire(fixture.ann, 100).await.unwrap();
     let second = fixture.cluster.acquire(fixture.bob, 100).await.unwrap();
     let third = fixture.cluster.acquire(fixture.ann, 100).await.unwrap();
@@ -18,7 +18,7 @@ pub(crate) async fn no_shard_is_led_twice(store: &dyn Store) {
 }
 
 pub(crate) async fn takes_at_once_share_what_is_free(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let acquire = |member| fixture.cluster.acquire(member, 200);
     let (a, b, c) = tokio::join!(acquire(fixture.ann), acquire(fixture.bob), acquire(fixture.ann));
     let taken = [a, b, c].map(Result::unwrap);
@@ -28,7 +28,7 @@ pub(crate) async fn takes_at_once_share_what_is_free(store: &dyn Store) {
 }
 
 pub(crate) async fn no_more_shards_are_taken_than_wanted(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     assert_eq!(fixture.cluster.acquire(fixture.ann, 0).await.unwrap(), Shards::NONE);
     assert_eq!(fixture.cluster.acquire(fixture.ann, 1).await.unwrap().len(), 1);
     for stranger in [Fence(0), Fence(fixture.bob.0 + 1)] {
@@ -38,7 +38,7 @@ pub(crate) async fn no_more_shards_are_taken_than_wanted(store: &dyn Store) {
 }
 
 pub(crate) async fn shards_given_up_are_free(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     let led = fixture.cluster.acquire(fixture.ann, 10).await.unwrap();
     let some: Shards = led.iter().take(4).collect();
     // Shards of others stay theirs.
@@ -57,7 +57,7 @@ pub(crate) async fn shards_given_up_are_free(store: &dyn Store) {
 }
 
 pub(crate) async fn each_end_of_the_shards_is_led(store: &dyn Store) {
-    let fixture = Fixture::of(store).await;
+    let fixture = ClusterFixture::of(store).await;
     fixture.cluster.acquire(fixture.ann, Shards::COUNT).await.unwrap();
     let ends: Shards = [0, 63, 64, 127, 128, 255].map(Shard).into_iter().collect();
     fixture.cluster.release(fixture.ann, ends).await.unwrap();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{Delivery, DeliveryState, EndpointId, MessageId};
 use crate::store::fixture::{app, at, ep, msg};
 use crate::store::memory::MemoryStore;
-use crate::store::{Arrival, Cluster, Entry, Fence, Lead, Settlement, Shard, Shards};
+use crate::store::{Arrival, Cluster, ClusterAccept, Fence, Lead, Settlement, Shard, Shards};
 
 pub(super) type Name = (MessageId, EndpointId);
 
@@ -24,24 +24,24 @@ pub(super) enum Defect {
 }
 
 /// The state of a node, its calls, and the answers that it has not handled yet.
-pub(super) struct Node {
+pub(super) struct ModelNode {
     pub(super) store: MemoryStore,
     pub(super) defect: Defect,
     pub(super) fence: Fence,
     /// The shards that it leads and has loaded.
     pub(super) led: Shards,
     /// The shards that it leads and has not loaded.
-    pub(super) taken: Shards,
+    pub(super) acquired: Shards,
     /// The open deliveries of its shards, and whether they are in flight.
-    pub(super) floor: BTreeMap<Name, bool>,
+    pub(super) scheduled: BTreeMap<Name, bool>,
     /// Arrivals that it has received and the store may not have deleted.
     pub(super) done: BTreeSet<u64>,
-    pub(super) calls: Vec<Call>,
-    pub(super) answers: Vec<(Call, Answer)>,
+    pub(super) calls: Vec<StoreCall>,
+    pub(super) answers: Vec<(StoreCall, StoreAnswer)>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Call {
+pub(super) enum StoreCall {
     Accept(u64, Vec<u64>, Lead),
     Acquire(Fence, usize),
     Load(Fence, Shards),
@@ -51,8 +51,8 @@ pub(super) enum Call {
 }
 
 #[derive(Debug)]
-pub(super) enum Answer {
-    Entry(Entry),
+pub(super) enum StoreAnswer {
+    ClusterAccept(ClusterAccept),
     Taken(Shards),
     Loaded(Vec<Delivery>, Vec<u64>),
     Found(Vec<Arrival>),
@@ -61,15 +61,15 @@ pub(super) enum Answer {
     Lost,
 }
 
-impl Node {
+impl ModelNode {
     pub(super) async fn new(store: MemoryStore, defect: Defect) -> Self {
         let mut node = Self {
             store,
             defect,
             fence: Fence(0),
             led: Shards::NONE,
-            taken: Shards::NONE,
-            floor: BTreeMap::new(),
+            acquired: Shards::NONE,
+            scheduled: BTreeMap::new(),
             done: BTreeSet::new(),
             calls: Vec::new(),
             answers: Vec::new(),
@@ -81,8 +81,8 @@ impl Node {
     /// Begins anew. Its earlier calls may still arrive.
     pub(super) async fn join(&mut self) {
         self.fence = self.store.join("node").await.unwrap().fence;
-        (self.led, self.taken) = (Shards::NONE, Shards::NONE);
-        self.floor.clear();
+        (self.led, self.acquired) = (Shards::NONE, Shards::NONE);
+        self.scheduled.clear();
         self.done.clear();
     }
 
@@ -94,19 +94,19 @@ impl Node {
 
     pub(super) fn lead(&self) -> Lead {
         let early = self.defect == Defect::LeadsEarly;
-        let shards = if early { self.led.union(self.taken) } else { self.led };
+        let shards = if early { self.led.union(self.acquired) } else { self.led };
         Lead { fence: self.fence, shards }
     }
 
     /// Acquires free shards, one change at a time.
     pub(super) fn take(&mut self, most: usize) {
-        let is_change = |call: &Call| {
-            matches!(call, Call::Acquire(..) | Call::Load(..) | Call::Release(..))
+        let is_change = |call: &StoreCall| {
+            matches!(call, StoreCall::Acquire(..) | StoreCall::Load(..) | StoreCall::Release(..))
                 && call.fence() == self.fence
         };
         let is_free = !self.store.tables().members.cluster_view(0, 0).free.is_empty();
         if is_free && !self.asked().any(is_change) {
-            self.calls.push(Call::Acquire(self.fence, most));
+            self.calls.push(StoreCall::Acquire(self.fence, most));
         }
     }
 
@@ -115,33 +115,37 @@ impl Node {
         let shards = [1, 2, 3].map(|n| Shard::of(ep(n)));
         let led: Vec<_> = shards.into_iter().filter(|it| self.led.contains(*it)).collect();
         let Some(shard) = n.checked_rem(led.len()).map(|n| led[n]) else { return };
-        let sending = self.floor.iter().any(|((_, to), sent)| *sent && shard == Shard::of(*to));
+        let sending = self.scheduled.iter().any(|((_, to), sent)| *sent && shard == Shard::of(*to));
         if (sending && self.defect != Defect::LeavesSending) || self.is_using(shard) {
             return;
         }
         let shards = [shard].into_iter().collect();
         self.led = self.led.without(shards);
-        self.floor.retain(|(_, to), _| shard != Shard::of(*to));
-        self.calls.push(Call::Release(self.fence, shards));
+        self.scheduled.retain(|(_, to), _| shard != Shard::of(*to));
+        self.calls.push(StoreCall::Release(self.fence, shards));
     }
 
     /// Whether something that it has asked has to be answered before it gives this up.
     fn is_using(&self, shard: Shard) -> bool {
-        let is_using = |call: &Call| match call {
-            Call::Accept(_, to, _) => {
+        let is_using = |call: &StoreCall| match call {
+            StoreCall::Accept(_, to, _) => {
                 self.defect != Defect::LeavesAccepting
                     && to.iter().any(|to| Shard::of(ep(*to)) == shard)
             }
-            Call::Settle(_, (_, to)) => {
+            StoreCall::Settle(_, (_, to)) => {
                 self.defect != Defect::LeavesSending && Shard::of(*to) == shard
             }
-            Call::Acquire(..) | Call::Load(..) | Call::Release(..) | Call::Poll(..) => true,
+            StoreCall::Acquire(..)
+            | StoreCall::Load(..)
+            | StoreCall::Release(..)
+            | StoreCall::Poll(..) => true,
         };
         self.asked().any(|call| call.fence() == self.fence && is_using(call))
     }
 
     pub(super) fn poll(&mut self) {
-        let is_poll = |call: &Call| matches!(call, Call::Poll(of, ..) if *of == self.fence);
+        let is_poll =
+            |call: &StoreCall| matches!(call, StoreCall::Poll(of, ..) if *of == self.fence);
         if self.asked().any(is_poll) {
             return;
         }
@@ -149,51 +153,56 @@ impl Node {
         if self.defect == Defect::ForgetsEarly {
             self.done.clear();
         }
-        self.calls.push(Call::Poll(self.fence, self.led, done));
+        self.calls.push(StoreCall::Poll(self.fence, self.led, done));
     }
 
     /// An attempt ends, and its delivery with it.
     pub(super) fn settle(&mut self, n: usize) {
-        if let Some(name) = self.floor_entry(true, n) {
-            self.floor.remove(&name);
-            self.calls.push(Call::Settle(self.fence, name));
+        if let Some(name) = self.scheduled_entry(true, n) {
+            self.scheduled.remove(&name);
+            self.calls.push(StoreCall::Settle(self.fence, name));
         }
     }
 
     /// One of its deliveries that are in flight, or of the others.
-    pub(super) fn floor_entry(&self, is_sent: bool, n: usize) -> Option<Name> {
-        let found = self.floor.iter().filter(|(_, sent)| **sent == is_sent);
+    pub(super) fn scheduled_entry(&self, is_sent: bool, n: usize) -> Option<Name> {
+        let found = self.scheduled.iter().filter(|(_, sent)| **sent == is_sent);
         let found: Vec<_> = found.map(|(name, _)| *name).collect();
         found.get(n.checked_rem(found.len())?).copied()
     }
 
     /// Its calls without an answer.
-    pub(super) fn asked(&self) -> impl Iterator<Item = &Call> {
+    pub(super) fn asked(&self) -> impl Iterator<Item = &StoreCall> {
         self.calls.iter().chain(self.answers.iter().map(|(call, _)| call))
     }
 
-    pub(super) async fn hear(&mut self, call: Call, answer: Answer) {
+    pub(super) async fn hear(&mut self, call: StoreCall, answer: StoreAnswer) {
         if call.fence() != self.fence {
             return;
         }
         match (call, answer) {
-            (Call::Accept(n, to, lead), Answer::Entry(Entry::Stored(_))) => {
+            (
+                StoreCall::Accept(n, to, lead),
+                StoreAnswer::ClusterAccept(ClusterAccept::Stored(_)),
+            ) => {
                 let own = to.iter().filter(|to| lead.shards.contains(Shard::of(ep(**to))));
                 own.for_each(|to| self.add((msg(n), ep(*to))));
             }
-            (_, Answer::Ended | Answer::Entry(_)) => self.join().await,
-            (_, Answer::Taken(shards)) => {
-                self.taken = shards;
-                self.calls.push(Call::Load(self.fence, shards));
+            (_, StoreAnswer::Ended | StoreAnswer::ClusterAccept(_)) => self.join().await,
+            (_, StoreAnswer::Taken(shards)) => {
+                self.acquired = shards;
+                self.calls.push(StoreCall::Load(self.fence, shards));
             }
-            (Call::Load(fence, shards), Answer::Lost) => self.calls.push(Call::Load(fence, shards)),
-            (Call::Load(_, shards), Answer::Loaded(open, covered)) => {
+            (StoreCall::Load(fence, shards), StoreAnswer::Lost) => {
+                self.calls.push(StoreCall::Load(fence, shards))
+            }
+            (StoreCall::Load(_, shards), StoreAnswer::Loaded(open, covered)) => {
                 self.led = self.led.union(shards);
-                self.taken = Shards::NONE;
+                self.acquired = Shards::NONE;
                 self.done.extend(covered);
                 open.iter().for_each(|it| self.add((it.message, it.endpoint)));
             }
-            (Call::Poll(_, _, done), Answer::Found(found)) => {
+            (StoreCall::Poll(_, _, done), StoreAnswer::Found(found)) => {
                 done.iter().for_each(|number| {
                     self.done.remove(number);
                 });
@@ -202,19 +211,21 @@ impl Node {
                     arrival.delivery.iter().for_each(|it| self.add((it.message, it.endpoint)));
                 }
             }
-            (Call::Settle(fence, name), Answer::Lost) => self.calls.push(Call::Settle(fence, name)),
+            (StoreCall::Settle(fence, name), StoreAnswer::Lost) => {
+                self.calls.push(StoreCall::Settle(fence, name))
+            }
             _ => {}
         }
     }
 
     pub(super) fn add(&mut self, name: Name) {
         if self.lead().shards.contains(Shard::of(name.1)) {
-            self.floor.entry(name).or_insert(false);
+            self.scheduled.entry(name).or_insert(false);
         }
     }
 }
 
-impl Call {
+impl StoreCall {
     /// The membership in which it was asked.
     const fn fence(&self) -> Fence {
         match self {

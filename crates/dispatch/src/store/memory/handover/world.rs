@@ -7,7 +7,7 @@ use stagger::Entropy;
 use stagger_testkit::Mix;
 use tokio::runtime::Builder;
 
-use super::node::{Answer, Call, Defect, Name, Node, delivered};
+use super::node::{Defect, ModelNode, Name, StoreAnswer, StoreCall, delivered};
 use crate::model::Delivery;
 use crate::store::fixture::{at, furnish, message};
 use crate::store::memory::MemoryStore;
@@ -92,7 +92,7 @@ fn play(seed: u64, defect: Defect) -> Result<(), String> {
 /// Two nodes at one store.
 struct World {
     store: MemoryStore,
-    nodes: Vec<Node>,
+    nodes: Vec<ModelNode>,
     messages: u64,
     /// Attempts whose settlement has not reached the store, and their owners.
     under_way: BTreeMap<Name, Fence>,
@@ -102,8 +102,10 @@ impl World {
     async fn new(defect: Defect) -> Self {
         let store = MemoryStore::shared();
         furnish(&store).await;
-        let nodes =
-            vec![Node::new(store.handle(), defect).await, Node::new(store.handle(), defect).await];
+        let nodes = vec![
+            ModelNode::new(store.handle(), defect).await,
+            ModelNode::new(store.handle(), defect).await,
+        ];
         Self { store, nodes, messages: 0, under_way: BTreeMap::new() }
     }
 
@@ -120,7 +122,7 @@ impl World {
             Event::Accept(to) => {
                 self.messages += 1;
                 let to = [vec![1], vec![2], vec![1, 2], vec![3]][to % 4].clone();
-                node.calls.push(Call::Accept(self.messages, to, node.lead()));
+                node.calls.push(StoreCall::Accept(self.messages, to, node.lead()));
             }
             Event::Replay(n) => self.replay(n).await,
             Event::Acquire(most) => node.take(most),
@@ -135,15 +137,18 @@ impl World {
                 let answer = self.make(who, &call).await;
                 self.nodes[who].answers.push((call, answer));
             }
-            Event::Lose(n, taken) if !node.calls.is_empty() => {
+            Event::Lose(n, took_effect) if !node.calls.is_empty() => {
                 let n = n % node.calls.len();
                 // All others answer in the end.
-                if matches!(node.calls[n], Call::Load(..) | Call::Poll(..) | Call::Settle(..)) {
+                if matches!(
+                    node.calls[n],
+                    StoreCall::Load(..) | StoreCall::Poll(..) | StoreCall::Settle(..)
+                ) {
                     let call = node.calls.remove(n);
-                    if taken {
+                    if took_effect {
                         self.make(who, &call).await;
                     }
-                    self.nodes[who].answers.push((call, Answer::Lost));
+                    self.nodes[who].answers.push((call, StoreAnswer::Lost));
                 }
             }
             Event::Hear(n) if !node.answers.is_empty() => {
@@ -157,8 +162,8 @@ impl World {
 
     /// Replays a delivery that has ended, unless its end is still being stored.
     async fn replay(&self, n: usize) {
-        let asked = self.nodes.iter().flat_map(Node::asked);
-        let told: BTreeSet<Name> = asked.filter_map(Call::settles).collect();
+        let asked = self.nodes.iter().flat_map(ModelNode::asked);
+        let told: BTreeSet<Name> = asked.filter_map(StoreCall::settles).collect();
         let ended =
             |it: &&Delivery| !it.state.is_open() && !told.contains(&(it.message, it.endpoint));
         let found = self.store.tables().deliveries.values().filter(ended).nth(n).copied();
@@ -172,8 +177,8 @@ impl World {
     /// node is a member.
     fn send(&mut self, who: usize, n: usize) -> Result<(), String> {
         let node = &mut self.nodes[who];
-        let Some(name) = node.floor_entry(false, n) else { return Ok(()) };
-        node.floor.insert(name, true);
+        let Some(name) = node.scheduled_entry(false, n) else { return Ok(()) };
+        node.scheduled.insert(name, true);
         let tables = self.store.tables();
         if !tables.members.is_member(node.fence) {
             return Ok(());
@@ -183,7 +188,7 @@ impl World {
         }
         let before = self.under_way.insert(name, node.fence);
         match before.filter(|fence| tables.members.is_member(*fence)) {
-            Some(_) => Err(format!("{name:?} is sent by two at once")),
+            Some(_) => Err(format!("{name:?} is in flight twice")),
             None => Ok(()),
         }
     }
@@ -193,34 +198,36 @@ impl World {
     }
 
     /// A call takes effect.
-    async fn make(&mut self, who: usize, call: &Call) -> Answer {
+    async fn make(&mut self, who: usize, call: &StoreCall) -> StoreAnswer {
         let store = &self.nodes[who].store;
         match call.clone() {
-            Call::Accept(n, to, lead) => {
+            StoreCall::Accept(n, to, lead) => {
                 let new = message(n, to[0] / 3 + 1, &to);
-                Answer::Entry(Cluster::accept(store, lead, u64::MAX, vec![new]).await.unwrap())
+                StoreAnswer::ClusterAccept(
+                    Cluster::accept(store, lead, u64::MAX, vec![new]).await.unwrap(),
+                )
             }
-            Call::Acquire(fence, most) => {
-                store.acquire(fence, most).await.map_or(Answer::Ended, Answer::Taken)
+            StoreCall::Acquire(fence, most) => {
+                store.acquire(fence, most).await.map_or(StoreAnswer::Ended, StoreAnswer::Taken)
             }
-            Call::Load(_, shards) => {
+            StoreCall::Load(_, shards) => {
                 let mut open = Vec::new();
                 let covered = store.load(shards, &mut |page| open.extend(page)).await.unwrap();
-                Answer::Loaded(open, covered)
+                StoreAnswer::Loaded(open, covered)
             }
-            Call::Release(fence, shards) => {
+            StoreCall::Release(fence, shards) => {
                 store.release(fence, shards).await.unwrap();
-                Answer::Done
+                StoreAnswer::Done
             }
-            Call::Poll(_, shards, done) => {
-                Answer::Found(store.arrivals(shards, &done, 2).await.unwrap())
+            StoreCall::Poll(_, shards, done) => {
+                StoreAnswer::Found(store.arrivals(shards, &done, 2).await.unwrap())
             }
-            Call::Settle(fence, name) => {
+            StoreCall::Settle(fence, name) => {
                 if store.settle(fence, vec![delivered(name)]).await.is_err() {
-                    return Answer::Ended;
+                    return StoreAnswer::Ended;
                 }
                 self.under_way.remove(&name);
-                Answer::Done
+                StoreAnswer::Done
             }
         }
     }
@@ -242,7 +249,7 @@ impl World {
                 }
             }
         }
-        let known = self.nodes.iter().flat_map(|node| node.floor.keys().copied());
+        let known = self.nodes.iter().flat_map(|node| node.scheduled.keys().copied());
         let mut known: Vec<Name> = known.collect();
         known.sort_unstable();
         let open: Vec<Name> = self.store.tables().open.iter().copied().collect();

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::super::changes::Changes;
 use super::super::column::get;
 use super::super::db_error::DbError;
-use super::super::pool::Loan;
+use super::super::pool::PooledClient;
 use super::super::{statement, tenants};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
@@ -50,7 +50,10 @@ impl Changes<'_> {
 }
 
 /// The settings that changed after `after`, as they are now.
-pub(in super::super) async fn since(loan: &mut Loan, after: u64) -> Result<ChangeLog, DbError> {
+pub(in super::super) async fn since(
+    loan: &mut PooledClient,
+    after: u64,
+) -> Result<ChangeLog, DbError> {
     let moment = loan
         .build_transaction()
         .isolation_level(tokio_postgres::IsolationLevel::RepeatableRead)

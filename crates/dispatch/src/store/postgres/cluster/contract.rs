@@ -14,7 +14,7 @@ use super::shards::{Acquire, Release, load};
 use crate::Error;
 use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
 use crate::store::{
-    Arrival, ChangeLog, Cluster, ClusterView, EndpointCommand, Entry, Fence, Joined, Lead,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Fence, Joined, Lead,
     Notification, Shards,
 };
 
@@ -67,7 +67,7 @@ impl Cluster for PostgresStore {
         lead: Lead,
         settings_version: u64,
         messages: Vec<NewMessage>,
-    ) -> Result<Entry, Error> {
+    ) -> Result<ClusterAccept, Error> {
         self.intake.accept(messages, Some(Choice { lead, settings_version })).await
     }
 

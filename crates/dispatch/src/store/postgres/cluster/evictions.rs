@@ -8,14 +8,14 @@ use stagger::{Sleep, Span, TokioTime};
 use tokio::time::timeout;
 use tokio_postgres::Client;
 
-use super::super::accept::{Accept, Call, Choice};
+use super::super::accept::{Accept, AcceptCall, Choice};
 use super::super::proxy::Cut;
 use super::super::scratch::TestSchema;
 use super::super::writer::SELDOM;
 use super::super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Pending};
 use crate::store::fixture::{ep, furnish, message, msg, settled};
-use crate::store::{Accepted, Cluster, Entry, Fence, Lead, Shard, Shards, Store};
+use crate::store::{Accepted, Cluster, ClusterAccept, Fence, Lead, Shard, Shards, Store};
 
 /// The longest time that an operation may take, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -117,7 +117,7 @@ async fn an_eviction_does_not_wait_for_long() {
 }
 
 #[tokio::test]
-async fn beats_wait_for_nothing_that_is_being_settled() {
+async fn heartbeats_do_not_wait_for_settlements() {
     let Some(schema) = TestSchema::new().await else { return };
     let ann = open(&schema, Span::from_secs(10)).await;
     furnish(&*ann).await;
@@ -138,7 +138,7 @@ async fn beats_wait_for_nothing_that_is_being_settled() {
 }
 
 #[tokio::test]
-async fn whoever_is_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
+async fn a_member_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     let Some(schema) = TestSchema::new().await else { return };
     let lease = Span::from_secs(8);
     let options = PostgresOptions { lease, ..PostgresOptions::default() };
@@ -199,7 +199,7 @@ async fn two_nodes_that_take_at_once_share_no_shard() {
 /// A paused node that resumes does not know of its eviction: its reads and completions must not
 /// remove arrivals that its shards' new leader has to find.
 #[tokio::test]
-async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
+async fn an_evicted_member_takes_no_arrival_from_the_new_leader() {
     let Some(schema) = TestSchema::new().await else { return };
     let (ann, bob) =
         (open(&schema, Span::from_secs(10)).await, open(&schema, Span::from_secs(10)).await);
@@ -219,13 +219,17 @@ async fn whoever_was_evicted_takes_no_arrival_from_the_new_leader() {
 }
 
 /// Calls that share a transaction, and the answer of each.
-async fn entries(store: &PostgresStore, calls: &[Call<'_>], again: bool) -> Vec<Entry> {
+async fn entries(
+    store: &PostgresStore,
+    calls: &[AcceptCall<'_>],
+    again: bool,
+) -> Vec<ClusterAccept> {
     let done = store.writer.try_write(SELDOM, &Accept(calls), again).await.unwrap();
     done.into_iter().map(Result::unwrap).collect()
 }
 
-fn stored(n: u64) -> Entry {
-    Entry::Stored(vec![Accepted { id: msg(n), repeated: false }])
+fn stored(n: u64) -> ClusterAccept {
+    ClusterAccept::Stored(vec![Accepted { id: msg(n), repeated: false }])
 }
 
 #[tokio::test]
@@ -250,9 +254,16 @@ async fn calls_that_share_a_transaction_are_judged_one_by_one() {
     let calls: Vec<_> = choices
         .into_iter()
         .zip(&messages)
-        .map(|(choice, messages)| Call { messages, choice })
+        .map(|(choice, messages)| AcceptCall { messages, choice })
         .collect();
-    let expected = [stored(1), Entry::Outdated, Entry::NotLeading, stored(4), stored(5), stored(6)];
+    let expected = [
+        stored(1),
+        ClusterAccept::Outdated,
+        ClusterAccept::NotLeading,
+        stored(4),
+        stored(5),
+        stored(6),
+    ];
     assert_eq!(entries(&store, &calls, false).await, expected);
     let arrived = store.arrivals(Shards::ALL, &[], 99).await.unwrap();
     let arrived: Vec<_> = arrived.iter().filter_map(|it| it.delivery).collect();
@@ -266,7 +277,7 @@ async fn calls_that_share_a_transaction_are_judged_one_by_one() {
 
 /// The commit was in doubt and holds; meanwhile settings have changed and the membership has ended.
 #[tokio::test]
-async fn what_was_stored_in_doubt_is_not_refused_later() {
+async fn a_doubtful_write_that_was_stored_is_not_refused_later() {
     let Some(schema) = TestSchema::new().await else { return };
     let store = open(&schema, Span::from_secs(10)).await;
     furnish(&*store).await;
@@ -275,14 +286,14 @@ async fn what_was_stored_in_doubt_is_not_refused_later() {
     let settings_version = store.changes_since(0).await.unwrap().to;
     let choice = Some(Choice { lead: Lead { fence, shards }, settings_version });
     let (held, lost) = ([message(1, 1, &[1])], [message(2, 1, &[1])]);
-    let call = |messages| Call { messages, choice };
+    let call = |messages| AcceptCall { messages, choice };
     assert_eq!(entries(&store, &[call(&held)], false).await, [stored(1)]);
     store.put_endpoint(crate::store::fixture::endpoint(2, 1)).await.unwrap();
     let again = entries(&store, &[call(&held), call(&lost)], true).await;
-    assert_eq!(again, [stored(1), Entry::Outdated]);
+    assert_eq!(again, [stored(1), ClusterAccept::Outdated]);
     store.leave(fence).await.unwrap();
     let again = entries(&store, &[call(&lost), call(&held)], true).await;
-    assert_eq!(again, [Entry::NotLeading, stored(1)]);
+    assert_eq!(again, [ClusterAccept::NotLeading, stored(1)]);
     assert_eq!(store.message(msg(2)).await.unwrap(), None);
     assert_eq!(store.arrivals(Shards::ALL, &[], 9).await.unwrap(), []);
     check_postgres(&schema.address()).await.unwrap();

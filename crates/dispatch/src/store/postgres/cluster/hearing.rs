@@ -23,7 +23,7 @@ async fn hear(notifications: &mut UnboundedReceiver<Notification>, wanted: Notif
 }
 
 #[tokio::test]
-async fn hints_reach_other_processes_of_the_same_schema() {
+async fn notifications_reach_other_processes_of_the_same_schema() {
     let (Some(schema), Some(other)) = (TestSchema::new().await, TestSchema::new().await) else {
         return;
     };
@@ -43,7 +43,7 @@ async fn hints_reach_other_processes_of_the_same_schema() {
 }
 
 #[tokio::test]
-async fn many_hints_are_told_as_few() {
+async fn many_notifications_are_sent_as_few() {
     let Some(schema) = TestSchema::new().await else { return };
     let (ann, bob) = (schema.open().await, schema.open().await);
     let mut notifications = ann.join("ann").await.unwrap().notifications;
@@ -67,7 +67,7 @@ async fn many_hints_are_told_as_few() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hints_come_again_after_a_restart_and_end_with_the_store() {
+async fn notifications_resume_after_a_restart_and_end_with_the_store() {
     let Some(server) = OwnServer::start("hints") else { return };
     let schema = TestSchema::of(server.url.clone()).await;
     let (ann, bob) = (schema.open().await, schema.open().await);

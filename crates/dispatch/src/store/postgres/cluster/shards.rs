@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::super::changes::Changes;
 use super::super::column::{from_size, get};
 use super::super::db_error::DbError;
-use super::super::pool::{Loan, Pool};
+use super::super::pool::{Pool, PooledClient};
 use super::super::writer::Change;
 use super::super::{row, statement};
 use super::members::run;
@@ -70,7 +70,7 @@ pub(in super::super) async fn load(
 /// Reads all; none if the server does not answer.
 async fn read(
     pool: &Pool,
-    loan: &mut Loan,
+    loan: &mut PooledClient,
     of: Shards,
     page: &mut (dyn FnMut(Vec<Delivery>) + Send),
 ) -> Option<Result<Vec<u64>, DbError>> {
@@ -100,16 +100,16 @@ async fn read(
 }
 
 /// The result of the first query of shards.
-struct Begun {
+struct FirstRead {
     arrivals: Vec<u64>,
     /// The shards with open deliveries.
     occupied: Vec<i16>,
 }
 
 async fn begin(
-    loan: &mut Loan,
+    loan: &mut PooledClient,
     of: Shards,
-) -> Result<(deadpool_postgres::Transaction<'_>, Begun), DbError> {
+) -> Result<(deadpool_postgres::Transaction<'_>, FirstRead), DbError> {
     let moment = loan
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
@@ -131,7 +131,7 @@ async fn begin(
     let number = |row: &Row| get::<i64>(row, 0).map(i64::cast_unsigned);
     let arrivals = arrivals.iter().map(number).collect::<Result<_, _>>()?;
     let occupied = occupied.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
-    Ok((moment, Begun { arrivals, occupied }))
+    Ok((moment, FirstRead { arrivals, occupied }))
 }
 
 async fn next_page(

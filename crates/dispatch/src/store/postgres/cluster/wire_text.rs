@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_of_all_kinds_come_back_together() {
+    fn notifications_of_all_kinds_are_read_as_written() {
         let mut bundle = Bundle::default();
         assert_eq!(bundle.write(), None);
         let some = |n: &[u8]| Notification::Work(n.iter().copied().map(Shard).collect());
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_passed_over() {
+    fn unknown_words_are_ignored() {
         for text in ["", "ab", "zz".repeat(32).as_str(), "\u{e4}".repeat(32).as_str(), "later=7"] {
             assert_eq!(Bundle::read(text), Bundle::default(), "{text}");
         }
