@@ -22,6 +22,8 @@ enum Name {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+    /// Writes the map of the files into ARCHITECTURE.md, from their own documentation.
+    Map,
     /// Other projects' test vectors, and how many rows pass. Exit 1 on a failed row.
     Vectors {
         #[arg(long, value_enum, default_value_t)]
@@ -65,6 +67,7 @@ impl Chore {
     pub(crate) fn run(self) -> Result<bool, Box<dyn Error>> {
         match self.name {
             Name::Tidy { format } => tidy::run(format),
+            Name::Map => tidy::write_map(),
             Name::Vectors { format } => vectors::run(format),
             Name::Bench(bench) => bench::run(&bench),
             Name::Crash(crash) => crash::run(&crash),

@@ -7,6 +7,7 @@ mod dead;
 mod finding;
 mod front;
 mod layers;
+mod map;
 mod msrv;
 mod names;
 mod openings;
@@ -20,4 +21,5 @@ mod tree;
 mod type_names;
 mod uses;
 
+pub(crate) use map::write as write_map;
 pub(crate) use run::run;

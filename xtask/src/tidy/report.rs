@@ -6,7 +6,7 @@ use super::finding::Finding;
 use super::openings::Openings;
 use super::sizes::Sizes;
 use super::tree::Tree;
-use super::{arrows, circles, clock, dead, front, layers, msrv, names, paths, type_names};
+use super::{arrows, circles, clock, dead, front, layers, map, msrv, names, paths, type_names};
 use crate::workspace::Package;
 
 /// All checks and what they found.
@@ -42,6 +42,7 @@ impl Report {
             check("banned names and words", names::check(sources, texts)),
             check("dead files", dead::check(sources)),
             check("items on a front page", front::check(sources)),
+            check("map in ARCHITECTURE.md", map::check(sources, texts)),
             check("paths of one machine", paths::check(texts)),
             check("syntax newer than Rust 1.85 in core and stagger", msrv::check(sources)),
         ];
