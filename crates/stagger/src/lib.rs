@@ -33,7 +33,7 @@ pub use poll::{PollError, PollStop, Poller, Progress};
 pub use rng::{OsEntropy, Rng};
 pub use run::{
     AttemptEnd, AttemptInfo, Batch, ByError, ByResult, ByType, Cancel, Classify, ContextGuard,
-    Error, History, Judge, Report, Retrier, RetryIf, Run, Sequel, Settled,
+    Error, History, Judge, NextStep, Report, Retrier, RetryIf, Run, Settled,
 };
 // All of the engine, so that its words have one path here and none can be forgotten.
 #[doc(inline)]

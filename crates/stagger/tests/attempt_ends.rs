@@ -9,8 +9,8 @@ use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
 use stagger::retry::Stop;
 use stagger::{
-    AttemptEnd, Backoff, ConfigError, Jitter, Judge, Outcome, Policy, PolicyBuilder, Report,
-    Retrier, Sequel, Span, Verdict,
+    AttemptEnd, Backoff, ConfigError, Jitter, Judge, NextStep, Outcome, Policy, PolicyBuilder,
+    Report, Retrier, Span, Verdict,
 };
 use support::{ManualTime, poll};
 
@@ -22,8 +22,8 @@ fn policy() -> Result<PolicyBuilder, ConfigError> {
     Ok(Policy::builder().backoff(backoff).max_attempts(2).budget(BudgetPlan::Unlimited))
 }
 
-/// One attempt as it was told: number, result, verdict, sequel, and when.
-type Told = (u32, Option<Result<(), u8>>, Verdict, Sequel, Span);
+/// One attempt as it was told: number, result, verdict, next step, and when.
+type Told = (u32, Option<Result<(), u8>>, Verdict, NextStep, Span);
 
 struct Listening<'a>(&'a mut Vec<Told>);
 
@@ -33,8 +33,8 @@ impl Judge<(), u8> for Listening<'_> {
     }
 
     fn ended(&mut self, attempt: &AttemptEnd<'_, (), u8>) {
-        let AttemptEnd { number, at, result, outcome, sequel, .. } = *attempt;
-        self.0.push((number, result.copied(), outcome.verdict, sequel, at));
+        let AttemptEnd { number, at, result, outcome, next, .. } = *attempt;
+        self.0.push((number, result.copied(), outcome.verdict, next, at));
     }
 }
 
@@ -47,7 +47,7 @@ fn an_attempt_is_told_before_its_delay() -> Result<(), ConfigError> {
         let mut call = pin!(retrier.call().judged_by(Listening(&mut told)).run(|| ready(Err(5))));
         assert!(poll(call.as_mut()).is_pending(), "it waits");
     }
-    let first = (1, Some(Err(5)), Verdict::Transient, Sequel::Retry(MS(7)), Span::ZERO);
+    let first = (1, Some(Err(5)), Verdict::Transient, NextStep::Retry(MS(7)), Span::ZERO);
     assert_eq!(told, [first]);
     Ok(())
 }
@@ -59,8 +59,8 @@ fn the_last_attempt_is_told_with_the_reason_why() -> Result<(), ConfigError> {
     let failed = retrier.call().judged_by(Listening(&mut told)).run_blocking(|| Err::<(), _>(5));
     assert!(failed.is_err());
     let sequels: Vec<_> = told.iter().map(|told| (told.0, told.3, told.4)).collect();
-    let last = Sequel::Stop(Stop::AttemptsExhausted);
-    assert_eq!(sequels, [(1, Sequel::Retry(MS(7)), MS(0)), (2, last, MS(7))]);
+    let last = NextStep::Stop(Stop::AttemptsExhausted);
+    assert_eq!(sequels, [(1, NextStep::Retry(MS(7)), MS(0)), (2, last, MS(7))]);
     Ok(())
 }
 
@@ -73,7 +73,7 @@ fn a_success_is_told_where_somebody_asks() -> Result<(), ConfigError> {
         let call = if asked { call.report(&mut report) } else { call };
         assert_eq!(call.run_blocking(|| Ok(())), Ok(()));
         assert_eq!(told.len(), count);
-        assert!(told.iter().all(|told| told.3 == Sequel::Stop(Stop::Succeeded)), "{told:?}");
+        assert!(told.iter().all(|told| told.3 == NextStep::Stop(Stop::Succeeded)), "{told:?}");
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ fn an_attempt_out_of_time_is_told_without_result() -> Result<(), ConfigError> {
         time.advance(MS(100));
         assert!(poll(call.as_mut()).is_ready());
     }
-    let last = Sequel::Stop(Stop::AttemptsExhausted);
+    let last = NextStep::Stop(Stop::AttemptsExhausted);
     assert_eq!(told, [(1, None, Verdict::Transient, last, MS(100))]);
     Ok(())
 }
@@ -112,6 +112,6 @@ fn a_failed_copy_is_told_while_the_other_runs() -> Result<(), ConfigError> {
         time.advance(MS(100));
         assert!(poll(call.as_mut()).is_pending());
     }
-    assert_eq!(told, [(2, Some(Err(9)), Verdict::Transient, Sequel::Copies, MS(100))]);
+    assert_eq!(told, [(2, Some(Err(9)), Verdict::Transient, NextStep::Copies, MS(100))]);
     Ok(())
 }

@@ -14,7 +14,7 @@ use stagger::http::{AttemptHeaders, IdempotencyKey};
 use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
 use stagger::retry::Stop;
 use stagger::{
-    Backoff, Clock, Policy, PolicyBuilder, Report, Retrier, Sequel, Span, TokioTime, Verdict,
+    Backoff, Clock, NextStep, Policy, PolicyBuilder, Report, Retrier, Span, TokioTime, Verdict,
 };
 use stagger_testkit::server::{Identity, Reaction, Reason, Refusal, Script, Server};
 
@@ -427,11 +427,11 @@ async fn every_attempt_is_told_with_what_follows() -> Done {
         Server::start(Script::of([Reaction::hang(), limited]).then(Reaction::ok("done"))).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
-    let options = Options::new().hear(move |attempt| {
+    let options = Options::new().on_attempt(move |attempt| {
         let status =
             attempt.result.map(|result| result.as_ref().map(|reply| reply.status().as_u16()).ok());
         let Ok(mut heard) = heard.lock() else { return };
-        heard.push((attempt.number, status, attempt.outcome.verdict, attempt.sequel));
+        heard.push((attempt.number, status, attempt.outcome.verdict, attempt.next));
     });
     let policy = builder()?.attempt_timeout(Span::from_millis(300)).build()?;
     let client = Client::with_options(bare()?, policy, options);
@@ -444,15 +444,15 @@ async fn every_attempt_is_told_with_what_follows() -> Done {
         (3, Some(Some(200)), Verdict::Ok),
     ];
     assert_eq!(known, expected);
-    let waits = |sequel, least, most| match sequel {
-        Sequel::Retry(delay) => {
+    let waits = |next, least, most| match next {
+        NextStep::Retry(delay) => {
             delay >= Span::from_micros(least) && delay <= Span::from_micros(most)
         }
         _ => false,
     };
     assert!(waits(told[0].3, 0, 2_000), "{told:?}");
     assert!(waits(told[1].3, 1_000, 4_500), "{told:?}");
-    assert_eq!(told[2].3, Sequel::Stop(Stop::Succeeded));
+    assert_eq!(told[2].3, NextStep::Stop(Stop::Succeeded));
     Ok(())
 }
 

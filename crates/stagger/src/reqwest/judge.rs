@@ -16,7 +16,7 @@ use super::replayable_request::ReplayableRequest;
 use super::{Options, SendError};
 use crate::http::{HttpReplies, Overtaken, classify_transport};
 use crate::run::UNKNOWN;
-use crate::{AttemptEnd, Clock, Judge, Sequel, TokioTime};
+use crate::{AttemptEnd, Clock, Judge, NextStep, TokioTime};
 
 /// Judges the attempts of one call, and reads the failed replies that another attempt follows.
 pub(super) struct BySend {
@@ -43,11 +43,11 @@ impl Judge<Response, SendError> for BySend {
     }
 
     fn ended(&mut self, attempt: &AttemptEnd<'_, Response, SendError>) {
-        if let Some(hear) = &self.options.hear {
-            hear(attempt);
+        if let Some(observer) = &self.options.on_attempt {
+            observer(attempt);
         }
-        self.drain = match (attempt.sequel, attempt.result) {
-            (Sequel::Retry(_), Some(Ok(reply))) => self.drain(reply),
+        self.drain = match (attempt.next, attempt.result) {
+            (NextStep::Retry(_), Some(Ok(reply))) => self.drain(reply),
             _ => None,
         };
     }

@@ -14,7 +14,7 @@ use super::SendError;
 use crate::http::{AttemptHeaders, HttpReplies, IdempotencyKey, REPLAY_LIMIT};
 use crate::{AttemptEnd, AttemptInfo, LocalLedger, Policy, Report};
 
-type Hear = dyn Fn(&AttemptEnd<'_, Response, SendError>) + Send + Sync;
+type OnAttempt = dyn Fn(&AttemptEnd<'_, Response, SendError>) + Send + Sync;
 type Prepare = dyn Fn(&mut Request, &AttemptInfo) + Send + Sync;
 type Provider = dyn Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync;
 type Refresh = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
@@ -32,7 +32,7 @@ pub struct Options {
     pub(super) told: AttemptHeaders,
     pub(super) replay_limit: usize,
     pub(super) prepare: Option<Arc<Prepare>>,
-    pub(super) hear: Option<Arc<Hear>>,
+    pub(super) on_attempt: Option<Arc<OnAttempt>>,
     pub(super) refresh: Option<Arc<Refresh>>,
     pub(super) fresh: Option<::reqwest::Client>,
 }
@@ -56,7 +56,7 @@ impl Options {
             told: AttemptHeaders::new(),
             replay_limit: REPLAY_LIMIT,
             prepare: None,
-            hear: None,
+            on_attempt: None,
             refresh: None,
             fresh: None,
         }
@@ -127,24 +127,24 @@ impl Options {
         self
     }
 
-    /// Tells `hear` of every attempt that has settled, the one that succeeds included: its reply or
-    /// its error, what that meant, and what follows. It is told before the delay, and holds the call
-    /// up while it listens.
+    /// Calls `observer` for every attempt that has settled, the one that succeeds included: its reply or
+    /// its error, what that meant, and what follows. It runs before the delay, and the call waits
+    /// for it.
     ///
     /// ```
-    /// use stagger::{Sequel, reqwest::Options};
-    /// let options = Options::new().hear(|attempt| {
-    ///     if let Sequel::Retry(delay) = attempt.sequel {
+    /// use stagger::{NextStep, reqwest::Options};
+    /// let options = Options::new().on_attempt(|attempt| {
+    ///     if let NextStep::Retry(delay) = attempt.next {
     ///         eprintln!("attempt {}: {}, again in {delay}", attempt.number, attempt.outcome.verdict.name());
     ///     }
     /// });
     /// assert!(format!("{options:?}").starts_with("Options"));
     /// ```
-    pub fn hear(
+    pub fn on_attempt(
         mut self,
-        hear: impl Fn(&AttemptEnd<'_, Response, SendError>) + Send + Sync + 'static,
+        observer: impl Fn(&AttemptEnd<'_, Response, SendError>) + Send + Sync + 'static,
     ) -> Self {
-        self.hear = Some(Arc::new(hear));
+        self.on_attempt = Some(Arc::new(observer));
         self
     }
 

@@ -18,13 +18,13 @@ pub struct AttemptEnd<'a, T, E> {
     /// The meaning of the result.
     pub outcome: &'a Outcome,
     /// The next step.
-    pub sequel: Sequel,
+    pub next: NextStep,
 }
 
 /// The step after an attempt that has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Sequel {
+pub enum NextStep {
     /// Another attempt after this delay, unless the breaker refuses it by then.
     Retry(Span),
     /// Other copies of the call are still under way.
@@ -39,12 +39,12 @@ impl<'a, T, E> AttemptEnd<'a, T, E> {
         result: Option<&'a Result<T, E>>,
         outcome: &'a Outcome,
     ) -> Self {
-        let sequel = match next {
-            Next::Call(_) => Sequel::Retry(Span::ZERO),
-            Next::Wait(delay) => Sequel::Retry(delay),
-            Next::Copies(_) => Sequel::Copies,
-            Next::Done(done) => Sequel::Stop(done.stop),
+        let next = match next {
+            Next::Call(_) => NextStep::Retry(Span::ZERO),
+            Next::Wait(delay) => NextStep::Retry(delay),
+            Next::Copies(_) => NextStep::Copies,
+            Next::Done(done) => NextStep::Stop(done.stop),
         };
-        Self { number: mark.attempt, at: mark.at, result, outcome, sequel }
+        Self { number: mark.attempt, at: mark.at, result, outcome, next }
     }
 }

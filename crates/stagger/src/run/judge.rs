@@ -21,20 +21,20 @@ pub trait Judge<T, E> {
     /// nor are the rounds of a batch.
     ///
     /// ```
-    /// use stagger::{AttemptEnd, Judge, Outcome, Policy, Retrier, Sequel, StdTime, Verdict, retry::Stop};
-    /// struct Listening<'a>(&'a mut Vec<(u32, Sequel)>);
+    /// use stagger::{AttemptEnd, Judge, Outcome, Policy, Retrier, NextStep, StdTime, Verdict, retry::Stop};
+    /// struct Listening<'a>(&'a mut Vec<(u32, NextStep)>);
     /// impl Judge<(), ()> for Listening<'_> {
     ///     fn judge(&mut self, _: &Result<(), ()>) -> Outcome {
     ///         Outcome::new(Verdict::Permanent)
     ///     }
     ///     fn ended(&mut self, attempt: &AttemptEnd<'_, (), ()>) {
-    ///         self.0.push((attempt.number, attempt.sequel));
+    ///         self.0.push((attempt.number, attempt.next));
     ///     }
     /// }
     /// let (retrier, mut heard) = (Retrier::new(Policy::default(), StdTime), Vec::new());
     /// let failed = retrier.call().judged_by(Listening(&mut heard)).run_blocking(|| Err::<(), ()>(()));
     /// assert!(failed.is_err());
-    /// assert_eq!(heard, [(1, Sequel::Stop(Stop::Permanent))]);
+    /// assert_eq!(heard, [(1, NextStep::Stop(Stop::Permanent))]);
     /// ```
     fn ended(&mut self, attempt: &AttemptEnd<'_, T, E>) {
         let _ = attempt;

@@ -35,7 +35,7 @@ pub use call::Run;
 pub use cancel::Cancel;
 pub use classify::Classify;
 pub use context::ContextGuard;
-pub use end::{AttemptEnd, Sequel};
+pub use end::{AttemptEnd, NextStep};
 pub use error::Error;
 pub use history::{History, Settled};
 pub use judge::{ByError, ByResult, ByType, Judge, RetryIf};

@@ -3,7 +3,7 @@
 use reqwest::Response;
 use serde::Serialize;
 use stagger::reqwest::SendError;
-use stagger::{AttemptEnd, Report, Sequel};
+use stagger::{AttemptEnd, NextStep, Report};
 use stagger_core::retry::Stop;
 use stagger_core::{Cause, Entropy, Hint, Policy, Span};
 
@@ -55,9 +55,9 @@ impl Attempt {
         };
         let hint = ended.outcome.hint;
         let header = hint.and(reply).and_then(|reply| hint_source(reply.headers()));
-        let (delay, stop) = match ended.sequel {
-            Sequel::Retry(delay) => (Some(delay), None),
-            Sequel::Stop(stop) => (None, Some(stop)),
+        let (delay, stop) = match ended.next {
+            NextStep::Retry(delay) => (Some(delay), None),
+            NextStep::Stop(stop) => (None, Some(stop)),
             _ => (None, None),
         };
         let from = delay.map(|delay| if is_of(delay, hint, policy) { "hint" } else { "own" });

@@ -112,7 +112,7 @@ impl Exchange {
         let (begins, ends) = (Arc::clone(&self.teller), Arc::clone(&self.teller));
         let options = Options::new()
             .prepare(move |request, _| begins.begin(request))
-            .hear(move |attempt| ends.attempt(attempt));
+            .on_attempt(move |attempt| ends.attempt(attempt));
         Client::with_options(self.client.clone(), policy, options)
     }
 
