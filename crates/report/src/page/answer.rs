@@ -253,7 +253,7 @@ fn work(retrying: &[&Row]) -> Option<String> {
         return None;
     }
     Some(format!(
-        "The backend gets {} attempts a call with {} and {} with {}.",
+        "Attempts a call at the backend: {} with {}, {} with {}.",
         number(least.amplification),
         name(&least.name),
         number(most.amplification),
