@@ -25,14 +25,14 @@ pub(crate) fn write() -> Result<bool, Box<dyn Error>> {
     let path = root.join(PAGE);
     let page = fs::read_to_string(&path)?;
     let (before, _, after) = parts(&page).ok_or("ARCHITECTURE.md: no place for the map")?;
-    fs::write(path, format!("{before}{}{after}", map(&tree.sources)))?;
+    fs::write(path, format!("{before}{}{after}", map(&tree.sources, &tree.texts)))?;
     Ok(true)
 }
 
 /// A map that is not the tree's.
 pub(super) fn check(sources: &[Source], texts: &[(String, String)]) -> Vec<Finding> {
     let Some((_, page)) = texts.iter().find(|(path, _)| path == PAGE) else { return Vec::new() };
-    let is_true = parts(page).is_some_and(|(_, written, _)| written == map(sources));
+    let is_true = parts(page).is_some_and(|(_, written, _)| written == map(sources, texts));
     let what = "the map is not that of the files: `cargo xtask map` writes it";
     if is_true { Vec::new() } else { vec![Finding::new(PAGE, 0, what)] }
 }
@@ -44,11 +44,11 @@ fn parts(page: &str) -> Option<(&str, &str, &str)> {
     Some((&page[..begin], &page[begin..end], &page[end..]))
 }
 
-fn map(sources: &[Source]) -> String {
+fn map(sources: &[Source], texts: &[(String, String)]) -> String {
     let mut map = String::from("\n```\n");
     for root in roots(sources) {
         let name = root.trim_end_matches("src/");
-        line(&mut map, 0, name, &root_of(&root, sources));
+        line(&mut map, 0, name, &root_of(&root, texts));
         for (place, sentence) in below(&root, sources) {
             let depth = place.trim_end_matches('/').matches('/').count() + 1;
             let last = place.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -66,11 +66,16 @@ fn line(map: &mut String, depth: usize, name: &str, sentence: &str) {
     let _ = writeln!(map, "{indented:COLUMN$} {sentence}");
 }
 
-/// The crate's own sentence.
-fn root_of(root: &str, sources: &[Source]) -> String {
-    let fronts = ["lib.rs", "main.rs"].map(|file| format!("{root}{file}"));
-    let front = sources.iter().find(|source| fronts.contains(&source.path));
-    front.map(|source| sentence(&source.text)).unwrap_or_default()
+/// The crate's own sentence, from its front page or, where that includes it, its README.
+fn root_of(root: &str, texts: &[(String, String)]) -> String {
+    let readme = format!("{}README.md", root.trim_end_matches("src/"));
+    let pages = [format!("{root}lib.rs"), format!("{root}main.rs"), readme];
+    let text = |page: &String| texts.iter().find(|(path, _)| path == page);
+    let sentences = pages.iter().filter_map(text).map(|(path, text)| match path.as_str() {
+        page if page.ends_with(".md") => first_of(text.lines().skip_while(is_heading)),
+        _ => sentence(text),
+    });
+    sentences.filter(|sentence| !sentence.is_empty()).next().unwrap_or_default()
 }
 
 /// The files and folders right below the crate's root, and the folders below those.
@@ -89,10 +94,20 @@ fn below(root: &str, sources: &[Source]) -> BTreeMap<String, String> {
     places
 }
 
-/// The first sentence of a file's documentation, without the marks of links.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "`skip_while` hands out references")]
+fn is_heading(line: &&str) -> bool {
+    line.is_empty() || line.starts_with('#')
+}
+
+/// The first sentence of a file's documentation.
 fn sentence(text: &str) -> String {
     let lines = text.lines().skip_while(|line| !line.starts_with("//! "));
-    let paragraph: Vec<_> = lines.map_while(|line| line.strip_prefix("//! ")).collect();
+    first_of(lines.map_while(|line| line.strip_prefix("//! ")))
+}
+
+/// The first sentence of a paragraph, without the marks of links.
+fn first_of<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let paragraph: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
     let paragraph = paragraph.join(" ").replace(['[', ']'], "");
     let end = paragraph.find(". ").unwrap_or(paragraph.len());
     paragraph[..end].trim_end_matches('.').to_owned()
@@ -102,10 +117,15 @@ fn sentence(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn texts() -> [(String, String); 2] {
+        let lib = "#![doc = include_str!(\"../README.md\")]\n";
+        [("src/lib.rs", lib), ("README.md", "# a\n\nA crate,\nin short. More of it.\n")]
+            .map(|(path, text)| (format!("crates/a/{path}"), text.to_owned()))
+    }
+
     fn sources() -> Vec<Source> {
         let parse = |(path, text): (&str, &str)| Source::parse(path, text).expect("it is valid");
         [
-            ("crates/a/src/lib.rs", "//! A crate. More of it.\n"),
             ("crates/a/src/one.rs", "//! One [`Idea`], with\n//! a second line.\n"),
             ("crates/a/src/two/mod.rs", "//! Two ideas.\n"),
             ("crates/a/src/two/first.rs", "//! Not in the map.\n"),
@@ -118,11 +138,11 @@ mod tests {
 
     #[test]
     fn a_line_a_file_or_folder_with_its_first_sentence() {
-        let lines: Vec<_> = map(&sources()).lines().map(str::to_owned).collect();
+        let lines: Vec<_> = map(&sources(), &texts()).lines().map(str::to_owned).collect();
         assert_eq!(
             lines[2..6],
             [
-                "crates/a/                    A crate",
+                "crates/a/                    A crate, in short",
                 "  one.rs                     One `Idea`, with a second line",
                 "  two/                       Two ideas",
                 "    deep/                    A folder below",
@@ -135,7 +155,7 @@ mod tests {
     fn a_map_that_has_grown_old_is_found() {
         let sources = sources();
         let page = |map: &str| (PAGE.to_owned(), format!("# A\n{BEGIN}{map}{END}\nmore\n"));
-        assert!(check(&sources, &[page(&map(&sources))]).is_empty());
+        assert!(check(&sources, &[page(&map(&sources, &[]))]).is_empty());
         assert_eq!(check(&sources, &[page("\n")]).len(), 1);
         assert_eq!(check(&sources, &[(PAGE.to_owned(), "no map".to_owned())]).len(), 1);
     }

@@ -22,7 +22,20 @@ pub(super) struct Report {
 pub(super) struct Check {
     pub(super) name: &'static str,
     pub(super) findings: Vec<Finding>,
+    /// Findings from before the check, which are let through. The number only goes down.
+    pub(super) allowed: usize,
 }
+
+impl Check {
+    pub(super) fn is_clean(&self) -> bool {
+        self.findings.len() <= self.allowed
+    }
+}
+
+/// Circles of files that are left.
+const CIRCLES: usize = 24;
+/// Names of types that are still defined more than twice.
+const TYPE_NAMES: usize = 76;
 
 impl Report {
     /// Checks everything.
@@ -30,14 +43,19 @@ impl Report {
         let mut sizes = Sizes::of(&tree.sources);
         let (sources, texts) = (&tree.sources, &tree.texts);
         let openings = Openings::of(sources);
-        let check = |name, findings| Check { name, findings };
+        let check = |name, findings| Check { name, findings, allowed: 0 };
+        let check_most = |allowed, name, findings| Check { name, findings, allowed };
         let checks = vec![
             check("too long without a reason", std::mem::take(&mut sizes.findings)),
             check("clock reads outside their two files", clock::check(sources)),
             check("arrows against the rule, between crates", arrows::check(packages)),
             check("arrows against the rule, inside core", layers::check(sources)),
-            check("circles of files", circles::check(sources)),
-            check("type names that are defined more than twice", type_names::check(sources)),
+            check_most(CIRCLES, "circles of files", circles::check(sources)),
+            check_most(
+                TYPE_NAMES,
+                "type names that are defined more than twice",
+                type_names::check(sources),
+            ),
             check("first lines that open with a relative clause", openings.findings()),
             check("banned names and words", names::check(sources, texts)),
             check("dead files", dead::check(sources)),
@@ -51,7 +69,7 @@ impl Report {
 
     /// Whether nothing was found.
     pub(super) fn is_clean(&self) -> bool {
-        self.checks.iter().all(|check| check.findings.is_empty())
+        self.checks.iter().all(Check::is_clean)
     }
 }
 

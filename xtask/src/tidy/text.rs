@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::report::Report;
+use super::report::{Check, Report};
 use super::sizes::Spread;
 
 impl fmt::Display for Report {
@@ -24,9 +24,11 @@ impl fmt::Display for Report {
             writeln!(f, "  long because: {waived}")?;
         }
         for check in &self.checks {
-            writeln!(f, "{:48} {:>6}", check.name, check.findings.len())?;
+            let Check { name, findings, allowed } = check;
+            let most = if *allowed > 0 { format!(" at most {allowed}") } else { String::new() };
+            writeln!(f, "{name:48} {:>6}{most}", findings.len())?;
         }
-        for check in &self.checks {
+        for check in self.checks.iter().filter(|check| !check.is_clean()) {
             check.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))?;
         }
         writeln!(f, "{}", if self.is_clean() { "tidy" } else { "not tidy" })
