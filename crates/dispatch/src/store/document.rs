@@ -90,8 +90,7 @@ pub(super) fn of_standing(endpoint_state: &EndpointState) -> Result<String, Unre
 pub(super) fn endpoint_state(text: &str) -> Result<EndpointState, Unreadable> {
     let document: EndpointStateDocument = read(text)?;
     let reason = |name: String| {
-        Disabled::by_name(&name)
-            .ok_or_else(|| Unreadable::new(format!("unknown reason {name}")))
+        Disabled::by_name(&name).ok_or_else(|| Unreadable::new(format!("unknown reason {name}")))
     };
     let opened = |(until, open_time)| Opened {
         until: Instant::from_nanos(until),
@@ -288,7 +287,7 @@ fn read<'d, T: Deserialize<'d>>(text: &'d str) -> Result<T, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::fixture::{app, endpoint as built, ep};
+    use crate::store::test_fixture::{app, endpoint as built, ep};
 
     #[test]
     fn a_document_of_another_release_is_read() {

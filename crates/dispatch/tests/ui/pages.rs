@@ -84,7 +84,10 @@ async fn buttons_do_what_they_say_and_lead_to_what_came_of_it() {
         page.body
     };
     let page = press(format!("/ui/endpoints/{well}/disable"), "").await;
-    assert!(page.contains(">disabled</span>") && page.contains("An operator disabled it."), "{page}");
+    assert!(
+        page.contains(">disabled</span>") && page.contains("An operator disabled it."),
+        "{page}"
+    );
     let page = press(format!("/ui/endpoints/{well}/enable"), "").await;
     assert!(page.contains("<p>Enabled."), "{page}");
     let page = press(format!("/ui/endpoints/{well}/test"), "").await;

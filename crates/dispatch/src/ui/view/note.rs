@@ -47,7 +47,10 @@ impl Note {
             Self::Replayed(0) => "There was nothing to replay.".into(),
             Self::Replayed(1) => "One delivery is pending again.".into(),
             Self::Replayed(count) => {
-                format!("{} deliveries are pending again. They are sent slowly at first.", figure(count))
+                format!(
+                    "{} deliveries are pending again. They are sent slowly at first.",
+                    figure(count)
+                )
             }
         }
     }
