@@ -1,4 +1,4 @@
-//! What connects one node with its database: a proxy that can be cut.
+//! A proxy between one node and its database, which can be cut.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,11 +12,11 @@ use tokio::task::JoinHandle;
 /// Bytes that are passed on at once.
 const BUFFER: usize = 1 << 14;
 
-/// How it is with a cable.
+/// The state of a cable.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     cut: bool,
-    /// How often connections have been forgotten.
+    /// The number of times that connections were forgotten.
     era: u64,
 }
 
@@ -52,8 +52,8 @@ impl Cable {
         self.state.send_modify(|state| state.cut = true);
     }
 
-    /// What was held back goes on, as sent again by those who sent it; or, when it is `forgetful`, all
-    /// connections end, as by a router that has started anew.
+    /// Forwards the held bytes, as if they were sent again; or, when it is `forgetful`, ends all
+    /// connections, as a restarted router does.
     pub(crate) fn mend(&self, forgetful: bool) {
         self.state.send_modify(|state| {
             state.cut = false;

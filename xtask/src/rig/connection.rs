@@ -38,7 +38,7 @@ impl Request {
     }
 }
 
-/// What came back.
+/// A received reply.
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,

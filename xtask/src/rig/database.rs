@@ -13,14 +13,14 @@ use super::scratch::Scratch;
 use super::signal::signal;
 use crate::workspace::Workspace;
 
-/// How long it may take to end.
+/// The longest time that the server may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
-/// How often it is looked whether it has ended.
+/// The interval between checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long its own clients may wait to be connected.
+/// The longest time for the test's own clients to connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// How a server is ended.
+/// The way to stop a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Transactions are rolled back, connections are told, all is written.

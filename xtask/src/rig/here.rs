@@ -1,4 +1,4 @@
-//! Where the chores' own tasks run.
+//! The runtime of the chores' own tasks.
 
 use std::env;
 use std::error::Error;

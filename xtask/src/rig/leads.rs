@@ -1,4 +1,4 @@
-//! Which node leads which shard, as the database has it.
+//! The leader of each shard, as the database has it.
 
 use std::collections::BTreeMap;
 use std::error::Error;

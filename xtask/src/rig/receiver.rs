@@ -14,13 +14,13 @@ use super::marker::Marker;
 
 /// Headers of one delivery; there are about ten.
 const HEADERS: usize = 48;
-/// How many bytes a dripping answer has: one a second.
+/// The number of bytes of a dripping answer: one a second.
 const DRIPS: usize = 75;
 
 /// One attempt, as it came.
 #[derive(Debug)]
 pub(crate) struct Arrival<'a> {
-    /// Which endpoint: the number that its path is.
+    /// The number of the endpoint, which is its path.
     pub(crate) endpoint: usize,
     /// `webhook-id`.
     pub(crate) id: &'a str,
@@ -29,7 +29,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// What an endpoint does with an attempt.
+/// The reaction of an endpoint to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
     Answer(u16),
@@ -45,7 +45,7 @@ pub(crate) enum Reaction {
     Drip,
 }
 
-/// Who decides, and remembers.
+/// Decides reactions, and records attempts.
 pub(crate) trait Witness: Send + Sync + 'static {
     /// Called when all of an attempt has arrived.
     fn arrived(&self, arrival: &Arrival<'_>) -> Reaction;

@@ -24,7 +24,7 @@ impl Redis {
         Ok(Self { script, folder, url: url.trim().to_owned() })
     }
 
-    /// Where it listens: a socket in its folder.
+    /// The address on which it listens: a socket in its folder.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
