@@ -10,16 +10,16 @@ use tokio::time::Instant;
 pub(super) struct Cap {
     interval: Duration,
     slack: Duration,
-    /// When the next arrival would come if all had come exactly in time.
+    /// The theoretical arrival time of the next attempt.
     next: Option<Instant>,
     exceeded: usize,
     /// The most that an arrival was earlier than allowed.
     earliest: Duration,
 }
 
-/// How much more than its slack an arrival may be early: attempts are counted when they are launched, and
-/// take more time or less from there to the receiver. On a machine whose cores are all busy, each process
-/// stands still now and then for as long as this. Two leaders at once are seen within twice of it.
+/// The tolerance beyond the slack: attempts are counted when they are launched, and their time to
+/// the receiver varies. On a machine whose cores are all busy, each process may be paused for as
+/// long as this. Two leaders at the same time are detected within twice of it.
 pub(super) const JITTER: Duration = Duration::from_millis(200);
 
 impl Cap {
@@ -39,7 +39,7 @@ impl Cap {
         }
     }
 
-    /// How many arrivals were beyond the cap, and by how much the earliest of all was too early.
+    /// The number of arrivals beyond the cap, and the largest time by which one was too early.
     pub(super) const fn found(&self) -> (usize, Duration) {
         (self.exceeded, self.earliest)
     }
@@ -51,7 +51,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// How many of arrivals at these milliseconds are beyond one in 20 ms with a slack of 80 ms.
+    /// The number of arrivals at these milliseconds beyond one in 20 ms with a slack of 80 ms.
     fn beyond(arrivals: impl IntoIterator<Item = u32>) -> usize {
         let (mut cap, begun) = (Cap::new(20 * MS, 80 * MS), Instant::now());
         arrivals.into_iter().for_each(|at| cap.arrived(begun + MS * at));

@@ -17,10 +17,10 @@ const SELDOM: &str = "load.seldom";
 const ONE_IN: usize = 16;
 /// Attempts a second at the endpoint with a cap: twice what it gets, so that it catches up after trouble.
 const RATE: u32 = 50;
-/// What the dispatcher lets an endpoint with a cap catch up with at once: a tenth of a second's worth.
+/// The burst that the dispatcher allows an endpoint with a cap: a tenth of a second's worth.
 const SLACK: Duration = Duration::from_millis(100);
 
-/// Who they are; an endpoint's number is its place.
+/// The role of an endpoint; its number is its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Always well.
@@ -69,7 +69,7 @@ impl Role {
         matches!(self, Self::Capped | Self::Down)
     }
 
-    /// What its cap allows.
+    /// The cap that its endpoint has.
     pub(super) fn cap() -> Cap {
         let interval = Duration::from_secs(1) / RATE;
         Cap::new(interval, SLACK - interval)
@@ -100,7 +100,8 @@ impl Role {
         settings
     }
 
-    /// What it does with an attempt, down until it is well at the end; the same for the same seed, message and attempt.
+    /// The reaction to an attempt, failing until it is healed at the end; the same for the same
+    /// seed, message and attempt.
     pub(super) fn reaction(self, seed: u64, Marker(marker): Marker, attempt: u64) -> Reaction {
         let mut mix = Mix::new(seed ^ ((marker as u64) << 20) ^ (attempt << 4) ^ self as u64);
         let percent = mix.next_u64() % 100;

@@ -1,4 +1,4 @@
-//! How the test is asked for.
+//! The flags of the test.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::trouble::Trouble;
 use crate::format::Format;
 use crate::rig::{StoreKind, build, run_here};
 
-/// How often to make trouble, and how to show what came of it.
+/// The number of troubles, and the format of the result.
 #[derive(Debug, Args)]
 pub(crate) struct Crash {
     /// Troubles, one after the other.
@@ -28,13 +28,13 @@ pub(crate) struct Crash {
     /// A Redis in which the nodes keep their budgets of retries, as `--redis` of the dispatcher.
     #[arg(long, value_name = "URL")]
     pub(super) redis: Option<String>,
-    /// What is done, each once before any comes again [default: kill for one node, else all]
+    /// Troubles to make, each once before any is repeated [default: kill for one node, else all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "TROUBLES")]
     troubles: Vec<Trouble>,
     /// The binary to test, instead of building one.
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
-    /// Where to keep what each node said in each of its lives.
+    /// Folder for the logs of each node's lives.
     #[arg(long, value_name = "FOLDER")]
     pub(super) logs: Option<PathBuf>,
     #[arg(long, value_enum, default_value_t)]
@@ -42,7 +42,7 @@ pub(crate) struct Crash {
 }
 
 impl Crash {
-    /// What is done to the nodes.
+    /// The troubles of the nodes.
     pub(super) fn troubles(&self) -> Vec<Trouble> {
         match self.nodes {
             _ if !self.troubles.is_empty() => self.troubles.clone(),

@@ -1,9 +1,9 @@
-//! How long shards are without a leader.
+//! The time for which shards are without a leader.
 
 use std::time::Duration;
 
-/// What samples of all shards' leaders say. A shard is without a leader from the moment when its leader
-/// falls, or when it was last seen to have one, until one that is well is seen to lead it.
+/// Samples of all shards' leaders. A shard is without a leader from the moment when its leader
+/// fails, or when it was last seen with one, until a healthy node is seen to lead it.
 #[derive(Debug)]
 pub(super) struct Gaps {
     shards: Vec<Shard>,
@@ -12,7 +12,7 @@ pub(super) struct Gaps {
 
 #[derive(Clone, Copy, Debug)]
 struct Shard {
-    /// When it was last seen to be led.
+    /// The time at which it was last seen with a leader.
     led: Duration,
     without: Option<Duration>,
 }
@@ -23,8 +23,9 @@ impl Gaps {
         Self { shards: vec![Shard { led: now, without: None }; shards], longest: Duration::ZERO }
     }
 
-    /// What a question that was asked and answered at these times says of a shard: `unwell` is since
-    /// when its leader is, if it has none that is well. The gap that is over now, if there was one.
+    /// Records a sample of a shard that was queried and answered at these times: `unwell` is the
+    /// time since which its leader has failed, if it has no healthy one. Returns the gap that has
+    /// ended, if there was one.
     pub(super) fn sample(
         &mut self,
         shard: usize,

@@ -15,13 +15,13 @@ use super::roster::Roster;
 use crate::format::note;
 use crate::rig::{SHARDS, connect, leads};
 
-/// How often it is asked.
+/// The interval between samples.
 const EVERY: Duration = Duration::from_millis(20);
-/// How long all shards may take to be led at the start, in leases, and how many all nodes have to have
-/// lived before the work counts as spread.
+/// The longest time until all shards have a leader at the start, in leases, and the time that all
+/// nodes must have lived before the spread is checked.
 const START_LEASES: u32 = 5;
 const SPREAD_LEASES: u32 = 3;
-/// How long an answer may take: longer, and the connection is of no more use.
+/// The longest time for an answer, after which the connection is closed.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// The one who asks, until it is stopped.
@@ -31,7 +31,7 @@ pub(super) struct Leaders {
     stop: watch::Sender<bool>,
 }
 
-/// What was seen.
+/// The violations found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
     /// The longest that a shard was without a leader that was well.
@@ -65,7 +65,7 @@ impl Leaders {
         Ok(Self { task: tokio::spawn(watcher.run(stopped)), stop })
     }
 
-    /// How long until the spread is seen, if nothing happens.
+    /// The time until the spread is checked, if nothing happens.
     pub(super) fn until_spread(lease: Duration) -> Duration {
         (SPREAD_LEASES + 1) * lease
     }

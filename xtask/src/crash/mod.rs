@@ -1,13 +1,13 @@
 //! Kills the dispatcher under load, or makes other trouble, again and again, and counts what was lost:
 //! `cargo xtask crash`.
 
-mod book;
 mod cap;
 mod cast;
 mod chore;
-mod crew;
+mod cluster;
 mod gaps;
 mod leaders;
+mod ledger;
 mod node;
 mod poster;
 mod probes;

@@ -15,7 +15,7 @@ use super::roster::Roster;
 use crate::format::note;
 use crate::rig::{Cable, Home, Process, Site};
 
-/// How long a node that is told to end may take.
+/// The longest time that a node may take to end.
 const END_LIMIT: Duration = Duration::from_secs(40);
 
 /// Starts in a row that may fail, and how long to wait before the next one.
@@ -27,10 +27,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(super) struct Node {
     binary: PathBuf,
     site: Site,
-    /// Where its logs are kept, and how often it was started.
+    /// The folder of its logs, and the number of its starts.
     logs: Option<PathBuf>,
     lives: usize,
-    /// How many starts in a row have failed.
+    /// The number of failed starts in a row.
     failed: usize,
     process: Process,
     cable: Option<Cable>,
@@ -65,7 +65,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Where it is; changes as it dies and is started anew.
+    /// Its current address; changes when it is restarted.
     pub(super) fn place(&self) -> Place {
         self.up.subscribe()
     }

@@ -10,25 +10,25 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep, timeout};
 
-use super::book::Book;
 use super::cast::Role;
+use super::ledger::DeliveryLedger;
 use crate::rig::{Connection, Marker, Request, message};
 
-/// Who posts at the same time.
+/// The number of concurrent posters.
 const POSTERS: usize = 16;
 /// Each poster begins a message as often as this: 400 a second together.
 const EVERY: Duration = Duration::from_millis(40);
 /// Bytes of a payload.
 const SIZE: usize = 512;
-/// How long to wait after a connection broke, while the server is away.
+/// The pause after a lost connection, while the server is unavailable.
 const AWAY: Duration = Duration::from_millis(5);
-/// How long an answer is waited for, and how long whoever owes one is left alone then.
+/// The longest wait for an answer, and the pause before the same node is used again.
 const ANSWER: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_secs(2);
 /// No message is posted for longer than this.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where a node is, if it is up.
+/// The address of a node, if it is up.
 pub(super) type Place = watch::Receiver<Option<SocketAddr>>;
 
 /// All posters of a run.
@@ -39,12 +39,12 @@ pub(super) struct Posters {
 }
 
 impl Posters {
-    pub(super) fn start(places: &[Place], application: &str, book: &Arc<Book>) -> Self {
+    pub(super) fn start(places: &[Place], application: &str, ledger: &Arc<DeliveryLedger>) -> Self {
         let (stop, next) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = JoinSet::new();
         for _ in 0..POSTERS {
-            let (stop, next, book) = (Arc::clone(&stop), Arc::clone(&next), Arc::clone(book));
-            let mut poster = Poster::new(places, application.to_owned(), book);
+            let (stop, next, ledger) = (Arc::clone(&stop), Arc::clone(&next), Arc::clone(ledger));
+            let mut poster = Poster::new(places, application.to_owned(), ledger);
             tasks.spawn(async move {
                 let mut beat = interval(EVERY);
                 while !stop.load(Ordering::Relaxed) {
@@ -70,7 +70,7 @@ impl Posters {
 struct Poster {
     doors: Vec<Door>,
     application: String,
-    book: Arc<Book>,
+    ledger: Arc<DeliveryLedger>,
 }
 
 /// One node, as a poster knows it.
@@ -82,10 +82,10 @@ struct Door {
 }
 
 impl Poster {
-    fn new(places: &[Place], application: String, book: Arc<Book>) -> Self {
+    fn new(places: &[Place], application: String, ledger: Arc<DeliveryLedger>) -> Self {
         let rests = Instant::now();
         let door = |place: &Place| Door { place: place.clone(), connection: None, rests };
-        Self { doors: places.iter().map(door).collect(), application, book }
+        Self { doors: places.iter().map(door).collect(), application, ledger }
     }
 
     /// Posts at the nodes in turn, each message first at another one, until one has accepted it.
@@ -99,7 +99,7 @@ impl Poster {
             let at = turn % self.doors.len();
             match self.doors[at].attempt(&request).await {
                 Ok(Verdict::Accepted(id)) => {
-                    self.book.accepted(marker, &id);
+                    self.ledger.accepted(marker, &id);
                     return Ok(());
                 }
                 Ok(Verdict::Busy(seconds)) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long the endpoint takes for each attempt.
+/// The time that the endpoint takes for each attempt.
 pub(super) const HOLD: Duration = Duration::from_millis(150);
 
 /// Counts attempts that arrive while another one is under way: until it has been answered.
@@ -32,7 +32,7 @@ impl Probes {
         }
     }
 
-    /// How many came, and how many of them while another one was under way.
+    /// The number of attempts, and of those that came while another one was in flight.
     pub(super) const fn found(&self) -> (usize, usize) {
         (self.count, self.overlapping)
     }

@@ -16,7 +16,7 @@ use super::trouble::Trouble;
 pub(super) struct Report {
     pub(super) rounds: u32,
     pub(super) nodes: usize,
-    /// How often each trouble was made.
+    /// The number of times that each trouble was made.
     pub(super) troubles: BTreeMap<Trouble, usize>,
     /// Promised by a 202 that was read.
     pub(super) accepted: usize,
@@ -34,7 +34,7 @@ pub(super) struct Report {
     pub(super) together: Option<Together>,
 }
 
-/// What several nodes have to keep to together.
+/// The guarantees of several nodes together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Together {
     lease_s: f64,
@@ -82,7 +82,7 @@ impl Together {
     }
 }
 
-/// How many more shards one node may lead than another: what is left over when they are shared out.
+/// The most shards by which two nodes may differ: the remainder of an even share.
 const UNEVEN: usize = 1;
 
 impl Report {

@@ -1,4 +1,4 @@
-//! Which nodes are well, in a time that stands still while the database is away.
+//! The healthy nodes, in a time that stops while the database is unavailable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ pub(super) struct Roster {
 #[derive(Debug, Default)]
 struct State {
     away_since: Option<Instant>,
-    /// How long the database has been away before.
+    /// The total time for which the database was unavailable before.
     away: Duration,
     well: BTreeSet<String>,
     fallen: BTreeMap<String, Duration>,
@@ -28,7 +28,7 @@ impl Roster {
         Self { begun: Instant::now(), state: Mutex::default() }
     }
 
-    /// How long the database has been there.
+    /// The time for which the database was available.
     pub(super) fn now(&self) -> Duration {
         self.state().now(self.begun)
     }

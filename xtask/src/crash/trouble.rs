@@ -1,4 +1,4 @@
-//! What is done to a dispatcher in a round.
+//! A trouble that a round makes for a dispatcher.
 
 use clap::ValueEnum;
 use serde::Serialize;

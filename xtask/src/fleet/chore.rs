@@ -7,9 +7,9 @@ use clap::Args;
 use tokio::time::{Instant, sleep};
 
 use super::count::Count;
-use super::crew::Crew;
 use super::forecast::Outage;
 use super::phase::Phase;
+use super::processes::Processes;
 use super::report::Report;
 use crate::format::{Format, note};
 use crate::rig::{Redis, run_here};
@@ -18,14 +18,14 @@ use crate::rig::{Redis, run_here};
 const RATE: u64 = 1_000;
 /// Permits in a lease.
 const LEASE: u32 = 4;
-/// How long processes are left to start and to lease before anything is counted, in seconds.
+/// The time for processes to start and to lease before anything is counted, in seconds.
 const START: u64 = 2;
-/// How long the store is away: longer than any patience with it.
+/// The time for which the store is stopped: longer than any timeout of it.
 const AWAY: u64 = 4;
-/// How long it is back: longer than the longest delay before it is dialled again, 5 s.
+/// The time for which the store is back: longer than the longest delay before a reconnection, 5 s.
 const BACK: u64 = 8;
 
-/// How many processes, for how long, and how to show what came of it.
+/// The number of processes, the duration, and the format of the result.
 #[derive(Debug, Args)]
 pub(crate) struct Fleet {
     /// Processes that share a budget.
@@ -58,8 +58,8 @@ async fn phases(fleet: &Fleet) -> Result<Report, Box<dyn Error>> {
         ("every-ms", every_ms.max(1).to_string()),
     ];
     let arguments = arguments.map(|(name, value)| format!("--{name}={value}"));
-    let crew = Crew::start(fleet.processes, &arguments)?;
-    let mut run = Run { crew, begun: Instant::now(), last: Count::default(), before: None };
+    let processes = Processes::start(fleet.processes, &arguments)?;
+    let mut run = Run { processes, begun: Instant::now(), last: Count::default(), before: None };
     run.phase("they start", START).await?;
     let outage = run.phase("the server is down, the store is there", fleet.seconds).await?;
     let mut waits = vec![run.last];
@@ -75,7 +75,7 @@ async fn phases(fleet: &Fleet) -> Result<Report, Box<dyn Error>> {
     store.resume()?;
     let resumed = run.phase("the store goes on", BACK).await?;
     waits.push(run.last);
-    run.crew.end().await?;
+    run.processes.end().await?;
     Ok(Report {
         processes: fleet.processes,
         first_attempts: outage.first_attempts,
@@ -94,8 +94,8 @@ async fn phases(fleet: &Fleet) -> Result<Report, Box<dyn Error>> {
 }
 
 struct Run {
-    crew: Crew,
-    /// When the phase began, and what was counted in the one before.
+    processes: Processes,
+    /// The begin of the phase, and the counts of the one before.
     begun: Instant,
     last: Count,
     before: Option<Phase>,
@@ -106,7 +106,7 @@ impl Run {
         note(&format!("{seconds} s: {what}"));
         sleep(Duration::from_secs(seconds)).await;
         let (held, before) = (self.last.held, self.before);
-        self.last = self.crew.count().await?;
+        self.last = self.processes.count().await?;
         // Rounded up: what the store takes to start and to stop is part of the phase.
         let seconds = self.begun.elapsed().as_secs() + 1;
         self.begun = Instant::now();

@@ -1,4 +1,4 @@
-//! What a process counts in one phase.
+//! The counts of a process in one phase.
 
 use std::ops::AddAssign;
 

@@ -1,4 +1,4 @@
-//! What the storm lab says the same outage comes to.
+//! The same outage in the storm lab.
 
 use std::error::Error;
 use std::sync::Arc;

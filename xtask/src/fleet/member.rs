@@ -19,10 +19,10 @@ use super::timed::Timed;
 use crate::format::emit;
 use crate::rig::run_here;
 
-/// What the budget is called in the store.
+/// The name of the budget in the store.
 const NAME: &str = "fleet";
 
-/// Where the store is, how many processes share it, and how fast each of them calls.
+/// The address of the store, the number of processes that share it, and the rate of calls of each.
 #[derive(Debug, Args)]
 pub(crate) struct Member {
     #[arg(long)]

@@ -2,10 +2,10 @@
 
 mod chore;
 mod count;
-mod crew;
 mod forecast;
 mod member;
 mod phase;
+mod processes;
 mod report;
 mod timed;
 

@@ -8,19 +8,19 @@ use super::count::Count;
 const ONE_IN: u64 = 10;
 const WINDOW_S: u64 = 10;
 
-/// What the fleet did in one phase.
+/// The results of the fleet in one phase.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Phase {
     pub(super) seconds: u64,
     pub(super) first_attempts: u64,
     pub(super) retries_shared: u64,
-    /// What as many local budgets granted at the same time.
+    /// The retries that as many local budgets granted at the same time.
     pub(super) retries_local: u64,
-    /// What one budget allows over these first attempts.
+    /// The retries that one budget allows over these first attempts.
     pub(super) limit: u64,
     /// Permits that processes held when it began: they may be used on top.
     pub(super) outstanding_leases: u64,
-    /// What the phase before left of its limit: its last first attempts are in the window still.
+    /// The unused limit of the phase before: its last first attempts are still in the window.
     pub(super) left_over: u64,
     /// Processes that took the store for away when it ended.
     pub(super) away: u64,

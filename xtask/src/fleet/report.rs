@@ -1,4 +1,4 @@
-//! What a run found.
+//! The result of a run.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub(super) struct Report {
     /// and for a local one beside it: what is in both is the machine's.
     pub(super) max_wait_on_redis_us: u64,
     pub(super) max_wait_on_local_us: u64,
-    /// What the storm lab says of the same outage.
+    /// The same outage in the storm lab.
     pub(super) forecast: Forecast,
     pub(super) after_redis_stop: Phase,
     pub(super) after_redis_back: Phase,

@@ -1,4 +1,4 @@
-//! The connection of one node with its database: a proxy that can be cut.
+//! A proxy between one node and its database, which can be cut.
 
 use std::io;
 use std::net::SocketAddr;
@@ -52,8 +52,8 @@ impl Cable {
         self.state.send_modify(|state| state.cut = true);
     }
 
-    /// Bytes that were held back go on, as if their senders sent them again; or, when it is `forgetful`, all
-    /// connections end, as by a router that has started anew.
+    /// Forwards the held bytes, as if they were sent again; or, when it is `forgetful`, ends all
+    /// connections, as a restarted router does.
     pub(crate) fn mend(&self, forgetful: bool) {
         self.state.send_modify(|state| {
             state.cut = false;

@@ -38,7 +38,7 @@ impl Request {
     }
 }
 
-/// The reply.
+/// A received reply.
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,

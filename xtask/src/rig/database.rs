@@ -13,14 +13,14 @@ use super::scratch::Scratch;
 use super::signal::signal;
 use crate::workspace::Workspace;
 
-/// The time within which the server must end.
+/// The longest time that the server may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
-/// The interval at which the end is polled.
+/// The interval between checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
-/// The time within which the server's own clients must connect.
+/// The longest time for the test's own clients to connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// The way in which a server is ended.
+/// The way to stop a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Transactions are rolled back, connections are told, all is written.

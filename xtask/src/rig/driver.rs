@@ -1,4 +1,4 @@
-//! Calls to the dispatcher's API: applications, endpoints, messages, lists.
+//! Calls of the API: applications, endpoints, messages, lists.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -14,7 +14,8 @@ use super::process::ADMIN_KEY;
 /// Items of a page: as many as the API gives.
 const PAGE: usize = 250;
 
-/// The time within which a node learns of a change at another node, and the polling interval.
+/// The longest time for a node to learn of a change made at another, and the interval between
+/// checks.
 const NEWS_LIMIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -84,7 +85,7 @@ impl Driver {
         Ok(false)
     }
 
-    /// The state of an endpoint, as reported by the node that leads it.
+    /// The status of an endpoint, as its leader reports it.
     pub(crate) async fn standing(&mut self, endpoint: &str) -> Result<String, Box<dyn Error>> {
         let path = format!("/v1/applications/{}/endpoints/{endpoint}", self.application);
         Ok(self.call("GET", &path, &Value::Null).await?["status"].to_string())
@@ -108,8 +109,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The number of endpoints of the application, of a page at most, that the node knows; none if it does not know
-    /// the application.
+    /// The number of endpoints of the application that the node knows, of a page at most; none if
+    /// it does not know the application.
     async fn endpoints(&mut self) -> Result<usize, Box<dyn Error>> {
         let path = format!("/v1/applications/{}/endpoints?limit={PAGE}", self.application);
         let request = Request::new("GET", &path, ADMIN_KEY, &[], "");

@@ -30,7 +30,7 @@ pub(crate) fn family_ms(parent: u32) -> Result<u64, Box<dyn Error>> {
     Ok(ticks * TICK_MS)
 }
 
-/// The times of `/proc/PID/stat`, in ticks.
+/// The processor time in `/proc/PID/stat`, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,

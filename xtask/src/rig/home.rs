@@ -1,4 +1,4 @@
-//! The storage of a dispatcher, for one run.
+//! The folder and store of a dispatcher, for one run.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ pub(crate) struct Home {
     folder: Scratch,
 }
 
-/// The settings with which one node is started.
+/// The command line of one node.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// Its own folder.
     pub(crate) folder: PathBuf,
-    /// The file that takes its output.
+    /// The file of its log.
     pub(crate) log: PathBuf,
     /// The store as the dispatcher's flag names it.
     pub(crate) store: String,

@@ -1,14 +1,14 @@
-//! Marks that tell one post from another in its own bytes.
+//! A marker in the bytes of each post.
 
 /// The number of a post, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Marker(pub(crate) usize);
 
-/// The text before the digits.
+/// The bytes before the digits.
 const HEAD: &str = r#"{"marker":""#;
 /// Digits of a marker: more posts than any run makes.
 const DIGITS: usize = 9;
-/// The text after the digits, before the padding.
+/// The bytes after them, before the padding.
 const MIDDLE: &str = r#"","padding":""#;
 const TAIL: &str = r#""}"#;
 

@@ -1,5 +1,6 @@
-//! The rig of the chores that watch the dispatcher from outside: the released binary, a connection to it,
-//! a fast receiver, a folder of its own. Lean, because they share the machine with what they measure.
+//! The harness of chores that observe the dispatcher from outside: the release binary, a connection
+//! to it, a fast receiver, its own folder. Lean, because it shares the machine with the measured
+//! processes.
 
 mod cable;
 mod connection;

@@ -17,9 +17,9 @@ use crate::workspace::{Workspace, cargo};
 
 /// The key that may do everything.
 pub(crate) const ADMIN_KEY: &str = "sk_chores_of_the_workspace";
-/// The time within which a process must start, recovery included.
+/// The longest time for a start, recovery included.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// The interval at which the log is polled for the address.
+/// The interval between checks of the log for the address.
 const LOOK: Duration = Duration::from_millis(2);
 /// Lines of a log that an error shows.
 const TAIL: usize = 20;

@@ -14,13 +14,13 @@ use super::marker::Marker;
 
 /// Headers of one delivery; there are about ten.
 const HEADERS: usize = 48;
-/// The number of bytes in a dripping answer: one a second.
+/// The number of bytes of a dripping answer: one a second.
 const DRIPS: usize = 75;
 
 /// One attempt, as it came.
 #[derive(Debug)]
 pub(crate) struct Arrival<'a> {
-    /// The endpoint, by the number that is its path.
+    /// The number of the endpoint, which is its path.
     pub(crate) endpoint: usize,
     /// `webhook-id`.
     pub(crate) id: &'a str,
@@ -29,7 +29,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// The endpoint's answer to an attempt.
+/// The reaction of an endpoint to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
     Answer(u16),
@@ -45,7 +45,7 @@ pub(crate) enum Reaction {
     Drip,
 }
 
-/// The party that decides an answer and remembers the attempt.
+/// Decides reactions, and records attempts.
 pub(crate) trait Witness: Send + Sync + 'static {
     /// Called when all of an attempt has arrived.
     fn arrived(&self, arrival: &Arrival<'_>) -> Reaction;

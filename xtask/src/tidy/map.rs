@@ -94,7 +94,6 @@ fn below(root: &str, sources: &[Source]) -> BTreeMap<String, String> {
     places
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "`skip_while` hands out references")]
 fn is_heading(line: &&str) -> bool {
     line.is_empty() || line.starts_with('#')
 }

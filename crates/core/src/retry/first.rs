@@ -36,28 +36,54 @@ pub struct FirstAttempt {
     idempotent: bool,
 }
 
-impl FirstAttempt {
-    /// Begins a call under `policy`, with the ledger told as by [`Session::start`].
-    ///
-    /// # Errors
-    /// The breaker or the destination's pause keeps the first attempt from starting: the session of the
-    /// call, and its next action.
-    #[inline]
-    pub fn start<'p>(
+/// A first attempt that may not start now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the call has yet to be ended or held"]
+pub struct FirstRefused {
+    /// The instant until which the breaker refuses; `None` if the destination is paused.
+    by_breaker: Option<Instant>,
+}
+
+impl FirstRefused {
+    /// The session of the call, and its next action. The arguments are those of the start.
+    #[cold]
+    pub fn session<'p>(
+        self,
         policy: &'p Policy,
         ledger: &mut impl Ledger,
         call: Call,
         now: Instant,
-    ) -> Result<Self, (Session<'p>, Act)> {
+    ) -> (Session<'p>, Act) {
+        match self.by_breaker {
+            // The breaker must not be asked twice.
+            Some(until) => Session::refused(policy, (call, until), ledger, now),
+            None => Session::start(policy, ledger, call, now),
+        }
+    }
+}
+
+impl FirstAttempt {
+    /// Begins a call under `policy`, with the ledger told as by [`Session::start`].
+    ///
+    /// # Errors
+    /// The breaker or the destination's pause keeps the first attempt from starting. The error gives the
+    /// session of the call.
+    #[inline]
+    pub fn start(
+        policy: &Policy,
+        ledger: &mut impl Ledger,
+        call: Call,
+        now: Instant,
+    ) -> Result<Self, FirstRefused> {
         if policy.hints().is_shared() && ledger.paused_until(now).is_some() {
-            return Err(Session::start(policy, ledger, call, now));
+            return Err(FirstRefused { by_breaker: None });
         }
         let mut ticket = None;
         if policy.breaker().is_some() {
             match ledger.admit(now) {
                 Admission::Admitted(admitted) => ticket = Some(admitted),
                 Admission::Refused { until } => {
-                    return Err(Session::refused(policy, (call, until), ledger, now));
+                    return Err(FirstRefused { by_breaker: Some(until) });
                 }
             }
         }

@@ -35,7 +35,7 @@ mod start;
 mod step;
 mod stop;
 
-pub use first::FirstAttempt;
+pub use first::{FirstAttempt, FirstRefused};
 pub use ledger::{Ledger, PlainLedger};
 pub use machine::{Call, Retry};
 pub use parked::Parked;

@@ -64,7 +64,7 @@ fn a_call_kept_as_its_first_attempt_went_on_otherwise_than_its_session() -> Resu
                     let (session, launched) = first.session(policy);
                     (session, Act::Call(launched))
                 }
-                Err(refused) => refused,
+                Err(refused) => refused.session(policy, ledger, call, now),
             };
             go_on(started, ledger, now)
         });

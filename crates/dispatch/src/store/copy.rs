@@ -259,11 +259,11 @@ mod tests {
 
     use super::*;
     use crate::model::Secret;
-    use crate::store::fixture::{
+    use crate::store::postgres::test_schema::TestSchema;
+    use crate::store::sqlite::test_folder::TestFolder;
+    use crate::store::test_fixture::{
         at, attempt, delivery, endpoint, ep, furnish, keyed, message, msg, settled,
     };
-    use crate::store::postgres::scratch::TestSchema;
-    use crate::store::sqlite::folder::TestFolder;
     use crate::store::{DeliveryFilter, Fence, ReplayRequest};
 
     /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint,

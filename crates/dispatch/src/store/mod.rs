@@ -3,17 +3,15 @@
 mod bits;
 mod cluster;
 #[cfg(test)]
-mod cluster_differential;
+mod cluster_differential_test;
 mod columns;
 #[cfg(test)]
 mod conformance;
 mod contract;
 mod copy;
 #[cfg(test)]
-mod differential;
+mod differential_test;
 mod document;
-#[cfg(test)]
-pub(crate) mod fixture;
 mod id_range;
 mod memory;
 mod numbers;
@@ -25,6 +23,8 @@ mod settlement;
 mod shard;
 mod sqlite;
 mod tally;
+#[cfg(test)]
+pub(crate) mod test_fixture;
 mod unreadable;
 mod verdicts;
 mod walk;

@@ -10,7 +10,7 @@ use crate::model::{DeliveryState, NewMessage};
 use crate::node::inbox::Command;
 use crate::node::parts::Parts;
 use crate::node::settling::{Receipt, SettleQueue};
-use crate::store::fixture::{application, delivery, endpoint, ep, message, msg};
+use crate::store::test_fixture::{application, delivery, endpoint, ep, message, msg};
 use crate::store::{Cluster, Cut, Fence, MemoryStore, Settlement, Shard, Shards, Store};
 
 /// A store with deliveries 1, 2 and 3 to endpoint 1.

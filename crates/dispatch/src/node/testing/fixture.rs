@@ -11,7 +11,7 @@ use crate::node::NodeOptions;
 use crate::node::inbox::{Command, Inbox};
 use crate::node::parts::Parts;
 use crate::send::{SendOptions, Sender};
-use crate::store::{Store, fixture};
+use crate::store::{Store, test_fixture as fixture};
 
 /// The longest that a test waits for anything.
 const BOUND: Duration = Duration::from_secs(60);

@@ -11,7 +11,7 @@ use crate::model::{Delivery, DeliveryState, EndpointState};
 use crate::node::parts::Parts;
 use crate::node::runner::Runner;
 use crate::node::settling::SettleQueue;
-use crate::store::fixture::{app, application, ep, message, msg};
+use crate::store::test_fixture::{app, application, ep, message, msg};
 use crate::store::{MemoryStore, Store};
 
 /// A scheduler with an endpoint whose attempts a test answers by hand.

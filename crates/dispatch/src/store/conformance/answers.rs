@@ -1,7 +1,7 @@
 //! The answers of a store, in the terms of the checks.
 
 use crate::model::{Delivery, DeliveryState, EndpointId, Message, MessageId};
-use crate::store::fixture::{app, ep, msg, page};
+use crate::store::test_fixture::{app, ep, msg, page};
 use crate::store::{DeliveryFilter, MessageFilter, Store};
 
 pub(super) async fn counted(store: &dyn Store, endpoint: Option<EndpointId>) -> [u64; 5] {

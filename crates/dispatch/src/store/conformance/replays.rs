@@ -2,7 +2,7 @@
 
 use super::answers::{names, to_first};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending};
-use crate::store::fixture::{app, at, ep, furnish, message, msg, settled};
+use crate::store::test_fixture::{app, at, ep, furnish, message, msg, settled};
 use crate::store::{DeliveryFilter, ReplayRequest, Store};
 
 pub(crate) async fn one_delivery_is_replayed_unless_it_is_open(store: &dyn Store) {

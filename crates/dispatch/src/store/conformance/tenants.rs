@@ -5,7 +5,7 @@ use stagger::{Span, Verdict};
 use super::answers::names;
 use crate::model::DeliveryState::{Cancelled, Delivered, Pending, Waiting};
 use crate::model::{Disabled, Ending, EndpointState, Opened};
-use crate::store::fixture::{
+use crate::store::test_fixture::{
     app, application, at, attempt, endpoint, ep, furnish, message, msg, settled,
 };
 use crate::store::{Settlement, Store};

@@ -72,7 +72,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::fixture::ep;
+    use crate::store::test_fixture::ep;
 
     #[test]
     fn more_changes_than_are_kept_push_out_the_oldest() {

@@ -152,7 +152,7 @@ impl Tables {
 mod tests {
     use super::*;
     use crate::store::conformance::cluster_suite;
-    use crate::store::fixture::{furnish, message};
+    use crate::store::test_fixture::{furnish, message};
 
     cluster_suite!(Box::new(MemoryStore::shared()));
 

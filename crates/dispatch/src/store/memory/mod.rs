@@ -5,7 +5,7 @@ mod change_log;
 mod cluster;
 mod commands;
 #[cfg(test)]
-mod handover;
+mod handover_test;
 mod members;
 mod notifications;
 mod reads;

@@ -221,10 +221,10 @@ fn read(row: &Row) -> Result<Option<(Delivery, Instant)>, DbError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::TestSchema;
+    use super::super::test_schema::TestSchema;
     use super::*;
     use crate::model::DeliveryState::Dead;
-    use crate::store::fixture::{app, ep};
+    use crate::store::test_fixture::{app, ep};
 
     #[tokio::test]
     async fn no_list_is_sorted_or_scanned() {

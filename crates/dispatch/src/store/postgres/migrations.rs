@@ -150,7 +150,7 @@ pub(super) fn steps_until(version: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::TestSchema;
+    use super::super::test_schema::TestSchema;
     use super::*;
     use crate::store::PostgresStore;
     use crate::store::place::StorePlace;

@@ -20,13 +20,13 @@ mod address;
 mod changes;
 mod cluster;
 mod column;
+#[cfg(test)]
+mod commit_test;
 mod days;
 mod db_error;
 mod deliveries;
 #[cfg(test)]
-mod differential;
-#[cfg(test)]
-mod doubts;
+mod differential_test;
 mod health;
 mod intake;
 mod lists;
@@ -35,28 +35,28 @@ mod marks;
 mod migrations;
 mod options;
 #[cfg(test)]
-mod outages;
+mod outage_test;
 mod pool;
-#[cfg(test)]
-mod proxy;
 mod prune;
 mod replay;
 mod row;
-#[cfg(test)]
-pub(super) mod scratch;
-#[cfg(test)]
-mod server;
 mod settle;
 mod statement;
 mod store;
 mod sweep;
 mod tally;
 mod tenants;
+#[cfg(test)]
+mod test_proxy;
+#[cfg(test)]
+pub(super) mod test_schema;
+#[cfg(test)]
+mod test_server;
 mod tls;
 #[cfg(test)]
-mod tls_wires;
+mod tls_test;
 #[cfg(test)]
-mod upgrades;
+mod upgrade_test;
 mod writer;
 
 pub use address::PostgresAddress;

@@ -286,7 +286,7 @@ impl Store for PostgresStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::Scratch;
+    use super::super::test_schema::Scratch;
     use crate::store::conformance::suite;
 
     suite!(match Scratch::new().await {

@@ -111,11 +111,11 @@ fn missing_is_fine(error: std::io::Error) -> std::io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::folder::TestFolder;
+    use super::super::test_folder::TestFolder;
     use super::*;
     use crate::model::DeliveryState;
     use crate::store::Store;
-    use crate::store::fixture::{furnish, message, msg};
+    use crate::store::test_fixture::{furnish, message, msg};
 
     #[tokio::test]
     async fn a_copy_made_beside_a_running_store_can_be_restored() {

@@ -39,9 +39,9 @@ pub(super) fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<(i64, 
 
 #[cfg(test)]
 mod tests {
-    use super::super::folder::TestFolder;
+    use super::super::test_folder::TestFolder;
     use crate::store::Store;
-    use crate::store::fixture::{furnish, message};
+    use crate::store::test_fixture::{furnish, message};
 
     #[tokio::test]
     async fn the_log_stays_small() {

@@ -122,7 +122,7 @@ fn migrate(db: &Connection, to: u32) -> rusqlite::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::folder::TestFolder;
+    use super::super::test_folder::TestFolder;
     use super::super::{SqliteOptions, SqliteStore};
     use super::*;
 

@@ -162,10 +162,10 @@ fn accepted_at(db: &Connection, message: MessageId) -> rusqlite::Result<Instant>
 
 #[cfg(test)]
 mod tests {
-    use super::super::folder::TestFolder;
+    use super::super::test_folder::TestFolder;
     use super::super::{file, lookups};
     use super::*;
-    use crate::store::fixture::{app, ep};
+    use crate::store::test_fixture::{app, ep};
 
     /// The plan of SQLite for a statement, with every parameter unknown.
     fn plan(db: &Connection, sql: &str) -> String {

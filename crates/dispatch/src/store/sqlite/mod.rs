@@ -19,14 +19,12 @@ mod checkpoint;
 mod column;
 mod db_error;
 #[cfg(test)]
-mod differential;
+mod differential_test;
 #[cfg(test)]
-mod durability;
+mod durability_test;
 #[cfg(test)]
-mod failures;
+mod failure_test;
 mod file;
-#[cfg(test)]
-pub(super) mod folder;
 mod health;
 mod lists;
 mod lock;
@@ -42,6 +40,8 @@ mod store;
 mod sweep;
 mod tally;
 mod tenants;
+#[cfg(test)]
+pub(super) mod test_folder;
 mod writer;
 
 pub use backup::{backup, restore};

@@ -291,7 +291,7 @@ impl SqliteStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::folder::Scratch;
+    use super::super::test_folder::Scratch;
     use crate::store::conformance::suite;
 
     suite!(Scratch::new());

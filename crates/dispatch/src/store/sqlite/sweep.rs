@@ -58,10 +58,10 @@ fn transact<T>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::folder::TestFolder;
+    use super::super::test_folder::TestFolder;
     use crate::model::DeliveryState;
     use crate::store::Store;
-    use crate::store::fixture::{app, at, ep, furnish, message, msg};
+    use crate::store::test_fixture::{app, at, ep, furnish, message, msg};
 
     #[tokio::test]
     async fn deletions_that_a_crash_cut_short_are_ended() {

@@ -17,7 +17,7 @@ mod settings;
 mod sign_in;
 
 #[cfg(test)]
-mod sample;
+mod sample_test;
 
 pub(super) use applications::{ApplicationLine, ApplicationPage, ApplicationsPage};
 pub(super) use badge::{Badge, EndpointStatus};

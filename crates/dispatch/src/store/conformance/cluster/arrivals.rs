@@ -3,7 +3,7 @@
 use super::fixture::{ClusterFixture, numbers, shards};
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
 use crate::store::conformance::answers::names;
-use crate::store::fixture::{app, at, delivery, ep, message, msg, settled};
+use crate::store::test_fixture::{app, at, delivery, ep, message, msg, settled};
 use crate::store::{DeliveryFilter, Lead, ReplayRequest, Settlement, Shards, Store};
 
 pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn Store) {

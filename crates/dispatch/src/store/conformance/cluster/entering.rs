@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::fixture::{ClusterFixture, shards};
 use crate::model::{Delivery, DeliveryState};
-use crate::store::fixture::{app, at, ep, keyed, message, msg};
+use crate::store::test_fixture::{app, at, ep, keyed, message, msg};
 use crate::store::{ClusterAccept, Fence, Lead, Store};
 
 pub(crate) async fn deliveries_for_other_leaders_arrive(store: &dyn Store) {

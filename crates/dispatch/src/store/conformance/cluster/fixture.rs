@@ -2,7 +2,7 @@
 
 use crate::model::{Delivery, EndpointId, MessageId, NewMessage};
 use crate::store::conformance::answers::names;
-use crate::store::fixture::{ep, furnish};
+use crate::store::test_fixture::{ep, furnish};
 use crate::store::{
     Arrival, Cluster, ClusterAccept, ClusterView, Fence, Lead, Shard, Shards, Store,
 };

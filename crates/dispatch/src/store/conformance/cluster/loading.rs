@@ -4,7 +4,7 @@ use super::fixture::{ClusterFixture, numbers, shards};
 use crate::model::Delivery;
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
 use crate::store::conformance::answers::names;
-use crate::store::fixture::{at, delivery, ep, message, msg, settled};
+use crate::store::test_fixture::{at, delivery, ep, message, msg, settled};
 use crate::store::{Lead, ReplayRequest, Shards, Store};
 
 pub(crate) async fn open_deliveries_are_loaded_oldest_first(store: &dyn Store) {

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::fixture::{ClusterFixture, shards};
 use crate::model::DeliveryState::{Delivered, Pending};
-use crate::store::fixture::{ep, furnish, message, msg, settled};
+use crate::store::test_fixture::{ep, furnish, message, msg, settled};
 use crate::store::{ClusterAccept, Fence, Lead, Member, Notification, Shards, Store};
 
 pub(crate) async fn the_cluster_view_has_all_members(store: &dyn Store) {

@@ -157,7 +157,7 @@ fn read(of: &Row) -> Result<Arrival, DbError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::scratch::TestSchema;
+    use super::super::super::test_schema::TestSchema;
     use super::*;
 
     #[tokio::test]

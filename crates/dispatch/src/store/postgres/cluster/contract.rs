@@ -131,7 +131,7 @@ impl Cluster for PostgresStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::scratch::Scratch;
+    use super::super::super::test_schema::Scratch;
     use crate::store::conformance::cluster_suite;
 
     cluster_suite!(match Scratch::new().await {

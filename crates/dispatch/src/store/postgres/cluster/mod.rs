@@ -6,10 +6,10 @@ mod change_log;
 mod commands;
 mod contract;
 #[cfg(test)]
-mod evictions;
-#[cfg(test)]
-mod hearing;
+mod eviction_test;
 mod members;
+#[cfg(test)]
+mod notification_test;
 mod notifications;
 mod shards;
 mod wire_text;

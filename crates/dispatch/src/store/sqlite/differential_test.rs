@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tokio::runtime::Builder;
 
-use super::folder::Scratch;
-use crate::store::differential::{compare, steps};
+use super::test_folder::Scratch;
+use crate::store::differential_test::{compare, steps};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]

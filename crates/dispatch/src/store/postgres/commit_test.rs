@@ -1,10 +1,10 @@
 //! Connections that fail in the middle of a commit, so that its result is unknown.
 
-use super::proxy::{Cut, Proxy};
-use super::scratch::TestSchema;
+use super::test_proxy::{Cut, Proxy};
+use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Dead, Delivered};
-use crate::store::fixture::{app, at, ep, furnish, keyed, msg, settled};
+use crate::store::test_fixture::{app, at, ep, furnish, keyed, msg, settled};
 use crate::store::{DeliveryFilter, Fence, ReplayRequest, Store};
 
 /// A store with a connection that can be cut.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Delivery, DeliveryState, EndpointId, MessageId};
-use crate::store::fixture::{app, at, ep, msg};
 use crate::store::memory::MemoryStore;
+use crate::store::test_fixture::{app, at, ep, msg};
 use crate::store::{Arrival, Cluster, ClusterAccept, Fence, Lead, Settlement, Shard, Shards};
 
 pub(super) type Name = (MessageId, EndpointId);

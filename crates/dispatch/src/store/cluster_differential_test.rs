@@ -7,9 +7,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use stagger::Verdict;
 
-use super::differential::{MESSAGES, New, answer, build, everything, new};
+use super::differential_test::{MESSAGES, New, answer, build, everything, new};
 use crate::model::{Delivery, DeliveryState, EndpointState};
-use crate::store::fixture::{app, application, at, attempt, endpoint, ep, furnish, msg, settled};
+use crate::store::test_fixture::{
+    app, application, at, attempt, endpoint, ep, furnish, msg, settled,
+};
 use crate::store::{
     Arrival, Cluster, DeliveryFilter, EndpointCommand, Fence, Lead, MemoryStore, ReplayRequest,
     Settlement, Shard, Shards, Store,

@@ -4,30 +4,30 @@ use proptest::prelude::*;
 use tokio::runtime::Builder;
 
 use super::check_postgres;
-use super::scratch::Scratch;
-use crate::store::{cluster_differential, differential};
+use super::test_schema::Scratch;
+use crate::store::{cluster_differential_test, differential_test};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_stores_answer_the_same(steps in differential::steps()) {
+    fn both_stores_answer_the_same(steps in differential_test::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             if let Some(store) = Scratch::new().await {
-                differential::compare(&*store, &steps).await;
+                differential_test::compare(&*store, &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();
             }
         });
     }
 
     #[test]
-    fn both_stores_answer_nodes_the_same(steps in cluster_differential::steps()) {
+    fn both_stores_answer_nodes_the_same(steps in cluster_differential_test::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             if let Some(store) = Scratch::new().await {
                 let other = store.schema.open().await;
-                cluster_differential::compare([&*store, &other], &steps).await;
+                cluster_differential_test::compare([&*store, &other], &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();
             }
         });

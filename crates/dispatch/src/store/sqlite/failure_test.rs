@@ -9,10 +9,10 @@ use stagger::Span;
 
 use super::changes::Changes;
 use super::db_error::DbError;
-use super::folder::TestFolder;
+use super::test_folder::TestFolder;
 use super::{SqliteOptions, SqliteStore, check};
 use crate::model::DeliveryState;
-use crate::store::fixture::{at, furnish, message, msg, settled};
+use crate::store::test_fixture::{at, furnish, message, msg, settled};
 use crate::store::{Fence, Store};
 
 #[tokio::test]

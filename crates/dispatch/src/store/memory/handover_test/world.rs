@@ -9,8 +9,8 @@ use tokio::runtime::Builder;
 
 use super::node::{Defect, ModelNode, Name, StoreAnswer, StoreCall, delivered};
 use crate::model::Delivery;
-use crate::store::fixture::{at, furnish, message};
 use crate::store::memory::MemoryStore;
+use crate::store::test_fixture::{at, furnish, message};
 use crate::store::{Cluster, Fence, ReplayRequest, Shards, Store};
 
 /// Runs, each with many events: each defect is found in a third of them.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
-use super::super::scratch::TestSchema;
-use super::super::server::OwnServer;
+use super::super::test_schema::TestSchema;
+use super::super::test_server::OwnServer;
 use crate::store::{Cluster, Notification, Shard, Shards};
 
 /// The longest time that an operation may take, on a busy machine.

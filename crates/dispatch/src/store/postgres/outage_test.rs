@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use stagger::Verdict;
 
-use super::scratch::{Scratch, TestSchema};
-use super::server::OwnServer;
+use super::test_schema::{Scratch, TestSchema};
+use super::test_server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Waiting};
-use crate::store::fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
+use crate::store::test_fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
 use crate::store::{Accepted, Settlement, Store};
 use crate::store_backoff::StoreBackoff;
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::time::timeout;
 
-use super::scratch::TestSchema;
-use super::server::OwnServer;
+use super::test_schema::TestSchema;
+use super::test_server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
-use crate::store::fixture::{furnish, message, msg};
+use crate::store::test_fixture::{furnish, message, msg};
 use crate::store::{Cluster, Notification, Store};
 
 /// A certificate for a name, its key, and the authority that signed it, in PEM.

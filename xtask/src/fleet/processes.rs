@@ -11,12 +11,12 @@ use tokio::time::timeout;
 
 use super::count::Count;
 
-/// How long a process may take to say what it has counted, or to end.
+/// The longest time that a process may take to report its counts, or to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// All processes; killed when dropped.
 #[derive(Debug)]
-pub(super) struct Crew(Vec<Process>);
+pub(super) struct Processes(Vec<Process>);
 
 #[derive(Debug)]
 struct Process {
@@ -25,7 +25,7 @@ struct Process {
     counts: Lines<BufReader<ChildStdout>>,
 }
 
-impl Crew {
+impl Processes {
     /// So many processes, each told `arguments`.
     pub(super) fn start(processes: u32, arguments: &[String]) -> Result<Self, Box<dyn Error>> {
         let program = env::current_exe()?;
@@ -40,7 +40,7 @@ impl Crew {
         (0..processes).map(start).collect::<Result<_, Box<dyn Error>>>().map(Self)
     }
 
-    /// What all of them have counted since they were asked last.
+    /// The counts of all processes since the last call.
     pub(super) async fn count(&mut self) -> Result<Count, Box<dyn Error>> {
         for process in &mut self.0 {
             process.orders.write_all(b"count\n").await?;

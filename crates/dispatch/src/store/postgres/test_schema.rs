@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::runtime::Builder;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-use super::proxy::Proxy;
+use super::test_proxy::Proxy;
 use super::{PostgresAddress, PostgresOptions, PostgresStore};
 
 /// A new schema, dropped with this.

@@ -9,10 +9,10 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use super::migrations::{VERSION, migrate_postgres, steps_until};
-use super::scratch::TestSchema;
+use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Pending};
-use crate::store::fixture::{app, application, at, endpoint, ep, msg, settled};
+use crate::store::test_fixture::{app, application, at, endpoint, ep, msg, settled};
 use crate::store::{Cluster, ClusterAccept, Fence, Shard, Shards, Store, document};
 
 /// A schema as version 1 made it, with a run, an application, an endpoint, and messages that the old

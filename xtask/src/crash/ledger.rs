@@ -1,4 +1,4 @@
-//! What was promised, and what became of it.
+//! The accepted messages of a run, and their deliveries.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::rig::{Arrival, Marker, Reaction, Witness};
 
 /// The book of one run; its own account, apart from what the dispatcher says.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct DeliveryLedger {
     seed: u64,
     roles: &'static [Role],
     pages: Mutex<Pages>,
@@ -42,7 +42,7 @@ struct Post {
     answered: [bool; Role::ALL.len()],
 }
 
-impl Book {
+impl DeliveryLedger {
     /// An empty one, for endpoints with these roles.
     pub(super) fn new(seed: u64, roles: &'static [Role]) -> Self {
         let pages = Pages {
@@ -64,7 +64,7 @@ impl Book {
         self.pages().probes.judge(true);
     }
 
-    /// Whoever was down is well from now on.
+    /// Makes every failing endpoint healthy from now on.
     pub(super) fn heal(&self) {
         let mut pages = self.pages();
         pages.probes.judge(false);
@@ -105,7 +105,7 @@ impl Book {
         report
     }
 
-    /// How the endpoints that have to be spared were spared.
+    /// The violations of caps and probes at the endpoints that have them.
     pub(super) fn spared(&self) -> (Cap, Probes) {
         let pages = self.pages();
         (pages.cap, pages.probes)
@@ -142,7 +142,7 @@ impl Post {
     }
 }
 
-impl Witness for Book {
+impl Witness for DeliveryLedger {
     fn arrived(&self, arrival: &Arrival<'_>) -> Reaction {
         let (marker, role) = (Marker::of(arrival.body), self.roles.get(arrival.endpoint));
         let (Some(marker), Some(role)) = (marker, role) else { return Reaction::Answer(400) };
@@ -176,36 +176,36 @@ mod tests {
     use super::*;
 
     /// Delivers a message to the endpoint that is always well, under this id.
-    fn deliver(book: &Book, marker: Marker, id: &str) {
+    fn deliver(ledger: &DeliveryLedger, marker: Marker, id: &str) {
         let body = marker.payload(64);
         let arrival = Arrival { endpoint: 0, id, attempt: 1, body: body.as_bytes() };
-        assert_eq!(book.arrived(&arrival), Reaction::Answer(200));
-        book.answered(&arrival, 200);
+        assert_eq!(ledger.arrived(&arrival), Reaction::Answer(200));
+        ledger.answered(&arrival, 200);
     }
 
     #[test]
     fn what_was_promised_is_delivered_dead_or_lost() {
-        let book = Book::new(1, Role::of(1));
-        book.accepted(Marker(0), "msg_0");
-        deliver(&book, Marker(0), "msg_0");
+        let ledger = DeliveryLedger::new(1, Role::of(1));
+        ledger.accepted(Marker(0), "msg_0");
+        deliver(&ledger, Marker(0), "msg_0");
         // Nobody read the 202 of this one: nothing was promised.
-        deliver(&book, Marker(1), "msg_1");
-        let report = book.balance(3, &HashSet::from([("msg_0".to_owned(), 3)]));
+        deliver(&ledger, Marker(1), "msg_1");
+        let report = ledger.balance(3, &HashSet::from([("msg_0".to_owned(), 3)]));
         assert_eq!((report.accepted, report.delivered, report.dead), (5, 1, 1));
-        assert_eq!((report.lost, report.duplicates, book.missing()), (3, 0, 4));
+        assert_eq!((report.lost, report.duplicates, ledger.missing()), (3, 0, 4));
     }
 
     #[test]
     fn a_second_id_is_found_whether_it_was_answered_or_delivered() {
-        let book = Book::new(1, Role::of(1));
-        book.accepted(Marker(0), "msg_0");
-        deliver(&book, Marker(0), "msg_0");
-        deliver(&book, Marker(0), "msg_9");
-        let report = book.balance(1, &HashSet::new());
+        let ledger = DeliveryLedger::new(1, Role::of(1));
+        ledger.accepted(Marker(0), "msg_0");
+        deliver(&ledger, Marker(0), "msg_0");
+        deliver(&ledger, Marker(0), "msg_9");
+        let report = ledger.balance(1, &HashSet::new());
         assert_eq!((report.duplicates, report.duplicates_with_new_id), (1, 1));
-        let book = Book::new(1, Role::of(1));
-        book.accepted(Marker(0), "msg_0");
-        book.accepted(Marker(0), "msg_9");
-        assert_eq!(book.balance(1, &HashSet::new()).duplicates_with_new_id, 1);
+        let ledger = DeliveryLedger::new(1, Role::of(1));
+        ledger.accepted(Marker(0), "msg_0");
+        ledger.accepted(Marker(0), "msg_9");
+        assert_eq!(ledger.balance(1, &HashSet::new()).duplicates_with_new_id, 1);
     }
 }

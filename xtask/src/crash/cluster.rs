@@ -19,23 +19,23 @@ use super::trouble::{Trouble, below};
 use crate::format::note;
 use crate::rig::{Driver, Ending, Home, Receiver};
 
-/// How long after the last trouble the next one comes: sometimes before a node listens again.
+/// The shortest time from the last trouble to the next one: sometimes before a node listens again.
 const SHORTEST: Span = Span::from_millis(10);
 const LONGEST: Span = Span::from_secs(3);
-/// How much longer than a lease a node is cut off or stands still, at least.
+/// The least time beyond a lease for which a node is cut off or paused.
 const LONGER: Duration = Duration::from_millis(500);
-/// How long PostgreSQL stays away, at most.
+/// The longest time for which PostgreSQL is stopped.
 const AWAY: Span = Span::from_secs(1);
 /// The nodes, on one store.
 #[derive(Debug)]
-pub(super) struct Crew<'h> {
+pub(super) struct Cluster<'h> {
     home: &'h Home,
     nodes: Vec<Node>,
     roster: Arc<Roster>,
     lease: Duration,
 }
 
-impl<'h> Crew<'h> {
+impl<'h> Cluster<'h> {
     /// Starts the nodes; `lease` is told to them when there are several.
     pub(super) async fn start(
         binary: &Path,
@@ -60,7 +60,7 @@ impl<'h> Crew<'h> {
         self.nodes.iter().map(Node::place).collect()
     }
 
-    /// Where the first node is.
+    /// The address of the first node.
     pub(super) fn addr(&self) -> Result<SocketAddr, Box<dyn Error>> {
         self.nodes.first().and_then(Node::addr).ok_or_else(|| "the server is not up".into())
     }

@@ -3,10 +3,10 @@
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 
-use super::folder::TestFolder;
+use super::test_folder::TestFolder;
 use super::{check, file};
 use crate::store::Store;
-use crate::store::fixture::{furnish, message, msg};
+use crate::store::test_fixture::{furnish, message, msg};
 
 const MESSAGES: u64 = 60;
 
