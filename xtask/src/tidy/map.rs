@@ -71,11 +71,11 @@ fn root_of(root: &str, texts: &[(String, String)]) -> String {
     let readme = format!("{}README.md", root.trim_end_matches("src/"));
     let pages = [format!("{root}lib.rs"), format!("{root}main.rs"), readme];
     let text = |page: &String| texts.iter().find(|(path, _)| path == page);
-    let sentences = pages.iter().filter_map(text).map(|(path, text)| match path.as_str() {
+    let mut sentences = pages.iter().filter_map(text).map(|(path, text)| match path.as_str() {
         page if page.ends_with(".md") => first_of(text.lines().skip_while(is_heading)),
         _ => sentence(text),
     });
-    sentences.filter(|sentence| !sentence.is_empty()).next().unwrap_or_default()
+    sentences.find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
 /// The files and folders right below the crate's root, and the folders below those.

@@ -288,7 +288,7 @@ impl Scheduler {
     fn enqueue_application(&mut self, id: ApplicationId) {
         match self.application_queues.get(&id) {
             Some(application_queue) if application_queue.has_turn() => {
-                self.applications.join(id, application_queue.taken() > 0)
+                self.applications.join(id, application_queue.taken() > 0);
             }
             _ => self.applications.leave(id),
         }

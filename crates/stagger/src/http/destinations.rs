@@ -99,7 +99,7 @@ impl<'a> Server<'a> {
     }
 
     fn name(&self) -> Option<ServerName> {
-        let port = self.authority.port_u16().or_else(|| match self.scheme {
+        let port = self.authority.port_u16().or(match self.scheme {
             "http" => Some(80),
             "https" => Some(443),
             _ => None,

@@ -26,7 +26,7 @@ impl ServerName {
     /// The text.
     pub(super) fn as_str(&self) -> &str {
         // OK because only whole strings were written.
-        str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
 }
 

@@ -32,7 +32,7 @@ pub(in crate::node) async fn run(
         match end {
             MembershipEnd::Left => return,
             MembershipEnd::Evicted => {
-                tracing::warn!("node evicted by the others, joining again")
+                tracing::warn!("node evicted by the others, joining again");
             }
             MembershipEnd::Unconfirmed => {
                 tracing::warn!("membership ended, joining again under a new fence");
