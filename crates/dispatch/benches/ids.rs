@@ -31,7 +31,7 @@ fn measure(threads: usize, batch: usize) -> f64 {
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                (0..IDS / batch).for_each(|_| drop(id_generator.make_many(now, batch).unwrap()))
+                (0..IDS / batch).for_each(|_| drop(id_generator.make_many(now, batch).unwrap()));
             });
         }
     });

@@ -123,7 +123,7 @@ impl SimNode {
             (_, Some(StoreAnswer::Acquired(shards))) => self.led = self.led.union(shards),
             (StoreCall::Leave(_), _) | (_, Some(StoreAnswer::Conflict)) => self.lose(),
             (StoreCall::Release(..), None) if self.mutation != Mutation::KeepsAfterLostRelease => {
-                self.lose()
+                self.lose();
             }
             _ => {}
         }

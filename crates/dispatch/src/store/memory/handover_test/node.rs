@@ -194,7 +194,7 @@ impl ModelNode {
                 self.calls.push(StoreCall::Load(self.fence, shards));
             }
             (StoreCall::Load(fence, shards), StoreAnswer::Lost) => {
-                self.calls.push(StoreCall::Load(fence, shards))
+                self.calls.push(StoreCall::Load(fence, shards));
             }
             (StoreCall::Load(_, shards), StoreAnswer::Loaded(open, covered)) => {
                 self.led = self.led.union(shards);
@@ -212,7 +212,7 @@ impl ModelNode {
                 }
             }
             (StoreCall::Settle(fence, name), StoreAnswer::Lost) => {
-                self.calls.push(StoreCall::Settle(fence, name))
+                self.calls.push(StoreCall::Settle(fence, name));
             }
             _ => {}
         }
