@@ -127,7 +127,12 @@ fn a_capacity_needs_durations() {
 fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> Log {
     let attempt = |ms: u64| {
         let status = if fails(ms) { 503 } else { 200 };
-        Written { began: BEGAN + ms, took: 1, status, caller: u32::try_from(ms).unwrap() }
+        Written {
+            began: BEGAN + ms,
+            took: 1,
+            status,
+            caller: u32::try_from(ms).expect("callers are few"),
+        }
     };
     let all: Vec<Written> = (0..1_000 * seconds).step_by(5).map(attempt).collect();
     let text = print::log(Format::Csv, &all);
@@ -137,7 +142,8 @@ fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> Log {
 /// The rows of the log and of a replay without retries.
 fn verdicts(log: &Log) -> [RecoveryVerdict; 2] {
     let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
-    let report = Replay::new(log, &options, None).unwrap().run(&ThreadPool::single());
+    let report =
+        Replay::new(log, &options, None).expect("the log can be played").run(&ThreadPool::single());
     let [observed, no_retry] = &report.cases[0].rows[..] else { panic!("two rows") };
     [observed.verdict(), no_retry.verdict()]
 }
