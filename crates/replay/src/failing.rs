@@ -159,6 +159,8 @@ impl Outage {
 
 #[cfg(test)]
 mod tests {
+    use stagger_core::Instant;
+
     use super::*;
     use crate::answer::Answer;
 
