@@ -70,7 +70,7 @@ async fn a_delivery_is_cancelled_by_way_of_any_node() {
     let cancelled = fleet.other(1).cancel(message, id(1)).await.unwrap();
     assert_eq!(cancelled.state, DeliveryState::Cancelled);
     let again = fleet.other(1).cancel(message, id(1)).await.unwrap_err();
-    assert_eq!(again.to_string(), "the delivery is cancelled already");
+    assert_eq!(again.to_string(), "the delivery is already cancelled");
     fleet.other(1).enable(id(1)).await.unwrap();
     fleet.send(&fleet.nodes[0], "2").await;
     fleet.until_count(DeliveryState::Delivered, 1).await;

@@ -179,8 +179,7 @@ words!(
 words!(
     /// A reason's name.
     DisabledName as "DisabledReason",
-    "Why an endpoint is not attempted: somebody said so, it answered 410, or it had failed for too \
-     long.",
+    "The reason for which an endpoint is disabled: by an operator, by a 410, or by failing for too long.",
     Disabled::ALL.map(Disabled::name)
 );
 words!(

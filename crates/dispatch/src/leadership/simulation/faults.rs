@@ -57,7 +57,7 @@ impl SimWorld {
             if time >= end {
                 return world;
             }
-            // The first is left alone, so that there is somebody to take over.
+            // The first node gets no faults, so that it can take over.
             let slot = 1 + usize::try_from(world.up_to(count - 2)).expect("few nodes");
             let fault = world.fault(lease.as_nanos(), conditions);
             world.plan(time, slot, fault);

@@ -10,7 +10,7 @@ use crate::store::{Shard, Shards};
 pub(super) struct Invariants {
     last: Vec<u64>,
     lease: u64,
-    /// The longest time that a shard was without a leader while somebody was well.
+    /// The longest time that a shard was without a leader while a node was healthy.
     pub(super) longest: u64,
 }
 
@@ -50,7 +50,7 @@ impl Invariants {
         Ok(())
     }
 
-    /// While somebody has been well for a lease, no shard has had no leader for a lease.
+    /// While a node has been healthy for a lease, no shard has been without a leader for a lease.
     pub(super) fn check_led(&mut self, now: u64, slots: &[Slot]) -> Result<(), String> {
         let well = slots.iter().filter_map(|slot| slot.well_since).min();
         if well.is_none_or(|since| since + self.lease > now) {

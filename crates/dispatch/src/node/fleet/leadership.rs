@@ -156,7 +156,7 @@ mod tests {
         drop(one);
         tokio::select! {
             biased;
-            () = &mut over => panic!("somebody holds it"),
+            () = &mut over => panic!("a guard still exists"),
             () = std::future::ready(()) => {}
         }
         drop(two);
