@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use stagger::breaker::{Admission, BreakerPlan, Report, Ticket};
-use stagger::budget::{BudgetPlan, Charge, Floor, Paid, Settled, TokenPlan, WindowPlan};
+use stagger::budget::{BudgetPlan, Charge, FloorRate, Paid, Settled, TokenPlan, WindowPlan};
 use stagger::retry::{Ledger, Stop};
 use stagger::{
     Backoff, Clock, Entropy, Error, Instant, Jitter, LocalLedger, Policy, PolicyBuilder, Rate,
@@ -240,7 +240,7 @@ fn a_deadline_ends_the_same_calls() {
 #[test]
 fn a_budget_refuses_the_same_retries() {
     let window = WindowPlan::new(Ratio::from_percent(30)).expect("valid");
-    let window = window.with_floor(Floor::Add(Rate::per_second(1))).with_phase(Ratio::ZERO);
+    let window = window.with_floor(FloorRate::Add(Rate::per_second(1))).with_phase(Ratio::ZERO);
     for budget in [TokenPlan::new(100, 2).expect("valid").into(), BudgetPlan::Window(window)] {
         for jitter in [Jitter::Full, Jitter::Decorrelated] {
             let reasons = agree(law(jitter).budget(budget));

@@ -1,7 +1,7 @@
 //! Public bugs of budgets, each a test named by what went wrong.
 
 use stagger_core::budget::{
-    Budget, BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan,
+    Budget, BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan,
     WindowPlan,
 };
 use stagger_core::{Instant, Rate, Ratio, Span};
@@ -9,7 +9,7 @@ use stagger_core::{Instant, Rate, Ratio, Span};
 const NOW: Instant = Instant::ORIGIN;
 
 /// A window of one second, so that the floor in it is the floor a second.
-fn window(percent: u32, floor: Floor) -> Budget {
+fn window(percent: u32, floor: FloorRate) -> Budget {
     let plan = WindowPlan::new(Ratio::from_percent(percent)).expect("within bounds");
     Budget::new(
         plan.with_window(Span::from_secs(1))
@@ -35,7 +35,7 @@ fn limiting() -> [BudgetPlan; 7] {
     [
         BudgetPlan::None,
         BudgetPlan::default(),
-        WindowPlan::default().with_floor(Floor::AtLeast(Rate::per_second(1))).into(),
+        WindowPlan::default().with_floor(FloorRate::AtLeast(Rate::per_second(1))).into(),
         TokenPlan::aws_2_0().into(),
         TokenPlan::aws_2_1().into(),
         ThrottlePlan::new(10, Ratio::from_percent(10)).expect("within bounds").into(),
@@ -124,7 +124,7 @@ fn a_long_outage_drove_the_count_below_zero() {
 #[test]
 fn each_retry_lowered_the_base_that_it_was_measured_by() {
     // envoyproxy/envoy-mobile pull request 811: 6 calls in flight, all reset, budget 100 %.
-    let mut budget = window(100, Floor::Add(Rate::ZERO));
+    let mut budget = window(100, FloorRate::Add(Rate::ZERO));
     (0..6).for_each(|_| budget.on_first(NOW));
     for _ in 0..6 {
         budget.on_settled(NOW, Settled::Failed);
@@ -137,7 +137,7 @@ fn each_retry_lowered_the_base_that_it_was_measured_by() {
 fn little_traffic_never_got_a_retry() {
     // envoyproxy/gateway pull request 2769, envoyproxy/envoy pull request 9069
     for (active, allowed) in [(2, 3), (25, 5)] {
-        let mut budget = window(20, Floor::AtLeast(Rate::per_second(3)));
+        let mut budget = window(20, FloorRate::AtLeast(Rate::per_second(3)));
         (0..active).for_each(|_| budget.on_first(NOW));
         assert_eq!(granted(&mut budget, 100), allowed, "{active} active");
     }
@@ -150,7 +150,7 @@ fn waiters_that_gave_up_took_the_permits_with_them() {
     let eight: [BudgetPlan; 3] = [
         TokenPlan::new(8, 1).unwrap().into(),
         IntervalPlan::new(8, Span::from_secs(30)).unwrap().into(),
-        floor.with_floor(Floor::Add(Rate::per_second(8))).into(),
+        floor.with_floor(FloorRate::Add(Rate::per_second(8))).into(),
     ];
     for plan in eight {
         let mut budget = Budget::new(plan);

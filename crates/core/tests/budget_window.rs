@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use stagger_core::budget::{Budget, Charge, Floor, Paid, WindowPlan};
+use stagger_core::budget::{Budget, Charge, FloorRate, Paid, WindowPlan};
 use stagger_core::{Instant, Rate, Ratio, Span};
 
 const SECOND: u64 = 1_000_000_000;
@@ -11,14 +11,14 @@ fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
 }
 
-fn plan(ppm: u32, window: Span, floor: Floor) -> WindowPlan {
+fn plan(ppm: u32, window: Span, floor: FloorRate) -> WindowPlan {
     let plan = WindowPlan::new(Ratio::from_ppm(ppm)).expect("within bounds");
     plan.with_window(window).expect("within bounds").with_floor(floor)
 }
 
 /// No floor, 100 %, 10 s: one retry for each first attempt.
 fn whole() -> Budget {
-    Budget::new(plan(1_000_000, Span::from_secs(10), Floor::Add(Rate::ZERO)).into())
+    Budget::new(plan(1_000_000, Span::from_secs(10), FloorRate::Add(Rate::ZERO)).into())
 }
 
 fn asks(budget: &mut Budget, now: Instant) -> bool {
@@ -29,7 +29,7 @@ fn asks(budget: &mut Budget, now: Instant) -> bool {
 fn a_share_of_forty_percent_came_out_as_fifty() {
     // tower-rs/tower #857
     for tenths in 1..=10_u32 {
-        let share = plan(tenths * 100_000, Span::from_secs(10), Floor::Add(Rate::ZERO));
+        let share = plan(tenths * 100_000, Span::from_secs(10), FloorRate::Add(Rate::ZERO));
         let mut budget = Budget::new(share.into());
         let mut granted = 0;
         for call in 1..=10_000_u64 {
@@ -121,7 +121,8 @@ fn settings_that_are_no_window_were_accepted() {
 fn a_steady_outage_brought_back_spent_retries_in_blocks() {
     // 100 calls a second that have succeeded for a minute, then none does.
     for floor in [Rate::ZERO, Rate::try_from(0.1).unwrap(), Rate::per_second(1)] {
-        let mut budget = Budget::new(plan(100_000, Span::from_secs(10), Floor::Add(floor)).into());
+        let mut budget =
+            Budget::new(plan(100_000, Span::from_secs(10), FloorRate::Add(floor)).into());
         let mut by_second = [0_u32; 130];
         for call in 0..13_000_u64 {
             let now = at(call * SECOND / 100);
@@ -177,9 +178,9 @@ impl Naive {
             let share = left as u128 * u128::from(self.plan.ratio().ppm());
             let floor = u128::from(self.plan.slot_floor());
             let earned = match self.plan.floor() {
-                Floor::Add(_) => share + floor,
-                Floor::AtLeast(_) if before > u128::from(self.plan.reserve()) => share,
-                Floor::AtLeast(_) => floor,
+                FloorRate::Add(_) => share + floor,
+                FloorRate::AtLeast(_) if before > u128::from(self.plan.reserve()) => share,
+                FloorRate::AtLeast(_) => floor,
             };
             let most = self.most();
             self.balance = (self.balance + earned + most).saturating_sub(before).min(most);
@@ -191,8 +192,8 @@ impl Naive {
         let share = live as u128 * u128::from(self.plan.ratio().ppm());
         let reserve = u128::from(self.plan.reserve());
         match self.plan.floor() {
-            Floor::Add(_) => share + reserve,
-            Floor::AtLeast(_) => share.max(reserve),
+            FloorRate::Add(_) => share + reserve,
+            FloorRate::AtLeast(_) => share.max(reserve),
         }
     }
 
@@ -243,7 +244,7 @@ fn plans() -> impl Strategy<Value = WindowPlan> {
         (0..50_u32)
             .prop_map(|tenths| Rate::try_from(f64::from(tenths) / 10.0).expect("within bounds"))
     };
-    let floor = prop_oneof![rate().prop_map(Floor::Add), rate().prop_map(Floor::AtLeast)];
+    let floor = prop_oneof![rate().prop_map(FloorRate::Add), rate().prop_map(FloorRate::AtLeast)];
     (0..=2_000_000_u32, SECOND..=60 * SECOND, floor, 0..9_u32).prop_map(
         |(ppm, window, floor, burst)| {
             plan(ppm, Span::from_nanos(window), floor).with_burst(burst).expect("within bounds")

@@ -7,7 +7,7 @@ use policies::any_policy;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
-use stagger_core::budget::{BudgetPlan, Floor, TokenPlan, WindowPlan};
+use stagger_core::budget::{BudgetPlan, FloorRate, TokenPlan, WindowPlan};
 use stagger_core::{Backoff, HintRule, Jitter, LongHint, Policy, Rate, Ratio, Span};
 
 fn read(text: &str) -> Policy {
@@ -111,7 +111,7 @@ fn the_words_of_every_setting_are_read() {
     }
     let floor = read("budget.window = { floor = 10, floor_rule = \"at-least\" }");
     let BudgetPlan::Window(plan) = floor.budget() else { panic!("a window") };
-    assert_eq!(plan.floor(), Floor::AtLeast(Rate::per_second(10)));
+    assert_eq!(plan.floor(), FloorRate::AtLeast(Rate::per_second(10)));
     let calls = read("breaker = { window = { calls = 100 }, ratio = \"off\", consecutive = 5 }");
     let breaker = calls.breaker().unwrap();
     assert_eq!((breaker.window(), breaker.ratio()), (WindowKind::Calls(100), None));

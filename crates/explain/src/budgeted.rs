@@ -1,6 +1,6 @@
 //! Retries for each call once a budget has settled.
 
-use stagger_core::budget::{Budget, BudgetPlan, Charge, Floor, Settled, TokenPlan, WindowPlan};
+use stagger_core::budget::{Budget, BudgetPlan, Charge, FloorRate, Settled, TokenPlan, WindowPlan};
 use stagger_core::{Instant, Rate, Span};
 
 use crate::Method;
@@ -54,8 +54,8 @@ fn share(window: &WindowPlan, rps: Option<f64>) -> f64 {
         _ => 0.0,
     };
     match window.floor() {
-        Floor::Add(floor) => ratio + each(floor),
-        Floor::AtLeast(floor) => ratio.max(each(floor)),
+        FloorRate::Add(floor) => ratio + each(floor),
+        FloorRate::AtLeast(floor) => ratio.max(each(floor)),
     }
 }
 

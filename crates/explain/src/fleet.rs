@@ -1,7 +1,7 @@
 //! The retries that the budgets of a fleet let through together in a total outage.
 
 use stagger_core::Policy;
-use stagger_core::budget::{BudgetPlan, Charge, Floor, ThrottlePlan, TokenPlan, WindowPlan};
+use stagger_core::budget::{BudgetPlan, Charge, FloorRate, ThrottlePlan, TokenPlan, WindowPlan};
 
 use crate::figure::float;
 use crate::{FleetBudget, Setting};
@@ -52,8 +52,8 @@ pub(crate) fn window(plan: &WindowPlan, rps: f64) -> (f64, f64) {
     let length = plan.window().as_secs_f64();
     let reserve = (floor * length).max(f64::from(plan.burst()));
     match plan.floor() {
-        Floor::Add(_) => (share + floor, share * length + reserve),
-        Floor::AtLeast(_) => (share.max(floor), (share * length).max(reserve)),
+        FloorRate::Add(_) => (share + floor, share * length + reserve),
+        FloorRate::AtLeast(_) => (share.max(floor), (share * length).max(reserve)),
     }
 }
 

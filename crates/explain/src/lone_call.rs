@@ -102,7 +102,7 @@ impl<'p> LoneCall<'p> {
 #[cfg(test)]
 mod tests {
     use stagger_core::budget::{
-        Budget, Floor, IntervalPlan, Settled, ThrottlePlan, TokenPlan, WindowPlan,
+        Budget, FloorRate, IntervalPlan, Settled, ThrottlePlan, TokenPlan, WindowPlan,
     };
     use stagger_core::{ConfigError, Instant, Rate, Ratio};
 
@@ -123,7 +123,7 @@ mod tests {
         );
         assert_eq!(granted(IntervalPlan::new(3, Span::from_secs(9))?.into(), None), 3);
         assert_eq!(granted(TokenPlan::new(100, 5)?.into(), None), 20);
-        let bare = WindowPlan::new(tenth)?.with_floor(Floor::Add(Rate::ZERO));
+        let bare = WindowPlan::new(tenth)?.with_floor(FloorRate::Add(Rate::ZERO));
         assert_eq!(granted(bare.into(), Some(0.9)), 0);
         assert_eq!(granted(bare.into(), Some(1.0)), 1);
         assert_eq!(granted(bare.into(), Some(3.0)), 3);
@@ -170,7 +170,7 @@ mod tests {
             BudgetPlan::None,
             BudgetPlan::default(),
             WindowPlan::new(Ratio::from_percent(20))?.into(),
-            WindowPlan::new(tenth)?.with_floor(Floor::AtLeast(Rate::try_from(0.5)?)).into(),
+            WindowPlan::new(tenth)?.with_floor(FloorRate::AtLeast(Rate::try_from(0.5)?)).into(),
             IntervalPlan::new(3, Span::from_secs(9))?.into(),
             IntervalPlan::new(8, Span::from_millis(500))?.into(),
             TokenPlan::aws_2_0().into(),

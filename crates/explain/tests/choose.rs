@@ -1,6 +1,6 @@
 //! Every combination of answers: the policy builds, keeps its promises, and gives its reasons.
 
-use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
+use stagger_core::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger_core::{Backoff, Jitter, Policy, Span};
 use stagger_explain::{Answers, Choice, Key, QUESTIONS, Repeat, choose, lint};
 
@@ -127,7 +127,7 @@ fn a_budget_is_always_there_and_floors_of_many_do_not_add_up() {
     for (answers, policy) in retried() {
         match policy.budget() {
             BudgetPlan::Window(plan) if answers.callers >= 100 && answers.rps.is_some() => {
-                assert_eq!(plan.floor(), Floor::Add(stagger_core::Rate::ZERO), "{answers:?}");
+                assert_eq!(plan.floor(), FloorRate::Add(stagger_core::Rate::ZERO), "{answers:?}");
             }
             BudgetPlan::Window(plan) => assert_eq!(plan.floor(), WindowPlan::default().floor()),
             BudgetPlan::Interval(_) => assert!(answers.rps.is_some_and(|rps| rps < 10.0)),

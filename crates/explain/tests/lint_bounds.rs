@@ -1,7 +1,9 @@
 //! Each rule on both sides of its bound.
 
 use stagger_core::breaker::{BreakerPlan, WindowKind};
-use stagger_core::budget::{BudgetPlan, Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
+use stagger_core::budget::{
+    BudgetPlan, FloorRate, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan,
+};
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{Backoff, HintRule, Jitter, LongHint, Policy, PolicyBuilder, Rate, Ratio, Span};
 use stagger_explain::{Code, Finding, Setting, Severity, lint};
@@ -265,7 +267,7 @@ fn a_budget_is_none_loose_or_never_refilled() {
     let warning = Severity::Warning;
     bound(clean(), with(BudgetPlan::Unlimited), Code::NoBudget, warning);
     bound(clean(), with(BudgetPlan::None), Code::AttemptsNeverStart, warning);
-    let bare = |floor| window(0).with_floor(Floor::Add(Rate::per_second(floor)));
+    let bare = |floor| window(0).with_floor(FloorRate::Add(Rate::per_second(floor)));
     bound(with(bare(1).into()), with(bare(0).into()), Code::AttemptsNeverStart, warning);
     let loose = Code::LooseBudget;
     bound(with(window(500_000).into()), with(window(500_001).into()), loose, warning);
@@ -299,7 +301,7 @@ fn a_fleet_may_not_keep_its_destination_down() {
     };
     let floor = |n| {
         let plan = WindowPlan::new(Ratio::from_percent(10))
-            .map(|plan| plan.with_floor(Floor::Add(Rate::per_second(n))));
+            .map(|plan| plan.with_floor(FloorRate::Add(Rate::per_second(n))));
         clean().budget(plan.expect("valid"))
     };
     let code = Code::FleetBudget;

@@ -1,7 +1,7 @@
 //! Each rule of breakers, copies, and hints against an SLO, on both sides of its bound.
 
 use stagger_core::breaker::{BreakerPlan, BreakerPlanBuilder};
-use stagger_core::budget::{Floor, IntervalPlan, WindowPlan};
+use stagger_core::budget::{FloorRate, IntervalPlan, WindowPlan};
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{Backoff, HintRule, LongHint, Policy, PolicyBuilder, Rate, Ratio, Span};
 use stagger_explain::{Code, Setting, Severity, explain, lint};
@@ -114,7 +114,7 @@ fn a_rate_of_retries_is_little_or_half_of_the_traffic() {
     let floor = |n| {
         let plan = WindowPlan::new(Ratio::from_percent(10));
         clean().budget(
-            plan.map(|plan| plan.with_floor(Floor::Add(Rate::per_second(n)))).expect("valid"),
+            plan.map(|plan| plan.with_floor(FloorRate::Add(Rate::per_second(n)))).expect("valid"),
         )
     };
     bound_with(&known(1.0), floor(10), floor(11), Code::LooseBudget);

@@ -5,7 +5,7 @@
 //! config.cluster.v3.CircuitBreakers.Thresholds.RetryBudget (20 %, at least 3 retries under way).
 
 use serde_json::{Map, Value};
-use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
+use stagger_core::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger_core::{Backoff, HintRule, LongHint, Policy, PolicyBuilder, Rate, Ratio, Span};
 
 use crate::duration::protobuf;
@@ -239,7 +239,7 @@ fn budget(
     };
     let least = budget.count("min_retry_concurrency", (0, 1_000_000))?.unwrap_or(3);
     let share = budget.share("budget_percent", percent.unwrap_or(20.0) / 100.0)?;
-    let floor = Floor::AtLeast(Rate::per_second(least));
+    let floor = FloorRate::AtLeast(Rate::per_second(least));
     let plan = WindowPlan::new(share).map(|plan| plan.with_floor(floor));
     imported.leave_out(
         budget.path.clone(),

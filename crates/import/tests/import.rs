@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use stagger_core::breaker::WindowKind;
-use stagger_core::budget::{BudgetPlan, Floor};
+use stagger_core::budget::{BudgetPlan, FloorRate};
 use stagger_core::{Jitter, Policy, Rate, Ratio, Span};
 use stagger_import::{Imported, Source, import};
 
@@ -108,7 +108,7 @@ fn an_envoy_budget_belongs_to_its_cluster() {
     };
     assert_eq!(
         (plan.ratio(), plan.floor()),
-        (Ratio::from_percent(25), Floor::AtLeast(Rate::per_second(10)))
+        (Ratio::from_percent(25), FloorRate::AtLeast(Rate::per_second(10)))
     );
     assert_eq!(policy(&imported, "search").budget(), &BudgetPlan::Unlimited);
 }

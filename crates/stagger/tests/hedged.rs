@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use stagger::breaker::Report;
-use stagger::budget::{BudgetPlan, Floor, WindowPlan};
+use stagger::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger::hedge::HedgePlan;
 use stagger::retry::Stop;
 use stagger::{
@@ -98,7 +98,7 @@ fn the_first_success_wins_and_the_loser_is_dropped() -> Result<(), ConfigError> 
 fn a_tenth_for_hedges_is_a_tenth_when_everything_is_slow() -> Result<(), ConfigError> {
     // Azure/azure-sdk-for-rust PR 4896: losers that are free double the load of a slow server.
     let time = ManualTime::default();
-    let tenth = WindowPlan::new(Ratio::from_percent(10))?.with_floor(Floor::Add(Rate::ZERO));
+    let tenth = WindowPlan::new(Ratio::from_percent(10))?.with_floor(FloorRate::Add(Rate::ZERO));
     let retrier = Retrier::new(policy()?.budget(tenth).build()?, time.clone());
     let mut copies = 0;
     for _ in 0..100 {

@@ -5,7 +5,7 @@ mod support;
 
 use stagger::breaker::{Admission, BreakerPlan, BreakerPlanBuilder, Report, Ticket};
 use stagger::budget::{
-    BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
+    BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
 };
 use stagger::retry::{Act, Call, Ledger, PlainLedger, Session, Stop, Wait};
 use stagger::{
@@ -167,7 +167,7 @@ fn two_failures() -> BreakerPlanBuilder {
 fn limits() -> Vec<(BudgetPlan, usize)> {
     let throttle = ThrottlePlan::new(10, Ratio::from_percent(10)).expect("in bounds");
     let interval = IntervalPlan::new(3, Span::from_secs(30)).expect("in bounds");
-    let window = WindowPlan::default().with_floor(Floor::Add(Rate::per_second(1)));
+    let window = WindowPlan::default().with_floor(FloorRate::Add(Rate::per_second(1)));
     vec![
         (BudgetPlan::None, 0),
         (window.into(), 10),
@@ -255,7 +255,7 @@ fn a_grant_given_back_can_be_granted_again<L: Ledger>(make: impl Fn(&Policy) -> 
 fn a_grant_that_is_as_old_as_the_window_cannot_be_given_back<L: Ledger>(
     make: impl Fn(&Policy) -> L,
 ) {
-    let plan = WindowPlan::default().with_floor(Floor::Add(Rate::per_second(1)));
+    let plan = WindowPlan::default().with_floor(FloorRate::Add(Rate::per_second(1)));
     let mut ledger = make(&budget(plan));
     let old = ledger.ask(second(1), Charge::Retry).expect("the floor");
     assert_eq!(ask_all(&mut ledger, second(11)).len(), 10, "the old one has left");

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stagger::breaker::{Admission, BreakerPlan, Report, Ticket, WindowKind};
 use stagger::budget::{
-    BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
+    BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
 };
 use stagger::retry::{Ledger, PlainLedger};
 use stagger::{Instant, LocalLedger, Policy, Rate, Ratio, Span};
@@ -57,10 +57,12 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn budgets() -> impl Strategy<Value = BudgetPlan> {
     let window = WindowPlan::new(Ratio::from_percent(20)).expect("in bounds");
-    let bare = window.with_floor(Floor::Add(Rate::ZERO));
+    let bare = window.with_floor(FloorRate::Add(Rate::ZERO));
     let least = bare
         .with_window(Span::from_nanos(7_777_777_777))
-        .map(|plan| plan.with_floor(Floor::AtLeast(Rate::per_second(1))).with_phase(Ratio::ZERO))
+        .map(|plan| {
+            plan.with_floor(FloorRate::AtLeast(Rate::per_second(1))).with_phase(Ratio::ZERO)
+        })
         .expect("in bounds");
     let throttle = ThrottlePlan::new(10, Ratio::from_percent(30)).expect("in bounds");
     let interval = |n| IntervalPlan::new(n, Span::from_secs(4)).expect("in bounds");

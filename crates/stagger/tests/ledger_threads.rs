@@ -5,7 +5,7 @@ use std::thread;
 
 use stagger::breaker::{BreakerPlan, Report, StateKind};
 use stagger::budget::{
-    BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
+    BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
 };
 use stagger::retry::Ledger;
 use stagger::{Instant, LocalLedger, Policy, Rate, Ratio, Span};
@@ -65,7 +65,7 @@ fn a_window_grants_its_share_to_all_threads_together() {
 fn a_window_that_turns_all_the_time_never_grants_more_than_its_share() {
     for threads in THREADS {
         let plan = WindowPlan::new(Ratio::from_percent(10))
-            .map(|plan| plan.with_floor(Floor::Add(Rate::ZERO)))
+            .map(|plan| plan.with_floor(FloorRate::Add(Rate::ZERO)))
             .expect("in bounds");
         let ledger = ledger(plan);
         // Every thread has its own time, some seconds ahead of or behind the others.

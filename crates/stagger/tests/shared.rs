@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use stagger::budget::{BudgetPlan, Charge, Floor, Settled, ThrottlePlan, TokenPlan, WindowPlan};
+use stagger::budget::{
+    BudgetPlan, Charge, FloorRate, Settled, ThrottlePlan, TokenPlan, WindowPlan,
+};
 use stagger::retry::{Ledger, Stop};
 use stagger::{
     Away, Clock, Policy, Rate, Ratio, Retrier, SharedLedger, SharedLedgers, SharedOptions,
@@ -41,7 +43,7 @@ fn tokens(capacity: u32, cost: u32) -> Policy {
 
 /// All of its first attempts, over a minute, with no floor.
 fn every_first() -> Policy {
-    let plan = WindowPlan::new(Ratio::ONE).map(|plan| plan.with_floor(Floor::Add(Rate::ZERO)));
+    let plan = WindowPlan::new(Ratio::ONE).map(|plan| plan.with_floor(FloorRate::Add(Rate::ZERO)));
     policy(plan.and_then(|plan| plan.with_window(Span::from_secs(60))).expect("in bounds"))
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use stagger::budget::{Floor, WindowPlan};
+use stagger::budget::{FloorRate, WindowPlan};
 use stagger::{
     Backoff, Clock, LocalLedger, Policy, Rate, Retrier, SharedLedger, SharedOptions, SharedStore,
     Span, TokioTime,
@@ -45,7 +45,7 @@ pub(crate) fn member(member: &Member) -> Result<bool, Box<dyn Error>> {
 /// 10 % and one retry a second, of the fleet as of each process.
 pub(super) fn policy() -> Result<Policy, Box<dyn Error>> {
     let backoff = Backoff::exponential(Span::from_millis(10), Span::from_millis(100))?;
-    let budget = WindowPlan::default().with_floor(Floor::Add(Rate::per_second(1)));
+    let budget = WindowPlan::default().with_floor(FloorRate::Add(Rate::per_second(1)));
     Ok(Policy::builder().backoff(backoff).max_attempts(4).budget(budget).build()?)
 }
 

@@ -1,5 +1,5 @@
 use stagger::breaker::BreakerPlan;
-use stagger::budget::{Floor, WindowPlan};
+use stagger::budget::{FloorRate, WindowPlan};
 use stagger::{Backoff, ConfigError, HintRule, LongHint, Policy, Rate, Ratio, Span};
 
 /// Chosen by `stagger choose`.
@@ -50,7 +50,7 @@ pub fn policy() -> Result<Policy, ConfigError> {
         // load, and not two thirds or more
         // budget.window.window: long enough to survive a pause, short enough to
         // forget an outage
-        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(Floor::Add(Rate::ZERO)))
+        .budget(WindowPlan::new(Ratio::from_percent(10))?.with_window(Span::from_secs(10))?.with_floor(FloorRate::Add(Rate::ZERO)))
         // breaker.ratio: half of the calls: what fails less is better retried
         // than refused
         // breaker.window: 100 callers: their first attempts alone would keep a

@@ -102,13 +102,13 @@ fn calls(ledger: &mut Ledger) {
         }
     });
 
-    let mut books = PlainLedger::new(&policy);
+    let mut plain = PlainLedger::new(&policy);
     let mut now = Instant::ORIGIN;
     ledger.time("first attempt succeeds with ledger", || {
         now = now + Span::from_micros(1);
-        let (mut call, act) = Session::start(&policy, &mut books, Call::idempotent(), now);
+        let (mut call, act) = Session::start(&policy, &mut plain, Call::idempotent(), now);
         let Act::Call(first) = act else { return None };
-        match call.on_outcome(&mut books, now, first, black_box(&Outcome::OK), &mut never) {
+        match call.on_outcome(&mut plain, now, first, black_box(&Outcome::OK), &mut never) {
             Act::Done(done) => Some((done.stop, done.attempts)),
             _ => None,
         }

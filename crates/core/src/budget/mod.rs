@@ -53,4 +53,4 @@ pub use plan::BudgetPlan;
 pub use saved::SavedBudget;
 pub use throttle::{ThrottlePlan, ThrottleState};
 pub use token::{TokenPlan, TokenState};
-pub use window::{Floor, WindowPlan, WindowState};
+pub use window::{FloorRate, WindowPlan, WindowState};

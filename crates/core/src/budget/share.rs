@@ -1,6 +1,6 @@
 //! One node's part of a fleet's budget.
 
-use super::{BudgetPlan, Charge, Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
+use super::{BudgetPlan, Charge, FloorRate, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
 
 impl BudgetPlan {
     /// The part of one node of so many, at least 1, rounded down: all of them together never have
@@ -40,8 +40,8 @@ impl BudgetPlan {
 
 fn of_window(plan: WindowPlan, nodes: u32) -> Option<BudgetPlan> {
     let floor = match plan.floor() {
-        Floor::Add(rate) => Floor::Add(rate.split(nodes)),
-        Floor::AtLeast(rate) => Floor::AtLeast(rate.split(nodes)),
+        FloorRate::Add(rate) => FloorRate::Add(rate.split(nodes)),
+        FloorRate::AtLeast(rate) => FloorRate::AtLeast(rate.split(nodes)),
     };
     plan.with_floor(floor).with_burst(plan.burst() / nodes).ok().map(Into::into)
 }
@@ -80,14 +80,14 @@ mod tests {
     #[test]
     fn a_share_of_traffic_needs_no_division_and_its_floor_does() {
         let plan = WindowPlan::new(Ratio::from_percent(20)).expect("valid");
-        let plan = plan.with_floor(Floor::Add(Rate::per_second(10)));
+        let plan = plan.with_floor(FloorRate::Add(Rate::per_second(10)));
         let BudgetPlan::Window(share) = BudgetPlan::from(plan).share_of(4) else {
             panic!("another kind")
         };
         let per_second = Rate::try_from(2.5).expect("valid");
         assert_eq!(
             (share.ratio(), share.floor()),
-            (Ratio::from_percent(20), Floor::Add(per_second))
+            (Ratio::from_percent(20), FloorRate::Add(per_second))
         );
         assert_eq!(share.burst(), 0, "two retries among four nodes");
     }

@@ -3,7 +3,9 @@
 use proptest::option;
 use proptest::prelude::*;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
-use stagger_core::budget::{BudgetPlan, Floor, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
+use stagger_core::budget::{
+    BudgetPlan, FloorRate, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan,
+};
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{
     Backoff, Envelope, Factor, HintRule, HintScope, Jitter, LongHint, Policy, Rate, Ratio, Span,
@@ -131,7 +133,7 @@ fn budget() -> impl Strategy<Value = BudgetPlan> {
 
 fn window() -> impl Strategy<Value = WindowPlan> {
     let rate = || (0.0..=1e6).prop_map(|rate| Rate::try_from(rate).expect("in bounds"));
-    let floor = prop_oneof![rate().prop_map(Floor::Add), rate().prop_map(Floor::AtLeast)];
+    let floor = prop_oneof![rate().prop_map(FloorRate::Add), rate().prop_map(FloorRate::AtLeast)];
     let burst = option::of(0_u32..=1_000_000);
     let ratio = (0..=10 * Ratio::SCALE).prop_map(Ratio::from_ppm);
     let span = (1_000_000_000_u64..=60_000_000_000).prop_map(Span::from_nanos);

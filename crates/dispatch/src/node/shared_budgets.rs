@@ -41,7 +41,7 @@ impl SharedBudgets {
         let store = SharedStore::connect(url, SharedOptions::new(processes.get())?).await;
         let store = store.map_err(|error| Error::store(error.to_string()))?;
         // One floor for the whole fleet: retries that it holds back wait for it.
-        let plan = WindowPlan::new(share)?.with_floor(budget::Floor::Add(Rate::per_second(1)));
+        let plan = WindowPlan::new(share)?.with_floor(budget::FloorRate::Add(Rate::per_second(1)));
         let policy = Policy::builder().budget(plan).build()?;
         let place = store.place().to_owned();
         Ok(Self { ledgers: SharedLedgers::new(&store, &policy), place })

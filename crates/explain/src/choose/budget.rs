@@ -1,6 +1,6 @@
 //! The budget: how many retries a destination gets.
 
-use stagger_core::budget::{Floor, IntervalPlan, WindowPlan};
+use stagger_core::budget::{FloorRate, IntervalPlan, WindowPlan};
 use stagger_core::{ConfigError, Rate, Ratio, Span};
 
 use super::draft::Draft;
@@ -31,7 +31,7 @@ impl Draft<'_> {
         match self.answers.rps.filter(|_| callers >= MANY) {
             Some(rps) if rps < NO_FLOOR => return self.settle_interval(rps),
             Some(rps) => {
-                self.budget = WindowPlan::new(SHARE)?.with_floor(Floor::Add(Rate::ZERO)).into();
+                self.budget = WindowPlan::new(SHARE)?.with_floor(FloorRate::Add(Rate::ZERO)).into();
                 self.because("budget.window.floor", format!(
                     "none: a tenth of {rps}/s is enough, and the floors of {callers} callers would add {} retries/s",
                     floors(callers)

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_first_attempt_earns_once() {
         let plan = stagger_core::budget::WindowPlan::new(Ratio::ONE).expect("valid");
-        let plan = plan.with_floor(stagger_core::budget::Floor::Add(stagger_core::Rate::ZERO));
+        let plan = plan.with_floor(stagger_core::budget::FloorRate::Add(stagger_core::Rate::ZERO));
         let budget = BudgetPlan::from(plan);
         let mut leased = Leased::new(&Shared { budget, ..rule(Away::Local { nodes: 2 }) });
         leased.on_first(at(0));

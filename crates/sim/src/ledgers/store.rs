@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::plan::Away;
     use crate::probe::Stretch;
-    use stagger_core::budget::{Floor, TokenPlan, WindowPlan};
+    use stagger_core::budget::{FloorRate, TokenPlan, WindowPlan};
     use stagger_core::{Rate, Ratio, Span};
 
     fn rule() -> Shared {
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_share_of_first_attempts_is_counted_over_all_processes() {
         let plan = WindowPlan::new(Ratio::from_percent(10)).expect("valid");
-        let plan = plan.with_floor(Floor::Add(Rate::ZERO));
+        let plan = plan.with_floor(FloorRate::Add(Rate::ZERO));
         let mut store = Store::new(Shared { budget: plan.into(), lease: 100, ..rule() }, 1);
         let fifty = Request { firsts: 50, ..NEWS };
         assert_eq!(store.serve(Instant::ORIGIN, 0, fifty), Some(5));

@@ -1,6 +1,6 @@
 //! Whether a fleet of many processes with the default budget recovers.
 
-use stagger_core::budget::{BudgetPlan, Floor, WindowPlan};
+use stagger_core::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger_core::{ConfigError, Instant, Rate, Ratio, Span};
 
 use super::fleet::{self, LOAD, PROCESSES};
@@ -29,7 +29,7 @@ const SCHEDULE: Schedule = Schedule { attempts: 3, ..fleet::SCHEDULE };
 
 fn budgets() -> Result<[(&'static str, BudgetPlan); 4], ConfigError> {
     let tenth = WindowPlan::new(Ratio::from_percent(10))?;
-    let floor = |rate| tenth.with_floor(Floor::Add(rate)).into();
+    let floor = |rate| tenth.with_floor(FloorRate::Add(rate)).into();
     Ok([
         ("no budget", BudgetPlan::Unlimited),
         ("floor 1/s", floor(Rate::per_second(1))),

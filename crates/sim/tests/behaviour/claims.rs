@@ -1,6 +1,6 @@
 //! Claims with their conditions: where each holds, and where it does not (`docs/claims.md`).
 
-use stagger_core::budget::{Floor, WindowPlan};
+use stagger_core::budget::{FloorRate, WindowPlan};
 use stagger_core::{HintRule, Instant, LongHint, Rate, Ratio, Span};
 use stagger_sim::{
     Arrivals, Backend, Caller, Cancel, Fault, Fleet, Law, Named, Options, Order, Plan, Played,
@@ -160,7 +160,7 @@ fn a_hedge_was_said_to_cost_4_percent_at_every_load() {
 fn a_budget_of_10_percent_was_said_to_bound_a_fleet_whatever_its_floor() {
     let fleet_of = |processes, floor| {
         let plan = WindowPlan::new(Ratio::from_percent(10)).expect("valid");
-        let budget = plan.with_floor(Floor::Add(floor));
+        let budget = plan.with_floor(FloorRate::Add(floor));
         let caller = full(4);
         let policy = caller.policy.to_builder().budget(budget).build().expect("valid");
         let fleet = Fleet { processes, ..Fleet::default() };

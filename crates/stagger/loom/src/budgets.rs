@@ -2,7 +2,7 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use stagger_core::budget::{Charge, Floor, IntervalPlan, Settled, TokenPlan, WindowPlan};
+use stagger_core::budget::{Charge, FloorRate, IntervalPlan, Settled, TokenPlan, WindowPlan};
 use stagger_core::{Instant, Rate, Ratio, Span};
 
 use crate::interval::Interval;
@@ -31,7 +31,7 @@ fn second(n: u64) -> Instant {
 
 /// Half of the first attempts, without a floor.
 fn half() -> Window {
-    let plan = WindowPlan::new(Ratio::from_percent(50)).map(|plan| plan.with_floor(Floor::Add(Rate::ZERO)));
+    let plan = WindowPlan::new(Ratio::from_percent(50)).map(|plan| plan.with_floor(FloorRate::Add(Rate::ZERO)));
     Window::new(plan.expect("in bounds"))
 }
 

@@ -2,11 +2,13 @@
 
 use std::pin::Pin;
 
-use stagger_core::retry::{Act, Attempt, Call, Done, Launched, Ledger, Session, Wait};
+use stagger_core::retry::{
+    Act, Attempt, Call, Done, FirstRefused, Launched, Ledger, Session, Wait,
+};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use super::clock_precision::ClockPrecision;
-use super::first_attempt::{FirstAttempt, Obstacle, Since, refused};
+use super::first_attempt::{FirstAttempt, Since};
 use super::{AttemptInfo, Retrier, nested};
 use crate::clock::{Clock, Sleep};
 use crate::observe;
@@ -139,7 +141,7 @@ where
                 self.phase = Phase::First(first);
                 Next::Call(Turn::first(policy))
             }
-            Err(obstacle) => self.put_off(policy, &obstacle, call, now),
+            Err(refused) => self.put_off(policy, refused, call, now),
         }
     }
 
@@ -147,14 +149,11 @@ where
     fn put_off(
         &mut self,
         policy: &'r Policy,
-        obstacle: &Obstacle,
+        refused: FirstRefused,
         call: Call,
         now: Instant,
     ) -> Next {
-        let (session, act) = match *obstacle {
-            Obstacle::Breaker(refusal) => refused(policy, refusal, call, now),
-            Obstacle::Pause => Session::start(policy, &mut self.ledger, call, now),
-        };
+        let (session, act) = refused.session(policy, &mut self.ledger, call, now);
         self.phase = Phase::running(session, None);
         self.next(now, act)
     }
@@ -296,7 +295,7 @@ where
         if let Phase::First(mut first) = self.phase {
             first.takes_time(&self.retrier.time);
             let (session, launched) = first.session();
-            self.phase = Phase::running(session, launched);
+            self.phase = Phase::running(session, Some(launched));
         }
         match &mut self.phase {
             Phase::Running(running) => running,

@@ -1,33 +1,20 @@
-//! The first attempt, in as few bytes as it can be kept.
+//! The first attempt of a call: its state in the engine, and how exactly its start is known.
 //!
 //! Nearly every call ends with its first attempt, and every call under way is a future that holds
-//! this. So until that attempt has settled, a call keeps what its session was started with rather
-//! than the session: the engine gives the same one for the same start.
+//! this. So until that attempt has settled, a call keeps no session.
 
-use stagger_core::breaker::{Admission, BreakerPlan, Report, Ticket};
-use stagger_core::budget::{Charge, Paid, Settled};
-use stagger_core::retry::{Act, Call, Launched, Ledger, Session};
+use stagger_core::retry::{self, Call, FirstRefused, Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use super::clock_precision::ClockPrecision;
 use crate::clock::Clock;
 
-/// The facts that a session was started with: under a policy, or with whatever finds that policy again.
+/// A first attempt under a policy, or with a word that finds the policy again.
 #[derive(Clone, Copy)]
 pub(super) struct FirstAttempt<P> {
     pub(super) policy: P,
-    started: Instant,
     since: Since,
-    ticket: Option<Ticket>,
-    idempotent: bool,
-}
-
-/// A reason not to start the first attempt of a call.
-pub(super) enum Obstacle {
-    /// The breaker, which must not be asked twice: for [`refused`].
-    Breaker(Admission),
-    /// The pause of the destination.
-    Pause,
+    state: retry::FirstAttempt,
 }
 
 /// The known start of the first attempt.
@@ -45,62 +32,44 @@ impl<P> FirstAttempt<P> {
     /// The same with another word for its policy.
     #[cfg(feature = "tower")]
     pub(super) fn under<Q>(self, policy: Q) -> FirstAttempt<Q> {
-        let Self { policy: _, started, since, ticket, idempotent } = self;
-        FirstAttempt { policy, started, since, ticket, idempotent }
+        let Self { policy: _, since, state } = self;
+        FirstAttempt { policy, since, state }
     }
 
     /// The attempt takes time, as it turns out; from here on, if it was not known to the nanosecond
     /// when it started.
     pub(super) fn takes_time(&mut self, clock: &impl Clock) {
         if self.since == Since::Recent {
-            self.started = clock.now();
+            self.state.started = clock.now();
         }
         self.since = Since::Before;
     }
 }
 
 impl<'r> FirstAttempt<&'r Policy> {
-    /// Starts a call as [`Session::start`] does, without a session, when nothing stands before its
-    /// first attempt.
+    /// Starts a call.
     ///
     /// # Errors
-    /// What stands before it, which is for the session to settle.
+    /// The first attempt may not start now.
     #[inline]
     pub(super) fn start(
         policy: &'r Policy,
         ledger: &mut impl Ledger,
         call: Call,
         (now, since): (Instant, Since),
-    ) -> Result<Self, Obstacle> {
-        if policy.hints().is_shared() && ledger.paused_until(now).is_some() {
-            return Err(Obstacle::Pause);
-        }
-        let mut ticket = None;
-        if policy.breaker().is_some() {
-            match ledger.admit(now) {
-                Admission::Admitted(admitted) => ticket = Some(admitted),
-                refusal @ Admission::Refused { .. } => return Err(Obstacle::Breaker(refusal)),
-            }
-        }
-        ledger.on_first(now);
-        Ok(Self { policy, started: now, since, ticket, idempotent: call.idempotent })
+    ) -> Result<Self, FirstRefused> {
+        let state = retry::FirstAttempt::start(policy, ledger, call, now)?;
+        Ok(Self { policy, since, state })
     }
 
-    /// The session of the attempt under way, without asking anybody twice.
-    pub(super) fn session(self) -> (Session<'r>, Option<Launched>) {
-        let call = if self.idempotent { Call::idempotent() } else { Call::once() };
-        let nobody = Admission::Refused { until: Instant::FAR };
-        let mut heard = Heard(self.ticket.map_or(nobody, Admission::Admitted));
-        match Session::start(self.policy, &mut heard, call, self.started) {
-            (session, Act::Call(launched)) => (session, Some(launched)),
-            (session, _) => (session, None),
-        }
+    /// The session of the attempt under way.
+    pub(super) fn session(self) -> (Session<'r>, Launched) {
+        self.state.session(self.policy)
     }
 
-    /// The attempt succeeded. Tells the ledger what the session would, which has nothing else to do
-    /// then. An attempt that was ready at once ended when it started, as far as a window's slots can
-    /// tell; so the clock is read again only for one that took time, or where a breaker judges how
-    /// much. It is read as exactly as the policy needs it.
+    /// The attempt succeeded. An attempt that was ready at once ended when it started, as far as a
+    /// window's slots can tell. So the clock is read again only for one that took time, or where a
+    /// breaker judges how long it took. It is read as exactly as the policy needs it.
     #[inline]
     pub(super) fn succeed(
         self,
@@ -109,56 +78,17 @@ impl<'r> FirstAttempt<&'r Policy> {
         outcome: &Outcome,
         entropy: &mut dyn Entropy,
     ) {
-        let mut now = self.started;
-        if let Some(ticket) = self.ticket {
-            let minds_time = self.policy.breaker().and_then(BreakerPlan::slow_calls).is_some();
-            if minds_time || self.since == Since::Before {
-                now = if precision == ClockPrecision::Exact {
-                    clock.now()
-                } else {
-                    now.max(clock.recent())
-                };
-            }
-            ledger.report(now, ticket, Report::of(outcome), entropy);
+        let mut now = self.state.started;
+        let took_time = || self.since == Since::Before || self.state.is_timed(self.policy);
+        if self.state.is_reported() && took_time() {
+            let is_exact = precision == ClockPrecision::Exact;
+            now = if is_exact { clock.now() } else { now.max(clock.recent()) };
         }
-        ledger.on_settled(now, Settled::FirstTry);
+        self.state.succeed(ledger, now, outcome, entropy);
     }
 
     /// The time limit of the attempt.
     pub(super) fn timeout(&self) -> Option<Span> {
         self.policy.limits().first_attempt_limit()
     }
-}
-
-/// The session of a call whose breaker refused its first attempt, and what it makes of that.
-#[cold]
-pub(super) fn refused(
-    policy: &Policy,
-    refusal: Admission,
-    call: Call,
-    now: Instant,
-) -> (Session<'_>, Act) {
-    Session::start(policy, &mut Heard(refusal), call, now)
-}
-
-/// The ledger of a start whose breaker has answered already.
-struct Heard(Admission);
-
-impl Ledger for Heard {
-    fn admit(&mut self, _: Instant) -> Admission {
-        self.0
-    }
-
-    // A first attempt was counted when it started, and a start asks for and settles nothing else.
-    fn on_first(&mut self, _: Instant) {}
-
-    fn ask(&mut self, _: Instant, _: Charge) -> Option<Paid> {
-        None
-    }
-
-    fn refund(&mut self, _: Instant, _: Paid) {}
-
-    fn on_settled(&mut self, _: Instant, _: Settled) {}
-
-    fn report(&mut self, _: Instant, _: Ticket, _: Report, _: &mut dyn Entropy) {}
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use stagger_core::budget::{
-    Budget, Charge, Floor, Paid, Settled, TokenPlan, TokenState, WindowPlan,
+    Budget, Charge, FloorRate, Paid, Settled, TokenPlan, TokenState, WindowPlan,
 };
 use stagger_core::{ConfigError, Entropy, Instant, Rate, Ratio, Span};
 
@@ -63,7 +63,7 @@ impl Row {
             .map_err(|_| ConfigError::new("budget.floor", self.min_per_sec, "at least 0"))?;
         WindowPlan::new(Ratio::try_from(self.percent)?)?
             .with_window(Span::from_secs(self.ttl_s))?
-            .with_floor(Floor::Add(Rate::per_second(floor)))
+            .with_floor(FloorRate::Add(Rate::per_second(floor)))
             .with_burst(0)
     }
 
@@ -151,7 +151,7 @@ fn envoy() -> Suite {
     let file: Envoy = serde_json::from_str(ENVOY).expect("the vector file is valid JSON");
     let mut suite = Suite::new("budgets/envoy-retry-budget.json");
     for row in &file.cases {
-        let floor = Floor::AtLeast(Rate::per_second(row.min));
+        let floor = FloorRate::AtLeast(Rate::per_second(row.min));
         let plan = WindowPlan::new(Ratio::from_percent(row.percent))
             .and_then(|plan| plan.with_window(Span::from_secs(1)))
             .and_then(|plan| plan.with_floor(floor).with_burst(0));

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use stagger::budget::{Charge, Floor, WindowPlan};
+use stagger::budget::{Charge, FloorRate, WindowPlan};
 use stagger::retry::Ledger;
 use stagger::{Instant, LocalLedger, Policy, Rate, Ratio};
 use tower::retry::budget::{Budget, TpsBudget};
@@ -33,7 +33,7 @@ pub(crate) fn facts() -> Result<(), Box<dyn Error>> {
 
 fn ours(percent: u32) -> Result<usize, Box<dyn Error>> {
     let ratio = Ratio::try_from(f64::from(percent) / 100.0)?;
-    let plan = WindowPlan::new(ratio)?.with_floor(Floor::Add(Rate::ZERO));
+    let plan = WindowPlan::new(ratio)?.with_floor(FloorRate::Add(Rate::ZERO));
     Ok(granted(&LocalLedger::new(&Policy::builder().budget(plan).build()?), 1000))
 }
 

@@ -14,7 +14,7 @@ use crate::width::USUAL;
 /// The modules of the names that the function uses.
 const NAMES: [(&str, &[&str]); 3] = [
     ("stagger::breaker", &["BreakerPlan"]),
-    ("stagger::budget", &["Floor", "IntervalPlan", "WindowPlan"]),
+    ("stagger::budget", &["FloorRate", "IntervalPlan", "WindowPlan"]),
     (
         "stagger",
         &[
@@ -151,8 +151,10 @@ fn budget(plan: &BudgetPlan) -> String {
             let (share, window) = (ratio(plan.ratio()), span(plan.window()));
             let floor = match plan.floor().rate() {
                 rate if rate == WindowPlan::default().floor().rate() => String::new(),
-                Rate::ZERO => ".with_floor(Floor::Add(Rate::ZERO))".to_owned(),
-                rate => format!(".with_floor(Floor::Add(Rate::try_from({:?})?))", rate.as_f64()),
+                Rate::ZERO => ".with_floor(FloorRate::Add(Rate::ZERO))".to_owned(),
+                rate => {
+                    format!(".with_floor(FloorRate::Add(Rate::try_from({:?})?))", rate.as_f64())
+                }
             };
             let burst = match plan.burst() {
                 burst if burst <= WindowPlan::default().burst() => String::new(),

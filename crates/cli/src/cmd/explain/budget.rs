@@ -1,6 +1,6 @@
 //! A budget in words.
 
-use stagger_core::budget::{BudgetPlan, Charge, Floor, WindowPlan};
+use stagger_core::budget::{BudgetPlan, Charge, FloorRate, WindowPlan};
 
 use super::glued::{brief, percent};
 
@@ -14,8 +14,8 @@ pub(super) fn budget(plan: &BudgetPlan) -> String {
             let floor = plan.floor().rate().as_f64();
             let earned = match plan.floor() {
                 _ if floor == 0.0 => String::new(),
-                Floor::Add(_) => format!(", and {floor} a second besides"),
-                Floor::AtLeast(_) => format!(", or {floor} a second where that is more"),
+                FloorRate::Add(_) => format!(", and {floor} a second besides"),
+                FloorRate::AtLeast(_) => format!(", or {floor} a second where that is more"),
             };
             format!(
                 "The budget grants {share} of the first attempts{earned}. Unspent grants expire after \

@@ -7,14 +7,14 @@ use crate::Rate;
 /// Without a floor, a destination with two calls a minute would never see a retry
 /// (envoyproxy/envoy pull request 9069).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Floor {
+pub enum FloorRate {
     /// Earned on top of the share (Finagle).
     Add(Rate),
     /// Earned where it is more than the share (Envoy).
     AtLeast(Rate),
 }
 
-impl Floor {
+impl FloorRate {
     /// The retries a second.
     #[must_use]
     pub const fn rate(self) -> Rate {

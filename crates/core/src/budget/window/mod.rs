@@ -5,6 +5,6 @@ mod plan;
 mod rule;
 mod state;
 
-pub use floor::Floor;
+pub use floor::FloorRate;
 pub use plan::WindowPlan;
 pub use state::WindowState;

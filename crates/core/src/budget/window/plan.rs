@@ -1,6 +1,6 @@
 //! The rule of a windowed ratio: what is earned, what is spent, and when a retry is granted.
 
-use super::floor::Floor;
+use super::floor::FloorRate;
 use crate::{ConfigError, Entropy, Rate, Ratio, Span};
 
 /// Slots of a window: old counts leave in steps of a tenth, and the state stays at two cache lines.
@@ -21,7 +21,7 @@ const BURST: u32 = 2;
 const MOST_BURST: u32 = 10;
 /// One retry in twenty seconds. The floors of all processes that call one destination add up: those
 /// of a thousand are 50 retries a second.
-const FLOOR: Floor = Floor::Add(Rate::once_every(Span::from_secs(20)));
+const FLOOR: FloorRate = FloorRate::Add(Rate::once_every(Span::from_secs(20)));
 /// A retry, in the parts per million in which allowances are compared.
 pub(super) const RETRY: u64 = Ratio::SCALE as u64;
 
@@ -41,11 +41,11 @@ pub(super) const RETRY: u64 = Ratio::SCALE as u64;
 /// million. Earnings expire, and the floor is earned, in steps of a tenth of the window.
 ///
 /// ```
-/// use stagger_core::budget::{Floor, WindowPlan};
+/// use stagger_core::budget::{FloorRate, WindowPlan};
 /// use stagger_core::{Rate, Ratio, Span};
 /// let plan = WindowPlan::new(Ratio::from_percent(20))?
 ///     .with_window(Span::from_secs(30))?
-///     .with_floor(Floor::Add(Rate::ZERO));
+///     .with_floor(FloorRate::Add(Rate::ZERO));
 /// assert_eq!(plan.window(), Span::from_secs(30));
 /// assert_eq!(plan.burst(), 0, "nothing but the share");
 /// assert!(plan.with_window(Span::from_secs(61)).is_err());
@@ -55,7 +55,7 @@ pub(super) const RETRY: u64 = Ratio::SCALE as u64;
 pub struct WindowPlan {
     pub(super) ratio: Ratio,
     window: Span,
-    pub(super) floor: Floor,
+    pub(super) floor: FloorRate,
     /// `None` for the default of the floor.
     burst: Option<u32>,
     /// `None` where each budget may have its own.
@@ -107,9 +107,9 @@ impl WindowPlan {
         Ok(Self { window, ..self }.derive())
     }
 
-    /// The same share with another floor, default [`Floor::Add`] of one retry in 20 s.
+    /// The same share with another floor, default [`FloorRate::Add`] of one retry in 20 s.
     #[must_use]
-    pub const fn with_floor(self, floor: Floor) -> Self {
+    pub const fn with_floor(self, floor: FloorRate) -> Self {
         Self { floor, ..self }.derive()
     }
 
@@ -176,7 +176,7 @@ impl WindowPlan {
 
     /// The retries that time earns besides the share.
     #[must_use]
-    pub const fn floor(&self) -> Floor {
+    pub const fn floor(&self) -> FloorRate {
         self.floor
     }
 

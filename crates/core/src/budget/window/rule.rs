@@ -1,6 +1,6 @@
 //! The rule of a windowed ratio: its grants, and the expiry of what is unspent.
 
-use super::floor::Floor;
+use super::floor::FloorRate;
 use super::plan::{RETRY, SLOTS, WindowPlan};
 use super::state::WindowState;
 use crate::Instant;
@@ -69,9 +69,9 @@ impl WindowPlan {
         // OK because u64 holds every u32; `From` is not const.
         let ratio = self.ratio.ppm() as u64;
         let earned = match self.floor {
-            Floor::Add(_) => left * ratio + self.slot_floor,
-            Floor::AtLeast(_) if firsts * ratio > self.reserve => left * ratio,
-            Floor::AtLeast(_) => self.slot_floor,
+            FloorRate::Add(_) => left * ratio + self.slot_floor,
+            FloorRate::AtLeast(_) if firsts * ratio > self.reserve => left * ratio,
+            FloorRate::AtLeast(_) => self.slot_floor,
         };
         spent.saturating_sub(earned)
     }
@@ -91,9 +91,9 @@ impl WindowPlan {
         // OK because u64 holds every u32; `From` is not const.
         let share = firsts * self.ratio.ppm() as u64;
         match self.floor {
-            Floor::Add(_) => share + self.reserve,
-            Floor::AtLeast(_) if share > self.reserve => share,
-            Floor::AtLeast(_) => self.reserve,
+            FloorRate::Add(_) => share + self.reserve,
+            FloorRate::AtLeast(_) if share > self.reserve => share,
+            FloorRate::AtLeast(_) => self.reserve,
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::number::{count, rate, share};
-use crate::budget::{Floor, WindowPlan};
+use crate::budget::{FloorRate, WindowPlan};
 use crate::error::ConfigError;
 use crate::time::Span;
 
@@ -44,8 +44,8 @@ impl Default for WindowText {
 impl From<WindowPlan> for WindowText {
     fn from(plan: WindowPlan) -> Self {
         let floor_rule = match plan.floor() {
-            Floor::Add(_) => FloorRule::Add,
-            Floor::AtLeast(_) => FloorRule::AtLeast,
+            FloorRate::Add(_) => FloorRule::Add,
+            FloorRate::AtLeast(_) => FloorRule::AtLeast,
         };
         Self {
             ratio: plan.ratio().as_f64(),
@@ -63,8 +63,8 @@ impl TryFrom<WindowText> for WindowPlan {
     fn try_from(text: WindowText) -> Result<Self, ConfigError> {
         let rate = rate("budget.floor", text.floor)?;
         let floor = match text.floor_rule {
-            FloorRule::Add => Floor::Add(rate),
-            FloorRule::AtLeast => Floor::AtLeast(rate),
+            FloorRule::Add => FloorRate::Add(rate),
+            FloorRule::AtLeast => FloorRate::AtLeast(rate),
         };
         let plan = Self::new(share("budget.ratio", text.ratio)?)?.with_window(text.window)?;
         let plan = plan.with_floor(floor);

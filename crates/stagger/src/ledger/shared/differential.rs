@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use redis::{Client, Connection};
 use stagger_core::budget::{
-    Budget, BudgetPlan, Charge, Floor, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan,
+    Budget, BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan,
     WindowPlan,
 };
 use stagger_core::{Instant, Rate, Ratio, Span};
@@ -29,7 +29,7 @@ fn plans() -> impl Strategy<Value = BudgetPlan> {
     let window = (0..=10_000_000_u32, 1_000..=60_000_u64, floor, any::<bool>(), 0..9_u32);
     let window = window.prop_map(|(ppm, window, rate, add, burst)| {
         let rate = Rate::try_from(f64::from(rate) / 10.0).expect("at most a million");
-        let floor = if add { Floor::Add(rate) } else { Floor::AtLeast(rate) };
+        let floor = if add { FloorRate::Add(rate) } else { FloorRate::AtLeast(rate) };
         let plan = WindowPlan::new(Ratio::from_ppm(ppm)).expect("at most 1000 %");
         let plan = plan.with_window(Span::from_millis(window)).expect("1 s to 60 s");
         plan.with_floor(floor).with_burst(burst).expect("at most a million").into()
@@ -242,7 +242,7 @@ fn counts_beyond_the_floats_are_exact() {
     let Some(mut connection) = connection() else { return };
     for (ppm, floor) in [(10_000_000, 1_000_000), (9_999_999, 999_999), (333_333, 7)] {
         let rate = Rate::per_second(floor);
-        for floor in [Floor::Add(rate), Floor::AtLeast(rate)] {
+        for floor in [FloorRate::Add(rate), FloorRate::AtLeast(rate)] {
             let plan = WindowPlan::new(Ratio::from_ppm(ppm)).expect("at most 1000 %");
             let plan = plan.with_floor(floor);
             let rule = Rule::of(&plan.into()).expect("a window");

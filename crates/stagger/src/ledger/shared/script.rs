@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use redis::Script;
 use stagger_core::Span;
-use stagger_core::budget::{BudgetPlan, Charge, Floor};
+use stagger_core::budget::{BudgetPlan, Charge, FloorRate};
 
 use super::news::News;
 
@@ -55,7 +55,7 @@ impl Rule {
     pub(super) fn of(plan: &BudgetPlan) -> Option<Self> {
         let (kind, numbers, kept_ms) = match plan {
             BudgetPlan::Window(plan) => {
-                let added = u64::from(matches!(plan.floor(), Floor::Add(_)));
+                let added = u64::from(matches!(plan.floor(), FloorRate::Add(_)));
                 let ratio = u64::from(plan.ratio().ppm());
                 let (slot, window) = (micros(plan.slot()), micros(plan.window()));
                 let rule = [slot, window, ratio, plan.reserve(), plan.slot_floor(), added];

@@ -9,7 +9,9 @@ use redis::{Client, Connection};
 use stagger_core::breaker::{Breaker, BreakerPlan, Report, StateKind, Ticket, Trip};
 use stagger_core::{Instant, Ratio, Span};
 
-use super::script::{Answer, Finding, Opening, Place, Request, Rule, SCRIPT, Standing, Token, key};
+use super::script::{
+    Answer, Finding, FleetState, Opening, Place, Request, Rule, SCRIPT, Token, key,
+};
 
 /// A time as Redis has it: microseconds since 1970.
 const START_US: u64 = 1_790_000_000_000_000;
@@ -215,10 +217,10 @@ impl Model {
         let micros = |span: Span| Span::from_micros(span.as_nanos());
         let left = |until: Option<Instant>| micros(until.expect("it has an end") - now);
         let standing = match self.breaker.state(now) {
-            StateKind::Closed => Standing::Closed,
-            StateKind::Open => Standing::Open(left(self.breaker.open_until(now))),
-            StateKind::HalfOpen => Standing::HalfOpen,
-            StateKind::Ramp => Standing::Ramp(left(self.breaker.ramp_until(now))),
+            StateKind::Closed => FleetState::Closed,
+            StateKind::Open => FleetState::Open(left(self.breaker.open_until(now))),
+            StateKind::HalfOpen => FleetState::HalfOpen,
+            StateKind::Ramp => FleetState::Ramp(left(self.breaker.ramp_until(now))),
         };
         Answer {
             place: Place { birth, era: self.era() },
@@ -344,11 +346,11 @@ fn a_clock_that_is_set_back_delays_nothing_by_more_than_it_could_have_taken() {
     // An open time of 4 s ends 6 s later at the latest.
     now_us -= year;
     let look = Request { place, ..Request::default() };
-    assert_eq!(store.serve(now_us, &look).standing, Standing::Open(Span::from_secs(6)));
+    assert_eq!(store.serve(now_us, &look).standing, FleetState::Open(Span::from_secs(6)));
     now_us += 6 * second;
     let wish = Request { place, wish: Some(9), ..Request::default() };
     let answer = store.serve(now_us, &wish);
-    assert_eq!((answer.standing, answer.lease), (Standing::HalfOpen, Some(Span::from_secs(4))));
+    assert_eq!((answer.standing, answer.lease), (FleetState::HalfOpen, Some(Span::from_secs(4))));
     // The lease of a probe that is never told.
     now_us -= year;
     let next = Request { place: answer.place, wish: Some(10), ..Request::default() };
@@ -359,13 +361,13 @@ fn a_clock_that_is_set_back_delays_nothing_by_more_than_it_could_have_taken() {
     let good = vec![(10, Finding::Good)];
     let good = Request { place: answer.place, results: good, ..Request::default() };
     let ramp = store.serve(now_us, &good);
-    assert_eq!(ramp.standing, Standing::Ramp(Span::from_secs(8)));
+    assert_eq!(ramp.standing, FleetState::Ramp(Span::from_secs(8)));
     now_us -= year;
     let look = Request { place: ramp.place, ..Request::default() };
-    assert_eq!(store.serve(now_us, &look).standing, Standing::Ramp(Span::from_secs(8)));
-    assert_eq!(store.serve(now_us + 8 * second, &look).standing, Standing::Closed);
+    assert_eq!(store.serve(now_us, &look).standing, FleetState::Ramp(Span::from_secs(8)));
+    assert_eq!(store.serve(now_us + 8 * second, &look).standing, FleetState::Closed);
     // Set forward, all of it is over at once.
     let trip = Request { place: ramp.place, ..trip };
-    assert!(matches!(store.serve(now_us, &trip).standing, Standing::Open(_)));
-    assert_eq!(store.serve(now_us + year, &look).standing, Standing::HalfOpen);
+    assert!(matches!(store.serve(now_us, &trip).standing, FleetState::Open(_)));
+    assert_eq!(store.serve(now_us + year, &look).standing, FleetState::HalfOpen);
 }

@@ -65,7 +65,7 @@ pub(super) struct Request {
 
 /// The state of the fleet's breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum FleetState {
     Closed,
     /// For so long yet.
     Open(Span),
@@ -77,7 +77,7 @@ pub(super) enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) place: Place,
-    pub(super) standing: Standing,
+    pub(super) standing: FleetState,
     pub(super) open_time: Span,
     /// The lease of the wanted probe, counted from the request; `None` when it is not granted.
     pub(super) lease: Option<Span>,
@@ -136,10 +136,10 @@ impl Answer {
     pub(super) const fn of([birth, era, kind, left, open_time, lease]: [u64; 6]) -> Self {
         let left = Span::from_micros(left);
         let standing = match kind {
-            1 => Standing::Open(left),
-            2 => Standing::HalfOpen,
-            3 => Standing::Ramp(left),
-            _ => Standing::Closed,
+            1 => FleetState::Open(left),
+            2 => FleetState::HalfOpen,
+            3 => FleetState::Ramp(left),
+            _ => FleetState::Closed,
         };
         let lease = if lease == 0 { None } else { Some(Span::from_micros(lease)) };
         Self {

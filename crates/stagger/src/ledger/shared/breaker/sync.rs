@@ -6,7 +6,7 @@ use stagger_core::{Entropy, Instant, Ratio, Span};
 use super::follow;
 use super::held_leases::Lease;
 use super::replica::{Replica, Seen};
-use super::script::{Answer, Finding, Opening, Request, Standing, Token};
+use super::script::{Answer, Finding, FleetState, Opening, Request, Token};
 use crate::ledger::breaker::LocalBreaker;
 
 /// For how many times the [patience](crate::SharedOptions::again) a lease is kept that no call uses:
@@ -107,13 +107,13 @@ impl Replica {
         let lost = answer.place.birth != self.place.birth || answer.place.era < self.place.era;
         self.heard_at = Some(now);
         let heard = match answer.standing {
-            Standing::Closed | Standing::Ramp(_) => {
+            FleetState::Closed | FleetState::Ramp(_) => {
                 // Open wins: who knows of it tells the store with the next request.
                 self.forgotten = (knew_less || lost) && self.is_open_here(local, now);
                 if self.forgotten { self.keep(round) } else { self.close(local, round) }
             }
-            Standing::Open(left) => self.open(local, round, Seen::Open(now + left), entropy),
-            Standing::HalfOpen => {
+            FleetState::Open(left) => self.open(local, round, Seen::Open(now + left), entropy),
+            FleetState::HalfOpen => {
                 let heard = self.open(local, round, Seen::HalfOpen, entropy);
                 self.lease(round);
                 heard
@@ -216,7 +216,7 @@ impl Replica {
     fn is_reopened(&self, answer: &Answer) -> bool {
         let remembers = answer.place.birth == self.place.birth;
         let moves = answer.place.era.saturating_sub(self.place.era);
-        remembers && moves > u64::from(answer.standing == Standing::HalfOpen)
+        remembers && moves > u64::from(answer.standing == FleetState::HalfOpen)
     }
 
     fn move_to(&mut self, round: &SyncRound<'_>, seen: Seen) {
@@ -331,18 +331,18 @@ mod tests {
     }
 
     /// Of the first memory of the store.
-    fn answer(era: u64, standing: Standing) -> Answer {
+    fn answer(era: u64, standing: FleetState) -> Answer {
         let place = Place { birth: if era == 0 { 0 } else { 7 }, era };
         Answer { place, standing, open_time: Span::from_secs(5), lease: None }
     }
 
     fn open(era: u64) -> Answer {
-        answer(era, Standing::Open(Span::from_secs(5)))
+        answer(era, FleetState::Open(Span::from_secs(5)))
     }
 
     const CLOSED: Answer = Answer {
         place: Place { birth: 0, era: 0 },
-        standing: Standing::Closed,
+        standing: FleetState::Closed,
         open_time: Span::from_secs(5),
         lease: None,
     };
@@ -361,10 +361,10 @@ mod tests {
     #[test]
     fn a_trip_of_a_state_before_opens_nothing_here_either() {
         let mut process = Process::new(1);
-        process.ask(at(0), &answer(3, Standing::Closed));
+        process.ask(at(0), &answer(3, FleetState::Closed));
         process.call(at(1), Report::Failure);
         // Meanwhile the others have opened it, probed, and closed it.
-        let (_, heard) = process.ask(at(1), &answer(6, Standing::Closed));
+        let (_, heard) = process.ask(at(1), &answer(6, FleetState::Closed));
         assert_eq!((heard, process.state(at(1))), (None, StateKind::Closed));
         assert!(process.call(at(1), Report::Success));
     }
@@ -377,7 +377,7 @@ mod tests {
             let time = process.own.with_machine(at(moment), |own| own.open_time());
             assert_eq!(time, Span::from_secs(seconds));
         }
-        let (_, heard) = process.ask(at(70), &answer(9, Standing::Closed));
+        let (_, heard) = process.ask(at(70), &answer(9, FleetState::Closed));
         assert_eq!((heard, process.state(at(70))), (Some(Heard::Closed), StateKind::Closed));
         let time = process.own.with_machine(at(70), |own| own.open_time());
         assert_eq!(time, Span::from_secs(5));
@@ -402,7 +402,7 @@ mod tests {
         let mut process = Process::new(1);
         process.ask(at(0), &open(1));
         assert_eq!(process.admit(at(6)), None, "over, but without a lease");
-        let granted = Answer { lease: Some(Span::from_secs(5)), ..answer(2, Standing::HalfOpen) };
+        let granted = Answer { lease: Some(Span::from_secs(5)), ..answer(2, FleetState::HalfOpen) };
         let (request, _) = process.ask(at(6), &granted);
         let token = request.wish.expect("a call was refused");
         let probe = process.admit(at(7)).expect("leased");
@@ -413,9 +413,9 @@ mod tests {
         let results = vec![(token, Finding::Good)];
         let Process { replica, own, chance } = &mut process;
         assert_eq!(replica.request(own, at(8), false, chance).results, results);
-        let (request, _) = process.ask(at(9), &answer(2, Standing::HalfOpen));
+        let (request, _) = process.ask(at(9), &answer(2, FleetState::HalfOpen));
         assert_eq!(request.results, results);
-        let (request, _) = process.ask(at(9), &answer(3, Standing::Closed));
+        let (request, _) = process.ask(at(9), &answer(3, FleetState::Closed));
         assert_eq!(request.results, []);
         assert!(process.call(at(9), Report::Success));
     }
@@ -427,7 +427,7 @@ mod tests {
             .map(|seed| {
                 let mut process = Process::new(seed);
                 process.ask(at(0), &open(1));
-                process.ask(at(8), &answer(2, Standing::HalfOpen));
+                process.ask(at(8), &answer(2, FleetState::HalfOpen));
                 process.replica.went_away(lost_at, &mut process.chance);
                 let tenths = (0..100).map(|tenth| lost_at + Span::from_millis(100 * tenth));
                 let mut moments = tenths.filter(|now| process.admit(*now).is_some());
@@ -472,9 +472,9 @@ mod tests {
         }
         let mut process = Process::new(1);
         process.ask(at(0), &open(1));
-        process.ask(at(2), &answer(3, Standing::Closed));
+        process.ask(at(2), &answer(3, FleetState::Closed));
         assert_eq!(process.state(at(2)), StateKind::Closed);
-        assert_eq!(process.ask(at(2), &answer(3, Standing::Closed)).0.opening, None);
+        assert_eq!(process.ask(at(2), &answer(3, FleetState::Closed)).0.opening, None);
     }
 
     #[test]
