@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn three_in_a_hundred_are_let_through() {
         let text = |riddles: usize| {
-            let line = |n| if n < riddles { "/// What.\n" } else { "/// A.\n" };
+            let line = |n| if n < riddles { "/// What is.\n" } else { "/// A.\n" };
             (0..100).map(|n| format!("{}fn f{n}() {{}}\n", line(n))).collect::<String>()
         };
         assert!(openings(&text(3)).findings().is_empty());
