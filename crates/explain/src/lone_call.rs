@@ -180,7 +180,7 @@ mod tests {
         ])
     }
 
-    /// How far the engine may stay below: it grants whole retries, and a window forgets its first
+    /// The most by which the engine stays below: it grants whole retries, and a window forgets its first
     /// attempts in tenths, of which one may be gone already.
     fn short(plan: &BudgetPlan, rps: u32) -> usize {
         let tenth = match plan {

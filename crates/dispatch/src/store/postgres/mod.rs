@@ -13,7 +13,7 @@
 //! `accept` and `replay` find out before they answer, because memory has to agree with the database; all
 //! other writes can be made again whatever became of them.
 //!
-//! Where possible, the statements also run on CockroachDB and YugabyteDB.
+//! The statements also run on CockroachDB and YugabyteDB where possible.
 
 mod accept;
 mod address;
