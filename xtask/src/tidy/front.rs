@@ -8,10 +8,9 @@ use super::source::Source;
 
 /// Every other item on a front page.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
-    let front = |s: &&Source| s.path.ends_with("src/lib.rs") || s.path.ends_with("/mod.rs");
     // A library of one small file has no need of a front page.
     let ours = |s: &&Source| !s.path.starts_with("xtask/no-std/");
-    sources.iter().filter(front).filter(ours).flat_map(items).collect()
+    sources.iter().filter(|source| source.is_front()).filter(ours).flat_map(items).collect()
 }
 
 fn items(source: &Source) -> Vec<Finding> {

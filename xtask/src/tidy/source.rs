@@ -63,7 +63,7 @@ impl Source {
 
     /// Whether it is a front page, which only passes names on.
     pub(super) fn is_front(&self) -> bool {
-        ["/mod.rs", "src/lib.rs", "src/main.rs"].iter().any(|end| self.path.ends_with(end))
+        ["/mod.rs", "src/lib.rs"].iter().any(|end| self.path.ends_with(end))
     }
 
     /// The name of the crate's folder: `core` for `crates/core/src/lib.rs`.
