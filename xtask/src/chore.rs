@@ -1,22 +1,23 @@
 //! The chores of `cargo xtask`.
 
 use std::error::Error;
+use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
-use crate::format::Format;
-use crate::{bench, contracts, crash, features, fleet, golden, tidy, vectors};
+use crate::{contracts, features, golden, harness, tidy, vectors};
+use xtask_workbench::Format;
 
 /// The command line of the chores.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "The chores of stagger", version)]
 pub(crate) struct Chore {
     #[command(subcommand)]
-    name: Name,
+    name: ChoreName,
 }
 
 #[derive(Debug, Subcommand)]
-enum Name {
+enum ChoreName {
     /// Style as a program: sizes, arrows, names, clock reads, dead files. Exit 1 on a finding.
     Tidy {
         #[arg(long, value_enum, default_value_t)]
@@ -30,15 +31,15 @@ enum Name {
         format: Format,
     },
     /// Measure costs: the engine, the library beside its peers, the dispatcher under load.
-    Bench(bench::Bench),
+    #[command(disable_help_flag = true)]
+    Bench(Passed),
     /// Kills the dispatcher under load, and counts what was lost. Exit 1 when anything was.
-    Crash(crash::Crash),
+    #[command(disable_help_flag = true)]
+    Crash(Passed),
     /// Many processes with one budget, through an outage, and without their store. Exit 1 when there
     /// were too many retries, or when a process did not find its store again.
-    Fleet(fleet::Fleet),
-    /// One process of the fleet; told what to do on its standard input.
-    #[command(hide = true)]
-    Member(fleet::Member),
+    #[command(disable_help_flag = true)]
+    Fleet(Passed),
     /// Check the promises of every integration over real sockets. Exit 1 on a failed or an empty cell.
     Contracts {
         #[arg(long, value_enum, default_value_t)]
@@ -62,20 +63,26 @@ enum Name {
     Features,
 }
 
+/// The arguments of a run of the harness, which reads them itself.
+#[derive(Debug, Args)]
+struct Passed {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
 impl Chore {
     /// Does it; `Ok(false)` means that it was done and found something wrong.
     pub(crate) fn run(self) -> Result<bool, Box<dyn Error>> {
         match self.name {
-            Name::Tidy { format } => tidy::run(format),
-            Name::Map => tidy::write_map(),
-            Name::Vectors { format } => vectors::run(format),
-            Name::Bench(bench) => bench::run(&bench),
-            Name::Crash(crash) => crash::run(&crash),
-            Name::Fleet(fleet) => fleet::run(&fleet),
-            Name::Member(member) => fleet::member(&member),
-            Name::Contracts { format, write } => contracts::run(format, write),
-            Name::Golden { format, percent, tables } => golden::run(format, percent, &tables),
-            Name::Features => features::run(),
+            ChoreName::Tidy { format } => tidy::run(format),
+            ChoreName::Map => tidy::write_map(),
+            ChoreName::Vectors { format } => vectors::run(format),
+            ChoreName::Bench(passed) => harness::run("bench", &passed.arguments),
+            ChoreName::Crash(passed) => harness::run("crash", &passed.arguments),
+            ChoreName::Fleet(passed) => harness::run("fleet", &passed.arguments),
+            ChoreName::Contracts { format, write } => contracts::run(format, write),
+            ChoreName::Golden { format, percent, tables } => golden::run(format, percent, &tables),
+            ChoreName::Features => features::run(),
         }
     }
 }

@@ -4,8 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::process::Stdio;
 
-use crate::format::{Format, emit};
-use crate::workspace::cargo;
+use xtask_workbench::{Format, cargo, emit};
 
 /// The page that holds the grid.
 const PAGE: &str = "docs/contracts.md";

@@ -2,8 +2,7 @@
 
 use std::error::Error;
 
-use crate::format::note;
-use crate::workspace::{Package, Workspace, cargo};
+use xtask_workbench::{Package, Workspace, cargo, note};
 
 /// The crates that other people build with features of their own choice.
 const SHIPPED: [&str; 2] = ["stagger-core", "stagger"];

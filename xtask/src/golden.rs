@@ -6,8 +6,7 @@ use std::process::Stdio;
 
 use serde::Serialize;
 
-use crate::format::Format;
-use crate::workspace::cargo;
+use xtask_workbench::{Format, cargo};
 
 /// Compares every cell of every table, or of those asked for; false when one is out.
 pub(crate) fn run(format: Format, percent: u32, tables: &[String]) -> Result<bool, Box<dyn Error>> {
@@ -27,17 +26,17 @@ pub(crate) fn run(format: Format, percent: u32, tables: &[String]) -> Result<boo
         return Err(format!("the comparison ended with {}", output.status).into());
     }
     let text = String::from_utf8(output.stdout)?;
-    let cells: Vec<Cell> = text.lines().map(Cell::read).collect::<Result<_, _>>()?;
+    let cells: Vec<GoldenCell> = text.lines().map(GoldenCell::read).collect::<Result<_, _>>()?;
     if cells.is_empty() {
         return Err("no such table".into());
     }
-    format.show(&cells, &Page(&cells))?;
+    format.show(&cells, &GoldenPage(&cells))?;
     Ok(cells.iter().all(|cell| cell.within))
 }
 
 /// One figure of a table with the lab's beside it.
 #[derive(Debug, PartialEq, Serialize)]
-struct Cell {
+struct GoldenCell {
     table: String,
     case: String,
     entry: String,
@@ -48,7 +47,7 @@ struct Cell {
     within: bool,
 }
 
-impl Cell {
+impl GoldenCell {
     fn read(line: &str) -> Result<Self, Box<dyn Error>> {
         let [table, case, entry, measure, theirs, ours, tolerance, within] =
             line.split('\t').collect::<Vec<_>>()[..]
@@ -61,9 +60,9 @@ impl Cell {
     }
 }
 
-struct Page<'a>(&'a [Cell]);
+struct GoldenPage<'a>(&'a [GoldenCell]);
 
-impl fmt::Display for Page<'_> {
+impl fmt::Display for GoldenPage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -71,7 +70,7 @@ impl fmt::Display for Page<'_> {
             "table", "case", "entry", "measure", "theirs", "ours", "tolerance"
         )?;
         for cell in self.0 {
-            let Cell { table, case, entry, measure, theirs, ours, tolerance, within } = cell;
+            let GoldenCell { table, case, entry, measure, theirs, ours, tolerance, within } = cell;
             let mark = if *within { "" } else { "  OUT" };
             writeln!(
                 f,
@@ -91,15 +90,15 @@ mod tests {
     #[test]
     fn a_line_is_a_cell_and_half_a_line_is_none() {
         let line = "L3\tup at 1s\tfull\tpeak\t1550\t1546.5\t30.1\ttrue";
-        let cell = Cell::read(line).expect("eight fields");
+        let cell = GoldenCell::read(line).expect("eight fields");
         assert!(cell.within && cell.theirs == 1550.0 && cell.entry == "full");
-        assert!(Cell::read("L3\tup at 1s").is_err());
+        assert!(GoldenCell::read("L3\tup at 1s").is_err());
     }
 
     #[test]
     fn what_is_out_is_marked_and_counted() {
         let line = "L3\tup at 1s\tfull\tpeak\t1550\t2546.5\t30.1\tfalse";
-        let page = Page(&[Cell::read(line).expect("eight fields")]).to_string();
+        let page = GoldenPage(&[GoldenCell::read(line).expect("eight fields")]).to_string();
         assert!(page.contains("OUT") && page.ends_with("1 cells, 1 out\n"), "{page}");
     }
 }

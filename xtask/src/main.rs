@@ -4,25 +4,20 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-mod bench;
 mod chore;
 mod contracts;
-mod crash;
 mod features;
-mod fleet;
-mod format;
 mod golden;
-mod rig;
+mod harness;
 mod tidy;
 mod vectors;
-mod workspace;
 
 fn main() -> ExitCode {
     match chore::Chore::parse().run() {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            format::complain(&*error);
+            xtask_workbench::complain("xtask", &*error);
             ExitCode::from(2)
         }
     }

@@ -7,14 +7,13 @@ use std::process::Stdio;
 use serde::Serialize;
 use stagger_testkit::vectors::{Deliberate, Suite, run_all};
 
-use crate::format::Format;
-use crate::workspace::cargo;
+use xtask_workbench::{Format, cargo};
 
 /// Runs every vector file; false when a row failed or a file held none.
 pub(crate) fn run(format: Format) -> Result<bool, Box<dyn Error>> {
     let mut suites = run_all();
     suites.extend(over_sockets()?);
-    format.show(&suites.iter().map(Row::new).collect::<Vec<_>>(), &Table(&suites))?;
+    format.show(&suites.iter().map(SuiteRow::new).collect::<Vec<_>>(), &SuiteTable(&suites))?;
     Ok(!suites.is_empty() && suites.iter().all(is_good))
 }
 
@@ -33,23 +32,23 @@ fn is_good(suite: &Suite) -> bool {
 
 /// A suite as a program sees it: the same four keys on every day.
 #[derive(Serialize)]
-struct Row<'a> {
+struct SuiteRow<'a> {
     suite: &'a str,
     passed: usize,
     total: usize,
     deliberate: &'a [Deliberate],
 }
 
-impl<'a> Row<'a> {
+impl<'a> SuiteRow<'a> {
     fn new(suite: &'a Suite) -> Self {
         let Suite { suite: name, passed, total, deliberate, .. } = suite;
         Self { suite: name, passed: *passed, total: *total, deliberate }
     }
 }
 
-struct Table<'a>(&'a [Suite]);
+struct SuiteTable<'a>(&'a [Suite]);
 
-impl fmt::Display for Table<'_> {
+impl fmt::Display for SuiteTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:48} {:>7} {:>7} {:>11}", "suite", "passed", "total", "on purpose")?;
         for suite in self.0 {
@@ -88,7 +87,7 @@ mod tests {
         assert!(is_good(&suite));
         suite.check("three", &1, &2);
         assert!(!is_good(&suite));
-        assert!(Table(&[suite]).to_string().contains("FAILED three: got 1, want 2"));
+        assert!(SuiteTable(&[suite]).to_string().contains("FAILED three: got 1, want 2"));
     }
 
     #[test]
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn programs_get_exactly_four_keys() {
-        let json = serde_json::to_string(&Row::new(&suite())).expect("plain data");
+        let json = serde_json::to_string(&SuiteRow::new(&suite())).expect("plain data");
         let want = r#"{"suite":"a.json","passed":1,"total":2,"deliberate":[{"row":"two","reason":"theirs forgets a rule"}]}"#;
         assert_eq!(json, want);
     }

@@ -11,7 +11,7 @@ mod tokio_peer;
 
 use std::error::Error;
 
-use measured::Measured;
+use measured::PeerRun;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,11 +20,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let clients = clients.parse()?;
     let measured = match engine.as_str() {
-        "stagger" => Measured::of(engine, clients, ours::on_the_wheel),
-        "heap" => Measured::of(engine, clients, ours::on_the_heap),
-        "stall" => Measured::of(engine, clients, ours::stall),
-        "nexosim" => Measured::of(engine, clients, nexosim_peer::run),
-        "tokio" => Measured::of(engine, clients, tokio_peer::run),
+        "stagger" => PeerRun::of(engine, clients, ours::on_the_wheel),
+        "heap" => PeerRun::of(engine, clients, ours::on_the_heap),
+        "stall" => PeerRun::of(engine, clients, ours::stall),
+        "nexosim" => PeerRun::of(engine, clients, nexosim_peer::run),
+        "tokio" => PeerRun::of(engine, clients, tokio_peer::run),
         other => return Err(format!("no such engine: {other}").into()),
     };
     println!("{}", serde_json::to_string(&measured?)?);

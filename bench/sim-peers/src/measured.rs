@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// One engine, once.
 #[derive(Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct PeerRun {
     engine: String,
     clients: u32,
     /// Delays that were waited for: one event each.
@@ -20,20 +20,20 @@ pub(crate) struct Measured {
 }
 
 /// The counts of a run.
-pub(crate) struct Counts {
+pub(crate) struct EventCounts {
     pub(crate) events: u64,
     pub(crate) served: u64,
 }
 
-impl Measured {
+impl PeerRun {
     pub(crate) fn of(
         engine: &str,
         clients: u32,
-        run: impl FnOnce(u32) -> Result<Counts, Box<dyn Error>>,
+        run: impl FnOnce(u32) -> Result<EventCounts, Box<dyn Error>>,
     ) -> Result<Self, Box<dyn Error>> {
         let before = most_memory()?;
         let start = Instant::now();
-        let Counts { events, served } = run(clients)?;
+        let EventCounts { events, served } = run(clients)?;
         let seconds = start.elapsed().as_secs_f64();
         let bytes = most_memory()? - before;
         Ok(Self { engine: engine.to_owned(), clients, events, served, seconds, bytes })

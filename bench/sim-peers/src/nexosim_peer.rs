@@ -10,7 +10,7 @@ use nexosim::simulation::{Mailbox, SimInit};
 use nexosim::time::MonotonicTime;
 use serde::{Deserialize, Serialize};
 
-use crate::measured::Counts;
+use crate::measured::EventCounts;
 use crate::model::{ATTEMPTS, Delays, UP};
 
 static EVENTS: AtomicU64 = AtomicU64::new(0);
@@ -51,11 +51,11 @@ impl Clients {
     }
 }
 
-pub(crate) fn run(count: u32) -> Result<Counts, Box<dyn Error>> {
+pub(crate) fn run(count: u32) -> Result<EventCounts, Box<dyn Error>> {
     let clients = Clients { count, delays: Delays::new() };
     let bench = SimInit::with_num_threads(1).add_model(clients, Mailbox::new(), "clients");
     let mut simulation = bench.init(MonotonicTime::EPOCH)?;
     simulation.run()?;
     let (events, served) = (EVENTS.load(Ordering::Relaxed), SERVED.load(Ordering::Relaxed));
-    Ok(Counts { events, served })
+    Ok(EventCounts { events, served })
 }

@@ -5,19 +5,19 @@ use std::error::Error;
 use stagger_core::{Instant, Span};
 use stagger_sim::{Arrivals, Backend, Fault, Heap, Law, Plan, Played, Schedule, Trouble, World};
 
-use crate::measured::Counts;
+use crate::measured::EventCounts;
 use crate::model::{SCHEDULE, SEED, up};
 
-pub(crate) fn on_the_wheel(clients: u32) -> Result<Counts, Box<dyn Error>> {
+pub(crate) fn on_the_wheel(clients: u32) -> Result<EventCounts, Box<dyn Error>> {
     Ok(counts(&World::new().play(&plan(clients)?, SEED)))
 }
 
-pub(crate) fn on_the_heap(clients: u32) -> Result<Counts, Box<dyn Error>> {
+pub(crate) fn on_the_heap(clients: u32) -> Result<EventCounts, Box<dyn Error>> {
     Ok(counts(&World::on(Heap::default()).play(&plan(clients)?, SEED)))
 }
 
 /// Not model P: so many calls at 700 a second to ten workers that stall from 10 to 15 s.
-pub(crate) fn stall(calls: u32) -> Result<Counts, Box<dyn Error>> {
+pub(crate) fn stall(calls: u32) -> Result<EventCounts, Box<dyn Error>> {
     let at = |s| Instant::ORIGIN + Span::from_secs(s);
     let schedule = Schedule { attempts: 4, ..Schedule::default() };
     let caller = Law::Full.caller(&schedule)?.with_timeout(Span::from_millis(500));
@@ -25,7 +25,7 @@ pub(crate) fn stall(calls: u32) -> Result<Counts, Box<dyn Error>> {
     plan.backend = Backend::of_workers(10, Span::from_millis(10), None);
     plan.faults.push(Fault::new(Trouble::Stall, at(10), at(15)));
     let played = World::new().play(&plan, SEED);
-    Ok(Counts { events: played.events, served: played.succeeded })
+    Ok(EventCounts { events: played.events, served: played.succeeded })
 }
 
 fn plan(callers: u32) -> Result<Plan, Box<dyn Error>> {
@@ -35,6 +35,6 @@ fn plan(callers: u32) -> Result<Plan, Box<dyn Error>> {
 }
 
 /// The arrivals at t = 0 are events in our world, and no other engine has them.
-fn counts(played: &Played) -> Counts {
-    Counts { events: played.events - played.calls, served: played.succeeded }
+fn counts(played: &Played) -> EventCounts {
+    EventCounts { events: played.events - played.calls, served: played.succeeded }
 }

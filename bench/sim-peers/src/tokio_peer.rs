@@ -10,13 +10,13 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::{Instant, sleep};
 
-use crate::measured::Counts;
+use crate::measured::EventCounts;
 use crate::model::{ATTEMPTS, Delays, UP};
 
 static EVENTS: AtomicU64 = AtomicU64::new(0);
 static SERVED: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) fn run(clients: u32) -> Result<Counts, Box<dyn Error>> {
+pub(crate) fn run(clients: u32) -> Result<EventCounts, Box<dyn Error>> {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
     runtime.block_on(async {
         let (delays, start) = (Delays::new(), Instant::now());
@@ -28,7 +28,7 @@ pub(crate) fn run(clients: u32) -> Result<Counts, Box<dyn Error>> {
         let _ = all_gone.recv().await;
     });
     let (events, served) = (EVENTS.load(Ordering::Relaxed), SERVED.load(Ordering::Relaxed));
-    Ok(Counts { events, served })
+    Ok(EventCounts { events, served })
 }
 
 async fn call(client: u32, delays: Delays, start: Instant, _alive: Sender<()>) {

@@ -1,10 +1,10 @@
 //! Dependencies between crates. Names may change, the direction of the arrows may not.
 
-use super::finding::Finding;
-use crate::workspace::{Dependency, Package};
+use super::finding::StyleFinding;
+use xtask_workbench::{Dependency, Package};
 
 /// The allowed dependencies of what ships.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("stagger-core", &[]),
     ("stagger", &["stagger-core"]),
     ("stagger-sim", &["stagger-core"]),
@@ -30,7 +30,12 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("stagger-testkit", &["stagger-core"]),
     // Never shipped, so the testkit is an ordinary part of it.
     ("stagger-contracts", &["stagger-core", "stagger", "stagger-testkit"]),
-    ("xtask", &["stagger-core", "stagger", "stagger-sim", "stagger-testkit"]),
+    (
+        "stagger-harness",
+        &["stagger-core", "stagger", "stagger-sim", "stagger-testkit", "xtask-workbench"],
+    ),
+    ("xtask-workbench", &[]),
+    ("xtask", &["stagger-testkit", "xtask-workbench"]),
 ];
 /// The further dependencies that only tests have: every crate the testkit, and the lab those who compare
 /// themselves with it.
@@ -39,13 +44,13 @@ const IN_TESTS: [(&str, &str); 2] =
 const TESTKIT: &str = "stagger-testkit";
 
 /// Every dependency between our own crates that runs against the arrows, and every unknown crate.
-pub(super) fn check(packages: &[Package]) -> Vec<Finding> {
+pub(super) fn check(packages: &[Package]) -> Vec<StyleFinding> {
     packages.iter().flat_map(wrong).collect()
 }
 
-fn wrong(package: &Package) -> Vec<Finding> {
+fn wrong(package: &Package) -> Vec<StyleFinding> {
     let name = package.name.as_str();
-    let finding = |what: String| Finding::new(&format!("{name}/Cargo.toml"), 0, what);
+    let finding = |what: String| StyleFinding::new(&format!("{name}/Cargo.toml"), 0, what);
     let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
         return vec![finding("a crate without a place among the arrows".into())];
     };

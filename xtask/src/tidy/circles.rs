@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 use super::uses::{self, Uses};
 
 /// The files that each file uses.
 type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 /// Every largest set of files that all lead to each other, as a finding of its first file.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
     let roots = uses::roots(sources);
     roots.iter().flat_map(|root| in_crate(root, sources)).collect()
 }
 
-fn in_crate(root: &str, sources: &[Source]) -> Vec<Finding> {
+fn in_crate(root: &str, sources: &[SourceFile]) -> Vec<StyleFinding> {
     let mut graph = Graph::new();
     for one in Uses::of(root, sources).all().into_iter().filter(|one| !one.to.is_front()) {
         graph.entry(&one.from.path).or_default().insert(&one.to.path);
@@ -29,7 +29,7 @@ fn in_crate(root: &str, sources: &[Source]) -> Vec<Finding> {
             let circle: Vec<_> = ahead.iter().filter(back).copied().collect();
             let short = circle.iter().map(|path| path.trim_start_matches(root));
             let what = format!("use each other: {}", short.collect::<Vec<_>>().join(", "));
-            findings.push(Finding::new(file, 0, what));
+            findings.push(StyleFinding::new(file, 0, what));
             seen.extend(circle);
         }
     }
@@ -55,7 +55,8 @@ mod tests {
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let parse = |(path, text): &(&str, &str)| {
-            Source::parse(&format!("crates/core/src/{path}"), text).expect("the fixture is valid")
+            SourceFile::parse(&format!("crates/core/src/{path}"), text)
+                .expect("the fixture is valid")
         };
         let sources: Vec<_> = files.iter().map(parse).collect();
         check(&sources).into_iter().map(|finding| finding.what).collect()

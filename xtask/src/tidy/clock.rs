@@ -1,7 +1,7 @@
 //! Uses of the clock, of sleep and of chance: two files may; all others receive the answer.
 
-use super::finding::Finding;
-use super::source::{Source, Token};
+use super::finding::StyleFinding;
+use super::source::{SourceFile, Token};
 
 /// The two files, that of the server for tests, which notes when a request arrived, and that of the
 /// dispatcher's keys, which no generator may make.
@@ -21,20 +21,20 @@ const OWN: [&str; 4] = ["Self", "self", "super", "crate"];
 
 /// Every read of time or chance outside the two files; tests, benches and chores may, and so may the
 /// peers' bench, which times other people's crates.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
-    let judged = |s: &&Source| {
+pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
+    let judged = |s: &&SourceFile| {
         !matches!(s.krate(), "bench" | "xtask") && !ALLOWED.contains(&s.path.as_str())
     };
     sources.iter().filter(judged).flat_map(reads).collect()
 }
 
-fn reads(source: &Source) -> Vec<Finding> {
+fn reads(source: &SourceFile) -> Vec<StyleFinding> {
     let tokens = source.shipped_tokens();
     let find = |at| Some((read(&tokens, at)?, tokens[at].line));
     (0..tokens.len())
         .filter_map(find)
         .map(|(what, line)| {
-            Finding::new(&source.path, line, format!("{what} outside clock.rs and rng.rs"))
+            StyleFinding::new(&source.path, line, format!("{what} outside clock.rs and rng.rs"))
         })
         .collect()
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        let source = Source::parse(path, text).expect("the fixture is valid");
+        let source = SourceFile::parse(path, text).expect("the fixture is valid");
         check(&[source]).into_iter().map(|finding| finding.what).collect()
     }
 

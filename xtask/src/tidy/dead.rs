@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use syn::{Item, ItemMod};
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 
 /// Every file below a `src` folder that no crate root reaches.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
     let mut alive = BTreeSet::new();
     sources.iter().filter(|s| is_root(&s.path)).for_each(|root| reach(root, sources, &mut alive));
-    let dead = |s: &&Source| s.path.contains("src/") && !alive.contains(s.path.as_str());
-    let finding = |s: &Source| Finding::new(&s.path, 0, "no `mod` line reaches this file");
+    let dead = |s: &&SourceFile| s.path.contains("src/") && !alive.contains(s.path.as_str());
+    let finding = |s: &SourceFile| StyleFinding::new(&s.path, 0, "no `mod` line reaches this file");
     sources.iter().filter(dead).map(finding).collect()
 }
 
@@ -21,7 +21,7 @@ fn is_root(path: &str) -> bool {
     matches!(file, "lib.rs" | "main.rs") || (file.starts_with("bin/") && file.ends_with(".rs"))
 }
 
-fn reach<'a>(source: &'a Source, all: &'a [Source], alive: &mut BTreeSet<&'a str>) {
+fn reach<'a>(source: &'a SourceFile, all: &'a [SourceFile], alive: &mut BTreeSet<&'a str>) {
     if !alive.insert(source.path.as_str()) {
         return;
     }
@@ -55,7 +55,8 @@ mod tests {
     use super::*;
 
     fn dead(files: &[(&str, &str)]) -> Vec<String> {
-        let parse = |(path, text): &(&str, &str)| Source::parse(path, text).expect("it is valid");
+        let parse =
+            |(path, text): &(&str, &str)| SourceFile::parse(path, text).expect("it is valid");
         let sources: Vec<_> = files.iter().map(parse).collect();
         check(&sources).into_iter().map(|finding| finding.file).collect()
     }

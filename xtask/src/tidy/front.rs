@@ -3,20 +3,20 @@
 use syn::Item;
 use syn::spanned::Spanned;
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 
 /// Every other item on a front page.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
     // A library of one small file has no need of a front page.
-    let ours = |s: &&Source| !s.path.starts_with("xtask/no-std/");
+    let ours = |s: &&SourceFile| !s.path.starts_with("xtask/no-std/");
     sources.iter().filter(|source| source.is_front()).filter(ours).flat_map(items).collect()
 }
 
-fn items(source: &Source) -> Vec<Finding> {
+fn items(source: &SourceFile) -> Vec<StyleFinding> {
     let finding = |item: &Item| {
         let what = "only docs, `mod` and `use` lines belong here";
-        Finding::new(&source.path, item.span().start().line, what)
+        StyleFinding::new(&source.path, item.span().start().line, what)
     };
     source.shipped().filter(|item| !belongs(item)).map(finding).collect()
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     fn count(path: &str, text: &str) -> usize {
-        check(&[Source::parse(path, text).expect("the fixture is valid")]).len()
+        check(&[SourceFile::parse(path, text).expect("the fixture is valid")]).len()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The layers inside a crate: a module uses those of lower layers only, or those that share its place.
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 use super::uses::{self, Uses};
 
 /// The layers of a crate, the lowest first. A layer lists places; modules of one place, separated by
@@ -29,19 +29,19 @@ const CRATES: [(&str, Layers); 1] = [(
 )];
 
 /// Every use of a module that lies beside or above the user, and every module without a place.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
     let known = |root: &String| CRATES.iter().find(|(at, _)| at == root);
     let roots = uses::roots(sources);
     roots.iter().filter_map(known).flat_map(|(root, layers)| wrong(root, layers, sources)).collect()
 }
 
-fn wrong(root: &str, layers: Layers, sources: &[Source]) -> Vec<Finding> {
+fn wrong(root: &str, layers: Layers, sources: &[SourceFile]) -> Vec<StyleFinding> {
     let inside = sources.iter().filter(|source| source.path.starts_with(root));
-    let homeless = |source: &Source| {
+    let homeless = |source: &SourceFile| {
         let module = top(root, source);
         let what = || format!("`{module}` has no place among the layers");
         (!is_root(&module) && place(&module, layers).is_none())
-            .then(|| Finding::new(&source.path, 0, what()))
+            .then(|| StyleFinding::new(&source.path, 0, what()))
     };
     let mut findings: Vec<_> = inside.filter_map(homeless).collect();
     for one in Uses::of(root, sources).all() {
@@ -51,7 +51,7 @@ fn wrong(root: &str, layers: Layers, sources: &[Source]) -> Vec<Finding> {
             && used.0 >= user.0
         {
             let what = format!("`{from}` must not see `{to}`");
-            findings.push(Finding::new(&one.from.path, one.line, what));
+            findings.push(StyleFinding::new(&one.from.path, one.line, what));
         }
     }
     findings
@@ -66,7 +66,7 @@ fn place(module: &str, layers: Layers) -> Option<(usize, usize)> {
 }
 
 /// The module below the crate's root that a file belongs to.
-fn top(root: &str, source: &Source) -> String {
+fn top(root: &str, source: &SourceFile) -> String {
     let below = source.path.trim_start_matches(root).trim_end_matches(".rs");
     below.split('/').next().unwrap_or_default().to_owned()
 }
@@ -97,7 +97,7 @@ mod tests {
             ("retry/machine.rs", ""),
         ];
         let parse = |path: &str, text: &str| {
-            Source::parse(&format!("{CORE}{path}"), text).expect("the fixture is valid")
+            SourceFile::parse(&format!("{CORE}{path}"), text).expect("the fixture is valid")
         };
         let others = files.iter().filter(|(other, _)| *other != path);
         let mut sources: Vec<_> = others.map(|(path, text)| parse(path, text)).collect();

@@ -5,11 +5,11 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 use super::tree::Tree;
 use super::uses::roots;
-use crate::workspace::Workspace;
+use xtask_workbench::Workspace;
 
 const PAGE: &str = "ARCHITECTURE.md";
 /// The lines around the map; what is between them is written by this program.
@@ -30,11 +30,11 @@ pub(crate) fn write() -> Result<bool, Box<dyn Error>> {
 }
 
 /// A map that is not the tree's.
-pub(super) fn check(sources: &[Source], texts: &[(String, String)]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile], texts: &[(String, String)]) -> Vec<StyleFinding> {
     let Some((_, page)) = texts.iter().find(|(path, _)| path == PAGE) else { return Vec::new() };
     let is_true = parts(page).is_some_and(|(_, written, _)| written == map(sources, texts));
     let what = "the map is not that of the files: `cargo xtask map` writes it";
-    if is_true { Vec::new() } else { vec![Finding::new(PAGE, 0, what)] }
+    if is_true { Vec::new() } else { vec![StyleFinding::new(PAGE, 0, what)] }
 }
 
 /// The page before the map, the map, and the page after it.
@@ -44,7 +44,7 @@ fn parts(page: &str) -> Option<(&str, &str, &str)> {
     Some((&page[..begin], &page[begin..end], &page[end..]))
 }
 
-fn map(sources: &[Source], texts: &[(String, String)]) -> String {
+fn map(sources: &[SourceFile], texts: &[(String, String)]) -> String {
     let mut map = String::from("\n```\n");
     for root in roots(sources) {
         let name = root.trim_end_matches("src/");
@@ -79,7 +79,7 @@ fn root_of(root: &str, texts: &[(String, String)]) -> String {
 }
 
 /// The files and folders right below the crate's root, and the folders below those.
-fn below(root: &str, sources: &[Source]) -> BTreeMap<String, String> {
+fn below(root: &str, sources: &[SourceFile]) -> BTreeMap<String, String> {
     let inside = sources.iter().filter_map(|s| Some((s.path.strip_prefix(root)?, s)));
     let mut places = BTreeMap::new();
     for (path, source) in inside {
@@ -122,8 +122,9 @@ mod tests {
             .map(|(path, text)| (format!("crates/a/{path}"), text.to_owned()))
     }
 
-    fn sources() -> Vec<Source> {
-        let parse = |(path, text): (&str, &str)| Source::parse(path, text).expect("it is valid");
+    fn sources() -> Vec<SourceFile> {
+        let parse =
+            |(path, text): (&str, &str)| SourceFile::parse(path, text).expect("it is valid");
         [
             ("crates/a/src/one.rs", "//! One [`Idea`], with\n//! a second line.\n"),
             ("crates/a/src/two/mod.rs", "//! Two ideas.\n"),

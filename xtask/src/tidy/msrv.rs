@@ -5,22 +5,22 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, ExprBinary};
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 
 /// The crates that promise an oldest Rust.
 const SHIPPED: [&str; 2] = ["core", "stagger"];
 
 /// Every let-chain (Rust 1.88) in what ships.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
     sources.iter().filter(|source| SHIPPED.contains(&source.krate())).flat_map(chains).collect()
 }
 
-fn chains(source: &Source) -> Vec<Finding> {
+fn chains(source: &SourceFile) -> Vec<StyleFinding> {
     let mut chains = Chains(Vec::new());
     source.shipped().for_each(|item| chains.visit_item(item));
     let what = "a let-chain needs Rust 1.88, and 1.85 is promised";
-    chains.0.into_iter().map(|line| Finding::new(&source.path, line, what)).collect()
+    chains.0.into_iter().map(|line| StyleFinding::new(&source.path, line, what)).collect()
 }
 
 /// The lines with an `&&` between conditions of which one is a `let`.
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let source = Source::parse(path, text).expect("the fixture is valid");
+        let source = SourceFile::parse(path, text).expect("the fixture is valid");
         check(&[source]).into_iter().map(|finding| finding.line).collect()
     }
 

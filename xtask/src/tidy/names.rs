@@ -1,7 +1,7 @@
 //! Names that say nothing, words that have a better one here, and notes to oneself.
 
-use super::finding::Finding;
-use super::source::{Source, Token};
+use super::finding::StyleFinding;
+use super::source::{SourceFile, Token};
 
 /// Files and modules that would hold more than one idea.
 const MODULES: [&str; 9] =
@@ -22,11 +22,11 @@ const SYNONYMS: [(&str, &str); 7] = [
 const NOTES: [(&str, &str); 3] = [("TO", "DO"), ("FIX", "ME"), ("X", "XX")];
 
 /// Vague names and foreign words in sources, and notes to oneself in any text.
-pub(super) fn check(sources: &[Source], texts: &[(String, String)]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile], texts: &[(String, String)]) -> Vec<StyleFinding> {
     let mut findings: Vec<_> = sources.iter().filter_map(file).collect();
     // The testkit reads other projects' files in their words, and the bench calls their functions; the
     // chores are about this very list.
-    let ours = |s: &&Source| !matches!(s.krate(), "bench" | "testkit" | "xtask");
+    let ours = |s: &&SourceFile| !matches!(s.krate(), "bench" | "testkit" | "xtask");
     findings.extend(sources.iter().filter(ours).flat_map(words));
     findings.extend(sources.iter().flat_map(modules));
     let written = |path: &str| [".rs", ".toml", ".md"].iter().any(|end| path.ends_with(end));
@@ -35,37 +35,38 @@ pub(super) fn check(sources: &[Source], texts: &[(String, String)]) -> Vec<Findi
     findings
 }
 
-fn file(source: &Source) -> Option<Finding> {
+fn file(source: &SourceFile) -> Option<StyleFinding> {
     let mut parts = source.path.trim_end_matches(".rs").split('/');
     let bad = parts.find(|part| MODULES.contains(part))?;
-    Some(Finding::new(&source.path, 0, format!("`{bad}` is no noun for one idea")))
+    Some(StyleFinding::new(&source.path, 0, format!("`{bad}` is no noun for one idea")))
 }
 
-fn modules(source: &Source) -> Vec<Finding> {
+fn modules(source: &SourceFile) -> Vec<StyleFinding> {
     let bad = |pair: &&[Token]| pair[0].text == "mod" && MODULES.contains(&pair[1].text.as_str());
     let finding = |pair: &[Token]| {
         let what = format!("`mod {}` is no noun for one idea", pair[1].text);
-        Finding::new(&source.path, pair[1].line, what)
+        StyleFinding::new(&source.path, pair[1].line, what)
     };
     source.tokens.windows(2).filter(bad).map(finding).collect()
 }
 
-fn words(source: &Source) -> Vec<Finding> {
+fn words(source: &SourceFile) -> Vec<StyleFinding> {
     let better = |token: &Token| SYNONYMS.iter().find(|(word, _)| *word == token.text);
     let finding = |token: &Token, (word, ours): &(&str, &str)| {
-        Finding::new(&source.path, token.line, format!("`{word}` is {ours} here"))
+        StyleFinding::new(&source.path, token.line, format!("`{word}` is {ours} here"))
     };
     let judge = |token: &Token| Some(finding(token, better(token)?));
     source.shipped_tokens().iter().filter_map(judge).collect()
 }
 
-fn notes(path: &str, text: &str) -> Vec<Finding> {
+fn notes(path: &str, text: &str) -> Vec<StyleFinding> {
     let word = |line: &str| {
         let mut words = line.split(|c: char| !c.is_ascii_alphanumeric());
         let is_note = |word: &str| NOTES.iter().any(|(a, b)| word.strip_prefix(a) == Some(b));
         words.find(|word| is_note(word)).map(str::to_owned)
     };
-    let finding = |(line, n)| Some(Finding::new(path, n, format!("{} is no plan", word(line)?)));
+    let finding =
+        |(line, n)| Some(StyleFinding::new(path, n, format!("{} is no plan", word(line)?)));
     text.lines().zip(1..).filter_map(finding).collect()
 }
 
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        let source = Source::parse(path, text).expect("the fixture is valid");
+        let source = SourceFile::parse(path, text).expect("the fixture is valid");
         let texts = [(path.to_owned(), text.to_owned())];
         check(&[source], &texts).into_iter().map(|finding| finding.what).collect()
     }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 
 /// The words that open a relative clause. `Whether` is the field's word for a boolean.
 const OPENINGS: [&str; 7] = ["What", "Who", "Whose", "How", "Where", "Which", "That"];
@@ -15,12 +15,12 @@ const MOST_PERCENT: usize = 3;
 pub(super) struct Openings {
     pub(super) first_lines: usize,
     /// Those that open with a relative clause.
-    pub(super) relative: Vec<Finding>,
+    pub(super) relative: Vec<StyleFinding>,
 }
 
 impl Openings {
     /// Reads all sources, tests included: they are read by strangers too.
-    pub(super) fn of(sources: &[Source]) -> Self {
+    pub(super) fn of(sources: &[SourceFile]) -> Self {
         let mut openings = Self::default();
         for source in sources {
             openings.read(source);
@@ -28,14 +28,14 @@ impl Openings {
         openings
     }
 
-    fn read(&mut self, source: &Source) {
+    fn read(&mut self, source: &SourceFile) {
         let mut in_comment = false;
         for (line, n) in source.text.lines().zip(1..) {
             let text = documentation(line);
             if let (Some(text), false) = (text, in_comment) {
                 self.first_lines += 1;
                 if text.split_whitespace().next().is_some_and(|word| OPENINGS.contains(&word)) {
-                    self.relative.push(Finding::new(&source.path, n, text));
+                    self.relative.push(StyleFinding::new(&source.path, n, text));
                 }
             }
             in_comment = text.is_some();
@@ -43,7 +43,7 @@ impl Openings {
     }
 
     /// All of them, if they are too many.
-    pub(super) fn findings(&self) -> Vec<Finding> {
+    pub(super) fn findings(&self) -> Vec<StyleFinding> {
         let too_many = self.relative.len() * 100 > self.first_lines * MOST_PERCENT;
         if too_many { self.relative.clone() } else { Vec::new() }
     }
@@ -59,7 +59,9 @@ mod tests {
     use super::*;
 
     fn openings(text: &str) -> Openings {
-        Openings::of(&[Source::parse("crates/core/src/a.rs", text).expect("the fixture is valid")])
+        Openings::of(&[
+            SourceFile::parse("crates/core/src/a.rs", text).expect("the fixture is valid")
+        ])
     }
 
     #[test]

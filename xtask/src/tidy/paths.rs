@@ -1,22 +1,22 @@
 //! Paths that exist on one machine only.
 
-use super::finding::Finding;
+use super::finding::StyleFinding;
 
 /// The folders at the root of a machine that hold somebody's own files.
 const FOLDERS: [&str; 4] = ["home", "root", "work", "tmp"];
 
 /// Every such path in text that is not a script; other projects' vectors are theirs.
-pub(super) fn check(texts: &[(String, String)]) -> Vec<Finding> {
+pub(super) fn check(texts: &[(String, String)]) -> Vec<StyleFinding> {
     let judged = |(path, text): &&(String, String)| {
         !path.starts_with("vectors/") && !text.starts_with("#!/")
     };
     texts.iter().filter(judged).flat_map(|(path, text)| lines(path, text)).collect()
 }
 
-fn lines(path: &str, text: &str) -> Vec<Finding> {
+fn lines(path: &str, text: &str) -> Vec<StyleFinding> {
     let finding = |(line, n)| {
         let folder = FOLDERS.iter().find(|folder| names(line, folder))?;
-        Some(Finding::new(path, n, format!("/{folder} is a path of one machine")))
+        Some(StyleFinding::new(path, n, format!("/{folder} is a path of one machine")))
     };
     text.lines().zip(1..).filter_map(finding).collect()
 }

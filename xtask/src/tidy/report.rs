@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-use super::finding::Finding;
+use super::finding::StyleFinding;
 use super::openings::Openings;
 use super::sizes::Sizes;
 use super::tree::Tree;
 use super::{arrows, circles, clock, dead, front, layers, map, msrv, names, paths, type_names};
-use crate::workspace::Package;
+use xtask_workbench::Package;
 
 /// All checks and what they found.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct TidyReport {
     pub(super) sizes: Sizes,
     pub(super) openings: Openings,
     pub(super) checks: Vec<Check>,
@@ -21,7 +21,7 @@ pub(super) struct Report {
 #[derive(Debug, Serialize)]
 pub(super) struct Check {
     pub(super) name: &'static str,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<StyleFinding>,
     /// Findings from before the check, which are let through. The number only goes down.
     pub(super) allowed: usize,
 }
@@ -37,7 +37,7 @@ const CIRCLES: usize = 24;
 /// Names of types that are still defined more than twice.
 const TYPE_NAMES: usize = 76;
 
-impl Report {
+impl TidyReport {
     /// Checks everything.
     pub(super) fn of(tree: &Tree, packages: &[Package]) -> Self {
         let mut sizes = Sizes::of(&tree.sources);
@@ -76,12 +76,12 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::source::Source;
+    use crate::tidy::source::SourceFile;
 
-    fn report(path: &str, text: &str) -> Report {
-        let source = Source::parse(path, text).expect("the fixture is valid");
+    fn report(path: &str, text: &str) -> TidyReport {
+        let source = SourceFile::parse(path, text).expect("the fixture is valid");
         let texts = vec![(path.to_owned(), text.to_owned())];
-        Report::of(&Tree { sources: vec![source], texts }, &[])
+        TidyReport::of(&Tree { sources: vec![source], texts }, &[])
     }
 
     #[test]

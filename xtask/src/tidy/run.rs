@@ -2,16 +2,15 @@
 
 use std::error::Error;
 
-use super::report::Report;
+use super::report::TidyReport;
 use super::tree::Tree;
-use crate::format::Format;
-use crate::workspace::Workspace;
+use xtask_workbench::{Format, Workspace};
 
 /// Checks the workspace and shows the report; false when something is not tidy.
 pub(crate) fn run(format: Format) -> Result<bool, Box<dyn Error>> {
     let workspace = Workspace::load()?;
     let tree = Tree::read(&workspace.workspace_root)?;
-    let report = Report::of(&tree, &workspace.packages);
+    let report = TidyReport::of(&tree, &workspace.packages);
     format.show(&report, &report)?;
     Ok(report.is_clean())
 }

@@ -4,8 +4,8 @@ use serde::Serialize;
 use syn::visit::{self, Visit};
 use syn::{Block, Signature};
 
-use super::finding::Finding;
-use super::source::{Source, is_test};
+use super::finding::StyleFinding;
+use super::source::{SourceFile, is_test};
 
 /// No file is longer without a reason: it holds more than one idea.
 const FILE_LIMIT: usize = 500;
@@ -24,7 +24,7 @@ pub(super) struct Sizes {
     /// Long with a reason, as `path:line: reason`.
     pub(super) waived: Vec<String>,
     #[serde(skip)]
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<StyleFinding>,
 }
 
 /// The count, and the lengths at the middle, at nine tenths and at the top.
@@ -40,7 +40,7 @@ pub(super) struct Spread {
 
 impl Sizes {
     /// Measures what ships.
-    pub(super) fn of(sources: &[Source]) -> Self {
+    pub(super) fn of(sources: &[SourceFile]) -> Self {
         let mut sizes = Self::default();
         let (mut files, mut functions) = (Vec::new(), Vec::new());
         for source in sources.iter().filter(|source| !source.is_test) {
@@ -55,7 +55,7 @@ impl Sizes {
         sizes
     }
 
-    fn judge(&mut self, source: &Source, found: &Measured) {
+    fn judge(&mut self, source: &SourceFile, found: &SizeRow) {
         let mut reasons = reasons(source);
         if found.lines > FILE_LIMIT {
             let what = format!("{} lines, more than {FILE_LIMIT}", found.lines);
@@ -66,14 +66,14 @@ impl Sizes {
             let what = format!("{name}: {lines} lines, more than {FUNCTION_LIMIT}");
             self.excuse(source, &mut reasons, function.first - 1, function.last, what);
         }
-        let stale = |(line, _)| Finding::new(&source.path, line, "a reason for nothing long");
+        let stale = |(line, _)| StyleFinding::new(&source.path, line, "a reason for nothing long");
         self.findings.extend(reasons.into_iter().map(stale));
     }
 
     /// Uses up a reason between the two lines, or reports that there is none.
     fn excuse(
         &mut self,
-        source: &Source,
+        source: &SourceFile,
         reasons: &mut Vec<(usize, String)>,
         first: usize,
         last: usize,
@@ -84,7 +84,7 @@ impl Sizes {
                 let (line, reason) = reasons.remove(at);
                 self.waived.push(format!("{}:{line}: {reason}", source.path));
             }
-            None => self.findings.push(Finding::new(&source.path, first, what)),
+            None => self.findings.push(StyleFinding::new(&source.path, first, what)),
         }
     }
 }
@@ -99,7 +99,7 @@ impl Spread {
     }
 }
 
-struct Measured {
+struct SizeRow {
     lines: usize,
     functions: Vec<Function>,
 }
@@ -116,14 +116,14 @@ impl Function {
     }
 }
 
-fn measure(source: &Source) -> Measured {
+fn measure(source: &SourceFile) -> SizeRow {
     let lines = (1..=source.text.lines().count()).filter(|n| !source.is_test_line(*n)).count();
     let mut functions = Functions(Vec::new());
     source.shipped().for_each(|item| functions.visit_item(item));
-    Measured { lines, functions: functions.0 }
+    SizeRow { lines, functions: functions.0 }
 }
 
-fn reasons(source: &Source) -> Vec<(usize, String)> {
+fn reasons(source: &SourceFile) -> Vec<(usize, String)> {
     let reason = |line: &str| line.trim_start().strip_prefix(REASON).map(str::to_owned);
     source.text.lines().zip(1..).filter_map(|(line, n)| Some((n, reason(line)?))).collect()
 }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn sizes(text: &str) -> Sizes {
-        Sizes::of(&[Source::parse("crates/core/src/a.rs", text).expect("the fixture is valid")])
+        Sizes::of(&[SourceFile::parse("crates/core/src/a.rs", text).expect("the fixture is valid")])
     }
 
     fn function(lines: usize, reason: &str) -> String {

@@ -9,7 +9,7 @@ use syn::{Attribute, Item};
 
 /// One Rust file of the workspace.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct SourceFile {
     /// Below the root of the workspace, with forward slashes.
     pub(super) path: String,
     pub(super) text: String,
@@ -28,7 +28,7 @@ pub(super) struct Token {
     pub(super) line: usize,
 }
 
-impl Source {
+impl SourceFile {
     /// Reads `text` as the file at `path`.
     pub(super) fn parse(path: &str, text: &str) -> Result<Self, Box<dyn Error>> {
         let place = |e: syn::Error| format!("{path}:{}: {e}", e.span().start().line);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_test_module_is_told_from_what_ships() {
         let text = "fn a() {}\n/// Doc.\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}\n";
-        let source = Source::parse("crates/core/src/a.rs", text).expect("the fixture is valid");
+        let source = SourceFile::parse("crates/core/src/a.rs", text).expect("the fixture is valid");
         let shipped: Vec<_> = (1..=7).filter(|line| !source.is_test_line(*line)).collect();
         assert_eq!(shipped, [1, 7]);
         assert_eq!(source.shipped().count(), 2);
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn code_behind_a_feature_ships() {
         let text = "#[cfg(feature = \"test\")]\nfn a() {}\n#[cfg(not(test))]\nfn b() {}\n";
-        let source = Source::parse("crates/core/src/a.rs", text).expect("the fixture is valid");
+        let source = SourceFile::parse("crates/core/src/a.rs", text).expect("the fixture is valid");
         assert_eq!(source.shipped().count(), 2);
     }
 
     #[test]
     fn a_broken_file_is_named_with_its_line() {
-        let error = Source::parse("a.rs", "fn a() {}\nfn {}\n").expect_err("it is broken");
+        let error = SourceFile::parse("a.rs", "fn a() {}\nfn {}\n").expect_err("it is broken");
         assert!(error.to_string().starts_with("a.rs:2"), "{error}");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::report::{Check, Report};
+use super::report::{Check, TidyReport};
 use super::sizes::Spread;
 
-impl fmt::Display for Report {
+impl fmt::Display for TidyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::source::Source;
+use super::source::SourceFile;
 
 /// All files of the workspace.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<SourceFile>,
     /// Path and text of every file that is readable as text, Rust files included.
     pub(super) texts: Vec<(String, String)>,
 }
@@ -25,7 +25,7 @@ impl Tree {
         walk(root, root, &mut tree.texts)?;
         tree.texts.sort();
         for (path, text) in tree.texts.iter().filter(|(path, _)| path.ends_with(".rs")) {
-            tree.sources.push(Source::parse(path, text)?);
+            tree.sources.push(SourceFile::parse(path, text)?);
         }
         Ok(tree)
     }

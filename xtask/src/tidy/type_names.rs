@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use syn::Item;
 
-use super::finding::Finding;
-use super::source::Source;
+use super::finding::StyleFinding;
+use super::source::SourceFile;
 
 /// A name may be defined so often in what ships.
 const MOST: usize = 2;
 
 /// Every name that ships more often, at its first definition.
-pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
     let mut names: BTreeMap<String, Vec<(&str, usize)>> = BTreeMap::new();
     for source in sources.iter().filter(|source| source.path.contains("src/")) {
         for (name, line) in source.shipped().filter_map(defined) {
@@ -21,10 +21,10 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     names.into_iter().filter(|(_, places)| places.len() > MOST).map(finding).collect()
 }
 
-fn finding((name, places): (String, Vec<(&str, usize)>)) -> Finding {
+fn finding((name, places): (String, Vec<(&str, usize)>)) -> StyleFinding {
     let files: Vec<_> = places.iter().map(|(file, _)| *file).collect();
     let what = format!("`{name}` is defined {} times: {}", places.len(), files.join(", "));
-    Finding::new(places[0].0, places[0].1, what)
+    StyleFinding::new(places[0].0, places[0].1, what)
 }
 
 fn defined(item: &Item) -> Option<(String, usize)> {
@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn a_name_that_is_defined_three_times_stands_for_nothing() {
-        let parse = |path: &str| Source::parse(path, "struct Row;").expect("the fixture is valid");
+        let parse =
+            |path: &str| SourceFile::parse(path, "struct Row;").expect("the fixture is valid");
         let mut sources: Vec<_> =
             ["crates/a/src/a.rs", "crates/a/src/b.rs", "crates/a/tests/c.rs"].map(parse).into();
         assert!(check(&sources).is_empty(), "a test's own types do not count");

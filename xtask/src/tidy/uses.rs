@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Item, UseTree};
 
-use super::source::{Source, Token};
+use super::source::{SourceFile, Token};
 
 /// Re-exports of re-exports are followed this far, so that two that name each other come to an end.
 const MOST_RE_EXPORTS: usize = 8;
@@ -17,7 +17,7 @@ pub(super) struct Uses<'a> {
 
 #[derive(Debug)]
 struct Module<'a> {
-    source: &'a Source,
+    source: &'a SourceFile,
     /// Absolute paths of the names that `use` lines bring in, by the name here.
     names: BTreeMap<String, Vec<String>>,
 }
@@ -25,16 +25,16 @@ struct Module<'a> {
 /// A file that uses another file of its crate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use<'a> {
-    pub(super) from: &'a Source,
-    pub(super) to: &'a Source,
+    pub(super) from: &'a SourceFile,
+    pub(super) to: &'a SourceFile,
     pub(super) line: usize,
 }
 
 impl<'a> Uses<'a> {
     /// Reads the crate whose sources are below `root`, which ends with `src/`.
-    pub(super) fn of(root: &str, sources: &'a [Source]) -> Self {
+    pub(super) fn of(root: &str, sources: &'a [SourceFile]) -> Self {
         let inside = sources.iter().filter(|source| source.path.starts_with(root));
-        let module = |source: &'a Source| {
+        let module = |source: &'a SourceFile| {
             let path = module_path(root, &source.path);
             let names = imports(source, &path);
             (path, Module { source, names })
@@ -58,7 +58,7 @@ impl<'a> Uses<'a> {
     }
 
     /// The file that defines what `path` names.
-    fn file_of(&self, path: &[String], re_exports: usize) -> Option<&'a Source> {
+    fn file_of(&self, path: &[String], re_exports: usize) -> Option<&'a SourceFile> {
         let length = (0..=path.len()).rev().find(|n| self.modules.contains_key(&path[..*n]))?;
         let (known, rest) = path.split_at(length);
         let module = &self.modules[known];
@@ -83,7 +83,7 @@ fn module_path(root: &str, file: &str) -> Vec<String> {
     parts
 }
 
-fn imports(source: &Source, module: &[String]) -> BTreeMap<String, Vec<String>> {
+fn imports(source: &SourceFile, module: &[String]) -> BTreeMap<String, Vec<String>> {
     let mut names = BTreeMap::new();
     for item in source.shipped() {
         if let Item::Use(item) = item {
@@ -207,10 +207,13 @@ fn group(
 }
 
 /// The folders of sources, one a crate: `crates/core/src/`.
-pub(super) fn roots(sources: &[Source]) -> BTreeSet<String> {
-    let root = |source: &Source| {
+pub(super) fn roots(sources: &[SourceFile]) -> BTreeSet<String> {
+    let root = |source: &SourceFile| {
         let (before, _) = source.path.split_once("src/")?;
-        let ours = before.starts_with("crates/") || before == "xtask/";
+        let ours = ["crates/", "bench/harness/", "xtask/workbench/"]
+            .iter()
+            .any(|at| before.starts_with(at))
+            || before == "xtask/";
         (ours && !source.is_test).then(|| format!("{before}src/"))
     };
     sources.iter().filter_map(root).collect()
@@ -224,10 +227,10 @@ mod tests {
 
     fn uses(files: &[(&str, &str)]) -> Vec<(String, String)> {
         let parse = |(path, text): &(&str, &str)| {
-            Source::parse(&format!("{ROOT}{path}"), text).expect("the fixture is valid")
+            SourceFile::parse(&format!("{ROOT}{path}"), text).expect("the fixture is valid")
         };
         let sources: Vec<_> = files.iter().map(parse).collect();
-        let short = |source: &Source| source.path.trim_start_matches(ROOT).to_owned();
+        let short = |source: &SourceFile| source.path.trim_start_matches(ROOT).to_owned();
         let uses = Uses::of(ROOT, &sources).all();
         uses.iter().map(|one| (short(one.from), short(one.to))).collect()
     }

@@ -15,12 +15,12 @@ use tower::{Layer, Service};
 
 use crate::budgets::THREADS;
 use crate::calls::loops;
-use crate::group::{Effort, Group, Row};
-use crate::operation::{Failed, Server, asynch, blocking, now};
+use crate::group::{Effort, Group, GroupRow};
+use crate::operation::{Failed, FailingServer, asynch, blocking, now};
 
 const OPEN: Duration = Duration::from_secs(30);
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let _inside = tokio.enter();
     let mut rows = Vec::new();
     for threads in THREADS {
@@ -29,7 +29,7 @@ pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn 
     Ok(rows)
 }
 
-fn of(threads: u64, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+fn of(threads: u64, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let policy =
         Policy::builder().budget(BudgetPlan::Unlimited).breaker(BreakerPlan::default()).build()?;
     let (ledger, retrier) = (LocalLedger::new(&policy), Retrier::new(policy, StdTime));
@@ -47,7 +47,7 @@ fn of(threads: u64, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
         .build();
     let ring = recloser::Recloser::custom().closed_len(100).build();
     let resilience =
-        tower_resilience_circuitbreaker::CircuitBreakerLayer::builder().build()?.layer(Server);
+        tower_resilience_circuitbreaker::CircuitBreakerLayer::builder().build()?.layer(FailingServer);
     let clock = tick::Clock::new_tokio();
     let context = seatbelt::ResilienceContext::new(&clock);
     let belt = (

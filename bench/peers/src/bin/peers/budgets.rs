@@ -12,12 +12,12 @@ use stagger::{Clock, LocalLedger, Policy, StdTime};
 use tower::retry::budget::{Budget, TpsBudget};
 
 use crate::calls::loops;
-use crate::group::{Effort, Group, Row};
+use crate::group::{Effort, Group, GroupRow};
 
 /// The number of threads that share one budget or breaker.
 pub(crate) const THREADS: [u64; 4] = [1, 2, 4, 8];
 
-pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn rows(effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let mut rows = Vec::new();
     for threads in THREADS {
         let ours = LocalLedger::new(&Policy::default());

@@ -10,7 +10,7 @@ use stagger::budget::BudgetPlan;
 use stagger::{Policy, Retrier, StdTime, TokioTime};
 use tokio::runtime::Runtime;
 
-use crate::group::{Effort, Group, Row};
+use crate::group::{Effort, Group, GroupRow};
 use crate::operation::{Failed, asynch, blocking};
 
 const BASE: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ macro_rules! loops {
 }
 pub(crate) use loops;
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let mut rows = plain(tokio)?.rows(effort);
     rows.extend(guarded(tokio, effort)?);
     rows.extend(on_this_thread()?.rows(effort));
@@ -115,7 +115,7 @@ fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
 }
 
 /// With a budget and a breaker, as far as a peer has them.
-fn guarded(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+fn guarded(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     use google_cloud_gax::{
         exponential_backoff::ExponentialBackoff, retry_policy, retry_throttler,
     };

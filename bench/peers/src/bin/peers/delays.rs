@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tower::retry::backoff::{Backoff as _, MakeBackoff};
 use tower_resilience_retry::IntervalFunction;
 
-use crate::group::{Effort, Group, Row};
+use crate::group::{Effort, Group, GroupRow};
 use crate::services;
 
 const BASE: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ macro_rules! drawn {
     }};
 }
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let _inside = tokio.enter();
     let rule = Backoff::exponential(Span::from_millis(100), Span::from_secs(60))?;
     let group = Group::new("one delay", drawn!(0_u64, |x| *x += 1)).case(

@@ -35,7 +35,7 @@ impl Effort {
 
 /// One line of the table.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct GroupRow {
     group: String,
     name: String,
     version: String,
@@ -89,7 +89,7 @@ impl<'a> Group<'a> {
     }
 
     /// Measures.
-    pub(crate) fn rows(self, effort: Effort) -> Vec<Row> {
+    pub(crate) fn rows(self, effort: Effort) -> Vec<GroupRow> {
         let operations = effort.operations / self.threads;
         let counted: Vec<u64> = self
             .cases
@@ -115,7 +115,7 @@ impl<'a> Group<'a> {
             .into_iter()
             .zip(figures)
             .zip(counted)
-            .map(|(((package, name, _), (low, mid, high)), counted)| Row {
+            .map(|(((package, name, _), (low, mid, high)), counted)| GroupRow {
                 group: self.name.clone(),
                 name,
                 version: version(&package),

@@ -32,9 +32,9 @@ pub(crate) fn blocking(x: u64) -> Result<u64, Failed> {
 
 /// The same as a service.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Server;
+pub(crate) struct FailingServer;
 
-impl tower::Service<u64> for Server {
+impl tower::Service<u64> for FailingServer {
     type Response = u64;
     type Error = Failed;
     type Future = Ready<Result<u64, Failed>>;

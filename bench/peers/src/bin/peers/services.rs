@@ -14,8 +14,8 @@ use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker
 use tower::retry::budget::{Budget, TpsBudget};
 use tower::{Layer, Service, ServiceExt};
 
-use crate::group::{Effort, Group, Row};
-use crate::operation::{Failed, Server, asynch};
+use crate::group::{Effort, Group, GroupRow};
+use crate::operation::{Failed, FailingServer, asynch};
 
 /// Runs a service that is ready at once, one call after the other.
 macro_rules! served {
@@ -34,13 +34,13 @@ macro_rules! served {
     }};
 }
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let mut rows = plain(tokio, effort)?;
     rows.extend(budgeted(tokio, effort)?);
     Ok(rows)
 }
 
-fn plain(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+fn plain(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let ours = ours(Policy::builder().budget(BudgetPlan::Unlimited).build()?);
     let resilience = tower_resilience_retry::RetryLayer::<u64, u64, Failed>::builder()
         .max_attempts(3)
@@ -58,10 +58,10 @@ fn plain(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
         Execute::new(asynch),
     )
         .into_service();
-    Ok(Group::new("first try, service", served!(tokio, Server))
-        .case("stagger", "", served!(tokio, ours.layer(Server)))
-        .case("tower", "", served!(tokio, tower::retry::Retry::new(Rule::new(None)?, Server)))
-        .case("tower-resilience-retry", "", served!(tokio, resilience.layer(Server)))
+    Ok(Group::new("first try, service", served!(tokio, FailingServer))
+        .case("stagger", "", served!(tokio, ours.layer(FailingServer)))
+        .case("tower", "", served!(tokio, tower::retry::Retry::new(TowerRule::new(None)?, FailingServer)))
+        .case("tower-resilience-retry", "", served!(tokio, resilience.layer(FailingServer)))
         .case("seatbelt", "", |n| {
             tokio.block_on(async {
                 for x in 0..n {
@@ -72,18 +72,18 @@ fn plain(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
         .rows(effort))
 }
 
-fn budgeted(tokio: &Runtime, effort: Effort) -> Result<Vec<Row>, Box<dyn Error>> {
+fn budgeted(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let ours = ours(Policy::default());
-    let tower = Rule::new(Some(Arc::new(TpsBudget::default())))?;
+    let tower = TowerRule::new(Some(Arc::new(TpsBudget::default())))?;
     let resilience = tower_resilience_retry::RetryLayer::<u64, u64, Failed>::builder()
         .max_attempts(3)
         .exponential_backoff(Duration::from_millis(100))
         .budget(tower_resilience_retry::RetryBudgetBuilder::new().token_bucket().build()?)
         .build();
-    Ok(Group::new("first try, service with budget", served!(tokio, Server))
-        .case("stagger", "", served!(tokio, ours.layer(Server)))
-        .case("tower", "", served!(tokio, tower::retry::Retry::new(tower, Server)))
-        .case("tower-resilience-retry", "", served!(tokio, resilience.layer(Server)))
+    Ok(Group::new("first try, service with budget", served!(tokio, FailingServer))
+        .case("stagger", "", served!(tokio, ours.layer(FailingServer)))
+        .case("tower", "", served!(tokio, tower::retry::Retry::new(tower, FailingServer)))
+        .case("tower-resilience-retry", "", served!(tokio, resilience.layer(FailingServer)))
         .rows(effort))
 }
 
@@ -96,13 +96,13 @@ fn ours(policy: Policy) -> Ours {
 
 /// A policy as a user of tower has to write it.
 #[derive(Clone)]
-pub(crate) struct Rule {
+pub(crate) struct TowerRule {
     left: u32,
     backoff: ExponentialBackoff,
     budget: Option<Arc<TpsBudget>>,
 }
 
-impl Rule {
+impl TowerRule {
     pub(crate) fn new(budget: Option<Arc<TpsBudget>>) -> Result<Self, Box<dyn Error>> {
         Ok(Self { left: 3, backoff: maker()?.make_backoff(), budget })
     }
@@ -114,7 +114,7 @@ pub(crate) fn maker() -> Result<ExponentialBackoffMaker, Box<dyn Error>> {
     Ok(ExponentialBackoffMaker::new(base, cap, 0.5, tower::util::rng::HasherRng::default())?)
 }
 
-impl tower::retry::Policy<u64, u64, Failed> for Rule {
+impl tower::retry::Policy<u64, u64, Failed> for TowerRule {
     type Future = tokio::time::Sleep;
 
     fn retry(&mut self, _: &mut u64, answer: &mut Result<u64, Failed>) -> Option<Self::Future> {

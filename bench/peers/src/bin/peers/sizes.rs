@@ -8,22 +8,22 @@ use stagger::{Policy, Retrier, TokioTime};
 use tower::Service;
 
 use crate::group::version;
-use crate::operation::{Failed, Server, asynch};
-use crate::services::Rule;
+use crate::operation::{Failed, FailingServer, asynch};
+use crate::services::TowerRule;
 
 /// One future.
 #[derive(Debug, Serialize)]
-pub(crate) struct Size {
+pub(crate) struct CallSiteSize {
     name: &'static str,
     version: String,
     bytes_over: usize,
 }
 
-pub(crate) fn rows() -> Result<Vec<Size>, Box<dyn Error>> {
+pub(crate) fn rows() -> Result<Vec<CallSiteSize>, Box<dyn Error>> {
     let x = 1;
     let ours = Retrier::new(Policy::default(), TokioTime);
     let again = again::RetryPolicy::exponential(Duration::from_millis(100));
-    let mut tower = tower::retry::Retry::new(Rule::new(None)?, Server);
+    let mut tower = tower::retry::Retry::new(TowerRule::new(None)?, FailingServer);
     Ok(vec![
         size("stagger", &ours.retry_if(|_: &Failed| true).run(move || asynch(x))),
         size(
@@ -58,7 +58,7 @@ pub(crate) fn rows() -> Result<Vec<Size>, Box<dyn Error>> {
     ])
 }
 
-fn size<F>(name: &'static str, future: &F) -> Size {
+fn size<F>(name: &'static str, future: &F) -> CallSiteSize {
     let bytes_over = size_of_val(future).saturating_sub(size_of_val(&asynch(1)));
-    Size { name, version: version(name), bytes_over }
+    CallSiteSize { name, version: version(name), bytes_over }
 }

@@ -1,0 +1,18 @@
+//! The runs of the harness, which is built apart: the chores need no server, no client and no database.
+
+use std::error::Error;
+use std::ffi::OsString;
+
+use xtask_workbench::cargo;
+
+/// Makes the run `name` with the harness; false when it found something wrong.
+pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<bool, Box<dyn Error>> {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "stagger-harness", "--", name]).args(arguments);
+    let status = command.status()?;
+    match status.code() {
+        Some(0) => Ok(true),
+        Some(1) => Ok(false),
+        _ => Err(format!("the harness ended with {status}").into()),
+    }
+}
