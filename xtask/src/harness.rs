@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::process;
 
 use xtask_workbench::cargo;
 
@@ -13,6 +14,8 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<bool, Box<dyn Er
     match status.code() {
         Some(0) => Ok(true),
         Some(1) => Ok(false),
+        // The harness has said why.
+        Some(2) => process::exit(2),
         _ => Err(format!("the harness ended with {status}").into()),
     }
 }
