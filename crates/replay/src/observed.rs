@@ -1,6 +1,6 @@
 //! The row of what was observed.
 
-use stagger_core::Span;
+use stagger_core::{Instant, Span};
 use stagger_sim::{
     BUCKET, FirstTries, Healing, KEPT_BUCKETS, RecoveryState, Row, RowSeries, Stat, Strip,
 };
@@ -42,10 +42,19 @@ pub(crate) fn row(excerpt: &Excerpt<'_>) -> Row {
         latency: [None; 3],
         queued_most: Stat::default(),
         series: series(&cells[..cells.len().min(KEPT_BUCKETS)]),
-        strip: Strip::default(),
+        strip: Strip::of((0..).zip(instants(cells))),
         events: 0,
         digest: 0,
     }
+}
+
+/// Instants for the attempts of each bucket, spread evenly over it: a log's retries are kept as counts.
+fn instants(cells: &[Cell]) -> impl Iterator<Item = Instant> + '_ {
+    (0..).zip(cells).flat_map(|(number, cell)| {
+        let begin = Instant::ORIGIN + BUCKET.saturating_mul(number);
+        let step = BUCKET.as_nanos() / u64::from(cell.attempts.max(1));
+        (0..cell.attempts).map(move |nth| begin + Span::from_nanos(step * u64::from(nth)))
+    })
 }
 
 fn series(cells: &[Cell]) -> RowSeries {

@@ -6,8 +6,8 @@ use print::Written;
 use stagger_core::{Instant, Span};
 use stagger_replay::{Format, Kind, Log, Reading, Replay};
 use stagger_sim::{
-    Arrivals, Fault, Law, Options, Plan, Played, RecoveryVerdict, Schedule, ThreadPool, Trouble,
-    World,
+    Arrivals, BUCKET, Fault, Law, Options, Plan, Played, RecoveryVerdict, Schedule, ThreadPool,
+    Trouble, World,
 };
 
 /// 2023-11-14T22:13:20Z.
@@ -86,6 +86,22 @@ fn the_same_law_comes_out_as_it_was_observed() {
     assert_eq!(observed.recovery.healed, 1);
     assert!(report.lesson.contains("attempts were refused"), "{}", report.lesson);
     assert!(report.lesson.contains("told by ids"), "{}", report.lesson);
+}
+
+#[test]
+fn the_observed_row_had_no_dots_in_the_strips() {
+    let log = read(Format::Csv, &played());
+    let options = Options { laws: vec![Law::Full], runs: Some(1), ..Options::default() };
+    let report = Replay::new(&log, &options, None).unwrap().run(&ThreadPool::single());
+    let observed = &report.cases[0].rows[0];
+    let (instants, one_in) = observed.strip.instants();
+    let instants: Vec<_> = instants.collect();
+    let dots = f64::from(u32::try_from(instants.len()).unwrap() * one_in);
+    assert!((dots / observed.attempts.mean - 1.0).abs() < 0.01, "{dots} dots");
+    assert!(instants.is_sorted());
+    // Each dot lies in a bucket in which attempts were counted.
+    let bucket = |at: &Instant| usize::try_from(at.as_nanos() / BUCKET.as_nanos()).unwrap();
+    assert!(instants.iter().map(bucket).all(|bucket| observed.series.offered[bucket] > 0.0));
 }
 
 #[test]

@@ -9,12 +9,12 @@ use super::{
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  stagger explain --preset grpc --slo 2s        what this policy does to a call, and to a server
+  stagger explain --preset grpc --slo 2s        exit 1: nothing bounds an attempt that hangs
   stagger explain policy.toml                   every policy of a file; policy.toml#NAME for one
   stagger explain --preset batch --format json  the same figures for a program
   stagger explain policy.toml --html page.html  and a page to show around
   stagger explain --preset webhook --rps 50 --fleet 40 --downstream-capacity 1000
-                                                the fleet's retries against what is served
+                                                exit 1: the fleet's retries exceed what is served
 
 Exit codes: 0 clean, or warnings only; 1 errors among the findings; 2 a flag or a file that is wrong.";
 
@@ -23,7 +23,7 @@ Examples:
   stagger lint policy.toml                      exit 1 on errors, for CI
   stagger lint policies/*.toml --deny warnings  exit 1 on anything
   stagger lint policy.toml --slo 2s --rps 500 --fleet 40 --downstream-capacity 30000
-                                                judge them by what is known of the calls
+                                                exit 1 on errors for such calls
   stagger choose --slo 2s --idempotent --format toml | stagger lint -
 
 In the file, [calls.NAME] says what is known of the calls under [policy.NAME]:
@@ -115,7 +115,7 @@ const EXAMPLES: &str = "\
 Examples:
   stagger demo                                  see an outage, with and without a stampede
   stagger storm                                 what retries do to a server that comes back
-  stagger explain --preset grpc --slo 2s        what a policy does to a call, and to a server
+  stagger explain --preset webhook              what a policy does to a call, and to a server
   stagger exec --attempts 5 -- rsync -a data/ host:data/   retry a command
   stagger http https://example.com/             one request, every attempt explained
   stagger serve                                 deliver webhooks";

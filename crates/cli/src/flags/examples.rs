@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory, Parser};
 use super::Flags;
 
 /// Blanks in a row that end what is typed; what comes after them is said about it.
-const GAP: &str = "   ";
+const GAP: &str = "  ";
 
 /// All commands that do something, with the words that lead to them.
 fn leaves(command: &Command, path: &[String], found: &mut Vec<(Vec<String>, Command)>) {

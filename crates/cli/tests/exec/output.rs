@@ -81,3 +81,22 @@ fn a_success_that_nobody_could_read_was_one_in_one_mode_and_none_in_another() {
         assert_eq!(silent.code, Some(0), "{mode}: {}", silent.stderr);
     }
 }
+
+/// In stream mode the command itself writes to the reader, so stagger cannot know what was lost.
+#[test]
+fn a_success_that_ignores_the_broken_pipe_is_one_where_the_command_writes_itself() {
+    for (mode, code) in [("stream", 0), ("buffer", 141), ("last", 141)] {
+        let end = unread(&["--output", mode], "echo for nobody; exit 0");
+        assert_eq!(end.code, Some(code), "{mode}: {}", end.stderr);
+    }
+}
+
+#[test]
+fn a_reader_that_took_all_it_needed_makes_no_failure_of_a_success() {
+    let mut under_way =
+        UnderWay::start(tool(&["--", "sh", "-c", "echo all; read go"]).stdin(Stdio::piped()));
+    assert_eq!(under_way.line(), "all");
+    under_way.close();
+    under_way.type_in("\n");
+    assert_eq!(under_way.end().code, Some(0));
+}

@@ -14,6 +14,13 @@ pub struct Strip {
 const MAX_DOTS: usize = 20_000;
 
 impl Strip {
+    /// The attempts of a run that was observed elsewhere, in order, each with the number of its caller.
+    pub fn of(attempts: impl IntoIterator<Item = (u32, Instant)>) -> Self {
+        let mut strip = Self::default();
+        attempts.into_iter().for_each(|(id, at)| strip.note(id, at));
+        strip
+    }
+
     /// Notes an attempt of this caller.
     #[inline]
     pub(crate) fn note(&mut self, id: u32, at: Instant) {

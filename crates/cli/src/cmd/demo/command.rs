@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use tokio::signal::ctrl_c;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::play;
 use super::receiver::Receiver;
@@ -27,13 +27,15 @@ fn run(flags: &DemoFlags) -> Result<bool, Box<dyn Error>> {
         let receiver = Receiver::default();
         let stage = Stage::start(receiver.listen().await?).await?;
         let mut screen = Screen::default();
+        // One listener for the whole run: a Ctrl-C between two of them would be lost.
+        let mut interrupts = signal(SignalKind::interrupt())?;
         let played = tokio::select! {
             played = play::play(&stage, &receiver, &mut screen) => played?,
-            stopped = ctrl_c() => { stopped?; false }
+            _ = interrupts.recv() => false,
         };
         if played && !flags.once {
             screen.say(&format!("the page stays open at http://{} until Ctrl-C", stage.page))?;
-            ctrl_c().await?;
+            interrupts.recv().await;
         }
         stage.end().await;
         screen.say(&play::balance(&receiver))?;

@@ -32,7 +32,7 @@ pub(super) struct BudgetFile {
 /// The content of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Record {
+struct BudgetRecord {
     stagger_budget: u32,
     plan: BudgetPlan,
     state: Vec<u64>,
@@ -115,7 +115,7 @@ impl BudgetFile {
         let mut bytes = [0; LENGTH];
         file.read_exact_at(&mut bytes, 0).map_err(|_| damaged())?;
         let whole = file.metadata().is_ok_and(|found| found.len() == LENGTH as u64);
-        let record: Record = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
+        let record: BudgetRecord = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
         if record.stagger_budget != VERSION {
             let found = record.stagger_budget;
             return Err(format!(
@@ -153,7 +153,7 @@ impl BudgetFile {
 fn record(budget: &Budget) -> Result<Vec<u8>, String> {
     let (plan, state) = (*budget.plan(), budget.save().words().to_vec());
     let check = check(&plan, &state);
-    let record = Record { stagger_budget: VERSION, plan, state, check };
+    let record = BudgetRecord { stagger_budget: VERSION, plan, state, check };
     let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
     bytes.resize(LENGTH - 1, b' ');
     bytes.push(b'\n');

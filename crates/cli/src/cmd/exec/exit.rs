@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use rustix::process::setrlimit;
 use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_current_process_group};
 
-use super::ended::signal_code;
+use super::attempt_outcome::signal_code;
 
 /// The end of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,29 +1,27 @@
 //! `stagger exec`: a command as the operation of a retried call.
 //!
-//! The engine decides; here a child process is an attempt. `stage` makes one attempt at a time and
+//! The engine decides; here a child process is an attempt. `supervisor` makes one attempt at a time and
 //! outlives the engine's future, so that a deadline never leaves a process behind.
 
+mod attempt_command;
+mod attempt_outcome;
 mod budget_file;
+mod captured_output;
 mod command;
-mod ended;
+mod context;
 mod exit;
-mod group;
 mod host_ledger;
 mod input;
-mod nested;
-mod notes;
-mod order;
+mod invocation;
+mod logging_timer;
 mod orphans;
-mod output;
-mod plan;
 mod policy;
-mod rules;
-mod run;
-mod scene;
+mod process_group;
+mod reporter;
+mod retry_rules;
 mod signals;
 mod spool;
-mod stage;
+mod supervisor;
 mod terminal;
-mod told_time;
 
 pub(crate) use command::exec;

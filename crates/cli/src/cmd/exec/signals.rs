@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The request that a signal makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum SignalRequest {
     /// An end, by the signal of this number.
     End(i32),
     /// A stop, as by Ctrl-Z.
@@ -24,7 +24,7 @@ pub(super) enum News {
 
 /// Handlers for all of them.
 #[derive(Debug)]
-pub(super) struct Signals(Vec<(News, Signal)>);
+pub(super) struct Signals(Vec<(SignalRequest, Signal)>);
 
 impl Signals {
     /// Listens from now on. What was ignored when this process began stays so, for it and for the
@@ -35,8 +35,8 @@ impl Signals {
     /// When the system gives no handler.
     pub(super) fn listen() -> io::Result<Self> {
         let ignored = ignored();
-        let end = |number: Number| (News::End(number.as_raw()), number);
-        let forward = |number: Number| (News::Forward(number), number);
+        let end = |number: Number| (SignalRequest::End(number.as_raw()), number);
+        let forward = |number: Number| (SignalRequest::Forward(number), number);
         let wanted = [
             end(Number::INT),
             end(Number::TERM),
@@ -45,25 +45,25 @@ impl Signals {
             end(Number::ALARM),
             forward(Number::USR1),
             forward(Number::USR2),
-            (News::Stop, Number::TSTP),
-            (News::GoOn, Number::CONT),
-            (News::Child, Number::CHILD),
+            (SignalRequest::Stop, Number::TSTP),
+            (SignalRequest::GoOn, Number::CONT),
+            (SignalRequest::Child, Number::CHILD),
         ];
-        let heard = wanted
-            .into_iter()
-            .filter(|(news, number)| *news == News::Child || !contains(ignored, *number));
-        let handler = |(news, number): (News, Number)| {
-            Ok((news, signal(SignalKind::from_raw(number.as_raw()))?))
+        let heard = wanted.into_iter().filter(|(request, number)| {
+            *request == SignalRequest::Child || !contains(ignored, *number)
+        });
+        let handler = |(request, number): (SignalRequest, Number)| {
+            Ok((request, signal(SignalKind::from_raw(number.as_raw()))?))
         };
         heard.map(handler).collect::<io::Result<_>>().map(Self)
     }
 
     /// The next one.
-    pub(super) fn next(&mut self) -> impl Future<Output = News> {
+    pub(super) fn next(&mut self) -> impl Future<Output = SignalRequest> {
         future::poll_fn(|context| {
-            for (news, signal) in &mut self.0 {
+            for (request, signal) in &mut self.0 {
                 if signal.poll_recv(context).is_ready() {
-                    return Poll::Ready(*news);
+                    return Poll::Ready(*request);
                 }
             }
             Poll::Pending

@@ -7,7 +7,7 @@ use nix::sys::signal::{SigSet, Signal as NixSignal};
 use rustix::process::{Pid, getpgrp};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
-use super::group::Group;
+use super::process_group::ProcessGroup;
 
 /// The terminal that standard input is, if it is one and ours.
 #[derive(Debug)]
@@ -36,14 +36,14 @@ impl Terminal {
     }
 
     /// An attempt begins.
-    pub(super) fn offer(&self, group: Group) {
+    pub(super) fn offer(&self, group: ProcessGroup) {
         if self.at_once {
             self.lend(group);
         }
     }
 
     /// Puts the group into the foreground, if this process is there; answers whether it is now.
-    pub(super) fn lend(&self, group: Group) -> bool {
+    pub(super) fn lend(&self, group: ProcessGroup) -> bool {
         if self.is_here() && tcsetpgrp(io::stdin(), group.leader()).is_ok() {
             self.lent.set(true);
             self.ever_lent.set(true);

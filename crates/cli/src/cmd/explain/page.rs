@@ -61,9 +61,15 @@ fn timeline(caption: &str, attempts: &[Attempt]) -> String {
     let header: String =
         header.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
     let rows: String = attempts.iter().map(|attempt| row(attempt, full)).collect();
+    framed(caption, &header, &rows)
+}
+
+/// A table in a frame that scrolls by key where the window is too narrow.
+fn framed(caption: &str, header: &str, rows: &str) -> String {
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption>{caption}</caption>\n\
-         <thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\"><table>\n\
+         <caption>{caption}</caption>\n<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
+         </table></div>\n"
     )
 }
 
@@ -115,11 +121,9 @@ fn load(figures: &Explanation) -> String {
         )
     };
     let rows: String = figures.load.iter().map(row).collect();
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption>Attempts a call</caption>\n<thead><tr>\
-         <th scope=\"col\">failing</th><th scope=\"col\">without budget</th>\
-         <th scope=\"col\">with budget</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
-    )
+    let header = "<th scope=\"col\">failing</th><th scope=\"col\">without budget</th>\
+                  <th scope=\"col\">with budget</th>";
+    framed("Attempts a call", header, &rows)
 }
 
 fn findings(account: &Account) -> String {

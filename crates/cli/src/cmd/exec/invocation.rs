@@ -1,4 +1,4 @@
-//! Everything that is settled before the first attempt.
+//! The invocation: everything that is settled before the first attempt.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -6,37 +6,37 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use stagger_core::{Policy, Span};
 
+use super::attempt_command::{AttemptCommand, is_inside};
 use super::budget_file::BudgetFile;
 use super::input::Input;
-use super::notes::{Log, Notes, Volume};
-use super::order::Order;
-use super::rules::Rules;
-use super::{nested, policy};
+use super::policy;
+use super::reporter::{AttemptLog, Reporter, Verbosity};
+use super::retry_rules::RetryRules;
 use crate::flags::ExecFlags;
 use crate::refusal::Refusal;
 
 /// A call: its command, its policy and its rules.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Invocation {
     /// The engine's part of the policy.
     pub(super) policy: Policy,
     /// The time limit of one attempt.
     pub(super) attempt_timeout: Option<Span>,
     pub(super) grace: Span,
-    pub(super) rules: Rules,
+    pub(super) rules: RetryRules,
     pub(super) budget: Option<BudgetFile>,
-    pub(super) order: Order,
-    pub(super) notes: Notes,
+    pub(super) command: AttemptCommand,
+    pub(super) reporter: Reporter,
 }
 
-impl Plan {
+impl Invocation {
     /// The plan that the flags make; all files are opened, and with `--stdin buffer` all is read.
     ///
     /// # Errors
     /// Flags or files that are wrong.
     pub(super) fn of(flags: &ExecFlags) -> Result<Self, Refusal> {
         let whole = policy::policy(&flags.policy, flags.budget_file.is_some())?;
-        let single = nested::is_inside() && !flags.nested;
+        let single = is_inside() && !flags.nested;
         let policy = policy::for_engine(&whole, single);
         let argv = argv(flags)?;
         let budget = flags.budget_file.as_deref().map(|file| {
@@ -48,15 +48,15 @@ impl Plan {
         let input = Input::of(flags.stdin)
             .map_err(|why| Refusal::File(format!("error: --stdin buffer: {why}")))?;
         let most = policy.limits().max_attempts();
-        let volume = Volume::of(flags.quiet, flags.verbose);
+        let verbosity = Verbosity::of(flags.quiet, flags.verbose);
         Ok(Self {
             policy,
             attempt_timeout: whole.limits().attempt_timeout(),
             grace: flags.grace,
-            rules: Rules::of(flags),
+            rules: RetryRules::of(flags),
             budget,
-            order: Order { argv, input, output, most },
-            notes: Notes::new(volume, log, most, single),
+            command: AttemptCommand { argv, input, output, most },
+            reporter: Reporter::new(verbosity, log, most, single),
         })
     }
 }
@@ -79,14 +79,14 @@ fn argv(flags: &ExecFlags) -> Result<Vec<std::ffi::OsString>, Refusal> {
 }
 
 /// Opened for appending: what is in it stays, and nothing is truncated.
-fn log(flags: &ExecFlags) -> Result<Option<Log>, Refusal> {
+fn log(flags: &ExecFlags) -> Result<Option<AttemptLog>, Refusal> {
     match flags.log.as_deref() {
         None => Ok(None),
-        Some(file) if file == Path::new("-") => Ok(Some(Log::StandardError)),
+        Some(file) if file == Path::new("-") => Ok(Some(AttemptLog::StandardError)),
         Some(file) => {
             let opened = OpenOptions::new().append(true).create(true).open(file);
             let log = opened.map_err(|why| wrong("--log", file, &why.to_string()))?;
-            Ok(Some(Log::File(log)))
+            Ok(Some(AttemptLog::File(log)))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! State that the attempts of one call share, and signals for the one under way.
+//! The state that the attempts of one call share, and signals for the one under way.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,26 +7,26 @@ use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use stagger_core::Span;
 use tokio::sync::Notify;
 
-use super::ended::Ended;
-use super::group::Group;
-use super::notes::Notes;
-use super::order::Order;
+use super::attempt_command::AttemptCommand;
+use super::attempt_outcome::AttemptOutcome;
+use super::captured_output::CapturedOutput;
 use super::orphans;
-use super::output::Output;
-use super::rules::Rules;
+use super::process_group::ProcessGroup;
+use super::reporter::Reporter;
+use super::retry_rules::RetryRules;
 use super::terminal::Terminal;
 
-/// The command, its group and the terminal.
+/// The command, its process group, the terminal and the rules of one call.
 #[derive(Debug)]
-pub(super) struct Scene {
-    pub(super) order: Order,
-    pub(super) notes: Notes,
+pub(super) struct CallContext {
+    pub(super) command: AttemptCommand,
+    pub(super) reporter: Reporter,
     pub(super) attempt_timeout: Option<Span>,
     pub(super) grace: Span,
     pub(super) terminal: Terminal,
-    pub(super) rules: Rules,
+    pub(super) rules: RetryRules,
     /// The group of the attempt under way, or what the one before left running.
-    pub(super) group: Cell<Option<Group>>,
+    pub(super) group: Cell<Option<ProcessGroup>>,
     /// The first signal that asked for an end.
     pub(super) caught: Cell<Option<i32>>,
     /// Whether the deadline has passed while an attempt was under way.
@@ -36,14 +36,39 @@ pub(super) struct Scene {
     /// The number of the last attempt, from 1.
     pub(super) number: Cell<u32>,
     /// Told when `caught` or `expired` change.
-    pub(super) news: Notify,
+    pub(super) changed: Notify,
     /// The end of the attempt before.
-    pub(super) last: RefCell<Option<Ended>>,
+    pub(super) last: RefCell<Option<AttemptOutcome>>,
     /// The output of the last attempt, if it is kept.
-    pub(super) output: RefCell<Option<Output>>,
+    pub(super) output: RefCell<Option<CapturedOutput>>,
 }
 
-impl Scene {
+impl CallContext {
+    pub(super) fn new(
+        command: AttemptCommand,
+        reporter: Reporter,
+        rules: RetryRules,
+        attempt_timeout: Option<Span>,
+        grace: Span,
+    ) -> Self {
+        Self {
+            command,
+            reporter,
+            attempt_timeout,
+            grace,
+            terminal: Terminal::open(),
+            rules,
+            group: Cell::new(None),
+            caught: Cell::new(None),
+            expired: Cell::new(false),
+            unheard: Cell::new(false),
+            number: Cell::new(0),
+            changed: Notify::new(),
+            last: RefCell::new(None),
+            output: RefCell::new(None),
+        }
+    }
+
     /// Somebody asks this process to end: the group is asked instead, and no attempt follows.
     pub(super) fn pass_on(&self, signal: i32) {
         if let (Some(group), Some(signal)) = (self.group.get(), Signal::from_named_raw(signal)) {
@@ -53,18 +78,18 @@ impl Scene {
         if self.caught.get().is_none() {
             self.caught.set(Some(signal));
         }
-        self.news.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     /// Whether the limits allow another attempt.
     pub(super) fn may_follow(&self) -> bool {
-        self.order.most.is_none_or(|most| self.number.get() < most)
+        self.command.most.is_none_or(|most| self.number.get() < most)
     }
 
     /// The deadline has passed.
     pub(super) fn expire(&self) {
         self.expired.set(true);
-        self.news.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     /// Returns when the deadline has passed.
@@ -126,14 +151,14 @@ impl Scene {
 
     /// Sends a signal, and says so when it was refused: processes of somebody else are no reason to
     /// fail.
-    pub(super) fn send(&self, group: Group, signal: Signal) {
+    pub(super) fn send(&self, group: ProcessGroup, signal: Signal) {
         if let Err(error) = group.send(signal) {
             self.refused(signal, error);
         }
     }
 
     pub(super) fn refused(&self, signal: Signal, error: Errno) {
-        self.notes.unsent(signal.as_raw(), error);
+        self.reporter.unsent(signal.as_raw(), error);
     }
 
     /// Stops this process as a read from a terminal in the background does: a signal that stops
@@ -146,11 +171,11 @@ impl Scene {
 
     async fn until(&self, is_so: impl Fn() -> bool) {
         loop {
-            let news = self.news.notified();
+            let changed = self.changed.notified();
             if is_so() {
                 return;
             }
-            news.await;
+            changed.await;
         }
     }
 }

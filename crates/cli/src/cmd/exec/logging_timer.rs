@@ -7,27 +7,27 @@ use stagger::{Clock, Sleep, TokioTime};
 use stagger_core::{Instant, Span};
 
 use super::host_ledger::HostLedger;
-use super::stage::Stage;
+use super::supervisor::Supervisor;
 
 /// Tokio's time. A timer that is asked for while no attempt is under way is a delay, or the pause
 /// that some policies want before a refused call returns.
-pub(super) struct ToldTime {
-    pub(super) stage: Rc<Stage>,
+pub(super) struct LoggingTimer {
+    pub(super) supervisor: Rc<Supervisor>,
     pub(super) ledger: Arc<HostLedger>,
 }
 
-impl Clock for ToldTime {
+impl Clock for LoggingTimer {
     fn now(&self) -> Instant {
         TokioTime.now()
     }
 }
 
-impl Sleep for ToldTime {
+impl Sleep for LoggingTimer {
     type Timer = <TokioTime as Sleep>::Timer;
 
     fn sleep(&self, span: Span) -> Self::Timer {
-        if !self.stage.is_busy() && !self.ledger.has_refused() {
-            self.stage.scene.notes.waits(span);
+        if !self.supervisor.is_busy() && !self.ledger.has_refused() {
+            self.supervisor.context.reporter.waits(span);
         }
         TokioTime.sleep(span)
     }

@@ -19,12 +19,12 @@ const LAST_WAIT: Span = Span::from_secs(2);
 
 /// A group that was made for one attempt, named by its first process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Group(Pid);
+pub(super) struct ProcessGroup(Pid);
 
 /// Whether a signal could be sent.
 pub(super) type Sent = Result<(), Errno>;
 
-impl Group {
+impl ProcessGroup {
     /// The group that `child` is at the head of.
     pub(super) fn of(child: &Child) -> Option<Self> {
         child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).map(Self)

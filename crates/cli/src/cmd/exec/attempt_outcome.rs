@@ -4,9 +4,11 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use super::command::OWN_FAILURE;
 use crate::flags::signal_name;
 
+/// The code of a failure of stagger itself, apart from the command's own: as of `timeout`, `env`
+/// and `docker run`.
+pub(super) const OWN_FAILURE: u8 = 125;
 /// As of `timeout`.
 const TIMED_OUT: u8 = 124;
 /// As of shells: found, and cannot be run.
@@ -18,7 +20,7 @@ const SIGNAL_BASE: i32 = 128;
 
 /// The end of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum AttemptOutcome {
     Exited(u8),
     Signalled(i32),
     TimedOut,
@@ -34,7 +36,7 @@ pub(super) enum Ended {
     Unkept(String),
 }
 
-impl Ended {
+impl AttemptOutcome {
     pub(super) fn of(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
@@ -104,11 +106,12 @@ mod tests {
 
     #[test]
     fn a_code_of_the_tool_itself_hid_that_of_the_command() {
-        assert_eq!(Ended::Exited(22).code(), 22);
-        assert_eq!(Ended::Signalled(9).code(), 137);
-        assert_eq!(Ended::TimedOut.code(), 124);
-        let missing = Ended::not_started("x", &io::Error::from(io::ErrorKind::NotFound));
-        let denied = Ended::not_started("x", &io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(AttemptOutcome::Exited(22).code(), 22);
+        assert_eq!(AttemptOutcome::Signalled(9).code(), 137);
+        assert_eq!(AttemptOutcome::TimedOut.code(), 124);
+        let missing = AttemptOutcome::not_started("x", &io::Error::from(io::ErrorKind::NotFound));
+        let denied =
+            AttemptOutcome::not_started("x", &io::Error::from(io::ErrorKind::PermissionDenied));
         assert_eq!((missing.code(), denied.code()), (127, 126));
     }
 }

@@ -1,5 +1,6 @@
-//! The command that is run at every attempt.
+//! The command that is run at every attempt, and the variables that tell it which attempt it is.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
@@ -10,12 +11,16 @@ use stagger::AttemptInfo;
 use tokio::process::{Child, Command};
 
 use super::input::Input;
-use super::nested;
 use crate::flags::OutputMode;
+
+/// The number of the attempt, from 1. A process in whose environment it stands is part of an attempt.
+const ATTEMPT: &str = "STAGGER_ATTEMPT";
+/// The time left of the deadline, in whole milliseconds.
+const DEADLINE: &str = "STAGGER_DEADLINE_MS";
 
 /// The command, its input and its output.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct AttemptCommand {
     /// The program and its arguments; never empty, because the flags require it.
     pub(super) argv: Vec<OsString>,
     pub(super) input: Input,
@@ -25,7 +30,7 @@ pub(super) struct Order {
     pub(super) most: Option<u32>,
 }
 
-impl Order {
+impl AttemptCommand {
     /// The program for messages.
     pub(super) fn program(&self) -> String {
         self.argv.first().map_or_else(String::new, |program| program.display().to_string())
@@ -63,7 +68,7 @@ impl Order {
         if self.keeps_output() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
-        nested::mark(&mut command, info, self.most != Some(1));
+        mark(&mut command, info, self.most != Some(1));
         command.spawn()
     }
 }
@@ -74,7 +79,27 @@ fn found(program: &OsStr) -> PathBuf {
     if named.components().count() > 1 {
         return named;
     }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let mut places = env::split_paths(&folders).map(|folder| folder.join(program));
     places.find(|place| place.is_file()).unwrap_or(named)
+}
+
+/// Whether this process is part of an attempt of another `stagger exec`. An empty variable is what
+/// scripts have in place of one that is not set.
+pub(super) fn is_inside() -> bool {
+    env::var_os(ATTEMPT).is_some_and(|number| !number.is_empty())
+}
+
+/// Tells a command which attempt it is, unless there is one only, and how much time is left. A call
+/// of one attempt retries nothing, so the command's own retries do not multiply with it; the mark of
+/// a call around this one stays.
+pub(super) fn mark(command: &mut Command, info: &AttemptInfo, retries: bool) {
+    if retries {
+        command.env(ATTEMPT, info.number.to_string());
+    }
+    match info.remaining {
+        Some(left) => command.env(DEADLINE, left.to_duration().as_millis().to_string()),
+        // An outer deadline is not this command's.
+        None => command.env_remove(DEADLINE),
+    };
 }

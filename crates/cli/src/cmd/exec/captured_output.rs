@@ -15,7 +15,7 @@ const PIECE: usize = 64 << 10;
 
 /// The output of an attempt so far, and the reason if some of it is lost.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct CapturedOutput {
     stdout: RefCell<Spool>,
     stderr: RefCell<Spool>,
     lost: RefCell<Option<String>>,
@@ -23,7 +23,7 @@ pub(super) struct Output {
     loss: Notify,
 }
 
-impl Output {
+impl CapturedOutput {
     /// Reads both streams of `child` to their ends. May be dropped and begun again.
     pub(super) async fn fill(&self, child: &mut Pipes) {
         tokio::join!(

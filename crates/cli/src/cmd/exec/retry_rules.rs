@@ -2,7 +2,7 @@
 
 use stagger_core::{Cause, Outcome, Verdict};
 
-use super::ended::Ended;
+use super::attempt_outcome::AttemptOutcome;
 use crate::flags::{ExecFlags, ExitCodes, SignalNames};
 
 /// A command that could not be run, or that somebody interrupted: 128 and SIGINT's number.
@@ -10,7 +10,7 @@ const NO_FAILURES: [u8; 3] = [126, 127, 130];
 
 /// The flags about retrying.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(super) struct RetryRules {
     exits: Exits,
     signals: Option<SignalNames>,
     timeouts: bool,
@@ -23,7 +23,7 @@ enum Exits {
     These(ExitCodes),
 }
 
-impl Rules {
+impl RetryRules {
     pub(super) fn of(flags: &ExecFlags) -> Self {
         let exits = match &flags.retry_on_exit {
             Some(codes) => Exits::These(codes.clone()),
@@ -35,22 +35,26 @@ impl Rules {
     }
 
     /// Returns the engine's outcome for this end.
-    pub(super) fn outcome(&self, ended: &Ended) -> Outcome {
+    pub(super) fn outcome(&self, ended: &AttemptOutcome) -> Outcome {
         let worth = |yes: bool| if yes { Verdict::Transient } else { Verdict::Permanent };
         match ended {
-            Ended::Exited(0) => Outcome::OK,
-            Ended::Exited(code) => Outcome::new(worth(self.exit(*code))),
-            Ended::Signalled(signal) => {
+            AttemptOutcome::Exited(0) => Outcome::OK,
+            AttemptOutcome::Exited(code) => Outcome::new(worth(self.exit(*code))),
+            AttemptOutcome::Signalled(signal) => {
                 let named = self.signals.as_ref().is_some_and(|signals| signals.contains(*signal));
                 Outcome::new(worth(named))
             }
-            Ended::TimedOut => Outcome::new(worth(self.timeouts)).with_cause(Cause::Timeout),
-            Ended::NotStarted { may_heal, .. } => {
+            AttemptOutcome::TimedOut => {
+                Outcome::new(worth(self.timeouts)).with_cause(Cause::Timeout)
+            }
+            AttemptOutcome::NotStarted { may_heal, .. } => {
                 let verdict = if *may_heal { Verdict::Unprocessed } else { Verdict::Permanent };
                 Outcome::new(verdict).with_cause(Cause::Transport)
             }
-            Ended::Forestalled => Outcome::new(Verdict::Cancelled),
-            Ended::Unkept(_) => Outcome::new(Verdict::Permanent).with_cause(Cause::Transport),
+            AttemptOutcome::Forestalled => Outcome::new(Verdict::Cancelled),
+            AttemptOutcome::Unkept(_) => {
+                Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
+            }
         }
     }
 

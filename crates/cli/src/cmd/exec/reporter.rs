@@ -10,19 +10,19 @@ use serde::Serialize;
 use stagger_core::Span;
 use stagger_core::retry::Stop;
 
-use super::ended::Ended;
+use super::attempt_outcome::AttemptOutcome;
 use crate::flags::signal_name;
 use crate::stderr;
 
 /// The amount of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Volume {
+pub(super) enum Verbosity {
     Quiet,
     Normal,
     Verbose,
 }
 
-impl Volume {
+impl Verbosity {
     pub(super) const fn of(quiet: bool, verbose: bool) -> Self {
         match (quiet, verbose) {
             (true, _) => Self::Quiet,
@@ -34,30 +34,30 @@ impl Volume {
 
 /// The destination of the log.
 #[derive(Debug)]
-pub(super) enum Log {
+pub(super) enum AttemptLog {
     StandardError,
     File(File),
 }
 
 /// Tells of one call.
 #[derive(Debug)]
-pub(super) struct Notes {
-    volume: Volume,
-    log: Option<Log>,
+pub(super) struct Reporter {
+    verbosity: Verbosity,
+    log: Option<AttemptLog>,
     most: Option<u32>,
     /// Whether this call retries nothing, because it is part of an attempt.
     single: bool,
     /// The attempt that has ended, until it is known what follows.
-    last: RefCell<Option<Line>>,
+    last: RefCell<Option<AttemptRecord>>,
     /// The attempt before the wait under way. A breaker can end the call after the wait, so the log
     /// gets its line only then.
-    waiting: RefCell<Option<Line>>,
+    waiting: RefCell<Option<AttemptRecord>>,
     elapsed: Cell<Span>,
 }
 
 /// One attempt in the log.
 #[derive(Clone, Debug, Serialize)]
-struct Line {
+struct AttemptRecord {
     attempt: u32,
     outcome: &'static str,
     exit: Option<u8>,
@@ -71,10 +71,15 @@ struct Line {
     words: String,
 }
 
-impl Notes {
-    pub(super) fn new(volume: Volume, log: Option<Log>, most: Option<u32>, single: bool) -> Self {
+impl Reporter {
+    pub(super) fn new(
+        verbosity: Verbosity,
+        log: Option<AttemptLog>,
+        most: Option<u32>,
+        single: bool,
+    ) -> Self {
         let (last, waiting) = (RefCell::new(None), RefCell::new(None));
-        Self { volume, log, most, single, last, waiting, elapsed: Cell::new(Span::ZERO) }
+        Self { verbosity, log, most, single, last, waiting, elapsed: Cell::new(Span::ZERO) }
     }
 
     /// An attempt begins, so the wait before it is over. A delay of nothing is not waited for, and
@@ -88,21 +93,21 @@ impl Notes {
 
     /// The command of an attempt runs.
     pub(super) fn started(&self, number: u32, pid: Pid) {
-        if self.volume >= Volume::Verbose {
+        if self.verbosity >= Verbosity::Verbose {
             let of = self.of();
             say(&format!("attempt {number}{of} begins, process {}", pid.as_raw_nonzero()));
         }
     }
 
     /// An attempt has ended.
-    pub(super) fn ended(&self, attempt: u32, ended: &Ended, duration: Span) {
+    pub(super) fn ended(&self, attempt: u32, ended: &AttemptOutcome, duration: Span) {
         let (exit, signal) = match ended {
-            Ended::Exited(code) => (Some(*code), None),
-            Ended::Signalled(signal) => (None, Some(*signal)),
+            AttemptOutcome::Exited(code) => (Some(*code), None),
+            AttemptOutcome::Signalled(signal) => (None, Some(*signal)),
             _ => (None, None),
         };
         self.elapsed.set(self.elapsed.get() + duration);
-        *self.last.borrow_mut() = Some(Line {
+        *self.last.borrow_mut() = Some(AttemptRecord {
             attempt,
             outcome: ended.name(),
             exit,
@@ -143,7 +148,7 @@ impl Notes {
 
     /// Something that people may want to know.
     pub(super) fn remark(&self, what: &str) {
-        if self.volume >= Volume::Normal {
+        if self.verbosity >= Verbosity::Normal {
             say(what);
         }
     }
@@ -166,7 +171,7 @@ impl Notes {
         let Some(mut line) = self.last.borrow_mut().take() else { return };
         line.delay_ms = delay.map(millis);
         line.stop = stop.map(Stop::name);
-        if self.volume > Volume::Quiet && !self.is_plain(&line, stop) {
+        if self.verbosity > Verbosity::Quiet && !self.is_plain(&line, stop) {
             self.tell(&line, delay, stop);
         }
         if delay.is_some() {
@@ -177,7 +182,7 @@ impl Notes {
     }
 
     /// One line for people.
-    fn tell(&self, line: &Line, delay: Option<Span>, stop: Option<Stop>) {
+    fn tell(&self, line: &AttemptRecord, delay: Option<Span>, stop: Option<Stop>) {
         let (number, of, words) = (line.attempt, self.of(), &line.words);
         let what = match (delay, stop) {
             (Some(delay), _) => format!("next in {}", short(delay)),
@@ -192,20 +197,20 @@ impl Notes {
     }
 
     /// Nobody needs to hear of a clean first try.
-    fn is_plain(&self, line: &Line, stop: Option<Stop>) -> bool {
-        self.volume < Volume::Verbose && line.attempt == 1 && stop == Some(Stop::Succeeded)
+    fn is_plain(&self, line: &AttemptRecord, stop: Option<Stop>) -> bool {
+        self.verbosity < Verbosity::Verbose && line.attempt == 1 && stop == Some(Stop::Succeeded)
     }
 
     fn of(&self) -> String {
         self.most.map_or_else(String::new, |most| format!(" of {most}"))
     }
 
-    fn write(&self, line: &Line) {
+    fn write(&self, line: &AttemptRecord) {
         let Some(log) = &self.log else { return };
         let text = serde_json::to_string(line).expect("numbers and words are JSON");
         match log {
-            Log::StandardError => stderr::note(&text),
-            Log::File(file) => {
+            AttemptLog::StandardError => stderr::note(&text),
+            AttemptLog::File(file) => {
                 let mut file = file;
                 // One write, so that lines of several processes do not mix.
                 if let Err(error) = file.write_all(format!("{text}\n").as_bytes()) {

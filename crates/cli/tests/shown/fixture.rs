@@ -1,0 +1,179 @@
+//! The folder in which commands are played: the files that they name, and programs that fetch from a server
+//! which fails first.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use stagger_testkit::server::{BlockingServer, Reaction, Script, Seen};
+
+/// The body of the server's second reply.
+pub(crate) const VERSION: &str = "{\"version\": \"1.2\"}\n";
+/// The same for the order that `docs/http.md` asks for.
+const ORDER: &str = "{\"bolts\": 42}\n";
+/// Programs of the examples that need a host of their own: here they fetch from the server.
+const FETCHING: [&str; 3] = ["rsync", "make", "mirror"];
+const WHOLE_POLICY: &str = "backoff.base = '10ms'\n";
+const FAULTY_POLICY: &str = "backoff = { base = '10ms', jitter = 'none' }\n";
+const NAMED_POLICIES: &str =
+    "policy = { nightly = { backoff.base = '10ms' }, api = { backoff.base = '10ms' } }\n";
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples");
+/// The settings of other products that the examples import, and samples of them.
+const IMPORTED: [(&str, &str); 3] = [
+    ("service-config.json", "grpc.json"),
+    ("application.yml", "resilience4j.yml"),
+    ("route.yaml", "envoy.yaml"),
+];
+/// Folders of the system that examples write to: here they lie below the folder.
+const SYSTEM: [(&str, &str); 2] = [("/run/lock", "lock"), ("/usr/local/share/man/man1", PAGES)];
+/// The folder of the manual's pages.
+pub(crate) const PAGES: &str = "pages";
+
+/// A folder with what the examples name.
+pub(crate) struct Fixture {
+    pub(crate) folder: PathBuf,
+}
+
+/// The end of a command, and the requests that the server got.
+pub(crate) struct Played {
+    pub(crate) output: Output,
+    pub(crate) requests: Vec<Seen>,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("shown-{}-{number}", std::process::id());
+        let fixture = Self { folder: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name) };
+        let _ = fs::remove_dir_all(&fixture.folder);
+        for folder in ["lock", "policies", ".zfunc", ".config/fish/completions"] {
+            fs::create_dir_all(fixture.folder.join(folder)).expect("a folder");
+        }
+        let completions = ".local/share/bash-completion/completions";
+        fs::create_dir_all(fixture.folder.join(completions)).expect("a folder");
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        symlink(docs, fixture.folder.join("docs")).expect("linked");
+        fixture.fill();
+        fixture
+    }
+
+    fn fill(&self) {
+        self.write("order.json", "{\"bolts\": 1}");
+        self.write("dispatcher.toml", "retention = '7d'\n");
+        self.write("policies/one.toml", WHOLE_POLICY);
+        self.write("policies/two.toml", NAMED_POLICIES);
+        for (name, sample) in IMPORTED {
+            fs::copy(Path::new(SAMPLES).join(sample), self.folder.join(name)).expect("a sample");
+        }
+        for (name, text) in logs() {
+            self.write(name, &text);
+        }
+        // The manual's reader may be missing; its input is judged as a page below.
+        self.program("man", "test \"$*\" = '-l -' && exec cat");
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.join(name), text).expect("written");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        self.write(name, &format!("#!/bin/sh\n{script}\n"));
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.folder.join(name), executable).expect("ours");
+    }
+
+    /// Plays a line as a shell would, with a new server in place of the hosts that it names.
+    pub(crate) fn play(&self, line: &str) -> Played {
+        let (hint, body) = if line.contains("/orders/7") { ("2", ORDER) } else { ("0", VERSION) };
+        let busy = Reaction::status(503).header("retry-after", hint);
+        let server = BlockingServer::start(Script::of([busy]).then(Reaction::ok(body)));
+        for program in FETCHING {
+            self.program(program, &format!("exec curl -fsS {}", server.url("/")));
+        }
+        // A policy that a command before has written is kept.
+        if line.contains("policy.toml") && !self.folder.join("policy.toml").exists() {
+            self.write("policy.toml", policy_for(line));
+        }
+        let output = self.shell(&on_server(line, &server.url(""))).output();
+        Played { output: output.expect("bash is there"), requests: server.seen() }
+    }
+
+    /// A shell in this folder, in which the binary and the folder's programs come first.
+    pub(crate) fn shell(&self, line: &str) -> Command {
+        let line = SYSTEM.into_iter().fold(line.to_owned(), |line, (system, here)| {
+            line.replace(system, &format!("{}/{here}", self.folder.display()))
+        });
+        let tool = Path::new(env!("CARGO_BIN_EXE_stagger")).parent().expect("in a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{}:{path}", self.folder.display(), tool.display());
+        let mut shell = Command::new("bash");
+        shell.args(["-o", "pipefail", "-c", &line]).current_dir(&self.folder).stdin(Stdio::null());
+        shell.env("PATH", path).env("HOME", &self.folder).env("STAGGER_LISTEN", "127.0.0.1:0");
+        for variable in ["STAGGER_ATTEMPT", "STAGGER_DEADLINE_MS", "http_proxy", "HTTP_PROXY"] {
+            shell.env_remove(variable);
+        }
+        shell
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        // What a failed test leaves behind shows why it failed.
+        if !std::thread::panicking() {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// The policy that a line needs: the help of `lint` says which findings it has.
+fn policy_for(line: &str) -> &'static str {
+    match (line.contains("policy.toml#"), line.starts_with("stagger lint ")) {
+        (true, _) => NAMED_POLICIES,
+        (false, true) => FAULTY_POLICY,
+        (false, false) => WHOLE_POLICY,
+    }
+}
+
+/// The line with another origin in its URLs.
+fn on_server(line: &str, origin: &str) -> String {
+    let mut parts = line.split("https://");
+    let mut played = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let path = part.find(['/', ' ']).map_or("", |at| &part[at..]);
+        played += origin.trim_end_matches('/');
+        played += path;
+    }
+    played
+}
+
+/// An outage of two seconds in three formats: a call every 10 ms for 20 s, of which those of 2 s fail and
+/// are repeated after 100 ms.
+fn logs() -> [(&'static str, String); 3] {
+    let (mut combined, mut csv) = (String::new(), String::from("ts,code,took,ip,try\n"));
+    let mut envoy = String::new();
+    for call in 0..2_000_u64 {
+        let is_down = (400..600).contains(&call);
+        let retries = u64::from(is_down);
+        for attempt in 0..=retries {
+            let at = 1_700_000_000_000 + 10 * call + 100 * attempt;
+            let code = if is_down && (attempt == 0 || call < 590) { 503 } else { 200 };
+            let (second, ip) = (at / 1_000 % 60, call % 250);
+            let time = format!("14/Nov/2023:22:13:{:02} +0000", second.min(59));
+            combined +=
+                &format!("10.0.0.{ip} - - [{time}] \"GET /{call} HTTP/1.1\" {code} 10 0.012\n");
+            csv += &format!("{at},{code},12000,10.0.0.{ip},{}\n", attempt + 1);
+            envoy += &format!(
+                "{{\"start_time\":{at},\"response_code\":{code},\"duration\":12,\"x-request-id\":\"{call}\"}}\n"
+            );
+        }
+    }
+    [("access.log", combined), ("calls.csv", csv), ("envoy.jsonl", envoy)]
+}

@@ -1,0 +1,84 @@
+//! Commands that run until a signal ends them: the dispatcher and the demo.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use crate::fixture::Fixture;
+
+/// Starts the dispatcher, waits until it accepts messages, and ends it by TERM.
+pub(crate) fn serve(fixture: &Fixture, command: &str) -> Result<(), String> {
+    let mut child = start(fixture, command);
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        line.split_once("listening on http://").map(|(_, address)| address.to_owned())
+    });
+    let Some(address) = address else {
+        return Err(format!("does not listen and ends with {:?}", child.wait()));
+    };
+    // A full pipe must not stop it.
+    let rest = thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+    let reply = ready(&address);
+    signal(&child, "-TERM");
+    let status = child.wait().expect("a child can be waited for");
+    rest.join().expect("only reads");
+    match (reply.starts_with("HTTP/1.1 200 "), status.success()) {
+        (true, true) => Ok(()),
+        _ => Err(format!("is not ready ({reply}), or ends with {status}")),
+    }
+}
+
+/// Makes the store that a command is about, and the backup that it restores.
+pub(crate) fn fill_store(fixture: &Fixture, command: &str) -> Result<(), String> {
+    if !fixture.folder.join("stagger-data").exists() {
+        serve(fixture, "stagger serve")?;
+    }
+    if command.contains("restore") && !fixture.folder.join("today.db").exists() {
+        let made = fixture.shell("stagger store backup today.db").output();
+        let made = made.expect("bash is there");
+        if !made.status.success() {
+            return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Runs the demo to its end, which without `--once` is a Ctrl-C; returns its output.
+pub(crate) fn demo(fixture: &Fixture, command: &str) -> Result<String, String> {
+    let mut child = start(fixture, command);
+    let mut printed = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    while stdout.read_line(&mut printed).is_ok_and(|read| read > 0) {
+        if printed.trim_end().ends_with("until Ctrl-C") {
+            signal(&child, "-INT");
+        }
+    }
+    let mut errors = String::new();
+    let _ = child.stderr.take().expect("piped").read_to_string(&mut errors);
+    let status = child.wait().expect("a child can be waited for");
+    match status.success() && printed.trim_end().ends_with(" delivered, 0 lost") {
+        true => Ok(printed),
+        false => Err(format!("ends with {status}: {printed}{errors}")),
+    }
+}
+
+fn start(fixture: &Fixture, command: &str) -> Child {
+    let mut shell: Command = fixture.shell(&format!("exec {command}"));
+    let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    child.expect("bash is there")
+}
+
+fn ready(address: &str) -> String {
+    let mut reply = String::new();
+    let asked = TcpStream::connect(address).and_then(|mut stream| {
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")?;
+        stream.read_to_string(&mut reply)
+    });
+    asked.map_or_else(|error| error.to_string(), |_| reply)
+}
+
+fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(sent.expect("there is kill").success());
+}
