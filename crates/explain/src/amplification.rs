@@ -2,11 +2,11 @@
 
 use stagger_core::Policy;
 
-use crate::calls::Calls;
+use crate::calls::PlayedCalls;
 
 /// Attempts at the lowest of `layers` for each call at the top when all attempts fail: each layer
 /// multiplies, unless the nested guard keeps the inner ones to a single attempt.
-pub(crate) fn amplification(policy: &Policy, layers: u32, calls: &Calls) -> (u64, u64) {
+pub(crate) fn amplification(policy: &Policy, layers: u32, calls: &PlayedCalls) -> (u64, u64) {
     // Where only the deadline ends a call, as many as it makes in the mean, and none of them twice.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count above 0")]
     let counted = calls.attempts().round() as u64;

@@ -2,19 +2,19 @@
 
 use stagger_core::Span;
 
-use crate::Finding;
+use crate::PolicyFinding;
 
 /// The effects of a policy on a call, and on a destination that fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// One row an attempt, as far as they are shown.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<PlannedAttempt>,
     /// The reason why the rows end.
     pub extent: Extent,
     /// The method of the delays of the rows.
     pub method: Method,
     /// The same rows after throttled verdicts, where those have a backoff of their own.
-    pub throttled: Option<Vec<Attempt>>,
+    pub throttled: Option<Vec<PlannedAttempt>>,
     /// The longest that a call may wait in all, attempts not counted.
     pub worst_waits: Span,
     /// The longest that a call may take: waits and attempts. None when nothing bounds it.
@@ -35,12 +35,12 @@ pub struct Explanation {
     /// The share of delays that sit exactly on the cap.
     pub cap_share: CapShare,
     /// The findings.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PolicyFinding>,
 }
 
 /// One attempt of the time line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Attempt {
+pub struct PlannedAttempt {
     /// Its number; the first is 1.
     pub attempt: u32,
     /// The ceiling of the delay before it; before the first there is none.

@@ -36,12 +36,13 @@ mod timeline;
 mod worst_case;
 
 pub use cap_share::cap_share;
-pub use choose::{Answers, Choice, Key, Line, QUESTIONS, Question, Repeat, choose};
+pub use choose::{Answers, Choice, LineReason, QUESTIONS, Question, QuestionKey, Repeat, choose};
 pub use explain::explain;
 pub use explanation::{
-    Attempt, CapShare, Explanation, Extent, FleetBudget, LoadFactor, Method, Quantiles, SloCheck,
+    CapShare, Explanation, Extent, FleetBudget, LoadFactor, Method, PlannedAttempt, Quantiles,
+    SloCheck,
 };
-pub use finding::{Code, Finding, Severity, UnknownCode};
+pub use finding::{Code, PolicyFinding, Severity, UnknownCode};
 pub use fleet::fleet;
 pub use lint::lint;
 pub use setting::Setting;

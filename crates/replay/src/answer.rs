@@ -5,7 +5,7 @@ use stagger_core::{Span, Verdict};
 
 /// The classes of answers that the inference knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LoggedOutcome {
     /// The destination did its part: a success, or a refusal that no further attempt would change.
     Served,
     /// A failure that a further attempt may heal, and that was answered soon.
@@ -36,18 +36,18 @@ const FLAGS: [&str; 8] = [
     "UpstreamMaxStreamDurationReached",
 ];
 
-impl Answer {
+impl LoggedOutcome {
     /// The class of a status, by the engine's own table, with the duration and Envoy's flags where
     /// the log has them.
     ///
     /// ```
     /// use stagger_core::Span;
-    /// use stagger_replay::Answer;
-    /// assert_eq!(Answer::of(200, None, ""), Answer::Served);
-    /// assert_eq!(Answer::of(404, None, ""), Answer::Served);
-    /// assert_eq!(Answer::of(503, Some(Span::from_millis(1)), ""), Answer::Failed);
-    /// assert_eq!(Answer::of(503, Some(Span::from_secs(15)), "UT"), Answer::Hung);
-    /// assert_eq!(Answer::of(499, None, ""), Answer::Hung);
+    /// use stagger_replay::LoggedOutcome;
+    /// assert_eq!(LoggedOutcome::of(200, None, ""), LoggedOutcome::Served);
+    /// assert_eq!(LoggedOutcome::of(404, None, ""), LoggedOutcome::Served);
+    /// assert_eq!(LoggedOutcome::of(503, Some(Span::from_millis(1)), ""), LoggedOutcome::Failed);
+    /// assert_eq!(LoggedOutcome::of(503, Some(Span::from_secs(15)), "UT"), LoggedOutcome::Hung);
+    /// assert_eq!(LoggedOutcome::of(499, None, ""), LoggedOutcome::Hung);
     /// ```
     #[must_use]
     pub fn of(status: u16, took: Option<Span>, flags: &str) -> Self {

@@ -2,7 +2,7 @@
 
 use stagger_core::Span;
 
-use crate::answer::Answer;
+use crate::answer::LoggedOutcome;
 use crate::stamp::Stamp;
 
 /// The reason why a line is no attempt.
@@ -10,19 +10,19 @@ pub(crate) type Malformed = &'static str;
 
 /// The content of a line: one attempt, as the server or a proxy before it saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct LoggedAttempt {
     /// The time at which it began, or ended.
     pub stamp: Stamp,
     /// Whether the stamp is of its end: access logs are written when a request is complete.
     pub at_end: bool,
     /// The outcome.
-    pub answer: Answer,
+    pub answer: LoggedOutcome,
     /// Its duration in all.
     pub took: Option<Span>,
     /// The time that the backend worked on it, if the log has that apart.
     pub worked: Option<Span>,
     /// Its caller and the request.
-    pub caller: Caller,
+    pub caller: CallerIdentity,
     /// Its number in its call, from 1, if it is written.
     pub number: Option<u32>,
     /// Attempts that a proxy made of it, behind this line: 1 where none is written. The last of
@@ -32,7 +32,7 @@ pub struct Attempt {
 
 /// By what attempts of one call can be told from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum CallerIdentity {
     /// An id that the client sends again with every attempt, hashed.
     Id(u64),
     /// The client's address and what it asked for, hashed.
@@ -41,7 +41,7 @@ pub enum Caller {
     Unknown,
 }
 
-impl Attempt {
+impl LoggedAttempt {
     /// The time at which it began, since the epoch; its stamp when nothing is known of its length.
     #[must_use]
     pub fn began(&self) -> Span {
@@ -81,14 +81,14 @@ pub(crate) fn host(address: &str) -> &str {
 
 /// An attempt of this time for tests, served, of which nothing else is known.
 #[cfg(test)]
-pub(crate) const fn at(since_epoch: Span) -> Attempt {
-    Attempt {
+pub(crate) const fn at(since_epoch: Span) -> LoggedAttempt {
+    LoggedAttempt {
         stamp: Stamp { since_epoch, grain: Span::from_millis(1) },
         at_end: false,
-        answer: Answer::Served,
+        answer: LoggedOutcome::Served,
         took: None,
         worked: None,
-        caller: Caller::Unknown,
+        caller: CallerIdentity::Unknown,
         number: None,
         behind: 1,
     }

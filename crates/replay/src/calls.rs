@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use stagger_core::Span;
 
-use crate::attempt::{Attempt, Caller};
+use crate::attempt::{CallerIdentity, LoggedAttempt};
 
 /// A retry with an id comes this long after the failure at most: longer delays are a job's, not a
 /// caller's.
@@ -30,7 +30,7 @@ const MOST_OPEN: usize = 1_000_000;
 
 /// Remembers failures until a retry comes.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct OpenCalls {
     young: BTreeMap<u64, Open>,
     old: BTreeMap<u64, Open>,
     /// The time at which `young` was begun.
@@ -62,21 +62,21 @@ pub struct Told {
     pub forgotten: u64,
 }
 
-impl Calls {
+impl OpenCalls {
     /// Whether this attempt is a retry. Attempts must come in about the order of their ends; `grain`
     /// is how far their stamps may be off.
-    pub(crate) fn is_retry(&mut self, attempt: &Attempt, grain: Span) -> bool {
+    pub(crate) fn is_retry(&mut self, attempt: &LoggedAttempt, grain: Span) -> bool {
         let (key, within) = match attempt.caller {
-            Caller::Id(key) => (Some(key), BY_ID),
-            Caller::Request(key) => (Some(key), BY_REQUEST),
-            Caller::Unknown => (None, Span::ZERO),
+            CallerIdentity::Id(key) => (Some(key), BY_ID),
+            CallerIdentity::Request(key) => (Some(key), BY_REQUEST),
+            CallerIdentity::Unknown => (None, Span::ZERO),
         };
         let followed = key.is_some_and(|key| self.follow(key, attempt, within, grain));
         match (attempt.number, attempt.caller) {
             (Some(_), _) => self.told.number += 1,
-            (None, Caller::Id(_)) => self.told.id += 1,
-            (None, Caller::Request(_)) => self.told.guess += 1,
-            (None, Caller::Unknown) => self.told.nothing += 1,
+            (None, CallerIdentity::Id(_)) => self.told.id += 1,
+            (None, CallerIdentity::Request(_)) => self.told.guess += 1,
+            (None, CallerIdentity::Unknown) => self.told.nothing += 1,
         }
         if let Some(key) = key.filter(|_| attempt.answer.is_failure()) {
             self.remember(key, attempt.ended());
@@ -94,7 +94,7 @@ impl Calls {
     }
 
     /// Whether a failure of this caller was waiting for a retry; it is no longer.
-    fn follow(&mut self, key: u64, attempt: &Attempt, within: Span, grain: Span) -> bool {
+    fn follow(&mut self, key: u64, attempt: &LoggedAttempt, within: Span, grain: Span) -> bool {
         let began = attempt.began();
         for generation in [&mut self.young, &mut self.old] {
             let Some(open) = generation.get_mut(&key) else { continue };
@@ -132,25 +132,25 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
+    use crate::answer::LoggedOutcome;
     use crate::attempt;
 
     const GRAIN: Span = Span::from_millis(1);
 
-    fn attempt(second: u64, caller: Caller, answer: Answer) -> Attempt {
+    fn attempt(second: u64, caller: CallerIdentity, answer: LoggedOutcome) -> LoggedAttempt {
         let took = Some(Span::from_millis(100));
-        Attempt { caller, answer, took, ..attempt::at(Span::from_secs(second)) }
+        LoggedAttempt { caller, answer, took, ..attempt::at(Span::from_secs(second)) }
     }
 
-    fn retries(attempts: &[Attempt]) -> Vec<bool> {
-        let mut calls = Calls::default();
+    fn retries(attempts: &[LoggedAttempt]) -> Vec<bool> {
+        let mut calls = OpenCalls::default();
         attempts.iter().map(|attempt| calls.is_retry(attempt, GRAIN)).collect()
     }
 
     #[test]
     fn each_failure_accounts_for_one_retry() {
-        let (bad, good) = (Answer::Failed, Answer::Served);
-        let one = |second, answer| attempt(second, Caller::Request(7), answer);
+        let (bad, good) = (LoggedOutcome::Failed, LoggedOutcome::Served);
+        let one = |second, answer| attempt(second, CallerIdentity::Request(7), answer);
         // Two clients behind one address fail, both come again, and a third comes anew.
         let all = [one(1, bad), one(1, bad), one(2, good), one(2, good), one(2, good)];
         assert_eq!(retries(&all), [false, false, true, true, false]);
@@ -159,36 +159,44 @@ mod tests {
 
     #[test]
     fn a_guess_reaches_a_minute_back_and_an_id_ten() {
-        for (caller, expected) in [(Caller::Request(7), false), (Caller::Id(7), true)] {
-            let all = [attempt(1, caller, Answer::Failed), attempt(100, caller, Answer::Served)];
+        for (caller, expected) in
+            [(CallerIdentity::Request(7), false), (CallerIdentity::Id(7), true)]
+        {
+            let all = [
+                attempt(1, caller, LoggedOutcome::Failed),
+                attempt(100, caller, LoggedOutcome::Served),
+            ];
             assert_eq!(retries(&all), [false, expected]);
         }
     }
 
     #[test]
     fn what_was_under_way_before_the_failure_ended_is_no_retry() {
-        let slow = Attempt {
+        let slow = LoggedAttempt {
             took: Some(Span::from_secs(5)),
-            ..attempt(1, Caller::Request(7), Answer::Hung)
+            ..attempt(1, CallerIdentity::Request(7), LoggedOutcome::Hung)
         };
-        let all = [slow, attempt(3, Caller::Request(7), Answer::Served)];
+        let all = [slow, attempt(3, CallerIdentity::Request(7), LoggedOutcome::Served)];
         assert_eq!(retries(&all), [false, false]);
     }
 
     #[test]
     fn a_written_number_is_believed() {
-        let numbered = |number| Attempt {
+        let numbered = |number| LoggedAttempt {
             number: Some(number),
-            ..attempt(1, Caller::Unknown, Answer::Served)
+            ..attempt(1, CallerIdentity::Unknown, LoggedOutcome::Served)
         };
         assert_eq!(retries(&[numbered(1), numbered(2)]), [false, true]);
     }
 
     #[test]
     fn failures_that_nobody_follows_are_forgotten() {
-        let mut calls = Calls::default();
+        let mut calls = OpenCalls::default();
         for second in 0..10_000 {
-            calls.is_retry(&attempt(second, Caller::Id(second), Answer::Failed), GRAIN);
+            calls.is_retry(
+                &attempt(second, CallerIdentity::Id(second), LoggedOutcome::Failed),
+                GRAIN,
+            );
         }
         assert!(calls.most_held() <= 1_203, "{}", calls.most_held());
     }

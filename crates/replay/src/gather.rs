@@ -5,14 +5,14 @@ use std::sync::Arc;
 use stagger_core::{Instant, Span};
 use stagger_sim::Latency;
 
-use crate::answer::Answer;
-use crate::attempt::Attempt;
-use crate::calls::Calls;
+use crate::answer::LoggedOutcome;
+use crate::attempt::LoggedAttempt;
+use crate::calls::OpenCalls;
 use crate::cells::{Cells, LONGEST};
 use crate::error::ReadError;
-use crate::failing::{self, Rule};
-use crate::format::Format;
-use crate::log::{Held, Log};
+use crate::failing::{self, OutageRule};
+use crate::format::AccessLogFormat;
+use crate::log::{AccessLog, Held};
 use crate::spread::Spread;
 use crate::stamp::Stamp;
 
@@ -27,16 +27,16 @@ const MOST_BEHIND: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Gather {
     spread: Spread,
-    counts: Counts,
+    counts: LogCounts,
 }
 
 /// The counts of attempts whose places are settled.
 #[derive(Debug)]
-struct Counts {
+struct LogCounts {
     grain: Span,
     /// From when on time is counted, since the epoch; set by the first attempt.
     base: Option<Span>,
-    calls: Calls,
+    calls: OpenCalls,
     cells: Cells,
     firsts: Vec<Instant>,
     /// The backend's time for served attempts, and the callers' for attempts that hung.
@@ -53,10 +53,10 @@ struct Counts {
 impl Gather {
     /// For stamps that are this far apart.
     pub(crate) fn new(grain: Span) -> Self {
-        let counts = Counts {
+        let counts = LogCounts {
             grain,
             base: None,
-            calls: Calls::default(),
+            calls: OpenCalls::default(),
             cells: Cells::default(),
             firsts: Vec::new(),
             service: Latency::default(),
@@ -72,7 +72,7 @@ impl Gather {
     }
 
     /// Takes the next attempt of the log.
-    pub(crate) fn push(&mut self, attempt: Attempt) -> Result<(), ReadError> {
+    pub(crate) fn push(&mut self, attempt: LoggedAttempt) -> Result<(), ReadError> {
         let counts = &mut self.counts;
         self.spread.push(attempt, |settled| counts.count(&settled));
         if counts.firsts.len() > MOST_FIRSTS {
@@ -82,7 +82,11 @@ impl Gather {
     }
 
     /// The finished log.
-    pub(crate) fn finish(mut self, format: Format, line: usize) -> Result<Log, ReadError> {
+    pub(crate) fn finish(
+        mut self,
+        format: AccessLogFormat,
+        line: usize,
+    ) -> Result<AccessLog, ReadError> {
         let counts = &mut self.counts;
         self.spread.finish(|settled| counts.count(&settled));
         let held = Held {
@@ -96,8 +100,8 @@ impl Gather {
     }
 }
 
-impl Counts {
-    fn count(&mut self, attempt: &Attempt) {
+impl LogCounts {
+    fn count(&mut self, attempt: &LoggedAttempt) {
         let base = *self.base.get_or_insert_with(|| attempt.began() - EARLIER);
         let is_retry = self.calls.is_retry(attempt, self.grain);
         self.total += 1;
@@ -108,9 +112,9 @@ impl Counts {
             self.outside += 1;
             return;
         }
-        let hung = (attempt.answer == Answer::Hung).then_some(attempt.took).flatten();
+        let hung = (attempt.answer == LoggedOutcome::Hung).then_some(attempt.took).flatten();
         hung.into_iter().for_each(|took| self.patience.add(took));
-        if attempt.answer == Answer::Served {
+        if attempt.answer == LoggedOutcome::Served {
             self.served += 1;
             if let Some(took) = attempt.worked.or(attempt.took) {
                 self.service.add(took);
@@ -121,13 +125,13 @@ impl Counts {
 
     /// Counts a line's attempts: one, or as many as a proxy made of it. Those before the last one
     /// failed, and are taken for evenly spread over its time, since nothing says when they were.
-    fn place(&mut self, attempt: &Attempt, began: Instant, is_first: bool) -> bool {
+    fn place(&mut self, attempt: &LoggedAttempt, began: Instant, is_first: bool) -> bool {
         let behind = attempt.behind.min(MOST_BEHIND);
         let part = attempt.took.unwrap_or_default().as_nanos() / u64::from(behind);
         for number in 0..behind {
             let at = began + Span::from_nanos(part * u64::from(number));
             let is_last = number + 1 == behind;
-            let answer = if is_last { attempt.answer } else { Answer::Failed };
+            let answer = if is_last { attempt.answer } else { LoggedOutcome::Failed };
             if !self.cells.count(at, answer, is_first && number == 0) {
                 return false;
             }
@@ -139,7 +143,7 @@ impl Counts {
         true
     }
 
-    fn finish(mut self, format: Format, held: Held) -> Result<Log, ReadError> {
+    fn finish(mut self, format: AccessLogFormat, held: Held) -> Result<AccessLog, ReadError> {
         if 2 * self.outside > self.total {
             return Err(ReadError::TooLong(LONGEST));
         }
@@ -148,9 +152,9 @@ impl Counts {
         let origin = Instant::ORIGIN + dropped;
         let firsts: Arc<[Instant]> =
             self.firsts.iter().map(|&at| Instant::ORIGIN + (at - origin)).collect();
-        let rule = Rule::new(&cells, self.grain);
+        let rule = OutageRule::new(&cells, self.grain);
         let since_epoch = self.base.unwrap_or_default() + dropped;
-        Ok(Log {
+        Ok(AccessLog {
             format,
             began: Stamp { since_epoch, grain: self.grain },
             stamped_at_end: 2 * self.at_end > self.total,

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use stagger_core::{Instant, Span};
 
 use crate::calls::Told;
-use crate::cells::{Cell, Cells};
+use crate::cells::{BucketCounts, Cells};
 use crate::error::BadLine;
-use crate::format::Format;
-use crate::outage::Outage;
+use crate::format::AccessLogFormat;
+use crate::outage::InferredOutage;
 use crate::stamp::Stamp;
 
 /// A log, as counts.
 #[derive(Clone, Debug)]
-pub struct Log {
+pub struct AccessLog {
     /// The format that it was read in.
-    pub format: Format,
+    pub format: AccessLogFormat,
     /// The instant that all others are counted from: up to a second before the first attempt.
     pub began: Stamp,
     /// Whether stamps are of ends.
@@ -43,7 +43,7 @@ pub struct Log {
     pub patience: Option<Span>,
     /// The most that was held in memory.
     pub held: Held,
-    pub(crate) outages: Vec<Outage>,
+    pub(crate) outages: Vec<InferredOutage>,
     /// The width of the buckets that they were found in.
     pub(crate) bucket: Span,
     pub(crate) firsts: Arc<[Instant]>,
@@ -66,7 +66,7 @@ pub struct Held {
     pub buckets: usize,
 }
 
-impl Log {
+impl AccessLog {
     /// Attempts in all.
     #[must_use]
     pub fn attempts(&self) -> u64 {
@@ -93,7 +93,7 @@ impl Log {
 
     /// Stretches of trouble, in order.
     #[must_use]
-    pub fn outages(&self) -> &[Outage] {
+    pub fn outages(&self) -> &[InferredOutage] {
         &self.outages
     }
 
@@ -103,7 +103,7 @@ impl Log {
         Stamp { since_epoch: self.began.since_epoch + (at - Instant::ORIGIN), ..self.began }
     }
 
-    fn all(&self) -> Cell {
-        Cell::sum(self.cells.within(Instant::ORIGIN, Instant::FAR))
+    fn all(&self) -> BucketCounts {
+        BucketCounts::sum(self.cells.within(Instant::ORIGIN, Instant::FAR))
     }
 }

@@ -6,9 +6,9 @@ use stagger_core::Span;
 use stagger_sim::BUCKET;
 
 use crate::calls::Told;
-use crate::cells::Cell;
+use crate::cells::BucketCounts;
 use crate::excerpt::Excerpt;
-use crate::outage::{Kind, Outage};
+use crate::outage::{InferredOutage, OutageKind};
 
 /// An outage of fewer attempts than this is weak evidence.
 const FEW: u32 = 30;
@@ -77,13 +77,15 @@ pub(crate) fn lesson(excerpt: &Excerpt<'_>) -> String {
     text
 }
 
-fn sentence(excerpt: &Excerpt<'_>, outage: &Outage) -> String {
-    let Outage { attempts, failed, edge, open, .. } = *outage;
+fn sentence(excerpt: &Excerpt<'_>, outage: &InferredOutage) -> String {
+    let InferredOutage { attempts, failed, edge, open, .. } = *outage;
     let kind = match outage.kind {
-        Kind::Refused => "attempts were refused".to_owned(),
-        Kind::Hung => "attempts hung".to_owned(),
-        Kind::Failing(share) => format!("{:.0} % of attempts failed", 100.0 * share.as_f64()),
-        Kind::Slow(times) => format!("attempts took about {:.0} times as long", times.as_f64()),
+        OutageKind::Refused => "attempts were refused".to_owned(),
+        OutageKind::Hung => "attempts hung".to_owned(),
+        OutageKind::Failing(share) => format!("{:.0} % of attempts failed", 100.0 * share.as_f64()),
+        OutageKind::Slow(times) => {
+            format!("attempts took about {:.0} times as long", times.as_f64())
+        }
     };
     let end = if open { ", and that went on at the end of the log" } else { "" };
     let weak = if attempts < FEW { ": weak evidence" } else { "" };
@@ -115,7 +117,7 @@ fn told(told: &Told) -> String {
 /// Little's law over the whole stretch.
 fn concurrency(excerpt: &Excerpt<'_>) -> Option<u64> {
     let service = excerpt.log.service.filter(|service| *service > Span::ZERO)?;
-    let served = Cell::sum(excerpt.cells());
+    let served = BucketCounts::sum(excerpt.cells());
     let served = u128::from(served.attempts - served.bad());
     let length = u128::from((excerpt.until - excerpt.from).as_nanos().max(1));
     u64::try_from((served * u128::from(service.as_nanos())).div_ceil(length)).ok()

@@ -11,7 +11,7 @@ const BUCKETS_A_SECOND: usize = 20;
 
 /// The figures of one scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct StormReport {
     /// The scenario's name.
     pub name: String,
     /// The events of the scenario, in one sentence.
@@ -44,12 +44,12 @@ pub struct CaseReport {
     /// The backend's capacity, in attempts a second.
     pub capacity: Option<f64>,
     /// One row an entry.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EntryReport>,
 }
 
 /// One entry in one case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct EntryReport {
     /// The entry's name.
     pub name: String,
     /// Runs behind the figures.
@@ -77,7 +77,7 @@ pub struct Row {
     /// The most attempts that ever waited at once in a run.
     pub queued_most: Stat,
     /// Means over the runs for each bucket of 50 ms.
-    pub series: RowSeries,
+    pub series: EntrySeries,
     /// Single attempts of the first run.
     pub strip: Strip,
     /// Events of all runs.
@@ -147,7 +147,7 @@ impl RecoveryVerdict {
 
 /// Means over the runs for each bucket of time from the origin on; at most 205 s of them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RowSeries {
+pub struct EntrySeries {
     /// Attempts that reached the backend.
     pub offered: Vec<f64>,
     /// The fewest and the most of them in any run.
@@ -164,7 +164,7 @@ pub struct RowSeries {
     pub retrying: Vec<f64>,
 }
 
-impl Row {
+impl EntryReport {
     /// The verdict on recovery that tables, pages and programs are given.
     #[must_use]
     pub const fn verdict(&self) -> RecoveryVerdict {
@@ -182,7 +182,7 @@ impl Row {
     }
 }
 
-impl RowSeries {
+impl EntrySeries {
     /// The worst second of retries over the mean second of a stretch, by the means over the runs;
     /// `None` without a whole second or without retries.
     #[must_use]
@@ -204,7 +204,7 @@ impl CaseReport {
     ///
     /// `None` when that row is not there or has no peak.
     #[must_use]
-    pub fn times_unjittered(&self, row: &Row) -> Option<f64> {
+    pub fn times_unjittered(&self, row: &EntryReport) -> Option<f64> {
         let none = self.rows.iter().find(|row| row.name == "none")?;
         (none.peak.mean > 0.0).then(|| row.peak.mean / none.peak.mean)
     }

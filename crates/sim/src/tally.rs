@@ -4,16 +4,16 @@ use stagger_core::Entropy;
 
 use crate::plan::RecoveryState;
 use crate::probe::{Latency, PER_SECOND, Strip};
-use crate::report::{Healing, Row, RowSeries};
+use crate::report::{EntryReport, EntrySeries, Healing};
 use crate::scenario::{Peak, Play};
 use crate::stat::{Sum, share};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, RandomStream};
 use crate::thread_pool::ThreadPool;
-use crate::world::{Played, World};
+use crate::world::{Played, Simulation};
 
 /// The sums of many runs: whole numbers, so the order of the runs leaves no trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RunTally {
     calls: u64,
     succeeded: u64,
     finished: u64,
@@ -53,11 +53,11 @@ struct Buckets {
     retrying: Vec<u64>,
 }
 
-impl Tally {
+impl RunTally {
     /// Plays everything under every run's seed; one tally a play.
     #[must_use]
     pub fn of(plays: &[&Play], seed: u64, runs: u32, pool: &ThreadPool<'_>) -> Vec<Self> {
-        let start = || (World::new(), vec![Self::default(); plays.len()]);
+        let start = || (Simulation::new(), vec![Self::default(); plays.len()]);
         let per_run = plays.len() as u64;
         let shares = pool.share(per_run * u64::from(runs), start, |(world, tallies), job| {
             // OK because job / per_run < runs, a u32, and job % per_run indexes plays.
@@ -122,12 +122,12 @@ impl Tally {
     }
 
     /// The figures of these runs, under a name.
-    pub(crate) fn row(&self, name: &str, peak: Peak) -> Row {
+    pub(crate) fn row(&self, name: &str, peak: Peak) -> EntryReport {
         let counted = match peak {
             Peak::Attempts => &self.peak_attempts,
             Peak::Served => &self.peak_served,
         };
-        Row {
+        EntryReport {
             name: name.to_owned(),
             runs: self.runs(),
             calls: self.calls(),
@@ -192,12 +192,12 @@ impl Tally {
     }
 
     /// Means over the runs, bucket by bucket.
-    pub(crate) fn series(&self) -> RowSeries {
+    pub(crate) fn series(&self) -> EntrySeries {
         let runs = self.runs();
         let mean = |sums: &[u64]| sums.iter().map(|&sum| share(sum, runs)).collect();
         let buckets = &self.buckets;
         let range = buckets.range.iter();
-        RowSeries {
+        EntrySeries {
             offered: mean(&buckets.offered),
             // A run that was over before a bucket had nothing in it.
             offered_range: range
@@ -240,7 +240,7 @@ impl Buckets {
 /// The seed of one run of many: replaying it alone gives the same run.
 #[must_use]
 pub(crate) fn run_seed(seed: u64, run: u32) -> u64 {
-    Stream::new(seed, Purpose::Run).at(run, 0).next_u64()
+    RandomStream::new(seed, Purpose::Run).at(run, 0).next_u64()
 }
 
 fn add_each(sums: &mut Vec<u64>, counts: &[u64]) {

@@ -4,21 +4,21 @@ use stagger_core::{Policy, Span};
 
 use super::delays::retries;
 use super::reach::fits;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// The most attempts that a preset makes, in an hour, without anybody waiting for it.
 const MOST: u32 = 20;
 /// The number at which counting ends.
 const COUNTED: u32 = 1_000;
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     let attempts = usual(policy);
     if attempts <= MOST {
         return;
     }
     let shown =
         if attempts > COUNTED { format!("more than {COUNTED}") } else { attempts.to_string() };
-    found.push(Finding::warning(
+    found.push(PolicyFinding::warning(
         Code::TooManyAttempts,
         "limits.max_attempts",
         format!(

@@ -3,7 +3,7 @@
 use stagger_core::{Policy, Span};
 
 use super::delays::{Delays, retries, retrying};
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// A retry that follows sooner meets the failure that it follows: a packet and its answer take this
 /// long within a datacentre.
@@ -11,7 +11,7 @@ const SHORTEST: Span = Span::from_micros(500);
 
 const FIX: &str = "base = \"100ms\", or at least the time that one attempt takes";
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     if !retrying(policy) {
         return;
     }
@@ -24,12 +24,12 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
     }
 }
 
-fn zero(policy: &Policy, delays: &Delays<'_>) -> Finding {
+fn zero(policy: &Policy, delays: &Delays<'_>) -> PolicyFinding {
     let retries = match retries(policy, u32::MAX) {
         1 => "its retry follows".to_owned(),
         retries => format!("its {retries} retries follow"),
     };
-    Finding::error(
+    PolicyFinding::error(
         Code::ZeroBase,
         delays.base,
         format!("a base of 0s makes every ceiling 0s: {retries} at once"),
@@ -37,11 +37,11 @@ fn zero(policy: &Policy, delays: &Delays<'_>) -> Finding {
     )
 }
 
-fn short(policy: &Policy, delays: &Delays<'_>) -> Finding {
+fn short(policy: &Policy, delays: &Delays<'_>) -> PolicyFinding {
     let soon =
         (1..=retries(policy, u32::MAX).min(64)).take_while(|k| delays.rule.range(*k).1 < SHORTEST);
     let soon = soon.count().max(1);
-    Finding::warning(
+    PolicyFinding::warning(
         Code::ShortBase,
         delays.base,
         format!(

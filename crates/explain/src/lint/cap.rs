@@ -5,12 +5,12 @@ use stagger_core::{Jitter, Policy};
 use super::delays::retrying;
 use super::figure::percent;
 use crate::cap_share::cap_share;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// More on one point than this, and the point is a herd.
 const MOST: f64 = 0.1;
 /// A law without any spread is `no-jitter`'s, and no other one has a share there.
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     if !retrying(policy) || policy.backoff().jitter() != Jitter::DecorrelatedClamped {
         return;
     }
@@ -18,7 +18,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
     if share.of_all <= MOST {
         return;
     }
-    found.push(Finding::warning(
+    found.push(PolicyFinding::warning(
         Code::MassAtCap,
         "backoff.cap",
         format!(

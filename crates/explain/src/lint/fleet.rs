@@ -6,12 +6,12 @@ use stagger_core::{Policy, Span};
 use super::delays::retrying;
 use super::figure::count;
 use crate::fleet::one;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// The time for which a queued retry is worth its answer, without an attempt timeout.
 const PATIENCE: Span = Span::from_secs(1);
 
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     let (Some(fleet), Some(capacity)) = (setting.fleet, setting.downstream_capacity) else {
         return;
     };
@@ -36,7 +36,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
              comes back below that",
             count(retries)
         );
-        found.push(Finding::error(Code::FleetBudget, key, message, fix));
+        found.push(PolicyFinding::error(Code::FleetBudget, key, message, fix));
     } else if retries > 0.0 && retries + firsts > capacity {
         let message = format!(
             "in an outage the fleet makes {} first attempts and {} retries a second where {served} \
@@ -44,7 +44,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
             count(firsts),
             count(retries)
         );
-        found.push(Finding::warning(Code::FleetBudget, key, message, fix));
+        found.push(PolicyFinding::warning(Code::FleetBudget, key, message, fix));
     } else if queued > queue {
         let message = format!(
             "when an outage begins the fleet may make {} retries at once: {} calls queue where {} are \
@@ -53,7 +53,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
             count(queued),
             count(queue)
         );
-        found.push(Finding::warning(Code::FleetBudget, key, message, fix));
+        found.push(PolicyFinding::warning(Code::FleetBudget, key, message, fix));
     }
 }
 

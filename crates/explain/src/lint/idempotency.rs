@@ -3,9 +3,9 @@
 use stagger_core::Policy;
 
 use super::delays::retrying;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     if setting.idempotent != Some(false) || !retrying(policy) {
         return;
     }
@@ -19,7 +19,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
         Some(_) => ("hedge.copies", "sent again while the first is under way"),
         None => ("limits.max_attempts", "sent again after a failure that may have been a success"),
     };
-    found.push(Finding::error(
+    found.push(PolicyFinding::error(
         Code::NotIdempotent,
         key,
         format!("the calls may not be repeated, and are {how}: one may act {often}"),

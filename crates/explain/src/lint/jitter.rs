@@ -4,13 +4,13 @@ use stagger_core::{Backoff, Envelope, Jitter, Policy, Span};
 
 use super::delays::{Delays, retries, retrying};
 use super::figure::percent;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// The least share of a delay that is random: below a fifth a herd keeps five times the density that
 /// full jitter leaves it. gRPC's symmetric 0.2 spreads over two fifths.
 const LEAST_SPREAD: f64 = 0.2;
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     if !retrying(policy) {
         return;
     }
@@ -41,7 +41,7 @@ fn decorrelated(rule: &Backoff) -> f64 {
     if cap > 0.0 { (cap - rule.base().as_secs_f64()) / cap } else { 0.0 }
 }
 
-fn spread_of(delays: &Delays<'_>) -> Option<Finding> {
+fn spread_of(delays: &Delays<'_>) -> Option<PolicyFinding> {
     let (share, base) = (spread(delays.rule), delays.rule.base());
     let near_cap = delays.rule.jitter() == Jitter::Decorrelated;
     let fix = |usual: &str| match near_cap {
@@ -49,7 +49,7 @@ fn spread_of(delays: &Delays<'_>) -> Option<Finding> {
         false => usual.to_owned(),
     };
     if share == 0.0 {
-        return Some(Finding::error(
+        return Some(PolicyFinding::error(
             Code::NoJitter,
             delays.jitter,
             format!("no jitter: all callers that fail together come back together, {base} later"),
@@ -58,7 +58,7 @@ fn spread_of(delays: &Delays<'_>) -> Option<Finding> {
     }
     // A base of four fifths of the cap leaves a fifth, and only after the first delay at the best.
     (share < LEAST_SPREAD || (near_cap && share <= LEAST_SPREAD)).then(|| {
-        Finding::warning(
+        PolicyFinding::warning(
             Code::ThinJitter,
             delays.jitter,
             format!(
@@ -72,7 +72,7 @@ fn spread_of(delays: &Delays<'_>) -> Option<Finding> {
     })
 }
 
-fn clamped(policy: &Policy, delays: &Delays<'_>) -> Option<Finding> {
+fn clamped(policy: &Policy, delays: &Delays<'_>) -> Option<PolicyFinding> {
     let message = match delays.rule.jitter() {
         Jitter::DecorrelatedClamped => format!(
             "the cap of {} is applied after the draw, so delays pile up on it",
@@ -98,7 +98,7 @@ fn clamped(policy: &Policy, delays: &Delays<'_>) -> Option<Finding> {
         Jitter::DecorrelatedClamped => "jitter = \"decorrelated\", which draws within the cap",
         _ => "jitter = { proportional = ... }, which draws downward, or a lower cap",
     };
-    Some(Finding::warning(Code::ClampAfterJitter, delays.jitter, message, fix))
+    Some(PolicyFinding::warning(Code::ClampAfterJitter, delays.jitter, message, fix))
 }
 
 fn longest_symmetric(policy: &Policy, rule: &Backoff) -> Span {

@@ -3,9 +3,9 @@
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
 
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     let Some(layers) = setting.layers.filter(|layers| *layers > 1) else { return };
     let attempts = policy.limits().max_attempts();
     if attempts == Some(1) {
@@ -26,9 +26,9 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
     let open = *policy.budget() == BudgetPlan::Unlimited;
     found.push(if open {
         let message = format!("{figure}, and no budget stops them");
-        Finding::error(Code::NestedLayers, key, message, fix)
+        PolicyFinding::error(Code::NestedLayers, key, message, fix)
     } else {
         let message = format!("{figure}, until the budgets are empty");
-        Finding::warning(Code::NestedLayers, key, message, fix)
+        PolicyFinding::warning(Code::NestedLayers, key, message, fix)
     });
 }

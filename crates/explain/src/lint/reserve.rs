@@ -8,7 +8,7 @@ use super::figure::{count, percent};
 use super::reach::fits;
 use crate::chance::Chance;
 use crate::lone_call::LoneCall;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// Calls of a sample: a share of 1 % is known to within a third of itself.
 const CALLS: u32 = 1_000;
@@ -22,7 +22,7 @@ const ALMOST_NEVER: f64 = 0.01;
 const MOST_IN_INTERVAL: u32 = 16;
 
 /// The finding, where the budget and not the deadline ends calls early.
-pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<Finding> {
+pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<PolicyFinding> {
     let shares = shares(policy, setting);
     let (first, share) = (2..).zip(shares).find_map(|(attempt, (in_time, granted))| {
         (in_time >= ALMOST_NEVER && granted < ALMOST_NEVER).then_some((attempt, granted))
@@ -50,7 +50,7 @@ pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<Finding> {
     let fix = wider.map_or_else(|| fewer.clone(), |wider| format!("{wider}, or {fewer}"));
     let message =
         format!("{numbers} {ending} even when no other call fails: the budget grants {grants}");
-    Some(Finding::warning(Code::AttemptsNeverStart, key, message, fix))
+    Some(PolicyFinding::warning(Code::AttemptsNeverStart, key, message, fix))
 }
 
 /// The key of the budget's size, what it grants, and a size that grants so many retries.

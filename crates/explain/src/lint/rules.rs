@@ -6,12 +6,12 @@ use super::{
     attempts, base, breaker, budget, cap, deadline, fleet, hedge, hints, idempotency, jitter,
     layers, rate, slo, throttled,
 };
-use crate::{Finding, Setting};
+use crate::{PolicyFinding, Setting};
 
-type Rule = fn(&Policy, &Setting, &mut Vec<Finding>);
+type LintRule = fn(&Policy, &Setting, &mut Vec<PolicyFinding>);
 
 /// In the order in which a policy is written.
-const RULES: [Rule; 15] = [
+const RULES: [LintRule; 15] = [
     jitter::lint,
     cap::lint,
     base::lint,
@@ -41,7 +41,7 @@ const RULES: [Rule; 15] = [
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[must_use]
-pub fn lint(policy: &Policy, setting: &Setting) -> Vec<Finding> {
+pub fn lint(policy: &Policy, setting: &Setting) -> Vec<PolicyFinding> {
     let mut found = Vec::new();
     for rule in RULES {
         rule(policy, setting, &mut found);

@@ -3,12 +3,12 @@
 use stagger_core::{Backoff, Policy, Span};
 
 use super::delays::retries;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// Retries that are added up: the delays of those beyond are at their caps.
 const COUNTED: u32 = 100;
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     let retries = retries(policy, COUNTED);
     let (failed, throttled) =
         (total(policy.backoff(), retries), total(policy.throttled_backoff(), retries));
@@ -16,7 +16,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
         return;
     }
     let base = policy.backoff().base();
-    found.push(Finding::warning(
+    found.push(PolicyFinding::warning(
         Code::ThrottledSooner,
         "throttled_backoff.base",
         format!(

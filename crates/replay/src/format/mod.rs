@@ -11,7 +11,7 @@ mod record;
 mod status;
 mod upstream;
 
-pub use kind::Format;
+pub use kind::AccessLogFormat;
 pub use map::LogMap;
 pub(crate) use parser::Parser;
 use status::status;

@@ -1,6 +1,6 @@
 //! The page from top to bottom.
 
-use stagger_sim::{BUCKET, CaseReport, Report};
+use stagger_sim::{BUCKET, CaseReport, StormReport};
 
 use super::answer::{answer, head};
 use super::figures::figure;
@@ -8,25 +8,25 @@ use super::style::{policy, style};
 use super::swept::swept;
 use super::table::table;
 use super::words::{with_names, with_units};
-use crate::figures::{Figures, main_case, shown, shown_of};
-use crate::grid::Grid;
+use crate::figures::{ReportPictures, main_case, shown, shown_of};
+use crate::grid::HeatGrid;
 use crate::render::escaped;
 use crate::style::Styles;
 
 /// The parts of the page beyond the report.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
+pub struct PageOptions {
     /// The command that gives the same page again; one for the report's own name, seed and runs
     /// when left out.
     pub command: Option<String>,
     /// The results of two values that were varied at once.
-    pub grid: Option<Grid>,
+    pub grid: Option<HeatGrid>,
 }
 
 /// One HTML file that needs nothing else: the answer in words, the pictures, all figures, and how
 /// to get them again.
 #[must_use]
-pub fn page(report: &Report, options: &Options) -> String {
+pub fn page(report: &StormReport, options: &PageOptions) -> String {
     let title = format!("{}: {}", report.name, report.about);
     [
         format!(
@@ -54,7 +54,7 @@ pub fn page(report: &Report, options: &Options) -> String {
 
 const FOOT: &str = "<footer>Made by stagger's storm lab. The page holds all it needs: no network, no script.</footer>\n";
 
-fn top(report: &Report) -> String {
+fn top(report: &StormReport) -> String {
     format!(
         "<header>\n<p class=\"kicker\">Storm lab · {}</p>\n<h1>{}</h1>\n</header>\n",
         escaped(&report.name),
@@ -62,7 +62,7 @@ fn top(report: &Report) -> String {
     )
 }
 
-fn words(report: &Report, options: &Options) -> String {
+fn words(report: &StormReport, options: &PageOptions) -> String {
     let mut html = "<section class=\"answer\" aria-labelledby=\"answer\">\n<h2 id=\"answer\">The answer</h2>\n".to_owned();
     match main_case(report) {
         None => html += "<p class=\"lead\">Nothing was played, so there is nothing to say.</p>\n",
@@ -93,7 +93,7 @@ const CONTENTS: &str = "\
 const SHORT: usize = 3;
 
 /// The sentences about one case behind its name.
-fn told(report: &Report, case: &CaseReport, class: &str) -> String {
+fn told(report: &StormReport, case: &CaseReport, class: &str) -> String {
     let mut sentences = answer(report, case);
     if class.is_empty() {
         // The tables have the rest.
@@ -110,9 +110,9 @@ fn told(report: &Report, case: &CaseReport, class: &str) -> String {
     }
 }
 
-fn pictures(report: &Report, options: &Options) -> String {
+fn pictures(report: &StormReport, options: &PageOptions) -> String {
     let mut html = "<h2 id=\"pictures\">Pictures</h2>\n".to_owned();
-    let Figures { main, others } = Figures::of(report, options.grid.as_ref());
+    let ReportPictures { main, others } = ReportPictures::of(report, options.grid.as_ref());
     if main.is_empty() {
         html += "<p>There is nothing to draw.</p>\n";
     }
@@ -125,7 +125,7 @@ fn pictures(report: &Report, options: &Options) -> String {
     html
 }
 
-fn figures(report: &Report) -> String {
+fn figures(report: &StormReport) -> String {
     let styles = Styles::from(report);
     let mut html = "<h2 id=\"figures\">All figures</h2>\n".to_owned();
     html += &format!("<p class=\"note\">{}</p>\n", counted());
@@ -136,7 +136,7 @@ fn figures(report: &Report) -> String {
 }
 
 /// A sentence on the cases that a page leaves out, and the place that has them.
-fn left_out(report: &Report) -> String {
+fn left_out(report: &StormReport) -> String {
     let (shown, all) = shown_of(report);
     if shown == all {
         return String::new();
@@ -155,7 +155,7 @@ fn counted() -> String {
     )
 }
 
-fn again(report: &Report, options: &Options) -> String {
+fn again(report: &StormReport, options: &PageOptions) -> String {
     let name = &report.name;
     let default = format!("stagger storm {name} --seed {} --runs {}", report.seed, report.runs);
     let command = options.command.clone().unwrap_or(default);

@@ -8,4 +8,4 @@ mod swept;
 mod table;
 mod words;
 
-pub use document::{Options, page};
+pub use document::{PageOptions, page};

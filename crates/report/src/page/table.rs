@@ -1,6 +1,6 @@
 //! All figures of one case as a table.
 
-use stagger_sim::{CaseReport, RecoveryVerdict, Row, Stat};
+use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, Stat};
 
 use crate::numbers::{grouped, number, percent, seconds, span};
 use crate::render::escaped;
@@ -9,7 +9,7 @@ use crate::style::Styles;
 /// A column: its head, and what it says of a row; `None` where there is nothing to say.
 struct Column {
     head: &'static str,
-    cell: fn(&CaseReport, &Row) -> Option<String>,
+    cell: fn(&CaseReport, &EntryReport) -> Option<String>,
 }
 
 const COLUMNS: [Column; 12] = [
@@ -58,7 +58,7 @@ pub(super) fn table(case: &CaseReport, styles: &Styles) -> String {
     html + "</tbody></table></div>\n"
 }
 
-fn name(row: &Row, styles: &Styles) -> String {
+fn name(row: &EntryReport, styles: &Styles) -> String {
     let key = crate::render::class_of(styles.get(&row.name));
     format!(
         "<th scope=\"row\"><span class=\"key {key}\" aria-hidden=\"true\"></span>{}</th>",
@@ -73,7 +73,7 @@ fn spread(stat: Stat, shown: fn(f64) -> String) -> String {
     }
 }
 
-fn recovery(row: &Row) -> String {
+fn recovery(row: &EntryReport) -> String {
     match row.verdict() {
         RecoveryVerdict::Recovered | RecoveryVerdict::Partly => {
             spread(row.recovery.seconds, seconds)
@@ -82,6 +82,6 @@ fn recovery(row: &Row) -> String {
     }
 }
 
-fn queue(row: &Row) -> Option<String> {
+fn queue(row: &EntryReport) -> Option<String> {
     (row.queued_most.mean > 0.0).then(|| spread(row.queued_most, grouped))
 }

@@ -10,12 +10,12 @@ use crate::plan::{Deposit, Paying};
 /// Brooker, "Fixing retries with token buckets and circuit breakers" (2022), pays by calls;
 /// Finagle's and the SRE book's budgets pay by requests as well, gRPC's throttle by successes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct DepositBucket {
     rule: Deposit,
     level: u64,
 }
 
-impl Bucket {
+impl DepositBucket {
     pub(super) fn new(rule: Deposit) -> Self {
         Self { rule, level: capacity(rule) }
     }
@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn ten_successes_pay_for_a_retry_and_the_bucket_never_overflows() {
         let amount = Ratio::from_percent(10);
-        let mut bucket = Bucket::new(Deposit { paying: Paying::Successes, amount, bucket: 2 });
+        let mut bucket =
+            DepositBucket::new(Deposit { paying: Paying::Successes, amount, bucket: 2 });
         assert_eq!([(); 3].map(|()| bucket.ask().is_some()), [true, true, false]);
         for _ in 0..9 {
             bucket.on_settled(Settled::FirstTry);

@@ -10,4 +10,4 @@ mod store;
 mod window_block;
 
 pub(crate) use fleet_ledgers::FleetLedgers;
-pub(crate) use leased::Request;
+pub(crate) use leased::LeaseRequest;

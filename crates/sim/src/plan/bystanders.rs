@@ -1,12 +1,12 @@
 //! Others who call the same backend.
 
-use super::{Arrivals, Caller};
+use super::{ArrivalProcess, CallerLayer};
 
 /// Others who call the backend meanwhile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bystanders {
     /// The times of their first attempts.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalProcess,
     /// Their retries.
-    pub caller: Caller,
+    pub caller: CallerLayer,
 }

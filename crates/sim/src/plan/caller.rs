@@ -7,7 +7,7 @@ use crate::law::{Law, Schedule};
 
 /// One layer of callers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Caller {
+pub struct CallerLayer {
     /// The engine's policy: everything but the delay of a foreign law comes from it.
     pub policy: Policy,
     /// A delay law that the engine does not offer, for comparison. The policy's own delay is zero
@@ -15,7 +15,7 @@ pub struct Caller {
     pub foreign: Option<Foreign>,
 }
 
-impl Caller {
+impl CallerLayer {
     /// A caller under the engine's policy.
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
@@ -36,7 +36,7 @@ impl Law {
     ///
     /// # Errors
     /// What the engine refuses: a cap below the base, or no attempts.
-    pub fn caller(self, schedule: &Schedule) -> Result<Caller, stagger_core::ConfigError> {
-        Ok(Caller { policy: self.policy(schedule)?, foreign: Foreign::of(self, schedule) })
+    pub fn caller(self, schedule: &Schedule) -> Result<CallerLayer, stagger_core::ConfigError> {
+        Ok(CallerLayer { policy: self.policy(schedule)?, foreign: Foreign::of(self, schedule) })
     }
 }

@@ -11,13 +11,15 @@ mod ramp;
 mod watch;
 mod whole;
 
-pub use arrivals::{Arrivals, FirstCalls, Times};
-pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
+pub use arrivals::{ArrivalProcess, ArrivalTimes, FirstCalls};
+pub use backend::{
+    Backend, Cancel, ColdStart, Full, QueueDiscipline, ServerRateLimit, Service, Workers,
+};
 pub use bystanders::Bystanders;
-pub use caller::Caller;
+pub use caller::CallerLayer;
 pub use fault::{Fault, Trouble};
-pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, Shared};
+pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, SharedBudget};
 pub use network::Hop;
 pub use ramp::Ramp;
-pub use watch::{FirstTriesRule, Recovery, RecoveryState, Watch};
-pub use whole::Plan;
+pub use watch::{FirstTriesRule, MeasurementPlan, Recovery, RecoveryState};
+pub use whole::RunPlan;

@@ -6,7 +6,7 @@ use crate::probe::Stretch;
 
 /// The stretches in which peaks are looked for, and the rule of recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch {
+pub struct MeasurementPlan {
     /// An instant on which a bucket edge lies; recovery is counted from it.
     pub edge: Instant,
     /// The start of the stretch in which peaks of attempts and successes are looked for; the edge when
@@ -92,7 +92,7 @@ impl Recovery {
     }
 }
 
-impl Watch {
+impl MeasurementPlan {
     /// The stretch in which peaks of attempts and successes are looked for.
     #[must_use]
     pub fn peak_in(&self) -> Stretch {
@@ -113,7 +113,7 @@ impl Watch {
     }
 }
 
-impl Default for Watch {
+impl Default for MeasurementPlan {
     fn default() -> Self {
         Self {
             edge: Instant::ORIGIN,

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Event, Queue};
+use super::{CallerEvent, Queue};
 
 /// A binary heap of events. It is here to be believed: [`Wheel`](super::Wheel) must agree with it.
 #[derive(Clone, Debug, Default)]
 pub struct Heap {
-    events: BinaryHeap<Reverse<Event>>,
+    events: BinaryHeap<Reverse<CallerEvent>>,
 }
 
 impl Queue for Heap {
@@ -17,12 +17,12 @@ impl Queue for Heap {
     }
 
     #[inline]
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: CallerEvent) {
         self.events.push(Reverse(event));
     }
 
     #[inline]
-    fn pop_before(&mut self, limit: Event) -> Option<Event> {
+    fn pop_before(&mut self, limit: CallerEvent) -> Option<CallerEvent> {
         let first = self.events.peek()?.0;
         if first >= limit {
             return None;

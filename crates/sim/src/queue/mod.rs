@@ -8,7 +8,7 @@ mod occupied;
 mod pending;
 mod wheel;
 
-pub use event::{Class, Event};
+pub use event::{CallerEvent, Class};
 pub use heap::Heap;
 pub use pending::Queue;
 pub use wheel::Wheel;

@@ -1,6 +1,6 @@
 //! The contract of every set of pending events.
 
-use super::Event;
+use super::CallerEvent;
 
 /// A set of pending events that gives them back in order.
 pub trait Queue {
@@ -8,8 +8,8 @@ pub trait Queue {
     fn restart(&mut self);
 
     /// Adds an event; never earlier than the last one taken.
-    fn push(&mut self, event: Event);
+    fn push(&mut self, event: CallerEvent);
 
     /// Takes the first event if it comes before `limit`.
-    fn pop_before(&mut self, limit: Event) -> Option<Event>;
+    fn pop_before(&mut self, limit: CallerEvent) -> Option<CallerEvent>;
 }

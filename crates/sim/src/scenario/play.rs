@@ -1,14 +1,14 @@
 //! One run of a scenario, and the events whose peak it counts.
 
 use super::contention::Contention;
-use crate::plan::Plan;
-use crate::world::{Played, World};
+use crate::plan::RunPlan;
+use crate::world::{Played, Simulation};
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Play {
     /// Callers, a network and a backend.
-    World(Box<Plan>),
+    World(Box<RunPlan>),
     /// Writers that contend for one row.
     Contention(Box<Contention>),
 }
@@ -24,7 +24,7 @@ pub enum Peak {
 
 impl Play {
     /// Plays one run.
-    pub fn run(&self, world: &mut World, seed: u64) -> Played {
+    pub fn run(&self, world: &mut Simulation, seed: u64) -> Played {
         match self {
             Self::World(plan) => world.play(plan, seed),
             Self::Contention(contention) => contention.play(seed),

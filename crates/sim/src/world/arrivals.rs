@@ -3,22 +3,22 @@
 use stagger_core::Instant;
 
 use super::callers::Callers;
-use super::slab::{NOWHERE, Who};
-use crate::queue::{Class, Event, Queue};
+use super::slab::{CallIdentity, NOWHERE};
+use crate::queue::{CallerEvent, Class, Queue};
 
 impl<Q: Queue> Callers<'_, Q> {
     /// The event of the next call's first attempt.
     #[inline]
-    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> Event {
+    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> CallerEvent {
         let client = client.unwrap_or(self.calls);
-        let event = Event::new(at, Class::Arrival, self.calls);
+        let event = CallerEvent::new(at, Class::Arrival, self.calls);
         event.with(u32::from(source), [u64::from(client), 0])
     }
 
     /// A new outermost call.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
-    pub(super) fn arrive(&mut self, event: Event) {
+    pub(super) fn arrive(&mut self, event: CallerEvent) {
         // OK because the tag is the number of a source, and the word that of a client.
         let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
         self.calls = self.calls.max(id + 1);
@@ -38,7 +38,16 @@ impl<Q: Queue> Callers<'_, Q> {
         let shard = self.traffic.backend.shard_of(id);
         let ledger = self.ledgers.number(layer, client, shard);
         let parent = None;
-        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, ledger, parent });
+        self.begin_call(CallIdentity {
+            id,
+            client,
+            slot: NOWHERE,
+            layer,
+            source,
+            shard,
+            ledger,
+            parent,
+        });
     }
 
     /// After the end of an outermost call a closed client thinks about its next one.

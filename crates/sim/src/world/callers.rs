@@ -8,24 +8,24 @@ use super::parking;
 use super::parking::are_plain;
 use super::played::Played;
 use super::score::Score;
-use super::slab::{Flight, NOWHERE, Slab, Ticket, Who};
+use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Slab, Ticket};
 use super::traffic::Traffic;
 use crate::ledgers::FleetLedgers;
-use crate::plan::{Caller, Hop, Plan};
-use crate::queue::{Class, Event, Queue};
-use crate::server::{Admission, Job, Placement, REFUSED};
-use crate::streams::{Purpose, Stream};
+use crate::plan::{CallerLayer, Hop, RunPlan};
+use crate::queue::{CallerEvent, Class, Queue};
+use crate::server::{Admission, Placement, QueuedAttempt, REFUSED};
+use crate::streams::{Purpose, RandomStream};
 
 /// The state of one run.
 #[derive(Debug)]
 pub(super) struct Callers<'a, Q> {
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a RunPlan,
     pub(super) queue: &'a mut Q,
     pub(super) slab: &'a mut Slab,
     pub(super) ledgers: FleetLedgers,
     pub(super) traffic: Traffic<'a>,
     pub(super) score: Score,
-    pub(super) delays: Stream,
+    pub(super) delays: RandomStream,
     connections: Connections,
     /// Whether no caller need be kept, see [`plain`](super::plain).
     pub(super) plain: bool,
@@ -43,13 +43,13 @@ pub(super) struct Callers<'a, Q> {
 /// Ids from here on are calls of inner layers.
 const INNER: u32 = 1 << 31;
 /// The state of an attempt right after it was sent.
-enum Sent {
+enum SendState {
     Answered(Outcome),
     UnderWay,
 }
 
 impl<'a, Q: Queue> Callers<'a, Q> {
-    pub(super) fn new(queue: &'a mut Q, slab: &'a mut Slab, plan: &'a Plan, seed: u64) -> Self {
+    pub(super) fn new(queue: &'a mut Q, slab: &'a mut Slab, plan: &'a RunPlan, seed: u64) -> Self {
         Self {
             plan,
             queue,
@@ -57,7 +57,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             ledgers: FleetLedgers::new(plan, seed),
             traffic: Traffic::new(plan, seed),
             score: Score::new(plan),
-            delays: Stream::new(seed, Purpose::Delay),
+            delays: RandomStream::new(seed, Purpose::Delay),
             connections: Connections::new(&plan.fleet),
             plain: are_plain(plan),
             at_once: plan.fleet.connections.is_none() && plan.hop == Hop::None,
@@ -71,7 +71,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// The outermost callers.
     #[inline]
-    pub(super) fn front(&self) -> &'a Caller {
+    pub(super) fn front(&self) -> &'a CallerLayer {
         &self.plan.callers[0]
     }
 
@@ -82,7 +82,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// The caller of this attempt, if it is still kept.
     #[inline]
-    pub(super) fn kept(&mut self, ticket: Ticket) -> Option<(Who, Session<'a>)> {
+    pub(super) fn kept(&mut self, ticket: Ticket) -> Option<(CallIdentity, Session<'a>)> {
         let plan = self.plan;
         let kept = self.slab.get(ticket.slot, ticket.id)?;
         let policy = &plan.caller(kept.who.layer).policy;
@@ -91,13 +91,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// An event happens, and with it its time.
     #[inline]
-    pub(super) fn note(&mut self, event: Event) {
+    pub(super) fn note(&mut self, event: CallerEvent) {
         self.score.event(event);
         self.traffic.backend.now_is(event.at());
     }
 
     #[inline]
-    pub(super) fn begin_call(&mut self, who: Who) {
+    pub(super) fn begin_call(&mut self, who: CallIdentity) {
         let (now, ledger) = (self.score.now(), who.ledger);
         let policy = self.policy(who.layer);
         let ledger = self.ledgers.of(ledger);
@@ -111,13 +111,14 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// A caller whose state came along with the event has waited long enough.
     #[inline]
-    pub(super) fn wake_parked(&mut self, event: Event) {
+    pub(super) fn wake_parked(&mut self, event: CallerEvent) {
         let (now, id) = (event.at(), event.id());
         self.score.track.retrying -= 1;
         let shard = self.traffic.backend.shard_of(id);
         let ledger = self.ledgers.number(0, id, shard);
         let (client, parent) = (id, None);
-        let who = Who { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
+        let who =
+            CallIdentity { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
         let mut session = parking::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.ledgers.of(ledger), now);
         self.follow(now, who, session, act);
@@ -128,7 +129,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn follow(
         &mut self,
         now: Instant,
-        mut who: Who,
+        mut who: CallIdentity,
         mut session: Session<'a>,
         mut act: Act,
     ) {
@@ -136,8 +137,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             match act {
                 Act::Call(launched) | Act::Hedge(launched) => {
                     match self.launch(now, &mut who, &session, launched) {
-                        Sent::UnderWay => break self.next_hedge(&who, &launched),
-                        Sent::Answered(outcome) => {
+                        SendState::UnderWay => break self.next_hedge(&who, &launched),
+                        SendState::Answered(outcome) => {
                             self.settled(&who, &session, launched, &outcome);
                             act = self.tell(now, &who, &mut session, launched, &outcome);
                         }
@@ -168,7 +169,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     fn tell(
         &mut self,
         now: Instant,
-        who: &Who,
+        who: &CallIdentity,
         session: &mut Session<'a>,
         launched: Launched,
         outcome: &Outcome,
@@ -182,10 +183,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     fn launch(
         &mut self,
         now: Instant,
-        who: &mut Who,
+        who: &mut CallIdentity,
         session: &Session<'a>,
         launched: Launched,
-    ) -> Sent {
+    ) -> SendState {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
         let last = self.plan.calls_backend(who.layer);
@@ -197,7 +198,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                         let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
                         self.score.finished(wanted);
                     }
-                    return Sent::Answered(outcome);
+                    return SendState::Answered(outcome);
                 }
                 admission => {
                     let ticket = self.take_off(who, session, launched, false);
@@ -205,7 +206,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                     self.received(now, who.shard, ticket, give_up, admission);
                 }
             }
-            return Sent::UnderWay;
+            return SendState::UnderWay;
         }
         let process = who.client % self.plan.fleet.processes.max(1);
         let connected = last && self.connections.take(process);
@@ -218,13 +219,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         } else {
             self.connections.wait(process, ticket, give_up);
         }
-        Sent::UnderWay
+        SendState::UnderWay
     }
 
     /// Keeps the caller with its attempt under way.
     fn take_off(
         &mut self,
-        who: &mut Who,
+        who: &mut CallIdentity,
         session: &Session<'a>,
         launched: Launched,
         connected: bool,
@@ -232,7 +233,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.slab.keep(who, session.detach());
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
-            kept.flights.push(Flight { launched, since: self.score.now(), connected });
+            kept.flights.push(AttemptInFlight { launched, since: self.score.now(), connected });
         }
         ticket
     }
@@ -252,13 +253,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// The instant at which a copy of this attempt is due; none when the attempt was refused at once.
     #[inline]
-    fn next_hedge(&self, who: &Who, launched: &Launched) -> Option<Instant> {
+    fn next_hedge(&self, who: &CallIdentity, launched: &Launched) -> Option<Instant> {
         let at = launched.attempt.hedge_at?;
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         self.slab.waits_for(ticket).then_some(at)
     }
 
-    fn expect_hedge(&mut self, who: &Who, at: Instant) {
+    fn expect_hedge(&mut self, who: &CallIdentity, at: Instant) {
         let Some(kept) = self.slab.get(who.slot, who.id) else { return };
         if kept.hedge_at != Some(at) {
             kept.hedge_at = Some(at);
@@ -271,16 +272,31 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn reach_inner(&mut self, now: Instant, ticket: Ticket) {
         debug_assert_eq!(now, self.score.now(), "inner layers are reached at once");
         let Some(kept) = self.slab.get(ticket.slot, ticket.id) else { return };
-        let Who { layer, source, shard, client, .. } = kept.who;
+        let CallIdentity { layer, source, shard, client, .. } = kept.who;
         let (id, layer) = (self.inner, layer + 1);
         self.inner += 1;
         let ledger = self.ledgers.number(layer, id, shard);
         let parent = Some(ticket);
-        self.begin_call(Who { id, client, slot: NOWHERE, layer, source, shard, ledger, parent });
+        self.begin_call(CallIdentity {
+            id,
+            client,
+            slot: NOWHERE,
+            layer,
+            source,
+            shard,
+            ledger,
+            parent,
+        });
     }
 
     /// An attempt is where it was sent to, whether or not its caller still waits.
-    pub(super) fn reach_backend(&mut self, now: Instant, ticket: Ticket, shard: u32, event: Event) {
+    pub(super) fn reach_backend(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        shard: u32,
+        event: CallerEvent,
+    ) {
         self.score.attempt(ticket.id, ticket.number, Traffic::is_of_others(event));
         let admission = self.traffic.backend.receive(now, shard, ticket.id, ticket.number);
         self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), admission);
@@ -300,7 +316,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             Admission::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
             Admission::Enter => {
                 let Ticket { id, slot, number } = ticket;
-                let job = Job { id, slot, number, give_up };
+                let job = QueuedAttempt { id, slot, number, give_up };
                 match self.traffic.backend.enter(now, shard, job) {
                     Placement::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
                     Placement::Queued => self.score.track.enqueue(),
@@ -345,7 +361,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     /// The attempt is no longer under way, if it still was.
-    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<Flight> {
+    fn land(&mut self, now: Instant, ticket: Ticket) -> Option<AttemptInFlight> {
         let kept = self.slab.get(ticket.slot, ticket.id)?;
         let mut flights = kept.flights.iter();
         let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
@@ -355,7 +371,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     /// Gives the connection of an attempt to the next attempt that waits for one.
-    fn let_go(&mut self, now: Instant, client: u32, flight: &Flight) {
+    fn let_go(&mut self, now: Instant, client: u32, flight: &AttemptInFlight) {
         if !flight.connected || self.connections.are_free() {
             return;
         }
@@ -371,7 +387,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 
-    fn settle(&mut self, now: Instant, ticket: Ticket, flight: &Flight, outcome: &Outcome) {
+    fn settle(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        flight: &AttemptInFlight,
+        outcome: &Outcome,
+    ) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
         let launched = flight.launched;
         if outcome.verdict == Verdict::Ok {
@@ -384,7 +406,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// Notes what is to be noted of an outcome.
     #[inline]
-    fn settled(&mut self, who: &Who, session: &Session<'a>, launched: Launched, outcome: &Outcome) {
+    fn settled(
+        &mut self,
+        who: &CallIdentity,
+        session: &Session<'a>,
+        launched: Launched,
+        outcome: &Outcome,
+    ) {
         if outcome.verdict != Verdict::Ok {
             return;
         }
@@ -397,7 +425,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     /// A caller waits until `at`, and after that for the delay of a law that is not the engine's.
     #[inline]
-    fn wait(&mut self, who: &mut Who, session: &Session<'a>, at: Instant) {
+    fn wait(&mut self, who: &mut CallIdentity, session: &Session<'a>, at: Instant) {
         self.score.track.retrying += 1;
         let caller = self.plan.caller(who.layer);
         let at = match session.is_held() {
@@ -411,19 +439,25 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let parked = call.and_then(|call| parking::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
             self.slab.keep(who, session.detach());
-            Event::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
+            CallerEvent::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
         }));
     }
 
     /// The end of a wait that the engine ends at `at`.
     #[inline]
-    pub(super) fn wakes_at(&self, caller: &Caller, id: u32, attempts: u32, at: Instant) -> Instant {
+    pub(super) fn wakes_at(
+        &self,
+        caller: &CallerLayer,
+        id: u32,
+        attempts: u32,
+        at: Instant,
+    ) -> Instant {
         caller.foreign.map_or(at, |law| at + law.delay(&self.delays, id, attempts))
     }
 
     /// A call is over.
     #[inline]
-    fn end(&mut self, now: Instant, who: &Who, done: Done) {
+    fn end(&mut self, now: Instant, who: &CallIdentity, done: Done) {
         if who.slot != NOWHERE {
             let flights = self.slab.release(who.slot);
             for flight in &flights {

@@ -10,12 +10,12 @@ use crate::plan::Fleet;
 /// Pools by process; none when connections are without limit.
 #[derive(Debug)]
 pub(super) struct Connections {
-    pools: Vec<Pool>,
+    pools: Vec<ConnectionPool>,
     count: u32,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Pool {
+struct ConnectionPool {
     taken: u32,
     waiting: VecDeque<(Ticket, Instant)>,
 }
@@ -24,7 +24,7 @@ impl Connections {
     pub(super) fn new(fleet: &Fleet) -> Self {
         let count = fleet.connections.map(|rule| rule.count);
         let pools = count.map_or(0, |_| fleet.processes.max(1)) as usize;
-        Self { pools: vec![Pool::default(); pools], count: count.unwrap_or(u32::MAX) }
+        Self { pools: vec![ConnectionPool::default(); pools], count: count.unwrap_or(u32::MAX) }
     }
 
     /// Whether connections are without limit.

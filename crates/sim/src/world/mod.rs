@@ -13,4 +13,4 @@ mod store;
 mod traffic;
 
 pub use played::{Played, Series};
-pub use run::World;
+pub use run::Simulation;

@@ -4,12 +4,12 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::retry::Parked;
 use stagger_core::{Instant, Policy, Span};
 
-use crate::plan::{Hop, LedgerModel, Plan};
-use crate::queue::{Class, Event};
+use crate::plan::{Hop, LedgerModel, RunPlan};
+use crate::queue::{CallerEvent, Class};
 use crate::server::answers_at_once;
 
 /// Whether all callers of this plan are plain: events are all that is kept of them.
-pub(super) fn are_plain(plan: &Plan) -> bool {
+pub(super) fn are_plain(plan: &RunPlan) -> bool {
     let [caller] = plan.callers.as_slice() else { return false };
     let policy = &caller.policy;
     let asks = *policy.budget() != BudgetPlan::Unlimited
@@ -27,23 +27,23 @@ pub(super) fn are_plain(plan: &Plan) -> bool {
 /// The last delay is left out unless a law of the policy draws from it, because a word that is zero
 /// need not be stored.
 #[inline]
-pub(super) fn wake(at: Instant, id: u32, call: &Parked, policy: &Policy) -> Option<Event> {
+pub(super) fn wake(at: Instant, id: u32, call: &Parked, policy: &Policy) -> Option<CallerEvent> {
     let fits = (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES;
     let tag = (call.attempts << RETRY_BITS) | call.retries;
     let prev = if draws_from_last(policy) { call.prev } else { Span::ZERO };
     let words = [call.started.as_nanos(), prev.as_nanos()];
-    fits.then(|| Event::new(at, Class::Wake, id).with(tag, words))
+    fits.then(|| CallerEvent::new(at, Class::Wake, id).with(tag, words))
 }
 
 /// Whether a call came along with this event.
 #[inline]
-pub(super) const fn carries_call(event: Event) -> bool {
+pub(super) const fn carries_call(event: CallerEvent) -> bool {
     event.tag() > 0
 }
 
 /// The call that came along.
 #[inline]
-pub(super) const fn call(event: Event) -> Parked {
+pub(super) const fn call(event: CallerEvent) -> Parked {
     let [started, prev] = event.words();
     Parked {
         started: Instant::from_nanos(started),
@@ -64,4 +64,4 @@ fn draws_from_last(policy: &Policy) -> bool {
 const RETRY_BITS: u32 = 12;
 const MAX_RETRIES: u32 = (1 << RETRY_BITS) - 1;
 /// The most attempts that a call in an event can have made.
-pub(super) const MAX_ATTEMPTS: u32 = Event::MAX_TAG >> RETRY_BITS;
+pub(super) const MAX_ATTEMPTS: u32 = CallerEvent::MAX_TAG >> RETRY_BITS;

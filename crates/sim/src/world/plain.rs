@@ -9,7 +9,7 @@ use stagger_core::{Instant, Verdict};
 
 use super::callers::Callers;
 use super::parking;
-use crate::queue::{Event, Queue};
+use crate::queue::{CallerEvent, Queue};
 
 impl<Q: Queue> Callers<'_, Q> {
     /// A call begins.
@@ -22,7 +22,7 @@ impl<Q: Queue> Callers<'_, Q> {
 
     /// A call has waited long enough.
     #[inline]
-    pub(super) fn wake_plain(&mut self, event: Event) {
+    pub(super) fn wake_plain(&mut self, event: CallerEvent) {
         self.score.track.retrying -= 1;
         let mut retry = parking::call(event).machine();
         let step = retry.on_wake(&self.front().policy, event.at());

@@ -3,7 +3,7 @@
 use stagger_core::Span;
 
 use crate::plan::RecoveryState;
-use crate::probe::{Counts, Latency, Strip};
+use crate::probe::{Latency, MeterCounts, Strip};
 
 /// The figures of one run; all of them whole numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub struct Played {
     /// Calls that ended in success.
     pub succeeded: u64,
     /// Attempts that reached the backend, first ones included.
-    pub attempts: Counts,
+    pub attempts: MeterCounts,
     /// Retries and further copies among them.
-    pub retries: Counts,
+    pub retries: MeterCounts,
     /// Successes, by the time they reached the caller.
-    pub served: Counts,
+    pub served: MeterCounts,
     /// Attempts that the backend finished after their callers had gone.
-    pub wasted: Counts,
+    pub wasted: MeterCounts,
     /// Attempts that the backend finished, wasted ones included.
     pub finished: u64,
     /// Levels over time.

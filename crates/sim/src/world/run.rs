@@ -7,31 +7,31 @@ use super::parking;
 use super::played::Played;
 use super::slab::{Slab, Ticket};
 use super::traffic::Traffic;
-use crate::plan::{Plan, Times};
-use crate::queue::{Class, Event, Queue, Wheel};
-use crate::server::Job;
+use crate::plan::{ArrivalTimes, RunPlan};
+use crate::queue::{CallerEvent, Class, Queue, Wheel};
+use crate::server::QueuedAttempt;
 
 /// The machine that plays runs; one may be used for many, and keeps its memory between them.
 ///
 /// ```
 /// use stagger_core::{Instant, Span};
-/// use stagger_sim::{Arrivals, Fault, Law, Plan, Schedule, Trouble, World};
+/// use stagger_sim::{ArrivalProcess, Fault, Law, RunPlan, Schedule, Trouble, Simulation};
 /// let caller = Law::None.caller(&Schedule::default())?;
-/// let mut plan = Plan::new(Arrivals::Together { callers: 100 }, caller);
+/// let mut plan = RunPlan::new(ArrivalProcess::Together { callers: 100 }, caller);
 /// let up_at = Instant::ORIGIN + Span::from_millis(200);
 /// plan.faults.push(Fault::new(Trouble::Refuse, Instant::ORIGIN, up_at));
 /// // Without jitter all come at 0, 100 and 300 ms, and the third attempt succeeds.
-/// let played = World::new().play(&plan, 1);
+/// let played = Simulation::new().play(&plan, 1);
 /// assert_eq!((played.succeeded, played.attempts.total, played.attempts.peak), (100, 300, 100));
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[derive(Debug)]
-pub struct World<Q = Wheel> {
+pub struct Simulation<Q = Wheel> {
     queue: Q,
     slab: Slab,
 }
 
-impl World {
+impl Simulation {
     /// A world with the fast queue.
     #[must_use]
     pub fn new() -> Self {
@@ -39,7 +39,7 @@ impl World {
     }
 }
 
-impl<Q: Queue> World<Q> {
+impl<Q: Queue> Simulation<Q> {
     /// A world with this queue.
     #[must_use]
     pub fn on(queue: Q) -> Self {
@@ -47,7 +47,7 @@ impl<Q: Queue> World<Q> {
     }
 
     /// Plays one run to its end; nothing is cut off.
-    pub fn play(&mut self, plan: &Plan, seed: u64) -> Played {
+    pub fn play(&mut self, plan: &RunPlan, seed: u64) -> Played {
         self.queue.restart();
         self.slab.clear();
         let mut run = Callers::new(&mut self.queue, &mut self.slab, plan, seed);
@@ -56,7 +56,8 @@ impl<Q: Queue> World<Q> {
         loop {
             let first = arrivals.first();
             let client = first.and_then(|(_, source)| arrivals.client(source));
-            let arrival = first.map_or(Event::LAST, |(at, source)| run.arrival(at, source, client));
+            let arrival =
+                first.map_or(CallerEvent::LAST, |(at, source)| run.arrival(at, source, client));
             if let Some(event) = run.queue.pop_before(arrival) {
                 run.happen(event);
             } else if let Some((_, source)) = first {
@@ -70,7 +71,7 @@ impl<Q: Queue> World<Q> {
     }
 }
 
-impl Default for World {
+impl Default for Simulation {
     fn default() -> Self {
         Self::new()
     }
@@ -78,13 +79,13 @@ impl Default for World {
 
 /// The next first attempt of every source.
 struct Upcoming {
-    sources: Vec<(Times, Option<Instant>)>,
+    sources: Vec<(ArrivalTimes, Option<Instant>)>,
     /// The earliest of them; looked for only when one has moved.
     first: Option<(Instant, u8)>,
 }
 
 impl Upcoming {
-    fn new(plan: &Plan, seed: u64) -> Self {
+    fn new(plan: &RunPlan, seed: u64) -> Self {
         let times = (0..).zip(plan.sources()).map(|(source, rule)| rule.times(seed, source));
         let sources = times.map(|mut times| {
             let first = times.next();
@@ -126,12 +127,12 @@ impl<Q: Queue> Callers<'_, Q> {
     /// Whatever is to happen by itself.
     fn begin(&mut self) {
         for (shard, at) in self.traffic.backend.resumptions() {
-            self.queue.push(Event::new(at, Class::Resume, shard));
+            self.queue.push(CallerEvent::new(at, Class::Resume, shard));
         }
     }
 
     #[inline]
-    fn happen(&mut self, event: Event) {
+    fn happen(&mut self, event: CallerEvent) {
         self.note(event);
         let (now, [place, _]) = (event.at(), event.words());
         let ticket = Traffic::ticket(event.id(), place);
@@ -168,7 +169,7 @@ impl<Q: Queue> Callers<'_, Q> {
     fn start_work(&mut self, now: Instant, shard: u32) {
         let Self { traffic, slab, score, queue, .. } = self;
         let track = &mut score.track;
-        let waited_for = |job: &Job| slab.waits_for(Traffic::ticket_of(job));
+        let waited_for = |job: &QueuedAttempt| slab.waits_for(Traffic::ticket_of(job));
         let mut dropped = 0;
         while let Some((job, end)) =
             traffic.backend.start_next(now, shard, waited_for, |_| dropped += 1)

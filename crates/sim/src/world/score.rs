@@ -4,9 +4,9 @@ use stagger_core::Instant;
 use stagger_core::retry::{Done, Stop};
 
 use super::played::{Played, Series};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::probe::{Latency, Meter, Recovering, Strip, Track};
-use crate::queue::Event;
+use crate::queue::CallerEvent;
 use crate::streams::mix;
 
 /// The figures of a run so far, and its clock.
@@ -28,7 +28,7 @@ pub(super) struct Score {
 }
 
 impl Score {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &RunPlan) -> Self {
         let watch = &plan.watch;
         let meter = |peak_in| Meter::new(watch.edge, peak_in);
         Self {
@@ -59,7 +59,7 @@ impl Score {
 
     /// An event happens.
     #[inline]
-    pub(super) fn event(&mut self, event: Event) {
+    pub(super) fn event(&mut self, event: CallerEvent) {
         self.now = event.at();
         self.track.advance(self.now);
         self.events += 1;

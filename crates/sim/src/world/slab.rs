@@ -5,7 +5,7 @@ use stagger_core::retry::{Detached, Launched};
 
 /// The identity of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Who {
+pub(super) struct CallIdentity {
     pub(super) id: u32,
     /// The client, which decides the process; the id where each call has its own.
     pub(super) client: u32,
@@ -33,18 +33,18 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// A caller in the middle of its call.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
-    pub(super) who: Who,
+pub(super) struct StoredCall {
+    pub(super) who: CallIdentity,
     pub(super) call: Detached,
     /// The instant at which the next copy is due, if an event says so.
     pub(super) hedge_at: Option<Instant>,
     /// Attempts under way: nearly always one.
-    pub(super) flights: Vec<Flight>,
+    pub(super) flights: Vec<AttemptInFlight>,
 }
 
 /// An attempt under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
+pub(super) struct AttemptInFlight {
     pub(super) launched: Launched,
     pub(super) since: Instant,
     /// Whether it holds a connection of its process: not while it waits for one, nor on its way to
@@ -55,10 +55,10 @@ pub(super) struct Flight {
 /// Callers by slot; slots are used again.
 #[derive(Debug, Default)]
 pub(super) struct Slab {
-    kept: Vec<Option<Kept>>,
+    kept: Vec<Option<StoredCall>>,
     free: Vec<u32>,
     /// Lists of flights to use again.
-    spare: Vec<Vec<Flight>>,
+    spare: Vec<Vec<AttemptInFlight>>,
 }
 
 impl Slab {
@@ -69,7 +69,7 @@ impl Slab {
 
     /// Keeps a caller, where it was kept before if it was.
     #[inline]
-    pub(super) fn keep(&mut self, who: &mut Who, call: Detached) {
+    pub(super) fn keep(&mut self, who: &mut CallIdentity, call: Detached) {
         if who.slot != NOWHERE {
             if let Some(kept) = &mut self.kept[who.slot as usize] {
                 kept.call = call;
@@ -80,7 +80,7 @@ impl Slab {
         let last = self.kept.len();
         who.slot = slot.unwrap_or_else(|| u32::try_from(last).expect("fewer slots than ids"));
         let flights = self.spare.pop().unwrap_or_default();
-        let kept = Some(Kept { who: *who, call, hedge_at: None, flights });
+        let kept = Some(StoredCall { who: *who, call, hedge_at: None, flights });
         match slot {
             Some(slot) => self.kept[slot as usize] = kept,
             None => self.kept.push(kept),
@@ -89,7 +89,7 @@ impl Slab {
 
     /// The caller of this id, if it is still in this slot.
     #[inline]
-    pub(super) fn get(&mut self, slot: u32, id: u32) -> Option<&mut Kept> {
+    pub(super) fn get(&mut self, slot: u32, id: u32) -> Option<&mut StoredCall> {
         self.kept.get_mut(slot as usize)?.as_mut().filter(|kept| kept.who.id == id)
     }
 
@@ -126,14 +126,14 @@ impl Slab {
 
     /// Lets a caller go, and gives the attempts that are still under way.
     #[inline]
-    pub(super) fn release(&mut self, slot: u32) -> Vec<Flight> {
+    pub(super) fn release(&mut self, slot: u32) -> Vec<AttemptInFlight> {
         self.free.push(slot);
         self.kept[slot as usize].take().map_or_else(Vec::new, |kept| kept.flights)
     }
 
     /// Takes a list of flights back for its memory.
     #[inline]
-    pub(super) fn recycle(&mut self, mut flights: Vec<Flight>) {
+    pub(super) fn recycle(&mut self, mut flights: Vec<AttemptInFlight>) {
         flights.clear();
         self.spare.push(flights);
     }

@@ -4,27 +4,27 @@ use stagger_core::{Hint, Instant, Outcome, Span, Verdict};
 
 use super::slab::Ticket;
 use crate::dist::exponential;
-use crate::plan::{Backend, Hop, Plan};
-use crate::queue::{Class, Event};
-use crate::server::{BackendState, Job};
-use crate::streams::{Purpose, Stream};
+use crate::plan::{Backend, Hop, RunPlan};
+use crate::queue::{CallerEvent, Class};
+use crate::server::{BackendState, QueuedAttempt};
+use crate::streams::{Purpose, RandomStream};
 
 /// The network and what is at its far end.
 #[derive(Debug)]
 pub(super) struct Traffic<'p> {
     pub(super) backend: BackendState<'p>,
     hop: Hop,
-    there: Stream,
-    back: Stream,
+    there: RandomStream,
+    back: RandomStream,
 }
 
 impl<'p> Traffic<'p> {
-    pub(super) fn new(plan: &'p Plan, seed: u64) -> Self {
+    pub(super) fn new(plan: &'p RunPlan, seed: u64) -> Self {
         Self {
             backend: BackendState::new(&plan.backend, &plan.faults, seed),
             hop: plan.hop,
-            there: Stream::new(seed, Purpose::There),
-            back: Stream::new(seed, Purpose::Back),
+            there: RandomStream::new(seed, Purpose::There),
+            back: RandomStream::new(seed, Purpose::Back),
         }
     }
 
@@ -41,7 +41,7 @@ impl<'p> Traffic<'p> {
     }
 
     #[inline]
-    fn take(hop: Hop, draws: &Stream, id: u32, number: u32) -> Span {
+    fn take(hop: Hop, draws: &RandomStream, id: u32, number: u32) -> Span {
         match hop {
             Hop::None => Span::ZERO,
             Hop::Fixed(time) => time,
@@ -57,54 +57,54 @@ impl<'p> Traffic<'p> {
         shard: Option<u32>,
         give_up: Instant,
         other: bool,
-    ) -> Event {
+    ) -> CallerEvent {
         let mark = if other { OF_OTHERS } else { 0 };
         let tag = shard.map_or(INWARD, |shard| (shard + 1) | mark);
-        Event::new(at, Class::Reach, ticket.id).with(tag, [pack(ticket), give_up.as_nanos()])
+        CallerEvent::new(at, Class::Reach, ticket.id).with(tag, [pack(ticket), give_up.as_nanos()])
     }
 
     /// The shard at which an attempt arrives.
     #[inline]
-    pub(super) const fn shard(event: Event) -> Option<u32> {
+    pub(super) const fn shard(event: CallerEvent) -> Option<u32> {
         (event.tag() & !OF_OTHERS).checked_sub(INWARD + 1)
     }
 
     /// Whether an attempt that arrives is a bystander's.
     #[inline]
-    pub(super) const fn is_of_others(event: Event) -> bool {
+    pub(super) const fn is_of_others(event: CallerEvent) -> bool {
         event.tag() & OF_OTHERS != 0
     }
 
     /// The event of an attempt whose patience ends at `at`.
-    pub(super) fn timeout(at: Instant, ticket: Ticket) -> Event {
-        Event::new(at, Class::Timeout, ticket.id).with(0, [pack(ticket), 0])
+    pub(super) fn timeout(at: Instant, ticket: Ticket) -> CallerEvent {
+        CallerEvent::new(at, Class::Timeout, ticket.id).with(0, [pack(ticket), 0])
     }
 
     /// The event of a further copy that is due at `at`.
-    pub(super) fn hedge(at: Instant, id: u32, slot: u32) -> Event {
+    pub(super) fn hedge(at: Instant, id: u32, slot: u32) -> CallerEvent {
         let ticket = Ticket { id, slot, number: 0 };
-        Event::new(at, Class::Hedge, id).with(0, [pack(ticket), 0])
+        CallerEvent::new(at, Class::Hedge, id).with(0, [pack(ticket), 0])
     }
 
     /// The event of a worker that is done with `job` at `at`.
-    pub(super) fn finish(at: Instant, job: &Job, shard: u32) -> Event {
-        Event::new(at, Class::Finish, job.id).with(shard, [pack(Self::ticket_of(job)), 0])
+    pub(super) fn finish(at: Instant, job: &QueuedAttempt, shard: u32) -> CallerEvent {
+        CallerEvent::new(at, Class::Finish, job.id).with(shard, [pack(Self::ticket_of(job)), 0])
     }
 
     /// The event of an answer of an inner layer, which takes no time.
-    pub(super) fn inner_reply(at: Instant, ticket: Ticket, succeeded: bool) -> Event {
+    pub(super) fn inner_reply(at: Instant, ticket: Ticket, succeeded: bool) -> CallerEvent {
         let class = if succeeded { Class::Served } else { Class::Failed };
-        Event::new(at, class, ticket.id).with(OF_INNER, [pack(ticket), 0])
+        CallerEvent::new(at, class, ticket.id).with(OF_INNER, [pack(ticket), 0])
     }
 
     /// Whether an answer is the backend's.
     #[inline]
-    pub(super) const fn is_of_backend(event: Event) -> bool {
+    pub(super) const fn is_of_backend(event: CallerEvent) -> bool {
         event.tag() != OF_INNER
     }
 
     /// The event of an answer of the backend that reaches its caller at `at`.
-    pub(super) fn reply(at: Instant, ticket: Ticket, outcome: &Outcome) -> Event {
+    pub(super) fn reply(at: Instant, ticket: Ticket, outcome: &Outcome) -> CallerEvent {
         let class = if outcome.verdict == Verdict::Ok { Class::Served } else { Class::Failed };
         let tag = match outcome.verdict {
             Verdict::Throttled => OF_LIMIT,
@@ -114,12 +114,12 @@ impl<'p> Traffic<'p> {
         // A hint of no time at all is still a hint, so zero stands for none.
         let hint = outcome.hint.and_then(Hint::span);
         let hint = hint.map_or(0, |hint| hint.as_nanos().saturating_add(1));
-        Event::new(at, class, ticket.id).with(tag, [pack(ticket), hint])
+        CallerEvent::new(at, class, ticket.id).with(tag, [pack(ticket), hint])
     }
 
     /// The outcome that an answer brings.
     #[inline]
-    pub(super) fn outcome(event: Event) -> Outcome {
+    pub(super) fn outcome(event: CallerEvent) -> Outcome {
         let outcome = Outcome::new(match (event.class(), event.tag()) {
             (Class::Served, _) => Verdict::Ok,
             (_, OF_LIMIT) => Verdict::Throttled,
@@ -140,7 +140,7 @@ impl<'p> Traffic<'p> {
         Ticket { id, slot: word as u32, number: (word >> 32) as u32 }
     }
 
-    pub(super) const fn ticket_of(job: &Job) -> Ticket {
+    pub(super) const fn ticket_of(job: &QueuedAttempt) -> Ticket {
         Ticket { id: job.id, slot: job.slot, number: job.number }
     }
 }

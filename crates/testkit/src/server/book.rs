@@ -18,7 +18,7 @@ pub const MAX_BODY: usize = 1 << 20;
 /// One request that the server has read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Seen {
+pub struct SeenRequest {
     /// The connection that it came over, counted from 1 in order of acceptance.
     pub connection: usize,
     /// The time at which the whole request had been read.
@@ -41,14 +41,14 @@ pub struct Seen {
 
 /// The script and the notes of one server, shared by all its connections.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct RequestLog {
     script: Mutex<Script>,
     pub(super) notes: watch::Sender<Notes>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<SeenRequest>,
     pub(super) accepted: usize,
     pub(super) open: usize,
     pub(super) taken: usize,
@@ -68,11 +68,11 @@ pub(super) struct Draft {
 /// One connection, open as long as this lives.
 #[derive(Debug)]
 pub(super) struct Visit<'a> {
-    pub(super) book: &'a Book,
+    pub(super) book: &'a RequestLog,
     pub(super) connection: usize,
 }
 
-impl Book {
+impl RequestLog {
     pub(super) fn new(script: Script) -> Self {
         Self { script: Mutex::new(script), notes: watch::Sender::new(Notes::default()) }
     }
@@ -128,10 +128,10 @@ impl Draft {
         self.body_len += bytes.len() as u64;
     }
 
-    fn finish(self, connection: usize, complete: bool) -> Seen {
+    fn finish(self, connection: usize, complete: bool) -> SeenRequest {
         let Self { version, method, path, headers, body, body_len } = self;
         let (body, at) = (body.into(), stamp());
-        Seen { connection, at, version, method, path, headers, body, body_len, complete }
+        SeenRequest { connection, at, version, method, path, headers, body, body_len, complete }
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use super::book::{Book, Notes, Seen};
+use super::book::{Notes, RequestLog, SeenRequest};
 use super::cert::Identity;
 use super::script::Script;
 use super::wire::Wire;
@@ -17,24 +17,24 @@ use super::{http1, http2};
 /// A server with faults on order; its tasks end when it is dropped.
 ///
 /// ```
-/// use stagger_testkit::server::{Reaction, Script, Server};
+/// use stagger_testkit::server::{Reaction, Script, TestServer};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let server = Server::start(Script::always(Reaction::ok("fine"))).await;
+/// let server = TestServer::start(Script::always(Reaction::ok("fine"))).await;
 /// assert!(server.url("/a").starts_with("http://127.0.0.1:"));
 /// assert!(server.seen().is_empty());
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Server {
+pub struct TestServer {
     address: SocketAddr,
     scheme: &'static str,
-    book: Arc<Book>,
+    book: Arc<RequestLog>,
     task: JoinHandle<()>,
 }
 
-impl Server {
+impl TestServer {
     /// Listens in the clear on a free port of 127.0.0.1.
     ///
     /// # Panics
@@ -66,7 +66,7 @@ impl Server {
 
     /// The requests it has read, in order of arrival.
     #[must_use]
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<SeenRequest> {
         self.book.notes.borrow().seen.clone()
     }
 
@@ -113,20 +113,20 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let scheme = if acceptor.is_some() { "https" } else { "http" };
-        let book = Arc::new(Book::new(script));
+        let book = Arc::new(RequestLog::new(script));
         let task = tokio::spawn(accept(listener, acceptor, Arc::clone(&book)));
         Ok(Self { address, scheme, book, task })
     }
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 /// The connections are tasks of this one and end with it.
-async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, book: Arc<Book>) {
+async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, book: Arc<RequestLog>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -142,7 +142,7 @@ async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, book: Arc<
 }
 
 /// A client that breaks off is what these tests are about: its errors are of no interest.
-async fn talk(stream: TcpStream, acceptor: Option<TlsAcceptor>, book: Arc<Book>) {
+async fn talk(stream: TcpStream, acceptor: Option<TlsAcceptor>, book: Arc<RequestLog>) {
     let visit = book.accept();
     _ = stream.set_nodelay(true);
     let mut wire = Wire::plain(stream);

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::interval;
 
 use super::book::{Draft, Visit};
-use super::reaction::{Answer, Ending, Kind};
+use super::reaction::{ConnectionEnd, PreparedResponse, ReactionKind};
 use super::wire::Wire;
 
 /// More headers than any client sends by itself.
@@ -33,7 +33,7 @@ pub(super) async fn serve(wire: Wire, visit: &Visit<'_>) -> io::Result<()> {
         let is_head = draft.method == Method::HEAD;
         let reaction = visit.book.react(visit.connection, draft, complete).0;
         let ending = talk.act(reaction, is_head).await?;
-        if ending != Ending::KeepAlive || last {
+        if ending != ConnectionEnd::KeepAlive || last {
             return talk.end(ending).await;
         }
     }
@@ -51,27 +51,29 @@ impl Talk {
         Ok(!self.ahead.is_empty() || self.wire.readable().await?)
     }
 
-    async fn act(&mut self, kind: Kind, is_head: bool) -> io::Result<Ending> {
+    async fn act(&mut self, kind: ReactionKind, is_head: bool) -> io::Result<ConnectionEnd> {
         match kind {
-            Kind::Answer(answer) => self.answer(&answer, is_head).await,
-            Kind::Silent(ending) => Ok(ending),
-            Kind::ResetUnread => Ok(Ending::Reset),
+            ReactionKind::Answer(answer) => self.answer(&answer, is_head).await,
+            ReactionKind::Silent(ending) => Ok(ending),
+            ReactionKind::ResetUnread => Ok(ConnectionEnd::Reset),
             // There is no such frame here: the connection goes, unanswered.
-            Kind::GoAway { .. } => Ok(Ending::Close),
+            ReactionKind::GoAway { .. } => Ok(ConnectionEnd::Close),
         }
     }
 
-    async fn end(&mut self, ending: Ending) -> io::Result<()> {
+    async fn end(&mut self, ending: ConnectionEnd) -> io::Result<()> {
         match ending {
-            Ending::Hang => {
+            ConnectionEnd::Hang => {
                 self.wait_for_leave().await;
                 Ok(())
             }
-            Ending::Reset => {
+            ConnectionEnd::Reset => {
                 self.wire.reset();
                 Ok(())
             }
-            Ending::KeepAlive | Ending::Close | Ending::ResetStream(_) => self.wire.flush().await,
+            ConnectionEnd::KeepAlive | ConnectionEnd::Close | ConnectionEnd::ResetStream(_) => {
+                self.wire.flush().await
+            }
         }
     }
 
@@ -80,7 +82,11 @@ impl Talk {
         while matches!(self.wire.read(&mut bytes).await, Ok(1..)) {}
     }
 
-    async fn answer(&mut self, answer: &Answer, is_head: bool) -> io::Result<Ending> {
+    async fn answer(
+        &mut self,
+        answer: &PreparedResponse,
+        is_head: bool,
+    ) -> io::Result<ConnectionEnd> {
         let bodiless = is_head
             || answer.status == StatusCode::NO_CONTENT
             || answer.status == StatusCode::NOT_MODIFIED;
@@ -93,7 +99,7 @@ impl Talk {
         Ok(answer.ending)
     }
 
-    async fn send(&mut self, answer: &Answer) -> io::Result<()> {
+    async fn send(&mut self, answer: &PreparedResponse) -> io::Result<()> {
         let part = answer.part();
         match answer.drip {
             None if !part.is_empty() => self.piece(&part, answer.chunked).await?,
@@ -141,12 +147,12 @@ impl Talk {
     async fn head(&mut self) -> io::Result<Option<Draft>> {
         loop {
             match parse(&self.ahead) {
-                Parsed::Head(draft, length) => {
+                ParsedHead::Head(draft, length) => {
                     self.ahead.advance(length);
                     return Ok(Some(*draft));
                 }
-                Parsed::Partial if self.ahead.len() < MAX_HEAD && self.more().await? => {}
-                Parsed::Partial | Parsed::Wrong => return Ok(None),
+                ParsedHead::Partial if self.ahead.len() < MAX_HEAD && self.more().await? => {}
+                ParsedHead::Partial | ParsedHead::Wrong => return Ok(None),
             }
         }
     }
@@ -209,22 +215,22 @@ impl Talk {
     }
 }
 
-enum Parsed {
+enum ParsedHead {
     Head(Box<Draft>, usize),
     Partial,
     Wrong,
 }
 
-fn parse(bytes: &[u8]) -> Parsed {
+fn parse(bytes: &[u8]) -> ParsedHead {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let length = match request.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Parsed::Partial,
-        Err(_) => return Parsed::Wrong,
+        Ok(httparse::Status::Partial) => return ParsedHead::Partial,
+        Err(_) => return ParsedHead::Wrong,
     };
     let method = request.method.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
-    let (Some(method), Some(path)) = (method, request.path) else { return Parsed::Wrong };
+    let (Some(method), Some(path)) = (method, request.path) else { return ParsedHead::Wrong };
     let of = |header: &httparse::Header<'_>| {
         let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
         Some((name, HeaderValue::from_bytes(header.value).ok()?))
@@ -241,7 +247,7 @@ fn parse(bytes: &[u8]) -> Parsed {
         body: Vec::new(),
         body_len: 0,
     };
-    Parsed::Head(Box::new(draft), length)
+    ParsedHead::Head(Box::new(draft), length)
 }
 
 fn wants_close(headers: &HeaderMap) -> bool {
@@ -250,7 +256,7 @@ fn wants_close(headers: &HeaderMap) -> bool {
 }
 
 /// Status line and headers; a length or a coding is added unless the script wrote its own.
-fn head_of(answer: &Answer, bodiless: bool) -> Vec<u8> {
+fn head_of(answer: &PreparedResponse, bodiless: bool) -> Vec<u8> {
     let status = answer.status;
     let reason = status.canonical_reason().unwrap_or_default();
     let mut head = format!("HTTP/1.1 {} {reason}\r\n", status.as_u16()).into_bytes();

@@ -39,10 +39,10 @@ mod script;
 mod wire;
 
 pub use blocking::BlockingServer;
-pub use book::{MAX_BODY, Seen};
+pub use book::{MAX_BODY, SeenRequest};
 pub use cert::Identity;
 pub use h2::Reason;
-pub use handle::Server;
-pub use reaction::{Ending, Reaction};
-pub use refusal::Refusal;
+pub use handle::TestServer;
+pub use reaction::{ConnectionEnd, Reaction};
+pub use refusal::RefusingPort;
 pub use script::Script;

@@ -8,19 +8,19 @@ use tokio::net::TcpSocket;
 /// A bound socket that never listens: nobody can reuse its port, and whoever connects is refused.
 ///
 /// ```
-/// use stagger_testkit::server::Refusal;
+/// use stagger_testkit::server::RefusingPort;
 ///
-/// let refusal = Refusal::hold().expect("a port is free");
+/// let refusal = RefusingPort::hold().expect("a port is free");
 /// let error = std::net::TcpStream::connect(refusal.address()).expect_err("nobody listens");
 /// assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
 /// ```
 #[derive(Debug)]
-pub struct Refusal {
+pub struct RefusingPort {
     address: SocketAddr,
     _held: TcpSocket,
 }
 
-impl Refusal {
+impl RefusingPort {
     /// Takes a free port of 127.0.0.1 and holds it until dropped.
     ///
     /// # Errors

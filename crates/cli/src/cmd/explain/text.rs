@@ -4,7 +4,7 @@ use std::io;
 
 use comfy_table::Table;
 use stagger_core::Span;
-use stagger_explain::{Attempt, Explanation};
+use stagger_explain::{Explanation, PlannedAttempt};
 
 use super::account::{Account, code, severity};
 use super::glued::BLANK;
@@ -55,7 +55,7 @@ fn printable(name: &str) -> String {
 }
 
 /// The time line in one table, or in two where it is too wide for one.
-fn timeline(attempts: &[Attempt], width: usize) -> String {
+fn timeline(attempts: &[PlannedAttempt], width: usize) -> String {
     let fits = |page: &String| page.lines().all(|line| line.chars().count() <= width);
     let whole = Some(with_columns(attempts, WHOLE)).filter(fits);
     let part = |forms: &[&[usize]]| {
@@ -66,7 +66,7 @@ fn timeline(attempts: &[Attempt], width: usize) -> String {
     whole.unwrap_or_else(|| format!("{}\n\n{}", part(&DELAYS), part(&STARTS)))
 }
 
-fn with_columns(attempts: &[Attempt], columns: &[usize]) -> String {
+fn with_columns(attempts: &[PlannedAttempt], columns: &[usize]) -> String {
     let header = [
         "attempt",
         "ceiling",
@@ -97,7 +97,7 @@ fn with_columns(attempts: &[Attempt], columns: &[usize]) -> String {
     laid(&table)
 }
 
-fn cells(attempt: &Attempt, full: Span) -> [String; 10] {
+fn cells(attempt: &PlannedAttempt, full: Span) -> [String; 10] {
     let delay = |span| if attempt.attempt == 1 { "-".to_owned() } else { shown(span) };
     let bar = match attempt.attempt {
         1 => String::new(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::number::{count, share};
-use super::rename::{Key, renamed};
+use super::rename::{RenamedKey, renamed};
 use super::shadow::written_as;
 use super::window::WindowText;
 use crate::budget::{BudgetPlan, Charge, IntervalPlan, ThrottlePlan, TokenPlan};
@@ -62,7 +62,7 @@ struct IntervalText {
 }
 
 /// The places in the text of the settings that the plans name.
-const KEYS: [Key; 15] = [
+const KEYS: [RenamedKey; 15] = [
     ("budget.ratio", "budget.window.ratio"),
     ("budget.window", "budget.window.window"),
     ("budget.floor", "budget.window.floor"),

@@ -3,13 +3,13 @@
 use stagger_core::Policy;
 use stagger_core::breaker::BreakerPlan;
 
-use crate::{Code, Finding};
+use crate::{Code, PolicyFinding};
 
-pub(super) fn lint(policy: &Policy, plan: &BreakerPlan) -> Option<Finding> {
+pub(super) fn lint(policy: &Policy, plan: &BreakerPlan) -> Option<PolicyFinding> {
     let (lease, timeout) = (plan.lease()?, policy.limits().attempt_timeout()?);
     (lease < timeout).then(|| {
         let more = timeout.as_nanos().div_ceil(lease.as_nanos().max(1));
-        Finding::warning(
+        PolicyFinding::warning(
             Code::BreakerLease,
             "breaker.lease",
             format!(

@@ -4,7 +4,7 @@ use stagger_core::Span;
 use stagger_core::breaker::BreakerPlan;
 
 use super::super::figure::count;
-use crate::{Code, Finding};
+use crate::{Code, PolicyFinding};
 
 /// The shortest open time: Polly refuses a shorter break.
 const SHORTEST: Span = Span::from_millis(500);
@@ -13,7 +13,7 @@ const LONGEST: Span = Span::from_secs(10 * 60);
 /// The longest open time.
 const LONGEST_CAP: Span = Span::from_secs(60 * 60);
 
-pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {
+pub(super) fn lint(plan: &BreakerPlan) -> Option<PolicyFinding> {
     let (first, cap) = (plan.open_time(), plan.open_cap());
     if first < SHORTEST {
         let probes = f64::from(plan.probes()) / first.as_secs_f64();
@@ -44,6 +44,6 @@ pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {
     None
 }
 
-fn finding(key: &'static str, message: String, fix: &str) -> Option<Finding> {
-    Some(Finding::warning(Code::BreakerOpenTime, key, message, fix))
+fn finding(key: &'static str, message: String, fix: &str) -> Option<PolicyFinding> {
+    Some(PolicyFinding::warning(Code::BreakerOpenTime, key, message, fix))
 }

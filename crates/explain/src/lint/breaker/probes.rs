@@ -3,7 +3,7 @@
 use stagger_core::breaker::BreakerPlan;
 
 use super::super::figure::percent;
-use crate::{Code, Finding};
+use crate::{Code, PolicyFinding};
 
 /// The share of failures of a destination that has recovered.
 const FAILING: f64 = 0.01;
@@ -11,11 +11,11 @@ const FAILING: f64 = 0.01;
 /// resilience4j, stay just within it.
 const OPENED: f64 = 0.1;
 
-pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {
+pub(super) fn lint(plan: &BreakerPlan) -> Option<PolicyFinding> {
     let probes = plan.probes();
     let opened = 1.0 - libm::pow(1.0 - FAILING, f64::from(probes));
     (opened > OPENED).then(|| {
-        Finding::warning(
+        PolicyFinding::warning(
             Code::BreakerProbes,
             "breaker.probes",
             format!(

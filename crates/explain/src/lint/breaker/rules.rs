@@ -3,9 +3,9 @@
 use stagger_core::Policy;
 
 use super::{lease, open_time, probes, row, share, slow, throttled, wait};
-use crate::{Finding, Setting};
+use crate::{PolicyFinding, Setting};
 
-pub(in crate::lint) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(in crate::lint) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     let Some(plan) = policy.breaker() else { return };
     share::lint(plan, setting, found);
     found.extend(row::lint(plan));

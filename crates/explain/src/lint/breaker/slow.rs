@@ -4,13 +4,13 @@ use stagger_core::Policy;
 use stagger_core::breaker::BreakerPlan;
 
 use super::super::figure::rounded_down;
-use crate::{Code, Finding};
+use crate::{Code, PolicyFinding};
 
-pub(super) fn lint(policy: &Policy, plan: &BreakerPlan) -> Option<Finding> {
+pub(super) fn lint(policy: &Policy, plan: &BreakerPlan) -> Option<PolicyFinding> {
     let ((after, _), timeout) = (plan.slow_calls()?, policy.limits().attempt_timeout()?);
     (after >= timeout).then(|| {
         let half = stagger_core::Span::from_nanos(timeout.as_nanos() / 2);
-        Finding::warning(
+        PolicyFinding::warning(
             Code::BreakerSlowUnreachable,
             "breaker.slow_after",
             format!(

@@ -3,9 +3,9 @@
 use stagger_core::breaker::BreakerPlan;
 
 use super::super::figure::percent;
-use crate::{Code, Finding};
+use crate::{Code, PolicyFinding};
 
-pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {
+pub(super) fn lint(plan: &BreakerPlan) -> Option<PolicyFinding> {
     if !plan.throttled_fails() {
         return None;
     }
@@ -22,7 +22,7 @@ pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {
              for {open}"
         ),
     };
-    Some(Finding::warning(
+    Some(PolicyFinding::warning(
         Code::BreakerThrottled,
         "breaker.throttled_fails",
         message,
