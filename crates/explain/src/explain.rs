@@ -2,14 +2,12 @@
 
 use stagger_core::{Policy, Span, Verdict};
 
-use crate::amplification::amplification;
 use crate::calls::PlayedCalls;
 use crate::cap_share::cap_share;
 use crate::fleet::fleet;
 use crate::lint::lint;
-use crate::load::load;
-use crate::outage::outage;
-use crate::timeline::timeline;
+use crate::load::{amplification, load};
+use crate::timeline::{outage, timeline};
 use crate::worst_case::{worst_case, worst_case_hinted, worst_waits};
 use crate::{Explanation, Setting, SloCheck};
 

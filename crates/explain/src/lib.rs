@@ -15,7 +15,6 @@
 //! seed, and says so. Equal policies give equal figures on every machine.
 #![forbid(unsafe_code)]
 
-mod amplification;
 mod budgeted;
 mod calls;
 mod cap_share;
@@ -30,8 +29,6 @@ mod fleet;
 mod lint;
 mod load;
 mod lone_call;
-mod outage;
-mod setting;
 mod timeline;
 mod worst_case;
 
@@ -40,10 +37,9 @@ pub use choose::{Answers, Choice, LineReason, QUESTIONS, Question, QuestionKey, 
 pub use explain::explain;
 pub use explanation::{
     CapShare, Explanation, Extent, FleetBudget, LoadFactor, Method, PlannedAttempt, Quantiles,
-    SloCheck,
+    Setting, SloCheck,
 };
 pub use finding::{Code, PolicyFinding, Severity, UnknownCode};
 pub use fleet::fleet;
 pub use lint::lint;
-pub use setting::Setting;
 pub use worst_case::{worst_case, worst_waits};

@@ -1,10 +1,12 @@
-//! The time line: when each attempt of a failing call starts.
+//! The time line: when each attempt of a failing call starts, and the longest outage that it rides out.
 
+use stagger_core::budget::BudgetPlan;
 use stagger_core::{Policy, Span, Verdict};
 
 use crate::calls::{MAX_ROWS, PlayedCalls, backoff};
 use crate::delay::{Delay, delays};
-use crate::{Extent, Method, PlannedAttempt};
+use crate::figure::quantile;
+use crate::{Extent, Method, PlannedAttempt, Quantiles};
 
 /// The share of calls below which a deadline or a budget has ended the time line: one of a thousand.
 const HARDLY: f64 = 0.001;
@@ -93,4 +95,15 @@ fn next(
         cumulative_worst: longest.min(latest),
         reached: if whole { 1.0 } else { calls.granted(attempt as usize) },
     }
+}
+
+/// The start of the last attempt, of calls that begin with the outage and fail at once: whoever comes
+/// back after its end has ridden it out. A budget that still grants is taken for granted.
+pub(crate) fn outage(policy: &Policy, mut calls: PlayedCalls) -> Quantiles {
+    if *policy.budget() == BudgetPlan::None {
+        return Quantiles { p5: Span::ZERO, p50: Span::ZERO, method: Method::Exact };
+    }
+    let method = calls.method();
+    let p5 = quantile(&mut calls.lasts, 5);
+    Quantiles { p5, p50: quantile(&mut calls.lasts, 50), method }
 }

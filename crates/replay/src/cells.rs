@@ -3,7 +3,7 @@
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::BUCKET;
 
-use crate::answer::LoggedOutcome;
+use crate::logged_outcome::LoggedOutcome;
 
 /// The longest log that is read, from its first attempt on: 3.5 million buckets, about 80 MB. A
 /// storm is a matter of hours.

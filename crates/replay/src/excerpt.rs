@@ -6,8 +6,8 @@ use stagger_sim::{
     RunPlan, Trouble, Workers,
 };
 
+use crate::access_log::AccessLog;
 use crate::cells::{BucketCounts, share};
-use crate::log::AccessLog;
 use crate::outage::{InferredOutage, OutageKind};
 
 /// The stretch that is played before the first outage, to fill the ledgers.

@@ -167,7 +167,7 @@ mod tests {
     use stagger_core::Instant;
 
     use super::*;
-    use crate::answer::LoggedOutcome;
+    use crate::logged_outcome::LoggedOutcome;
 
     /// Attempts every `every` ms for `seconds`; `fails` says what those at a millisecond come to.
     fn cells(every: u64, seconds: u64, answer: impl Fn(u64) -> LoggedOutcome) -> Cells {

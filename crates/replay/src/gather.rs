@@ -5,14 +5,14 @@ use std::sync::Arc;
 use stagger_core::{Instant, Span};
 use stagger_sim::Latency;
 
-use crate::answer::LoggedOutcome;
-use crate::attempt::LoggedAttempt;
-use crate::calls::OpenCalls;
+use crate::access_log::{AccessLog, Held};
 use crate::cells::{Cells, LONGEST};
 use crate::error::ReadError;
 use crate::failing::{self, OutageRule};
 use crate::format::AccessLogFormat;
-use crate::log::{AccessLog, Held};
+use crate::logged_attempt::LoggedAttempt;
+use crate::logged_outcome::LoggedOutcome;
+use crate::open_calls::OpenCalls;
 use crate::spread::Spread;
 use crate::stamp::Stamp;
 

@@ -28,9 +28,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod answer;
-mod attempt;
-mod calls;
+mod access_log;
 mod cells;
 mod decimal;
 mod error;
@@ -39,8 +37,10 @@ mod failing;
 mod format;
 mod gather;
 mod lines;
-mod log;
+mod logged_attempt;
+mod logged_outcome;
 mod observed;
+mod open_calls;
 mod outage;
 mod reading;
 mod replay;
@@ -51,13 +51,13 @@ mod unit;
 mod unpacked;
 mod words;
 
-pub use answer::LoggedOutcome;
-pub use attempt::{CallerIdentity, LoggedAttempt};
-pub use calls::Told;
+pub use access_log::{AccessLog, Held};
 pub use error::{BadLine, ReadError};
 pub use format::{AccessLogFormat, LogMap};
-pub use log::{AccessLog, Held};
+pub use logged_attempt::{CallerIdentity, LoggedAttempt};
+pub use logged_outcome::LoggedOutcome;
 pub use observed::OBSERVED;
+pub use open_calls::Told;
 pub use outage::{InferredOutage, OutageKind};
 pub use reading::Reading;
 pub use replay::Replay;

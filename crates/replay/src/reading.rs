@@ -5,12 +5,12 @@ use std::io::BufRead;
 
 use stagger_core::Span;
 
-use crate::attempt::Malformed;
+use crate::access_log::AccessLog;
 use crate::error::{BadLine, ReadError};
 use crate::format::{AccessLogFormat, LogMap, Parser};
 use crate::gather::Gather;
 use crate::lines::{Lines, LogLine};
-use crate::log::AccessLog;
+use crate::logged_attempt::Malformed;
 
 /// The options for reading a log.
 ///

@@ -6,8 +6,8 @@ use stagger_sim::{
     StormReport, ThreadPool,
 };
 
+use crate::access_log::AccessLog;
 use crate::excerpt::Excerpt;
-use crate::log::AccessLog;
 use crate::observed;
 use crate::words;
 
@@ -48,7 +48,7 @@ impl Replay {
         let schedule = options.schedule(Schedule::default());
         let entry = |(name, caller)| ScenarioEntry {
             name,
-            play: Play::World(Box::new(excerpt.plan(caller))),
+            play: Play::Run(Box::new(excerpt.plan(caller))),
         };
         let compared = options.callers(&Law::ALL, &schedule)?;
         let calls = (excerpt.firsts().len() as u64).max(1);

@@ -64,7 +64,7 @@ fn outage(cells: &Cells, (first, end): (usize, usize), usual: usize) -> Inferred
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::LoggedOutcome;
+    use crate::logged_outcome::LoggedOutcome;
 
     fn found(slow: impl Fn(u64) -> bool) -> Vec<(u64, u64, OutageKind)> {
         let mut cells = Cells::default();

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use stagger_core::Span;
 use stagger_sim::BUCKET;
 
-use crate::attempt::LoggedAttempt;
+use crate::logged_attempt::LoggedAttempt;
 
 /// The time that a second waits for its last lines: workers flush their buffers this late (nginx's
 /// `flush` and Envoy's flush interval are a second to a few).
@@ -83,7 +83,7 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt;
+    use crate::logged_attempt;
 
     fn attempts(seconds: &[u64], grain: Span) -> Vec<u64> {
         let mut spread = Spread::new(grain);
@@ -92,7 +92,7 @@ mod tests {
             millis.push(attempt.stamp.since_epoch.as_nanos() / 1_000_000);
         };
         for &second in seconds {
-            spread.push(attempt::at(Span::from_secs(second)), &mut note);
+            spread.push(logged_attempt::at(Span::from_secs(second)), &mut note);
         }
         spread.finish(&mut note);
         millis

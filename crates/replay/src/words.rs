@@ -5,9 +5,9 @@ use std::fmt::Write;
 use stagger_core::Span;
 use stagger_sim::BUCKET;
 
-use crate::calls::Told;
 use crate::cells::BucketCounts;
 use crate::excerpt::Excerpt;
+use crate::open_calls::Told;
 use crate::outage::{InferredOutage, OutageKind};
 
 /// An outage of fewer attempts than this is weak evidence.

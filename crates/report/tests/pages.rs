@@ -411,7 +411,7 @@ fn long_run() -> StormReport {
     let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
     let entry = |(name, rate): (&str, u32)| {
         let plan = RunPlan::new(ArrivalProcess::poisson(rate, at(100)), caller.clone());
-        ScenarioEntry { name: name.into(), play: Play::World(Box::new(plan)) }
+        ScenarioEntry { name: name.into(), play: Play::Run(Box::new(plan)) }
     };
     let entries = [("no-retry", 1_000), ("four times", 4_000)].map(entry).into();
     let outages = vec![(at(10), at(12))];

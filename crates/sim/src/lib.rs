@@ -40,15 +40,15 @@ mod ledgers;
 mod plan;
 mod probe;
 mod queue;
-mod report;
+mod run_tally;
 mod scenario;
 mod server;
+mod simulation;
 mod stat;
+mod storm_report;
 mod streams;
-mod tally;
 mod thread_pool;
 mod waits;
-mod world;
 
 pub use dist::{exponential, gaussian};
 pub use foreign::Foreign;
@@ -61,14 +61,16 @@ pub use plan::{
 };
 pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, Meter, MeterCounts, Stretch, Strip};
 pub use queue::{CallerEvent, Class, Heap, Queue, Wheel};
-pub use report::{CaseReport, EntryReport, EntrySeries, Healing, RecoveryVerdict, StormReport};
+pub use run_tally::RunTally;
 pub use scenario::{
     CATALOGUE, Contention, Growth, Mean, Named, Peak, Play, Scenario, ScenarioCase, ScenarioEntry,
     Shape, Shapes, ShapesReport, StormOptions, Wave,
 };
+pub use simulation::{Played, Series, Simulation};
 pub use stat::{Stat, Sum};
+pub use storm_report::{
+    CaseReport, EntryReport, EntrySeries, Healing, RecoveryVerdict, StormReport,
+};
 pub use streams::{Draw, Purpose, RandomStream};
-pub use tally::RunTally;
 pub use thread_pool::ThreadPool;
 pub use waits::Equal;
-pub use world::{Played, Series, Simulation};

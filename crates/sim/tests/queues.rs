@@ -40,7 +40,7 @@ fn the_wheel_plays_every_law_as_the_heap_does() {
 }
 
 #[test]
-fn the_wheel_plays_every_part_of_a_world_as_the_heap_does() {
+fn the_wheel_plays_every_part_of_a_simulation_as_the_heap_does() {
     let mut wheel = Simulation::new();
     for (name, plan) in plans::all() {
         let heap = Simulation::on(Heap::default()).play(&plan, 11);

@@ -47,7 +47,7 @@ impl<'a> Storm<'a> {
     pub(super) fn watches(self) -> impl Iterator<Item = &'a MeasurementPlan> {
         let entries = self.scenario.cases.iter().flat_map(|case| &case.entries);
         entries.filter_map(|entry| match &entry.play {
-            Play::World(plan) => Some(&plan.watch),
+            Play::Run(plan) => Some(&plan.watch),
             Play::Contention(_) => None,
         })
     }

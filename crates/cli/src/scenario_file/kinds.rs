@@ -18,7 +18,7 @@ fn plan(text: &str) -> RunPlan {
     let scenario = read("s", &document, &Given::default());
     let scenario = scenario.unwrap_or_else(|flaw| panic!("{}", flaw.show("s.toml", text)));
     match &scenario.cases[0].entries[0].play {
-        Play::World(plan) => (**plan).clone(),
+        Play::Run(plan) => (**plan).clone(),
         Play::Contention(_) => panic!("no file has writers"),
     }
 }

@@ -182,7 +182,7 @@ fn entry(parts: &Parts, name: &str, caller: &CallerLayer) -> ScenarioEntry {
         bystanders: parts.bystanders.iter().map(other).collect(),
         watch: parts.watch,
     };
-    ScenarioEntry { name: name.to_owned(), play: Play::World(Box::new(plan)) }
+    ScenarioEntry { name: name.to_owned(), play: Play::Run(Box::new(plan)) }
 }
 
 /// The same caller with one attempt a call.

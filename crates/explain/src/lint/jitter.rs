@@ -1,9 +1,10 @@
-//! Rules of jitter, which spreads callers: `no-jitter`, `thin-jitter`, `clamp-after-jitter`.
+//! Rules of jitter, which spreads callers: `no-jitter`, `thin-jitter`, `clamp-after-jitter`, `mass-at-cap`.
 
 use stagger_core::{Backoff, Envelope, Jitter, Policy, Span};
 
 use super::delays::{Delays, retries, retrying};
 use super::figure::percent;
+use crate::cap_share::cap_share;
 use crate::{Code, PolicyFinding, Setting};
 
 /// The least share of a delay that is random: below a fifth a herd keeps five times the density that
@@ -103,4 +104,29 @@ fn clamped(policy: &Policy, delays: &Delays<'_>) -> Option<PolicyFinding> {
 
 fn longest_symmetric(policy: &Policy, rule: &Backoff) -> Span {
     rule.range(retries(policy, u32::MAX)).1
+}
+
+/// More on one point than this, and the point is a herd.
+const MOST: f64 = 0.1;
+/// A law without any spread is `no-jitter`'s, and no other one has a share there.
+pub(super) fn mass_at_cap(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
+    if !retrying(policy) || policy.backoff().jitter() != Jitter::DecorrelatedClamped {
+        return;
+    }
+    let share = cap_share(policy);
+    if share.of_all <= MOST {
+        return;
+    }
+    found.push(PolicyFinding::warning(
+        Code::MassAtCap,
+        "backoff.cap",
+        format!(
+            "{} of the delays of a call that goes on failing are exactly {}, and {} of those before \
+             its last attempt",
+            percent(share.of_all),
+            policy.backoff().cap(),
+            percent(share.of_last)
+        ),
+        "jitter = \"decorrelated\" or \"full\", or a higher cap",
+    ));
 }

@@ -2,10 +2,7 @@
 
 use stagger_core::Policy;
 
-use super::{
-    attempts, base, breaker, budget, cap, deadline, fleet, hedge, hints, idempotency, jitter,
-    layers, rate, slo, throttled,
-};
+use super::{attempts, base, breaker, budget, deadline, fleet, hedge, hints, jitter, rate, slo};
 use crate::{PolicyFinding, Setting};
 
 type LintRule = fn(&Policy, &Setting, &mut Vec<PolicyFinding>);
@@ -13,19 +10,19 @@ type LintRule = fn(&Policy, &Setting, &mut Vec<PolicyFinding>);
 /// In the order in which a policy is written.
 const RULES: [LintRule; 15] = [
     jitter::lint,
-    cap::lint,
+    jitter::mass_at_cap,
     base::lint,
-    throttled::lint,
+    base::throttled_sooner,
     slo::lint,
     deadline::lint,
-    attempts::lint,
+    attempts::too_many_attempts,
     budget::lint,
     rate::lint,
     fleet::lint,
-    idempotency::lint,
+    attempts::not_idempotent,
     hints::lint,
     breaker::lint,
-    layers::lint,
+    attempts::nested_layers,
     hedge::lint,
 ];
 

@@ -9,14 +9,15 @@
 //! time of the request and the second that of the upstream servers.
 //! Sources: nginx's ngx_http_log_module, Apache's mod_log_config.
 
-use super::status;
+use stagger_core::Span;
+
+use super::record::status;
 use super::upstream::Upstream;
-use crate::answer::LoggedOutcome;
-use crate::attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed};
 use crate::decimal;
+use crate::logged_attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed};
+use crate::logged_outcome::LoggedOutcome;
 use crate::stamp::Stamp;
 use crate::unit::Unit;
-use stagger_core::Span;
 
 /// Reads one line.
 pub(super) fn parse(line: &[u8]) -> Result<LoggedAttempt, Malformed> {

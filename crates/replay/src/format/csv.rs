@@ -6,7 +6,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::map::{LogMap, Meaning};
 use super::record::LogRecord;
-use crate::attempt::{LoggedAttempt, Malformed};
+use crate::logged_attempt::{LoggedAttempt, Malformed};
 use crate::stamp::text;
 
 /// More columns than any log has; what comes behind them is not looked at.
@@ -93,8 +93,8 @@ impl Csv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::LoggedOutcome;
     use crate::format::AccessLogFormat;
+    use crate::logged_outcome::LoggedOutcome;
     use stagger_core::Span;
 
     fn csv(header: &str) -> Option<Csv> {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::map::LogMap;
 use super::record::LogRecord;
-use crate::attempt::{LoggedAttempt, Malformed};
+use crate::logged_attempt::{LoggedAttempt, Malformed};
 use crate::stamp::text;
 
 /// Reads one line.
@@ -91,8 +91,8 @@ struct ColumnName<'l>(#[serde(borrow)] Cow<'l, str>);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::LoggedOutcome;
     use crate::format::AccessLogFormat;
+    use crate::logged_outcome::LoggedOutcome;
     use stagger_core::Span;
 
     fn read(map: &str, line: &str) -> Result<LoggedAttempt, Malformed> {

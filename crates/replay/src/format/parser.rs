@@ -4,7 +4,7 @@ use super::csv::Csv;
 use super::kind::AccessLogFormat;
 use super::map::LogMap;
 use super::{combined, json};
-use crate::attempt::{LoggedAttempt, Malformed};
+use crate::logged_attempt::{LoggedAttempt, Malformed};
 
 /// Reads the lines of one file.
 #[derive(Clone, Debug)]

@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use stagger_core::Span;
 
 use super::map::{Column, MEANINGS, Meaning};
-use super::status;
 use super::upstream::Upstream;
-use crate::answer::LoggedOutcome;
-use crate::attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed, host};
 use crate::decimal;
+use crate::logged_attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed, host};
+use crate::logged_outcome::LoggedOutcome;
 use crate::stamp::Stamp;
 use crate::unit::Unit;
 
@@ -114,4 +113,12 @@ fn span(text: &str, unit: Unit) -> Option<Span> {
 /// `200`, and `200 OK` of frameworks that write the reason too.
 fn status_of(text: &str) -> Option<u16> {
     status(text.split(' ').next().unwrap_or(text).as_bytes())
+}
+
+/// Up to three digits; 0 is what Envoy writes when there was none.
+pub(super) fn status(text: &[u8]) -> Option<u16> {
+    if text.len() > 3 {
+        return None;
+    }
+    decimal::digits(text).and_then(|code| u16::try_from(code).ok())
 }

@@ -6,10 +6,9 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::hedge::HedgePlan;
 use stagger_core::retry::PlainLedger;
 
-use super::deposit::DepositBucket;
+use super::deposit::{DepositBucket, Lifetime};
 use super::intervals::Intervals;
 use super::leased::Leased;
-use super::lifetime::Lifetime;
 use super::process_ledger::{LedgerRule, ProcessLedger};
 use super::store::PermitStore;
 use super::window_block::WindowBlock;

@@ -4,7 +4,6 @@ mod deposit;
 mod fleet_ledgers;
 mod intervals;
 mod leased;
-mod lifetime;
 mod process_ledger;
 mod store;
 mod window_block;

@@ -7,10 +7,9 @@ use stagger_core::hint::DestinationPause;
 use stagger_core::retry::{Ledger, PlainLedger};
 use stagger_core::{Entropy, Instant, Policy, Span};
 
-use super::deposit::DepositBucket;
+use super::deposit::{DepositBucket, Lifetime};
 use super::intervals::Intervals;
 use super::leased::Leased;
-use super::lifetime::Lifetime;
 use super::window_block::WindowBlock;
 use crate::streams::{Draw, RandomStream};
 

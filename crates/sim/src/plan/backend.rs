@@ -1,4 +1,4 @@
-//! The backend, when nothing is wrong with it.
+//! The backend, when nothing is wrong with it, and the way to it.
 
 use stagger_core::{Ratio, Span};
 
@@ -185,4 +185,16 @@ impl Service {
             Self::Tail { usual, slow, share } => usual + share.of_span(slow - usual),
         }
     }
+}
+
+/// The time that an attempt or an answer is under way, one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hop {
+    /// No time at all.
+    #[default]
+    None,
+    /// Always the same.
+    Fixed(Span),
+    /// Exponentially distributed around this mean.
+    Exponential(Span),
 }

@@ -7,8 +7,8 @@ use crate::dist::normal_magnitude;
 use crate::plan::{CallerLayer, RecoveryState};
 use crate::probe::{Latency, Meter, MeterCounts, Stretch, Strip};
 use crate::queue::{CallerEvent, Class, Queue, Wheel};
+use crate::simulation::{Played, Series};
 use crate::streams::{Purpose, RandomStream, mix};
-use crate::world::{Played, Series};
 
 /// One row with a version. All clients start at the origin and each must write once: it reads the
 /// row, and its write is accepted only if no other write came in between. A refused write waits the delay

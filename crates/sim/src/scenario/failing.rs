@@ -34,7 +34,7 @@ pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> 
         let entry = |(name, crowd, caller, ledger): &(&str, Crowd, CallerLayer, LedgerModel)| {
             ScenarioEntry {
                 name: (*name).to_owned(),
-                play: Play::World(Box::new(crowd.plan(percent, caller, *ledger))),
+                play: Play::Run(Box::new(crowd.plan(percent, caller, *ledger))),
             }
         };
         ScenarioCase {

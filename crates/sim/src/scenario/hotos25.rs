@@ -27,7 +27,7 @@ pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> 
     let case = |bound: u32| {
         let entry = |(name, caller, ledger): &(&str, CallerLayer, LedgerModel)| ScenarioEntry {
             name: (*name).to_owned(),
-            play: Play::World(Box::new(plan(bound, caller, *ledger))),
+            play: Play::Run(Box::new(plan(bound, caller, *ledger))),
         };
         ScenarioCase {
             entries: compared.iter().map(entry).collect(),

@@ -4,8 +4,8 @@ use stagger_core::Instant;
 
 use super::play::{Peak, Play};
 use crate::plan::{CallerLayer, RunPlan};
-use crate::report::{CaseReport, EntryReport, StormReport};
-use crate::tally::RunTally;
+use crate::run_tally::RunTally;
+use crate::storm_report::{CaseReport, EntryReport, StormReport};
 use crate::thread_pool::ThreadPool;
 
 /// The scenario to play: every entry of every case, under the same seeds.
@@ -60,7 +60,7 @@ impl ScenarioEntry {
     fn row(&self, tally: &RunTally, peak: Peak) -> EntryReport {
         let row = tally.row(&self.name, peak);
         let stretch = match &self.play {
-            Play::World(plan) => plan.watch.evenness_in,
+            Play::Run(plan) => plan.watch.evenness_in,
             Play::Contention(_) => None,
         };
         let worst_over_mean = stretch.and_then(|stretch| row.series.worst_over_mean(stretch));
@@ -69,7 +69,7 @@ impl ScenarioEntry {
 
     /// A row of this name.
     pub(super) fn new(name: impl Into<String>, plan: RunPlan) -> Self {
-        Self { name: name.into(), play: Play::World(Box::new(plan)) }
+        Self { name: name.into(), play: Play::Run(Box::new(plan)) }
     }
 }
 

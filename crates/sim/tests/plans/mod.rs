@@ -1,4 +1,4 @@
-//! Small plans that between them come by every part of a world.
+//! Small plans that between them come by every part of a simulation.
 
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::budget::WindowPlan;

@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-use super::book::SeenRequest;
 use super::cert::Identity;
-use super::handle::TestServer;
+use super::request_log::SeenRequest;
 use super::script::Script;
+use super::test_server::TestServer;
 
 /// A [`TestServer`] on a thread and a runtime of its own, for blocking clients; dropping it ends and
 /// joins the thread.

@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::interval;
 
-use super::book::{Draft, Visit};
 use super::reaction::{ConnectionEnd, PreparedResponse, ReactionKind};
+use super::request_log::{Draft, OpenConnection};
 use super::wire::Wire;
 
 /// More headers than any client sends by itself.
@@ -20,10 +20,10 @@ const MAX_HEAD: usize = 256 << 10;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Serves requests until the client leaves or a reaction ends the connection.
-pub(super) async fn serve(wire: Wire, visit: &Visit<'_>) -> io::Result<()> {
+pub(super) async fn serve(wire: Wire, opened: &OpenConnection<'_>) -> io::Result<()> {
     let mut talk = Talk { wire, ahead: BytesMut::new() };
     while talk.begins().await? {
-        if visit.book.take_unread() {
+        if opened.log.take_unread() {
             talk.wire.reset();
             break;
         }
@@ -31,7 +31,7 @@ pub(super) async fn serve(wire: Wire, visit: &Visit<'_>) -> io::Result<()> {
         let last = wants_close(&draft.headers);
         let complete = talk.body(&mut draft).await.is_ok();
         let is_head = draft.method == Method::HEAD;
-        let reaction = visit.book.react(visit.connection, draft, complete).0;
+        let reaction = opened.log.react(opened.connection, draft, complete).0;
         let ending = talk.act(reaction, is_head).await?;
         if ending != ConnectionEnd::KeepAlive || last {
             return talk.end(ending).await;

@@ -12,9 +12,9 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use super::book::{Draft, RequestLog, Visit};
 use super::frame::Tap;
 use super::reaction::{ConnectionEnd, PreparedResponse, Reaction, ReactionKind};
+use super::request_log::{Draft, OpenConnection, RequestLog};
 use super::wire::Wire;
 
 /// Window of the connection and of a stream: tests are not about flow control.
@@ -30,8 +30,8 @@ enum StreamEnd {
 /// Serves streams until the client leaves or a reaction ends the connection.
 pub(super) async fn serve(
     wire: Wire,
-    book: Arc<RequestLog>,
-    visit: &Visit<'_>,
+    log: Arc<RequestLog>,
+    opened: &OpenConnection<'_>,
 ) -> Result<(), h2::Error> {
     let mut tap = Tap::new(wire);
     let mut builder = h2::server::Builder::new();
@@ -46,8 +46,8 @@ pub(super) async fn serve(
             request = connection.accept() => match request {
                 Some(Ok((request, reply))) => {
                     let stream = Http2Stream {
-                        book: Arc::clone(&book),
-                        connection: visit.connection,
+                        log: Arc::clone(&log),
+                        connection: opened.connection,
                         orders: orders.clone(),
                         reply,
                     };
@@ -75,7 +75,7 @@ pub(super) async fn serve(
 }
 
 struct Http2Stream {
-    book: Arc<RequestLog>,
+    log: Arc<RequestLog>,
     connection: usize,
     orders: UnboundedSender<StreamEnd>,
     reply: SendResponse<Bytes>,
@@ -86,7 +86,7 @@ impl Http2Stream {
         let (mut draft, mut body) = draft(request);
         let complete = read(&mut body, &mut draft).await.is_ok();
         let is_head = draft.method == Method::HEAD;
-        let Reaction(kind) = self.book.react(self.connection, draft, complete);
+        let Reaction(kind) = self.log.react(self.connection, draft, complete);
         match kind {
             ReactionKind::Answer(answer) => _ = self.answer(&answer, is_head).await,
             ReactionKind::Silent(ending) => self.end(ending).await,

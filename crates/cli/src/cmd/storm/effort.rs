@@ -7,7 +7,7 @@ use stagger_sim::{ArrivalProcess, Play, Scenario};
 pub(super) fn calls(scenario: &Scenario) -> u64 {
     let entries = scenario.cases.iter().flat_map(|case| &case.entries);
     let each = entries.map(|entry| match &entry.play {
-        Play::World(plan) => {
+        Play::Run(plan) => {
             let others = plan.bystanders.iter().map(|others| &others.arrivals);
             plan.arrivals.iter().chain(others).map(of_arrivals).fold(0, u64::saturating_add)
         }

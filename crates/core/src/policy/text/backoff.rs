@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::number::share;
-use super::rename::{RenamedKey, renamed};
-use super::shadow::written_as;
+use super::convert::{RenamedKey, renamed, share, written_as};
 use crate::backoff::{Backoff, Envelope};
 use crate::error::ConfigError;
 use crate::factor::Factor;

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::{count, share};
-use super::rename::{RenamedKey, renamed};
-use super::shadow::written_as;
+use super::convert::{RenamedKey, count, renamed, share, written_as};
 use super::window::WindowText;
 use crate::budget::{BudgetPlan, Charge, IntervalPlan, ThrottlePlan, TokenPlan};
 use crate::error::ConfigError;

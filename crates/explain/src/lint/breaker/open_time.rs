@@ -1,7 +1,8 @@
-//! `breaker-open-time`: open for too short a time to help, or for too long to notice a recovery.
+//! Rules of the open time: `breaker-open-time`, too short to help or too long to notice a recovery;
+//! `breaker-wait-unbounded`, a call waits for an open breaker for as long as an outage lasts.
 
-use stagger_core::Span;
 use stagger_core::breaker::BreakerPlan;
+use stagger_core::{Policy, Span};
 
 use super::super::figure::count;
 use crate::{Code, PolicyFinding};
@@ -13,7 +14,7 @@ const LONGEST: Span = Span::from_secs(10 * 60);
 /// The longest open time.
 const LONGEST_CAP: Span = Span::from_secs(60 * 60);
 
-pub(super) fn lint(plan: &BreakerPlan) -> Option<PolicyFinding> {
+pub(super) fn open_time(plan: &BreakerPlan) -> Option<PolicyFinding> {
     let (first, cap) = (plan.open_time(), plan.open_cap());
     if first < SHORTEST {
         let probes = f64::from(plan.probes()) / first.as_secs_f64();
@@ -46,4 +47,22 @@ pub(super) fn lint(plan: &BreakerPlan) -> Option<PolicyFinding> {
 
 fn finding(key: &'static str, message: String, fix: &str) -> Option<PolicyFinding> {
     Some(PolicyFinding::warning(Code::BreakerOpenTime, key, message, fix))
+}
+
+pub(super) fn unbounded_wait(policy: &Policy, plan: &BreakerPlan) -> Option<PolicyFinding> {
+    if !policy.waits_for_breaker() || policy.limits().deadline().is_some() {
+        return None;
+    }
+    // An open time is stretched by up to a half.
+    let cap = plan.open_cap();
+    let most = cap.saturating_add(Span::from_nanos(cap.as_nanos() / 2));
+    Some(PolicyFinding::warning(
+        Code::BreakerWaitUnbounded,
+        "on_refusal.wait_for_breaker",
+        format!(
+            "a call waits for an open breaker up to {most} at a time, and no deadline ends it while \
+             the outage lasts"
+        ),
+        "deadline = ..., or wait_for_breaker = false",
+    ))
 }

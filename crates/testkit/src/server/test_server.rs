@@ -8,8 +8,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use super::book::{Notes, RequestLog, SeenRequest};
 use super::cert::Identity;
+use super::request_log::{Records, RequestLog, SeenRequest};
 use super::script::Script;
 use super::wire::Wire;
 use super::{http1, http2};
@@ -30,7 +30,7 @@ use super::{http1, http2};
 pub struct TestServer {
     address: SocketAddr,
     scheme: &'static str,
-    book: Arc<RequestLog>,
+    log: Arc<RequestLog>,
     task: JoinHandle<()>,
 }
 
@@ -67,55 +67,55 @@ impl TestServer {
     /// The requests it has read, in order of arrival.
     #[must_use]
     pub fn seen(&self) -> Vec<SeenRequest> {
-        self.book.notes.borrow().seen.clone()
+        self.log.records.borrow().seen.clone()
     }
 
     /// Requests that got a reaction, those that were reset unread included.
     #[must_use]
     pub fn taken(&self) -> usize {
-        self.book.notes.borrow().taken
+        self.log.records.borrow().taken
     }
 
     /// Connections accepted since the start.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.book.notes.borrow().accepted
+        self.log.records.borrow().accepted
     }
 
     /// Connections that are open now.
     #[must_use]
     pub fn open(&self) -> usize {
-        self.book.notes.borrow().open
+        self.log.records.borrow().open
     }
 
     /// Reactions of the script that no request has taken yet.
     #[must_use]
     pub fn left(&self) -> usize {
-        self.book.left()
+        self.log.left()
     }
 
     /// Waits until so many requests have a reaction. Test runners have a time limit; this has none.
     pub async fn until_taken(&self, requests: usize) {
-        self.until(|notes| notes.taken >= requests).await;
+        self.until(|records| records.taken >= requests).await;
     }
 
     /// Waits until no more than so many connections are open.
     pub async fn until_open(&self, connections: usize) {
-        self.until(|notes| notes.open <= connections).await;
+        self.until(|records| records.open <= connections).await;
     }
 
-    async fn until(&self, reached: impl FnMut(&Notes) -> bool) {
+    async fn until(&self, reached: impl FnMut(&Records) -> bool) {
         // It fails when the sender is gone, and that lives in `self`.
-        _ = self.book.notes.subscribe().wait_for(reached).await;
+        _ = self.log.records.subscribe().wait_for(reached).await;
     }
 
     async fn listen(script: Script, acceptor: Option<TlsAcceptor>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let scheme = if acceptor.is_some() { "https" } else { "http" };
-        let book = Arc::new(RequestLog::new(script));
-        let task = tokio::spawn(accept(listener, acceptor, Arc::clone(&book)));
-        Ok(Self { address, scheme, book, task })
+        let log = Arc::new(RequestLog::new(script));
+        let task = tokio::spawn(accept(listener, acceptor, Arc::clone(&log)));
+        Ok(Self { address, scheme, log, task })
     }
 }
 
@@ -126,13 +126,13 @@ impl Drop for TestServer {
 }
 
 /// The connections are tasks of this one and end with it.
-async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, book: Arc<RequestLog>) {
+async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, log: Arc<RequestLog>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(talk(stream, acceptor.clone(), Arc::clone(&book)));
+                    connections.spawn(talk(stream, acceptor.clone(), Arc::clone(&log)));
                 }
                 Err(_) => tokio::task::yield_now().await,
             },
@@ -142,14 +142,14 @@ async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, book: Arc<
 }
 
 /// A client that breaks off is what these tests are about: its errors are of no interest.
-async fn talk(stream: TcpStream, acceptor: Option<TlsAcceptor>, book: Arc<RequestLog>) {
-    let visit = book.accept();
+async fn talk(stream: TcpStream, acceptor: Option<TlsAcceptor>, log: Arc<RequestLog>) {
+    let opened = log.accept();
     _ = stream.set_nodelay(true);
     let mut wire = Wire::plain(stream);
     if !wire.readable().await.unwrap_or(false) {
         return;
     }
-    if book.take_unread() {
+    if log.take_unread() {
         return wire.reset();
     }
     if let Some(acceptor) = acceptor {
@@ -157,8 +157,8 @@ async fn talk(stream: TcpStream, acceptor: Option<TlsAcceptor>, book: Arc<Reques
         wire = secured;
     }
     match wire.speaks_http2().await {
-        Ok(true) => _ = http2::serve(wire, Arc::clone(&book), &visit).await,
-        Ok(false) => _ = http1::serve(wire, &visit).await,
+        Ok(true) => _ = http2::serve(wire, Arc::clone(&log), &opened).await,
+        Ok(false) => _ = http1::serve(wire, &opened).await,
         Err(_) => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use stagger_core::Span;
 
-use crate::answer::LoggedOutcome;
+use crate::logged_outcome::LoggedOutcome;
 use crate::stamp::Stamp;
 
 /// The reason why a line is no attempt.

@@ -39,15 +39,15 @@ pub struct SeenRequest {
     pub complete: bool,
 }
 
-/// The script and the notes of one server, shared by all its connections.
+/// The script and the records of one server, shared by all its connections.
 #[derive(Debug)]
 pub(super) struct RequestLog {
     script: Mutex<Script>,
-    pub(super) notes: watch::Sender<Notes>,
+    pub(super) records: watch::Sender<Records>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct Records {
     pub(super) seen: Vec<SeenRequest>,
     pub(super) accepted: usize,
     pub(super) open: usize,
@@ -67,31 +67,31 @@ pub(super) struct Draft {
 
 /// One connection, open as long as this lives.
 #[derive(Debug)]
-pub(super) struct Visit<'a> {
-    pub(super) book: &'a RequestLog,
+pub(super) struct OpenConnection<'a> {
+    pub(super) log: &'a RequestLog,
     pub(super) connection: usize,
 }
 
 impl RequestLog {
     pub(super) fn new(script: Script) -> Self {
-        Self { script: Mutex::new(script), notes: watch::Sender::new(Notes::default()) }
+        Self { script: Mutex::new(script), records: watch::Sender::new(Records::default()) }
     }
 
-    pub(super) fn accept(&self) -> Visit<'_> {
+    pub(super) fn accept(&self) -> OpenConnection<'_> {
         let mut connection = 0;
-        self.notes.send_modify(|notes| {
-            notes.accepted += 1;
-            notes.open += 1;
-            connection = notes.accepted;
+        self.records.send_modify(|records| {
+            records.accepted += 1;
+            records.open += 1;
+            connection = records.accepted;
         });
-        Visit { book: self, connection }
+        OpenConnection { log: self, connection }
     }
 
     /// See [`Script::take_unread`].
     pub(super) fn take_unread(&self) -> bool {
         let unread = self.lock().take_unread();
         if unread {
-            self.notes.send_modify(|notes| notes.taken += 1);
+            self.records.send_modify(|records| records.taken += 1);
         }
         unread
     }
@@ -102,9 +102,9 @@ impl RequestLog {
             true => self.lock().next(&draft.path, &draft.headers),
             false => Reaction::close(),
         };
-        self.notes.send_modify(|notes| {
-            notes.taken += usize::from(complete);
-            notes.seen.push(draft.finish(connection, complete));
+        self.records.send_modify(|records| {
+            records.taken += usize::from(complete);
+            records.seen.push(draft.finish(connection, complete));
         });
         reaction
     }
@@ -135,8 +135,8 @@ impl Draft {
     }
 }
 
-impl Drop for Visit<'_> {
+impl Drop for OpenConnection<'_> {
     fn drop(&mut self) {
-        self.book.notes.send_modify(|notes| notes.open -= 1);
+        self.log.records.send_modify(|records| records.open -= 1);
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use stagger_core::{Instant, Span};
 
-use crate::calls::Told;
 use crate::cells::{BucketCounts, Cells};
 use crate::error::BadLine;
 use crate::format::AccessLogFormat;
+use crate::open_calls::Told;
 use crate::outage::InferredOutage;
 use crate::stamp::Stamp;
 

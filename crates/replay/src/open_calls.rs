@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use stagger_core::Span;
 
-use crate::attempt::{CallerIdentity, LoggedAttempt};
+use crate::logged_attempt::{CallerIdentity, LoggedAttempt};
 
 /// A retry with an id comes this long after the failure at most: longer delays are a job's, not a
 /// caller's.
@@ -132,14 +132,14 @@ impl OpenCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::LoggedOutcome;
-    use crate::attempt;
+    use crate::logged_attempt;
+    use crate::logged_outcome::LoggedOutcome;
 
     const GRAIN: Span = Span::from_millis(1);
 
     fn attempt(second: u64, caller: CallerIdentity, answer: LoggedOutcome) -> LoggedAttempt {
         let took = Some(Span::from_millis(100));
-        LoggedAttempt { caller, answer, took, ..attempt::at(Span::from_secs(second)) }
+        LoggedAttempt { caller, answer, took, ..logged_attempt::at(Span::from_secs(second)) }
     }
 
     fn retries(attempts: &[LoggedAttempt]) -> Vec<bool> {

@@ -4,12 +4,12 @@ use stagger_core::Entropy;
 
 use crate::plan::RecoveryState;
 use crate::probe::{Latency, PER_SECOND, Strip};
-use crate::report::{EntryReport, EntrySeries, Healing};
 use crate::scenario::{Peak, Play};
+use crate::simulation::{Played, Simulation};
 use crate::stat::{Sum, share};
+use crate::storm_report::{EntryReport, EntrySeries, Healing};
 use crate::streams::{Purpose, RandomStream};
 use crate::thread_pool::ThreadPool;
-use crate::world::{Played, Simulation};
 
 /// The sums of many runs: whole numbers, so the order of the runs leaves no trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,11 +59,11 @@ impl RunTally {
     pub fn of(plays: &[&Play], seed: u64, runs: u32, pool: &ThreadPool<'_>) -> Vec<Self> {
         let start = || (Simulation::new(), vec![Self::default(); plays.len()]);
         let per_run = plays.len() as u64;
-        let shares = pool.share(per_run * u64::from(runs), start, |(world, tallies), job| {
+        let shares = pool.share(per_run * u64::from(runs), start, |(simulation, tallies), job| {
             // OK because job / per_run < runs, a u32, and job % per_run indexes plays.
             #[expect(clippy::cast_possible_truncation, reason = "bounded by runs and plays")]
             let (run, play) = ((job / per_run) as u32, (job % per_run) as usize);
-            tallies[play].add(plays[play].run(world, run_seed(seed, run)), run == 0);
+            tallies[play].add(plays[play].run(simulation, run_seed(seed, run)), run == 0);
         });
         let mut all = vec![Self::default(); plays.len()];
         for (_, tallies) in shares {

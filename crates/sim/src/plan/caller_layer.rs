@@ -1,7 +1,8 @@
-//! Callers and their retries.
+//! Callers and their retries, and others who call the same backend.
 
 use stagger_core::{Policy, Span};
 
+use super::ArrivalProcess;
 use crate::foreign::Foreign;
 use crate::law::{Law, Schedule};
 
@@ -39,4 +40,13 @@ impl Law {
     pub fn caller(self, schedule: &Schedule) -> Result<CallerLayer, stagger_core::ConfigError> {
         Ok(CallerLayer { policy: self.policy(schedule)?, foreign: Foreign::of(self, schedule) })
     }
+}
+
+/// Others who call the backend meanwhile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bystanders {
+    /// The times of their first attempts.
+    pub arrivals: ArrivalProcess,
+    /// Their retries.
+    pub caller: CallerLayer,
 }

@@ -32,7 +32,7 @@ pub struct Simulation<Q = Wheel> {
 }
 
 impl Simulation {
-    /// A world with the fast queue.
+    /// A simulation with the fast queue.
     #[must_use]
     pub fn new() -> Self {
         Self::on(Wheel::new())
@@ -40,7 +40,7 @@ impl Simulation {
 }
 
 impl<Q: Queue> Simulation<Q> {
-    /// A world with this queue.
+    /// A simulation with this queue.
     #[must_use]
     pub fn on(queue: Q) -> Self {
         Self { queue, slab: Slab::default() }
@@ -92,7 +92,7 @@ impl Upcoming {
             (times, first)
         });
         let mut all = Self { sources: sources.collect(), first: None };
-        all.look();
+        all.find_first();
         all
     }
 
@@ -113,11 +113,11 @@ impl Upcoming {
         *next = times.next();
         match self.sources.as_slice() {
             [(_, next)] => self.first = next.map(|at| (at, 0)),
-            _ => self.look(),
+            _ => self.find_first(),
         }
     }
 
-    fn look(&mut self) {
+    fn find_first(&mut self) {
         let first = (0..).zip(&self.sources).filter_map(|(source, (_, at))| Some(((*at)?, source)));
         self.first = first.min();
     }
