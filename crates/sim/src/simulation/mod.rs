@@ -1,6 +1,7 @@
 //! One run: callers, a backend and the pending events, until nothing is left to happen.
 
 mod arrivals;
+mod attempts;
 mod callers;
 mod connections;
 mod parking;
