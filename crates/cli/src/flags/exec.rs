@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use stagger_core::{ConfigError, Jitter, Span};
+use stagger_text::parse_size;
 
 use super::completed::{Offers, preset, text};
 use super::exit_codes::ExitCodes;
@@ -199,16 +200,6 @@ fn stdin(text: &str) -> Result<StdinMode, String> {
 
 /// A size such as 512, 64KiB, 10MiB or 1GiB.
 fn bytes(text: &str) -> Result<u64, String> {
-    let refused = || "must be a size such as 64KiB, 10MiB or 1GiB".to_owned();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let unit: u64 = match unit {
-        "" | "B" => 1,
-        "K" | "KiB" => 1 << 10,
-        "M" | "MiB" => 1 << 20,
-        "G" | "GiB" => 1 << 30,
-        _ => return Err(refused()),
-    };
-    let number: u64 = number.parse().map_err(|_| refused())?;
-    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(refused)
+    let size = parse_size(text).filter(|bytes| *bytes > 0);
+    size.ok_or_else(|| "must be a size such as 64KiB, 10MiB or 1GiB".to_owned())
 }

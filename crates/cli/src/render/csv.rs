@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use stagger_sim::{CaseReport, EntryReport};
+use stagger_text::rounded;
 
-use super::figure::rounded;
 use super::json::{digest, millis, time_to_recover, verdict};
 use super::storm::Storm;
 

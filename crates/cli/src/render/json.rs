@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stagger_core::Span;
 use stagger_sim::{CaseReport, EntryReport, Stat};
+use stagger_text::rounded;
 
-use super::figure::rounded;
 use super::storm::Storm;
 
 /// Shares are from 0 to 1, peaks are in events a second, the rest has its unit in its name.

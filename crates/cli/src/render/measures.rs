@@ -2,8 +2,8 @@
 
 use stagger_core::Span;
 use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict};
+use stagger_text::{SPACE, brief, grouped, percent};
 
-use super::figure::{brief, grouped, percent};
 use super::storm::Storm;
 
 /// A column of figures.
@@ -22,7 +22,7 @@ const MEASURES: [Measure; 9] = [
         name: "peak/s",
         means: "", // depends on the scenario
         says: |_, row| row.peak.mean > 0.0,
-        cell: |_, row| spread(grouped(row.peak.mean), &grouped(row.peak.sd)),
+        cell: |_, row| spread(grouped(row.peak.mean, SPACE), &grouped(row.peak.sd, SPACE)),
     },
     Measure {
         name: "× none",

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::Value;
 use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, StormReport};
+use stagger_text::rounded;
 
 use super::csv::quoted;
-use super::figure::rounded;
 use super::json::{digest, page, time_to_recover, verdict};
 use super::notes::runs;
 use super::wrap::hanging;

@@ -3,9 +3,9 @@
 
 use stagger_core::budget::{BudgetPlan, Charge, TokenPlan, WindowPlan};
 use stagger_core::{Policy, Rate, Ratio};
+use stagger_text::{rough_count, rough_percent};
 
 use super::delays::retrying;
-use super::figure::{count, percent};
 use super::reserve::refused;
 use crate::{Code, PolicyFinding, Setting};
 
@@ -55,8 +55,8 @@ fn unlimited(policy: &Policy, setting: &Setting) -> Option<PolicyFinding> {
             "budget",
             format!(
                 "{message}, to {} attempts a second where {} are served",
-                count(load),
-                count(capacity)
+                rough_count(load),
+                rough_count(capacity)
             ),
             WINDOW,
         ),
@@ -103,8 +103,8 @@ fn loose(key: &'static str, ratio: f64) -> Option<PolicyFinding> {
             key,
             format!(
                 "the budget grants {} retries for each call that goes well, {} of the load on top",
-                count(ratio),
-                percent(ratio)
+                rough_count(ratio),
+                rough_percent(ratio)
             ),
             "a tenth to a fifth of a retry for each, as in [budget.window] ratio = 0.1",
         )

@@ -2,9 +2,10 @@
 //! `timeout-fills-deadline`, `no-attempt-timeout`.
 
 use stagger_core::{Policy, Span};
+use stagger_text::rough_percent;
 
 use super::delays::retrying;
-use super::figure::{percent, rounded_down};
+use super::figure::rounded_down;
 use super::reach::{fits, never, shares};
 use crate::{Code, PolicyFinding, Setting};
 
@@ -50,7 +51,7 @@ fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<PolicyFindin
                      attempts fail at once come to attempt {attempt}",
                     numbers(attempt, end),
                     if end == Some(attempt) { "starts" } else { "start" },
-                    percent(*share)
+                    rough_percent(*share)
                 )
             });
             let both: Vec<String> = rare.into_iter().chain(impossible).collect();
@@ -91,7 +92,7 @@ fn below_base(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Policy
         format!(
             "the first delay is up to {longest} and the deadline {deadline}: {} of calls end without \
              a retry",
-            percent(1.0 - share)
+            rough_percent(1.0 - share)
         ),
         format!("deadline above {longest}, or a shorter base"),
     ))

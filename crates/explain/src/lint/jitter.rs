@@ -1,9 +1,9 @@
 //! Rules of jitter, which spreads callers: `no-jitter`, `thin-jitter`, `clamp-after-jitter`, `mass-at-cap`.
 
 use stagger_core::{Backoff, Envelope, Jitter, Policy, Span};
+use stagger_text::rough_percent;
 
 use super::delays::{Delays, retries, retrying};
-use super::figure::percent;
 use crate::cap_share::cap_share;
 use crate::{Code, PolicyFinding, Setting};
 
@@ -65,8 +65,8 @@ fn spread_of(delays: &Delays<'_>) -> Option<PolicyFinding> {
             format!(
                 "only {} of a delay is random: callers that fail together come back {} times as \
                  dense as under full jitter",
-                percent(share),
-                super::figure::count(1.0 / share)
+                rough_percent(share),
+                stagger_text::rough_count(1.0 / share)
             ),
             fix("jitter = \"full\", or \"equal\" where a minimum is needed"),
         )
@@ -89,7 +89,7 @@ fn clamped(policy: &Policy, delays: &Delays<'_>) -> Option<PolicyFinding> {
             format!(
                 "symmetric jitter of {} is drawn around the capped ceiling: delays reach {longest}, \
                  above the cap of {}",
-                percent(r.as_f64()),
+                rough_percent(r.as_f64()),
                 delays.rule.cap()
             )
         }
@@ -123,9 +123,9 @@ pub(super) fn mass_at_cap(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFi
         format!(
             "{} of the delays of a call that goes on failing are exactly {}, and {} of those before \
              its last attempt",
-            percent(share.of_all),
+            rough_percent(share.of_all),
             policy.backoff().cap(),
-            percent(share.of_last)
+            rough_percent(share.of_last)
         ),
         "jitter = \"decorrelated\" or \"full\", or a higher cap",
     ));

@@ -2,9 +2,9 @@
 
 use stagger_core::budget::{BudgetPlan, Charge};
 use stagger_core::{Policy, Span};
+use stagger_text::{rough_count, rough_percent};
 
 use super::delays::retries;
-use super::figure::{count, percent};
 use super::reach::fits;
 use crate::chance::Chance;
 use crate::lone_call::LoneCall;
@@ -40,7 +40,7 @@ pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<PolicyFindin
     let ending = if share == 0.0 {
         "can never start".to_owned()
     } else {
-        format!("almost never start, for {} of calls,", percent(share))
+        format!("almost never start, for {} of calls,", rough_percent(share))
     };
     let (key, grants, wider) = budget(policy, setting, last.map_or(1, |last| last - 1))?;
     let fewer = match first {
@@ -75,10 +75,13 @@ fn budget(
             let window = plan.window();
             let rate = setting
                 .rps
-                .map_or_else(String::new, |rps| format!(" of {} calls a second", count(rps)));
+                .map_or_else(String::new, |rps| format!(" of {} calls a second", rough_count(rps)));
             (
                 "budget.window.burst",
-                format!("{} in {window}{rate}, and its floor", percent(plan.ratio().as_f64())),
+                format!(
+                    "{} in {window}{rate}, and its floor",
+                    rough_percent(plan.ratio().as_f64())
+                ),
                 Some(format!("burst = {wanted}")),
             )
         }

@@ -2,7 +2,6 @@
 
 mod answer;
 mod document;
-mod figures;
 mod style;
 mod swept;
 mod table;

@@ -1,6 +1,7 @@
 //! Picture 2: what is offered, served and wasted over time, one small panel an entry.
 
 use stagger_sim::{CaseReport, EntryReport, StormReport};
+use stagger_text::percent;
 
 use super::caption::caption;
 use super::strips::shades;
@@ -8,7 +9,7 @@ use super::window::BarWindow;
 use crate::chart::{
     Along, Axis, Band, Chart, ChartKind, LegendKey, Panel, Reference, Series, Shape, Swatch,
 };
-use crate::numbers::{grouped, percent};
+use crate::numbers::grouped;
 use crate::style::{Dash, Dot, Ink, NO_RETRY, Style, Styles, Weight};
 
 /// Counts of a bucket in a second.

@@ -1,12 +1,13 @@
 //! Picture 4: success above load, over how often attempts fail.
 
 use stagger_sim::{EntryReport, StormReport};
+use stagger_text::percent;
 
 use super::caption::caption;
 use super::recovery::{key, names};
 use super::varied::Varied;
 use crate::chart::{Along, Axis, Chart, ChartKind, Panel, Reference, Series, Shape};
-use crate::numbers::{number, percent};
+use crate::numbers::number;
 use crate::style::{Style, Styles};
 
 /// Success and, below it, attempts a call, with the line of a tenth more load.

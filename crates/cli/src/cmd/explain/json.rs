@@ -4,9 +4,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use stagger_core::Span;
 use stagger_explain::{Explanation, Extent, LoadFactor, Method, PlannedAttempt};
+use stagger_text::rounded;
 
 use super::account::{Account, code, severity};
-use crate::render::{millis, page, rounded};
+use crate::render::{millis, page};
 
 #[derive(Debug, Serialize)]
 struct Object<'a> {

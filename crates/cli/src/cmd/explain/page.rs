@@ -2,10 +2,10 @@
 
 use stagger_core::Span;
 use stagger_explain::{Explanation, PlannedAttempt};
+use stagger_text::percent;
 
 use super::account::{Account, code, severity};
 use super::words::{shown, words};
-use crate::render::percent;
 
 const STYLE: &str = include_str!("page.css");
 

@@ -5,12 +5,13 @@ use std::io;
 use comfy_table::Table;
 use stagger_core::Span;
 use stagger_explain::{Explanation, PlannedAttempt};
+use stagger_text::percent;
 
 use super::account::{Account, code, severity};
 use super::glued::BLANK;
 use super::range::range;
 use super::words::{shown, words};
-use crate::render::{align, hanging, percent, plain, text as laid};
+use crate::render::{align, hanging, plain, text as laid};
 use crate::width;
 
 /// The columns of the time line, where one table has room for all.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use stagger_sim::{Named, Scenario, StormOptions};
+use stagger_text::nearest;
 
 use crate::flags::StormFlags;
 use crate::refusal::Refusal;
 use crate::scenario_file::{self, Given};
-use crate::spelling::nearest;
 use crate::toml_file::{Document, Flaw};
 
 /// The source of a scenario, with settings that change from one time to the next.

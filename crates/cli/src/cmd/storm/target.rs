@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use clap::error::ErrorKind;
 use stagger_core::Span;
 use stagger_sim::{CATALOGUE, Named, Scenario, StormOptions};
+use stagger_text::nearest;
 
 use super::applies;
 use super::grid::Grid;
@@ -12,7 +13,6 @@ use super::policy;
 use super::source::Source;
 use crate::flags::StormFlags;
 use crate::refusal::Refusal;
-use crate::spelling::nearest;
 
 /// The target that the flags ask for.
 #[derive(Debug)]

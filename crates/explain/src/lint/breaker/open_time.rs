@@ -3,8 +3,8 @@
 
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::{Policy, Span};
+use stagger_text::rough_count;
 
-use super::super::figure::count;
 use crate::{Code, PolicyFinding};
 
 /// The shortest open time: Polly refuses a shorter break.
@@ -21,7 +21,7 @@ pub(super) fn open_time(plan: &BreakerPlan) -> Option<PolicyFinding> {
         let message = format!(
             "it opens for {first} at first: a destination that fails gets up to {} probes a second, \
              and no rest",
-            count(probes)
+            rough_count(probes)
         );
         return finding("breaker.open_time", message, "open_time = \"5s\"");
     }

@@ -3,8 +3,9 @@
 
 use stagger_core::Policy;
 use stagger_core::breaker::BreakerPlan;
+use stagger_text::rough_percent;
 
-use super::super::figure::{percent, rounded_down};
+use super::super::figure::rounded_down;
 use crate::{Code, PolicyFinding};
 
 pub(super) fn slow_unreachable(policy: &Policy, plan: &BreakerPlan) -> Option<PolicyFinding> {
@@ -35,8 +36,8 @@ pub(super) fn throttled_fails(plan: &BreakerPlan) -> Option<PolicyFinding> {
         Some(ratio) => format!(
             "throttled calls count as failures: a server that turns away {} of the calls serves {}, \
              and gets none for {open}",
-            percent(ratio.as_f64()),
-            percent(1.0 - ratio.as_f64())
+            rough_percent(ratio.as_f64()),
+            rough_percent(1.0 - ratio.as_f64())
         ),
         None => format!(
             "throttled calls count as failures: a server that is up and turns some away gets no call \

@@ -3,8 +3,8 @@
 
 use stagger_core::Policy;
 use stagger_core::breaker::BreakerPlan;
+use stagger_text::rough_percent;
 
-use super::super::figure::percent;
 use crate::{Code, PolicyFinding};
 
 /// The share of failures of a destination that has recovered.
@@ -23,7 +23,7 @@ pub(super) fn many_probes(plan: &BreakerPlan) -> Option<PolicyFinding> {
             format!(
                 "all {probes} probes must succeed: a destination that fails 1 call in 100 opens it \
                  again in {} of rounds",
-                percent(opened)
+                rough_percent(opened)
             ),
             "probes = 1, and ramp_from = 0.1 to let the load grow after it closes",
         )

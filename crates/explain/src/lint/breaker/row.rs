@@ -1,8 +1,8 @@
 //! `breaker-consecutive`: so few failures in a row open it that chance does.
 
 use stagger_core::breaker::BreakerPlan;
+use stagger_text::rough_count;
 
-use super::super::figure::count;
 use crate::{Code, PolicyFinding};
 
 /// The share of failures of a destination that is up: less than any share of calls that opens a
@@ -21,7 +21,7 @@ pub(super) fn lint(plan: &BreakerPlan) -> Option<PolicyFinding> {
             "breaker.consecutive",
             format!(
                 "{failures} opens it: a destination that fails 1 call in 20 opens it every {} calls",
-                count(calls)
+                rough_count(calls)
             ),
             "consecutive = 5",
         )

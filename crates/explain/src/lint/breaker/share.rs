@@ -2,8 +2,8 @@
 
 use stagger_core::Ratio;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
+use stagger_text::{rough_count, rough_percent};
 
-use super::super::figure::{count, percent};
 use crate::{Code, PolicyFinding, Setting};
 
 /// The chance at most that a destination with half of the tolerated failures opens the breaker with the
@@ -42,7 +42,7 @@ fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<PolicyFinding> {
         (Some(enough), _) => format!("minimum_calls = {enough}"),
         (None, _) => "a larger ratio: this one takes more calls to tell than there are".to_owned(),
     };
-    let percents = |ratio: Ratio| percent(ratio.as_f64());
+    let percents = |ratio: Ratio| rough_percent(ratio.as_f64());
     Some(PolicyFinding::warning(
         Code::BreakerMinimum,
         KEY,
@@ -51,7 +51,7 @@ fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<PolicyFinding> {
              breaker by chance, in {} of its windows",
             if calls == 1 { "call is" } else { "calls are" },
             percents(share),
-            percent(chance)
+            rough_percent(chance)
         ),
         fix,
     ))
@@ -120,7 +120,7 @@ fn idle(plan: &BreakerPlan, setting: &Setting) -> Option<PolicyFinding> {
             KEY,
             format!(
                 "a window of {window} sees {} calls and the breaker wants {calls}: it never opens",
-                count(seen)
+                rough_count(seen)
             ),
             "a longer window, a window of calls, or consecutive = 5",
         )
