@@ -7,7 +7,7 @@ use stagger_core::{Instant, Span};
 use crate::cells::{BucketCounts, Cells};
 use crate::error::BadLine;
 use crate::format::AccessLogFormat;
-use crate::open_calls::Told;
+use crate::open_calls::RetryEvidence;
 use crate::outage::InferredOutage;
 use crate::stamp::Stamp;
 
@@ -31,7 +31,7 @@ pub struct AccessLog {
     /// Attempts that lie too far from the first line to be counted.
     pub outside: u64,
     /// The evidence by which first attempts were told from retries.
-    pub told: Told,
+    pub evidence: RetryEvidence,
     /// Lines that say how long the attempt took.
     pub timed: u64,
     /// Attempts that proxies made behind other lines.
@@ -42,7 +42,7 @@ pub struct AccessLog {
     /// The median of what was waited in vain.
     pub patience: Option<Span>,
     /// The most that was held in memory.
-    pub held: Held,
+    pub peak: MemoryPeak,
     pub(crate) outages: Vec<InferredOutage>,
     /// The width of the buckets that they were found in.
     pub(crate) bucket: Span,
@@ -53,7 +53,7 @@ pub struct AccessLog {
 /// The most that was held in memory at once, to show that a log of any size is read in the same
 /// room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct MemoryPeak {
     /// Bytes of a line.
     pub line: usize,
     /// Attempts that waited for the end of their second.

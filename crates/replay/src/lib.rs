@@ -29,13 +29,13 @@
 #![forbid(unsafe_code)]
 
 mod access_log;
+mod attempt_collector;
 mod cells;
 mod decimal;
 mod error;
 mod excerpt;
 mod failing;
 mod format;
-mod gather;
 mod lines;
 mod logged_attempt;
 mod logged_outcome;
@@ -51,13 +51,13 @@ mod unit;
 mod unpacked;
 mod words;
 
-pub use access_log::{AccessLog, Held};
+pub use access_log::{AccessLog, MemoryPeak};
 pub use error::{BadLine, ReadError};
 pub use format::{AccessLogFormat, LogMap};
 pub use logged_attempt::{CallerIdentity, LoggedAttempt};
 pub use logged_outcome::LoggedOutcome;
 pub use observed::OBSERVED;
-pub use open_calls::Told;
+pub use open_calls::RetryEvidence;
 pub use outage::{InferredOutage, OutageKind};
 pub use reading::Reading;
 pub use replay::Replay;

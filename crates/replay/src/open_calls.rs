@@ -35,7 +35,7 @@ pub(crate) struct OpenCalls {
     old: BTreeMap<u64, Open>,
     /// The time at which `young` was begun.
     turned: Span,
-    told: Told,
+    evidence: RetryEvidence,
     most: usize,
 }
 
@@ -49,7 +49,7 @@ struct Open {
 
 /// Attempts by the evidence that told retries apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct RetryEvidence {
     /// By a number that is written.
     pub number: u64,
     /// By an id that is written.
@@ -73,10 +73,10 @@ impl OpenCalls {
         };
         let followed = key.is_some_and(|key| self.follow(key, attempt, within, grain));
         match (attempt.number, attempt.caller) {
-            (Some(_), _) => self.told.number += 1,
-            (None, CallerIdentity::Id(_)) => self.told.id += 1,
-            (None, CallerIdentity::Request(_)) => self.told.guess += 1,
-            (None, CallerIdentity::Unknown) => self.told.nothing += 1,
+            (Some(_), _) => self.evidence.number += 1,
+            (None, CallerIdentity::Id(_)) => self.evidence.id += 1,
+            (None, CallerIdentity::Request(_)) => self.evidence.guess += 1,
+            (None, CallerIdentity::Unknown) => self.evidence.nothing += 1,
         }
         if let Some(key) = key.filter(|_| attempt.answer.is_failure()) {
             self.remember(key, attempt.ended());
@@ -84,8 +84,8 @@ impl OpenCalls {
         attempt.number.map_or(followed, |number| number > 1)
     }
 
-    pub(crate) const fn told(&self) -> Told {
-        self.told
+    pub(crate) const fn evidence(&self) -> RetryEvidence {
+        self.evidence
     }
 
     /// The most failures that were remembered at once.
@@ -119,7 +119,7 @@ impl OpenCalls {
         let is_full = self.young.len() >= MOST_OPEN;
         if is_full || ended - self.turned > BY_ID {
             let forgotten = std::mem::replace(&mut self.old, std::mem::take(&mut self.young));
-            self.told.forgotten += if is_full { forgotten.len() as u64 } else { 0 };
+            self.evidence.forgotten += if is_full { forgotten.len() as u64 } else { 0 };
             self.turned = ended;
         }
         let open = self.young.entry(key).or_insert(Open { failures: 0, ended });

@@ -6,9 +6,9 @@ use std::io::BufRead;
 use stagger_core::Span;
 
 use crate::access_log::AccessLog;
+use crate::attempt_collector::AttemptCollector;
 use crate::error::{BadLine, ReadError};
 use crate::format::{AccessLogFormat, LogMap, Parser};
-use crate::gather::Gather;
 use crate::lines::{Lines, LogLine};
 use crate::logged_attempt::Malformed;
 
@@ -54,7 +54,7 @@ impl Reading {
     /// Malformed lines are counted, and the first of them are kept to be shown. At most a line of
     /// 256 KiB, some seconds of attempts, failures of some minutes, and 8 bytes for each first
     /// attempt are held in memory, besides 24 bytes for every 50 ms of the log: see
-    /// [`Held`](crate::Held).
+    /// [`MemoryPeak`](crate::Held).
     ///
     /// # Errors
     /// See [`ReadError`].
@@ -66,22 +66,23 @@ impl Reading {
         }
         let (format, mut parser) = self.parser(&kept)?;
         let mut pass = Pass::default();
-        let mut gather = Gather::new(pass.check(&mut parser.clone(), &kept, format)?);
+        let mut collector =
+            AttemptCollector::new(pass.check(&mut parser.clone(), &kept, format)?);
         let mut header = parser.has_header();
         for (number, line) in kept.lines {
             if !std::mem::take(&mut header) {
-                pass.line(&mut parser, &mut gather, number, &LogLine::Whole(&line))?;
+                pass.line(&mut parser, &mut collector, number, &LogLine::Whole(&line))?;
             }
         }
         if let Some((number, text)) = kept.cut {
-            pass.line(&mut parser, &mut gather, number, &LogLine::Cut(&text))?;
+            pass.line(&mut parser, &mut collector, number, &LogLine::Cut(&text))?;
         }
         while let Some((number, line)) = lines.next()? {
-            pass.line(&mut parser, &mut gather, number, &line)?;
+            pass.line(&mut parser, &mut collector, number, &line)?;
         }
         let Pass { lines: read, malformed, bad_lines } = pass;
         let broken = lines.broken().map(str::to_owned);
-        let log = gather.finish(format, lines.longest())?;
+        let log = collector.finish(format, lines.longest())?;
         Ok(AccessLog { lines: read, malformed, bad_lines, broken, ..log })
     }
 
@@ -170,7 +171,7 @@ impl Pass {
     fn line(
         &mut self,
         parser: &mut Parser,
-        gather: &mut Gather,
+        collector: &mut AttemptCollector,
         number: u64,
         line: &LogLine<'_>,
     ) -> Result<(), ReadError> {
@@ -182,7 +183,7 @@ impl Pass {
         };
         self.lines += 1;
         match parsed {
-            Ok(attempt) => gather.push(attempt)?,
+            Ok(attempt) => collector.push(attempt)?,
             Err(why) => self.malformed(number, why, text),
         }
         Ok(())

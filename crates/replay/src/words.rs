@@ -7,7 +7,7 @@ use stagger_sim::BUCKET;
 
 use crate::cells::BucketCounts;
 use crate::excerpt::Excerpt;
-use crate::open_calls::Told;
+use crate::open_calls::RetryEvidence;
 use crate::outage::{InferredOutage, OutageKind};
 
 /// An outage of fewer attempts than this is weak evidence.
@@ -54,7 +54,7 @@ pub(crate) fn lesson(excerpt: &Excerpt<'_>) -> String {
     if log.broken.is_some() {
         say(&mut text, "The packed file breaks off, so the log goes on after what is shown.");
     }
-    say(&mut text, &told(&log.told));
+    say(&mut text, &evidence(&log.evidence));
     if log.began.grain > BUCKET {
         let grain = log.began.grain;
         let evenly = format!(
@@ -96,19 +96,19 @@ fn sentence(excerpt: &Excerpt<'_>, outage: &InferredOutage) -> String {
     )
 }
 
-fn told(told: &Told) -> String {
-    let most = told.number.max(told.id).max(told.guess).max(told.nothing);
-    let mut text = if most == told.number {
+fn evidence(evidence: &RetryEvidence) -> String {
+    let most = evidence.number.max(evidence.id).max(evidence.guess).max(evidence.nothing);
+    let mut text = if most == evidence.number {
         "Retries were told by the numbers in the log.".to_owned()
-    } else if most == told.id {
+    } else if most == evidence.id {
         "Retries were told by ids in the log.".to_owned()
-    } else if most == told.guess {
+    } else if most == evidence.guess {
         "Retries were guessed: the same client asked for the same thing within a minute of a failure."
             .to_owned()
     } else {
         "Nothing tells retries from first attempts, so all were taken for first ones.".to_owned()
     };
-    if told.forgotten > 0 {
+    if evidence.forgotten > 0 {
         text += " Some failures had to be forgotten early, so some retries were not recognised.";
     }
     text

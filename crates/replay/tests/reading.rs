@@ -44,12 +44,12 @@ fn a_million_lines_are_read_in_the_room_of_some_seconds() {
         let log = Reading::default().read(BufReader::new(input)).unwrap();
         assert_eq!((log.lines, log.malformed), (1_000_000, 0));
         assert_eq!((log.attempts(), log.calls()), (1_000_000, 1_000_000));
-        assert!(log.held.line < 256, "{:?}", log.held);
+        assert!(log.peak.line < 256, "{:?}", log.peak);
         // Six seconds of a thousand a second, of combined stamps alone.
-        assert!(log.held.waiting <= 7_000, "{:?}", log.held);
+        assert!(log.peak.waiting <= 7_000, "{:?}", log.peak);
         // Twenty failures a second for twice ten minutes at most: here all that there were.
-        assert!(log.held.failures <= 20_000, "{:?}", log.held);
-        assert_eq!(log.held.firsts, 1_000_000);
+        assert!(log.peak.failures <= 20_000, "{:?}", log.peak);
+        assert_eq!(log.peak.firsts, 1_000_000);
     }
 }
 
@@ -116,7 +116,7 @@ fn a_packed_log_reads_as_the_same_log_whatever_its_members() {
         let log = Reading::default().read(BufReader::with_capacity(7, &file[..])).unwrap();
         assert_eq!((log.lines, log.malformed, &log.broken), (3_000, 0, &None));
         assert_eq!(log.first_attempts(), plain.first_attempts());
-        assert_eq!(log.held, plain.held);
+        assert_eq!(log.peak, plain.peak);
     }
 }
 
@@ -158,7 +158,7 @@ fn a_packed_log_of_a_million_lines_is_read_in_the_room_of_a_plain_one() {
     let members = std::iter::repeat_n(member, 1_000).flatten().collect::<Vec<u8>>();
     let log = Reading::default().read(&members[..]).unwrap();
     assert_eq!((log.lines, log.malformed), (1_000_000, 0));
-    assert!(log.held.line < 256, "{:?}", log.held);
+    assert!(log.peak.line < 256, "{:?}", log.peak);
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl Budget {
         match (&self.plan, &mut self.state) {
             (BudgetPlan::Window(plan), BudgetState::Window(state)) => plan.refund(state, now, paid),
             (BudgetPlan::Tokens(plan), BudgetState::Tokens(state)) => {
-                *state = plan.refund(*state, paid)
+                *state = plan.refund(*state, paid);
             }
             (BudgetPlan::Interval(plan), BudgetState::Interval(state)) => plan.refund(state, paid),
             // The throttle takes nothing for a grant, so there is nothing to give back.

@@ -51,7 +51,7 @@ impl Budget {
         match self.state() {
             BudgetState::Nothing => {}
             BudgetState::Window(state) => {
-                words[..WindowState::WORDS].copy_from_slice(&state.to_words())
+                words[..WindowState::WORDS].copy_from_slice(&state.to_words());
             }
             BudgetState::Tokens(state) => words[0] = state.to_bits(),
             BudgetState::Throttle(state) => words[0] = state.to_bits(),

@@ -33,7 +33,7 @@ pub struct PageOptions {
 /// Never: writing into a string cannot fail.
 #[must_use]
 pub fn page(report: &StormReport, options: &PageOptions) -> String {
-    StormPage::of(report, options).render().expect("writing into a string cannot fail")
+    StormPage::of(report, options).render().expect("writing into a string cannot fail") + "\n"
 }
 
 #[derive(Template)]

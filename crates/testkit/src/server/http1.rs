@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::interval;
 
 use super::reaction::{ConnectionEnd, PreparedResponse, ReactionKind};
-use super::request_log::{Draft, OpenConnection};
+use super::request_log::{OpenConnection, PartialRequest};
 use super::wire::Wire;
 
 /// More headers than any client sends by itself.
@@ -27,11 +27,11 @@ pub(super) async fn serve(wire: Wire, opened: &OpenConnection<'_>) -> io::Result
             talk.wire.reset();
             break;
         }
-        let Some(mut draft) = talk.head().await? else { break };
-        let last = wants_close(&draft.headers);
-        let complete = talk.body(&mut draft).await.is_ok();
-        let is_head = draft.method == Method::HEAD;
-        let reaction = opened.log.react(opened.connection, draft, complete).0;
+        let Some(mut partial) = talk.head().await? else { break };
+        let last = wants_close(&partial.headers);
+        let complete = talk.body(&mut partial).await.is_ok();
+        let is_head = partial.method == Method::HEAD;
+        let reaction = opened.log.react(opened.connection, partial, complete).0;
         let ending = talk.act(reaction, is_head).await?;
         if ending != ConnectionEnd::KeepAlive || last {
             return talk.end(ending).await;
@@ -144,12 +144,12 @@ impl Talk {
     }
 
     /// `None` when the client left, or what it says is not HTTP/1.1.
-    async fn head(&mut self) -> io::Result<Option<Draft>> {
+    async fn head(&mut self) -> io::Result<Option<PartialRequest>> {
         loop {
             match parse(&self.ahead) {
-                ParsedHead::Head(draft, length) => {
+                ParsedHead::Head(partial, length) => {
                     self.ahead.advance(length);
-                    return Ok(Some(*draft));
+                    return Ok(Some(*partial));
                 }
                 ParsedHead::Partial if self.ahead.len() < MAX_HEAD && self.more().await? => {}
                 ParsedHead::Partial | ParsedHead::Wrong => return Ok(None),
@@ -157,16 +157,16 @@ impl Talk {
         }
     }
 
-    async fn body(&mut self, draft: &mut Draft) -> io::Result<()> {
-        let chunked = draft.headers.contains_key(TRANSFER_ENCODING);
-        let length = draft.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    async fn body(&mut self, partial: &mut PartialRequest) -> io::Result<()> {
+        let chunked = partial.headers.contains_key(TRANSFER_ENCODING);
+        let length = partial.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let length = length.and_then(|value| value.parse().ok()).unwrap_or(0);
-        if draft.headers.contains_key(EXPECT) && (chunked || length > 0) {
+        if partial.headers.contains_key(EXPECT) && (chunked || length > 0) {
             self.wire.write_all(CONTINUE).await?;
             self.wire.flush().await?;
         }
         if !chunked {
-            return self.take(length, draft).await;
+            return self.take(length, partial).await;
         }
         loop {
             let line = self.line().await?;
@@ -174,7 +174,7 @@ impl Talk {
             let size = std::str::from_utf8(size).map_err(io::Error::other)?;
             match u64::from_str_radix(size.trim(), 16).map_err(io::Error::other)? {
                 0 => break,
-                size => self.take(size, draft).await?,
+                size => self.take(size, partial).await?,
             }
             self.line().await?;
         }
@@ -183,13 +183,13 @@ impl Talk {
         Ok(())
     }
 
-    async fn take(&mut self, mut bytes: u64, draft: &mut Draft) -> io::Result<()> {
+    async fn take(&mut self, mut bytes: u64, partial: &mut PartialRequest) -> io::Result<()> {
         while bytes > 0 {
             if self.ahead.is_empty() && !self.more().await? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let here = usize::try_from(bytes).unwrap_or(usize::MAX).min(self.ahead.len());
-            draft.keep(&self.ahead.split_to(here));
+            partial.keep(&self.ahead.split_to(here));
             // OK because usize has at most 64 bits.
             bytes -= here as u64;
         }
@@ -216,7 +216,7 @@ impl Talk {
 }
 
 enum ParsedHead {
-    Head(Box<Draft>, usize),
+    Head(Box<PartialRequest>, usize),
     Partial,
     Wrong,
 }
@@ -239,7 +239,7 @@ fn parse(bytes: &[u8]) -> ParsedHead {
     for (name, value) in request.headers.iter().filter_map(of) {
         map.append(name, value);
     }
-    let draft = Draft {
+    let partial = PartialRequest {
         version: Version::HTTP_11,
         method,
         path: path.to_owned(),
@@ -247,7 +247,7 @@ fn parse(bytes: &[u8]) -> ParsedHead {
         body: Vec::new(),
         body_len: 0,
     };
-    ParsedHead::Head(Box::new(draft), length)
+    ParsedHead::Head(Box::new(partial), length)
 }
 
 fn wants_close(headers: &HeaderMap) -> bool {

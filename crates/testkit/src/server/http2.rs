@@ -14,7 +14,7 @@ use tokio::time::interval;
 
 use super::frame::Tap;
 use super::reaction::{ConnectionEnd, PreparedResponse, Reaction, ReactionKind};
-use super::request_log::{Draft, OpenConnection, RequestLog};
+use super::request_log::{OpenConnection, PartialRequest, RequestLog};
 use super::wire::Wire;
 
 /// Window of the connection and of a stream: tests are not about flow control.
@@ -83,10 +83,10 @@ struct Http2Stream {
 
 impl Http2Stream {
     async fn serve(mut self, request: Request<RecvStream>) {
-        let (mut draft, mut body) = draft(request);
-        let complete = read(&mut body, &mut draft).await.is_ok();
-        let is_head = draft.method == Method::HEAD;
-        let Reaction(kind) = self.log.react(self.connection, draft, complete);
+        let (mut partial, mut body) = partial(request);
+        let complete = read(&mut body, &mut partial).await.is_ok();
+        let is_head = partial.method == Method::HEAD;
+        let Reaction(kind) = self.log.react(self.connection, partial, complete);
         match kind {
             ReactionKind::Answer(answer) => _ = self.answer(&answer, is_head).await,
             ReactionKind::Silent(ending) => self.end(ending).await,
@@ -191,19 +191,25 @@ async fn drip(
     Ok(())
 }
 
-fn draft(request: Request<RecvStream>) -> (Draft, RecvStream) {
+fn partial(request: Request<RecvStream>) -> (PartialRequest, RecvStream) {
     let (head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let (method, headers) = (head.method, head.headers);
-    let draft =
-        Draft { version: Version::HTTP_2, method, path, headers, body: Vec::new(), body_len: 0 };
-    (draft, body)
+    let partial = PartialRequest {
+        version: Version::HTTP_2,
+        method,
+        path,
+        headers,
+        body: Vec::new(),
+        body_len: 0,
+    };
+    (partial, body)
 }
 
-async fn read(body: &mut RecvStream, draft: &mut Draft) -> Result<(), h2::Error> {
+async fn read(body: &mut RecvStream, partial: &mut PartialRequest) -> Result<(), h2::Error> {
     while let Some(bytes) = body.data().await {
         let bytes = bytes?;
-        draft.keep(&bytes);
+        partial.keep(&bytes);
         body.flow_control().release_capacity(bytes.len())?;
     }
     body.trailers().await.map(drop)

@@ -56,7 +56,7 @@ pub(super) struct Records {
 
 /// A request while it is being read.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct PartialRequest {
     pub(super) version: Version,
     pub(super) method: Method,
     pub(super) path: String,
@@ -97,14 +97,19 @@ impl RequestLog {
     }
 
     /// Notes a request and takes its reaction; whoever left in the middle of the body gets none.
-    pub(super) fn react(&self, connection: usize, draft: Draft, complete: bool) -> Reaction {
+    pub(super) fn react(
+        &self,
+        connection: usize,
+        partial: PartialRequest,
+        complete: bool,
+    ) -> Reaction {
         let reaction = match complete {
-            true => self.lock().next(&draft.path, &draft.headers),
+            true => self.lock().next(&partial.path, &partial.headers),
             false => Reaction::close(),
         };
         self.records.send_modify(|records| {
             records.taken += usize::from(complete);
-            records.seen.push(draft.finish(connection, complete));
+            records.seen.push(partial.finish(connection, complete));
         });
         reaction
     }
@@ -119,7 +124,7 @@ impl RequestLog {
     }
 }
 
-impl Draft {
+impl PartialRequest {
     /// Keeps what fits and counts the rest.
     pub(super) fn keep(&mut self, bytes: &[u8]) {
         let room = MAX_BODY - self.body.len();

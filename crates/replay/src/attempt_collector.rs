@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stagger_core::{Instant, Span};
 use stagger_sim::Latency;
 
-use crate::access_log::{AccessLog, Held};
+use crate::access_log::{AccessLog, MemoryPeak};
 use crate::cells::{Cells, LONGEST};
 use crate::error::ReadError;
 use crate::failing::{self, OutageRule};
@@ -25,7 +25,7 @@ const MOST_BEHIND: u32 = 64;
 
 /// Counts attempts.
 #[derive(Debug)]
-pub(crate) struct Gather {
+pub(crate) struct AttemptCollector {
     spread: Spread,
     counts: LogCounts,
 }
@@ -50,7 +50,7 @@ struct LogCounts {
     total: u64,
 }
 
-impl Gather {
+impl AttemptCollector {
     /// For stamps that are this far apart.
     pub(crate) fn new(grain: Span) -> Self {
         let counts = LogCounts {
@@ -89,14 +89,14 @@ impl Gather {
     ) -> Result<AccessLog, ReadError> {
         let counts = &mut self.counts;
         self.spread.finish(|settled| counts.count(&settled));
-        let held = Held {
+        let peak = MemoryPeak {
             line,
             waiting: self.spread.most_held(),
             failures: self.counts.calls.most_held(),
             firsts: self.counts.firsts.len(),
             buckets: self.counts.cells.len(),
         };
-        self.counts.finish(format, held)
+        self.counts.finish(format, peak)
     }
 }
 
@@ -143,7 +143,7 @@ impl LogCounts {
         true
     }
 
-    fn finish(mut self, format: AccessLogFormat, held: Held) -> Result<AccessLog, ReadError> {
+    fn finish(mut self, format: AccessLogFormat, peak: MemoryPeak) -> Result<AccessLog, ReadError> {
         if 2 * self.outside > self.total {
             return Err(ReadError::TooLong(LONGEST));
         }
@@ -163,7 +163,7 @@ impl LogCounts {
             bad_lines: Vec::new(),
             broken: None,
             outside: self.outside,
-            told: self.calls.told(),
+            evidence: self.calls.evidence(),
             timed: self.timed,
             behind: self.behind,
             service: self.service.quantile(0.5),
@@ -172,7 +172,7 @@ impl LogCounts {
             bucket: rule.width(),
             firsts,
             cells,
-            held,
+            peak,
         })
     }
 }
