@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stagger_core::{Backoff, Instant, Span};
-use stagger_sim::{Law, Purpose, Schedule, Stream};
+use stagger_sim::{Law, Purpose, RandomStream, Schedule};
 
 pub(crate) const SEED: u64 = 42;
 pub(crate) const ATTEMPTS: u32 = 4;
@@ -16,13 +16,13 @@ pub(crate) const SCHEDULE: Schedule =
 #[derive(Clone, Copy)]
 pub(crate) struct Delays {
     rule: Backoff,
-    draws: Stream,
+    draws: RandomStream,
 }
 
 impl Delays {
     pub(crate) fn new() -> Self {
         let rule = Law::Full.backoff(&SCHEDULE).expect("the cap is above the base");
-        Self { rule, draws: Stream::new(SEED, Purpose::Delay) }
+        Self { rule, draws: RandomStream::new(SEED, Purpose::Delay) }
     }
 
     /// The wait of `client` after a failure at this attempt, counted from 1.

@@ -12,7 +12,6 @@ mod progress;
 mod refusal;
 mod render;
 mod scenario_file;
-mod spelling;
 mod stderr;
 mod stdout;
 mod toml_file;

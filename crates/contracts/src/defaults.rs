@@ -10,7 +10,7 @@ use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::hedge::HedgePlan;
 use stagger::retry::Stop;
 use stagger::{Policy, PolicyBuilder, Span};
-use stagger_testkit::server::{Reaction, Refusal, Script, Server};
+use stagger_testkit::server::{Reaction, RefusingPort, Script, TestServer};
 use tokio::time::timeout;
 
 use crate::promise::{Bench, promises, quick};
@@ -34,7 +34,7 @@ async fn closed_connection_is_survived(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     for closed in [Reaction::close(), Reaction::reset_unread()] {
         let reactions = [bench.success(), closed, bench.success()];
-        let server = Server::start(Script::of(reactions)).await;
+        let server = TestServer::start(Script::of(reactions)).await;
         let client = bench.client(plan(quick()));
         for call in ["first", "second"] {
             let end = client(get(&server)).await;
@@ -47,7 +47,7 @@ async fn closed_connection_is_survived(bench: &Bench<'_>) -> Checks {
 
 async fn deadline_ends_a_stall(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let server = Server::start(Script::always(bench.success().stall(1))).await;
+    let server = TestServer::start(Script::always(bench.success().stall(1))).await;
     let client = bench.client(plan(quick().deadline(Span::from_millis(250))));
     match timeout(PATIENCE, client(get(&server))).await {
         Ok(end) => checks.holds("the body is not whole", end.result.is_err()),
@@ -60,7 +60,7 @@ async fn dropped_retry_stays_paid(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let busy = bench.failure(503);
     let script = Script::of([busy.clone(), Reaction::hang()]).then(busy);
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let client = bench.client(plan(quick().budget(tokens(1))));
     tokio::select! {
         _ = client(get(&server)) => checks.holds("a hanging call ended by itself", false),
@@ -76,7 +76,7 @@ async fn dropped_retry_stays_paid(bench: &Bench<'_>) -> Checks {
 /// The limit strikes once the retry is on the wire: one in real time would race against a busy machine.
 async fn outer_timeout_makes_none_free(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     let policy = quick().attempt_timeout(Span::from_millis(250)).budget(tokens(2));
     let client = bench.client(plan(policy));
     for call in 1..=CALLS {
@@ -93,7 +93,7 @@ async fn outer_timeout_makes_none_free(bench: &Bench<'_>) -> Checks {
 
 async fn refused_connection_is_paid(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let refusal = Refusal::hold().expect("a port is free");
+    let refusal = RefusingPort::hold().expect("a port is free");
     let client = bench.client(plan(quick().budget(tokens(2))));
     let mut attempts = 0;
     for _ in 0..CALLS {
@@ -108,8 +108,8 @@ async fn refused_connection_is_paid(bench: &Bench<'_>) -> Checks {
 
 async fn hosts_are_apart(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let down = Server::start(Script::always(bench.failure(503))).await;
-    let up = Server::start(Script::of([bench.failure(503), bench.success()])).await;
+    let down = TestServer::start(Script::always(bench.failure(503))).await;
+    let up = TestServer::start(Script::of([bench.failure(503), bench.success()])).await;
     let client = bench.client(plan(quick().budget(tokens(2))));
     for _ in 0..CALLS {
         client(get(&down)).await;
@@ -124,7 +124,7 @@ async fn breaker_on_a_plain_ledger(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let breaker = BreakerPlan::builder().build().expect("its defaults are valid");
     let ledger = Arc::new(LocalLedger::new(&plan(quick())));
-    let server = Server::start(Script::of([bench.failure(503), bench.success()])).await;
+    let server = TestServer::start(Script::of([bench.failure(503), bench.success()])).await;
     let policy = plan(quick().breaker(breaker));
     let ends = bench.with_ledger(policy, ledger, vec![get(&server)]).await;
     let status = ends.first().and_then(|end| end.status());
@@ -135,7 +135,7 @@ async fn breaker_on_a_plain_ledger(bench: &Bench<'_>) -> Checks {
 async fn slow_call_is_hedged(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let hedge = HedgePlan::fixed(Span::from_millis(30), 2).expect("two copies are a hedge");
-    let server = Server::start(Script::of([Reaction::hang(), bench.success()])).await;
+    let server = TestServer::start(Script::of([Reaction::hang(), bench.success()])).await;
     let client = bench.client(plan(quick().hedge(hedge)));
     match timeout(PATIENCE, client(get(&server))).await {
         Ok(end) => checks.equal("status", &end.status(), &Some(200)),
@@ -150,7 +150,7 @@ const CALLS: usize = 6;
 /// Longer than every limit that a check sets, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-fn get(server: &Server) -> Ask {
+fn get(server: &TestServer) -> Ask {
     Ask::new(Method::GET, server.url("/"))
 }
 

@@ -10,7 +10,7 @@ use http::Method;
 use serde::Deserialize;
 use stagger::LocalLedger;
 use stagger::reqwest::CallOptions;
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 use stagger_testkit::vectors::Suite;
 
 use crate::Ask;
@@ -82,7 +82,7 @@ pub async fn gcs_retry() -> Suite {
 
 /// Whether every call of the operation came to a success.
 async fn run(test: &Test, case: &Case, operation: &Operation) -> bool {
-    let server = Server::start(script(case)).await;
+    let server = TestServer::start(script(case)).await;
     let policy = quick().max_attempts(4).build().expect("the policy is a constant");
     let client = client(policy, Arc::new(LocalLedger::new(&policy)));
     let word = test.precondition_provided || ALWAYS.contains(&operation.name.as_str());
@@ -98,7 +98,7 @@ async fn run(test: &Test, case: &Case, operation: &Operation) -> bool {
 }
 
 /// The requests of an operation: one, but for an upload in a session.
-fn asks(operation: &Operation, server: &Server, precondition: bool) -> Vec<Ask> {
+fn asks(operation: &Operation, server: &TestServer, precondition: bool) -> Vec<Ask> {
     let query = if precondition { "?ifGenerationMatch=1" } else { "" };
     let path = operation.name.replace('.', "/");
     let ask = Ask::new(verb(&operation.name), server.url(&format!("/{path}{query}")));

@@ -8,7 +8,9 @@ use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::retry::Stop;
 use stagger::{Clock, LocalLedger, Policy, PolicyBuilder, Span, StdTime};
-use stagger_testkit::server::{Ending, Reaction, Refusal, Script, Seen, Server};
+use stagger_testkit::server::{
+    ConnectionEnd, Reaction, RefusingPort, Script, SeenRequest, TestServer,
+};
 
 use crate::promise::{Bench, promises, quick, steady};
 use crate::{Ask, Checks, End, Promise};
@@ -63,7 +65,7 @@ async fn reset_is_retried(bench: &Bench<'_>) -> Checks {
 async fn broken_body_is_retried(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let broken = Reaction::ok("abcdef").cut(2);
-    for reaction in [broken.clone(), broken.ending(Ending::Reset)] {
+    for reaction in [broken.clone(), broken.ending(ConnectionEnd::Reset)] {
         second_succeeds(&mut checks, bench, plan(quick()), reaction).await;
     }
     checks
@@ -93,7 +95,7 @@ async fn post_read_is_not_repeated(bench: &Bench<'_>) -> Checks {
 
 async fn post_unprocessed_is_repeated(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let refusal = Refusal::hold().expect("a port is free");
+    let refusal = RefusingPort::hold().expect("a port is free");
     let ask = Ask::new(Method::POST, refusal.url("/")).with_body("pay");
     let end = bench.call(plan(quick()), ask).await;
     checks.equal("stop", &end.stop, &Some(Stop::AttemptsExhausted));
@@ -117,7 +119,7 @@ async fn key_is_stable(bench: &Bench<'_>) -> Checks {
     let ask = Ask::new(Method::POST, server.url("/")).with_body("pay").with_key();
     let end = bench.call(plan(quick()), ask).await;
     checks.equal("status", &end.status(), &Some(200));
-    let key = |seen: &Seen| seen.headers.get("idempotency-key").cloned();
+    let key = |seen: &SeenRequest| seen.headers.get("idempotency-key").cloned();
     let keys: Vec<_> = server.seen().iter().map(key).collect();
     checks.equal("attempts", &keys.len(), &3);
     let same = keys.iter().all(|key| key.is_some() && *key == keys[0]);
@@ -209,7 +211,7 @@ async fn time_limit_ends_a_stall(bench: &Bench<'_>) -> Checks {
 async fn last_reply_is_unchanged(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let reaction = bench.failure_because(503, "why").header("k", "v");
-    let server = Server::start(Script::always(reaction)).await;
+    let server = TestServer::start(Script::always(reaction)).await;
     let end = bench.call(plan(quick()), get(&server)).await;
     checks.equal("attempts", &server.taken(), &3);
     checks.equal("status", &end.status(), &Some(503));
@@ -224,7 +226,7 @@ async fn last_reply_is_unchanged(bench: &Bench<'_>) -> Checks {
 
 async fn last_error_is_told(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
-    let server = Server::start(Script::always(Reaction::reset())).await;
+    let server = TestServer::start(Script::always(Reaction::reset())).await;
     let end = bench.call(plan(quick()), get(&server)).await;
     checks.holds("there is no reply", end.result.is_err());
     checks.equal("stop", &end.stop, &Some(Stop::AttemptsExhausted));
@@ -274,7 +276,7 @@ async fn clones_share(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().budget(tokens()));
     let ledger = Arc::new(LocalLedger::new(&policy));
-    let server = Server::start(Script::always(bench.failure(503))).await;
+    let server = TestServer::start(Script::always(bench.failure(503))).await;
     bench.with_ledger(policy, Arc::clone(&ledger), vec![get(&server); CALLERS]).await;
     let stats = ledger.stats(StdTime.now());
     checks.equal("attempts", &server.taken(), &(CALLERS + 2));
@@ -285,7 +287,7 @@ async fn clones_share(bench: &Bench<'_>) -> Checks {
 async fn empty_budget_stops(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().budget(tokens()));
-    let server = Server::start(Script::always(bench.failure(503))).await;
+    let server = TestServer::start(Script::always(bench.failure(503))).await;
     let ends = bench.calls(policy, vec![get(&server); CALLERS]).await;
     // Two tokens, one a retry.
     checks.equal("attempts", &server.taken(), &(CALLERS + 2));
@@ -299,7 +301,7 @@ async fn empty_budget_stops(bench: &Bench<'_>) -> Checks {
 async fn open_breaker_uses_no_network(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().max_attempts(1).breaker(breaker()));
-    let server = Server::start(Script::always(bench.failure(503))).await;
+    let server = TestServer::start(Script::always(bench.failure(503))).await;
     let ends = bench.calls(policy, vec![get(&server); 4]).await;
     checks.equal("requests", &server.taken(), &2);
     for end in ends.iter().skip(2) {
@@ -313,7 +315,7 @@ async fn open_breaker_refunds(bench: &Bench<'_>) -> Checks {
     let mut checks = Checks::default();
     let policy = plan(quick().budget(tokens()).breaker(breaker()));
     let ledger = Arc::new(LocalLedger::new(&policy));
-    let server = Server::start(Script::always(bench.failure(503))).await;
+    let server = TestServer::start(Script::always(bench.failure(503))).await;
     bench.with_ledger(policy, Arc::clone(&ledger), vec![get(&server)]).await;
     let stats = ledger.stats(StdTime.now());
     checks.equal("requests", &server.taken(), &2);
@@ -326,11 +328,11 @@ const CALLERS: usize = 8;
 /// More than any integration keeps of a request's body, in bytes.
 const MUCH: usize = 512 << 10;
 
-async fn serve(reactions: impl IntoIterator<Item = Reaction>) -> Server {
-    Server::start(Script::of(reactions)).await
+async fn serve(reactions: impl IntoIterator<Item = Reaction>) -> TestServer {
+    TestServer::start(Script::of(reactions)).await
 }
 
-fn get(server: &Server) -> Ask {
+fn get(server: &TestServer) -> Ask {
     Ask::new(Method::GET, server.url("/"))
 }
 

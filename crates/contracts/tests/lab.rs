@@ -18,7 +18,8 @@ use stagger::{
     Ratio, Retrier, Sleep, Span,
 };
 use stagger_sim::{
-    Arrivals, Caller, Draw, Fault, Latency, Plan, Played, Purpose, Stream, Trouble, World,
+    ArrivalProcess, CallerLayer, Draw, Fault, Latency, Played, Purpose, RandomStream, RunPlan,
+    Simulation, Trouble,
 };
 
 /// One call every 3 ms, and nobody is served before 400 ms.
@@ -76,7 +77,7 @@ struct Words {
 impl Entropy for Words {
     fn next_u64(&mut self) -> u64 {
         let attempt = self.attempts.load(Ordering::Relaxed);
-        let fresh = || (attempt, Stream::new(SEED, Purpose::Delay).at(self.id, attempt));
+        let fresh = || (attempt, RandomStream::new(SEED, Purpose::Delay).at(self.id, attempt));
         let drawn = self.drawn.take().filter(|(of, _)| *of == attempt);
         let (_, draw) = self.drawn.insert(drawn.unwrap_or_else(fresh));
         draw.next_u64()
@@ -113,7 +114,7 @@ impl Ledger for &Shared {
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, _: &mut dyn Entropy) {
         let drawn = self.reports.fetch_add(1, Ordering::Relaxed) + 1;
         let drawn = u32::try_from(drawn).expect("fewer attempts than that");
-        let mut draw = Stream::new(SEED, Purpose::Breaker).at(0, drawn);
+        let mut draw = RandomStream::new(SEED, Purpose::Breaker).at(0, drawn);
         (&self.local).report(now, ticket, report, &mut draw);
     }
 }
@@ -181,12 +182,12 @@ fn arrival(id: u32) -> Instant {
 }
 
 fn in_the_lab(policy: Policy) -> Played {
-    let arrivals = Arrivals::Even { callers: CALLS, spacing: SPACING };
-    let plan = Plan {
+    let arrivals = ArrivalProcess::Even { callers: CALLS, spacing: SPACING };
+    let plan = RunPlan {
         faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, UP)],
-        ..Plan::new(arrivals, Caller::new(policy))
+        ..RunPlan::new(arrivals, CallerLayer::new(policy))
     };
-    World::new().play(&plan, SEED)
+    Simulation::new().play(&plan, SEED)
 }
 
 /// Runs both, and gives the reasons for which calls stopped.

@@ -1,5 +1,8 @@
 //! Jitter laws: how a delay is drawn below, or around, its ceiling.
 
+use core::fmt;
+use core::str::FromStr;
+
 use crate::error::ConfigError;
 use crate::ratio::Ratio;
 
@@ -17,6 +20,14 @@ use crate::ratio::Ratio;
 /// | [`DecorrelatedClamped`](Jitter::DecorrelatedClamped) | `min(cap, U[base, 3*prev])` | a third of a long-failing fleet sits on the cap |
 /// | [`Proportional`](Jitter::Proportional) | `U[c*(1-r), c]` | `c*(1-r/2)` |
 /// | [`Symmetric`](Jitter::Symmetric) | `c * U[1-r, 1+r]` | `c`; may exceed the cap by `r` |
+///
+/// As text a law is its name, and one with a share has it behind a colon:
+///
+/// ```
+/// use stagger_core::{Jitter, Ratio};
+/// assert_eq!("full".parse(), Ok(Jitter::Full));
+/// assert_eq!(Jitter::Symmetric(Ratio::from_percent(20)).to_string(), "symmetric:0.2");
+/// ```
 ///
 /// Full, equal and clamped decorrelated jitter are Marc Brooker's, "Exponential Backoff And Jitter"
 /// (AWS Architecture Blog, 2015); symmetric is gRPC's (gRFC A6, as amended in 2024).
@@ -40,7 +51,29 @@ pub enum Jitter {
     Symmetric(Ratio),
 }
 
+/// The form of a law as text.
+const FORM: &str = "none, full, equal, decorrelated, decorrelated-clamped, proportional:R or \
+                    symmetric:R, with R from 0 to 1";
+
 impl Jitter {
+    /// The laws that have no share of their own.
+    pub const SHARELESS: [Self; 5] =
+        [Self::None, Self::Full, Self::Equal, Self::Decorrelated, Self::DecorrelatedClamped];
+
+    /// The name of the law, without its share.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Full => "full",
+            Self::Equal => "equal",
+            Self::Decorrelated => "decorrelated",
+            Self::DecorrelatedClamped => "decorrelated-clamped",
+            Self::Proportional(_) => "proportional",
+            Self::Symmetric(_) => "symmetric",
+        }
+    }
+
     /// # Errors
     /// A ratio above 1 would make negative delays.
     pub(crate) fn check(self) -> Result<Self, ConfigError> {
@@ -56,5 +89,64 @@ impl Jitter {
     #[must_use]
     pub const fn is_decorrelated(self) -> bool {
         matches!(self, Self::Decorrelated | Self::DecorrelatedClamped)
+    }
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::Proportional(share) | Self::Symmetric(share) => write!(f, ":{}", share.as_f64()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Jitter {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let refused = || ConfigError::new("backoff.jitter", text, FORM);
+        let Some((name, share)) = text.split_once(':') else {
+            return Self::SHARELESS.into_iter().find(|law| law.name() == text).ok_or_else(refused);
+        };
+        let share = share.parse().ok().and_then(|share: f64| Ratio::try_from(share).ok());
+        let share = share.filter(|share| *share <= Ratio::ONE).ok_or_else(refused)?;
+        let shared = [Self::Proportional(share), Self::Symmetric(share)];
+        shared.into_iter().find(|law| law.name() == name).ok_or_else(refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn every_law_is_read_back_from_its_text() {
+        let share = Ratio::from_percent(25);
+        for law in Jitter::SHARELESS
+            .into_iter()
+            .chain([Jitter::Proportional(share), Jitter::Symmetric(share)])
+        {
+            assert_eq!(law.to_string().parse(), Ok(law));
+        }
+    }
+
+    #[test]
+    fn a_law_with_a_missing_or_impossible_share_is_refused() {
+        for text in [
+            "",
+            "fully",
+            "full:0.5",
+            "full:",
+            "proportional",
+            "symmetric:",
+            "symmetric:1.5",
+            "symmetric:nan",
+        ] {
+            assert!(text.parse::<Jitter>().is_err(), "{text}");
+        }
     }
 }

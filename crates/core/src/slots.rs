@@ -7,7 +7,7 @@ use crate::time::{Instant, Span};
 const SLOTS: usize = 10;
 
 /// Counts that can be added up slot by slot.
-pub(crate) trait Tally: Copy + Default {
+pub(crate) trait SlotCounts: Copy + Default {
     /// Adds `other`, saturating.
     fn add(&mut self, other: Self);
     /// Takes `other` away again, stopping at zero.
@@ -28,7 +28,7 @@ pub(crate) struct Slots<T> {
     width: Span,
 }
 
-impl<T: Tally> Slots<T> {
+impl<T: SlotCounts> Slots<T> {
     /// An empty window of this length.
     pub(crate) fn new(window: Span) -> Self {
         // OK because a slot of no width would never end; one nanosecond is the shortest that does.
@@ -85,7 +85,7 @@ impl<T: Tally> Slots<T> {
 mod tests {
     use super::*;
 
-    impl Tally for u32 {
+    impl SlotCounts for u32 {
         fn add(&mut self, other: Self) {
             *self = self.saturating_add(other);
         }

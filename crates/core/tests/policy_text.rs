@@ -157,3 +157,15 @@ fn a_part_is_read_and_written_by_itself() {
     let backoff: Backoff = serde_json::from_str(r#"{"base": "1s"}"#).unwrap();
     assert_eq!(serde_json::to_value(backoff).unwrap()["cap"], "10s");
 }
+
+#[test]
+fn a_law_has_the_same_name_in_a_policy_as_alone() {
+    for law in Jitter::SHARELESS {
+        assert_eq!(read(&format!("backoff.jitter = \"{law}\"")).backoff().jitter(), law);
+    }
+    let share = Ratio::from_percent(50);
+    for law in [Jitter::Proportional(share), Jitter::Symmetric(share)] {
+        let text = format!("backoff.jitter = {{ {} = 0.5 }}", law.name());
+        assert_eq!(read(&text).backoff().jitter(), law);
+    }
+}

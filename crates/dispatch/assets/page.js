@@ -29,7 +29,7 @@
   // The chart.
 
   const WHEN = 'last 5 minutes';
-  const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  const grouped = (n) => n < 1e4 ? String(n) : String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
   const sum = (list) => list.reduce((all, n) => all + n, 0);
   const clock = (at) => new Date(at * SECOND).toISOString().slice(11, 19);
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -14,10 +14,8 @@ pub mod scheduler;
 pub mod send;
 pub mod server;
 pub mod sign;
-mod spelling;
 pub mod store;
 mod store_backoff;
-mod timestamp;
 pub mod ui;
 
 pub use error::Error;

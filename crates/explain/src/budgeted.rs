@@ -4,7 +4,7 @@ use stagger_core::budget::{Budget, BudgetPlan, Charge, FloorRate, Settled, Token
 use stagger_core::{Instant, Rate, Span};
 
 use crate::Method;
-use crate::calls::{Calls, MAX_ROWS};
+use crate::calls::{MAX_ROWS, PlayedCalls};
 use crate::chance::Chance;
 use crate::figure::float;
 
@@ -21,7 +21,7 @@ pub(crate) struct Demand<'c> {
     /// The share of attempts that fails.
     pub(crate) failing: f64,
     /// The attempts that the deadline lets calls make.
-    pub(crate) calls: &'c Calls,
+    pub(crate) calls: &'c PlayedCalls,
     /// Retries for each call.
     pub(crate) retries: f64,
 }

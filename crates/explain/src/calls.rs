@@ -21,10 +21,10 @@ pub(crate) const MAX_ROWS: usize = 64;
 
 /// The results of the calls.
 #[derive(Clone, Debug)]
-pub(crate) struct Calls {
+pub(crate) struct PlayedCalls {
     calls: u32,
     attempts: u64,
-    rows: Vec<Row>,
+    rows: Vec<AttemptCounts>,
     /// The start of each call's last attempt.
     pub(crate) lasts: Vec<Span>,
     /// Whether one call is like all others.
@@ -32,14 +32,14 @@ pub(crate) struct Calls {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct AttemptCounts {
     reached: u32,
     /// Calls that the budget grants all retries up to here, when they fail alone.
     granted: u32,
     starts: u128,
 }
 
-impl Calls {
+impl PlayedCalls {
     /// Plays calls whose attempts fail with this verdict as soon as they start. No breaker is
     /// asked, and the budget refuses nothing: it only notes the attempts that it would grant.
     pub(crate) fn play(policy: &Policy, verdict: Verdict, rps: Option<f64>) -> Self {
@@ -133,7 +133,7 @@ impl Calls {
             return;
         }
         if self.rows.len() <= index {
-            self.rows.resize(index + 1, Row::default());
+            self.rows.resize(index + 1, AttemptCounts::default());
         }
         self.rows[index].reached += 1;
         self.rows[index].granted += u32::from(granted);

@@ -2,14 +2,12 @@
 
 use stagger_core::{Policy, Span, Verdict};
 
-use crate::amplification::amplification;
-use crate::calls::Calls;
+use crate::calls::PlayedCalls;
 use crate::cap_share::cap_share;
 use crate::fleet::fleet;
 use crate::lint::lint;
-use crate::load::load;
-use crate::outage::outage;
-use crate::timeline::timeline;
+use crate::load::{amplification, load};
+use crate::timeline::{outage, timeline};
 use crate::worst_case::{worst_case, worst_case_hinted, worst_waits};
 use crate::{Explanation, Setting, SloCheck};
 
@@ -19,7 +17,7 @@ const SLO_PARTS: u64 = 3;
 /// Explains a policy, as far as the setting is known.
 #[must_use]
 pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
-    let calls = Calls::play(policy, Verdict::Transient, setting.rps);
+    let calls = PlayedCalls::play(policy, Verdict::Transient, setting.rps);
     let (attempts, method, extent) = timeline(policy, Verdict::Transient, &calls);
     let (worst_case, hinted) = (worst_case(policy), worst_case_hinted(policy));
     Explanation {
@@ -41,11 +39,11 @@ pub fn explain(policy: &Policy, setting: &Setting) -> Explanation {
 }
 
 /// The time line after throttled verdicts, where it differs.
-fn throttled(policy: &Policy, setting: &Setting) -> Option<Vec<crate::Attempt>> {
+fn throttled(policy: &Policy, setting: &Setting) -> Option<Vec<crate::PlannedAttempt>> {
     if policy.throttled_backoff() == policy.backoff() {
         return None;
     }
-    let calls = Calls::play(policy, Verdict::Throttled, setting.rps);
+    let calls = PlayedCalls::play(policy, Verdict::Throttled, setting.rps);
     Some(timeline(policy, Verdict::Throttled, &calls).0)
 }
 

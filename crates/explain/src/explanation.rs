@@ -1,20 +1,20 @@
-//! The explanation of a policy, as data.
+//! The facts about the calls that a policy is for, and the explanation of the policy, as data.
 
 use stagger_core::Span;
 
-use crate::Finding;
+use crate::PolicyFinding;
 
 /// The effects of a policy on a call, and on a destination that fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// One row an attempt, as far as they are shown.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<PlannedAttempt>,
     /// The reason why the rows end.
     pub extent: Extent,
     /// The method of the delays of the rows.
     pub method: Method,
     /// The same rows after throttled verdicts, where those have a backoff of their own.
-    pub throttled: Option<Vec<Attempt>>,
+    pub throttled: Option<Vec<PlannedAttempt>>,
     /// The longest that a call may wait in all, attempts not counted.
     pub worst_waits: Span,
     /// The longest that a call may take: waits and attempts. None when nothing bounds it.
@@ -35,12 +35,12 @@ pub struct Explanation {
     /// The share of delays that sit exactly on the cap.
     pub cap_share: CapShare,
     /// The findings.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PolicyFinding>,
 }
 
 /// One attempt of the time line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Attempt {
+pub struct PlannedAttempt {
     /// Its number; the first is 1.
     pub attempt: u32,
     /// The ceiling of the delay before it; before the first there is none.
@@ -146,4 +146,21 @@ pub struct CapShare {
     pub of_all: f64,
     /// Of the last delay.
     pub of_last: f64,
+}
+
+/// Facts about the calls that a policy is for; an unknown fact is not judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Setting {
+    /// The longest time that a call may take, retries included.
+    pub slo: Option<Span>,
+    /// First attempts a second of one process.
+    pub rps: Option<f64>,
+    /// Processes that call the same destination.
+    pub fleet: Option<u32>,
+    /// Calls a second that the destination serves.
+    pub downstream_capacity: Option<f64>,
+    /// Services of a chain, one above the other, each of which retries under this policy.
+    pub layers: Option<u32>,
+    /// Whether the calls may be repeated without harm.
+    pub idempotent: Option<bool>,
 }

@@ -16,7 +16,7 @@ use core::str::FromStr;
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct PolicyFinding {
     /// The kind of the finding.
     pub code: Code,
     /// Whether it may ship.
@@ -29,7 +29,7 @@ pub struct Finding {
     pub fix: String,
 }
 
-impl Finding {
+impl PolicyFinding {
     pub(crate) fn error(
         code: Code,
         key: &'static str,

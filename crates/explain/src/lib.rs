@@ -15,7 +15,6 @@
 //! seed, and says so. Equal policies give equal figures on every machine.
 #![forbid(unsafe_code)]
 
-mod amplification;
 mod budgeted;
 mod calls;
 mod cap_share;
@@ -30,19 +29,17 @@ mod fleet;
 mod lint;
 mod load;
 mod lone_call;
-mod outage;
-mod setting;
 mod timeline;
 mod worst_case;
 
 pub use cap_share::cap_share;
-pub use choose::{Answers, Choice, Key, Line, QUESTIONS, Question, Repeat, choose};
+pub use choose::{Answers, Choice, LineReason, QUESTIONS, Question, QuestionKey, Repeat, choose};
 pub use explain::explain;
 pub use explanation::{
-    Attempt, CapShare, Explanation, Extent, FleetBudget, LoadFactor, Method, Quantiles, SloCheck,
+    CapShare, Explanation, Extent, FleetBudget, LoadFactor, Method, PlannedAttempt, Quantiles,
+    Setting, SloCheck,
 };
-pub use finding::{Code, Finding, Severity, UnknownCode};
+pub use finding::{Code, PolicyFinding, Severity, UnknownCode};
 pub use fleet::fleet;
 pub use lint::lint;
-pub use setting::Setting;
 pub use worst_case::{worst_case, worst_waits};

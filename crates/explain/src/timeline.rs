@@ -1,10 +1,12 @@
-//! The time line: when each attempt of a failing call starts.
+//! The time line: when each attempt of a failing call starts, and the longest outage that it rides out.
 
+use stagger_core::budget::BudgetPlan;
 use stagger_core::{Policy, Span, Verdict};
 
-use crate::calls::{Calls, MAX_ROWS, backoff};
+use crate::calls::{MAX_ROWS, PlayedCalls, backoff};
 use crate::delay::{Delay, delays};
-use crate::{Attempt, Extent, Method};
+use crate::figure::quantile;
+use crate::{Extent, Method, PlannedAttempt, Quantiles};
 
 /// The share of calls below which a deadline or a budget has ended the time line: one of a thousand.
 const HARDLY: f64 = 0.001;
@@ -13,8 +15,8 @@ const HARDLY: f64 = 0.001;
 pub(crate) fn timeline(
     policy: &Policy,
     verdict: Verdict,
-    calls: &Calls,
-) -> (Vec<Attempt>, Method, Extent) {
+    calls: &PlayedCalls,
+) -> (Vec<PlannedAttempt>, Method, Extent) {
     let (rows, extent) = rows(policy, calls);
     // OK because there are at most MAX_ROWS rows.
     let retries = u32::try_from(rows - 1).unwrap_or(0);
@@ -34,7 +36,7 @@ pub(crate) fn latest_start(policy: &Policy) -> Option<Span> {
     limits.deadline().map(|deadline| deadline - least)
 }
 
-fn rows(policy: &Policy, calls: &Calls) -> (usize, Extent) {
+fn rows(policy: &Policy, calls: &PlayedCalls) -> (usize, Extent) {
     let rows = |share: &dyn Fn(usize) -> f64| {
         (1..=MAX_ROWS).take_while(|&row| share(row) >= HARDLY).count().max(1)
     };
@@ -49,8 +51,8 @@ fn rows(policy: &Policy, calls: &Calls) -> (usize, Extent) {
     }
 }
 
-const fn first() -> Attempt {
-    Attempt {
+const fn first() -> PlannedAttempt {
+    PlannedAttempt {
         attempt: 1,
         ceiling: Span::ZERO,
         shortest: Span::ZERO,
@@ -65,14 +67,19 @@ const fn first() -> Attempt {
     }
 }
 
-fn next(policy: &Policy, calls: &Calls, before: &Attempt, delay: &Delay) -> Attempt {
+fn next(
+    policy: &Policy,
+    calls: &PlayedCalls,
+    before: &PlannedAttempt,
+    delay: &Delay,
+) -> PlannedAttempt {
     let attempt = before.attempt + 1;
     let longest = before.cumulative_worst + delay.longest;
     let latest = latest_start(policy).unwrap_or(Span::MAX);
     // Where deadline and budget cut nothing off, the means add up; else only calls that come so far
     // count.
     let whole = before.reached >= 1.0 && longest <= latest && !calls.refused();
-    Attempt {
+    PlannedAttempt {
         attempt,
         ceiling: delay.ceiling,
         shortest: delay.shortest,
@@ -88,4 +95,15 @@ fn next(policy: &Policy, calls: &Calls, before: &Attempt, delay: &Delay) -> Atte
         cumulative_worst: longest.min(latest),
         reached: if whole { 1.0 } else { calls.granted(attempt as usize) },
     }
+}
+
+/// The start of the last attempt, of calls that begin with the outage and fail at once: whoever comes
+/// back after its end has ridden it out. A budget that still grants is taken for granted.
+pub(crate) fn outage(policy: &Policy, mut calls: PlayedCalls) -> Quantiles {
+    if *policy.budget() == BudgetPlan::None {
+        return Quantiles { p5: Span::ZERO, p50: Span::ZERO, method: Method::Exact };
+    }
+    let method = calls.method();
+    let p5 = quantile(&mut calls.lasts, 5);
+    Quantiles { p5, p50: quantile(&mut calls.lasts, 50), method }
 }

@@ -2,7 +2,7 @@
 
 use stagger_core::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger_core::{Backoff, Jitter, Policy, Span};
-use stagger_explain::{Answers, Choice, Key, QUESTIONS, Repeat, choose, lint};
+use stagger_explain::{Answers, Choice, QUESTIONS, QuestionKey, Repeat, choose, lint};
 
 /// Every combination of answers of each kind and size.
 fn every() -> Vec<Answers> {
@@ -184,16 +184,16 @@ fn an_answer_reads_back_as_it_is_written() {
 fn a_wrong_answer_is_refused_with_its_bound_and_changes_nothing() {
     let span = "a span with its unit right behind the number, such as 5s or 250ms, or none";
     for (key, text, bound) in [
-        (Key::Retryable, "maybe", "yes or no"),
-        (Key::Idempotent, "", "yes, no or key"),
-        (Key::Callers, "0", "a whole number from 1 to 1000000000"),
-        (Key::Callers, "-5", "a whole number from 1 to 1000000000"),
-        (Key::Rps, "nan", "a number from 0.001 to 1000000, or unknown"),
-        (Key::Rps, "inf", "a number from 0.001 to 1000000, or unknown"),
-        (Key::MinimumWait, "2d", "from 0s to 1d, or none"),
-        (Key::Slo, "5", span),
-        (Key::Slo, "1ms", "from 10ms to 30d, or none"),
-        (Key::Layers, "11", "a whole number from 1 to 10"),
+        (QuestionKey::Retryable, "maybe", "yes or no"),
+        (QuestionKey::Idempotent, "", "yes, no or key"),
+        (QuestionKey::Callers, "0", "a whole number from 1 to 1000000000"),
+        (QuestionKey::Callers, "-5", "a whole number from 1 to 1000000000"),
+        (QuestionKey::Rps, "nan", "a number from 0.001 to 1000000, or unknown"),
+        (QuestionKey::Rps, "inf", "a number from 0.001 to 1000000, or unknown"),
+        (QuestionKey::MinimumWait, "2d", "from 0s to 1d, or none"),
+        (QuestionKey::Slo, "5", span),
+        (QuestionKey::Slo, "1ms", "from 10ms to 30d, or none"),
+        (QuestionKey::Layers, "11", "a whole number from 1 to 10"),
     ] {
         let mut answers = Answers::default();
         let error = answers.set(key, text).unwrap_err();

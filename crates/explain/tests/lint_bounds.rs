@@ -6,7 +6,7 @@ use stagger_core::budget::{
 };
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{Backoff, HintRule, Jitter, LongHint, Policy, PolicyBuilder, Rate, Ratio, Span};
-use stagger_explain::{Code, Finding, Setting, Severity, lint};
+use stagger_explain::{Code, PolicyFinding, Setting, Severity, lint};
 
 /// A policy without a finding, to be spoilt.
 fn clean() -> PolicyBuilder {
@@ -31,7 +31,7 @@ fn own_delays() -> HintRule {
 }
 
 #[track_caller]
-fn found(builder: PolicyBuilder, setting: &Setting) -> Vec<Finding> {
+fn found(builder: PolicyBuilder, setting: &Setting) -> Vec<PolicyFinding> {
     lint(&builder.build().expect("valid"), setting)
 }
 

@@ -1,7 +1,7 @@
 //! Realistic mistakes, each of which the lint finds with the figure that proves it.
 
 use stagger_core::{Policy, Span};
-use stagger_explain::{Code, Finding, Setting, explain, lint};
+use stagger_explain::{Code, PolicyFinding, Setting, explain, lint};
 use toml::{Table, Value};
 
 const MISTAKES: &str = include_str!("mistakes.toml");
@@ -29,7 +29,7 @@ impl Mistake {
         }
     }
 
-    fn found(&self) -> Option<Finding> {
+    fn found(&self) -> Option<PolicyFinding> {
         let found = lint(&self.policy, &self.setting);
         found.into_iter().find(|finding| finding.code == self.expect)
     }

@@ -9,8 +9,8 @@ use stagger_core::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger_core::{Backoff, HintRule, LongHint, Policy, PolicyBuilder, Rate, Ratio, Span};
 
 use crate::duration::protobuf;
-use crate::table::{Table, plain};
-use crate::{ImportError, Imported, Source};
+use crate::table::{SettingsTable, plain};
+use crate::{ImportError, ImportSource, Imported};
 
 const BASE: Span = Span::from_millis(25);
 const GROWTH: u64 = 10;
@@ -22,7 +22,7 @@ const SPREAD: Ratio = Ratio::from_percent(50);
 const FORM: &str = "seconds such as 0.025s";
 
 pub(crate) fn import(tree: &Value) -> Result<Imported, ImportError> {
-    let mut imported = Imported::new(Source::Envoy);
+    let mut imported = Imported::new(ImportSource::Envoy);
     let mut budgets = Vec::new();
     find_budgets("", tree, &mut budgets, &mut imported)?;
     walk("", tree, "envoy", &budgets, &mut imported)?;
@@ -49,12 +49,18 @@ fn walk(
             let bare = path.is_empty()
                 && map.keys().any(|key| plain(key) == "numretries" || plain(key) == "retryon");
             if bare {
-                return policy(&Table::new("", map), None, name, budgets, imported);
+                return policy(&SettingsTable::new("", map), None, name, budgets, imported);
             }
             for (key, value) in map {
                 match value.as_object() {
                     Some(inner) if plain(key) == "retrypolicy" => {
-                        policy(&Table::new(at(key), inner), Some(map), name, budgets, imported)?;
+                        policy(
+                            &SettingsTable::new(at(key), inner),
+                            Some(map),
+                            name,
+                            budgets,
+                            imported,
+                        )?;
                     }
                     _ => walk(&at(key), value, name, budgets, imported)?,
                 }
@@ -71,7 +77,7 @@ fn walk(
 }
 
 fn policy(
-    table: &Table<'_>,
+    table: &SettingsTable<'_>,
     route: Option<&Map<String, Value>>,
     name: &str,
     budgets: &[Budget],
@@ -110,7 +116,7 @@ fn policy(
     Ok(())
 }
 
-fn backoff(table: &Table<'_>) -> Result<Backoff, ImportError> {
+fn backoff(table: &SettingsTable<'_>) -> Result<Backoff, ImportError> {
     let Some(back_off) = table.table("retry_back_off")? else {
         return Backoff::exponential(BASE, BASE.saturating_mul(GROWTH))
             .map_err(table.refused("retry_back_off"));
@@ -127,7 +133,7 @@ fn backoff(table: &Table<'_>) -> Result<Backoff, ImportError> {
 /// The route's timeout bounds all attempts; 0 means none.
 fn deadline(
     builder: PolicyBuilder,
-    table: &Table<'_>,
+    table: &SettingsTable<'_>,
     route: Option<&Map<String, Value>>,
     imported: &mut Imported,
 ) -> Result<PolicyBuilder, ImportError> {
@@ -138,7 +144,7 @@ fn deadline(
         return Ok(builder);
     };
     let around = table.path.rsplit_once('.').map_or("", |(around, _)| around);
-    let timeout = Table::new(around, route).span("timeout", protobuf, FORM)?;
+    let timeout = SettingsTable::new(around, route).span("timeout", protobuf, FORM)?;
     Ok(match timeout.unwrap_or(TIMEOUT) {
         Span::ZERO => builder,
         limit => builder.deadline(limit),
@@ -147,7 +153,7 @@ fn deadline(
 
 fn hints(
     builder: PolicyBuilder,
-    table: &Table<'_>,
+    table: &SettingsTable<'_>,
     imported: &mut Imported,
 ) -> Result<PolicyBuilder, ImportError> {
     let Some(limited) = table.table("rate_limited_retry_back_off")? else {
@@ -202,7 +208,7 @@ fn find_budgets(
                 {
                     let Some(threshold) = threshold.as_object() else { continue };
                     let threshold =
-                        Table::new(format!("{}.thresholds.{number}", at(key)), threshold);
+                        SettingsTable::new(format!("{}.thresholds.{number}", at(key)), threshold);
                     let cluster = map.get("name").and_then(Value::as_str).map(str::to_owned);
                     if let Some(plan) = budget(&threshold, imported)? {
                         found.push(Budget { cluster, plan });
@@ -227,7 +233,7 @@ fn find_budgets(
 }
 
 fn budget(
-    threshold: &Table<'_>,
+    threshold: &SettingsTable<'_>,
     imported: &mut Imported,
 ) -> Result<Option<BudgetPlan>, ImportError> {
     let Some(budget) = threshold.table("retry_budget")? else { return Ok(None) };

@@ -4,19 +4,19 @@ use serde::Deserialize;
 use serde_json::Value;
 use stagger_core::service_config::ServiceConfig;
 
-use crate::table::Table;
-use crate::{ImportError, Imported, Source};
+use crate::table::SettingsTable;
+use crate::{ImportError, ImportSource, Imported};
 
 pub(crate) fn import(tree: &Value) -> Result<Imported, ImportError> {
     let config = ServiceConfig::deserialize(tree)
         .map_err(|error| ImportError::new("", error, "a service config as gRFC A6 has it"))?;
-    let mut imported = Imported::new(Source::Grpc);
+    let mut imported = Imported::new(ImportSource::Grpc);
     let Some(root) = tree.as_object() else { return Ok(imported) };
-    let root = Table::new("", root);
+    let root = SettingsTable::new("", root);
     let entries = root.get("methodConfig").and_then(|(_, list)| list.as_array());
     for (number, entry) in entries.into_iter().flatten().enumerate() {
         let Some(entry) = entry.as_object() else { continue };
-        let entry = Table::new(format!("methodConfig.{number}"), entry);
+        let entry = SettingsTable::new(format!("methodConfig.{number}"), entry);
         names(&entry, &config, &mut imported);
         rest(&entry, &mut imported)?;
     }
@@ -33,7 +33,7 @@ pub(crate) fn import(tree: &Value) -> Result<Imported, ImportError> {
 }
 
 /// One policy a name: the entry is for all of them.
-fn names(entry: &Table<'_>, config: &ServiceConfig, imported: &mut Imported) {
+fn names(entry: &SettingsTable<'_>, config: &ServiceConfig, imported: &mut Imported) {
     let names = entry.get("name").and_then(|(_, list)| list.as_array());
     for name in names.into_iter().flatten() {
         let part = |key| name.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -49,7 +49,7 @@ fn names(entry: &Table<'_>, config: &ServiceConfig, imported: &mut Imported) {
     }
 }
 
-fn rest(entry: &Table<'_>, imported: &mut Imported) -> Result<(), ImportError> {
+fn rest(entry: &SettingsTable<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     entry.get("timeout");
     for (rule, codes) in
         [("retryPolicy", "retryableStatusCodes"), ("hedgingPolicy", "nonFatalStatusCodes")]

@@ -2,13 +2,13 @@
 
 use stagger_core::{HintRule, LongHint, Policy, Span};
 
-use crate::Source;
+use crate::ImportSource;
 
 /// The policies of a file, and what of it they do not say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The product that the settings are of.
-    pub source: Source,
+    pub source: ImportSource,
     /// Policies by their names, in the order of the file.
     pub policies: Vec<(String, Policy)>,
     /// Settings that have no counterpart, or none that is exactly the same.
@@ -29,7 +29,7 @@ pub struct LeftOut {
 }
 
 impl Imported {
-    pub(crate) const fn new(source: Source) -> Self {
+    pub(crate) const fn new(source: ImportSource) -> Self {
         Self { source, policies: Vec::new(), left_out: Vec::new(), notes: Vec::new() }
     }
 

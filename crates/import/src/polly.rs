@@ -10,8 +10,8 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{Backoff, Jitter, Policy, PolicyBuilder, Ratio, Span};
 
 use crate::duration::timespan;
-use crate::table::{Table, plain};
-use crate::{ImportError, Imported, Source};
+use crate::table::{SettingsTable, plain};
+use crate::{ImportError, ImportSource, Imported};
 
 const FORM: &str = "a TimeSpan such as 00:00:02";
 const DELAY: Span = Span::from_secs(2);
@@ -21,7 +21,7 @@ const STRATEGIES: [&str; 5] =
     ["retry", "circuitbreaker", "attempttimeout", "totalrequesttimeout", "timeout"];
 
 pub(crate) fn import(tree: &Value) -> Result<Imported, ImportError> {
-    let mut imported = Imported::new(Source::Polly);
+    let mut imported = Imported::new(ImportSource::Polly);
     walk("", tree, "polly", &mut imported)?;
     imported.note("Polly has no budget, so it is unlimited: [budget.window] would bound the retries of an outage.");
     imported.note("MaxRetryAttempts counts retries; max_attempts counts the first attempt too, so it is one more.");
@@ -34,12 +34,12 @@ fn walk(path: &str, tree: &Value, name: &str, imported: &mut Imported) -> Result
         STRATEGIES.contains(&plain(key).as_str()) && value.is_object()
     };
     if map.keys().any(|key| matches!(plain(key).as_str(), "maxretryattempts" | "backofftype")) {
-        let retry = Table::new(path, map);
+        let retry = SettingsTable::new(path, map);
         let builder = retry_of(Policy::builder(), &retry, false, imported)?;
         return finish(&retry, builder, name, imported);
     }
     if map.iter().any(strategy) {
-        return pipeline(&Table::new(path, map), name, imported);
+        return pipeline(&SettingsTable::new(path, map), name, imported);
     }
     for (key, value) in map {
         let at = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
@@ -48,12 +48,16 @@ fn walk(path: &str, tree: &Value, name: &str, imported: &mut Imported) -> Result
     Ok(())
 }
 
-fn pipeline(table: &Table<'_>, name: &str, imported: &mut Imported) -> Result<(), ImportError> {
+fn pipeline(
+    table: &SettingsTable<'_>,
+    name: &str,
+    imported: &mut Imported,
+) -> Result<(), ImportError> {
     let standard = table.has("AttemptTimeout") || table.has("TotalRequestTimeout");
     let empty = Map::new();
-    let part = |key: &str| -> Result<Option<Table<'_>>, ImportError> {
+    let part = |key: &str| -> Result<Option<SettingsTable<'_>>, ImportError> {
         let given = table.table(key)?;
-        Ok(given.or_else(|| standard.then(|| Table::new(table.at(key), &empty))))
+        Ok(given.or_else(|| standard.then(|| SettingsTable::new(table.at(key), &empty))))
     };
     let mut builder = Policy::builder().max_attempts(1);
     if let Some(retry) = part("Retry")? {
@@ -87,7 +91,7 @@ fn pipeline(table: &Table<'_>, name: &str, imported: &mut Imported) -> Result<()
 }
 
 fn finish(
-    table: &Table<'_>,
+    table: &SettingsTable<'_>,
     builder: PolicyBuilder,
     name: &str,
     imported: &mut Imported,
@@ -108,7 +112,7 @@ enum Growth {
 
 fn retry_of(
     builder: PolicyBuilder,
-    retry: &Table<'_>,
+    retry: &SettingsTable<'_>,
     standard: bool,
     imported: &mut Imported,
 ) -> Result<PolicyBuilder, ImportError> {
@@ -170,7 +174,10 @@ fn retry_of(
     Ok(builder.max_attempts(retries + 1).backoff(rule))
 }
 
-fn breaker_of(table: &Table<'_>, imported: &mut Imported) -> Result<BreakerPlan, ImportError> {
+fn breaker_of(
+    table: &SettingsTable<'_>,
+    imported: &mut Imported,
+) -> Result<BreakerPlan, ImportError> {
     let ratio = table.number("FailureRatio", (0.0, 1.0))?.unwrap_or(0.1);
     let minimum = table.count("MinimumThroughput", (2, u32::MAX))?.unwrap_or(100);
     let window = table.span("SamplingDuration", timespan, FORM)?.unwrap_or(Span::from_secs(30));

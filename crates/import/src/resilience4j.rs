@@ -9,8 +9,8 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{Backoff, Envelope, Factor, Jitter, Policy, Ratio, Span};
 
 use crate::duration::spring;
-use crate::table::{Table, plain};
-use crate::{ImportError, Imported, Source};
+use crate::table::{SettingsTable, plain};
+use crate::{ImportError, ImportSource, Imported};
 
 const FORM: &str = "a time such as 500ms, 2s or PT2S, or milliseconds";
 const WAIT: Span = Span::from_millis(500);
@@ -18,9 +18,11 @@ const WAIT: Span = Span::from_millis(500);
 const MOST_CALLS: u32 = 1_000;
 
 pub(crate) fn import(tree: &Value) -> Result<Imported, ImportError> {
-    let mut imported = Imported::new(Source::Resilience4j);
+    let mut imported = Imported::new(ImportSource::Resilience4j);
     let Some(root) = tree.as_object() else { return Ok(imported) };
-    let Some(root) = Table::new("", root).table("resilience4j")? else { return Ok(imported) };
+    let Some(root) = SettingsTable::new("", root).table("resilience4j")? else {
+        return Ok(imported);
+    };
     let (retries, breakers) = (instances(&root, "retry")?, instances(&root, "circuitbreaker")?);
     let limits = instances(&root, "timelimiter")?;
     let mut names: Vec<&str> = retries.iter().map(|one| one.name.as_str()).collect();
@@ -75,12 +77,12 @@ struct Instance {
 }
 
 impl Instance {
-    fn table(&self) -> Table<'_> {
-        Table::new(self.path.clone(), &self.map)
+    fn table(&self) -> SettingsTable<'_> {
+        SettingsTable::new(self.path.clone(), &self.map)
     }
 }
 
-fn instances(root: &Table<'_>, kind: &str) -> Result<Vec<Instance>, ImportError> {
+fn instances(root: &SettingsTable<'_>, kind: &str) -> Result<Vec<Instance>, ImportError> {
     let Some(kind) = root.table(kind)? else { return Ok(Vec::new()) };
     let configs = kind.table("configs")?;
     // `backends` is the older name.
@@ -89,11 +91,11 @@ fn instances(root: &Table<'_>, kind: &str) -> Result<Vec<Instance>, ImportError>
     else {
         return Ok(Vec::new());
     };
-    let read = |(name, table): (&str, Table<'_>)| {
+    let read = |(name, table): (&str, SettingsTable<'_>)| {
         let base = table.get("baseConfig").and_then(|(_, value)| value.as_str());
         let below = configs
             .iter()
-            .flat_map(Table::named)
+            .flat_map(SettingsTable::named)
             .find(|(known, _)| *known == base.unwrap_or("default"));
         if let (Some(base), None) = (base, &below) {
             return Err(ImportError::new(
@@ -117,7 +119,7 @@ fn instances(root: &Table<'_>, kind: &str) -> Result<Vec<Instance>, ImportError>
 }
 
 fn backoff(
-    retry: &Table<'_>,
+    retry: &SettingsTable<'_>,
     attempts: u32,
     imported: &mut Imported,
 ) -> Result<Backoff, ImportError> {
@@ -157,7 +159,7 @@ fn backoff(
     rule.with_jitter(law).map_err(retry.refused("randomizedWaitFactor"))
 }
 
-fn plan(table: &Table<'_>, imported: &mut Imported) -> Result<BreakerPlan, ImportError> {
+fn plan(table: &SettingsTable<'_>, imported: &mut Imported) -> Result<BreakerPlan, ImportError> {
     let timed = table.word("slidingWindowType", &[("COUNT_BASED", false), ("TIME_BASED", true)])?;
     let size = table.count("slidingWindowSize", (1, u32::MAX))?.unwrap_or(100);
     let minimum = table.count("minimumNumberOfCalls", (1, u32::MAX))?.unwrap_or(100);

@@ -9,7 +9,7 @@ use crate::{ImportError, Imported};
 
 /// A table under its dotted path.
 #[derive(Debug)]
-pub(crate) struct Table<'a> {
+pub(crate) struct SettingsTable<'a> {
     pub(crate) path: String,
     map: &'a Map<String, Value>,
     asked: RefCell<Vec<String>>,
@@ -23,7 +23,7 @@ pub(crate) fn plain(key: &str) -> String {
     key.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
-impl<'a> Table<'a> {
+impl<'a> SettingsTable<'a> {
     pub(crate) fn new(path: impl Into<String>, map: &'a Map<String, Value>) -> Self {
         Self { path: path.into(), map, asked: RefCell::default() }
     }
@@ -48,7 +48,7 @@ impl<'a> Table<'a> {
     pub(crate) fn table(&self, key: &str) -> Result<Option<Self>, ImportError> {
         let Some((name, value)) = self.get(key) else { return Ok(None) };
         match value {
-            Value::Object(map) => Ok(Some(Table::new(self.at(name), map))),
+            Value::Object(map) => Ok(Some(SettingsTable::new(self.at(name), map))),
             _ => Err(ImportError::new(self.at(name), value, "a table")),
         }
     }
@@ -56,7 +56,7 @@ impl<'a> Table<'a> {
     /// The tables of a table whose keys are names.
     pub(crate) fn named(&self) -> Vec<(&'a str, Self)> {
         let tables = self.map.iter().filter_map(|(name, value)| {
-            Some((name.as_str(), Table::new(self.at(name), value.as_object()?)))
+            Some((name.as_str(), SettingsTable::new(self.at(name), value.as_object()?)))
         });
         tables.collect()
     }

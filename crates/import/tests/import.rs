@@ -5,33 +5,38 @@ use std::fmt::Write;
 use stagger_core::breaker::WindowKind;
 use stagger_core::budget::{BudgetPlan, FloorRate};
 use stagger_core::{Jitter, Policy, Rate, Ratio, Span};
-use stagger_import::{Imported, Source, import};
+use stagger_import::{ImportSource, Imported, import};
 
 /// Each file, whose it is, and everything that comes of it. With STAGGER_WRITE_GOLDEN set, the last
 /// one is written anew, to be looked at.
-const SAMPLES: [(&str, Source, &str, &str); 5] = [
-    ("grpc", Source::Grpc, include_str!("samples/grpc.json"), include_str!("samples/grpc.golden")),
+const SAMPLES: [(&str, ImportSource, &str, &str); 5] = [
+    (
+        "grpc",
+        ImportSource::Grpc,
+        include_str!("samples/grpc.json"),
+        include_str!("samples/grpc.golden"),
+    ),
     (
         "envoy",
-        Source::Envoy,
+        ImportSource::Envoy,
         include_str!("samples/envoy.yaml"),
         include_str!("samples/envoy.golden"),
     ),
     (
         "resilience4j",
-        Source::Resilience4j,
+        ImportSource::Resilience4j,
         include_str!("samples/resilience4j.yml"),
         include_str!("samples/resilience4j.golden"),
     ),
     (
         "properties",
-        Source::Resilience4j,
+        ImportSource::Resilience4j,
         include_str!("samples/resilience4j.properties"),
         include_str!("samples/properties.golden"),
     ),
     (
         "polly",
-        Source::Polly,
+        ImportSource::Polly,
         include_str!("samples/polly.json"),
         include_str!("samples/polly.golden"),
     ),

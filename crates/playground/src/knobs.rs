@@ -1,7 +1,7 @@
 //! The values of the page's sliders.
 
 use stagger_core::{ConfigError, Span};
-use stagger_sim::{Law, Named, Options, Scenario};
+use stagger_sim::{Law, Named, Scenario, StormOptions};
 
 /// The settings of one herd; any numbers may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Knobs {
     /// # Errors
     /// What the engine refuses: a cap below the base, a base of nothing.
     pub fn scenario(&self) -> Result<Scenario, ConfigError> {
-        let mut scenario = herd(&Options {
+        let mut scenario = herd(&StormOptions {
             seed: Some(u64::from(self.seed)),
             runs: Some(1),
             callers: Some(self.callers.min(MAX_CALLERS)),
@@ -50,7 +50,7 @@ impl Knobs {
             cap: Some(millis(self.cap_ms)),
             attempts: (self.attempts > 0).then_some(self.attempts),
             laws: vec![self.law],
-            ..Options::default()
+            ..StormOptions::default()
         })?;
         // Who never retries is always there and comes first; the law after it, unless it is the same.
         for case in &mut scenario.cases {
@@ -65,12 +65,12 @@ impl Knobs {
 /// # Errors
 /// None that happen: its own settings are valid.
 pub(crate) fn compared() -> Result<Vec<String>, ConfigError> {
-    let scenario = herd(&Options::default())?;
+    let scenario = herd(&StormOptions::default())?;
     let entries = scenario.cases.into_iter().take(1).flat_map(|case| case.entries);
     Ok(entries.map(|entry| entry.name).collect())
 }
 
-fn herd(options: &Options) -> Result<Scenario, ConfigError> {
+fn herd(options: &StormOptions) -> Result<Scenario, ConfigError> {
     Named::find(HERD).expect("it ships").scenario(options)
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use stagger_core::{ConfigError, Instant};
-use stagger_sim::{Law, Row, ThreadPool};
+use stagger_sim::{EntryReport, Law, ThreadPool};
 
 use crate::knobs::{self, Knobs};
 
@@ -52,7 +52,7 @@ impl Picture {
         Ok(Self::drawn(row, case.capacity))
     }
 
-    fn drawn(row: &Row, capacity: Option<f64>) -> Self {
+    fn drawn(row: &EntryReport, capacity: Option<f64>) -> Self {
         let (instants, one_in) = row.strip.instants();
         Self {
             law: row.name.clone(),

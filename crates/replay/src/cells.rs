@@ -3,7 +3,7 @@
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::BUCKET;
 
-use crate::answer::Answer;
+use crate::logged_outcome::LoggedOutcome;
 
 /// The longest log that is read, from its first attempt on: 3.5 million buckets, about 80 MB. A
 /// storm is a matter of hours.
@@ -12,13 +12,13 @@ pub(crate) const LONGEST: Span = Span::from_secs(48 * 3_600);
 /// The counts of each bucket, by the time at which attempts began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cells {
-    cells: Vec<Cell>,
+    cells: Vec<BucketCounts>,
     seconds: Vec<Durations>,
 }
 
 /// Counts of one bucket, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cell {
+pub(crate) struct BucketCounts {
     pub(crate) attempts: u32,
     /// Failures that were answered soon.
     pub(crate) failed: u32,
@@ -41,18 +41,18 @@ const IN_A_SECOND: usize = 20;
 
 impl Cells {
     /// Counts an attempt; `false` if it began after the longest log.
-    pub(crate) fn count(&mut self, began: Instant, answer: Answer, is_first: bool) -> bool {
+    pub(crate) fn count(&mut self, began: Instant, answer: LoggedOutcome, is_first: bool) -> bool {
         let Some(index) = index(began) else { return false };
         if index >= self.cells.len() {
-            self.cells.resize(index + 1, Cell::default());
+            self.cells.resize(index + 1, BucketCounts::default());
         }
         let cell = &mut self.cells[index];
         let add = |count: &mut u32, holds: bool| *count = count.saturating_add(u32::from(holds));
         add(&mut cell.attempts, true);
-        add(&mut cell.failed, answer == Answer::Failed);
-        add(&mut cell.hung, answer == Answer::Hung);
+        add(&mut cell.failed, answer == LoggedOutcome::Failed);
+        add(&mut cell.hung, answer == LoggedOutcome::Hung);
         add(&mut cell.firsts, is_first);
-        add(&mut cell.firsts_served, is_first && answer == Answer::Served);
+        add(&mut cell.firsts_served, is_first && answer == LoggedOutcome::Served);
         true
     }
 
@@ -86,15 +86,15 @@ impl Cells {
     }
 
     /// The buckets that begin in a stretch.
-    pub(crate) fn within(&self, from: Instant, until: Instant) -> &[Cell] {
+    pub(crate) fn within(&self, from: Instant, until: Instant) -> &[BucketCounts] {
         let place = |at: Instant| usize::try_from(at.as_nanos().div_ceil(BUCKET.as_nanos()));
         let end = place(until).unwrap_or(usize::MAX).min(self.len());
         self.cells.get(place(from).unwrap_or(usize::MAX)..end).unwrap_or_default()
     }
 
     /// Sums of so many buckets each, from the start on.
-    pub(crate) fn sums(&self, buckets: usize) -> Vec<Cell> {
-        self.cells.chunks(buckets.max(1)).map(Cell::sum).collect()
+    pub(crate) fn sums(&self, buckets: usize) -> Vec<BucketCounts> {
+        self.cells.chunks(buckets.max(1)).map(BucketCounts::sum).collect()
     }
 
     /// Seconds of the minutes in which there was any attempt, and of the log at most.
@@ -110,7 +110,7 @@ impl Cells {
     }
 }
 
-impl Cell {
+impl BucketCounts {
     /// All counts together.
     pub(crate) fn sum(cells: &[Self]) -> Self {
         cells.iter().fold(Self::default(), |sum, cell| Self {
@@ -184,9 +184,9 @@ mod tests {
     fn seconds_before_the_first_attempt_are_dropped_whole() {
         let mut cells = Cells::default();
         let at = |ms| Instant::ORIGIN + Span::from_millis(ms);
-        assert!(cells.count(at(3_270), Answer::Hung, true));
+        assert!(cells.count(at(3_270), LoggedOutcome::Hung, true));
         cells.served(at(4_000), Span::from_millis(1));
-        assert!(!cells.count(Instant::ORIGIN + LONGEST, Answer::Served, true));
+        assert!(!cells.count(Instant::ORIGIN + LONGEST, LoggedOutcome::Served, true));
         let (cells, dropped) = cells.trimmed();
         assert_eq!(dropped, Span::from_secs(3));
         assert_eq!((cells.len(), cells.within(at(250), at(300)).len()), (6, 1));

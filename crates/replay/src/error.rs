@@ -6,7 +6,7 @@ use std::io;
 
 use stagger_core::Span;
 
-use crate::format::Format;
+use crate::format::AccessLogFormat;
 
 /// A line that is no attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum ReadError {
     /// More than half of its first lines are no attempts.
     WrongFormat {
         /// The format that it was read in.
-        format: Format,
+        format: AccessLogFormat,
         /// Lines among them that are no attempts.
         malformed: u64,
         /// Lines that were looked at.
@@ -83,7 +83,7 @@ impl fmt::Display for ReadError {
                 )
             }
             Self::Unknown(line) => {
-                let names = Format::ALL.map(Format::name).join(", ");
+                let names = AccessLogFormat::ALL.map(AccessLogFormat::name).join(", ");
                 write!(f, "the format is none of {names}: {line}")
             }
             Self::NoColumns(line) => {

@@ -2,12 +2,13 @@
 
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Fault, FirstTriesRule, Plan, Recovery, Trouble, Watch, Workers,
+    ArrivalProcess, Backend, CallerLayer, Fault, FirstTriesRule, MeasurementPlan, Recovery,
+    RunPlan, Trouble, Workers,
 };
 
-use crate::cells::{Cell, share};
-use crate::log::Log;
-use crate::outage::{Kind, Outage};
+use crate::access_log::AccessLog;
+use crate::cells::{BucketCounts, share};
+use crate::outage::{InferredOutage, OutageKind};
 
 /// The stretch that is played before the first outage, to fill the ledgers.
 const LEAD: Span = Span::from_secs(30);
@@ -21,7 +22,7 @@ const PATIENCE: Span = Span::from_secs(10);
 /// The stretch of a log that is replayed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Excerpt<'l> {
-    pub(crate) log: &'l Log,
+    pub(crate) log: &'l AccessLog,
     pub(crate) from: Instant,
     pub(crate) until: Instant,
     /// Workers of the backend, if it has a bound.
@@ -29,7 +30,7 @@ pub(crate) struct Excerpt<'l> {
 }
 
 impl<'l> Excerpt<'l> {
-    pub(crate) fn new(log: &'l Log, capacity: Option<u32>) -> Self {
+    pub(crate) fn new(log: &'l AccessLog, capacity: Option<u32>) -> Self {
         let least = log.bucket.saturating_mul(BUCKETS);
         let (from, until) = match (log.outages.first(), log.outages.last()) {
             (Some(first), Some(last)) => {
@@ -41,7 +42,7 @@ impl<'l> Excerpt<'l> {
         Self { log, from, until, capacity }
     }
 
-    pub(crate) fn outages(&self) -> impl Iterator<Item = &'l Outage> {
+    pub(crate) fn outages(&self) -> impl Iterator<Item = &'l InferredOutage> {
         self.log.outages.iter()
     }
 
@@ -51,7 +52,7 @@ impl<'l> Excerpt<'l> {
         &self.log.firsts[place(self.from)..place(self.until)]
     }
 
-    pub(crate) fn cells(&self) -> &'l [Cell] {
+    pub(crate) fn cells(&self) -> &'l [BucketCounts] {
         self.log.cells.within(self.from, self.until)
     }
 
@@ -77,9 +78,9 @@ impl<'l> Excerpt<'l> {
 
     /// The failing share outside of all outages.
     pub(crate) fn usual(&self) -> Ratio {
-        let all = Cell::sum(self.cells());
-        let within = |count: fn(&Outage) -> u32| {
-            let failing = self.outages().filter(|o| !matches!(o.kind, Kind::Slow(_)));
+        let all = BucketCounts::sum(self.cells());
+        let within = |count: fn(&InferredOutage) -> u32| {
+            let failing = self.outages().filter(|o| !matches!(o.kind, OutageKind::Slow(_)));
             failing.map(count).fold(0, u32::saturating_add)
         };
         let bad = all.bad().saturating_sub(within(|o| o.failed));
@@ -88,7 +89,7 @@ impl<'l> Excerpt<'l> {
 
     /// The timeout of callers, if it matters.
     pub(crate) fn patience(&self) -> Option<Span> {
-        let hangs = self.capacity.is_some() || self.outages().any(|o| o.kind == Kind::Hung);
+        let hangs = self.capacity.is_some() || self.outages().any(|o| o.kind == OutageKind::Hung);
         hangs.then(|| self.log.patience.unwrap_or(PATIENCE))
     }
 
@@ -96,7 +97,7 @@ impl<'l> Excerpt<'l> {
         Instant::ORIGIN + (at - self.from)
     }
 
-    pub(crate) fn plan(&self, caller: Caller) -> Plan {
+    pub(crate) fn plan(&self, caller: CallerLayer) -> RunPlan {
         let times = self.firsts().iter().map(|&at| self.shifted(at)).collect();
         let own = caller.policy.limits().attempt_timeout();
         let caller = match self.patience() {
@@ -105,29 +106,29 @@ impl<'l> Excerpt<'l> {
         };
         let service = self.log.service.unwrap_or_default();
         let workers = self.capacity.map(|count| Workers::new(count, None));
-        let watch = Watch {
+        let watch = MeasurementPlan {
             edge: self.shifted(self.edge()),
             recovery: Recovery::FirstTries(self.recovery()),
-            ..Watch::default()
+            ..MeasurementPlan::default()
         };
-        Plan {
+        RunPlan {
             backend: Backend { workers, ..Backend::UNLIMITED.serving_in(service) },
             faults: self.faults(),
             watch,
-            ..Plan::new(Arrivals::Recorded(times), caller)
+            ..RunPlan::new(ArrivalProcess::Recorded(times), caller)
         }
     }
 
     /// The outages, and behind them what fails anyway: the first trouble that holds counts.
     fn faults(&self) -> Vec<Fault> {
-        let fault = |outage: &Outage| {
+        let fault = |outage: &InferredOutage| {
             let trouble = match outage.kind {
-                Kind::Refused => Trouble::Refuse,
+                OutageKind::Refused => Trouble::Refuse,
                 // Without workers there is nothing that could stall.
-                Kind::Hung if self.capacity.is_none() => Trouble::Silence,
-                Kind::Hung => Trouble::Stall,
-                Kind::Failing(share) => Trouble::Failing(share),
-                Kind::Slow(times) => Trouble::Slow(times),
+                OutageKind::Hung if self.capacity.is_none() => Trouble::Silence,
+                OutageKind::Hung => Trouble::Stall,
+                OutageKind::Failing(share) => Trouble::Failing(share),
+                OutageKind::Slow(times) => Trouble::Slow(times),
             };
             Fault::new(trouble, self.shifted(outage.from), self.shifted(outage.until))
         };

@@ -10,8 +10,8 @@
 use stagger_core::{Ratio, Span};
 use stagger_sim::BUCKET;
 
-use crate::cells::{Cell, Cells, instant, share};
-use crate::outage::{Kind, Outage};
+use crate::cells::{BucketCounts, Cells, instant, share};
+use crate::outage::{InferredOutage, OutageKind};
 use crate::slow;
 
 /// Attempts that a bucket should hold for its share to mean something.
@@ -39,14 +39,14 @@ const NEARLY_ALL: Ratio = Ratio::from_percent(90);
 
 /// The width of buckets and the failing shares of trouble, for one log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct OutageRule {
     /// Buckets of 50 ms in one of these.
     pub(crate) buckets: usize,
     enter: Ratio,
     leave: Ratio,
 }
 
-impl Rule {
+impl OutageRule {
     /// The rule for this log, whose stamps are `grain` apart.
     pub(crate) fn new(cells: &Cells, grain: Span) -> Self {
         let attempts: u64 = cells.sums(1_200).iter().map(|cell| u64::from(cell.attempts)).sum();
@@ -70,40 +70,40 @@ impl Rule {
         BUCKET.saturating_mul(self.buckets as u64)
     }
 
-    fn begins(&self, sum: &Cell) -> bool {
+    fn begins(&self, sum: &BucketCounts) -> bool {
         sum.attempts >= FEWEST && sum.bad() >= FEWEST_FAILURES && sum.failing() >= self.enter
     }
 
-    fn goes_on(&self, sum: &Cell) -> bool {
+    fn goes_on(&self, sum: &BucketCounts) -> bool {
         sum.bad() > 0 && sum.failing() >= self.leave
     }
 }
 
 /// All trouble in a log, in order of time: stretches that failed, and slow ones between them.
-pub(crate) fn find(cells: &Cells, rule: &Rule, grain: Span) -> Vec<Outage> {
+pub(crate) fn find(cells: &Cells, rule: &OutageRule, grain: Span) -> Vec<InferredOutage> {
     let stretches = stretches(&cells.sums(rule.buckets), rule);
     let failing = stretches.into_iter().map(|stretch| outage(cells, rule, stretch, grain));
-    let mut all: Vec<Outage> = failing.collect();
+    let mut all: Vec<InferredOutage> = failing.collect();
     let slow = slow::find(cells);
-    let is_apart = |slow: &Outage| {
+    let is_apart = |slow: &InferredOutage| {
         all.iter().all(|other| slow.until <= other.from || other.until <= slow.from)
     };
-    let slow: Vec<Outage> = slow.into_iter().filter(is_apart).collect();
+    let slow: Vec<InferredOutage> = slow.into_iter().filter(is_apart).collect();
     all.extend(slow);
     all.sort_unstable_by_key(|outage| outage.from);
     all
 }
 
 /// The usual failing share: that of the best tenth of the buckets with traffic.
-fn usual(sums: &[Cell]) -> Ratio {
+fn usual(sums: &[BucketCounts]) -> Ratio {
     let busy = sums.iter().filter(|sum| sum.attempts >= FEWEST);
-    let mut shares: Vec<Ratio> = busy.map(Cell::failing).collect();
+    let mut shares: Vec<Ratio> = busy.map(BucketCounts::failing).collect();
     shares.sort_unstable();
     shares.get(shares.len() / 10).copied().unwrap_or(Ratio::ZERO)
 }
 
 /// First and last bucket of each stretch, and whether the log ended in it.
-fn stretches(sums: &[Cell], rule: &Rule) -> Vec<(usize, usize, bool)> {
+fn stretches(sums: &[BucketCounts], rule: &OutageRule) -> Vec<(usize, usize, bool)> {
     let mut all: Vec<(usize, usize, bool)> = Vec::new();
     // First and last bad bucket, and the good ones since.
     let mut now: Option<(usize, usize, usize)> = None;
@@ -130,26 +130,31 @@ fn stretches(sums: &[Cell], rule: &Rule) -> Vec<(usize, usize, bool)> {
     all
 }
 
-fn outage(cells: &Cells, rule: &Rule, stretch: (usize, usize, bool), grain: Span) -> Outage {
+fn outage(
+    cells: &Cells,
+    rule: &OutageRule,
+    stretch: (usize, usize, bool),
+    grain: Span,
+) -> InferredOutage {
     let (first, last, open) = stretch;
     let place = |bucket: usize| instant(bucket * rule.buckets);
-    let is_bad = |cell: &Cell| rule.goes_on(cell);
+    let is_bad = |cell: &BucketCounts| rule.goes_on(cell);
     let edge = |bucket| cells.within(place(bucket), place(bucket + 1));
     let skipped = edge(first).iter().position(is_bad).unwrap_or(0);
     let kept = edge(last).iter().rposition(is_bad).map_or(rule.buckets, |at| at + 1);
     let from = instant(first * rule.buckets + skipped);
     let until = instant(last * rule.buckets + kept).min(cells.end());
-    let sum = Cell::sum(cells.within(from, until));
+    let sum = BucketCounts::sum(cells.within(from, until));
     let kind = match sum.failing() {
-        share if share < NEARLY_ALL => Kind::Failing(share),
-        _ if share(sum.hung, sum.bad()) > Ratio::from_percent(50) => Kind::Hung,
-        _ => Kind::Refused,
+        share if share < NEARLY_ALL => OutageKind::Failing(share),
+        _ if share(sum.hung, sum.bad()) > Ratio::from_percent(50) => OutageKind::Hung,
+        _ => OutageKind::Refused,
     };
     let edge = if grain > BUCKET { grain } else { rule.width() };
-    Outage { from, until, kind, attempts: sum.attempts, failed: sum.bad(), edge, open }
+    InferredOutage { from, until, kind, attempts: sum.attempts, failed: sum.bad(), edge, open }
 }
 
-impl Outage {
+impl InferredOutage {
     /// Its length.
     #[must_use]
     pub fn length(&self) -> Span {
@@ -162,10 +167,10 @@ mod tests {
     use stagger_core::Instant;
 
     use super::*;
-    use crate::answer::Answer;
+    use crate::logged_outcome::LoggedOutcome;
 
     /// Attempts every `every` ms for `seconds`; `fails` says what those at a millisecond come to.
-    fn cells(every: u64, seconds: u64, answer: impl Fn(u64) -> Answer) -> Cells {
+    fn cells(every: u64, seconds: u64, answer: impl Fn(u64) -> LoggedOutcome) -> Cells {
         let mut cells = Cells::default();
         for ms in (0..seconds * 1_000).step_by(usize::try_from(every).unwrap()) {
             let at = Instant::ORIGIN + Span::from_millis(ms);
@@ -174,79 +179,102 @@ mod tests {
         cells
     }
 
-    fn found(cells: &Cells) -> Vec<(u64, u64, Kind)> {
+    fn found(cells: &Cells) -> Vec<(u64, u64, OutageKind)> {
         let grain = Span::from_millis(1);
-        let all = find(cells, &Rule::new(cells, grain), grain);
+        let all = find(cells, &OutageRule::new(cells, grain), grain);
         let millis = |at: Instant| at.as_nanos() / 1_000_000;
         all.iter().map(|o| (millis(o.from), millis(o.until), o.kind)).collect()
     }
 
     #[test]
     fn edges_are_found_to_50_ms_where_there_is_traffic() {
-        let refused =
-            |ms| if (7_230..9_480).contains(&ms) { Answer::Failed } else { Answer::Served };
-        assert_eq!(found(&cells(2, 60, refused)), [(7_200, 9_500, Kind::Refused)]);
-        let hung = |ms| if (7_230..9_480).contains(&ms) { Answer::Hung } else { Answer::Served };
-        assert_eq!(found(&cells(2, 60, hung)), [(7_200, 9_500, Kind::Hung)]);
+        let refused = |ms| {
+            if (7_230..9_480).contains(&ms) { LoggedOutcome::Failed } else { LoggedOutcome::Served }
+        };
+        assert_eq!(found(&cells(2, 60, refused)), [(7_200, 9_500, OutageKind::Refused)]);
+        let hung = |ms| {
+            if (7_230..9_480).contains(&ms) { LoggedOutcome::Hung } else { LoggedOutcome::Served }
+        };
+        assert_eq!(found(&cells(2, 60, hung)), [(7_200, 9_500, OutageKind::Hung)]);
     }
 
     #[test]
     fn a_dip_within_an_outage_does_not_cut_it_in_two() {
         let dip = |ms| {
             let is_up = !(10_000..20_000).contains(&ms) || (15_000..15_100).contains(&ms);
-            if is_up { Answer::Served } else { Answer::Failed }
+            if is_up { LoggedOutcome::Served } else { LoggedOutcome::Failed }
         };
-        assert_eq!(found(&cells(5, 60, dip)), [(10_000, 20_000, Kind::Refused)]);
+        assert_eq!(found(&cells(5, 60, dip)), [(10_000, 20_000, OutageKind::Refused)]);
     }
 
     #[test]
     fn one_bad_server_of_three_is_a_share() {
         let third = |ms: u64| {
             let fails = (20_000..40_000).contains(&ms) && (ms / 2).is_multiple_of(3);
-            if fails { Answer::Failed } else { Answer::Served }
+            if fails { LoggedOutcome::Failed } else { LoggedOutcome::Served }
         };
         let all = found(&cells(2, 60, third));
-        let [(20_000, 40_000, Kind::Failing(share))] = all[..] else { panic!("{all:?}") };
+        let [(20_000, 40_000, OutageKind::Failing(share))] = all[..] else { panic!("{all:?}") };
         assert!(share.ppm().abs_diff(333_333) < 2_000, "{share}");
     }
 
     #[test]
     fn failures_that_are_always_there_are_no_outage() {
-        let twentieth =
-            |ms: u64| if ms.is_multiple_of(20) { Answer::Failed } else { Answer::Served };
+        let twentieth = |ms: u64| {
+            if ms.is_multiple_of(20) { LoggedOutcome::Failed } else { LoggedOutcome::Served }
+        };
         assert_eq!(found(&cells(1, 60, twentieth)), []);
         // Scattered by a hash instead of evenly.
         let scattered = |ms: u64| {
             let word = ms.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-            if word.is_multiple_of(20) { Answer::Failed } else { Answer::Served }
+            if word.is_multiple_of(20) { LoggedOutcome::Failed } else { LoggedOutcome::Served }
         };
         assert_eq!(found(&cells(50, 7_200, scattered)), []);
     }
 
     #[test]
     fn little_traffic_makes_wide_buckets_and_a_few_failures_no_outage() {
-        let night =
-            |ms| if ms == 600_000 || ms == 1_200_000 { Answer::Failed } else { Answer::Served };
+        let night = |ms| {
+            if ms == 600_000 || ms == 1_200_000 {
+                LoggedOutcome::Failed
+            } else {
+                LoggedOutcome::Served
+            }
+        };
         assert_eq!(found(&cells(10_000, 7_200, night)), []);
-        let down =
-            |ms| if (3_600_000..4_200_000).contains(&ms) { Answer::Failed } else { Answer::Served };
+        let down = |ms| {
+            if (3_600_000..4_200_000).contains(&ms) {
+                LoggedOutcome::Failed
+            } else {
+                LoggedOutcome::Served
+            }
+        };
         let all = found(&cells(10_000, 7_200, down));
-        assert_eq!(all, [(3_600_000, 4_190_050, Kind::Refused)]);
+        assert_eq!(all, [(3_600_000, 4_190_050, OutageKind::Refused)]);
     }
 
     #[test]
     fn a_log_that_ends_or_begins_in_trouble_says_so() {
-        let down = |ms| if (5_000..50_000).contains(&ms) { Answer::Served } else { Answer::Failed };
+        let down = |ms| {
+            if (5_000..50_000).contains(&ms) {
+                LoggedOutcome::Served
+            } else {
+                LoggedOutcome::Failed
+            }
+        };
         let cells = cells(2, 60, down);
         let grain = Span::from_millis(1);
-        let all = find(&cells, &Rule::new(&cells, grain), grain);
+        let all = find(&cells, &OutageRule::new(&cells, grain), grain);
         let shape: Vec<_> = all.iter().map(|o| (o.from.as_nanos(), o.open)).collect();
         assert_eq!(shape, [(0, false), (50_000_000_000, true)]);
     }
 
     #[test]
     fn a_log_in_which_everything_fails_is_one_outage() {
-        assert_eq!(found(&cells(10, 20, |_| Answer::Failed)), [(0, 20_000, Kind::Refused)]);
+        assert_eq!(
+            found(&cells(10, 20, |_| LoggedOutcome::Failed)),
+            [(0, 20_000, OutageKind::Refused)]
+        );
         assert_eq!(found(&Cells::default()), []);
     }
 }

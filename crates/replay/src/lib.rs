@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use stagger_replay::{Reading, Replay};
-//! use stagger_sim::{ThreadPool, Law, Options};
+//! use stagger_sim::{ThreadPool, Law, StormOptions};
 //! let mut csv = String::from("time,status,id\n");
 //! for call in 0..2_000_u64 {
 //!     // A call every 10 ms; those of two seconds fail, and come again once after 100 ms.
@@ -19,7 +19,7 @@
 //!     }
 //! }
 //! let log = Reading::default().read(csv.as_bytes())?;
-//! let options = Options { laws: vec![Law::Full], runs: Some(3), ..Options::default() };
+//! let options = StormOptions { laws: vec![Law::Full], runs: Some(3), ..StormOptions::default() };
 //! let report = Replay::new(&log, &options, None)?.run(&ThreadPool::single());
 //! let [observed, no_retry, full] = &report.cases[0].rows[..] else { panic!("three rows") };
 //! assert!((observed.amplification - 1.1).abs() < 0.001);
@@ -28,19 +28,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod answer;
-mod attempt;
-mod calls;
+mod access_log;
+mod attempt_collector;
 mod cells;
 mod decimal;
 mod error;
 mod excerpt;
 mod failing;
 mod format;
-mod gather;
 mod lines;
-mod log;
+mod logged_attempt;
+mod logged_outcome;
 mod observed;
+mod open_calls;
 mod outage;
 mod reading;
 mod replay;
@@ -51,14 +51,14 @@ mod unit;
 mod unpacked;
 mod words;
 
-pub use answer::Answer;
-pub use attempt::{Attempt, Caller};
-pub use calls::Told;
+pub use access_log::{AccessLog, MemoryPeak};
 pub use error::{BadLine, ReadError};
-pub use format::{Format, LogMap};
-pub use log::{Held, Log};
+pub use format::{AccessLogFormat, LogMap};
+pub use logged_attempt::{CallerIdentity, LoggedAttempt};
+pub use logged_outcome::LoggedOutcome;
 pub use observed::OBSERVED;
-pub use outage::{Kind, Outage};
+pub use open_calls::RetryEvidence;
+pub use outage::{InferredOutage, OutageKind};
 pub use reading::Reading;
 pub use replay::Replay;
 pub use stamp::Stamp;

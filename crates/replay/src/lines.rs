@@ -10,7 +10,7 @@ pub(crate) const LONGEST: usize = 256 * 1024;
 
 /// A line without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line<'l> {
+pub(crate) enum LogLine<'l> {
     /// All of it.
     Whole(&'l [u8]),
     /// The packed file breaks off within it; this is how it begins.
@@ -35,7 +35,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The next line with its number, from 1; `None` at the end.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, LogLine<'_>)>> {
         self.buffer.clear();
         let mut bounded = (&mut self.input).take(LONGEST as u64 + 1);
         if bounded.read_until(b'\n', &mut self.buffer)? == 0 {
@@ -47,11 +47,11 @@ impl<R: BufRead> Lines<R> {
             self.buffer.pop();
         } else if self.buffer.len() > LONGEST {
             self.input.skip_until(b'\n')?;
-            return Ok(Some((self.number, Line::TooLong(&self.buffer))));
+            return Ok(Some((self.number, LogLine::TooLong(&self.buffer))));
         } else if self.input.broken().is_some() {
-            return Ok(Some((self.number, Line::Cut(&self.buffer))));
+            return Ok(Some((self.number, LogLine::Cut(&self.buffer))));
         }
-        Ok(Some((self.number, Line::Whole(trimmed(&self.buffer, self.number)))))
+        Ok(Some((self.number, LogLine::Whole(trimmed(&self.buffer, self.number)))))
     }
 
     /// The reason why a packed file ends before its end, if it does.
@@ -81,8 +81,8 @@ mod tests {
         let mut all = Vec::new();
         while let Some((number, line)) = lines.next().unwrap() {
             all.push(match line {
-                Line::Whole(text) => (number, text.to_vec(), true),
-                Line::Cut(text) | Line::TooLong(text) => (number, text[..3].to_vec(), false),
+                LogLine::Whole(text) => (number, text.to_vec(), true),
+                LogLine::Cut(text) | LogLine::TooLong(text) => (number, text[..3].to_vec(), false),
             });
         }
         assert!(lines.longest() <= LONGEST + 1);

@@ -2,10 +2,10 @@
 
 use stagger_core::{Instant, Span};
 use stagger_sim::{
-    BUCKET, FirstTries, Healing, KEPT_BUCKETS, RecoveryState, Row, RowSeries, Stat, Strip,
+    BUCKET, EntryReport, EntrySeries, FirstTries, Healing, KEPT_BUCKETS, RecoveryState, Stat, Strip,
 };
 
-use crate::cells::Cell;
+use crate::cells::BucketCounts;
 use crate::excerpt::Excerpt;
 
 /// Buckets in a second.
@@ -15,18 +15,18 @@ pub const OBSERVED: &str = "observed";
 
 /// The row of the log itself, for the stretch that is replayed. Latency, wasted work and queues cannot be
 /// seen in a log of attempts: they are left empty.
-pub(crate) fn row(excerpt: &Excerpt<'_>) -> Row {
+pub(crate) fn row(excerpt: &Excerpt<'_>) -> EntryReport {
     let cells = excerpt.cells();
-    let all = Cell::sum(cells);
+    let all = BucketCounts::sum(cells);
     let calls = f64::from(all.firsts);
     let share = |part: f64| if calls > 0.0 { part / calls } else { 0.0 };
     let stat = |mean| Stat { mean, sd: 0.0 };
     // As in the lab: from the end of the outage on.
     let after = excerpt.log.cells.within(excerpt.edge(), excerpt.until);
-    let peak = |count: fn(&Cell) -> u32| {
+    let peak = |count: fn(&BucketCounts) -> u32| {
         stat(f64::from(after.iter().map(count).max().unwrap_or(0)) * PER_SECOND)
     };
-    Row {
+    EntryReport {
         name: OBSERVED.to_owned(),
         runs: 1,
         calls,
@@ -49,7 +49,7 @@ pub(crate) fn row(excerpt: &Excerpt<'_>) -> Row {
 }
 
 /// Instants for the attempts of each bucket, spread evenly over it: a log's retries are kept as counts.
-fn instants(cells: &[Cell]) -> impl Iterator<Item = Instant> + '_ {
+fn instants(cells: &[BucketCounts]) -> impl Iterator<Item = Instant> + '_ {
     (0..).zip(cells).flat_map(|(number, cell)| {
         let begin = Instant::ORIGIN + BUCKET.saturating_mul(number);
         let step = BUCKET.as_nanos() / u64::from(cell.attempts.max(1));
@@ -57,15 +57,16 @@ fn instants(cells: &[Cell]) -> impl Iterator<Item = Instant> + '_ {
     })
 }
 
-fn series(cells: &[Cell]) -> RowSeries {
-    let each = |count: fn(&Cell) -> u32| cells.iter().map(|cell| f64::from(count(cell))).collect();
-    let range = |cell: &Cell| (u64::from(cell.attempts), u64::from(cell.attempts));
-    RowSeries {
+fn series(cells: &[BucketCounts]) -> EntrySeries {
+    let each =
+        |count: fn(&BucketCounts) -> u32| cells.iter().map(|cell| f64::from(count(cell))).collect();
+    let range = |cell: &BucketCounts| (u64::from(cell.attempts), u64::from(cell.attempts));
+    EntrySeries {
         offered: each(|cell| cell.attempts),
         offered_range: cells.iter().map(range).collect(),
         retries: each(|cell| cell.attempts - cell.firsts),
         served: each(|cell| cell.attempts - cell.bad()),
-        ..RowSeries::default()
+        ..EntrySeries::default()
     }
 }
 

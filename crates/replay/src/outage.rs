@@ -4,13 +4,13 @@ use stagger_core::{Instant, Ratio, Span};
 
 /// A stretch of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
+pub struct InferredOutage {
     /// The start, counted from the start of the log.
     pub from: Instant,
     /// The end.
     pub until: Instant,
     /// The kind of trouble.
-    pub kind: Kind,
+    pub kind: OutageKind,
     /// Attempts that began in it.
     pub attempts: u32,
     /// Attempts among them that failed.
@@ -23,7 +23,7 @@ pub struct Outage {
 
 /// The kinds of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutageKind {
     /// Nearly all attempts failed, and heard so soon.
     Refused,
     /// Nearly all attempts failed, and most of them waited in vain.

@@ -5,18 +5,18 @@ use std::io::BufRead;
 
 use stagger_core::Span;
 
-use crate::attempt::Malformed;
+use crate::access_log::AccessLog;
+use crate::attempt_collector::AttemptCollector;
 use crate::error::{BadLine, ReadError};
-use crate::format::{Format, LogMap, Parser};
-use crate::gather::Gather;
-use crate::lines::{Line, Lines};
-use crate::log::Log;
+use crate::format::{AccessLogFormat, LogMap, Parser};
+use crate::lines::{Lines, LogLine};
+use crate::logged_attempt::Malformed;
 
 /// The options for reading a log.
 ///
 /// ```
 /// use stagger_core::Span;
-/// use stagger_replay::{Kind, Reading};
+/// use stagger_replay::{OutageKind, Reading};
 /// let mut csv = String::from("ts,code,try\n");
 /// for ms in (0..10_000).step_by(10) {
 ///     let is_down = (4_000..6_000).contains(&ms);
@@ -25,14 +25,14 @@ use crate::log::Log;
 /// let map = "time=ts,status=code,attempt=try".parse()?;
 /// let log = Reading { map: Some(map), ..Reading::default() }.read(csv.as_bytes())?;
 /// let [outage] = log.outages() else { panic!("one outage") };
-/// assert_eq!(outage.kind, Kind::Refused);
+/// assert_eq!(outage.kind, OutageKind::Refused);
 /// assert_eq!(outage.length(), Span::from_secs(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Its format; told by its first lines when `None`.
-    pub format: Option<Format>,
+    pub format: Option<AccessLogFormat>,
     /// Its columns, where they are not those that are looked for.
     pub map: Option<LogMap>,
 }
@@ -50,42 +50,43 @@ const PACKED: [(&[u8], &str); 4] =
 impl Reading {
     /// Reads a log to its end, unpacking it on the way where it is packed by gzip.
     ///
-    /// Of a packed log that was cut off, what is there is read: [`Log::broken`] says so then.
+    /// Of a packed log that was cut off, what is there is read: [`AccessLog::broken`] says so then.
     /// Malformed lines are counted, and the first of them are kept to be shown. At most a line of
     /// 256 KiB, some seconds of attempts, failures of some minutes, and 8 bytes for each first
     /// attempt are held in memory, besides 24 bytes for every 50 ms of the log: see
-    /// [`Held`](crate::Held).
+    /// [`MemoryPeak`](crate::Held).
     ///
     /// # Errors
     /// See [`ReadError`].
-    pub fn read(&self, input: impl BufRead) -> Result<Log, ReadError> {
+    pub fn read(&self, input: impl BufRead) -> Result<AccessLog, ReadError> {
         let mut lines = Lines::new(input)?;
-        let kept = Kept::read(&mut lines)?;
+        let kept = FirstLines::read(&mut lines)?;
         if let (true, Some(why)) = (kept.lines.is_empty(), lines.broken()) {
             return Err(ReadError::Broken(why.to_owned()));
         }
         let (format, mut parser) = self.parser(&kept)?;
         let mut pass = Pass::default();
-        let mut gather = Gather::new(pass.check(&mut parser.clone(), &kept, format)?);
+        let mut collector =
+            AttemptCollector::new(pass.check(&mut parser.clone(), &kept, format)?);
         let mut header = parser.has_header();
         for (number, line) in kept.lines {
             if !std::mem::take(&mut header) {
-                pass.line(&mut parser, &mut gather, number, &Line::Whole(&line))?;
+                pass.line(&mut parser, &mut collector, number, &LogLine::Whole(&line))?;
             }
         }
         if let Some((number, text)) = kept.cut {
-            pass.line(&mut parser, &mut gather, number, &Line::Cut(&text))?;
+            pass.line(&mut parser, &mut collector, number, &LogLine::Cut(&text))?;
         }
         while let Some((number, line)) = lines.next()? {
-            pass.line(&mut parser, &mut gather, number, &line)?;
+            pass.line(&mut parser, &mut collector, number, &line)?;
         }
         let Pass { lines: read, malformed, bad_lines } = pass;
         let broken = lines.broken().map(str::to_owned);
-        let log = gather.finish(format, lines.longest())?;
-        Ok(Log { lines: read, malformed, bad_lines, broken, ..log })
+        let log = collector.finish(format, lines.longest())?;
+        Ok(AccessLog { lines: read, malformed, bad_lines, broken, ..log })
     }
 
-    fn parser(&self, kept: &Kept) -> Result<(Format, Parser), ReadError> {
+    fn parser(&self, kept: &FirstLines) -> Result<(AccessLogFormat, Parser), ReadError> {
         let (number, first) = kept.lines.front().ok_or(ReadError::Empty)?;
         let bad = |why| BadLine::new(*number, why, first);
         if let Some((_, by)) = PACKED.iter().find(|(magic, _)| first.starts_with(magic)) {
@@ -93,7 +94,7 @@ impl Reading {
         }
         let format = self.format.or_else(|| {
             let lines: Vec<&[u8]> = kept.lines.iter().map(|(_, line)| line.as_slice()).collect();
-            Format::detect(&lines, self.map.as_ref())
+            AccessLogFormat::detect(&lines, self.map.as_ref())
         });
         let format = format.ok_or_else(|| ReadError::Unknown(bad("no such format")))?;
         let parser = Parser::new(format, self.map.as_ref(), first);
@@ -103,21 +104,21 @@ impl Reading {
 
 /// The first lines that say anything, with their numbers.
 #[derive(Debug, Default)]
-struct Kept {
+struct FirstLines {
     lines: VecDeque<(u64, Vec<u8>)>,
     /// The rest of the last line of a file that breaks off.
     cut: Option<(u64, Vec<u8>)>,
 }
 
-impl Kept {
+impl FirstLines {
     fn read<R: BufRead>(input: &mut Lines<R>) -> Result<Self, ReadError> {
         let mut kept = Self::default();
         let mut bytes = 0;
         while (kept.lines.len() as u64) < KEPT_LINES && bytes < KEPT_BYTES {
             let Some((number, line)) = input.next()? else { break };
             let text = match line {
-                Line::Whole(text) | Line::TooLong(text) => text,
-                Line::Cut(text) => {
+                LogLine::Whole(text) | LogLine::TooLong(text) => text,
+                LogLine::Cut(text) => {
                     kept.cut = Some((number, text.to_vec()));
                     break;
                 }
@@ -142,7 +143,12 @@ struct Pass {
 impl Pass {
     /// The grain of the stamps, if at least half of the first lines are attempts. It is the finest
     /// one seen, because some writers leave off zeros.
-    fn check(&self, parser: &mut Parser, kept: &Kept, format: Format) -> Result<Span, ReadError> {
+    fn check(
+        &self,
+        parser: &mut Parser,
+        kept: &FirstLines,
+        format: AccessLogFormat,
+    ) -> Result<Span, ReadError> {
         let (mut grain, mut malformed, mut of, mut first) = (Span::MAX, 0, 0, None);
         for (number, line) in kept.lines.iter().skip(usize::from(parser.has_header())) {
             of += 1;
@@ -165,19 +171,19 @@ impl Pass {
     fn line(
         &mut self,
         parser: &mut Parser,
-        gather: &mut Gather,
+        collector: &mut AttemptCollector,
         number: u64,
-        line: &Line<'_>,
+        line: &LogLine<'_>,
     ) -> Result<(), ReadError> {
         let (text, parsed) = match *line {
-            Line::Whole(text) if is_blank(text) => return Ok(()),
-            Line::Whole(text) => (text, parser.parse(text)),
-            Line::TooLong(text) => (text, Err("longer than 256 KiB")),
-            Line::Cut(text) => (text, Err("the packed file breaks off here")),
+            LogLine::Whole(text) if is_blank(text) => return Ok(()),
+            LogLine::Whole(text) => (text, parser.parse(text)),
+            LogLine::TooLong(text) => (text, Err("longer than 256 KiB")),
+            LogLine::Cut(text) => (text, Err("the packed file breaks off here")),
         };
         self.lines += 1;
         match parsed {
-            Ok(attempt) => gather.push(attempt)?,
+            Ok(attempt) => collector.push(attempt)?,
             Err(why) => self.malformed(number, why, text),
         }
         Ok(())

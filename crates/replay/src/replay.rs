@@ -2,11 +2,12 @@
 
 use stagger_core::{ConfigError, Span};
 use stagger_sim::{
-    Case, Entry, Law, Options, Peak, Play, Report, Row, Scenario, Schedule, ThreadPool,
+    EntryReport, Law, Peak, Play, Scenario, ScenarioCase, ScenarioEntry, Schedule, StormOptions,
+    StormReport, ThreadPool,
 };
 
+use crate::access_log::AccessLog;
 use crate::excerpt::Excerpt;
-use crate::log::Log;
 use crate::observed;
 use crate::words;
 
@@ -19,7 +20,7 @@ pub struct Replay {
     /// The scenario: no retry, the laws, and the user's own policies.
     pub scenario: Scenario,
     /// The row of the log, for the same stretch.
-    pub observed: Row,
+    pub observed: EntryReport,
 }
 
 /// Calls that all runs of one entry make together, about.
@@ -34,21 +35,27 @@ impl Replay {
     /// # Errors
     /// A schedule that the engine refuses, or a capacity for a log that does not say how long
     /// attempts take.
-    pub fn new(log: &Log, options: &Options, capacity: Option<u32>) -> Result<Self, ConfigError> {
+    pub fn new(
+        log: &AccessLog,
+        options: &StormOptions,
+        capacity: Option<u32>,
+    ) -> Result<Self, ConfigError> {
         if let Some(workers) = capacity.filter(|_| log.service.is_none_or(Span::is_zero)) {
             let bound = "left out, because the log has no durations to set against it";
             return Err(ConfigError::new("capacity", workers, bound));
         }
         let excerpt = Excerpt::new(log, capacity);
         let schedule = options.schedule(Schedule::default());
-        let entry =
-            |(name, caller)| Entry { name, play: Play::World(Box::new(excerpt.plan(caller))) };
+        let entry = |(name, caller)| ScenarioEntry {
+            name,
+            play: Play::Run(Box::new(excerpt.plan(caller))),
+        };
         let compared = options.callers(&Law::ALL, &schedule)?;
         let calls = (excerpt.firsts().len() as u64).max(1);
         let runs = u32::try_from(WORK / calls).unwrap_or(MOST_RUNS).clamp(1, MOST_RUNS);
         let mut parameters = words::parameters(&excerpt);
         parameters.extend(schedule.parameters());
-        let case = Case {
+        let case = ScenarioCase {
             label: "log".to_owned(),
             value: 0.0,
             outages: excerpt
@@ -74,7 +81,7 @@ impl Replay {
 
     /// Plays all runs; the row that was observed comes first.
     #[must_use]
-    pub fn run(&self, pool: &ThreadPool<'_>) -> Report {
+    pub fn run(&self, pool: &ThreadPool<'_>) -> StormReport {
         let mut report = self.scenario.run(pool);
         for case in &mut report.cases {
             case.rows.insert(0, self.observed.clone());

@@ -6,8 +6,8 @@
 
 use stagger_core::{Instant, Ratio, Span};
 
-use crate::cells::{Cell, Cells, Durations};
-use crate::outage::{Kind, Outage};
+use crate::cells::{BucketCounts, Cells, Durations};
+use crate::outage::{InferredOutage, OutageKind};
 
 /// Fewer durations than this are no evidence.
 const FEWEST: u64 = 5;
@@ -19,7 +19,7 @@ const LEAST: usize = 3;
 const OTHERS: usize = 2;
 
 /// All slow stretches of a log.
-pub(crate) fn find(cells: &Cells) -> Vec<Outage> {
+pub(crate) fn find(cells: &Cells) -> Vec<InferredOutage> {
     let seconds = cells.seconds();
     let mut whole = Durations::default();
     seconds.iter().for_each(|second| whole.merge(second));
@@ -41,7 +41,7 @@ pub(crate) fn find(cells: &Cells) -> Vec<Outage> {
     long.map(|stretch| outage(cells, stretch, usual)).collect()
 }
 
-fn outage(cells: &Cells, (first, end): (usize, usize), usual: usize) -> Outage {
+fn outage(cells: &Cells, (first, end): (usize, usize), usual: usize) -> InferredOutage {
     let place = |second: usize| Instant::ORIGIN + Span::from_secs(second as u64);
     let (from, until) = (place(first), place(end).min(cells.end()));
     let mut within = Durations::default();
@@ -49,11 +49,11 @@ fn outage(cells: &Cells, (first, end): (usize, usize), usual: usize) -> Outage {
     let doublings = within.median().unwrap_or(usual).saturating_sub(usual);
     // OK because there are 20 doublings, and a ratio holds 4294 times as long.
     let times = Ratio::from_percent(100_u32.saturating_mul(1 << doublings.min(11)));
-    let sum = Cell::sum(cells.within(from, until));
-    Outage {
+    let sum = BucketCounts::sum(cells.within(from, until));
+    InferredOutage {
         from,
         until,
-        kind: Kind::Slow(times),
+        kind: OutageKind::Slow(times),
         attempts: sum.attempts,
         failed: sum.bad(),
         edge: Span::from_secs(1),
@@ -64,13 +64,13 @@ fn outage(cells: &Cells, (first, end): (usize, usize), usual: usize) -> Outage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
+    use crate::logged_outcome::LoggedOutcome;
 
-    fn found(slow: impl Fn(u64) -> bool) -> Vec<(u64, u64, Kind)> {
+    fn found(slow: impl Fn(u64) -> bool) -> Vec<(u64, u64, OutageKind)> {
         let mut cells = Cells::default();
         for ms in (0..60_000).step_by(20) {
             let at = Instant::ORIGIN + Span::from_millis(ms);
-            cells.count(at, Answer::Served, true);
+            cells.count(at, LoggedOutcome::Served, true);
             cells.served(at, Span::from_millis(if slow(ms / 1_000) { 80 } else { 10 }));
         }
         let seconds = |at: Instant| at.as_nanos() / 1_000_000_000;
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn eight_times_as_long_for_a_while_is_a_slow_stretch() {
-        let eight = Kind::Slow(Ratio::from_percent(800));
+        let eight = OutageKind::Slow(Ratio::from_percent(800));
         assert_eq!(found(|second| (20..30).contains(&second)), [(20, 30, eight)]);
         // One good second within does not cut it.
         assert_eq!(found(|second| (20..30).contains(&second) && second != 25), [(20, 30, eight)]);

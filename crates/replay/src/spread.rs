@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use stagger_core::Span;
 use stagger_sim::BUCKET;
 
-use crate::attempt::Attempt;
+use crate::logged_attempt::LoggedAttempt;
 
 /// The time that a second waits for its last lines: workers flush their buffers this late (nginx's
 /// `flush` and Envoy's flush interval are a second to a few).
@@ -25,7 +25,7 @@ const MOST_WAITING: usize = 600_000;
 pub(crate) struct Spread {
     grain: Span,
     /// By their stamp.
-    waiting: BTreeMap<Span, Vec<Attempt>>,
+    waiting: BTreeMap<Span, Vec<LoggedAttempt>>,
     held: usize,
     most: usize,
 }
@@ -37,7 +37,7 @@ impl Spread {
     }
 
     /// Takes one attempt, and gives those whose place is settled to `settled`.
-    pub(crate) fn push(&mut self, attempt: Attempt, mut settled: impl FnMut(Attempt)) {
+    pub(crate) fn push(&mut self, attempt: LoggedAttempt, mut settled: impl FnMut(LoggedAttempt)) {
         if self.grain <= BUCKET {
             return settled(attempt);
         }
@@ -55,7 +55,7 @@ impl Spread {
     }
 
     /// Gives all that is left.
-    pub(crate) fn finish(&mut self, mut settled: impl FnMut(Attempt)) {
+    pub(crate) fn finish(&mut self, mut settled: impl FnMut(LoggedAttempt)) {
         while let Some((&oldest, _)) = self.waiting.first_key_value() {
             self.close(oldest, &mut settled);
         }
@@ -66,7 +66,7 @@ impl Spread {
         self.most
     }
 
-    fn close(&mut self, at: Span, settled: &mut impl FnMut(Attempt)) {
+    fn close(&mut self, at: Span, settled: &mut impl FnMut(LoggedAttempt)) {
         let all = self.waiting.remove(&at).unwrap_or_default();
         self.held -= all.len();
         let parts = 2 * all.len() as u128;
@@ -83,16 +83,16 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt;
+    use crate::logged_attempt;
 
     fn attempts(seconds: &[u64], grain: Span) -> Vec<u64> {
         let mut spread = Spread::new(grain);
         let mut millis = Vec::new();
-        let mut note = |attempt: Attempt| {
+        let mut note = |attempt: LoggedAttempt| {
             millis.push(attempt.stamp.since_epoch.as_nanos() / 1_000_000);
         };
         for &second in seconds {
-            spread.push(attempt::at(Span::from_secs(second)), &mut note);
+            spread.push(logged_attempt::at(Span::from_secs(second)), &mut note);
         }
         spread.finish(&mut note);
         millis

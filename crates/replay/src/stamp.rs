@@ -2,9 +2,8 @@
 
 use std::str;
 
-use jiff::fmt::strtime;
-use jiff::{Timestamp, civil, tz};
-use stagger_core::Span;
+use stagger_core::{Instant, Span};
+use stagger_text::{Timestamp, common_log_date, lenient_date, utc_date};
 
 use crate::decimal;
 use crate::unit::Unit;
@@ -49,8 +48,7 @@ impl Stamp {
 
     /// `10/Oct/2000:13:55:36 -0700`, which is `$time_local` of nginx and `%t` of Apache.
     pub(crate) fn common(text: &[u8]) -> Option<Self> {
-        let date = strtime::parse(b"%d/%b/%Y:%H:%M:%S %z", text).ok()?;
-        Self::new(date.to_timestamp().ok()?, 0)
+        Self::new(common_log_date(text)?, 0)
     }
 
     fn number(text: &[u8]) -> Option<Self> {
@@ -68,16 +66,15 @@ impl Stamp {
         if !text.as_bytes().get(..5).is_some_and(|year| year.ends_with(b"-")) {
             return None;
         }
-        let utc = || tz::Offset::UTC.to_timestamp(text.parse::<civil::DateTime>().ok()?).ok();
-        let at = text.parse().ok().or_else(utc)?;
+        let nanos = lenient_date(text).or_else(|| utc_date(text))?;
         let decimals = text
             .split_once('.')
             .map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
-        Self::new(at, u32::try_from(decimals).ok()?)
+        Self::new(nanos, u32::try_from(decimals).ok()?)
     }
 
-    fn new(at: Timestamp, decimals: u32) -> Option<Self> {
-        let nanos = u64::try_from(at.as_nanosecond()).ok()?;
+    fn new(nanos: i128, decimals: u32) -> Option<Self> {
+        let nanos = u64::try_from(nanos).ok()?;
         Some(Self { since_epoch: Span::from_nanos(nanos), grain: grain(Unit::Seconds, decimals) })
     }
 }
@@ -85,10 +82,7 @@ impl Stamp {
 impl std::fmt::Display for Stamp {
     /// As RFC 3339 in UTC.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match Timestamp::from_nanosecond(self.since_epoch.as_nanos().into()) {
-            Ok(at) => write!(f, "{at}"),
-            Err(_) => write!(f, "{} after 1970", self.since_epoch),
-        }
+        f.write_str(&Timestamp(Instant::ORIGIN + self.since_epoch).exact())
     }
 }
 

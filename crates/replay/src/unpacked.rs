@@ -13,18 +13,18 @@ const AT_ONCE: usize = 64 * 1024;
 /// appended to have them, all are read.
 #[derive(Debug)]
 pub(crate) struct Unpacked<R> {
-    source: Source<R>,
+    source: LogSource<R>,
     broken: Option<String>,
 }
 
 #[derive(Debug)]
-enum Source<R> {
-    Plain(Begun<R>),
-    Gzip(BufReader<MultiGzDecoder<Begun<R>>>),
+enum LogSource<R> {
+    Plain(Peeked<R>),
+    Gzip(BufReader<MultiGzDecoder<Peeked<R>>>),
 }
 
 /// The bytes that were looked at, and what comes behind them.
-type Begun<R> = Chain<Cursor<Vec<u8>>, R>;
+type Peeked<R> = Chain<Cursor<Vec<u8>>, R>;
 
 impl<R: BufRead> Unpacked<R> {
     /// Looks at how the input begins.
@@ -34,8 +34,8 @@ impl<R: BufRead> Unpacked<R> {
         let is_gzip = magic == MAGIC;
         let all = Cursor::new(magic).chain(input);
         let source = match is_gzip {
-            true => Source::Gzip(BufReader::with_capacity(AT_ONCE, MultiGzDecoder::new(all))),
-            false => Source::Plain(all),
+            true => LogSource::Gzip(BufReader::with_capacity(AT_ONCE, MultiGzDecoder::new(all))),
+            false => LogSource::Plain(all),
         };
         Ok(Self { source, broken: None })
     }
@@ -58,8 +58,8 @@ impl<R: BufRead> Read for Unpacked<R> {
 impl<R: BufRead> BufRead for Unpacked<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let input = match &mut self.source {
-            Source::Plain(input) => return input.fill_buf(),
-            Source::Gzip(input) => input,
+            LogSource::Plain(input) => return input.fill_buf(),
+            LogSource::Gzip(input) => input,
         };
         if self.broken.is_none() && input.buffer().is_empty() {
             match input.fill_buf() {
@@ -73,8 +73,8 @@ impl<R: BufRead> BufRead for Unpacked<R> {
 
     fn consume(&mut self, amount: usize) {
         match &mut self.source {
-            Source::Plain(input) => input.consume(amount),
-            Source::Gzip(input) => input.consume(amount),
+            LogSource::Plain(input) => input.consume(amount),
+            LogSource::Gzip(input) => input.consume(amount),
         }
     }
 }

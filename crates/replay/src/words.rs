@@ -5,10 +5,10 @@ use std::fmt::Write;
 use stagger_core::Span;
 use stagger_sim::BUCKET;
 
-use crate::calls::Told;
-use crate::cells::Cell;
+use crate::cells::BucketCounts;
 use crate::excerpt::Excerpt;
-use crate::outage::{Kind, Outage};
+use crate::open_calls::RetryEvidence;
+use crate::outage::{InferredOutage, OutageKind};
 
 /// An outage of fewer attempts than this is weak evidence.
 const FEW: u32 = 30;
@@ -54,7 +54,7 @@ pub(crate) fn lesson(excerpt: &Excerpt<'_>) -> String {
     if log.broken.is_some() {
         say(&mut text, "The packed file breaks off, so the log goes on after what is shown.");
     }
-    say(&mut text, &told(&log.told));
+    say(&mut text, &evidence(&log.evidence));
     if log.began.grain > BUCKET {
         let grain = log.began.grain;
         let evenly = format!(
@@ -77,13 +77,15 @@ pub(crate) fn lesson(excerpt: &Excerpt<'_>) -> String {
     text
 }
 
-fn sentence(excerpt: &Excerpt<'_>, outage: &Outage) -> String {
-    let Outage { attempts, failed, edge, open, .. } = *outage;
+fn sentence(excerpt: &Excerpt<'_>, outage: &InferredOutage) -> String {
+    let InferredOutage { attempts, failed, edge, open, .. } = *outage;
     let kind = match outage.kind {
-        Kind::Refused => "attempts were refused".to_owned(),
-        Kind::Hung => "attempts hung".to_owned(),
-        Kind::Failing(share) => format!("{:.0} % of attempts failed", 100.0 * share.as_f64()),
-        Kind::Slow(times) => format!("attempts took about {:.0} times as long", times.as_f64()),
+        OutageKind::Refused => "attempts were refused".to_owned(),
+        OutageKind::Hung => "attempts hung".to_owned(),
+        OutageKind::Failing(share) => format!("{:.0} % of attempts failed", 100.0 * share.as_f64()),
+        OutageKind::Slow(times) => {
+            format!("attempts took about {:.0} times as long", times.as_f64())
+        }
     };
     let end = if open { ", and that went on at the end of the log" } else { "" };
     let weak = if attempts < FEW { ": weak evidence" } else { "" };
@@ -94,19 +96,19 @@ fn sentence(excerpt: &Excerpt<'_>, outage: &Outage) -> String {
     )
 }
 
-fn told(told: &Told) -> String {
-    let most = told.number.max(told.id).max(told.guess).max(told.nothing);
-    let mut text = if most == told.number {
+fn evidence(evidence: &RetryEvidence) -> String {
+    let most = evidence.number.max(evidence.id).max(evidence.guess).max(evidence.nothing);
+    let mut text = if most == evidence.number {
         "Retries were told by the numbers in the log.".to_owned()
-    } else if most == told.id {
+    } else if most == evidence.id {
         "Retries were told by ids in the log.".to_owned()
-    } else if most == told.guess {
+    } else if most == evidence.guess {
         "Retries were guessed: the same client asked for the same thing within a minute of a failure."
             .to_owned()
     } else {
         "Nothing tells retries from first attempts, so all were taken for first ones.".to_owned()
     };
-    if told.forgotten > 0 {
+    if evidence.forgotten > 0 {
         text += " Some failures had to be forgotten early, so some retries were not recognised.";
     }
     text
@@ -115,7 +117,7 @@ fn told(told: &Told) -> String {
 /// Little's law over the whole stretch.
 fn concurrency(excerpt: &Excerpt<'_>) -> Option<u64> {
     let service = excerpt.log.service.filter(|service| *service > Span::ZERO)?;
-    let served = Cell::sum(excerpt.cells());
+    let served = BucketCounts::sum(excerpt.cells());
     let served = u128::from(served.attempts - served.bad());
     let length = u128::from((excerpt.until - excerpt.from).as_nanos().max(1));
     u64::try_from((served * u128::from(service.as_nanos())).div_ceil(length)).ok()

@@ -8,13 +8,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use print::Written;
 use proptest::prelude::*;
-use stagger_replay::{Format, LogMap, ReadError, Reading};
+use stagger_replay::{AccessLogFormat, LogMap, ReadError, Reading};
 
 const BEGAN: u64 = 1_700_000_000_000;
 
 /// A log of any length, written line by line as it is read.
 struct Endless {
-    format: Format,
+    format: AccessLogFormat,
     lines: u64,
     made: u64,
     rest: Vec<u8>,
@@ -39,17 +39,17 @@ impl Read for Endless {
 
 #[test]
 fn a_million_lines_are_read_in_the_room_of_some_seconds() {
-    for format in [Format::Combined, Format::Envoy] {
+    for format in [AccessLogFormat::Combined, AccessLogFormat::Envoy] {
         let input = Endless { format, lines: 1_000_000, made: 0, rest: Vec::new() };
         let log = Reading::default().read(BufReader::new(input)).unwrap();
         assert_eq!((log.lines, log.malformed), (1_000_000, 0));
         assert_eq!((log.attempts(), log.calls()), (1_000_000, 1_000_000));
-        assert!(log.held.line < 256, "{:?}", log.held);
+        assert!(log.peak.line < 256, "{:?}", log.peak);
         // Six seconds of a thousand a second, of combined stamps alone.
-        assert!(log.held.waiting <= 7_000, "{:?}", log.held);
+        assert!(log.peak.waiting <= 7_000, "{:?}", log.peak);
         // Twenty failures a second for twice ten minutes at most: here all that there were.
-        assert!(log.held.failures <= 20_000, "{:?}", log.held);
-        assert_eq!(log.held.firsts, 1_000_000);
+        assert!(log.peak.failures <= 20_000, "{:?}", log.peak);
+        assert_eq!(log.peak.firsts, 1_000_000);
     }
 }
 
@@ -58,7 +58,7 @@ fn malformed_lines_are_counted_and_shown_and_do_not_matter() {
     let mut text = String::from("-- rotated --\n");
     for ms in 0..100 {
         let written = Written { began: BEGAN + 100 * ms, took: 1, status: 200, caller: 1 };
-        text += &written.line(Format::Combined);
+        text += &written.line(AccessLogFormat::Combined);
         text += "\n";
     }
     text += "\n10.0.0.9 - - [31/Feb/2023:00:00:00 +0000] \"GET / HTTP/1.1\" 200 1\n";
@@ -77,8 +77,8 @@ fn what_is_no_log_is_refused_with_its_reason() {
     assert_eq!(refused(b"", None), "the log has no lines");
     assert!(refused(b"\x28\xb5\x2f\xfd\x00", None).contains("packed by zstd"));
     assert!(refused(b"Dear all,\nhello\n", None).contains("none of combined, envoy, csv, jsonl"));
-    assert!(refused(b"a,b\n1,2\n", Some(Format::Csv)).contains("a map must name them"));
-    let wrong = refused(b"a\nb\n{}\n", Some(Format::Envoy));
+    assert!(refused(b"a,b\n1,2\n", Some(AccessLogFormat::Csv)).contains("a map must name them"));
+    let wrong = refused(b"a\nb\n{}\n", Some(AccessLogFormat::Envoy));
     assert!(
         wrong.starts_with("3 of the first 3 lines are not of the format envoy; line 1"),
         "{wrong}"
@@ -95,7 +95,8 @@ fn some_log(lines: u64) -> String {
     let line = |ms: u64| {
         let status = if ms % 100 < 2 { 503 } else { 200 };
         let caller = u32::try_from(ms).expect("few lines");
-        Written { began: BEGAN + 10 * ms, took: 3, status, caller }.line(Format::Envoy) + "\n"
+        Written { began: BEGAN + 10 * ms, took: 3, status, caller }.line(AccessLogFormat::Envoy)
+            + "\n"
     };
     (0..lines).map(line).collect()
 }
@@ -115,7 +116,7 @@ fn a_packed_log_reads_as_the_same_log_whatever_its_members() {
         let log = Reading::default().read(BufReader::with_capacity(7, &file[..])).unwrap();
         assert_eq!((log.lines, log.malformed, &log.broken), (3_000, 0, &None));
         assert_eq!(log.first_attempts(), plain.first_attempts());
-        assert_eq!(log.held, plain.held);
+        assert_eq!(log.peak, plain.peak);
     }
 }
 
@@ -157,7 +158,7 @@ fn a_packed_log_of_a_million_lines_is_read_in_the_room_of_a_plain_one() {
     let members = std::iter::repeat_n(member, 1_000).flatten().collect::<Vec<u8>>();
     let log = Reading::default().read(&members[..]).unwrap();
     assert_eq!((log.lines, log.malformed), (1_000_000, 0));
-    assert!(log.held.line < 256, "{:?}", log.held);
+    assert!(log.peak.line < 256, "{:?}", log.peak);
 }
 
 #[test]
@@ -188,12 +189,12 @@ proptest! {
 
     #[test]
     fn what_was_written_is_read(attempts in attempts()) {
-        for format in Format::ALL {
+        for format in AccessLogFormat::ALL {
             let log = Reading::default().read(print::log(format, &attempts).as_bytes());
             let log = log.unwrap_or_else(|error| panic!("{format}: {error}"));
             prop_assert_eq!((log.format, log.malformed), (format, 0));
             prop_assert_eq!(log.attempts(), attempts.len() as u64);
-            if format == Format::Combined {
+            if format == AccessLogFormat::Combined {
                 continue;
             }
             let mut began: Vec<u64> = attempts.iter().map(|written| written.began).collect();
@@ -208,7 +209,7 @@ proptest! {
     fn no_bytes_make_a_reader_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..400), format in 0..5_usize,
     ) {
-        let format = Format::ALL.get(format).copied();
+        let format = AccessLogFormat::ALL.get(format).copied();
         let _ = Reading { format, map: None }.read(bytes.as_slice());
     }
 
@@ -216,7 +217,7 @@ proptest! {
     fn no_damage_to_a_line_makes_a_reader_panic(
         attempts in attempts(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
     ) {
-        for format in Format::ALL {
+        for format in AccessLogFormat::ALL {
             let mut bytes = print::log(format, &attempts).into_bytes();
             let place = at.index(bytes.len());
             bytes[place] = byte;

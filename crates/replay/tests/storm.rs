@@ -4,10 +4,10 @@ mod print;
 
 use print::Written;
 use stagger_core::{Instant, Span};
-use stagger_replay::{Format, Kind, Log, Reading, Replay};
+use stagger_replay::{AccessLog, AccessLogFormat, OutageKind, Reading, Replay};
 use stagger_sim::{
-    Arrivals, BUCKET, Fault, Law, Options, Plan, Played, RecoveryVerdict, Schedule, ThreadPool,
-    Trouble, World,
+    ArrivalProcess, BUCKET, Fault, Law, Played, RecoveryVerdict, RunPlan, Schedule, Simulation,
+    StormOptions, ThreadPool, Trouble,
 };
 
 /// 2023-11-14T22:13:20Z.
@@ -21,9 +21,9 @@ fn at(ms: u64) -> Instant {
 /// 200 calls a second for half a minute, and an outage of two seconds.
 fn played() -> Played {
     let caller = Law::Full.caller(&Schedule::default()).expect("a valid schedule");
-    let mut plan = Plan::new(Arrivals::poisson(200, at(30_000)), caller);
+    let mut plan = RunPlan::new(ArrivalProcess::poisson(200, at(30_000)), caller);
     plan.faults.push(Fault::new(Trouble::Refuse, at(DOWN.0), at(DOWN.1)));
-    World::new().play(&plan, 5)
+    Simulation::new().play(&plan, 5)
 }
 
 fn written(played: &Played) -> Vec<Written> {
@@ -37,15 +37,16 @@ fn written(played: &Played) -> Vec<Written> {
     all
 }
 
-fn read(format: Format, played: &Played) -> Log {
+fn read(format: AccessLogFormat, played: &Played) -> AccessLog {
     let text = print::log(format, &written(played));
     let log = Reading::default().read(text.as_bytes()).expect("a log of ours");
     assert_eq!((log.format, log.malformed), (format, 0));
     log
 }
 
-fn amplification(log: &Log) -> f64 {
-    let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
+fn amplification(log: &AccessLog) -> f64 {
+    let options =
+        StormOptions { laws: vec![Law::NoRetry], runs: Some(1), ..StormOptions::default() };
     Replay::new(log, &options, None).expect("valid options").observed.amplification
 }
 
@@ -54,10 +55,10 @@ fn a_storm_is_found_again_in_its_log_of_any_format() {
     let played = played();
     #[expect(clippy::cast_precision_loss, reason = "a few thousand calls")]
     let truth = played.attempts.total as f64 / played.calls as f64;
-    for format in Format::ALL {
+    for format in AccessLogFormat::ALL {
         let log = read(format, &played);
         let [outage] = log.outages() else { panic!("{format}: {:?}", log.outages()) };
-        assert_eq!(outage.kind, Kind::Refused, "{format}");
+        assert_eq!(outage.kind, OutageKind::Refused, "{format}");
         let wall = |at| log.wall(at).since_epoch.as_nanos() / 1_000_000;
         let off = wall(outage.from)
             .abs_diff(BEGAN + DOWN.0)
@@ -72,9 +73,9 @@ fn a_storm_is_found_again_in_its_log_of_any_format() {
 #[test]
 fn the_same_law_comes_out_as_it_was_observed() {
     let played = played();
-    let log = read(Format::Csv, &played);
+    let log = read(AccessLogFormat::Csv, &played);
     let laws = vec![Law::None, Law::Full];
-    let options = Options { laws, runs: Some(20), ..Options::default() };
+    let options = StormOptions { laws, runs: Some(20), ..StormOptions::default() };
     let replay = Replay::new(&log, &options, None).unwrap();
     let report = replay.run(&ThreadPool::single());
     let row = |name: &str| report.cases[0].rows.iter().find(|row| row.name == name).unwrap();
@@ -114,11 +115,11 @@ fn a_stalled_backend_is_replayed_with_its_workers() {
             Written { began: BEGAN + ms, took, status, caller: u32::try_from(ms).unwrap() }
         })
         .collect();
-    let text = print::log(Format::Envoy, &attempts);
+    let text = print::log(AccessLogFormat::Envoy, &attempts);
     let log = Reading::default().read(text.as_bytes()).expect("a log of ours");
-    let kinds: Vec<Kind> = log.outages().iter().map(|outage| outage.kind).collect();
-    assert_eq!(kinds, [Kind::Hung]);
-    let options = Options { laws: vec![Law::Full], runs: Some(2), ..Options::default() };
+    let kinds: Vec<OutageKind> = log.outages().iter().map(|outage| outage.kind).collect();
+    assert_eq!(kinds, [OutageKind::Hung]);
+    let options = StormOptions { laws: vec![Law::Full], runs: Some(2), ..StormOptions::default() };
     for capacity in [None, Some(4)] {
         let report = Replay::new(&log, &options, capacity).unwrap().run(&ThreadPool::single());
         let [observed, no_retry, full] = &report.cases[0].rows[..] else { panic!("three rows") };
@@ -133,14 +134,14 @@ fn a_stalled_backend_is_replayed_with_its_workers() {
 #[test]
 fn a_capacity_needs_durations() {
     let log = Reading::default().read("time,status\n1700000000,200\n".as_bytes()).unwrap();
-    let error = Replay::new(&log, &Options::default(), Some(4)).unwrap_err();
+    let error = Replay::new(&log, &StormOptions::default(), Some(4)).unwrap_err();
     assert_eq!(error.field(), "capacity");
-    let quiet = Replay::new(&log, &Options::default(), None).unwrap();
+    let quiet = Replay::new(&log, &StormOptions::default(), None).unwrap();
     assert!(quiet.scenario.lesson.contains("No outage was found"));
 }
 
 /// 200 calls a second, each with one attempt, of which those that `fails` names fail.
-fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> Log {
+fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> AccessLog {
     let attempt = |ms: u64| {
         let status = if fails(ms) { 503 } else { 200 };
         Written {
@@ -151,13 +152,14 @@ fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> Log {
         }
     };
     let all: Vec<Written> = (0..1_000 * seconds).step_by(5).map(attempt).collect();
-    let text = print::log(Format::Csv, &all);
+    let text = print::log(AccessLogFormat::Csv, &all);
     Reading::default().read(text.as_bytes()).expect("a log of ours")
 }
 
 /// The rows of the log and of a replay without retries.
-fn verdicts(log: &Log) -> [RecoveryVerdict; 2] {
-    let options = Options { laws: vec![Law::NoRetry], runs: Some(1), ..Options::default() };
+fn verdicts(log: &AccessLog) -> [RecoveryVerdict; 2] {
+    let options =
+        StormOptions { laws: vec![Law::NoRetry], runs: Some(1), ..StormOptions::default() };
     let report =
         Replay::new(log, &options, None).expect("the log can be played").run(&ThreadPool::single());
     let [observed, no_retry] = &report.cases[0].rows[..] else { panic!("two rows") };

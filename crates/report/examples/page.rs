@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::{env, fs};
 
-use stagger_report::{Options, page, pictures};
+use stagger_report::{PageOptions, page, pictures};
 use stagger_sim::{Named, ThreadPool};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -16,9 +16,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("three arguments: the scenario, the number of runs, the file to write".into());
     };
     let named = Named::find(name).ok_or("no such scenario")?;
-    let asked = stagger_sim::Options { runs: Some(runs.parse()?), ..Default::default() };
+    let asked = stagger_sim::StormOptions { runs: Some(runs.parse()?), ..Default::default() };
     let report = named.scenario(&asked)?.run(&ThreadPool::single());
-    fs::write(path, page(&report, &Options::default()))?;
+    fs::write(path, page(&report, &PageOptions::default()))?;
     let folder = Path::new(path).with_extension("");
     fs::create_dir_all(&folder)?;
     for picture in pictures(&report, None) {

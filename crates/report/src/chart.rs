@@ -6,7 +6,7 @@ use crate::style::{Style, Weight};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// The kind of picture, which decides how its panels are set.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// Its heading.
     pub title: String,
     /// The subject, with the parameters, the seed and the number of runs.
@@ -16,14 +16,14 @@ pub struct Chart {
     /// A sentence on how to read it.
     pub reading: &'static str,
     /// The keys of its lines and areas.
-    pub keys: Vec<Key>,
+    pub keys: Vec<LegendKey>,
     /// The panels, in reading order.
     pub panels: Vec<Panel>,
 }
 
 /// The sorts of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChartKind {
     /// Single instants, one strip an entry.
     Strips,
     /// Levels over time, one small panel an entry.
@@ -38,7 +38,7 @@ pub enum Kind {
 
 /// One line of the legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct LegendKey {
     /// The meaning.
     pub name: String,
     /// The swatch before the name.
@@ -82,7 +82,7 @@ pub struct Panel {
     /// Straight lines right across.
     pub references: Vec<Reference>,
     /// Coloured cells.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<HeatCell>,
 }
 
 /// One axis.
@@ -169,7 +169,7 @@ pub enum Along {
 
 /// One cell of a heat map.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub struct HeatCell {
     /// Its column, from 0.
     pub column: usize,
     /// Its row, from 0 at the bottom.

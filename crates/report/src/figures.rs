@@ -1,14 +1,14 @@
 //! The pictures of a report, in the order in which page and files have them.
 
-use stagger_sim::{CaseReport, Report};
+use stagger_sim::{CaseReport, StormReport};
 
-use crate::grid::Grid;
+use crate::grid::HeatGrid;
 use crate::picture::Picture;
 use crate::pictures::{arrivals, failures, heat, phases, recovery, strips};
 
 /// All pictures of a report.
 #[derive(Debug)]
-pub(crate) struct Figures<'r> {
+pub(crate) struct ReportPictures<'r> {
     /// The six, as far as there are figures for them: those of one case are of the main one.
     pub(crate) main: Vec<Picture>,
     /// The same of each other case that is shown.
@@ -19,9 +19,9 @@ pub(crate) struct Figures<'r> {
 /// 600 KB, so a page of these opens immediately on a telephone; readers do not look through more of them.
 pub(crate) const SHOWN: usize = 8;
 
-impl<'r> Figures<'r> {
+impl<'r> ReportPictures<'r> {
     /// The pictures of this report, and of what was swept.
-    pub(crate) fn of(report: &'r Report, grid: Option<&Grid>) -> Self {
+    pub(crate) fn of(report: &'r StormReport, grid: Option<&HeatGrid>) -> Self {
         let main = main_case(report);
         let of = |case: Option<&CaseReport>, drawn: Drawn| {
             case.and_then(|case| drawn(report, case)).map(|chart| (name(report, case), chart))
@@ -60,28 +60,28 @@ impl<'r> Figures<'r> {
 /// Pictures of one case are of the one in the middle first, which is neither the mildest nor the
 /// worst.
 #[must_use]
-pub fn pictures(report: &Report, grid: Option<&Grid>) -> Vec<Picture> {
-    let Figures { main, others } = Figures::of(report, grid);
+pub fn pictures(report: &StormReport, grid: Option<&HeatGrid>) -> Vec<Picture> {
+    let ReportPictures { main, others } = ReportPictures::of(report, grid);
     main.into_iter().chain(others.into_iter().flat_map(|(_, pictures)| pictures)).collect()
 }
 
 /// The number of cases that are shown one by one, and of all cases: of many cases eight from the first to
 /// the last.
 #[must_use]
-pub fn shown_of(report: &Report) -> (usize, usize) {
+pub fn shown_of(report: &StormReport) -> (usize, usize) {
     (shown(report).len(), report.cases.len())
 }
 
 /// A picture of one case.
-type Drawn = fn(&Report, &CaseReport) -> Option<crate::chart::Chart>;
+type Drawn = fn(&StormReport, &CaseReport) -> Option<crate::chart::Chart>;
 
 /// The case in the middle.
-pub(crate) fn main_case(report: &Report) -> Option<&CaseReport> {
+pub(crate) fn main_case(report: &StormReport) -> Option<&CaseReport> {
     report.cases.get(report.cases.len() / 2)
 }
 
 /// The cases that are shown one by one: the main one, and others evenly from the first to the last.
-pub(crate) fn shown(report: &Report) -> Vec<&CaseReport> {
+pub(crate) fn shown(report: &StormReport) -> Vec<&CaseReport> {
     let count = report.cases.len();
     if count <= SHOWN {
         return report.cases.iter().collect();
@@ -97,7 +97,7 @@ pub(crate) fn shown(report: &Report) -> Vec<&CaseReport> {
 }
 
 /// The words that tell the pictures of one case from those of another.
-fn name(report: &Report, case: Option<&CaseReport>) -> String {
+fn name(report: &StormReport, case: Option<&CaseReport>) -> String {
     let case = case.filter(|_| report.cases.len() > 1);
     case.map_or_else(String::new, |case| case.label.clone())
 }
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    fn report(cases: u32) -> Report {
+    fn report(cases: u32) -> StormReport {
         let mut report = Scenario::default().run(&stagger_sim::ThreadPool::single());
         report.cases = (0..cases)
             .map(|value| CaseReport {

@@ -2,7 +2,7 @@
 
 /// The results of every pair of two varied values.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Grid {
+pub struct HeatGrid {
     /// The quantity along the bottom, with its unit: `outage [s]`.
     pub x: String,
     /// Its values, from left to right.

@@ -1,20 +1,20 @@
 //! The storm lab's figures as pictures, and as one page that opens anywhere.
 //!
-//! A [`stagger_sim::Report`] becomes [`Chart`]s, which are plain data; a chart becomes a [`Picture`]
+//! A [`stagger_sim::StormReport`] becomes [`Chart`]s, which are plain data; a chart becomes a [`Picture`]
 //! in SVG, in PNG or in characters; and [`page`] puts the answer in words, the pictures and all the
 //! figures into one HTML file without a network, a script or a font of its own.
 //!
 //! ```
 //! use stagger_core::Span;
-//! use stagger_report::{Options, page, pictures};
+//! use stagger_report::{PageOptions, page, pictures};
 //! use stagger_sim::{ThreadPool, Named};
-//! let asked = stagger_sim::Options {
+//! let asked = stagger_sim::StormOptions {
 //!     runs: Some(5),
 //!     up_at: Some(Span::from_secs(1)),
-//!     ..stagger_sim::Options::default()
+//!     ..stagger_sim::StormOptions::default()
 //! };
 //! let report = Named::find("lockstep").expect("it ships").scenario(&asked)?.run(&ThreadPool::single());
-//! let html = page(&report, &Options::default());
+//! let html = page(&report, &PageOptions::default());
 //! assert!(html.starts_with("<!doctype html>"));
 //! assert!(html.contains("lowest peak"));
 //! let strips = &pictures(&report, None)[0];
@@ -37,11 +37,12 @@ mod render;
 mod style;
 
 pub use chart::{
-    Along, Axis, Band, Cell, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch,
+    Along, Axis, Band, Chart, ChartKind, HeatCell, LegendKey, Panel, Reference, Series, Shape,
+    Swatch,
 };
 pub use figures::{pictures, shown_of};
-pub use grid::{Grid, GridPanel, Healed};
-pub use page::{Options, page};
+pub use grid::{GridPanel, Healed, HeatGrid};
+pub use page::{PageOptions, page};
 pub use picture::{NoPng, Picture};
 pub use pictures::{arrivals, failures, heat, phases, recovery, strips};
 pub use style::{Dash, Dot, Ink, Style, Styles, Weight};

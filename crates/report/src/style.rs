@@ -1,6 +1,6 @@
 //! The style of an entry, the same in every picture: a colour, a dash and a dot.
 
-use stagger_sim::Report;
+use stagger_sim::StormReport;
 
 /// The style of a line, an area or a dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +129,8 @@ impl Styles {
     }
 }
 
-impl From<&Report> for Styles {
-    fn from(report: &Report) -> Self {
+impl From<&StormReport> for Styles {
+    fn from(report: &StormReport) -> Self {
         let rows = report.cases.iter().flat_map(|case| &case.rows);
         Self::of(rows.map(|row| row.name.as_str()))
     }

@@ -2,32 +2,35 @@
 
 use stagger_core::{Instant, Span};
 use stagger_report::{
-    Grid, GridPanel, Healed, Options, Picture, arrivals, heat, page, pictures, strips,
+    GridPanel, Healed, HeatGrid, PageOptions, Picture, arrivals, heat, page, pictures, strips,
 };
 use stagger_sim::{
-    Arrivals, Case, Entry, Healing, Law, Named, Plan, Play, Report, Scenario, Schedule, Stat,
-    ThreadPool,
+    ArrivalProcess, Healing, Law, Named, Play, RunPlan, Scenario, ScenarioCase, ScenarioEntry,
+    Schedule, Stat, StormReport, ThreadPool,
 };
 
-fn played(name: &str, options: &stagger_sim::Options) -> Report {
+fn played(name: &str, options: &stagger_sim::StormOptions) -> StormReport {
     let named = Named::find(name).expect("it ships");
     named.scenario(options).expect("the options are valid").run(&ThreadPool::single())
 }
 
-fn lockstep() -> Report {
+fn lockstep() -> StormReport {
     let up_at = Some(Span::from_millis(200));
     let laws = vec![Law::None, Law::Full];
-    played("lockstep", &stagger_sim::Options { runs: Some(3), up_at, laws, ..Default::default() })
+    played(
+        "lockstep",
+        &stagger_sim::StormOptions { runs: Some(3), up_at, laws, ..Default::default() },
+    )
 }
 
-fn empty() -> Report {
-    Report { cases: Vec::new(), ..lockstep() }
+fn empty() -> StormReport {
+    StormReport { cases: Vec::new(), ..lockstep() }
 }
 
 #[test]
 fn equal_reports_give_equal_bytes() {
     let (one, other) = (lockstep(), lockstep());
-    assert_eq!(page(&one, &Options::default()), page(&other, &Options::default()));
+    assert_eq!(page(&one, &PageOptions::default()), page(&other, &PageOptions::default()));
     for (one, other) in pictures(&one, None).iter().zip(&pictures(&other, None)) {
         assert_eq!(one.to_svg(), other.to_svg());
         assert_eq!(one.to_png().expect("it fits"), other.to_png().expect("it fits"));
@@ -37,7 +40,7 @@ fn equal_reports_give_equal_bytes() {
 
 #[test]
 fn a_page_has_the_answer_first_then_pictures_then_figures_then_the_command() {
-    let html = page(&lockstep(), &Options::default());
+    let html = page(&lockstep(), &PageOptions::default());
     let parts = [
         "id=\"answer\">The answer",
         "lowest peak",
@@ -55,7 +58,7 @@ fn a_page_has_the_answer_first_then_pictures_then_figures_then_the_command() {
 
 #[test]
 fn nothing_is_loaded_from_anywhere() {
-    let html = page(&lockstep(), &Options::default());
+    let html = page(&lockstep(), &PageOptions::default());
     for foreign in
         ["<script", "<link", "<img", "<iframe", "http://", "https://", "url(", "style=\""]
     {
@@ -72,7 +75,7 @@ fn a_name_full_of_markup_stays_text() {
     name.clone_into(&mut report.cases[0].label);
     name.clone_into(&mut report.about);
     report.parameters.push((name.into(), name.into()));
-    let options = Options { command: Some(name.into()), ..Options::default() };
+    let options = PageOptions { command: Some(name.into()), ..PageOptions::default() };
     let html = page(&report, &options);
     assert!(!html.contains("<script"));
     assert!(html.contains("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;"));
@@ -84,7 +87,7 @@ fn a_name_full_of_markup_stays_text() {
 
 #[test]
 fn a_report_of_nothing_is_a_page_that_says_so() {
-    let html = page(&empty(), &Options::default());
+    let html = page(&empty(), &PageOptions::default());
     assert!(html.contains("Nothing was played"));
     assert!(html.contains("nothing to draw"));
     assert_eq!(pictures(&empty(), None), []);
@@ -94,7 +97,7 @@ fn a_report_of_nothing_is_a_page_that_says_so() {
 fn one_row_of_nobody_who_retries_is_no_comparison() {
     let mut report = lockstep();
     report.cases[0].rows.truncate(1);
-    let html = page(&report, &Options::default());
+    let html = page(&report, &PageOptions::default());
     assert!(html.contains("No row retries here"));
     assert!(!pictures(&report, None).is_empty());
 }
@@ -102,8 +105,8 @@ fn one_row_of_nobody_who_retries_is_no_comparison() {
 #[test]
 fn who_never_recovers_is_told_and_drawn_above_all_values() {
     let runs = Some(1);
-    let report = played("stall", &stagger_sim::Options { runs, ..Default::default() });
-    let html = page(&report, &Options::default());
+    let report = played("stall", &stagger_sim::StormOptions { runs, ..Default::default() });
+    let html = page(&report, &PageOptions::default());
     assert!(html.contains("never recover"));
     let recovery = pictures(&report, None).into_iter().find(|picture| picture.name == "recovery");
     let recovery = recovery.expect("the loads differ");
@@ -119,7 +122,7 @@ fn who_never_recovers_is_told_and_drawn_above_all_values() {
 #[test]
 fn failing_attempts_are_drawn_as_success_above_load() {
     let runs = Some(1);
-    let report = played("failing", &stagger_sim::Options { runs, ..Default::default() });
+    let report = played("failing", &stagger_sim::StormOptions { runs, ..Default::default() });
     let all = pictures(&report, None);
     let failures =
         all.iter().find(|picture| picture.name == "failures").expect("it varies failures");
@@ -131,7 +134,7 @@ fn failing_attempts_are_drawn_as_success_above_load() {
 #[test]
 fn a_heat_map_tells_stuck_from_healed_without_colour() {
     let cell = |healed| Some(Healed { healed, runs: 10 });
-    let grid = Grid {
+    let grid = HeatGrid {
         x: "outage [s]".into(),
         xs: vec!["0.5".into(), "1".into()],
         y: "load [1/s]".into(),
@@ -143,20 +146,20 @@ fn a_heat_map_tells_stuck_from_healed_without_colour() {
             case: String::new(),
             cells: vec![cell(10), cell(4), cell(0), None],
         }],
-        ..Grid::default()
+        ..HeatGrid::default()
     };
     let picture = Picture::new("heat", heat(&grid).expect("there are cells"));
     let text = picture.to_terminal(80);
     assert!(text.contains("700 │ ××"), "{text}");
     assert!(text.contains("300 │ ██ ░░"), "{text}");
     assert!(picture.to_svg().contains(">40 %</text>"));
-    let options = Options { grid: Some(grid), ..Options::default() };
+    let options = PageOptions { grid: Some(grid), ..PageOptions::default() };
     assert!(page(&empty(), &options).contains("Recovered or not, over outage and load"));
-    assert_eq!(heat(&Grid::default()), None);
+    assert_eq!(heat(&HeatGrid::default()), None);
 }
 
 /// A report of so many cases, each as large as any: equal figures, other names.
-fn many(cases: usize) -> Report {
+fn many(cases: usize) -> StormReport {
     let mut report = lockstep();
     let [case] = &report.cases[..] else { panic!("one case") };
     let case = |nth: usize| {
@@ -171,13 +174,13 @@ fn many(cases: usize) -> Report {
 
 #[test]
 fn a_page_of_a_hundred_cases_stays_small_and_says_what_it_leaves_out() {
-    let length = |cases| page(&many(cases), &Options::default()).len();
+    let length = |cases| page(&many(cases), &PageOptions::default()).len();
     let (eight, hundred) = (length(8), length(100));
     assert!(hundred < eight + 2_000, "{eight} and {hundred}");
     assert!(hundred < 2_000_000, "{hundred}");
-    let html = page(&many(100), &Options::default());
+    let html = page(&many(100), &PageOptions::default());
     assert!(html.contains("shows 8 of the 100 cases") && html.contains("--format csv"));
-    assert!(!page(&many(8), &Options::default()).contains("--format csv"));
+    assert!(!page(&many(8), &PageOptions::default()).contains("--format csv"));
     for (case, there) in [("case 0", true), ("case 50", true), ("case 99", true), ("case 1", false)]
     {
         assert_eq!(html.contains(&format!("<caption>{case}</caption>")), there, "{case}");
@@ -185,25 +188,26 @@ fn a_page_of_a_hundred_cases_stays_small_and_says_what_it_leaves_out() {
     assert_eq!(pictures(&many(100), None).len(), 2 * 8);
 }
 
-fn small_grid() -> Grid {
+fn small_grid() -> HeatGrid {
     let cell = |healed| Some(Healed { healed, runs: 10 });
     let panel = |name: &str, case: &str| GridPanel {
         name: name.into(),
         case: case.into(),
         cells: vec![cell(10), cell(0)],
     };
-    Grid {
+    HeatGrid {
         x: "outage".into(),
         xs: vec!["1s".into(), "2s".into()],
         ys: vec![String::new()],
         panels: vec![panel("full", "load 300/s"), panel("full", "load 500/s")],
-        ..Grid::default()
+        ..HeatGrid::default()
     }
 }
 
 #[test]
 fn page_and_files_have_their_pictures_in_the_order_of_the_six() {
-    let mut report = played("stall", &stagger_sim::Options { runs: Some(1), ..Default::default() });
+    let mut report =
+        played("stall", &stagger_sim::StormOptions { runs: Some(1), ..Default::default() });
     for case in &mut report.cases {
         case.rows.truncate(3);
     }
@@ -213,7 +217,7 @@ fn page_and_files_have_their_pictures_in_the_order_of_the_six() {
     let of_case = ["instants", "arrivals", "queue"];
     let expected = ["instants", "arrivals", "recovery", "heat", "queue"];
     assert_eq!(names, [&expected[..], &of_case, &of_case, &of_case].concat());
-    let options = Options { grid: Some(small_grid()), ..Options::default() };
+    let options = PageOptions { grid: Some(small_grid()), ..PageOptions::default() };
     let html = page(&report, &options);
     let titles: Vec<&str> = html.split("<figure>\n<h3>").skip(1).collect();
     assert_eq!(titles.len(), all.len());
@@ -234,7 +238,7 @@ fn a_heat_map_bounds_its_panels_and_names_the_case_of_each() {
     let chart = heat(&grid).expect("there are cells");
     assert_eq!(chart.panels.len(), 24);
     assert!(chart.caption.contains("76 more panels are left out"), "{}", chart.caption);
-    let options = Options { grid: Some(small_grid()), ..Options::default() };
+    let options = PageOptions { grid: Some(small_grid()), ..PageOptions::default() };
     let html = page(&empty(), &options);
     assert!(html.contains("Recovered or not, over outage"));
 }
@@ -275,7 +279,7 @@ fn a_panel_had_another_peak_than_the_table() {
     // All 2000 callers fail at the origin, and the table looks for the peak after the outage.
     let report = played(
         "herd",
-        &stagger_sim::Options {
+        &stagger_sim::StormOptions {
             runs: Some(2),
             laws: vec![Law::Full],
             callers: Some(2_000),
@@ -283,7 +287,7 @@ fn a_panel_had_another_peak_than_the_table() {
         },
     );
     let case = &report.cases[0];
-    let html = page(&report, &Options::default());
+    let html = page(&report, &PageOptions::default());
     let chart = arrivals(&report, case).expect("there are attempts");
     for (row, panel) in case.rows.iter().zip(&chart.panels) {
         let peak = panel.note.trim_start_matches("peak ").trim_end_matches("/s");
@@ -298,10 +302,10 @@ fn peaks_were_the_same_because_single_runs_vary() {
     for (row, mean) in report.cases[0].rows[1..].iter_mut().zip([1_000.0, 1_200.0]) {
         (row.runs, row.peak) = (100, Stat { mean, sd: 300.0 });
     }
-    let html = page(&report, &Options::default());
+    let html = page(&report, &PageOptions::default());
     assert!(!html.contains("have about the same peak"));
     report.cases[0].rows[2].peak.mean = 1_015.0;
-    assert!(page(&report, &Options::default()).contains("have about the same peak"));
+    assert!(page(&report, &PageOptions::default()).contains("have about the same peak"));
 }
 
 #[test]
@@ -309,7 +313,7 @@ fn all_who_retry_served_100_percent_beside_a_row_of_less() {
     let mut report = lockstep();
     report.cases[0].rows[1].success = 1.0;
     report.cases[0].rows[2].success = 0.9986;
-    let html = page(&report, &Options::default());
+    let html = page(&report, &PageOptions::default());
     assert!(html.contains("All who retry serve 99.9\u{a0}% to 100\u{a0}% of their calls."));
 }
 
@@ -320,7 +324,7 @@ fn all_was_well_again_although_hardly_a_call_succeeded() {
     report.cases[0].rows[0].recovery = soon;
     for (success, said) in [(0.001, false), (0.99, true)] {
         report.cases[0].rows[0].success = success;
-        let html = page(&report, &Options::default());
+        let html = page(&report, &PageOptions::default());
         assert_eq!(html.contains("and all is well again after"), said, "{success}");
     }
 }
@@ -333,7 +337,7 @@ fn an_entry_that_gave_up_first_was_called_done_first() {
     report.cases[0].rows[2].recovery = took(9.0);
     for (success, said) in [(0.017, false), (0.99, true)] {
         report.cases[0].rows[1].success = success;
-        let html = page(&report, &Options::default());
+        let html = page(&report, &PageOptions::default());
         assert_eq!(html.contains("is done first"), said, "{success}");
     }
 }
@@ -342,7 +346,7 @@ fn an_entry_that_gave_up_first_was_called_done_first() {
 fn an_entry_that_fails_again_was_said_to_recover() {
     let mut report = lockstep();
     report.cases[0].rows[1].recovery = Healing { relapsed: 3, ..Healing::default() };
-    let html = page(&report, &Options::default());
+    let html = page(&report, &PageOptions::default());
     assert!(html.contains("seems to recover and then fails again"));
     assert!(html.contains("<td>relapsed</td>"));
 }
@@ -377,8 +381,9 @@ fn width(html: &str) -> f64 {
 
 #[test]
 fn a_table_of_figures_was_cut_at_1280_pixels() {
-    let report = played("stall", &stagger_sim::Options { runs: Some(2), ..Default::default() });
-    let html = page(&report, &Options::default());
+    let report =
+        played("stall", &stagger_sim::StormOptions { runs: Some(2), ..Default::default() });
+    let html = page(&report, &PageOptions::default());
     // The box of a table is wider than the text: 76 rem, or the window without its margins.
     assert!(html.contains("width:min(76rem,100vw - 2rem)"));
     assert!(html.contains("td small{display:block"));
@@ -389,28 +394,28 @@ fn a_table_of_figures_was_cut_at_1280_pixels() {
 #[test]
 fn an_entry_whose_calls_ended_too_soon_was_never_to_recover() {
     let runs = Some(1);
-    let mut report = played("stall", &stagger_sim::Options { runs, ..Default::default() });
+    let mut report = played("stall", &stagger_sim::StormOptions { runs, ..Default::default() });
     for row in report.cases.iter_mut().flat_map(|case| &mut case.rows) {
         if row.recovery.healed == 0 {
             row.recovery.not_within_watch = 1;
         }
     }
-    let html = page(&report, &Options::default());
+    let html = page(&report, &PageOptions::default());
     assert!(html.contains("<td>not within the watch</td>"));
     assert!(!html.contains("<td>never</td>") && !html.contains("never recover"));
 }
 
 /// Two rows: 1000 and 4000 attempts a second, within a window of a few seconds and far beyond it.
-fn long_run() -> Report {
+fn long_run() -> StormReport {
     let at = |seconds| Instant::ORIGIN + Span::from_secs(seconds);
     let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
     let entry = |(name, rate): (&str, u32)| {
-        let plan = Plan::new(Arrivals::poisson(rate, at(100)), caller.clone());
-        Entry { name: name.into(), play: Play::World(Box::new(plan)) }
+        let plan = RunPlan::new(ArrivalProcess::poisson(rate, at(100)), caller.clone());
+        ScenarioEntry { name: name.into(), play: Play::Run(Box::new(plan)) }
     };
     let entries = [("no-retry", 1_000), ("four times", 4_000)].map(entry).into();
     let outages = vec![(at(10), at(12))];
-    let case = Case { outages, entries, ..Case::new("a long run".into(), 0.0) };
+    let case = ScenarioCase { outages, entries, ..ScenarioCase::new("a long run".into(), 0.0) };
     Scenario { cases: vec![case], ..Scenario::default() }.run(&ThreadPool::single())
 }
 

@@ -3,13 +3,13 @@
 
 use std::num::NonZeroUsize;
 
-use stagger_sim::{Named, Options, ThreadPool};
+use stagger_sim::{Named, StormOptions, ThreadPool};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "L3".to_owned());
     let runs = arguments.next().map(|runs| runs.parse()).transpose()?;
-    let options = Options { runs, ..Options::default() };
+    let options = StormOptions { runs, ..StormOptions::default() };
     let named = Named::find(&name).ok_or("no such scenario")?;
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let report = named.scenario(&options)?.run(&ThreadPool::new(threads));

@@ -1,6 +1,8 @@
 //! The lab's figures for the cells of a table.
 
-use stagger_sim::{Named, Options, Report, Row, Shape, Shapes, ShapesReport, Stat, ThreadPool};
+use stagger_sim::{
+    EntryReport, Named, Shape, Shapes, ShapesReport, Stat, StormOptions, StormReport, ThreadPool,
+};
 
 use super::{Cell, Verdict, cells};
 
@@ -27,7 +29,7 @@ impl Lab<'_> {
         }
         let named = Named::find(table).unwrap_or_else(|| panic!("a scenario reproduces {table}"));
         let runs = (runs(table) * self.percent).div_ceil(100).max(2);
-        let options = Options { runs: Some(runs), ..Options::default() };
+        let options = StormOptions { runs: Some(runs), ..StormOptions::default() };
         let report = named.scenario(&options).expect("its own schedule is valid").run(&self.pool);
         cells.map(|cell| judge(cell, figure(row(&report, &cell), cell.measure))).collect()
     }
@@ -50,14 +52,14 @@ fn judge(cell: Cell, (found, sd, runs): Figure) -> Verdict {
     cell.judge(found, sd, runs)
 }
 
-fn row<'r>(report: &'r Report, cell: &Cell) -> &'r Row {
+fn row<'r>(report: &'r StormReport, cell: &Cell) -> &'r EntryReport {
     let case = report.cases.iter().find(|case| case.label == cell.case);
     let row = case.and_then(|case| case.rows.iter().find(|row| row.name == cell.entry));
     row.unwrap_or_else(|| panic!("{}: a row for {} in {}", cell.table, cell.entry, cell.case))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a few runs")]
-fn figure(row: &Row, measure: &str) -> Figure {
+fn figure(row: &EntryReport, measure: &str) -> Figure {
     let runs = row.runs as f64;
     let healed = row.recovery.healed as f64;
     let of = |stat: Stat, runs: f64| (stat.mean, stat.sd, runs);

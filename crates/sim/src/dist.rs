@@ -60,7 +60,7 @@ fn nanos(value: f64) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::{Purpose, Stream};
+    use crate::streams::{Purpose, RandomStream};
 
     fn moments(draw: impl Fn(u32) -> Span) -> (f64, f64) {
         let n = 200_000;
@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn gaps_have_the_mean_and_spread_of_a_poisson_process() {
-        let stream = Stream::new(3, Purpose::Arrival);
+        let stream = RandomStream::new(3, Purpose::Arrival);
         let (mean, sd) = moments(|i| exponential(Span::from_secs(2), &mut stream.at(i, 0)));
         assert!((mean - 2.0).abs() < 0.02 && (sd - 2.0).abs() < 0.03, "{mean} {sd}");
     }
 
     #[test]
     fn normal_draws_have_their_mean_and_spread() {
-        let stream = Stream::new(3, Purpose::Delay);
+        let stream = RandomStream::new(3, Purpose::Delay);
         let (ten, two) = (Span::from_secs(10), Span::from_secs(2));
         let (mean, sd) = moments(|i| gaussian(ten, two, &mut stream.at(i, 0)));
         assert!((mean - 10.0).abs() < 0.02 && (sd - 2.0).abs() < 0.02, "{mean} {sd}");

@@ -4,7 +4,7 @@ use stagger_core::{Entropy, Span};
 
 use crate::dist::{gaussian, open_unit};
 use crate::law::{Law, Schedule};
-use crate::streams::Stream;
+use crate::streams::RandomStream;
 
 /// Delay laws of others, here to be measured and not in the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Foreign {
     }
 
     /// The delay of retry `k` of this caller, `k` from 1; none for a wait before the first attempt.
-    pub(crate) fn delay(&self, delays: &Stream, id: u32, k: u32) -> Span {
+    pub(crate) fn delay(&self, delays: &RandomStream, id: u32, k: u32) -> Span {
         if k == 0 {
             return Span::ZERO;
         }

@@ -87,12 +87,12 @@ impl Law {
         match self {
             Self::NoRetry => "no-retry",
             Self::Fixed => "fixed",
-            Self::None => "none",
-            Self::Equal => "equal",
-            Self::Full => "full",
-            Self::Decorrelated => "decorrelated",
-            Self::DecorrelatedClamped => "decorrelated-clamped",
-            Self::Symmetric => "symmetric",
+            Self::None => Jitter::None.name(),
+            Self::Equal => Jitter::Equal.name(),
+            Self::Full => Jitter::Full.name(),
+            Self::Decorrelated => Jitter::Decorrelated.name(),
+            Self::DecorrelatedClamped => Jitter::DecorrelatedClamped.name(),
+            Self::Symmetric => Jitter::Symmetric(Ratio::ZERO).name(),
             Self::Gaussian => "gaussian",
             Self::Octave => "octave",
         }

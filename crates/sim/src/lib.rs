@@ -1,18 +1,18 @@
 //! The storm lab of stagger: the production engine against modelled outages, in virtual time.
 //!
-//! A [`Plan`] says when callers arrive, how they retry, what their processes remember, what the
-//! backend is like and what goes wrong with it; a [`World`] plays it from the first attempt to the
-//! last under one seed. A [`Scenario`] plays many plans under many seeds and gives back a [`Report`]
+//! A [`RunPlan`] says when callers arrive, how they retry, what their processes remember, what the
+//! backend is like and what goes wrong with it; a [`Simulation`] plays it from the first attempt to the
+//! last under one seed. A [`Scenario`] plays many plans under many seeds and gives back a [`StormReport`]
 //! of plain figures; [`CATALOGUE`] lists the scenarios that ship.
 //!
 //! ```
 //! use stagger_core::Span;
-//! use stagger_sim::{ThreadPool, Law, Named, Options};
-//! let options = Options {
+//! use stagger_sim::{ThreadPool, Law, Named, StormOptions};
+//! let options = StormOptions {
 //!     runs: Some(20),
 //!     up_at: Some(Span::from_millis(200)),
 //!     laws: vec![Law::Full],
-//!     ..Options::default()
+//!     ..StormOptions::default()
 //! };
 //! let lockstep = Named::find("L3").expect("it ships").scenario(&options)?;
 //! let report = lockstep.run(&ThreadPool::single());
@@ -27,8 +27,8 @@
 //! Callers drive the machine of `stagger-core` itself: no delay is computed here a second time.
 //!
 //! # The same bytes everywhere
-//! Time is whole nanoseconds. Events happen in the order (time, class, client), see [`Event`].
-//! Every draw is a hash of the seed, the purpose, the client and the attempt, see [`Stream`], so
+//! Time is whole nanoseconds. Events happen in the order (time, class, client), see [`CallerEvent`].
+//! Every draw is a hash of the seed, the purpose, the client and the attempt, see [`RandomStream`], so
 //! nothing depends on who draws first. Figures are sums of whole numbers, so runs may be played by
 //! any number of threads, see [`ThreadPool`]. What is not uniform goes through `libm`, not the platform.
 #![forbid(unsafe_code)]
@@ -40,34 +40,37 @@ mod ledgers;
 mod plan;
 mod probe;
 mod queue;
-mod report;
+mod run_tally;
 mod scenario;
 mod server;
+mod simulation;
 mod stat;
+mod storm_report;
 mod streams;
-mod tally;
 mod thread_pool;
 mod waits;
-mod world;
 
 pub use dist::{exponential, gaussian};
 pub use foreign::Foreign;
 pub use law::{Law, Schedule};
 pub use plan::{
-    Arrivals, Away, Backend, Bystanders, Caller, Cancel, ColdStart, Connections, Deposit, Fault,
-    FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel, Limit, Order, Paying, Plan, Ramp,
-    Recovery, RecoveryState, Scope, Service, Shared, Times, Trouble, Watch, Workers,
+    ArrivalProcess, ArrivalTimes, Away, Backend, Bystanders, CallerLayer, Cancel, ColdStart,
+    Connections, Deposit, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel,
+    MeasurementPlan, Paying, QueueDiscipline, Ramp, Recovery, RecoveryState, RunPlan, Scope,
+    ServerRateLimit, Service, SharedBudget, Trouble, Workers,
 };
-pub use probe::{BUCKET, Counts, FirstTries, KEPT_BUCKETS, Latency, Meter, Stretch, Strip};
-pub use queue::{Class, Event, Heap, Queue, Wheel};
-pub use report::{CaseReport, Healing, RecoveryVerdict, Report, Row, RowSeries};
+pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, Meter, MeterCounts, Stretch, Strip};
+pub use queue::{CallerEvent, Class, Heap, Queue, Wheel};
+pub use run_tally::RunTally;
 pub use scenario::{
-    CATALOGUE, Case, Contention, Entry, Growth, Mean, Named, Options, Peak, Play, Scenario, Shape,
-    Shapes, ShapesReport, Wave,
+    CATALOGUE, Contention, Growth, Mean, Named, Peak, Play, Scenario, ScenarioCase, ScenarioEntry,
+    Shape, Shapes, ShapesReport, StormOptions, Wave,
 };
+pub use simulation::{Played, Series, Simulation};
 pub use stat::{Stat, Sum};
-pub use streams::{Draw, Purpose, Stream};
-pub use tally::Tally;
+pub use storm_report::{
+    CaseReport, EntryReport, EntrySeries, Healing, RecoveryVerdict, StormReport,
+};
+pub use streams::{Draw, Purpose, RandomStream};
 pub use thread_pool::ThreadPool;
 pub use waits::Equal;
-pub use world::{Played, Series, World};

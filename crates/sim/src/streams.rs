@@ -37,17 +37,17 @@ pub enum Purpose {
 ///
 /// ```
 /// use stagger_core::Entropy;
-/// use stagger_sim::{Purpose, Stream};
-/// let delays = Stream::new(42, Purpose::Delay);
+/// use stagger_sim::{Purpose, RandomStream};
+/// let delays = RandomStream::new(42, Purpose::Delay);
 /// assert_eq!(delays.at(7, 1).next_u64(), delays.at(7, 1).next_u64());
 /// assert_ne!(delays.at(7, 1).next_u64(), delays.at(8, 1).next_u64());
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Stream {
+pub struct RandomStream {
     key: u64,
 }
 
-impl Stream {
+impl RandomStream {
     /// The stream of `purpose` under `seed`.
     #[must_use]
     pub const fn new(seed: u64, purpose: Purpose) -> Self {
@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn neighbouring_clients_and_attempts_are_unrelated() {
-        let stream = Stream::new(0, Purpose::Delay);
+        let stream = RandomStream::new(0, Purpose::Delay);
         let by_client = mean((0..100_000).map(|c| stream.at(c, 1).next_u64()));
         let by_attempt = mean((0..100_000).map(|a| stream.at(0, a).next_u64()));
         let by_seed =
-            mean((0..100_000).map(|s| Stream::new(s, Purpose::Delay).at(0, 1).next_u64()));
+            mean((0..100_000).map(|s| RandomStream::new(s, Purpose::Delay).at(0, 1).next_u64()));
         for found in [by_client, by_attempt, by_seed] {
             assert!((found - 0.5).abs() < 0.004, "{found}");
         }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn one_purpose_never_reads_the_words_of_another() {
-        let word = |purpose| Stream::new(1, purpose).at(2, 3).next_u64();
+        let word = |purpose| RandomStream::new(1, purpose).at(2, 3).next_u64();
         assert_ne!(word(Purpose::Delay), word(Purpose::Arrival));
         assert_ne!(word(Purpose::Delay), word(Purpose::Run));
     }

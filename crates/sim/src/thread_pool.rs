@@ -8,9 +8,9 @@ use std::thread;
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
-/// use stagger_sim::{ThreadPool, Named, Options};
+/// use stagger_sim::{ThreadPool, Named, StormOptions};
 /// let stop = AtomicBool::new(true);
-/// let lockstep = Named::find("lockstep").expect("it ships").scenario(&Options::default())?;
+/// let lockstep = Named::find("lockstep").expect("it ships").scenario(&StormOptions::default())?;
 /// let report = lockstep.run(&ThreadPool::single().until(&stop));
 /// assert_eq!(report.cases[0].rows[0].runs, 0);
 /// # Ok::<(), stagger_core::ConfigError>(())

@@ -4,7 +4,7 @@ use stagger_core::{ConfigError, Span};
 
 use crate::foreign::Foreign;
 use crate::law::{Law, Schedule};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, RandomStream};
 
 /// The property that compared laws have in common.
 ///
@@ -83,7 +83,7 @@ fn total(law: Law, schedule: &Schedule, waits: u32) -> Result<u128, ConfigError>
 }
 
 fn drawn(law: Law, schedule: &Schedule, chain: u32, waits: u32) -> Result<u128, ConfigError> {
-    let draws = Stream::new(SEED, Purpose::Delay);
+    let draws = RandomStream::new(SEED, Purpose::Delay);
     let foreign = Foreign::of(law, schedule);
     let backoff = law.backoff(schedule)?;
     let mut prev = schedule.base;

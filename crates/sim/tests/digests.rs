@@ -7,7 +7,7 @@ mod plans;
 
 use std::thread;
 
-use stagger_sim::World;
+use stagger_sim::Simulation;
 
 /// Events and digest of each plan under seed 42.
 const DIGESTS: [(&str, u64, u64); 11] = [
@@ -39,11 +39,11 @@ fn no_run_depends_on_the_thread_that_plays_it() {
     });
 }
 
-/// All plans in one world, which keeps its memory from one to the next.
+/// All plans in one simulation, which keeps its memory from one to the next.
 fn digests() -> Vec<(&'static str, u64, u64)> {
-    let mut world = World::new();
+    let mut simulation = Simulation::new();
     let all = plans::all().into_iter().map(|(name, plan)| {
-        let played = world.play(&plan, 42);
+        let played = simulation.play(&plan, 42);
         (name, played.events, played.digest)
     });
     all.collect()

@@ -7,13 +7,13 @@ use std::num::NonZeroUsize;
 use plans::at;
 use stagger_core::Span;
 use stagger_sim::{
-    Arrivals, Backend, Fault, Heap, Law, Named, Options, Plan, Scenario, Schedule, ThreadPool,
-    Trouble, World,
+    ArrivalProcess, Backend, Fault, Heap, Law, Named, RunPlan, Scenario, Schedule, Simulation,
+    StormOptions, ThreadPool, Trouble,
 };
 
-fn plan(law: Law, arrivals: Arrivals, service: Span) -> Plan {
+fn plan(law: Law, arrivals: ArrivalProcess, service: Span) -> RunPlan {
     let caller = law.caller(&Schedule::default()).expect("a valid schedule");
-    let mut plan = Plan::new(arrivals, caller);
+    let mut plan = RunPlan::new(arrivals, caller);
     plan.backend = Backend::UNLIMITED.serving_in(service);
     plan.faults.push(Fault::new(Trouble::Refuse, at(100), at(1_500)));
     plan
@@ -22,16 +22,16 @@ fn plan(law: Law, arrivals: Arrivals, service: Span) -> Plan {
 #[test]
 fn the_wheel_plays_every_law_as_the_heap_does() {
     let all_arrivals = [
-        Arrivals::Together { callers: 3_000 },
-        Arrivals::Even { callers: 3_000, spacing: Span::from_micros(700) },
-        Arrivals::poisson(1_100, at(4_000)),
+        ArrivalProcess::Together { callers: 3_000 },
+        ArrivalProcess::Even { callers: 3_000, spacing: Span::from_micros(700) },
+        ArrivalProcess::poisson(1_100, at(4_000)),
     ];
-    let mut wheel = World::new();
+    let mut wheel = Simulation::new();
     for arrivals in all_arrivals {
         for law in Law::ALL {
             for service in [Span::ZERO, Span::from_millis(5)] {
                 let plan = plan(law, arrivals.clone(), service);
-                let heap = World::on(Heap::default()).play(&plan, 7);
+                let heap = Simulation::on(Heap::default()).play(&plan, 7);
                 assert_eq!(wheel.play(&plan, 7), heap, "{law} {arrivals:?} {service}");
                 assert!(heap.calls >= 3_000);
             }
@@ -40,10 +40,10 @@ fn the_wheel_plays_every_law_as_the_heap_does() {
 }
 
 #[test]
-fn the_wheel_plays_every_part_of_a_world_as_the_heap_does() {
-    let mut wheel = World::new();
+fn the_wheel_plays_every_part_of_a_simulation_as_the_heap_does() {
+    let mut wheel = Simulation::new();
     for (name, plan) in plans::all() {
-        let heap = World::on(Heap::default()).play(&plan, 11);
+        let heap = Simulation::on(Heap::default()).play(&plan, 11);
         assert_eq!(wheel.play(&plan, 11), heap, "{name}");
     }
 }
@@ -51,7 +51,7 @@ fn the_wheel_plays_every_part_of_a_world_as_the_heap_does() {
 #[test]
 fn another_seed_is_another_run() {
     let plan = plans::stall();
-    let digest = |seed| World::new().play(&plan, seed).digest;
+    let digest = |seed| Simulation::new().play(&plan, seed).digest;
     assert_eq!(digest(1), digest(1));
     assert_ne!(digest(1), digest(2));
 }
@@ -75,6 +75,7 @@ fn a_law_more_moves_nobody_elses_numbers() {
 }
 
 fn lockstep(laws: Vec<Law>, runs: u32) -> Scenario {
-    let options = Options { laws, runs: Some(runs), callers: Some(200), ..Options::default() };
+    let options =
+        StormOptions { laws, runs: Some(runs), callers: Some(200), ..StormOptions::default() };
     Named::find("L3").expect("it ships").scenario(&options).expect("a valid schedule")
 }

@@ -7,7 +7,7 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use stagger_sim::{CATALOGUE, Named, Options, ThreadPool};
+use stagger_sim::{CATALOGUE, Named, StormOptions, ThreadPool};
 
 /// Rows, events and digest of each scenario under seed 42.
 const DIGESTS: [(&str, usize, u64, u64); 23] = [
@@ -49,7 +49,7 @@ fn no_scenario_has_moved() {
 
 fn digest(named: &Named, pool: &ThreadPool<'_>) -> (&'static str, usize, u64, u64) {
     let callers = (named.name == LARGE.0).then_some(LARGE.1);
-    let asked = Options { seed: Some(42), runs: Some(1), callers, ..Options::default() };
+    let asked = StormOptions { seed: Some(42), runs: Some(1), callers, ..StormOptions::default() };
     let scenario = named.scenario(&asked).expect("what ships can be made");
     let report = scenario.run(pool);
     let rows = report.cases.iter().flat_map(|case| &case.rows);

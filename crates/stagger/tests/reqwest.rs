@@ -16,7 +16,7 @@ use stagger::retry::Stop;
 use stagger::{
     Backoff, Clock, NextStep, Policy, PolicyBuilder, Report, Retrier, Span, TokioTime, Verdict,
 };
-use stagger_testkit::server::{Identity, Reaction, Reason, Refusal, Script, Server};
+use stagger_testkit::server::{Identity, Reaction, Reason, RefusingPort, Script, TestServer};
 
 type Done = Result<(), Box<dyn StdError + Send + Sync>>;
 
@@ -54,8 +54,8 @@ fn order(method: Method, url: &str) -> Result<Request, Box<dyn StdError + Send +
     Ok(request)
 }
 
-async fn after(first: Reaction) -> Server {
-    Server::start(Script::of([first]).then(Reaction::ok("done"))).await
+async fn after(first: Reaction) -> TestServer {
+    TestServer::start(Script::of([first]).then(Reaction::ok("done"))).await
 }
 
 /// A body that does not tell that it is bytes.
@@ -76,7 +76,7 @@ impl http_body::Body for Stream {
 #[tokio::test]
 async fn a_body_has_equal_bytes_on_the_wire() -> Done {
     let script = Script::of([Reaction::status(503), Reaction::status(502)]);
-    let server = Server::start(script.then(Reaction::ok("done"))).await;
+    let server = TestServer::start(script.then(Reaction::ok("done"))).await;
     let reply = client()?.execute(order(Method::PUT, &server.url("/orders/7"))?).await?;
     assert_eq!(reply.url().as_str(), server.url("/orders/7"));
     assert_eq!(reply.text().await?, "done");
@@ -112,7 +112,7 @@ async fn a_stream_is_sent_again_unless_it_is_too_long() -> Done {
 
 #[tokio::test]
 async fn the_last_reply_is_returned_with_its_body() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503).body("come later"))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503).body("come later"))).await;
     let report = Arc::new(Mutex::new(Report::default()));
     let call = CallOptions::new().report(Arc::clone(&report));
     let reply = client()?.execute_with(order(Method::GET, &server.url("/a"))?, call).await?;
@@ -145,7 +145,7 @@ async fn a_failed_reply_without_an_end_does_not_hold_the_call() -> Done {
 #[tokio::test]
 async fn a_post_is_not_doubled() -> Done {
     for failure in [Reaction::status(503), Reaction::reset(), Reaction::close()] {
-        let server = Server::start(Script::always(failure)).await;
+        let server = TestServer::start(Script::always(failure)).await;
         let _ = client()?.execute(order(Method::POST, &server.url("/"))?).await;
         assert_eq!(server.seen().len(), 1);
     }
@@ -171,7 +171,7 @@ async fn a_post_with_a_key_or_on_the_callers_word_is_sent_again() -> Done {
 
 #[tokio::test]
 async fn a_post_that_nobody_took_is_sent_again() -> Done {
-    let refusal = Refusal::hold()?;
+    let refusal = RefusingPort::hold()?;
     let failed = client()?.execute(order(Method::POST, &refusal.url("/"))?).await.unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
     assert!(matches!(failed.into_inner(), Some(SendError::Reqwest(error)) if error.is_connect()));
@@ -181,7 +181,7 @@ async fn a_post_that_nobody_took_is_sent_again() -> Done {
 #[tokio::test]
 async fn a_server_that_hangs_up_is_asked_again() -> Done {
     let script = Script::of([Reaction::close(), Reaction::reset()]).then(Reaction::ok("done"));
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let reply = client()?.execute(order(Method::PUT, &server.url("/"))?).await?;
     assert_eq!((reply.status(), server.seen().len()), (StatusCode::OK, 3));
     Ok(())
@@ -204,7 +204,7 @@ async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Don
 #[tokio::test]
 async fn a_bad_certificate_is_permanent() -> Done {
     for identity in [Identity::expired(), Identity::wrong_name(), Identity::self_signed()] {
-        let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;
+        let server = TestServer::start_tls(Script::always(Reaction::ok("")), &identity).await;
         let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
         let bare = plain().tls_certs_only([root]).build()?;
         let client = Client::new(bare, policy()?);
@@ -223,7 +223,8 @@ async fn a_scheme_that_nobody_speaks_is_permanent() -> Done {
 
 #[tokio::test]
 async fn a_redirect_without_end_is_permanent() -> Done {
-    let server = Server::start(Script::always(Reaction::status(302).header("location", "/"))).await;
+    let server =
+        TestServer::start(Script::always(Reaction::status(302).header("location", "/"))).await;
     let failed = client()?.execute(order(Method::GET, &server.url("/"))?).await.unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
     Ok(())
@@ -232,7 +233,7 @@ async fn a_redirect_without_end_is_permanent() -> Done {
 #[tokio::test]
 async fn a_hint_longer_than_allowed_ends_the_call() -> Done {
     let busy = Reaction::status(429).header("retry-after", "3600");
-    let server = Server::start(Script::always(busy)).await;
+    let server = TestServer::start(Script::always(busy)).await;
     let report = Arc::new(Mutex::new(Report::default()));
     let call = CallOptions::new().report(Arc::clone(&report));
     let reply = client()?.execute_with(order(Method::GET, &server.url("/"))?, call).await?;
@@ -246,7 +247,7 @@ async fn a_body_that_breaks_off_is_read_again_when_buffered() -> Done {
     let whole = "w".repeat(1_000);
     for buffered in [true, false] {
         let script = Script::of([Reaction::ok(whole.clone()).cut(10)]);
-        let server = Server::start(script.then(Reaction::ok(whole.clone()))).await;
+        let server = TestServer::start(script.then(Reaction::ok(whole.clone()))).await;
         let call = CallOptions::new();
         let call = if buffered { call.buffered(1_000) } else { call };
         let reply = client()?.execute_with(order(Method::GET, &server.url("/"))?, call).await?;
@@ -259,7 +260,7 @@ async fn a_body_that_breaks_off_is_read_again_when_buffered() -> Done {
 #[tokio::test]
 async fn a_reply_that_is_too_large_is_an_error_with_its_limit() -> Done {
     for reply in [Reaction::ok("x".repeat(11)), Reaction::ok("x".repeat(11)).chunked()] {
-        let server = Server::start(Script::always(reply)).await;
+        let server = TestServer::start(Script::always(reply)).await;
         let call = CallOptions::new().buffered(10);
         let request = order(Method::GET, &server.url("/"))?;
         let failed = client()?.execute_with(request, call).await.unwrap_err();
@@ -298,7 +299,7 @@ async fn a_hanging_server_is_asked_again() -> Done {
 async fn credentials_are_refreshed_once() -> Done {
     for (refusals, status) in [(1, 200), (2, 401)] {
         let script = Script::of(vec![Reaction::status(401); refusals]);
-        let server = Server::start(script.then(Reaction::ok("done"))).await;
+        let server = TestServer::start(script.then(Reaction::ok("done"))).await;
         let token = Arc::new(AtomicUsize::new(0));
         let (read, write) = (Arc::clone(&token), Arc::clone(&token));
         let options = Options::new()
@@ -338,7 +339,7 @@ async fn a_misdirected_request_goes_over_a_fresh_connection() -> Done {
 
 #[tokio::test]
 async fn a_request_that_came_too_early_is_sent_again_once() -> Done {
-    let server = Server::start(Script::always(Reaction::status(425))).await;
+    let server = TestServer::start(Script::always(Reaction::status(425))).await;
     let reply = client()?.execute(order(Method::GET, &server.url("/"))?).await?;
     assert_eq!((reply.status().as_u16(), server.seen().len()), (425, 2));
     Ok(())
@@ -357,7 +358,7 @@ async fn every_attempt_tells_its_number() -> Done {
 
 #[tokio::test]
 async fn an_open_breaker_costs_no_request() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let policy = builder()?.breaker(BreakerPlan::builder().consecutive(1).build()?).build()?;
     let client = Client::new(bare()?, policy);
     client.execute(order(Method::GET, &server.url("/"))?).await?;
@@ -369,7 +370,7 @@ async fn an_open_breaker_costs_no_request() -> Done {
 
 #[tokio::test]
 async fn callers_that_fail_for_ever_are_stopped_by_the_budget() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let backoff = Backoff::constant(Span::from_millis(1));
     let client = Client::new(bare()?, Policy::builder().backoff(backoff).build()?);
     for _ in 0..50 {
@@ -382,7 +383,7 @@ async fn callers_that_fail_for_ever_are_stopped_by_the_budget() -> Done {
 
 #[tokio::test]
 async fn layers_do_not_multiply() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let (client, url) = (client()?, server.url("/"));
     let outer = Retrier::new(policy()?, TokioTime);
     let failed = outer.retry_if(|_: &StatusCode| true).run(|| async {
@@ -397,7 +398,8 @@ async fn layers_do_not_multiply() -> Done {
 
 #[tokio::test]
 async fn a_call_dropped_by_an_outer_timeout_got_its_retry_for_free() -> Done {
-    let server = Server::start(Script::of([Reaction::status(503)]).then(Reaction::hang())).await;
+    let server =
+        TestServer::start(Script::of([Reaction::status(503)]).then(Reaction::hang())).await;
     let backoff = Backoff::constant(Span::from_millis(1));
     let client = Client::new(bare()?, Policy::builder().backoff(backoff).build()?);
     let call = client.execute(order(Method::GET, &server.url("/"))?);
@@ -424,7 +426,7 @@ fn calls_can_be_spawned() {
 async fn every_attempt_is_told_with_what_follows() -> Done {
     let limited = Reaction::status(429).header("retry-after-ms", "1");
     let server =
-        Server::start(Script::of([Reaction::hang(), limited]).then(Reaction::ok("done"))).await;
+        TestServer::start(Script::of([Reaction::hang(), limited]).then(Reaction::ok("done"))).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
     let options = Options::new().on_attempt(move |attempt| {
@@ -459,14 +461,14 @@ async fn every_attempt_is_told_with_what_follows() -> Done {
 #[tokio::test]
 async fn a_request_that_was_sent_the_usual_way_bypassed_the_policy() -> Done {
     let script = Script::of(vec![Reaction::status(503); 5]);
-    let server = Server::start(script.then(Reaction::ok("done"))).await;
+    let server = TestServer::start(script.then(Reaction::ok("done"))).await;
     let breaker = BreakerPlan::builder().consecutive(2).build()?;
     let client = Client::new(bare()?, builder()?.max_attempts(2).build()?);
     for status in [503, 503, 200, 200, 200] {
         assert_eq!(client.get(server.url("/")).send().await?.status().as_u16(), status);
     }
     assert_eq!(server.seen().len(), 8, "the first three calls were retried");
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let client = Client::new(bare()?, builder()?.breaker(breaker).build()?);
     let mut refused = 0;
     for _ in 0..5 {
@@ -522,14 +524,14 @@ async fn a_form_and_a_password_are_sent_on_every_attempt() -> Done {
 
 #[tokio::test]
 async fn a_request_has_settings_of_its_own() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503).body("come later"))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503).body("come later"))).await;
     let (client, report) = (client()?, Arc::new(Mutex::new(Report::default())));
     let once = builder()?.max_attempts(1).build()?;
     client.get(server.url("/")).policy(once).send().await?;
     client.put(server.url("/")).idempotent(false).report(Arc::clone(&report)).send().await?;
     assert_eq!(server.seen().len(), 2, "one attempt for each");
     assert_eq!(report.lock().map_err(|_| "poisoned")?.stop(), Some(Stop::NotIdempotent));
-    let server = Server::start(Script::always(Reaction::ok("x".repeat(11)))).await;
+    let server = TestServer::start(Script::always(Reaction::ok("x".repeat(11)))).await;
     let failed = client.get(server.url("/")).buffered(10).send().await.unwrap_err();
     assert!(matches!(failed.into_inner(), Some(SendError::TooLarge { limit: 10 })));
     Ok(())

@@ -16,7 +16,9 @@ use stagger::http::IdempotencyKey;
 use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
 use stagger::retry::Stop;
 use stagger::{Backoff, Jitter, Outcome, Policy, PolicyBuilder, Report, Span, Verdict};
-use stagger_testkit::server::{Ending, Identity, Reaction, Reason, Refusal, Script, Server};
+use stagger_testkit::server::{
+    ConnectionEnd, Identity, Reaction, Reason, RefusingPort, Script, TestServer,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -43,8 +45,8 @@ fn http2() -> Result<Client, Failure> {
     over(client_builder().http2_prior_knowledge(), Options::new())
 }
 
-async fn after(first: Reaction) -> Server {
-    Server::start(Script::of([first]).then(Reaction::ok("done"))).await
+async fn after(first: Reaction) -> TestServer {
+    TestServer::start(Script::of([first]).then(Reaction::ok("done"))).await
 }
 
 /// Whether the reply is the name that a provider gives to an empty account.
@@ -72,7 +74,8 @@ async fn an_empty_account_is_not_asked_again_and_a_full_minute_is() -> Done {
         ("insufficient_quota", false, 3),
     ] {
         let body = format!(r#"{{"error":{{"code":"{code}","message":"quota per minute"}}}}"#);
-        let server = Server::start(Script::always(Reaction::status(429).body(body.clone()))).await;
+        let server =
+            TestServer::start(Script::always(Reaction::status(429).body(body.clone()))).await;
         let options = Options::new();
         let options = if with_judge { options.provider(empty_account) } else { options };
         let client = over(client_builder(), options)?;
@@ -86,7 +89,7 @@ async fn an_empty_account_is_not_asked_again_and_a_full_minute_is() -> Done {
 #[tokio::test]
 async fn statuses_that_will_not_heal_are_asked_once() -> Done {
     for status in [400, 403, 404, 405, 409, 410, 411, 413, 415, 422, 423, 431, 451, 501, 505, 525] {
-        let server = Server::start(Script::always(Reaction::status(status))).await;
+        let server = TestServer::start(Script::always(Reaction::status(status))).await;
         let client = client()?;
         let reply = client.get(server.url("/")).send().await?;
         assert_eq!((reply.status().as_u16(), server.seen().len()), (status, 1));
@@ -98,7 +101,7 @@ async fn statuses_that_will_not_heal_are_asked_once() -> Done {
 async fn an_overloaded_provider_is_asked_again_but_a_billed_post_is_not() -> Done {
     for status in [408, 429, 502, 504, 520, 529] {
         for (method, seen) in [(Method::GET, 3), (Method::POST, 1)] {
-            let server = Server::start(Script::always(Reaction::status(status))).await;
+            let server = TestServer::start(Script::always(Reaction::status(status))).await;
             let client = client()?;
             client.request(method.clone(), server.url("/")).send().await?;
             assert_eq!(server.seen().len(), seen, "{method} {status}");
@@ -110,7 +113,7 @@ async fn an_overloaded_provider_is_asked_again_but_a_billed_post_is_not() -> Don
 #[tokio::test]
 async fn a_timed_out_request_with_a_hint_is_not_sent_at_once() -> Done {
     let late = Reaction::status(408).header("retry-after", "3600");
-    let server = Server::start(Script::always(late)).await;
+    let server = TestServer::start(Script::always(late)).await;
     let report = Arc::new(Mutex::new(Report::default()));
     let client = client()?;
     let call = CallOptions::new().report(Arc::clone(&report));
@@ -128,7 +131,7 @@ async fn a_timed_out_request_with_a_hint_is_not_sent_at_once() -> Done {
 async fn of_several_hints_the_longest_wins() -> Done {
     for [first, second] in [["0", "7200"], ["7200", "0"], ["soon", "7200"]] {
         let busy = Reaction::status(503).header("retry-after", first);
-        let server = Server::start(Script::always(busy.header("retry-after", second))).await;
+        let server = TestServer::start(Script::always(busy.header("retry-after", second))).await;
         let report = Arc::new(Mutex::new(Report::default()));
         let client = client()?;
         let call = CallOptions::new().report(Arc::clone(&report));
@@ -169,7 +172,7 @@ async fn no_hidden_retry_is_made_of_a_refused_stream() -> Done {
     let refused = || vec![Reaction::reset_stream(Reason::REFUSED_STREAM); 3];
     let once = builder()?.max_attempts(1).build()?;
     for (inner, hidden) in [(client_builder(), false), (reqwest::Client::builder(), true)] {
-        let server = Server::start(Script::of(refused()).then(Reaction::ok("done"))).await;
+        let server = TestServer::start(Script::of(refused()).then(Reaction::ok("done"))).await;
         let client = over(inner.http2_prior_knowledge(), Options::new())?;
         let call = CallOptions::new().policy(once);
         let sent = client.get(server.url("/")).options(call).send().await;
@@ -182,7 +185,7 @@ async fn no_hidden_retry_is_made_of_a_refused_stream() -> Done {
 #[tokio::test]
 async fn a_post_over_a_connection_that_went_stale_is_not_doubled() -> Done {
     for method in [Method::POST, Method::PUT] {
-        let server = after(Reaction::ok("first").ending(Ending::Close)).await;
+        let server = after(Reaction::ok("first").ending(ConnectionEnd::Close)).await;
         let client = client()?;
         client.get(server.url("/")).send().await?.text().await?;
         let sent = client.request(method.clone(), server.url("/")).send().await;
@@ -211,7 +214,7 @@ async fn a_name_that_does_not_exist_is_asked_for_once() -> Done {
 
 #[tokio::test]
 async fn a_refused_connection_is_permanent_for_those_who_say_so() -> Done {
-    let refusal = Refusal::hold()?;
+    let refusal = RefusingPort::hold()?;
     let options = Options::new().transport_rules(TransportRules::default().connect_is_permanent());
     let client = over(client_builder(), options)?;
     let failed = client.get(refusal.url("/")).send().await.unwrap_err();
@@ -223,7 +226,7 @@ async fn a_refused_connection_is_permanent_for_those_who_say_so() -> Done {
 async fn a_bad_certificate_is_tried_again_for_those_who_say_so() -> Done {
     let rules = TransportRules::default().retry_certificates();
     for (identity, attempts) in [(Identity::expired(), Some(3)), (Identity::valid(), None)] {
-        let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;
+        let server = TestServer::start_tls(Script::always(Reaction::ok("")), &identity).await;
         let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
         let inner = client_builder().tls_certs_only([root]);
         let client = over(inner, Options::new().transport_rules(rules))?;
@@ -270,7 +273,7 @@ async fn a_proxy_that_refuses_was_asked_for_every_attempt() -> Done {
 
 #[tokio::test]
 async fn https_without_tls_was_tried_for_every_attempt() -> Done {
-    let refusal = Refusal::hold()?;
+    let refusal = RefusingPort::hold()?;
     let without_tls = |_: Failure| Failure::from("invalid URL, scheme is not http");
     let layer = tower::util::MapErrLayer::new(without_tls);
     let client = over(client_builder().connector_layer(layer), Options::new())?;
@@ -296,7 +299,7 @@ async fn a_request_that_cannot_be_built_is_permanent() -> Done {
 
 #[tokio::test]
 async fn a_put_that_counts_up_is_sent_once_on_the_callers_word() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let client = client()?;
     let call = CallOptions::new().idempotent(false);
     client.put(server.url("/")).options(call).send().await?;
@@ -306,7 +309,7 @@ async fn a_put_that_counts_up_is_sent_once_on_the_callers_word() -> Done {
 
 #[tokio::test]
 async fn a_key_stays_for_the_call_and_no_longer() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let options = Options::new().idempotency_keys(IdempotencyKey::random);
     let client = over(client_builder(), options)?;
     client.post(server.url("/")).body("one bolt").send().await?;
@@ -326,7 +329,7 @@ async fn a_key_stays_for_the_call_and_no_longer() -> Done {
 
 #[tokio::test]
 async fn a_post_that_hangs_is_not_doubled() -> Done {
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     let client = client()?;
     let policy = builder()?.attempt_timeout(Span::from_millis(100)).build()?;
     let call = CallOptions::new().policy(policy);
@@ -343,7 +346,7 @@ async fn a_post_that_hangs_is_not_doubled() -> Done {
 
 #[tokio::test]
 async fn a_wait_past_the_deadline_is_not_begun() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let backoff = Backoff::constant(Span::from_secs(600)).with_jitter(Jitter::None)?;
     let policy = Policy::builder().backoff(backoff).deadline(Span::from_secs(60)).build()?;
     let report = Arc::new(Mutex::new(Report::default()));
@@ -357,7 +360,7 @@ async fn a_wait_past_the_deadline_is_not_begun() -> Done {
 
 #[tokio::test]
 async fn a_call_dropped_in_its_wait_makes_no_further_attempt() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let backoff = Backoff::constant(Span::from_secs(600)).with_jitter(Jitter::None)?;
     let policy = Policy::builder().backoff(backoff).build()?;
     let client = client()?;

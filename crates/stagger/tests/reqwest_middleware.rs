@@ -11,7 +11,7 @@ use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Middleware, Next};
 use stagger::budget::BudgetPlan;
 use stagger::reqwest::{CallOptions, StaggerMiddleware, client_builder};
 use stagger::{Backoff, Policy, Span};
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 
 type Done = Result<(), Box<dyn StdError + Send + Sync>>;
 
@@ -51,7 +51,7 @@ fn chain(
 #[tokio::test]
 async fn what_lies_inside_happens_once_an_attempt() -> Done {
     let script = Script::of([Reaction::status(503), Reaction::reset()]);
-    let server = Server::start(script.then(Reaction::ok("done"))).await;
+    let server = TestServer::start(script.then(Reaction::ok("done"))).await;
     let (outer, inner) = (Counter::default(), Counter::default());
     let reply = chain(&outer, &inner)?.put(server.url("/")).body("one bolt").send().await?;
     assert_eq!(reply.text().await?, "done");
@@ -62,7 +62,7 @@ async fn what_lies_inside_happens_once_an_attempt() -> Done {
 
 #[tokio::test]
 async fn a_request_has_a_policy_of_its_own() -> Done {
-    let server = Server::start(Script::always(Reaction::status(503))).await;
+    let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let client = chain(&Counter::default(), &Counter::default())?;
     let call = CallOptions::new().policy(policy(2)?).idempotent(true);
     let reply = client.post(server.url("/")).with_extension(call).send().await?;
@@ -73,7 +73,7 @@ async fn a_request_has_a_policy_of_its_own() -> Done {
 #[tokio::test]
 async fn a_body_that_breaks_off_is_read_again_when_buffered() -> Done {
     let script = Script::of([Reaction::ok("whole").cut(2)]).then(Reaction::ok("whole"));
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let client = chain(&Counter::default(), &Counter::default())?;
     let call = CallOptions::new().buffered(100);
     let reply = client.get(server.url("/")).with_extension(call).send().await?;
@@ -83,7 +83,7 @@ async fn a_body_that_breaks_off_is_read_again_when_buffered() -> Done {
 
 #[tokio::test]
 async fn a_failed_call_says_why() -> Done {
-    let server = Server::start(Script::always(Reaction::reset())).await;
+    let server = TestServer::start(Script::always(Reaction::reset())).await;
     let client = chain(&Counter::default(), &Counter::default())?;
     let failed = client.get(server.url("/")).send().await.unwrap_err();
     assert!(failed.to_string().contains("after 3 attempts"), "{failed}");

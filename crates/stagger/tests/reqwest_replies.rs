@@ -13,7 +13,7 @@ use stagger::hedge::HedgePlan;
 use stagger::reqwest::{CallOptions, Client, client_builder};
 use stagger::retry::{Done as End, Stop};
 use stagger::{Backoff, HintRule, HintScope, Policy, PolicyBuilder, Report, Span};
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 
 type Failure = Box<dyn StdError + Send + Sync>;
 type Done = Result<(), Failure>;
@@ -30,7 +30,7 @@ fn client(policy: PolicyBuilder) -> Result<Client, Failure> {
     Ok(Client::new(client_builder().no_proxy().build()?, policy.build()?))
 }
 
-async fn get(client: &Client, server: &Server, call: CallOptions) -> Result<Response, Failure> {
+async fn get(client: &Client, server: &TestServer, call: CallOptions) -> Result<Response, Failure> {
     let request = Request::new(Method::GET, server.url("/").parse()?);
     Ok(client.execute_with(request, call).await?)
 }
@@ -41,7 +41,7 @@ async fn soon<F: Future>(call: F) -> Result<F::Output, Failure> {
 }
 
 /// The least time that this call takes in some tries: a machine may be slow now and then.
-async fn fastest(client: &Client, server: &Server) -> Result<Span, Failure> {
+async fn fastest(client: &Client, server: &TestServer) -> Result<Span, Failure> {
     let mut least = Span::MAX;
     for _ in 0..5 {
         let report = Arc::new(Mutex::new(Report::default()));
@@ -82,7 +82,7 @@ impl http_body::Body for Late {
 
 #[tokio::test]
 async fn the_hedge_plan_of_the_policy_was_ignored() -> Done {
-    let server = Server::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
+    let server = TestServer::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
     let client = client(builder().hedge(HedgePlan::fixed(Span::from_millis(20), 2)?))?;
     let reply = soon(get(&client, &server, CallOptions::new())).await??;
     assert_eq!((reply.text().await?, server.taken()), ("done".to_owned(), 2));
@@ -91,7 +91,7 @@ async fn the_hedge_plan_of_the_policy_was_ignored() -> Done {
 
 #[tokio::test]
 async fn a_post_has_no_copies() -> Done {
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     let hedged = builder().hedge(HedgePlan::fixed(Span::from_millis(20), 2)?);
     let client = client(hedged.attempt_timeout(Span::from_millis(200)))?;
     let request = Request::new(Method::POST, server.url("/").parse()?);
@@ -103,7 +103,7 @@ async fn a_post_has_no_copies() -> Done {
 #[tokio::test]
 async fn a_copy_takes_no_bytes_from_the_body_of_the_one_before() -> Done {
     // Whichever copy is whole first hangs, so the other one must be whole too.
-    let server = Server::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
+    let server = TestServer::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
     let hedged = builder().hedge(HedgePlan::fixed(Span::from_millis(20), 2)?);
     let client = client(hedged.max_attempts(2))?;
     let mut request = Request::new(Method::PUT, server.url("/").parse()?);
@@ -119,7 +119,7 @@ async fn a_copy_takes_no_bytes_from_the_body_of_the_one_before() -> Done {
 async fn a_body_that_stalls_outlived_the_deadline() -> Done {
     for status in [200, 404] {
         let stalled = Reaction::status(status).body("x".repeat(100)).stall(10);
-        let server = Server::start(Script::always(stalled)).await;
+        let server = TestServer::start(Script::always(stalled)).await;
         let client = client(builder().deadline(Span::from_millis(200)))?;
         let mut reply = get(&client, &server, CallOptions::new()).await?;
         assert_eq!((reply.status().as_u16(), reply.content_length()), (status, Some(100)));
@@ -132,7 +132,7 @@ async fn a_body_that_stalls_outlived_the_deadline() -> Done {
 
 #[tokio::test]
 async fn what_arrived_before_the_deadline_can_be_read_after_it() -> Done {
-    let server = Server::start(Script::always(Reaction::ok("x".repeat(100)))).await;
+    let server = TestServer::start(Script::always(Reaction::ok("x".repeat(100)))).await;
     let client = client(builder().deadline(Span::from_millis(200)))?;
     let reply = get(&client, &server, CallOptions::new().buffered(100)).await?;
     // The time passes, and nothing else happens.
@@ -144,12 +144,12 @@ async fn what_arrived_before_the_deadline_can_be_read_after_it() -> Done {
 #[tokio::test]
 async fn a_bad_reply_did_not_say_why_the_call_ended() -> Done {
     for (status, stop, attempts) in [(503, Stop::AttemptsExhausted, 3), (404, Stop::Permanent, 1)] {
-        let server = Server::start(Script::always(Reaction::status(status))).await;
+        let server = TestServer::start(Script::always(Reaction::status(status))).await;
         let reply = get(&client(builder())?, &server, CallOptions::new()).await?;
         let end = reply.extensions().get::<End>().ok_or("it says why the call ended")?;
         assert_eq!((reply.status().as_u16(), end.stop, end.attempts), (status, stop, attempts));
     }
-    let server = Server::start(Script::always(Reaction::ok("done"))).await;
+    let server = TestServer::start(Script::always(Reaction::ok("done"))).await;
     let reply = get(&client(builder())?, &server, CallOptions::new()).await?;
     assert!(reply.extensions().get::<End>().is_none(), "a success has nothing to explain");
     Ok(())
@@ -158,7 +158,7 @@ async fn a_bad_reply_did_not_say_why_the_call_ended() -> Done {
 #[tokio::test]
 async fn a_404_with_a_slow_body_came_back_late() -> Done {
     let slow = Reaction::status(404).body("x".repeat(100)).stall(10);
-    let server = Server::start(Script::always(slow)).await;
+    let server = TestServer::start(Script::always(slow)).await;
     let took = fastest(&client(builder())?, &server).await?;
     assert!(took < Span::from_millis(100), "{took}");
     Ok(())
@@ -167,7 +167,7 @@ async fn a_404_with_a_slow_body_came_back_late() -> Done {
 #[tokio::test]
 async fn reading_a_failed_reply_held_the_call_past_its_deadline() -> Done {
     let slow = Reaction::status(503).body("x".repeat(100)).stall(10);
-    let server = Server::start(Script::always(slow)).await;
+    let server = TestServer::start(Script::always(slow)).await;
     let client = client(builder().deadline(Span::from_millis(50)))?;
     let took = fastest(&client, &server).await?;
     assert!(took < Span::from_millis(100), "{took}");
@@ -177,7 +177,7 @@ async fn reading_a_failed_reply_held_the_call_past_its_deadline() -> Done {
 #[tokio::test]
 async fn a_call_started_at_once_after_the_hint_of_another() -> Done {
     let limited = Reaction::status(429).header("retry-after-ms", "300");
-    let server = Server::start(Script::of([limited]).then(Reaction::ok("done"))).await;
+    let server = TestServer::start(Script::of([limited]).then(Reaction::ok("done"))).await;
     let hints = HintRule::default().with_scope(HintScope::Destination);
     let client = client(builder().max_attempts(1).hints(hints))?;
     get(&client, &server, CallOptions::new()).await?;

@@ -21,7 +21,7 @@ use stagger::tower::{HttpLayer, ServiceError, StaggerLayer};
 use stagger::{
     AttemptInfo, Backoff, Cause, ConfigError, Policy, Retrier, Span, TokioTime, Verdict,
 };
-use stagger_testkit::server::{Reaction, Refusal, Script, Server};
+use stagger_testkit::server::{Reaction, RefusingPort, Script, TestServer};
 use tower::{Layer, ServiceBuilder, ServiceExt};
 
 type Done = Result<(), Box<dyn StdError + Send + Sync>>;
@@ -50,7 +50,7 @@ fn order(method: &str, url: &str) -> Result<Request<Full<Bytes>>, http::Error> {
 #[tokio::test]
 async fn a_body_has_equal_bytes_on_the_wire() -> Done {
     let script = Script::of([Reaction::status(503), Reaction::status(502)]);
-    let server = Server::start(script.then(Reaction::ok("done"))).await;
+    let server = TestServer::start(script.then(Reaction::ok("done"))).await;
     let service = layer()?.layer(client());
     let reply = service.oneshot(order("PUT", &server.url("/orders/7"))?).await?;
     assert_eq!(reply.into_body().collect().await?.to_bytes(), "done");
@@ -69,7 +69,7 @@ async fn a_body_has_equal_bytes_on_the_wire() -> Done {
 async fn a_drained_reply_gives_its_connection_back() -> Done {
     let busy = || Reaction::status(503).body("b".repeat(20_000));
     for (limit, connections) in [(DRAIN_LIMIT, 1), (0, 2)] {
-        let server = Server::start(Script::of([busy()]).then(Reaction::ok("done"))).await;
+        let server = TestServer::start(Script::of([busy()]).then(Reaction::ok("done"))).await;
         // Long enough for the body to arrive.
         let backoff = Backoff::constant(Span::from_millis(100));
         let backoff = backoff.with_jitter(stagger::Jitter::None)?;
@@ -84,7 +84,7 @@ async fn a_drained_reply_gives_its_connection_back() -> Done {
 
 #[tokio::test]
 async fn a_post_that_nobody_took_is_sent_again() -> Done {
-    let refusal = Refusal::hold()?;
+    let refusal = RefusingPort::hold()?;
     let failed =
         layer()?.layer(client()).oneshot(order("POST", &refusal.url("/"))?).await.unwrap_err();
     let end = failed.end().ok_or("a call was begun")?;
@@ -94,7 +94,7 @@ async fn a_post_that_nobody_took_is_sent_again() -> Done {
 
 #[tokio::test]
 async fn a_post_that_was_reset_is_not() -> Done {
-    let server = Server::start(Script::always(Reaction::reset())).await;
+    let server = TestServer::start(Script::always(Reaction::reset())).await;
     let service = layer()?.layer(client());
     let failed = service.oneshot(order("POST", &server.url("/"))?).await.unwrap_err();
     assert_eq!(failed.end().map(|end| end.attempts()), Some(1));
@@ -105,7 +105,7 @@ async fn a_post_that_was_reset_is_not() -> Done {
 #[tokio::test]
 async fn a_server_that_hangs_up_is_asked_again() -> Done {
     let script = Script::of([Reaction::close(), Reaction::reset()]).then(Reaction::ok("done"));
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let service = layer()?.layer(client());
     let reply = service.oneshot(order("PUT", &server.url("/"))?).await?;
     assert_eq!(reply.status(), StatusCode::OK);
@@ -115,7 +115,7 @@ async fn a_server_that_hangs_up_is_asked_again() -> Done {
 
 #[tokio::test]
 async fn a_server_that_always_hangs_up_was_healthy_to_the_breaker() -> Done {
-    let server = Server::start(Script::always(Reaction::close())).await;
+    let server = TestServer::start(Script::always(Reaction::close())).await;
     let breaker = BreakerPlan::builder().minimum_calls(5).build()?;
     let policy = Policy::builder().breaker(breaker).max_attempts(1).build()?;
     let service = StaggerLayer::http(Retrier::new(policy, TokioTime)).layer(client());
@@ -129,7 +129,7 @@ async fn a_server_that_always_hangs_up_was_healthy_to_the_breaker() -> Done {
 
 #[tokio::test]
 async fn a_time_limit_below_the_layer_was_permanent() -> Done {
-    let server = Server::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
+    let server = TestServer::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
     let service = ServiceBuilder::new()
         .layer(layer()?.errors_judged_by(ByBoxedChain))
         .timeout(Duration::from_millis(100))
@@ -137,7 +137,7 @@ async fn a_time_limit_below_the_layer_was_permanent() -> Done {
     let reply = service.oneshot(order("GET", &server.url("/"))?).await?;
     assert_eq!((reply.status(), server.seen().len()), (StatusCode::OK, 2));
 
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     let service = ServiceBuilder::new()
         .layer(layer()?.errors_judged_by(ByBoxedChain))
         .timeout(Duration::from_millis(50))

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use stagger_testkit::server::{
-    BlockingServer, Ending, MAX_BODY, Reaction, Refusal, Script, Server,
+    BlockingServer, ConnectionEnd, MAX_BODY, Reaction, RefusingPort, Script, TestServer,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 const GET: &str = "GET /a?b=c HTTP/1.1\r\nhost: x\r\n\r\n";
 const LAST: &str = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
 
-async fn serve(reaction: Reaction) -> Server {
-    Server::start(Script::of([reaction])).await
+async fn serve(reaction: Reaction) -> TestServer {
+    TestServer::start(Script::of([reaction])).await
 }
 
 async fn dial(address: SocketAddr) -> TcpStream {
@@ -29,7 +29,7 @@ async fn drain(socket: &mut TcpStream) -> (String, Option<ErrorKind>) {
     (String::from_utf8(bytes).expect("replies are text"), end)
 }
 
-async fn ask(server: &Server, request: &str) -> (String, Option<ErrorKind>) {
+async fn ask(server: &TestServer, request: &str) -> (String, Option<ErrorKind>) {
     let mut socket = dial(server.address()).await;
     socket.write_all(request.as_bytes()).await.expect("it reads");
     drain(&mut socket).await
@@ -61,7 +61,7 @@ async fn answers_with_status_headers_and_body_as_told() {
 
 #[tokio::test]
 async fn notes_what_it_saw_on_which_connection() {
-    let server = Server::start(Script::always(Reaction::ok("x"))).await;
+    let server = TestServer::start(Script::always(Reaction::ok("x"))).await;
     let mut socket = dial(server.address()).await;
     socket.write_all(GET.as_bytes()).await.expect("it reads");
     one(&mut socket, 1).await;
@@ -123,7 +123,7 @@ async fn a_client_that_leaves_in_its_body_takes_no_reaction() {
 
 #[tokio::test]
 async fn refusal_refuses_again_and_again() {
-    let refusal = Refusal::hold().expect("a port is free");
+    let refusal = RefusingPort::hold().expect("a port is free");
     for _ in 0..3 {
         let error = TcpStream::connect(refusal.address()).await.expect_err("nobody listens");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
@@ -163,7 +163,7 @@ async fn a_cut_body_promises_more_than_it_sends() {
 
 #[tokio::test]
 async fn a_cut_body_can_end_in_a_reset() {
-    let server = serve(Reaction::ok("abcdef").cut(2).ending(Ending::Reset)).await;
+    let server = serve(Reaction::ok("abcdef").cut(2).ending(ConnectionEnd::Reset)).await;
     assert_eq!(ask(&server, GET).await.1, Some(ErrorKind::ConnectionReset));
 }
 
@@ -215,7 +215,7 @@ async fn drip_sends_byte_by_byte() {
 
 #[tokio::test]
 async fn an_idle_connection_goes_stale_after_a_whole_reply() {
-    let server = serve(Reaction::ok("x").ending(Ending::Close)).await;
+    let server = serve(Reaction::ok("x").ending(ConnectionEnd::Close)).await;
     let (reply, end) = ask(&server, GET).await;
     assert!(reply.ends_with("\r\n\r\nx") && !reply.contains("connection"), "{reply}");
     assert_eq!(end, None);
@@ -223,7 +223,7 @@ async fn an_idle_connection_goes_stale_after_a_whole_reply() {
 
 #[tokio::test]
 async fn a_kept_connection_is_reset_when_it_is_used_again() {
-    let server = Server::start(Script::of([Reaction::ok("x"), Reaction::reset_unread()])).await;
+    let server = TestServer::start(Script::of([Reaction::ok("x"), Reaction::reset_unread()])).await;
     let mut socket = dial(server.address()).await;
     socket.write_all(GET.as_bytes()).await.expect("it reads");
     one(&mut socket, 1).await;

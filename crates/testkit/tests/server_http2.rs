@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
 use http::{Request, Response};
-use stagger_testkit::server::{Ending, Reaction, Reason, Script, Server};
+use stagger_testkit::server::{ConnectionEnd, Reaction, Reason, Script, TestServer};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
@@ -16,7 +16,7 @@ struct Client {
 }
 
 impl Client {
-    async fn dial(server: &Server) -> Self {
+    async fn dial(server: &TestServer) -> Self {
         let socket = TcpStream::connect(server.address()).await.expect("it listens");
         let (send, connection) = h2::client::handshake(socket).await.expect("it speaks HTTP/2");
         Self { send, connection: tokio::spawn(connection) }
@@ -37,8 +37,8 @@ impl Client {
     }
 }
 
-async fn serve(reactions: impl IntoIterator<Item = Reaction>) -> (Server, Client) {
-    let server = Server::start(Script::of(reactions)).await;
+async fn serve(reactions: impl IntoIterator<Item = Reaction>) -> (TestServer, Client) {
+    let server = TestServer::start(Script::of(reactions)).await;
     let client = Client::dial(&server).await;
     (server, client)
 }
@@ -88,7 +88,7 @@ async fn go_away_below_leaves_older_streams_alone() {
     let script = Script::of([])
         .on_path("/old", Script::always(Reaction::ok("old").drip(Duration::from_millis(20))))
         .on_path("/new", Script::always(Reaction::go_away_below(Reason::NO_ERROR)));
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let mut client = Client::dial(&server).await;
     let old = client.send("/old", "").await;
     server.until_taken(1).await;
@@ -114,7 +114,9 @@ async fn go_away_at_may_have_acted() {
 
 #[tokio::test]
 async fn a_cut_body_ends_as_told() {
-    for ending in [Ending::Close, Ending::Reset, Ending::ResetStream(Reason::CANCEL)] {
+    for ending in
+        [ConnectionEnd::Close, ConnectionEnd::Reset, ConnectionEnd::ResetStream(Reason::CANCEL)]
+    {
         let (_server, mut client) = serve([Reaction::ok("abcdef").cut(2).ending(ending)]).await;
         let ended = match client.ask().await {
             Ok(mut reply) => text(reply.body_mut()).await,
@@ -122,7 +124,11 @@ async fn a_cut_body_ends_as_told() {
             Err(error) => Err(error),
         };
         let error = ended.expect_err("cut");
-        assert_eq!(error.is_reset(), ending == Ending::ResetStream(Reason::CANCEL), "{error:?}");
+        assert_eq!(
+            error.is_reset(),
+            ending == ConnectionEnd::ResetStream(Reason::CANCEL),
+            "{error:?}"
+        );
     }
 }
 

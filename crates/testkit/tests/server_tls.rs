@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use stagger_testkit::server::{Identity, Reaction, Script, Server};
+use stagger_testkit::server::{Identity, Reaction, Script, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -15,7 +15,7 @@ use tokio_rustls::client::TlsStream;
 const LAST: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
 
 async fn dial(
-    server: &Server,
+    server: &TestServer,
     identity: &Identity,
     protocol: &[u8],
     name: &'static str,
@@ -35,8 +35,8 @@ async fn dial(
     TlsConnector::from(Arc::new(config)).connect(name, socket).await
 }
 
-async fn serve(identity: &Identity) -> Server {
-    Server::start_tls(Script::always(Reaction::ok("fine")), identity).await
+async fn serve(identity: &Identity) -> TestServer {
+    TestServer::start_tls(Script::always(Reaction::ok("fine")), identity).await
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn http1_only_refuses_who_wants_nothing_else_than_http2() {
 #[tokio::test]
 async fn reset_unread_comes_before_the_handshake() {
     let identity = Identity::valid();
-    let server = Server::start_tls(Script::of([Reaction::reset_unread()]), &identity).await;
+    let server = TestServer::start_tls(Script::of([Reaction::reset_unread()]), &identity).await;
     let error = dial(&server, &identity, b"h2", "localhost").await.expect_err("reset");
     assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
     assert_eq!((server.taken(), server.seen().len()), (1, 0));

@@ -4,12 +4,13 @@ use super::finding::StyleFinding;
 use xtask_workbench::{Dependency, Package};
 
 /// The allowed dependencies of what ships.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("stagger-core", &[]),
+    ("stagger-text", &["stagger-core"]),
     ("stagger", &["stagger-core"]),
     ("stagger-sim", &["stagger-core"]),
-    ("stagger-replay", &["stagger-core", "stagger-sim"]),
-    ("stagger-dispatch", &["stagger-core", "stagger"]),
+    ("stagger-replay", &["stagger-core", "stagger-sim", "stagger-text"]),
+    ("stagger-dispatch", &["stagger-core", "stagger", "stagger-text"]),
     (
         "stagger-cli",
         &[
@@ -21,12 +22,13 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "stagger-report",
             "stagger-replay",
             "stagger-dispatch",
+            "stagger-text",
         ],
     ),
-    ("stagger-explain", &["stagger-core"]),
+    ("stagger-explain", &["stagger-core", "stagger-text"]),
     ("stagger-import", &["stagger-core"]),
     ("stagger-playground", &["stagger-core", "stagger-sim"]),
-    ("stagger-report", &["stagger-core", "stagger-sim"]),
+    ("stagger-report", &["stagger-core", "stagger-sim", "stagger-text"]),
     ("stagger-testkit", &["stagger-core"]),
     // Never shipped, so the testkit is an ordinary part of it.
     ("stagger-contracts", &["stagger-core", "stagger", "stagger-testkit"]),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Away, Caller, Fault, Fleet, LedgerModel, Plan, Shared, Trouble, World,
+    ArrivalProcess, Away, CallerLayer, Fault, Fleet, LedgerModel, RunPlan, SharedBudget,
+    Simulation, Trouble,
 };
 
 use super::member::policy;
@@ -36,7 +37,7 @@ pub(super) struct FleetOutage {
 
 impl FleetOutage {
     pub(super) fn forecast(&self) -> Result<Forecast, Box<dyn Error>> {
-        let shared = LedgerModel::Shared(Shared {
+        let shared = LedgerModel::Shared(SharedBudget {
             budget: *policy()?.budget(),
             lease: self.lease,
             latency: LATENCY,
@@ -52,21 +53,21 @@ impl FleetOutage {
     /// Those of all the time, without those of the start.
     fn retries(&self, ledger: LedgerModel) -> Result<u64, Box<dyn Error>> {
         let until = |seconds| -> Result<u64, Box<dyn Error>> {
-            let played = World::new().play(&self.plan(ledger, seconds)?, 1);
+            let played = Simulation::new().play(&self.plan(ledger, seconds)?, 1);
             Ok(played.retries.total)
         };
         Ok(until(self.start + self.seconds)? - until(self.start)?)
     }
 
-    fn plan(&self, ledger: LedgerModel, seconds: u64) -> Result<Plan, Box<dyn Error>> {
+    fn plan(&self, ledger: LedgerModel, seconds: u64) -> Result<RunPlan, Box<dyn Error>> {
         let gap = Span::from_nanos(Span::from_secs(1).as_nanos() / self.rate);
         let at = |number| Instant::ORIGIN + gap.saturating_mul(number);
         let arrivals: Arc<[Instant]> = (0..self.rate * seconds).map(at).collect();
         let down = Fault::new(Trouble::Refuse, Instant::ORIGIN, Instant::FAR);
-        Ok(Plan {
+        Ok(RunPlan {
             fleet: Fleet { processes: self.processes, ledger, ..Fleet::default() },
             faults: vec![down],
-            ..Plan::new(Arrivals::Recorded(arrivals), Caller::new(policy()?))
+            ..RunPlan::new(ArrivalProcess::Recorded(arrivals), CallerLayer::new(policy()?))
         })
     }
 }

@@ -2,7 +2,7 @@
 //! questions are, so that flags and terminal refuse in the same words.
 
 use clap::{Args, ValueEnum};
-use stagger_explain::Key;
+use stagger_explain::QuestionKey;
 
 /// The flags of `stagger choose`. What is not said is asked on a terminal; elsewhere the answer in
 /// brackets is taken, and the policy says so.
@@ -73,17 +73,17 @@ pub(crate) enum ChooseFormat {
 
 impl ChooseFlags {
     /// The answer that was given to a question.
-    pub(crate) fn given(&self, key: Key) -> Option<&str> {
+    pub(crate) fn given(&self, key: QuestionKey) -> Option<&str> {
         let given = match key {
-            Key::Retryable => &self.retryable,
-            Key::Idempotent => &self.idempotent,
-            Key::Callers => &self.callers,
-            Key::Rps => &self.rps,
-            Key::MinimumWait => &self.minimum_wait,
-            Key::Background => &self.background,
-            Key::Slo => &self.slo,
-            Key::RateLimited => &self.rate_limited,
-            Key::Layers => &self.layers,
+            QuestionKey::Retryable => &self.retryable,
+            QuestionKey::Idempotent => &self.idempotent,
+            QuestionKey::Callers => &self.callers,
+            QuestionKey::Rps => &self.rps,
+            QuestionKey::MinimumWait => &self.minimum_wait,
+            QuestionKey::Background => &self.background,
+            QuestionKey::Slo => &self.slo,
+            QuestionKey::RateLimited => &self.rate_limited,
+            QuestionKey::Layers => &self.layers,
         };
         given.as_deref()
     }

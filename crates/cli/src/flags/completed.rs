@@ -5,10 +5,6 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 
-/// The jitter laws without a share.
-pub(crate) const LAWS: [&str; 5] =
-    ["none", "full", "equal", "decorrelated", "decorrelated-clamped"];
-
 /// The presets, as the command line spells them.
 const PRESETS: [&str; 8] = [
     "aws-standard",

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
-use stagger_core::{Jitter, Ratio, Span};
+use stagger_core::{ConfigError, Jitter, Span};
+use stagger_text::parse_size;
 
-use super::completed::{LAWS, Offers, preset, text};
+use super::completed::{Offers, preset, text};
 use super::exit_codes::ExitCodes;
 use super::signal_names::SignalNames;
 use crate::policy_file::PolicyArgument;
@@ -118,7 +119,7 @@ pub(crate) struct ExecPolicyFlags {
 
     /// The law that draws a delay below its ceiling: none, full, equal, decorrelated,
     /// decorrelated-clamped, proportional:R or symmetric:R [full]
-    #[arg(long, value_name = "LAW", value_parser = Offers::of(&LAWS, text(jitter)),
+    #[arg(long, value_name = "LAW", value_parser = Offers::of(&Jitter::SHARELESS.map(Jitter::name), text(jitter)),
         hide_possible_values = true)]
     pub(crate) jitter: Option<Jitter>,
 
@@ -184,22 +185,7 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
 }
 
 fn jitter(text: &str) -> Result<Jitter, String> {
-    let bound = "must be none, full, equal, decorrelated, decorrelated-clamped, proportional:R or \
-                 symmetric:R, with R from 0 to 1";
-    let ratio = |text: &str| {
-        let ratio = text.parse().ok().and_then(|number: f64| Ratio::try_from(number).ok());
-        ratio.filter(|ratio| *ratio <= Ratio::ONE).ok_or_else(|| bound.to_owned())
-    };
-    match text.split_once(':').unwrap_or((text, "")) {
-        ("none", "") => Ok(Jitter::None),
-        ("full", "") => Ok(Jitter::Full),
-        ("equal", "") => Ok(Jitter::Equal),
-        ("decorrelated", "") => Ok(Jitter::Decorrelated),
-        ("decorrelated-clamped", "") => Ok(Jitter::DecorrelatedClamped),
-        ("proportional", share) => ratio(share).map(Jitter::Proportional),
-        ("symmetric", share) => ratio(share).map(Jitter::Symmetric),
-        _ => Err(bound.to_owned()),
-    }
+    text.parse().map_err(|error: ConfigError| format!("must be {}", error.bound()))
 }
 
 fn stdin(text: &str) -> Result<StdinMode, String> {
@@ -214,16 +200,6 @@ fn stdin(text: &str) -> Result<StdinMode, String> {
 
 /// A size such as 512, 64KiB, 10MiB or 1GiB.
 fn bytes(text: &str) -> Result<u64, String> {
-    let refused = || "must be a size such as 64KiB, 10MiB or 1GiB".to_owned();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let unit: u64 = match unit {
-        "" | "B" => 1,
-        "K" | "KiB" => 1 << 10,
-        "M" | "MiB" => 1 << 20,
-        "G" | "GiB" => 1 << 30,
-        _ => return Err(refused()),
-    };
-    let number: u64 = number.parse().map_err(|_| refused())?;
-    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(refused)
+    let size = parse_size(text).filter(|bytes| *bytes > 0);
+    size.ok_or_else(|| "must be a size such as 64KiB, 10MiB or 1GiB".to_owned())
 }

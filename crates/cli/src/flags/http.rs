@@ -146,16 +146,6 @@ fn time(text: &str) -> Result<Span, String> {
 }
 
 fn jitter() -> impl TypedValueParser<Value = Jitter> {
-    const LAWS: [(&str, Jitter); 5] = [
-        ("none", Jitter::None),
-        ("full", Jitter::Full),
-        ("equal", Jitter::Equal),
-        ("decorrelated", Jitter::Decorrelated),
-        ("decorrelated-clamped", Jitter::DecorrelatedClamped),
-    ];
-    let names = PossibleValuesParser::new(LAWS.map(|(name, _)| name));
-    names.try_map(|asked| {
-        let known = LAWS.into_iter().find(|(name, _)| *name == asked);
-        known.map(|(_, law)| law).ok_or("no such law")
-    })
+    let names = PossibleValuesParser::new(Jitter::SHARELESS.map(Jitter::name));
+    names.try_map(|asked| asked.parse::<Jitter>())
 }

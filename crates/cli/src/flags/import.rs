@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use stagger_import::Source;
+use stagger_import::ImportSource;
 
 /// The flags of `stagger import`.
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub(crate) struct ImportFlags {
 
     /// The product that the settings are of [told by their keys]
     #[arg(long, value_name = "PRODUCT", value_parser = product())]
-    pub(crate) from: Option<Source>,
+    pub(crate) from: Option<ImportSource>,
 
     /// The form of the output
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ImportFormat::Toml)]
@@ -31,7 +31,7 @@ pub(crate) enum ImportFormat {
     Json,
 }
 
-fn product() -> impl TypedValueParser<Value = Source> {
-    let names = PossibleValuesParser::new(Source::ALL.map(Source::name));
-    names.try_map(|name| name.parse::<Source>())
+fn product() -> impl TypedValueParser<Value = ImportSource> {
+    let names = PossibleValuesParser::new(ImportSource::ALL.map(ImportSource::name));
+    names.try_map(|name| name.parse::<ImportSource>())
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use stagger_core::Span;
-use stagger_replay::{Format as LogFormat, LogMap};
+use stagger_replay::{AccessLogFormat as LogFormat, LogMap};
 use stagger_sim::{CATALOGUE, Equal, Law};
 
 use super::completed::Offers;

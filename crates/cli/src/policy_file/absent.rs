@@ -1,7 +1,8 @@
 //! The refusal of a policy that is not in its file.
 
+use stagger_text::nearest;
+
 use crate::refusal::Refusal;
-use crate::spelling::nearest;
 
 /// Says that `file` has no policy of this name; `names` are those that it has, none for a file that is
 /// one whole policy.

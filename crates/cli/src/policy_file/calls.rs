@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use stagger_explain::{Code, Setting};
+use stagger_text::nearest;
 use toml::de::DeValue;
 
 use super::bounds::{CAPACITY, FLEET, LAYERS, RPS};
-use crate::spelling::nearest;
 use crate::toml_file::{Flaw, Reader, refused};
 
 /// Facts about the calls, and the findings that are accepted.

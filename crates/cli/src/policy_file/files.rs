@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use stagger_text::nearest;
+
 use crate::refusal::Refusal;
-use crate::spelling::nearest;
 use crate::toml_file::Document;
 
 use super::PolicyArgument;

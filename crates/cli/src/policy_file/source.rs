@@ -5,11 +5,11 @@ use std::path::Path;
 use clap::Args;
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
+use stagger_text::nearest;
 
 use super::{Calls, PolicyArgument, Surveyed, absent, read, survey};
 use crate::flags::preset;
 use crate::refusal::Refusal;
-use crate::spelling::nearest;
 
 /// Policies that the command line names, for commands whose arguments are nothing else.
 #[derive(Clone, Debug, Default, Args)]

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use stagger_core::Policy;
+use stagger_text::nearest;
 use toml::de::DeValue;
 
 use super::calls::{self, Calls};
 use super::written;
-use crate::spelling::nearest;
 use crate::toml_file::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
 
 /// The tables of a file of named policies.

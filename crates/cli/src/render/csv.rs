@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use stagger_sim::{CaseReport, Row};
+use stagger_sim::{CaseReport, EntryReport};
+use stagger_text::rounded;
 
-use super::figure::rounded;
 use super::json::{digest, millis, time_to_recover, verdict};
 use super::storm::Storm;
 
@@ -21,7 +21,7 @@ pub(crate) fn csv(storm: &Storm<'_>) -> String {
     page
 }
 
-fn line(page: &mut String, storm: Storm<'_>, case: &CaseReport, row: &Row) {
+fn line(page: &mut String, storm: Storm<'_>, case: &CaseReport, row: &EntryReport) {
     let played = row.runs > 0;
     let figure = |value: f64| optional(played.then(|| rounded(value)));
     let latency = row.latency.map(|latency| optional(latency.map(millis)));

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use stagger_core::Span;
-use stagger_sim::{CaseReport, Row, Stat};
+use stagger_sim::{CaseReport, EntryReport, Stat};
+use stagger_text::rounded;
 
-use super::figure::rounded;
 use super::storm::Storm;
 
 /// Shares are from 0 to 1, peaks are in events a second, the rest has its unit in its name.
@@ -88,7 +88,7 @@ pub(crate) fn json(storm: &Storm<'_>) -> String {
     })
 }
 
-fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a Row) -> Line<'a> {
+fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a EntryReport) -> Line<'a> {
     let played = row.runs > 0;
     let figure = |value: f64| played.then(|| rounded(value));
     let [p50_ms, p95_ms, p99_ms] = row.latency.map(|latency| latency.map(millis));
@@ -119,17 +119,17 @@ fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a Row) -> Line<'a> {
 }
 
 /// The mean of the runs that recovered, in seconds.
-pub(super) fn time_to_recover(row: &Row) -> Option<f64> {
+pub(super) fn time_to_recover(row: &EntryReport) -> Option<f64> {
     (row.recovery.healed > 0).then(|| rounded(row.recovery.seconds.mean))
 }
 
 /// The verdict on recovery in one word.
-pub(super) fn verdict(row: &Row) -> Option<&'static str> {
+pub(super) fn verdict(row: &EntryReport) -> Option<&'static str> {
     (row.runs > 0).then(|| row.verdict().word())
 }
 
 /// The checksum as it is written in reports.
-pub(super) fn digest(row: &Row) -> String {
+pub(super) fn digest(row: &EntryReport) -> String {
     format!("{:016x}", row.digest)
 }
 

@@ -1,9 +1,9 @@
 //! The columns of a table: one a measure, and only those that the scenario has.
 
 use stagger_core::Span;
-use stagger_sim::{CaseReport, RecoveryVerdict, Row};
+use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict};
+use stagger_text::{SPACE, brief, grouped, percent};
 
-use super::figure::{brief, grouped, percent};
 use super::storm::Storm;
 
 /// A column of figures.
@@ -12,8 +12,8 @@ pub(super) struct Measure {
     /// The meaning, for the legend.
     pub(super) means: &'static str,
     /// Whether this row says anything by it.
-    says: fn(&CaseReport, &Row) -> bool,
-    pub(super) cell: fn(&CaseReport, &Row) -> String,
+    says: fn(&CaseReport, &EntryReport) -> bool,
+    pub(super) cell: fn(&CaseReport, &EntryReport) -> String,
 }
 
 /// All there are, in their order.
@@ -22,7 +22,7 @@ const MEASURES: [Measure; 9] = [
         name: "peak/s",
         means: "", // depends on the scenario
         says: |_, row| row.peak.mean > 0.0,
-        cell: |_, row| spread(grouped(row.peak.mean), &grouped(row.peak.sd)),
+        cell: |_, row| spread(grouped(row.peak.mean, SPACE), &grouped(row.peak.sd, SPACE)),
     },
     Measure {
         name: "× none",
@@ -89,11 +89,11 @@ pub(super) fn measures(storm: Storm<'_>) -> Vec<&'static Measure> {
 }
 
 /// The figure of this row, which has none without runs.
-pub(super) fn cell(measure: &Measure, case: &CaseReport, row: &Row) -> String {
+pub(super) fn cell(measure: &Measure, case: &CaseReport, row: &EntryReport) -> String {
     if row.runs == 0 { nothing() } else { (measure.cell)(case, row) }
 }
 
-fn recovers(row: &Row) -> String {
+fn recovers(row: &EntryReport) -> String {
     let seconds = row.recovery.seconds;
     match row.verdict() {
         RecoveryVerdict::Partly => format!("{} of {}", row.recovery.healed, row.runs),

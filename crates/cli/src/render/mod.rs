@@ -1,7 +1,6 @@
 //! Reports as text: a table for people, JSON and CSV for programs.
 
 mod csv;
-mod figure;
 mod json;
 mod list;
 mod measures;
@@ -14,7 +13,6 @@ mod table;
 mod wrap;
 
 pub(crate) use csv::csv;
-pub(crate) use figure::{brief, grouped, percent, rounded};
 pub(crate) use json::{json, millis, page};
 pub(crate) use list::{Listed, list_csv, list_json, list_table};
 pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};

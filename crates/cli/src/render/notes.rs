@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use stagger_core::Instant;
 use stagger_sim::{CaseReport, Peak, RecoveryVerdict};
+use stagger_text::brief;
 
-use super::figure::brief;
 use super::measures::Measure;
 use super::storm::Storm;
 use super::table::Window;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use stagger_sim::{Growth, Law, Shape, Shapes, ShapesReport, Wave};
+use stagger_text::{percent, rounded};
 
-use super::figure::{percent, rounded};
 use super::json::{Figure, millis, page};
 use super::notes::runs;
 use super::table::{align, plain, text};

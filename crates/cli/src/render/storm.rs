@@ -1,13 +1,15 @@
 //! A report together with the scenario that it came from.
 
 use stagger_core::{Instant, Span};
-use stagger_sim::{BUCKET, CaseReport, Play, Report, Row, Scenario, Stretch, Watch};
+use stagger_sim::{
+    BUCKET, CaseReport, EntryReport, MeasurementPlan, Play, Scenario, StormReport, Stretch,
+};
 
 /// A report and its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storm<'a> {
     scenario: &'a Scenario,
-    pub(super) report: &'a Report,
+    pub(super) report: &'a StormReport,
 }
 
 /// The stretch of a picture after an outage, in lengths of the outage.
@@ -20,12 +22,12 @@ const BEFORE: Span = Span::from_millis(500);
 const SHOWN: f64 = 0.995;
 
 impl<'a> Storm<'a> {
-    pub(crate) const fn new(scenario: &'a Scenario, report: &'a Report) -> Self {
+    pub(crate) const fn new(scenario: &'a Scenario, report: &'a StormReport) -> Self {
         Self { scenario, report }
     }
 
     /// All rows with their cases.
-    pub(super) fn rows(self) -> impl Iterator<Item = (&'a CaseReport, &'a Row)> {
+    pub(super) fn rows(self) -> impl Iterator<Item = (&'a CaseReport, &'a EntryReport)> {
         self.report.cases.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)))
     }
 
@@ -42,10 +44,10 @@ impl<'a> Storm<'a> {
     }
 
     /// The watches of the scenario's entries.
-    pub(super) fn watches(self) -> impl Iterator<Item = &'a Watch> {
+    pub(super) fn watches(self) -> impl Iterator<Item = &'a MeasurementPlan> {
         let entries = self.scenario.cases.iter().flat_map(|case| &case.entries);
         entries.filter_map(|entry| match &entry.play {
-            Play::World(plan) => Some(&plan.watch),
+            Play::Run(plan) => Some(&plan.watch),
             Play::Contention(_) => None,
         })
     }
@@ -70,7 +72,7 @@ impl<'a> Storm<'a> {
 
 /// The bucket by which every row of this case has made nearly all its attempts.
 fn busy_until(case: &CaseReport) -> usize {
-    let by = |row: &Row| {
+    let by = |row: &EntryReport| {
         let all: f64 = row.series.offered.iter().sum();
         let mut sum = 0.0;
         let done = row.series.offered.iter().position(|count| {

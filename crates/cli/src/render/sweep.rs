@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::Value;
-use stagger_sim::{CaseReport, RecoveryVerdict, Report, Row};
+use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, StormReport};
+use stagger_text::rounded;
 
 use super::csv::quoted;
-use super::figure::rounded;
 use super::json::{digest, page, time_to_recover, verdict};
 use super::notes::runs;
 use super::wrap::hanging;
@@ -38,7 +38,7 @@ pub(crate) struct Map<'r> {
     pub(crate) group: &'r str,
     pub(crate) name: &'r str,
     /// Line by line, the first value of the second axis first.
-    pub(crate) rows: Vec<Option<&'r Row>>,
+    pub(crate) rows: Vec<Option<&'r EntryReport>>,
 }
 
 impl Swept {
@@ -49,7 +49,7 @@ impl Swept {
     }
 
     /// One map for every entry, in the order of the report.
-    pub(crate) fn maps<'r>(&'r self, report: &'r Report) -> Vec<Map<'r>> {
+    pub(crate) fn maps<'r>(&'r self, report: &'r StormReport) -> Vec<Map<'r>> {
         let (columns, lines) = self.size();
         let mut maps: Vec<Map<'r>> = Vec::new();
         for (cell, case) in self.cells.iter().zip(&report.cases) {
@@ -73,7 +73,7 @@ impl Swept {
 const WIDE: usize = 7;
 
 /// Two maps for every entry: who recovered, and how many attempts a call took.
-pub(crate) fn sweep_table(swept: &Swept, report: &Report, width: usize) -> String {
+pub(crate) fn sweep_table(swept: &Swept, report: &StormReport, width: usize) -> String {
     let keys: Vec<&str> = swept.axes.iter().map(|(key, _)| &**key).collect();
     let title = format!("storm {}: {}", report.name, report.about);
     let mut page = format!(
@@ -104,7 +104,7 @@ fn drawn(
     swept: &Swept,
     title: &str,
     map: &Map<'_>,
-    cell: fn(&Row) -> String,
+    cell: fn(&EntryReport) -> String,
     width: usize,
 ) -> String {
     let nothing = (String::new(), vec![String::new()]);
@@ -137,7 +137,7 @@ fn drawn(
     page
 }
 
-fn healed(row: &Row) -> String {
+fn healed(row: &EntryReport) -> String {
     match row.verdict() {
         RecoveryVerdict::Never | RecoveryVerdict::Relapsed => "█".to_owned(),
         RecoveryVerdict::NotWithinWatch => "?".to_owned(),
@@ -147,7 +147,7 @@ fn healed(row: &Row) -> String {
     }
 }
 
-fn amplification(row: &Row) -> String {
+fn amplification(row: &EntryReport) -> String {
     format!("{:.2}", row.amplification)
 }
 
@@ -179,7 +179,7 @@ struct Line<'a> {
 }
 
 /// One object with a row for each entry of each cell.
-pub(crate) fn sweep_json(swept: &Swept, report: &Report) -> String {
+pub(crate) fn sweep_json(swept: &Swept, report: &StormReport) -> String {
     let axis = |(key, values): &(String, Vec<String>)| {
         [("key".to_owned(), key.clone().into()), ("values".to_owned(), values.clone().into())]
             .into_iter()
@@ -199,7 +199,7 @@ pub(crate) fn sweep_json(swept: &Swept, report: &Report) -> String {
     })
 }
 
-fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a Row) -> Line<'a> {
+fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a EntryReport) -> Line<'a> {
     let figure = |value: f64| (row.runs > 0).then(|| rounded(value));
     Line {
         at: settings(swept, cell).map(|(key, value)| (key.to_owned(), value.into())).collect(),
@@ -219,7 +219,7 @@ fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a Row) -> Line<'a> {
 }
 
 /// One line for each entry of each cell.
-pub(crate) fn sweep_csv(swept: &Swept, report: &Report) -> String {
+pub(crate) fn sweep_csv(swept: &Swept, report: &StormReport) -> String {
     let keys: String = swept.axes.iter().map(|(key, _)| format!("{},", quoted(key))).collect();
     let mut page = format!(
         "scenario,seed,{keys}case,law,runs,healed,recovery,time_to_recover_s,amplification,success,wasted,digest\n"
@@ -230,7 +230,13 @@ pub(crate) fn sweep_csv(swept: &Swept, report: &Report) -> String {
     page
 }
 
-fn csv_lines(page: &mut String, swept: &Swept, report: &Report, cell: &Cell, case: &CaseReport) {
+fn csv_lines(
+    page: &mut String,
+    swept: &Swept,
+    report: &StormReport,
+    cell: &Cell,
+    case: &CaseReport,
+) {
     let values: String =
         settings(swept, cell).map(|(_, value)| format!("{},", quoted(value))).collect();
     for row in &case.rows {

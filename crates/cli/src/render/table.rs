@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use stagger_core::Span;
-use stagger_sim::{BUCKET, CaseReport, Row};
+use stagger_sim::{BUCKET, CaseReport, EntryReport};
 
 use super::measures::{self, Measure};
 use super::notes;
@@ -42,7 +42,7 @@ pub(crate) fn table(storm: &Storm<'_>, width: usize) -> String {
     )
 }
 
-fn cells(measures: &[&Measure], case: &CaseReport, row: &Row) -> Vec<String> {
+fn cells(measures: &[&Measure], case: &CaseReport, row: &EntryReport) -> Vec<String> {
     let figures = measures.iter().map(|measure| measures::cell(measure, case, row));
     std::iter::once(row.name.clone()).chain(figures).collect()
 }
@@ -133,14 +133,14 @@ impl Window {
     ///
     /// Where all begin alike, with everybody's first attempt, the first bar is cut off at the height
     /// of the fullest later one, because the later ones are what the rows differ in.
-    fn picture(&self, case: &CaseReport, row: &Row) -> String {
+    fn picture(&self, case: &CaseReport, row: &EntryReport) -> String {
         let cut = usize::from(self.from == 0 && begins_alike(case));
         let bars = case.rows.iter().flat_map(|row| self.bars(row).into_iter().skip(cut));
         let full = bars.fold(0.0, f64::max);
         sparkline(&self.bars(row), full)
     }
 
-    fn bars(&self, row: &Row) -> Vec<f64> {
+    fn bars(&self, row: &EntryReport) -> Vec<f64> {
         let arrivals = &row.series.offered;
         let until = self.until.min(arrivals.len());
         merged(arrivals.get(self.from..until).unwrap_or(&[]), self.per_bar)
@@ -149,7 +149,7 @@ impl Window {
 
 /// Whether the first bucket is the same for all.
 fn begins_alike(case: &CaseReport) -> bool {
-    let firsts = |row: &Row| row.series.offered.first().map(|count| count.to_bits());
+    let firsts = |row: &EntryReport| row.series.offered.first().map(|count| count.to_bits());
     let mut firsts = case.rows.iter().map(firsts);
     let first = firsts.next();
     firsts.all(|other| Some(other) == first)

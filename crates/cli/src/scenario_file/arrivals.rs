@@ -2,7 +2,7 @@
 
 use crate::toml_file::{Flaw, Reader};
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Arrivals, FirstCalls, Plan, Ramp};
+use stagger_sim::{ArrivalProcess, FirstCalls, Ramp, RunPlan};
 
 /// A waiting caller takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: u32 = 50_000_000;
@@ -41,7 +41,7 @@ const FIRST_CALLS: [(&str, FirstCalls); 2] =
     [("spread", FirstCalls::Spread), ("at-origin", FirstCalls::AtOrigin)];
 
 /// At least one source.
-pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Vec<Arrivals>, Flaw> {
+pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Vec<ArrivalProcess>, Flaw> {
     let sources = reader.tables("arrivals")?;
     if sources.is_empty() {
         return reader.need("arrivals", None);
@@ -60,7 +60,7 @@ pub(super) fn bounded_list(
     key: &'static str,
     sources: usize,
 ) -> Result<(), Flaw> {
-    const MOST: usize = Plan::MAX_SOURCES / 2;
+    const MOST: usize = RunPlan::MAX_SOURCES / 2;
     if sources <= MOST {
         return Ok(());
     }
@@ -68,57 +68,57 @@ pub(super) fn bounded_list(
 }
 
 /// The rule of one table, which may have other keys besides.
-pub(super) fn one(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+pub(super) fn one(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
     let kind = source.need("kind", source.word("kind", &KINDS)?)?;
     let rule = match kind {
-        Kind::Together => Arrivals::Together { callers: callers(source, "callers")? },
-        Kind::Even => Arrivals::Even {
+        Kind::Together => ArrivalProcess::Together { callers: callers(source, "callers")? },
+        Kind::Even => ArrivalProcess::Even {
             callers: callers(source, "callers")?,
             spacing: source.need("spacing", source.span("spacing")?)?,
         },
         Kind::Poisson => poisson(source)?,
-        Kind::Noticed => Arrivals::Noticed {
+        Kind::Noticed => ArrivalProcess::Noticed {
             callers: callers(source, "callers")?,
             at: instant(source, "at")?.unwrap_or(Instant::ORIGIN),
             sigma: source.need("sigma", source.span("sigma")?)?,
             over: instant(source, "until")?.unwrap_or(Instant::FAR),
         },
-        Kind::Spread => Arrivals::Spread {
+        Kind::Spread => ArrivalProcess::Spread {
             callers: callers(source, "callers")?,
             from: instant(source, "from")?.unwrap_or(Instant::ORIGIN),
             over: source.need("over", source.span("over")?)?,
         },
         Kind::Clients => clients(source)?,
         Kind::Closed => closed(source)?,
-        Kind::Ramped => Arrivals::Ramped(ramp(source)?),
+        Kind::Ramped => ArrivalProcess::Ramped(ramp(source)?),
         Kind::Recorded => recorded(source)?,
     };
     Ok(rule)
 }
 
-fn poisson(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+fn poisson(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
     let rate = source.need("rate", source.number("rate", (0.001, MAX_RATE))?)?;
     let until = source.need("until", instant(source, "until")?)?;
     let gap = gap(rate);
     bounded(source, 1, gap, until)?;
-    Ok(Arrivals::Poisson { gap, until })
+    Ok(ArrivalProcess::Poisson { gap, until })
 }
 
-fn clients(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+fn clients(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
     let clients = callers(source, "clients")?;
     let gap = source.need("gap", source.above_zero("gap")?)?;
     let until = source.need("until", instant(source, "until")?)?;
     bounded(source, clients, gap, until)?;
     let first = source.word("first_calls", &FIRST_CALLS)?.unwrap_or_default();
-    Ok(Arrivals::Clients { clients, gap, first, until })
+    Ok(ArrivalProcess::Clients { clients, gap, first, until })
 }
 
-fn closed(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+fn closed(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
     let clients = callers(source, "clients")?;
     let think = source.need("think", source.above_zero("think")?)?;
     let until = source.need("until", instant(source, "until")?)?;
     bounded(source, clients, think, until)?;
-    Ok(Arrivals::Closed { clients, think, until })
+    Ok(ArrivalProcess::Closed { clients, think, until })
 }
 
 fn ramp(source: &Reader<'_, '_>) -> Result<Ramp, Flaw> {
@@ -131,13 +131,13 @@ fn ramp(source: &Reader<'_, '_>) -> Result<Ramp, Flaw> {
     })
 }
 
-fn recorded(source: &Reader<'_, '_>) -> Result<Arrivals, Flaw> {
+fn recorded(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
     let list = source.need("at", source.list("at")?)?;
     let times = list.into_iter().map(|value| source.as_span("at", value));
     let mut times: Vec<Instant> =
         times.map(|at| at.map(|at| Instant::ORIGIN + at)).collect::<Result<_, _>>()?;
     times.sort_unstable();
-    Ok(Arrivals::Recorded(times.into()))
+    Ok(ArrivalProcess::Recorded(times.into()))
 }
 
 fn callers(source: &Reader<'_, '_>, key: &'static str) -> Result<u32, Flaw> {

@@ -33,7 +33,7 @@ pub(super) fn read(
 fn never(
     table: &Reader<'_, '_>,
     (schedule, timeout): (Schedule, Option<Span>),
-) -> Result<stagger_sim::Caller, Flaw> {
+) -> Result<stagger_sim::CallerLayer, Flaw> {
     let caller = Law::NoRetry.caller(&schedule).map_err(|error| table.flaw(&error.to_string()))?;
     let timeout = table.above_zero("timeout")?.or(timeout);
     Ok(match timeout {

@@ -1,7 +1,9 @@
 //! `[fleet]`: the processes that callers live in, and what those remember.
 
 use stagger_core::{Ratio, Span};
-use stagger_sim::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, Shared, Stretch};
+use stagger_sim::{
+    Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, SharedBudget, Stretch,
+};
 
 use super::arrivals::instant;
 use crate::toml_file::{Flaw, Reader, engine};
@@ -59,7 +61,7 @@ fn bucket(table: &Reader<'_, '_>) -> Result<Deposit, Flaw> {
     Ok(Deposit { paying, amount, bucket })
 }
 
-fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<Shared, Flaw> {
+fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<SharedBudget, Flaw> {
     let budget = table.need("budget", table.value("budget"))?;
     let budget = engine(&table.name("budget"), budget)?;
     let lease = table.count("lease", (1, MAX_BUCKET))?.unwrap_or(10);
@@ -78,5 +80,5 @@ fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<Shared, Flaw> {
     let local = table.word("away", &[("local", true), ("refuse", false)])?.unwrap_or(true);
     let away = if local { Away::Local { nodes: processes } } else { Away::Refuse };
     table.done()?;
-    Ok(Shared { budget, lease, latency, loss, again, down, away })
+    Ok(SharedBudget { budget, lease, latency, loss, again, down, away })
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use stagger_sim::{
-    Arrivals, Away, Cancel, FirstCalls, Full, Hop, LedgerModel, Limit, Order, Paying, Plan, Play,
-    Recovery, Scope, Service, Trouble,
+    ArrivalProcess, Away, Cancel, FirstCalls, Full, Hop, LedgerModel, Paying, Play,
+    QueueDiscipline, Recovery, RunPlan, Scope, ServerRateLimit, Service, Trouble,
 };
 
 use super::{Given, read};
@@ -13,34 +13,34 @@ use crate::toml_file::Document;
 const ARRIVALS: &str = "[[arrivals]]\nkind = 'together'\ncallers = 1\n";
 
 #[track_caller]
-fn plan(text: &str) -> Plan {
+fn plan(text: &str) -> RunPlan {
     let document = Document::parse(text).expect("it is TOML");
     let scenario = read("s", &document, &Given::default());
     let scenario = scenario.unwrap_or_else(|flaw| panic!("{}", flaw.show("s.toml", text)));
     match &scenario.cases[0].entries[0].play {
-        Play::World(plan) => (**plan).clone(),
+        Play::Run(plan) => (**plan).clone(),
         Play::Contention(_) => panic!("no file has writers"),
     }
 }
 
 /// Whether these texts, each behind the start of a file, give every kind from 0 to below `kinds`.
 #[track_caller]
-fn all(texts: &[&str], kinds: usize, kind: impl Fn(&Plan) -> usize) {
+fn all(texts: &[&str], kinds: usize, kind: impl Fn(&RunPlan) -> usize) {
     let found: BTreeSet<usize> = texts.iter().map(|text| kind(&plan(text))).collect();
     assert_eq!(found, (0..kinds).collect());
 }
 
-fn kind_of_arrivals(rule: &Arrivals) -> usize {
+fn kind_of_arrivals(rule: &ArrivalProcess) -> usize {
     match rule {
-        Arrivals::Together { .. } => 0,
-        Arrivals::Even { .. } => 1,
-        Arrivals::Poisson { .. } => 2,
-        Arrivals::Noticed { .. } => 3,
-        Arrivals::Spread { .. } => 4,
-        Arrivals::Clients { .. } => 5,
-        Arrivals::Closed { .. } => 6,
-        Arrivals::Ramped(_) => 7,
-        Arrivals::Recorded(_) => 8,
+        ArrivalProcess::Together { .. } => 0,
+        ArrivalProcess::Even { .. } => 1,
+        ArrivalProcess::Poisson { .. } => 2,
+        ArrivalProcess::Noticed { .. } => 3,
+        ArrivalProcess::Spread { .. } => 4,
+        ArrivalProcess::Clients { .. } => 5,
+        ArrivalProcess::Closed { .. } => 6,
+        ArrivalProcess::Ramped(_) => 7,
+        ArrivalProcess::Recorded(_) => 8,
     }
 }
 
@@ -67,7 +67,7 @@ fn clients_may_begin_together_or_spread() {
     let texts = ["", "first_calls = 'spread'", "first_calls = 'at-origin'"]
         .map(|more| format!("[[arrivals]]\n{}\n{more}", RULES[5]));
     let first = texts.each_ref().map(|text| match plan(text).arrivals[0] {
-        Arrivals::Clients { first, .. } => Some(first),
+        ArrivalProcess::Clients { first, .. } => Some(first),
         _ => None,
     });
     assert_eq!(first, [FirstCalls::Spread, FirstCalls::Spread, FirstCalls::AtOrigin].map(Some));
@@ -76,7 +76,7 @@ fn clients_may_begin_together_or_spread() {
 #[test]
 fn bystanders_may_come_in_every_way_too() {
     let texts = RULES.map(|rule| format!("{ARRIVALS}[[bystanders]]\n{rule}"));
-    let kind = |plan: &Plan| kind_of_arrivals(&plan.bystanders[0].arrivals);
+    let kind = |plan: &RunPlan| kind_of_arrivals(&plan.bystanders[0].arrivals);
     all(&texts.each_ref().map(String::as_str), 9, kind);
 }
 
@@ -122,8 +122,8 @@ fn every_kind_of_server_can_be_written() {
     let limits = ["limit = { attempts = 1, window = '1s' }", "limit = { burst = 1, every = '1s' }"];
     let limits = limits.map(of);
     all(&limits.each_ref().map(String::as_str), 2, |plan| match plan.backend.limit {
-        Some(Limit::Window { .. }) => 0,
-        Some(Limit::Tokens { .. }) => 1,
+        Some(ServerRateLimit::Window { .. }) => 0,
+        Some(ServerRateLimit::Tokens { .. }) => 1,
         None => usize::MAX,
     });
     let workers = |more: &str| of(&format!("service = '1ms'\nworkers = 1\nqueue = 1\n{more}"));
@@ -138,8 +138,8 @@ fn every_kind_of_server_can_be_written() {
     let orders = ["order = 'oldest-first'", "order = 'newest-first'"].map(workers);
     all(&orders.each_ref().map(String::as_str), 2, |plan| {
         match plan.backend.workers.map(|workers| workers.order) {
-            Some(Order::OldestFirst) => 0,
-            Some(Order::NewestFirst) => 1,
+            Some(QueueDiscipline::OldestFirst) => 0,
+            Some(QueueDiscipline::NewestFirst) => 1,
             None => usize::MAX,
         }
     });

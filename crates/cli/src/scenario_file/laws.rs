@@ -2,8 +2,8 @@
 
 use stagger_core::Span;
 use stagger_sim::{Equal, Law, Schedule};
+use stagger_text::nearest;
 
-use crate::spelling::nearest;
 use crate::toml_file::{Flaw, Reader, Value, refused, shown};
 
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.

@@ -1,7 +1,7 @@
 //! `[[layer]]`: services that call services, the outermost first; the last calls the server.
 
 use stagger_core::{Policy, Span};
-use stagger_sim::{Caller, Law, Schedule};
+use stagger_sim::{CallerLayer, Law, Schedule};
 
 use super::laws::schedule;
 use crate::toml_file::{Flaw, Reader};
@@ -15,7 +15,7 @@ pub(super) enum Layer {
     /// The one whose law or policy is compared.
     Compared,
     /// One that always retries in the same way.
-    Settled(Box<Caller>),
+    Settled(Box<CallerLayer>),
 }
 
 /// The layers, and the names of the policies that they use. One compared layer when none is written.
@@ -55,7 +55,7 @@ pub(super) fn settled(
     policies: &[(String, Policy)],
     defaults: (Schedule, Option<Span>),
     used: &mut Vec<String>,
-) -> Result<Option<Caller>, Flaw> {
+) -> Result<Option<CallerLayer>, Flaw> {
     let law = table.word("law", &Law::ALL.map(|law| (law.name(), law)))?;
     let policy = table.text("policy")?;
     match (law, policy) {
@@ -72,7 +72,7 @@ pub(super) fn settled(
         (None, Some(name)) => match policies.iter().find(|(known, _)| known == name) {
             Some((_, policy)) => {
                 used.push(name.to_owned());
-                Ok(Some(Caller::new(*policy)))
+                Ok(Some(CallerLayer::new(*policy)))
             }
             None => Err(table.wrong("policy", "the name of a table [policy.NAME]")),
         },

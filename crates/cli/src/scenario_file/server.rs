@@ -2,7 +2,9 @@
 
 use crate::toml_file::{Flaw, Reader};
 use stagger_core::{Ratio, Span};
-use stagger_sim::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
+use stagger_sim::{
+    Backend, Cancel, ColdStart, Full, QueueDiscipline, ServerRateLimit, Service, Workers,
+};
 
 /// More at once than any server works on.
 const MAX_WORKERS: u32 = 10_000_000;
@@ -52,7 +54,10 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
     let full = server.word("full", &[("refuse", Full::Refuse), ("drop", Full::Drop)])?;
     let order = server.word(
         "order",
-        &[("oldest-first", Order::OldestFirst), ("newest-first", Order::NewestFirst)],
+        &[
+            ("oldest-first", QueueDiscipline::OldestFirst),
+            ("newest-first", QueueDiscipline::NewestFirst),
+        ],
     )?;
     let cancel = server.word(
         "cancel",
@@ -83,7 +88,7 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
     }))
 }
 
-fn limit(server: &Reader<'_, '_>) -> Result<Option<Limit>, Flaw> {
+fn limit(server: &Reader<'_, '_>) -> Result<Option<ServerRateLimit>, Flaw> {
     let Some(table) = server.table("limit")? else { return Ok(None) };
     let attempts = table.count("attempts", (1, u32::MAX))?;
     let window = table.above_zero("window")?;
@@ -91,8 +96,12 @@ fn limit(server: &Reader<'_, '_>) -> Result<Option<Limit>, Flaw> {
     let every = table.above_zero("every")?;
     table.done()?;
     match (attempts, window, burst, every) {
-        (Some(attempts), Some(window), None, None) => Ok(Some(Limit::Window { attempts, window })),
-        (None, None, Some(burst), Some(every)) => Ok(Some(Limit::Tokens { burst, every })),
+        (Some(attempts), Some(window), None, None) => {
+            Ok(Some(ServerRateLimit::Window { attempts, window }))
+        }
+        (None, None, Some(burst), Some(every)) => {
+            Ok(Some(ServerRateLimit::Tokens { burst, every }))
+        }
         _ => Err(table.flaw("must have either attempts and window, or burst and every")),
     }
 }

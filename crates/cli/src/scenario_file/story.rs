@@ -2,8 +2,8 @@
 
 use stagger_core::{Instant, Policy, Span};
 use stagger_sim::{
-    Arrivals, Backend, Bystanders, Caller, Case, Entry, Equal, Fault, Fleet, Hop, Law, LedgerModel,
-    Options, Peak, Plan, Play, Scenario, Watch,
+    ArrivalProcess, Backend, Bystanders, CallerLayer, Equal, Fault, Fleet, Hop, Law, LedgerModel,
+    MeasurementPlan, Peak, Play, RunPlan, Scenario, ScenarioCase, ScenarioEntry, StormOptions,
 };
 
 use super::laws::{self, Laws};
@@ -21,7 +21,7 @@ const RUNS: u32 = 20;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     /// Seed, runs, schedule, laws and policies.
-    pub(crate) options: Options,
+    pub(crate) options: StormOptions,
     /// The rule that makes laws comparable.
     pub(crate) equal: Option<Equal>,
 }
@@ -73,13 +73,13 @@ fn frame(name: &str, reader: &Reader<'_, '_>, given: &Given) -> Result<Scenario,
 
 /// Everything but the frame.
 struct Parts {
-    arrivals: Vec<Arrivals>,
+    arrivals: Vec<ArrivalProcess>,
     bystanders: Vec<Bystanders>,
     hop: Hop,
     backend: Backend,
     faults: Vec<Fault>,
     fleet: Fleet,
-    watch: Watch,
+    watch: MeasurementPlan,
     layers: Vec<Layer>,
 }
 
@@ -89,7 +89,7 @@ fn case(
     reader: &Reader<'_, '_>,
     given: &Given,
     (label, value): (String, f64),
-) -> Result<(Case, Parameters), Flaw> {
+) -> Result<(ScenarioCase, Parameters), Flaw> {
     let backend = server::read(reader)?;
     let faults = fault::read(reader, &backend)?;
     let policies = policy_file::named(reader)?;
@@ -115,11 +115,11 @@ fn case(
     let own = policies.into_iter().filter(|(name, _)| !used.contains(name));
     let compared = compared(&laws, given, own.collect())
         .map_err(|error| Flaw::new(0..0, error.to_string()))?;
-    let case = Case {
+    let case = ScenarioCase {
         outages: outages(&parts.faults),
         capacity: capacity(&parts.backend),
         entries: compared.iter().map(|(name, caller)| entry(&parts, name, caller)).collect(),
-        ..Case::new(label, value)
+        ..ScenarioCase::new(label, value)
     };
     let timeout = laws.timeout.map(|timeout| ("timeout".to_owned(), timeout.to_string()));
     Ok((case, laws.schedule.parameters().into_iter().chain(timeout).collect()))
@@ -140,9 +140,9 @@ fn compared(
     laws: &Laws,
     given: &Given,
     own: Vec<(String, Policy)>,
-) -> Result<Vec<(String, Caller)>, stagger_core::ConfigError> {
+) -> Result<Vec<(String, CallerLayer)>, stagger_core::ConfigError> {
     let policies = own.into_iter().chain(given.options.policies.iter().cloned()).collect();
-    let options = Options {
+    let options = StormOptions {
         laws: Vec::new(),
         policies: Vec::new(),
         equal: laws.equal,
@@ -155,11 +155,11 @@ fn compared(
         }
     }
     let own: Vec<(String, Policy)> = policies;
-    all.extend(own.into_iter().map(|(name, policy)| (name, Caller::new(policy))));
+    all.extend(own.into_iter().map(|(name, policy)| (name, CallerLayer::new(policy))));
     Ok(all)
 }
 
-fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
+fn entry(parts: &Parts, name: &str, caller: &CallerLayer) -> ScenarioEntry {
     // The row that shows what happens without retries has none in any layer.
     let never = name == Law::NoRetry.name();
     let layer = |layer: &Layer| match layer {
@@ -172,7 +172,7 @@ fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
         caller: asking(other.caller.clone(), parts.fleet.ledger),
         ..other.clone()
     };
-    let plan = Plan {
+    let plan = RunPlan {
         arrivals: parts.arrivals.clone(),
         hop: parts.hop,
         callers: callers.collect(),
@@ -182,24 +182,24 @@ fn entry(parts: &Parts, name: &str, caller: &Caller) -> Entry {
         bystanders: parts.bystanders.iter().map(other).collect(),
         watch: parts.watch,
     };
-    Entry { name: name.to_owned(), play: Play::World(Box::new(plan)) }
+    ScenarioEntry { name: name.to_owned(), play: Play::Run(Box::new(plan)) }
 }
 
 /// The same caller with one attempt a call.
-fn single_attempt(caller: &Caller) -> Caller {
+fn single_attempt(caller: &CallerLayer) -> CallerLayer {
     let policy = caller.policy.to_builder().max_attempts(1).build();
-    Caller { policy: policy.expect("one attempt breaks no other bound"), ..caller.clone() }
+    CallerLayer { policy: policy.expect("one attempt breaks no other bound"), ..caller.clone() }
 }
 
 /// The engine asks a ledger for a retry only when the policy has a budget, so one of another kind
 /// needs some budget in the policy.
-fn asking(caller: Caller, ledger: LedgerModel) -> Caller {
+fn asking(caller: CallerLayer, ledger: LedgerModel) -> CallerLayer {
     let free = *caller.policy.budget() == stagger_core::budget::BudgetPlan::Unlimited;
     if ledger == LedgerModel::Engine || !free {
         return caller;
     }
     let policy = caller.policy.to_builder().budget(*Policy::default().budget()).build();
-    Caller { policy: policy.expect("a budget breaks no other bound"), ..caller }
+    CallerLayer { policy: policy.expect("a budget breaks no other bound"), ..caller }
 }
 
 fn outages(faults: &[Fault]) -> Vec<(Instant, Instant)> {

@@ -1,7 +1,7 @@
 //! `[watch]`: where peaks are looked for, and when the storm is over.
 
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Fault, FirstTriesRule, Recovery, Stretch, Watch};
+use stagger_sim::{Fault, FirstTriesRule, MeasurementPlan, Recovery, Stretch};
 
 use super::arrivals::instant;
 use crate::toml_file::{Flaw, Reader};
@@ -10,7 +10,7 @@ use crate::toml_file::{Flaw, Reader};
 const MAX_ROW: u32 = 10_000;
 
 /// From the end of the last fault on, until the last call is served, unless the table says otherwise.
-pub(super) fn read(reader: &Reader<'_, '_>, faults: &[Fault]) -> Result<Watch, Flaw> {
+pub(super) fn read(reader: &Reader<'_, '_>, faults: &[Fault]) -> Result<MeasurementPlan, Flaw> {
     let ends = faults.iter().map(|fault| fault.until).filter(|&until| until < Instant::FAR);
     let last = ends.max().unwrap_or(Instant::ORIGIN);
     let Some(table) = reader.table("watch")? else {
@@ -23,9 +23,9 @@ pub(super) fn read(reader: &Reader<'_, '_>, faults: &[Fault]) -> Result<Watch, F
     Ok(watch(edge, from, recovery))
 }
 
-fn watch(edge: Instant, from: Option<Instant>, recovery: Recovery) -> Watch {
+fn watch(edge: Instant, from: Option<Instant>, recovery: Recovery) -> MeasurementPlan {
     let before = Stretch { from: Instant::ORIGIN, until: edge };
-    Watch {
+    MeasurementPlan {
         evenness_in: None,
         edge,
         peak_from: from,

@@ -1,12 +1,12 @@
 //! Policies and budgets, which the engine reads in its own text form.
 
 use serde::Deserialize;
+use stagger_text::nearest;
 use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
 use super::flaw::Flaw;
 use super::reader::Value;
-use crate::spelling::nearest;
 
 /// A part of the engine that is written under `path`.
 ///

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use stagger_text::char_boundary;
 
 /// Lines are not cut to a terminal: a log of CI has no width, and a cut line cannot be copied.
 const WIDTH: usize = 1_000;
@@ -46,44 +47,19 @@ impl Excerpt<'_> {
     }
 }
 
-/// The line and the column of a place, in characters, both counted from 1.
-pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = &text[..floor(text, at)];
-    let line = before.matches('\n').count() + 1;
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (line, before[start..].chars().count() + 1)
-}
-
 /// The place within the text, and within one line: the first of many is enough to find it.
 fn within(text: &str, at: &Range<usize>) -> Range<usize> {
-    let start = floor(text, at.start);
+    let start = char_boundary(text, at.start);
     let line = text[start..].find('\n').map_or(text.len(), |length| start + length);
-    let end = floor(text, at.end).min(line).max(start);
+    let end = char_boundary(text, at.end).min(line).max(start);
     start..end
-}
-
-/// The nearest boundary of characters that is not above.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use stagger_text::position;
 
-    #[test]
-    fn columns_count_characters_and_not_bytes() {
-        let text = "a = 'é' # ü\r\n\tb = 1\n";
-        let at = text.find("b =").expect("there");
-        assert_eq!(position(text, at), (2, 2));
-        assert_eq!(position(text, text.find('#').expect("there")), (1, 9));
-        assert_eq!(position(text, usize::MAX), (3, 1));
-        assert_eq!(position("", 0), (1, 1));
-    }
+    use super::*;
 
     #[test]
     fn the_place_that_is_shown_is_the_place_that_is_counted() {

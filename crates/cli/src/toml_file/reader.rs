@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use stagger_core::{Ratio, Span};
+use stagger_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::flaw::Flaw;
-use crate::spelling::nearest;
 
 /// A table under a dotted path.
 #[derive(Debug)]

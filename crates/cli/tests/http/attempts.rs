@@ -1,7 +1,7 @@
 //! What is retried, and how it is told.
 
 use serde_json::Value;
-use stagger_testkit::server::{BlockingServer, Identity, Reaction, Refusal, Script};
+use stagger_testkit::server::{BlockingServer, Identity, Reaction, RefusingPort, Script};
 
 use crate::command::{Came, folder};
 
@@ -110,7 +110,7 @@ fn an_idempotent_post_is_retried_on_the_callers_word() {
 
 #[test]
 fn a_refused_connection_is_told_in_words_and_by_its_code() {
-    let refusal = Refusal::hold().expect("a port that refuses");
+    let refusal = RefusingPort::hold().expect("a port that refuses");
     let came = Came::of(&[&refusal.url("/"), "--base", "1ms", "--attempts", "2"]);
     assert_eq!((came.code, came.out.len()), (Some(7), 0));
     let lines = came.lines();

@@ -84,8 +84,8 @@ impl CubicRate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicLimiter {
     curve: CubicRate,
-    bucket: Bucket,
-    measured: Measured,
+    bucket: CubicBucket,
+    measured: MeasuredRate,
     enabled: bool,
 }
 
@@ -95,8 +95,13 @@ impl CubicLimiter {
     pub fn new(now: Instant) -> Self {
         Self {
             curve: CubicRate::new(0.0, now),
-            bucket: Bucket { tokens: 0.0, capacity: MIN_CAPACITY, rate: MIN_RATE, filled: None },
-            measured: Measured { rate: 0.0, calls: 0, period: Measured::period(now) },
+            bucket: CubicBucket {
+                tokens: 0.0,
+                capacity: MIN_CAPACITY,
+                rate: MIN_RATE,
+                filled: None,
+            },
+            measured: MeasuredRate { rate: 0.0, calls: 0, period: MeasuredRate::period(now) },
             enabled: false,
         }
     }
@@ -152,7 +157,7 @@ impl CubicLimiter {
 
 /// Tokens arriving at a rate that changes; below zero they are owed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Bucket {
+struct CubicBucket {
     tokens: f64,
     capacity: f64,
     rate: f64,
@@ -160,7 +165,7 @@ struct Bucket {
     filled: Option<Instant>,
 }
 
-impl Bucket {
+impl CubicBucket {
     fn take(&mut self, now: Instant) -> Span {
         self.fill(now);
         let missing = 1.0 - self.tokens;
@@ -184,14 +189,14 @@ impl Bucket {
 
 /// The measured rate of settled attempts, per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Measured {
+struct MeasuredRate {
     rate: f64,
     calls: u32,
     /// The half second that was measured last, counted from the origin.
     period: u64,
 }
 
-impl Measured {
+impl MeasuredRate {
     const fn period(now: Instant) -> u64 {
         now.as_nanos() / MEASURED_OVER.as_nanos()
     }

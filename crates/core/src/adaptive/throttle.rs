@@ -3,7 +3,7 @@
 use crate::entropy::Entropy;
 use crate::error::ConfigError;
 use crate::ratio::Ratio;
-use crate::slots::{Slots, Tally};
+use crate::slots::{SlotCounts, Slots};
 use crate::time::{Instant, Span};
 
 /// Shortest window: below it a slot is shorter than a call takes.
@@ -67,7 +67,7 @@ impl Default for ClientThrottlePlan {
 #[derive(Clone, Debug)]
 pub struct ClientThrottle {
     plan: ClientThrottlePlan,
-    seen: Slots<Seen>,
+    seen: Slots<AdmissionCounts>,
 }
 
 impl ClientThrottle {
@@ -83,7 +83,7 @@ impl ClientThrottle {
     #[must_use]
     pub fn admit<E: Entropy>(&mut self, now: Instant, entropy: &mut E) -> bool {
         let (excess, whole) = self.plan.share(self.seen.sum(now));
-        self.seen.record(now, Seen { requests: 1, accepts: 0 });
+        self.seen.record(now, AdmissionCounts { requests: 1, accepts: 0 });
         // The word scaled to 0..whole, by the high half of the product as in `Entropy::draw`.
         // OK because a window holds fewer than 2^32 requests, so `whole` is below 2^53.
         let drawn = (u128::from(entropy.next_u64()) * u128::from(whole)) >> 64;
@@ -93,7 +93,7 @@ impl ClientThrottle {
     /// The backend took a request that was admitted: it answered, be it with an error of the
     /// caller's. A refusal, an overload or no answer is no accept.
     pub fn accept(&mut self, now: Instant) {
-        self.seen.record(now, Seen { requests: 0, accepts: 1 });
+        self.seen.record(now, AdmissionCounts { requests: 0, accepts: 1 });
     }
 
     /// The share of requests refused at `now`, rounded down to a part per million.
@@ -107,7 +107,7 @@ impl ClientThrottle {
 
 impl ClientThrottlePlan {
     /// The refused share as a fraction: requests - K * accepts over requests + 1, both times SCALE.
-    fn share(&self, seen: Seen) -> (u64, u64) {
+    fn share(&self, seen: AdmissionCounts) -> (u64, u64) {
         let requests = u64::from(seen.requests) * u64::from(Ratio::SCALE);
         let taken = u64::from(self.multiplier.ppm()).saturating_mul(u64::from(seen.accepts));
         (requests.saturating_sub(taken), requests + u64::from(Ratio::SCALE))
@@ -115,12 +115,12 @@ impl ClientThrottlePlan {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct AdmissionCounts {
     requests: u32,
     accepts: u32,
 }
 
-impl Tally for Seen {
+impl SlotCounts for AdmissionCounts {
     fn add(&mut self, other: Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.accepts = self.accepts.saturating_add(other.accepts);

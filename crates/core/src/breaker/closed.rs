@@ -2,13 +2,13 @@
 
 use super::plan::BreakerPlan;
 use super::trip::Trip;
-use super::window::{Call, Counts, Window};
+use super::window::{Call, CallWindow, Counts};
 use crate::time::Instant;
 
 /// The counters of a closed breaker.
 #[derive(Clone, Debug)]
 pub(super) struct Closed {
-    window: Window,
+    window: CallWindow,
     consecutive: u32,
     /// Admitted calls that have not reported. Never are more results counted than calls were
     /// admitted, so a ticket that is reported twice cannot open a breaker by itself.
@@ -18,7 +18,7 @@ pub(super) struct Closed {
 impl Closed {
     /// No calls yet.
     pub(super) fn new(plan: &BreakerPlan) -> Self {
-        Self { window: Window::new(plan.window), consecutive: 0, unsettled: 0 }
+        Self { window: CallWindow::new(plan.window), consecutive: 0, unsettled: 0 }
     }
 
     #[inline]

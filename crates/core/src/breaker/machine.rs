@@ -6,7 +6,7 @@ use super::open::Open;
 use super::plan::BreakerPlan;
 use super::ramp::Ramp;
 use super::report::Report;
-use super::state::{State, StateKind, Transition};
+use super::state::{BreakerState, StateKind, Transition};
 use super::ticket::{Admission, Ticket};
 use super::trip::Trip;
 use super::window::Counts;
@@ -39,7 +39,7 @@ use crate::time::{Instant, Span};
 #[derive(Clone, Debug)]
 pub struct Breaker {
     plan: BreakerPlan,
-    state: State,
+    state: BreakerState,
     /// Counts the moves, so that results which started before one are known as stale.
     generation: u64,
     /// The next open time, before the spread.
@@ -72,12 +72,17 @@ impl Breaker {
     #[must_use]
     pub fn reopened(plan: BreakerPlan, until: Instant, open_time: Span) -> Self {
         let open_time = open_time.clamp(plan.open_time, plan.open_cap);
-        Self { plan, state: State::Open(Open::until_instant(until)), generation: 0, open_time }
+        Self {
+            plan,
+            state: BreakerState::Open(Open::until_instant(until)),
+            generation: 0,
+            open_time,
+        }
     }
 
     /// Closed, counting its moves from `generation`: tickets of another breaker are then stale.
     pub(super) fn from_generation(plan: BreakerPlan, generation: u64) -> Self {
-        let state = State::Closed(Closed::new(&plan));
+        let state = BreakerState::Closed(Closed::new(&plan));
         Self { plan, state, generation, open_time: plan.open_time }
     }
 
@@ -86,13 +91,13 @@ impl Breaker {
     pub fn admit(&mut self, now: Instant) -> Admission {
         self.wake(now);
         let place = match &mut self.state {
-            State::Closed(closed) => {
+            BreakerState::Closed(closed) => {
                 closed.admit();
                 Ok(None)
             }
-            State::Open(open) => Err(open.until()),
-            State::HalfOpen(half_open) => half_open.admit(now).map(Some),
-            State::Ramp(ramp) => ramp.admit(now).map(|()| None),
+            BreakerState::Open(open) => Err(open.until()),
+            BreakerState::HalfOpen(half_open) => half_open.admit(now).map(Some),
+            BreakerState::Ramp(ramp) => ramp.admit(now).map(|()| None),
         };
         match place {
             Ok(probe) => {
@@ -119,23 +124,23 @@ impl Breaker {
         }
         let call = self.plan.judge(report, now - ticket.admitted_at);
         match &mut self.state {
-            State::Closed(closed) => {
+            BreakerState::Closed(closed) => {
                 let trip = closed.settle(&self.plan, now, call)?;
                 Some(self.open(now, trip, entropy))
             }
-            State::Ramp(ramp) => {
+            BreakerState::Ramp(ramp) => {
                 let trip = ramp.closed.settle(&self.plan, now, call)?;
                 self.grow();
                 Some(self.open(now, trip, entropy))
             }
-            State::HalfOpen(half_open) => match half_open.settle(now, ticket.probe, call)? {
+            BreakerState::HalfOpen(half_open) => match half_open.settle(now, ticket.probe, call)? {
                 Decision::AllGood => Some(self.close(now)),
                 Decision::OneBad => {
                     self.grow();
                     Some(self.open(now, Trip::Probe, entropy))
                 }
             },
-            State::Open(_) => None,
+            BreakerState::Open(_) => None,
         }
     }
 
@@ -155,12 +160,12 @@ impl Breaker {
             return None;
         }
         match &self.state {
-            State::Closed(_) => Some(self.open(now, trip, entropy)),
-            State::Ramp(_) => {
+            BreakerState::Closed(_) => Some(self.open(now, trip, entropy)),
+            BreakerState::Ramp(_) => {
                 self.grow();
                 Some(self.open(now, trip, entropy))
             }
-            State::Open(_) | State::HalfOpen(_) => None,
+            BreakerState::Open(_) | BreakerState::HalfOpen(_) => None,
         }
     }
 
@@ -169,10 +174,10 @@ impl Breaker {
     #[inline]
     pub fn wake(&mut self, now: Instant) {
         match &self.state {
-            State::Closed(_) | State::HalfOpen(_) => {}
-            State::Open(open) if open.is_over(now) => self.half_open(),
-            State::Ramp(ramp) if ramp.is_over(now) => self.end_ramp(),
-            State::Open(_) | State::Ramp(_) => {}
+            BreakerState::Closed(_) | BreakerState::HalfOpen(_) => {}
+            BreakerState::Open(open) if open.is_over(now) => self.half_open(),
+            BreakerState::Ramp(ramp) if ramp.is_over(now) => self.end_ramp(),
+            BreakerState::Open(_) | BreakerState::Ramp(_) => {}
         }
     }
 
@@ -186,11 +191,11 @@ impl Breaker {
     #[must_use]
     pub fn state(&self, now: Instant) -> StateKind {
         match &self.state {
-            State::Closed(_) => StateKind::Closed,
-            State::Open(open) if !open.is_over(now) => StateKind::Open,
-            State::Open(_) | State::HalfOpen(_) => StateKind::HalfOpen,
-            State::Ramp(ramp) if !ramp.is_over(now) => StateKind::Ramp,
-            State::Ramp(_) => StateKind::Closed,
+            BreakerState::Closed(_) => StateKind::Closed,
+            BreakerState::Open(open) if !open.is_over(now) => StateKind::Open,
+            BreakerState::Open(_) | BreakerState::HalfOpen(_) => StateKind::HalfOpen,
+            BreakerState::Ramp(ramp) if !ramp.is_over(now) => StateKind::Ramp,
+            BreakerState::Ramp(_) => StateKind::Closed,
         }
     }
 
@@ -198,7 +203,7 @@ impl Breaker {
     #[must_use]
     pub fn open_until(&self, now: Instant) -> Option<Instant> {
         match &self.state {
-            State::Open(open) if !open.is_over(now) => Some(open.until()),
+            BreakerState::Open(open) if !open.is_over(now) => Some(open.until()),
             _ => None,
         }
     }
@@ -225,7 +230,7 @@ impl Breaker {
     #[must_use]
     pub fn ramp_until(&self, now: Instant) -> Option<Instant> {
         match &self.state {
-            State::Ramp(ramp) if !ramp.is_over(now) => Some(ramp.ends()),
+            BreakerState::Ramp(ramp) if !ramp.is_over(now) => Some(ramp.ends()),
             _ => None,
         }
     }
@@ -238,23 +243,23 @@ impl Breaker {
 
     fn closed(&self) -> Option<&Closed> {
         match &self.state {
-            State::Closed(closed) => Some(closed),
-            State::Ramp(ramp) => Some(&ramp.closed),
-            State::Open(_) | State::HalfOpen(_) => None,
+            BreakerState::Closed(closed) => Some(closed),
+            BreakerState::Ramp(ramp) => Some(&ramp.closed),
+            BreakerState::Open(_) | BreakerState::HalfOpen(_) => None,
         }
     }
 
     #[cold]
     fn half_open(&mut self) {
         let lease = self.plan.lease.unwrap_or(self.open_time);
-        self.move_to(State::HalfOpen(HalfOpen::new(self.plan.probes, lease)));
+        self.move_to(BreakerState::HalfOpen(HalfOpen::new(self.plan.probes, lease)));
     }
 
     /// Calls admitted during the ramp still count: counters and generation go on.
     #[cold]
     fn end_ramp(&mut self) {
-        if let State::Ramp(ramp) = &self.state {
-            self.state = State::Closed(ramp.closed.clone());
+        if let BreakerState::Ramp(ramp) = &self.state {
+            self.state = BreakerState::Closed(ramp.closed.clone());
             self.open_time = self.plan.open_time;
         }
     }
@@ -262,7 +267,7 @@ impl Breaker {
     #[cold]
     fn open<E: Entropy>(&mut self, now: Instant, trip: Trip, entropy: &mut E) -> Transition {
         let open = Open::new(now, self.open_time, entropy);
-        self.move_to(State::Open(open));
+        self.move_to(BreakerState::Open(open));
         Transition::Opened { trip, until: open.until() }
     }
 
@@ -273,12 +278,12 @@ impl Breaker {
         let closed = Closed::new(&self.plan);
         let Some(plan) = self.plan.ramp else {
             self.open_time = self.plan.open_time;
-            self.move_to(State::Closed(closed));
+            self.move_to(BreakerState::Closed(closed));
             return Transition::Closed { ramp_ends: None };
         };
         let ramp = Ramp::new(closed, plan, now);
         let ramp_ends = Some(ramp.ends());
-        self.move_to(State::Ramp(ramp));
+        self.move_to(BreakerState::Ramp(ramp));
         Transition::Closed { ramp_ends }
     }
 
@@ -286,7 +291,7 @@ impl Breaker {
         self.open_time = self.plan.open_factor.of_span(self.open_time).min(self.plan.open_cap);
     }
 
-    fn move_to(&mut self, state: State) {
+    fn move_to(&mut self, state: BreakerState) {
         self.state = state;
         self.generation = self.generation.wrapping_add(1);
     }

@@ -1,7 +1,7 @@
 //! The settings of a breaker, checked once.
 
 use super::report::Report;
-use super::trip::{Rules, Slow, Trip};
+use super::trip::{Slow, Trip, TripRules};
 use super::window::{Call, Counts, WindowKind};
 use crate::error::ConfigError;
 use crate::ratio::Ratio;
@@ -37,7 +37,7 @@ const MIN_OPEN_TIME: Span = Span::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BreakerPlan {
     pub(super) window: WindowKind,
-    pub(super) rules: Rules,
+    pub(super) rules: TripRules,
     pub(super) throttled_fails: bool,
     pub(super) open_time: Span,
     pub(super) open_factor: Ratio,
@@ -76,7 +76,7 @@ impl BreakerPlan {
 
     const DEFAULT: Self = Self {
         window: WindowKind::Time(Span::from_secs(10)),
-        rules: Rules {
+        rules: TripRules {
             ratio: Some(Ratio::from_percent(50)),
             minimum_calls: 20,
             consecutive: None,
@@ -304,7 +304,7 @@ impl BreakerPlanBuilder {
     }
 
     fn check_rules(&self) -> Result<(), ConfigError> {
-        let Rules { ratio, minimum_calls, consecutive, slow } = self.plan.rules;
+        let TripRules { ratio, minimum_calls, consecutive, slow } = self.plan.rules;
         if let Some(ratio) = ratio {
             check_share("breaker.ratio", ratio)?;
         }

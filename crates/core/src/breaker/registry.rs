@@ -40,7 +40,7 @@ pub struct Registry<K> {
     plan: BreakerPlan,
     bound: usize,
     idle: Span,
-    entries: BTreeMap<K, Entry>,
+    entries: BTreeMap<K, BreakerEntry>,
     /// Entries made so far: the upper half of their first generation, so that a ticket from before
     /// an eviction is stale for the breaker made after it.
     made: u32,
@@ -48,7 +48,7 @@ pub struct Registry<K> {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct BreakerEntry {
     breaker: Breaker,
     used: Instant,
 }
@@ -108,7 +108,7 @@ impl<K: Ord> Registry<K> {
         self.made = self.made.wrapping_add(1);
         let mut breaker = Breaker::from_generation(self.plan, u64::from(self.made) << 32);
         let admission = breaker.admit(now);
-        self.entries.insert(key.to_owned(), Entry { breaker, used: now });
+        self.entries.insert(key.to_owned(), BreakerEntry { breaker, used: now });
         admission
     }
 
@@ -198,7 +198,7 @@ impl<K: Ord> Registry<K> {
     }
 }
 
-impl Entry {
+impl BreakerEntry {
     fn worth(&self, now: Instant) -> Worth {
         let rank = match self.breaker.state(now) {
             StateKind::Closed => 0,

@@ -41,7 +41,7 @@ pub enum Transition {
 
 /// A state and its own fields.
 #[derive(Clone, Debug)]
-pub(super) enum State {
+pub(super) enum BreakerState {
     Closed(Closed),
     Open(Open),
     HalfOpen(HalfOpen),

@@ -19,7 +19,7 @@ pub enum Trip {
 
 /// The rules of a plan; a rule that is `None` is off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rules {
+pub(super) struct TripRules {
     pub(super) ratio: Option<Ratio>,
     pub(super) minimum_calls: u32,
     pub(super) consecutive: Option<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Slow {
     pub(super) ratio: Ratio,
 }
 
-impl Rules {
+impl TripRules {
     /// Whether a call of this latency is slow.
     #[inline]
     pub(super) fn is_slow(&self, latency: Span) -> bool {
@@ -69,7 +69,7 @@ fn reaches(part: u32, calls: u32, ratio: Ratio) -> bool {
 mod tests {
     use super::*;
 
-    const HALF: Rules = Rules {
+    const HALF: TripRules = TripRules {
         ratio: Some(Ratio::from_percent(50)),
         minimum_calls: 10,
         consecutive: None,
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_highest_counts_do_not_overflow() {
-        let all = Rules { ratio: Some(Ratio::ONE), ..HALF };
+        let all = TripRules { ratio: Some(Ratio::ONE), ..HALF };
         assert_eq!(all.broken_by(counts(u32::MAX, u32::MAX), 0), Some(Trip::FailureRatio));
         assert_eq!(all.broken_by(counts(u32::MAX, u32::MAX - 1), 0), None);
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::slots::{Slots, Tally};
+use crate::slots::{SlotCounts, Slots};
 use crate::time::{Instant, Span};
 
 /// The calls by which a breaker judges.
@@ -37,12 +37,12 @@ pub struct Call {
 
 /// The window of a plan's kind.
 #[derive(Clone, Debug)]
-pub(super) enum Window {
+pub(super) enum CallWindow {
     Calls(Ring),
     Time(Slots<Counts>),
 }
 
-impl Window {
+impl CallWindow {
     pub(super) fn new(kind: WindowKind) -> Self {
         match kind {
             WindowKind::Calls(size) => Self::Calls(Ring::new(size)),
@@ -74,7 +74,7 @@ impl From<Call> for Counts {
     }
 }
 
-impl Tally for Counts {
+impl SlotCounts for Counts {
     #[inline]
     fn add(&mut self, other: Self) {
         self.calls = self.calls.saturating_add(other.calls);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_call_leaves_when_as_many_came_after_it() {
-        let mut window = Window::new(WindowKind::Calls(3));
+        let mut window = CallWindow::new(WindowKind::Calls(3));
         let counts = [true, false, false, false, true].map(|failed| {
             let counts = window.record(Instant::ORIGIN, Call { failed, slow: !failed });
             (counts.calls, counts.failures, counts.slow)

@@ -22,7 +22,7 @@ use crate::Instant;
 #[derive(Clone, Debug)]
 pub struct Budget {
     plan: BudgetPlan,
-    state: State,
+    state: BudgetState,
 }
 
 impl Budget {
@@ -30,20 +30,20 @@ impl Budget {
     #[must_use]
     pub fn new(plan: BudgetPlan) -> Self {
         let state = match &plan {
-            BudgetPlan::Unlimited | BudgetPlan::None => State::Nothing,
-            BudgetPlan::Window(_) => State::Window(WindowState::default()),
-            BudgetPlan::Tokens(plan) => State::Tokens(plan.start()),
-            BudgetPlan::Throttle(plan) => State::Throttle(plan.start()),
-            BudgetPlan::Interval(_) => State::Interval(IntervalState::default()),
+            BudgetPlan::Unlimited | BudgetPlan::None => BudgetState::Nothing,
+            BudgetPlan::Window(_) => BudgetState::Window(WindowState::default()),
+            BudgetPlan::Tokens(plan) => BudgetState::Tokens(plan.start()),
+            BudgetPlan::Throttle(plan) => BudgetState::Throttle(plan.start()),
+            BudgetPlan::Interval(_) => BudgetState::Interval(IntervalState::default()),
         };
         Self { plan, state }
     }
 
-    pub(super) const fn with_state(plan: BudgetPlan, state: State) -> Self {
+    pub(super) const fn with_state(plan: BudgetPlan, state: BudgetState) -> Self {
         Self { plan, state }
     }
 
-    pub(super) const fn state(&self) -> &State {
+    pub(super) const fn state(&self) -> &BudgetState {
         &self.state
     }
 
@@ -56,7 +56,9 @@ impl Budget {
     /// A call's first attempt starts.
     #[inline]
     pub fn on_first(&mut self, now: Instant) {
-        if let (BudgetPlan::Window(plan), State::Window(state)) = (&self.plan, &mut self.state) {
+        if let (BudgetPlan::Window(plan), BudgetState::Window(state)) =
+            (&self.plan, &mut self.state)
+        {
             plan.on_first(state, now);
         }
     }
@@ -65,14 +67,14 @@ impl Budget {
     #[inline]
     pub fn ask(&mut self, now: Instant, charge: Charge) -> Option<Paid> {
         match (&self.plan, &mut self.state) {
-            (BudgetPlan::Window(plan), State::Window(state)) => plan.ask(state, now),
-            (BudgetPlan::Tokens(plan), State::Tokens(state)) => {
+            (BudgetPlan::Window(plan), BudgetState::Window(state)) => plan.ask(state, now),
+            (BudgetPlan::Tokens(plan), BudgetState::Tokens(state)) => {
                 let (paid, after) = plan.ask(*state, charge)?;
                 *state = after;
                 Some(paid)
             }
-            (BudgetPlan::Throttle(plan), State::Throttle(state)) => plan.ask(*state),
-            (BudgetPlan::Interval(plan), State::Interval(state)) => plan.ask(state, now),
+            (BudgetPlan::Throttle(plan), BudgetState::Throttle(state)) => plan.ask(*state),
+            (BudgetPlan::Interval(plan), BudgetState::Interval(state)) => plan.ask(state, now),
             (BudgetPlan::Unlimited, _) => Some(Paid::FREE),
             // `None`, and pairs that `new` never makes.
             _ => None,
@@ -83,9 +85,11 @@ impl Budget {
     /// or a breaker refused it. At most once for each grant.
     pub fn refund(&mut self, now: Instant, paid: Paid) {
         match (&self.plan, &mut self.state) {
-            (BudgetPlan::Window(plan), State::Window(state)) => plan.refund(state, now, paid),
-            (BudgetPlan::Tokens(plan), State::Tokens(state)) => *state = plan.refund(*state, paid),
-            (BudgetPlan::Interval(plan), State::Interval(state)) => plan.refund(state, paid),
+            (BudgetPlan::Window(plan), BudgetState::Window(state)) => plan.refund(state, now, paid),
+            (BudgetPlan::Tokens(plan), BudgetState::Tokens(state)) => {
+                *state = plan.refund(*state, paid);
+            }
+            (BudgetPlan::Interval(plan), BudgetState::Interval(state)) => plan.refund(state, paid),
             // The throttle takes nothing for a grant, so there is nothing to give back.
             _ => {}
         }
@@ -97,10 +101,10 @@ impl Budget {
         // No kind needs it today; a budget that refills by time will.
         let _ = now;
         match (&self.plan, &mut self.state) {
-            (BudgetPlan::Tokens(plan), State::Tokens(state)) => {
+            (BudgetPlan::Tokens(plan), BudgetState::Tokens(state)) => {
                 *state = plan.on_settled(*state, settled);
             }
-            (BudgetPlan::Throttle(plan), State::Throttle(state)) => {
+            (BudgetPlan::Throttle(plan), BudgetState::Throttle(state)) => {
                 *state = plan.on_settled(*state, settled);
             }
             _ => {}
@@ -111,10 +115,10 @@ impl Budget {
     #[must_use]
     pub fn level(&self, now: Instant) -> Level {
         match (&self.plan, &self.state) {
-            (BudgetPlan::Window(plan), State::Window(state)) => plan.level(state, now),
-            (BudgetPlan::Tokens(plan), State::Tokens(state)) => plan.level(*state),
-            (BudgetPlan::Throttle(plan), State::Throttle(state)) => plan.level(*state),
-            (BudgetPlan::Interval(plan), State::Interval(state)) => plan.level(state, now),
+            (BudgetPlan::Window(plan), BudgetState::Window(state)) => plan.level(state, now),
+            (BudgetPlan::Tokens(plan), BudgetState::Tokens(state)) => plan.level(*state),
+            (BudgetPlan::Throttle(plan), BudgetState::Throttle(state)) => plan.level(*state),
+            (BudgetPlan::Interval(plan), BudgetState::Interval(state)) => plan.level(state, now),
             (BudgetPlan::Unlimited, _) => Level::UNLIMITED,
             _ => Level::NONE,
         }
@@ -130,7 +134,7 @@ impl Default for Budget {
 
 /// The state of a plan; `Budget::new` pairs each plan with its own kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum State {
+pub(super) enum BudgetState {
     Nothing,
     Window(WindowState),
     Tokens(TokenState),

@@ -36,7 +36,7 @@ pub struct Keyed<K> {
     plan: BudgetPlan,
     max_keys: usize,
     idle: Span,
-    entries: BTreeMap<K, Entry>,
+    entries: BTreeMap<K, BudgetEntry>,
     /// The keys by their last use, oldest first.
     order: BTreeMap<u64, K>,
     /// Counts uses; the newest entry's stamp.
@@ -96,7 +96,7 @@ impl<K: Ord + Clone> Keyed<K> {
         } else {
             self.make_room();
             self.order.insert(self.uses, key.clone());
-            self.entries.insert(key.clone(), Entry::new(self.plan));
+            self.entries.insert(key.clone(), BudgetEntry::new(self.plan));
         }
         let entry = self.entries.get_mut(key).expect("known, or inserted just above");
         entry.stamp = self.uses;
@@ -157,14 +157,14 @@ fn memory(plan: &BudgetPlan) -> Span {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct BudgetEntry {
     budget: Budget,
     /// The use that touched it last: its place in the order.
     stamp: u64,
     last: Instant,
 }
 
-impl Entry {
+impl BudgetEntry {
     fn new(plan: BudgetPlan) -> Self {
         Self { budget: Budget::new(plan), stamp: 0, last: Instant::ORIGIN }
     }

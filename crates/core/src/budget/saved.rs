@@ -2,7 +2,7 @@
 
 use super::{
     Budget, BudgetPlan, IntervalState, ThrottleState, TokenPlan, TokenState, WindowState,
-    account::State,
+    account::BudgetState,
 };
 use crate::ConfigError;
 
@@ -49,11 +49,13 @@ impl Budget {
     pub fn save(&self) -> SavedBudget {
         let mut words = [0; SavedBudget::WORDS];
         match self.state() {
-            State::Nothing => {}
-            State::Window(state) => words[..WindowState::WORDS].copy_from_slice(&state.to_words()),
-            State::Tokens(state) => words[0] = state.to_bits(),
-            State::Throttle(state) => words[0] = state.to_bits(),
-            State::Interval(state) => words = state.to_words(),
+            BudgetState::Nothing => {}
+            BudgetState::Window(state) => {
+                words[..WindowState::WORDS].copy_from_slice(&state.to_words());
+            }
+            BudgetState::Tokens(state) => words[0] = state.to_bits(),
+            BudgetState::Throttle(state) => words[0] = state.to_bits(),
+            BudgetState::Interval(state) => words = state.to_words(),
         }
         SavedBudget(words)
     }
@@ -67,20 +69,22 @@ impl Budget {
         let words = &saved.0;
         let state = match &plan {
             BudgetPlan::Unlimited | BudgetPlan::None => {
-                none_from(0, words).map(|()| State::Nothing)
+                none_from(0, words).map(|()| BudgetState::Nothing)
             }
             BudgetPlan::Window(plan) => {
                 let (own, rest) = words.split_at(WindowState::WORDS);
                 let state = own.try_into().ok().and_then(|own| WindowState::from_words(own, plan));
-                state.filter(|_| rest.iter().all(|word| *word == 0)).map(State::Window)
+                state.filter(|_| rest.iter().all(|word| *word == 0)).map(BudgetState::Window)
             }
-            BudgetPlan::Tokens(plan) => tokens(plan, words).map(State::Tokens),
+            BudgetPlan::Tokens(plan) => tokens(plan, words).map(BudgetState::Tokens),
             BudgetPlan::Throttle(plan) => {
                 let held = words[0] <= plan.start().to_bits();
-                let state = State::Throttle(ThrottleState::from_bits(words[0]));
+                let state = BudgetState::Throttle(ThrottleState::from_bits(words[0]));
                 none_from(1, words).filter(|()| held).map(|()| state)
             }
-            BudgetPlan::Interval(_) => Some(State::Interval(IntervalState::from_words(words))),
+            BudgetPlan::Interval(_) => {
+                Some(BudgetState::Interval(IntervalState::from_words(words)))
+            }
         };
         let refused = || ConfigError::new("budget", "what was saved", "a memory of this very plan");
         state.map(|state| Self::with_state(plan, state)).ok_or_else(refused)

@@ -1,4 +1,5 @@
-//! Digits, or digits with a fraction, as a span that is never shorter than what was written.
+//! Digits, or digits with a fraction, as a span that is never shorter than what was written, and the blanks
+//! around a field value: spaces and tabs only (OWS, RFC 9110 section 5.6.3).
 
 use crate::Span;
 
@@ -46,6 +47,14 @@ fn ceiling(fraction: &[u8], places: u32) -> Option<u64> {
     Some(kept + u64::from(rest.any(|b| b != b'0')))
 }
 
+/// The value without blanks at either end.
+pub(super) fn trim(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
+        text = rest;
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +83,12 @@ mod tests {
         assert_eq!(nanos(&"9".repeat(40)), Some(u64::MAX));
         assert_eq!(nanos("18446744073.709551615"), Some(u64::MAX));
         assert_eq!(nanos("18446744073.709551616"), Some(u64::MAX));
+    }
+
+    #[test]
+    fn only_spaces_and_tabs_are_blanks() {
+        assert_eq!(trim(b" \t 5 6\t "), b"5 6");
+        assert_eq!(trim(b"\n5\x0b"), b"\n5\x0b");
+        assert_eq!(trim(b" \t"), b"");
     }
 }

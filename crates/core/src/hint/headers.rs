@@ -113,7 +113,7 @@ where
 
     #[cfg(feature = "http-date")]
     fn date(&self, now: Option<WallTime>) -> Option<WallTime> {
-        let named = |line| super::http_date(super::blanks::trim(line), now);
+        let named = |line| super::http_date(super::decimal::trim(line), now);
         self.lines("date").find_map(named).or(now)
     }
 

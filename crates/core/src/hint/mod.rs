@@ -19,15 +19,12 @@
 //!
 //! [`DestinationPause`] keeps a hint for all calls to one destination.
 
-mod blanks;
 mod decimal;
 mod go_duration;
 mod headers;
 #[cfg(feature = "http-date")]
 mod http_date;
-mod millis;
 mod pause;
-mod pushback;
 mod ratelimit;
 mod reset;
 mod retry_after;
@@ -38,10 +35,8 @@ mod wall;
 pub use headers::HintReader;
 #[cfg(feature = "http-date")]
 pub use http_date::http_date;
-pub use millis::retry_after_ms;
 pub use pause::DestinationPause;
-pub use pushback::pushback;
 pub use ratelimit::{RateLimit, RateLimitPolicy, rate_limit_hint};
 pub use reset::{ResetHeader, ResetMeaning, rate_limit_reset};
-pub use retry_after::retry_after;
+pub use retry_after::{pushback, retry_after, retry_after_ms};
 pub use wall::WallTime;

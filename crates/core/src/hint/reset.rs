@@ -1,6 +1,6 @@
 //! `x-ratelimit-reset` and its kin: no standard, so each provider's meaning is named.
 
-use super::{WallTime, blanks, decimal, go_duration, rfc3339};
+use super::{WallTime, decimal, go_duration, rfc3339};
 use crate::Span;
 
 /// The meaning of the number in a reset header.
@@ -87,7 +87,7 @@ pub fn rate_limit_reset(
     meaning: ResetMeaning,
     now: Option<WallTime>,
 ) -> Option<Span> {
-    let value = blanks::trim(value);
+    let value = decimal::trim(value);
     let from_epoch = |places| {
         let since_epoch = decimal::span(value, places)?;
         Some(now?.until(WallTime::from_unix(since_epoch)))
@@ -105,7 +105,7 @@ pub fn rate_limit_reset(
 
 /// Whether a `remaining` value says that nothing is left.
 pub(super) fn is_used_up(remaining: &[u8]) -> bool {
-    decimal::span(blanks::trim(remaining), decimal::SECONDS) == Some(Span::ZERO)
+    decimal::span(decimal::trim(remaining), decimal::SECONDS) == Some(Span::ZERO)
 }
 
 /// A meaning other than [`ResetMeaning::Auto`], by the digits before the point.

@@ -1,7 +1,9 @@
-//! `Retry-After`: seconds, or an HTTP-date (RFC 9110 section 10.2.3).
+//! `Retry-After`: seconds, or an HTTP-date (RFC 9110 section 10.2.3); its kin in milliseconds
+//! (`retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after`); and gRPC's pushback,
+//! `grpc-retry-pushback-ms` in the trailers (gRFC A6, "Pushback").
 
-use super::{WallTime, blanks, decimal};
-use crate::Span;
+use super::{WallTime, decimal};
+use crate::{Hint, Span};
 
 /// Reads one `Retry-After` field line; `now` is the server's `Date`, or else the wall clock.
 ///
@@ -50,7 +52,7 @@ fn comma_from(line: &[u8], start: usize) -> Option<usize> {
 }
 
 fn member(text: &[u8], now: Option<WallTime>) -> Option<Span> {
-    let text = blanks::trim(text);
+    let text = decimal::trim(text);
     decimal::span(text, decimal::SECONDS).or_else(|| date(text, now?))
 }
 
@@ -63,4 +65,48 @@ fn date(text: &[u8], now: WallTime) -> Option<Span> {
 #[cfg(not(feature = "http-date"))]
 fn date(_text: &[u8], _now: WallTime) -> Option<Span> {
     None
+}
+
+/// Reads a hint in milliseconds: digits, or digits with a fraction; outer blanks do not count.
+///
+/// Rounded up to the nanosecond; anything else is no hint.
+///
+/// ```
+/// use stagger_core::{Span, hint::retry_after_ms};
+/// assert_eq!(retry_after_ms(b"1500"), Some(Span::from_millis(1_500)));
+/// assert_eq!(retry_after_ms(b"0.25"), Some(Span::from_micros(250)));
+/// assert_eq!(retry_after_ms(b"-100"), None);
+/// ```
+#[must_use]
+pub fn retry_after_ms(value: &[u8]) -> Option<Span> {
+    decimal::span(decimal::trim(value), decimal::MILLIS)
+}
+
+/// The longest pushback, because the value is a signed 32-bit integer.
+// OK because i32::MAX is positive.
+const MAX_MILLIS: u64 = i32::MAX as u64;
+
+/// Reads all values of `grpc-retry-pushback-ms`: none is no hint, one number from 0 on is a delay
+/// to keep exactly.
+///
+/// Everything else means do not retry: a negative number, one outside 32 bits, text that is no
+/// number, and two values or more, even equal ones. Outer blanks do not count, because gRPC lets
+/// transports strip them; a plus sign is no digit.
+///
+/// ```
+/// use stagger_core::{Hint, Span, hint::pushback};
+/// assert_eq!(pushback([]), None);
+/// assert_eq!(pushback([&b"250"[..]]), Some(Hint::Exactly(Span::from_millis(250))));
+/// assert_eq!(pushback([&b"-1"[..]]), Some(Hint::Never));
+/// assert_eq!(pushback([&b"100"[..], b"10"]), Some(Hint::Never));
+/// ```
+#[must_use]
+pub fn pushback<'v>(values: impl IntoIterator<Item = &'v [u8]>) -> Option<Hint> {
+    let mut values = values.into_iter();
+    let only = values.next()?;
+    if values.next().is_some() {
+        return Some(Hint::Never);
+    }
+    let millis = decimal::digits(decimal::trim(only)).filter(|&ms| ms <= MAX_MILLIS);
+    Some(millis.map_or(Hint::Never, |ms| Hint::Exactly(Span::from_millis(ms))))
 }

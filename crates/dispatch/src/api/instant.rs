@@ -1,9 +1,9 @@
 //! Bounds in time, as requests give them.
 
 use stagger::Instant;
+use stagger_text::{NotRfc3339, Timestamp};
 
 use crate::Error;
-use crate::timestamp::{NotRfc3339, Timestamp};
 
 /// The instant in `text`, if there is one.
 ///

@@ -6,7 +6,6 @@ use serde_json::{Deserializer, Value};
 use serde_path_to_error::Path;
 
 use super::problem::Problem;
-use crate::spelling;
 use http::StatusCode;
 
 /// Parses `bytes` as JSON.
@@ -69,7 +68,7 @@ fn full(place: &str, field: &str) -> String {
 fn advised(text: &str) -> String {
     let mut names = text.split('`').skip(1).step_by(2);
     let unknown = text.starts_with("unknown ").then(|| names.next()).flatten();
-    match unknown.and_then(|name| spelling::nearest(name, names)) {
+    match unknown.and_then(|name| stagger_text::nearest(name, names)) {
         Some(known) => format!("{text}; did you mean `{known}`?"),
         None => text.to_owned(),
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use stagger_text::position;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -70,8 +71,6 @@ fn unknown(name: &str) -> String {
 }
 
 fn place(file: &str, text: &str, span: &Range<usize>) -> String {
-    let before = text.get(..span.start).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    let (line, column) = position(text, span.start);
     format!("{file}:{line}:{column}")
 }

@@ -8,7 +8,6 @@ mod error;
 mod file;
 mod redis_url;
 mod settings;
-mod size;
 mod values;
 
 pub use admin_key::AdminKey;

@@ -6,10 +6,8 @@ use std::path::PathBuf;
 use stagger::{ConfigError, Ratio, Span};
 
 use super::admin_key::AdminKey;
-use super::size;
 use super::values::{Config, StoreKind};
 use crate::observe::LogFormat;
-use crate::spelling;
 
 /// Most attempts in flight: each holds a socket, and systems allow some hundred thousand.
 const MAX_SLOTS: u32 = 100_000;
@@ -90,7 +88,7 @@ const SETTINGS: [Setting; 22] = [
     Setting {
         key: "payload_memory",
         bound: "a size such as 64MiB",
-        set: |config, text| size::parse(text).map(|it| config.node.payload_memory = it),
+        set: |config, text| size(text).map(|it| config.node.payload_memory = it),
     },
     Setting {
         key: "retention",
@@ -168,7 +166,7 @@ pub(super) fn set(config: &mut Config, key: &str, text: &str) -> Result<(), Conf
 
 /// The key that `name` was probably meant to be.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    spelling::nearest(name, keys())
+    stagger_text::nearest(name, keys())
 }
 
 /// The value for an error message: a refused key or password is hidden, because errors are logged.
@@ -216,8 +214,12 @@ fn count(text: &str, most: usize) -> Option<usize> {
     text.parse().ok().filter(|n| (1..=most).contains(n))
 }
 
+fn size(text: &str) -> Option<usize> {
+    usize::try_from(stagger_text::parse_size(text)?).ok()
+}
+
 fn sized(text: &str) -> Option<usize> {
-    size::parse(text).filter(|size| (1..=MAX_SIZE).contains(size))
+    size(text).filter(|size| (1..=MAX_SIZE).contains(size))
 }
 
 fn retention(text: &str) -> Option<Span> {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use stagger::Instant;
+use stagger_text::Timestamp;
 use url::Url;
 
 use super::intake::JSON;
@@ -11,7 +12,6 @@ use crate::model::{
 };
 use crate::scheduler::OperationalEvent;
 use crate::store::Settlement;
-use crate::timestamp::Timestamp;
 
 const DISABLED: &str = "stagger.endpoint.disabled";
 const DEAD: &str = "stagger.delivery.dead";

@@ -1,7 +1,7 @@
 //! Endpoints, their settings and secrets.
 
 use serde_json::{Value, json};
-use stagger_testkit::server::{Reaction, Script, Server as Receiver};
+use stagger_testkit::server::{Reaction, Script, TestServer as Receiver};
 
 use crate::server::{RECEIVER, Server, id};
 

@@ -9,7 +9,7 @@ use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions, SharedBudgets};
 use stagger_dispatch::send::{SendOptions, Sender};
 use stagger_dispatch::store::MemoryStore;
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 use uuid::Uuid;
 
 use crate::fleet::{application, endpoint, submission, until};
@@ -43,7 +43,7 @@ async fn dispatchers_that_share_nothing_else_stay_within_one_budget() {
         eprintln!("skipped: no STAGGER_TEST_REDIS");
         return;
     };
-    let server = Server::start(Script::always(Reaction::status(429))).await;
+    let server = TestServer::start(Script::always(Reaction::status(429))).await;
     let mut nodes = Vec::new();
     for _ in 0..2 {
         let share = Ratio::from_percent(10);

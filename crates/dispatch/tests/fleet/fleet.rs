@@ -8,7 +8,7 @@ use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_dispatch::send::{SendOptions, Sender};
 use stagger_dispatch::store::{MemoryStore, Shard, Shards, Store};
-use stagger_testkit::server::{Script, Server};
+use stagger_testkit::server::{Script, TestServer};
 use uuid::Uuid;
 
 use crate::shared;
@@ -23,14 +23,14 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct Fleet {
     pub(crate) memory: MemoryStore,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) server: Server,
+    pub(crate) server: TestServer,
     pub(crate) app: ApplicationId,
 }
 
 impl Fleet {
     /// Starts `count` nodes, each of which leads its share, and an application.
     pub(crate) async fn of(count: usize, script: Script) -> Self {
-        let (memory, server) = (MemoryStore::shared(), Server::start(script).await);
+        let (memory, server) = (MemoryStore::shared(), TestServer::start(script).await);
         let app = ApplicationId::from_uuid(Uuid::from_u128(1));
         let mut fleet = Self { memory, nodes: Vec::new(), server, app };
         for _ in 0..count {

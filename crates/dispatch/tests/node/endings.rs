@@ -2,7 +2,7 @@
 
 use stagger_dispatch::model::*;
 use stagger_dispatch::store::Store;
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::Fixture;
 
@@ -13,7 +13,7 @@ fn only(event_type: &str) -> EventFilter {
 #[tokio::test]
 async fn a_disabled_endpoints_deliveries_wait_and_leave_once_it_is_enabled() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::of([])).await;
+    let server = TestServer::start(Script::of([])).await;
     let to = fixture.endpoint(1, &server.url("/"), |_| {}).await;
     fixture.node.disable(to).await.unwrap();
     let sent = fixture.send(["1", "2"]).await;
@@ -34,7 +34,7 @@ async fn a_disabled_endpoints_deliveries_wait_and_leave_once_it_is_enabled() {
 #[tokio::test]
 async fn a_deleted_endpoints_deliveries_end_and_its_answers_are_ignored() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     let to = fixture.endpoint(1, &server.url("/"), |endpoint| endpoint.ordered = true).await;
     let sent = fixture.send(["under way", "waiting"]).await;
     server.until_taken(1).await;
@@ -52,7 +52,7 @@ async fn a_deleted_endpoints_deliveries_end_and_its_answers_are_ignored() {
 async fn an_endpoint_that_is_gone_is_disabled_and_its_owner_told() {
     let fixture = Fixture::new().await;
     let script = Script::of([]).on_path("/gone", Script::always(Reaction::status(410)));
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let url = format!("{}?token=secret", server.url("/gone"));
     let gone = fixture.endpoint(1, &url, |endpoint| endpoint.events = only("invoice.paid")).await;
     let told = "stagger.endpoint.disabled";
@@ -76,7 +76,7 @@ async fn an_endpoint_that_is_gone_is_disabled_and_its_owner_told() {
 #[tokio::test]
 async fn an_operational_event_that_dies_makes_no_further_event() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::always(Reaction::status(422))).await;
+    let server = TestServer::start(Script::always(Reaction::status(422))).await;
     let told = "stagger.delivery.dead";
     fixture.endpoint(1, &server.url("/"), |e| e.events = only("invoice.paid")).await;
     fixture.endpoint(2, &server.url("/owner"), |e| e.events = only(told)).await;

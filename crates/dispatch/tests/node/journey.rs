@@ -2,18 +2,18 @@
 
 use stagger_dispatch::model::*;
 use stagger_dispatch::store::{DeliveryFilter, ReplayRequest, Store};
-use stagger_testkit::server::{Reaction, Script, Seen, Server};
+use stagger_testkit::server::{Reaction, Script, SeenRequest, TestServer};
 
 use crate::fixture::{Fixture, submission};
 
-fn header<'a>(seen: &'a Seen, name: &str) -> &'a str {
+fn header<'a>(seen: &'a SeenRequest, name: &str) -> &'a str {
     seen.headers.get(name).expect("it is on every attempt").to_str().expect("it is text")
 }
 
 #[tokio::test]
 async fn an_accepted_message_reaches_its_endpoint_once() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::always(Reaction::ok("thanks"))).await;
+    let server = TestServer::start(Script::always(Reaction::ok("thanks"))).await;
     let to = fixture.endpoint(1, &server.url("/hook"), |_| {}).await;
     let sent = fixture.send([r#"{"amount": 10.0}"#]).await[0];
     fixture.store.until_settled(DeliveryState::Delivered, 1).await;
@@ -35,7 +35,7 @@ async fn an_accepted_message_reaches_its_endpoint_once() {
 async fn a_failed_attempt_is_made_again_under_the_same_id() {
     let fixture = Fixture::new().await;
     let failures = [Reaction::status(500), Reaction::reset(), Reaction::status(404)];
-    let server = Server::start(Script::of(failures)).await;
+    let server = TestServer::start(Script::of(failures)).await;
     let to = fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let sent = fixture.send(["1"]).await[0];
     fixture.store.until_settled(DeliveryState::Delivered, 1).await;
@@ -59,7 +59,7 @@ async fn a_failed_attempt_is_made_again_under_the_same_id() {
 async fn a_hint_of_one_message_pauses_the_endpoint() {
     let fixture = Fixture::new().await;
     let busy = Reaction::status(429).header("retry-after", "3600");
-    let server = Server::start(Script::of([busy])).await;
+    let server = TestServer::start(Script::of([busy])).await;
     let policy = stagger::Policy::webhook().expect("the preset is valid");
     let to = fixture.endpoint(1, &server.url("/"), |endpoint| endpoint.policy = policy).await;
     fixture.send(["1"]).await;
@@ -77,7 +77,7 @@ async fn a_hint_of_one_message_pauses_the_endpoint() {
 async fn one_hanging_endpoint_of_ten_delays_no_other() {
     let fixture = Fixture::new().await;
     let hang = Script::always(Reaction::hang());
-    let server = Server::start(Script::of([]).on_path("/9", hang)).await;
+    let server = TestServer::start(Script::of([]).on_path("/9", hang)).await;
     for n in 0..10 {
         fixture.endpoint(n, &server.url(&format!("/{n}")), |_| {}).await;
     }
@@ -94,7 +94,7 @@ async fn one_hanging_endpoint_of_ten_delays_no_other() {
 #[tokio::test]
 async fn a_key_sent_twice_is_delivered_once() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::of([])).await;
+    let server = TestServer::start(Script::of([])).await;
     fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let mut message = submission("1");
     message.key = Some("order-7".parse().unwrap());
@@ -111,7 +111,7 @@ async fn a_key_sent_twice_is_delivered_once() {
 #[tokio::test]
 async fn a_test_event_reaches_an_endpoint_that_asked_for_nothing_of_it() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::of([])).await;
+    let server = TestServer::start(Script::of([])).await;
     let only = EventFilter::Only(vec!["order.shipped".parse().unwrap()]);
     let to = fixture.endpoint(1, &server.url("/"), |endpoint| endpoint.events = only).await;
     fixture.send(["not for it"]).await;
@@ -126,7 +126,7 @@ async fn a_test_event_reaches_an_endpoint_that_asked_for_nothing_of_it() {
 async fn replayed_deliveries_count_their_attempts_on() {
     let fixture = Fixture::new().await;
     let refused = || Reaction::status(422);
-    let server = Server::start(Script::of([refused(), refused(), refused()])).await;
+    let server = TestServer::start(Script::of([refused(), refused(), refused()])).await;
     let to = fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let sent = fixture.send(["1", "2", "3"]).await;
     fixture.store.until_settled(DeliveryState::Dead, 3).await;

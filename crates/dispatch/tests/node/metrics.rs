@@ -2,7 +2,7 @@
 
 use stagger_dispatch::model::DeliveryState;
 use stagger_dispatch::observe::init_metrics;
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::Fixture;
 
@@ -11,7 +11,7 @@ async fn figures_of_attempts_retries_and_ends_are_on_the_page() {
     let metrics = init_metrics().unwrap();
     assert!(init_metrics().is_err_and(|error| error.is_conflict()));
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::of([Reaction::status(500)])).await;
+    let server = TestServer::start(Script::of([Reaction::status(500)])).await;
     let disabled = fixture.endpoint(1, &server.url("/"), |_| {}).await;
     fixture.send(["1"]).await;
     fixture.store.until_settled(DeliveryState::Delivered, 1).await;

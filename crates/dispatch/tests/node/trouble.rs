@@ -6,7 +6,7 @@ use stagger::Span;
 use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_dispatch::store::Store;
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::{Fixture, sender, start, submission};
 
@@ -14,7 +14,7 @@ use crate::fixture::{Fixture, sender, start, submission};
 async fn a_crash_in_mid_flight_loses_nothing_and_repeats_under_the_same_ids() {
     let fixture = Fixture::new().await;
     let hang = [Reaction::hang(), Reaction::hang(), Reaction::hang()];
-    let server = Server::start(Script::of(hang)).await;
+    let server = TestServer::start(Script::of(hang)).await;
     fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let sent = fixture.send(["1", "2", "3"]).await;
     server.until_taken(3).await;
@@ -34,7 +34,7 @@ async fn a_crash_in_mid_flight_loses_nothing_and_repeats_under_the_same_ids() {
 async fn attempts_cut_off_by_a_shutdown_count_as_not_made() {
     let fixture = Fixture::new().await;
     let script = Script::of([]).on_path("/hang", Script::always(Reaction::hang()));
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let hanging = fixture.endpoint(1, &server.url("/hang"), |_| {}).await;
     let sent = fixture.send(["1"]).await[0];
     server.until_taken(1).await;
@@ -75,7 +75,7 @@ async fn a_shutdown_waits_for_what_is_under_way_and_stores_it() {
 #[tokio::test]
 async fn settlements_refused_by_a_full_disk_are_stored_once_there_is_room() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::of([])).await;
+    let server = TestServer::start(Script::of([])).await;
     let to = fixture.endpoint(1, &server.url("/"), |_| {}).await;
     fixture.node.disable(to).await.unwrap();
     fixture.send(["1", "2", "3"]).await;
@@ -101,7 +101,7 @@ async fn settlements_refused_by_a_full_disk_are_stored_once_there_is_room() {
 #[tokio::test]
 async fn a_run_that_lost_the_store_to_another_ends() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::of([])).await;
+    let server = TestServer::start(Script::of([])).await;
     fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let newer = start(fixture.store.clone()).await;
     fixture.send(["1"]).await;
@@ -113,7 +113,7 @@ async fn a_run_that_lost_the_store_to_another_ends() {
 #[tokio::test]
 async fn more_open_deliveries_than_there_is_room_for_are_refused() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let options = NodeOptions { max_open: 2, ..NodeOptions::default() };
     let node = Node::start(fixture.store.clone(), sender(), options).await.unwrap();
@@ -128,7 +128,7 @@ async fn more_open_deliveries_than_there_is_room_for_are_refused() {
 #[tokio::test]
 async fn a_payload_beyond_the_memory_is_read_back_whole() {
     let fixture = Fixture::new().await;
-    let server = Server::start(Script::of([])).await;
+    let server = TestServer::start(Script::of([])).await;
     fixture.endpoint(1, &server.url("/"), |_| {}).await;
     let options = NodeOptions { payload_memory: 0, ..NodeOptions::default() };
     let node = Node::start(fixture.store.clone(), sender(), options).await.unwrap();

@@ -9,7 +9,7 @@ use stagger_dispatch::model::{
 };
 use stagger_dispatch::send::{SendOptions, Sender};
 use stagger_dispatch::sign::{Received, TOLERANCE, Verifier};
-use stagger_testkit::server::{Ending, Identity, Reaction, Script, Seen, Server};
+use stagger_testkit::server::{ConnectionEnd, Identity, Reaction, Script, SeenRequest, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -28,11 +28,11 @@ async fn send(sender: &Sender, endpoint: &Endpoint) -> Answer {
 
 /// The answer of the endpoint for one reaction.
 async fn ask(reaction: Reaction) -> Answer {
-    let server = Server::start(Script::always(reaction)).await;
+    let server = TestServer::start(Script::always(reaction)).await;
     send(&sender(), &endpoint(&server.url("/hook"))).await
 }
 
-fn field<'s>(seen: &'s Seen, name: &str) -> &'s str {
+fn field<'s>(seen: &'s SeenRequest, name: &str) -> &'s str {
     seen.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
@@ -42,7 +42,7 @@ fn wall() -> u64 {
 
 #[tokio::test]
 async fn the_stored_bytes_arrive_under_headers_that_verify() {
-    let server = Server::start(Script::always(Reaction::ok("thanks"))).await;
+    let server = TestServer::start(Script::always(Reaction::ok("thanks"))).await;
     let before = wall();
     let answer =
         sender().send(&endpoint(&server.url("/hook?a=%20b")), &message(), BODY.into(), 7).await;
@@ -77,7 +77,7 @@ async fn the_stored_bytes_arrive_under_headers_that_verify() {
 
 #[tokio::test]
 async fn all_secrets_in_force_sign_and_a_replaced_one_does_not() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let mut endpoint = endpoint(&server.url("/"));
     let ed25519 = Secret::generate(SecretKind::Asymmetric).expect("randomness");
     let gone = Secret { until: Some(Instant::ORIGIN), ..endpoint.secrets[0].clone() };
@@ -103,7 +103,7 @@ async fn all_secrets_in_force_sign_and_a_replaced_one_does_not() {
 
 #[tokio::test]
 async fn headers_are_filled_in_on_each_attempt() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let header = |name: &str, value: &str| HeaderTemplate {
         name: name.into(),
         value: value.into(),
@@ -132,7 +132,7 @@ async fn headers_are_filled_in_on_each_attempt() {
 /// netbox-community/netbox #22746, ZerosAndOnesLLC/AiFw #311.
 #[tokio::test]
 async fn a_header_that_was_stored_broken_is_never_sent() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let headers = [
         ("x-a\r\nx-b", "1"),
         ("x-a", "1\r\nx-b: 2"),
@@ -193,7 +193,7 @@ async fn each_way_to_break_has_its_name() {
 
 #[tokio::test]
 async fn a_receiver_that_hangs_costs_the_timeout_and_no_more() {
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     let mut endpoint = endpoint(&server.url("/"));
     endpoint.timeout = Span::from_millis(50);
     let answer = send(&sender(), &endpoint).await;
@@ -205,7 +205,7 @@ async fn a_receiver_that_hangs_costs_the_timeout_and_no_more() {
 
 #[tokio::test]
 async fn an_attempt_that_is_dropped_closes_its_connection() {
-    let server = Server::start(Script::always(Reaction::hang())).await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
     let (endpoint, sender) = (endpoint(&server.url("/")), sender());
     let attempt = tokio::spawn(async move { send(&sender, &endpoint).await });
     server.until_taken(1).await;
@@ -216,7 +216,7 @@ async fn an_attempt_that_is_dropped_closes_its_connection() {
 /// kubernetes-sigs/external-dns #6484 and others: read in full, then cut.
 #[tokio::test]
 async fn a_long_body_is_read_to_its_bound_and_dropped() {
-    let server = Server::start(Script::always(Reaction::ok(vec![b'a'; 10 << 20]))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(vec![b'a'; 10 << 20]))).await;
     let answer = send(&sender(), &endpoint(&server.url("/"))).await;
     assert_eq!((answer.result, answer.reply.len()), (Ok(200), REPLY_LIMIT));
     server.until_open(0).await;
@@ -225,7 +225,7 @@ async fn a_long_body_is_read_to_its_bound_and_dropped() {
 #[tokio::test]
 async fn a_body_that_drips_cannot_hold_the_attempt() {
     let slow = Reaction::ok(vec![b'a'; 100]).drip(Duration::from_secs(5));
-    let server = Server::start(Script::always(slow)).await;
+    let server = TestServer::start(Script::always(slow)).await;
     let began = StdTime.now();
     let answer = send(&sender(), &endpoint(&server.url("/"))).await;
     assert_eq!((answer.result, answer.reply.len()), (Ok(200), 0));
@@ -234,7 +234,7 @@ async fn a_body_that_drips_cannot_hold_the_attempt() {
 
 #[tokio::test]
 async fn a_body_without_its_end_changes_no_verdict() {
-    let cut = Reaction::ok("abcdef").cut(3).ending(Ending::Reset);
+    let cut = Reaction::ok("abcdef").cut(3).ending(ConnectionEnd::Reset);
     let answer = ask(cut).await;
     assert_eq!(answer.result, Ok(200));
     let answer = ask(Reaction::ok("abcdef").stall(3)).await;
@@ -301,7 +301,7 @@ async fn a_reply_that_is_not_http_is_a_transport_failure() {
 #[tokio::test]
 async fn a_connection_serves_many_attempts() {
     let script = Script::of([Reaction::ok("x".repeat(5000)), Reaction::status(500).chunked()]);
-    let server = Server::start(script).await;
+    let server = TestServer::start(script).await;
     let (endpoint, sender) = (endpoint(&server.url("/")), sender());
     for status in [200, 500, 200, 200] {
         assert_eq!(send(&sender, &endpoint).await.result, Ok(status));
@@ -311,7 +311,8 @@ async fn a_connection_serves_many_attempts() {
 
 #[tokio::test]
 async fn a_connection_that_was_closed_while_it_waited_costs_no_attempt() {
-    let server = Server::start(Script::always(Reaction::ok("a").ending(Ending::Close))).await;
+    let server =
+        TestServer::start(Script::always(Reaction::ok("a").ending(ConnectionEnd::Close))).await;
     let (endpoint, sender) = (endpoint(&server.url("/")), sender());
     for _ in 0..20 {
         assert_eq!(send(&sender, &endpoint).await.result, Ok(200));
@@ -323,7 +324,7 @@ async fn a_connection_that_was_closed_while_it_waited_costs_no_attempt() {
 /// The request may have been seen: it is not sent again behind the engine's back.
 #[tokio::test]
 async fn a_connection_that_breaks_after_the_request_is_a_failed_attempt() {
-    let server = Server::start(Script::of([Reaction::ok("a"), Reaction::reset()])).await;
+    let server = TestServer::start(Script::of([Reaction::ok("a"), Reaction::reset()])).await;
     let (endpoint, sender) = (endpoint(&server.url("/")), sender());
     assert_eq!(send(&sender, &endpoint).await.result, Ok(200));
     assert_eq!(send(&sender, &endpoint).await.result, Err(Failure::Transport));
@@ -339,7 +340,7 @@ async fn only_a_certificate_of_a_trusted_authority_for_this_name_is_spoken_to() 
         (Identity::wrong_name(), Err(Failure::Tls)),
     ];
     for (identity, result) in identities {
-        let server = Server::start_tls(Script::always(Reaction::ok("")), &identity).await;
+        let server = TestServer::start_tls(Script::always(Reaction::ok("")), &identity).await;
         let roots = identity.authority_pem().into_bytes();
         let trusting = Sender::new(SendOptions { roots, ..private() }).expect("a certificate");
         let answer = send(&trusting, &endpoint(&server.url("/"))).await;
@@ -351,7 +352,7 @@ async fn only_a_certificate_of_a_trusted_authority_for_this_name_is_spoken_to() 
 
 #[tokio::test]
 async fn a_server_without_tls_is_no_server_for_https() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let url = server.url("/").replace("http:", "https:");
     assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(Failure::Tls));
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use stagger_dispatch::model::{Answer, Failure};
 use stagger_dispatch::send::{Resolve, SendOptions, Sender};
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::endpoint::{endpoint, message, private};
 
@@ -36,7 +36,7 @@ impl Resolve for Scripted {
     }
 }
 
-fn guarded(server: &Server) -> SendOptions {
+fn guarded(server: &TestServer) -> SendOptions {
     SendOptions { ports: vec![server.address().port()], ..SendOptions::default() }
 }
 
@@ -46,7 +46,7 @@ async fn send(sender: &Sender, url: &str) -> Answer {
 
 #[tokio::test]
 async fn no_notation_of_an_address_reaches_this_machine() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let sender = Sender::new(guarded(&server)).expect("no certificates to read");
     let port = server.address().port();
     let hosts = [
@@ -78,7 +78,7 @@ async fn no_notation_of_an_address_reaches_this_machine() {
 /// OneUptime/oneuptime #2578 and others: a name with a good answer and a bad one.
 #[tokio::test]
 async fn one_bad_answer_among_good_ones_refuses_the_name() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let url = format!("http://hook.example:{}/", server.address().port());
     let mixed: [&[&str]; 7] = [
         &["93.184.215.14", "::1"],
@@ -101,7 +101,7 @@ async fn one_bad_answer_among_good_ones_refuses_the_name() {
 /// A name that answers well when it is checked, and otherwise when it is dialled.
 #[tokio::test]
 async fn a_name_that_changes_its_answer_is_not_asked_twice() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let url = format!("http://hook.example:{}/", server.address().port());
     // With private addresses allowed, so that the good answer is one that can be reached here.
     let answers = Scripted::of(&[&["127.0.0.1"], &["169.254.169.254"]]);
@@ -117,10 +117,10 @@ async fn a_name_that_changes_its_answer_is_not_asked_twice() {
 /// synapticcybersecurity/hekate #56: the guard saw only the first hop.
 #[tokio::test]
 async fn a_redirect_is_a_failure_and_leads_nowhere() {
-    let inside = Server::start(Script::always(Reaction::ok("keys"))).await;
+    let inside = TestServer::start(Script::always(Reaction::ok("keys"))).await;
     let statuses = [301, 302, 303, 307, 308];
     let reaction = |status| Reaction::status(status).header("location", &inside.url("/latest"));
-    let outside = Server::start(Script::of(statuses.map(reaction))).await;
+    let outside = TestServer::start(Script::of(statuses.map(reaction))).await;
     let sender = Sender::new(private()).expect("no certificates to read");
     for status in statuses {
         let answer = send(&sender, &outside.url("/")).await;
@@ -150,7 +150,7 @@ async fn a_name_without_an_address_is_no_refusal() {
 
 #[tokio::test]
 async fn the_second_address_is_dialled_when_the_first_is_dead() {
-    let server = Server::start(Script::always(Reaction::ok(""))).await;
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let url = format!("http://hook.example:{}/", server.address().port());
     // No server listens on the loopback of IPv6.
     let sender = Sender::with_resolver(private(), Scripted::of(&[&["::1", "127.0.0.1"]]));

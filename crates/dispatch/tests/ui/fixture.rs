@@ -16,7 +16,7 @@ use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::send::{SendOptions, Sender};
 use stagger_dispatch::store::MemoryStore;
 use stagger_dispatch::ui::{self, UiOptions};
-use stagger_testkit::server::{Reaction, Script, Server};
+use stagger_testkit::server::{Reaction, Script, TestServer};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
@@ -31,7 +31,7 @@ pub(crate) struct Fixture {
     pub(crate) well: EndpointId,
     pub(crate) failing: EndpointId,
     pub(crate) strict: EndpointId,
-    _receivers: Server,
+    _receivers: TestServer,
 }
 
 impl Fixture {
@@ -54,7 +54,7 @@ impl Fixture {
             .on_path("/failing", says(500))
             .on_path("/gone", says(410))
             .on_path("/strict", says(422));
-        let receivers = Server::start(script).await;
+        let receivers = TestServer::start(script).await;
         let application = application();
         node.put_application(application.clone()).await.unwrap();
         let ids = [2, 3, 4, 5].map(|n| EndpointId::from_uuid(Uuid::from_u128(n)));

@@ -2,7 +2,7 @@
 
 use stagger_core::{ConfigError, Span};
 
-use super::{Answers, Key, Repeat};
+use super::{Answers, QuestionKey, Repeat};
 
 /// A thousand million: the internet has not many more clients.
 const MAX_CALLERS: u32 = 1_000_000_000;
@@ -25,46 +25,48 @@ impl Answers {
     ///
     /// # Errors
     /// The question's name, the text, and what it must be.
-    pub fn set(&mut self, key: Key, text: &str) -> Result<(), ConfigError> {
+    pub fn set(&mut self, key: QuestionKey, text: &str) -> Result<(), ConfigError> {
         let text = text.trim();
         match key {
-            Key::Retryable => self.retryable = yes(key, text)?,
-            Key::Idempotent => self.repeat = repeat(text)?,
-            Key::Callers => self.callers = count(key, text, MAX_CALLERS)?,
-            Key::Rps => self.rps = known(text, rate)?,
-            Key::MinimumWait => self.minimum_wait = known(text, wait)?,
-            Key::Background => self.background = yes(key, text)?,
-            Key::Slo => self.slo = known(text, slo)?,
-            Key::RateLimited => self.rate_limited = yes(key, text)?,
-            Key::Layers => self.layers = count(key, text, MAX_LAYERS)?,
+            QuestionKey::Retryable => self.retryable = yes(key, text)?,
+            QuestionKey::Idempotent => self.repeat = repeat(text)?,
+            QuestionKey::Callers => self.callers = count(key, text, MAX_CALLERS)?,
+            QuestionKey::Rps => self.rps = known(text, rate)?,
+            QuestionKey::MinimumWait => self.minimum_wait = known(text, wait)?,
+            QuestionKey::Background => self.background = yes(key, text)?,
+            QuestionKey::Slo => self.slo = known(text, slo)?,
+            QuestionKey::RateLimited => self.rate_limited = yes(key, text)?,
+            QuestionKey::Layers => self.layers = count(key, text, MAX_LAYERS)?,
         }
         Ok(())
     }
 
     /// The answer to one question, as it could be written.
     #[must_use]
-    pub fn text(&self, key: Key) -> String {
+    pub fn text(&self, key: QuestionKey) -> String {
         let yes = |yes| if yes { "yes" } else { "no" }.to_owned();
         let span = |span: Option<Span>| span.map_or_else(|| "none".to_owned(), |s| s.to_string());
         match key {
-            Key::Retryable => yes(self.retryable),
-            Key::Idempotent => match self.repeat {
+            QuestionKey::Retryable => yes(self.retryable),
+            QuestionKey::Idempotent => match self.repeat {
                 Repeat::Idempotent => "yes".to_owned(),
                 Repeat::Keyed => "key".to_owned(),
                 Repeat::Never => "no".to_owned(),
             },
-            Key::Callers => self.callers.to_string(),
-            Key::Rps => self.rps.map_or_else(|| "unknown".to_owned(), |rps| rps.to_string()),
-            Key::MinimumWait => span(self.minimum_wait),
-            Key::Background => yes(self.background),
-            Key::Slo => span(self.slo),
-            Key::RateLimited => yes(self.rate_limited),
-            Key::Layers => self.layers.to_string(),
+            QuestionKey::Callers => self.callers.to_string(),
+            QuestionKey::Rps => {
+                self.rps.map_or_else(|| "unknown".to_owned(), |rps| rps.to_string())
+            }
+            QuestionKey::MinimumWait => span(self.minimum_wait),
+            QuestionKey::Background => yes(self.background),
+            QuestionKey::Slo => span(self.slo),
+            QuestionKey::RateLimited => yes(self.rate_limited),
+            QuestionKey::Layers => self.layers.to_string(),
         }
     }
 }
 
-fn yes(key: Key, text: &str) -> Result<bool, ConfigError> {
+fn yes(key: QuestionKey, text: &str) -> Result<bool, ConfigError> {
     match text {
         "yes" | "y" | "true" => Ok(true),
         "no" | "n" | "false" => Ok(false),
@@ -77,11 +79,11 @@ fn repeat(text: &str) -> Result<Repeat, ConfigError> {
         "yes" | "y" | "true" => Ok(Repeat::Idempotent),
         "key" => Ok(Repeat::Keyed),
         "no" | "n" | "false" => Ok(Repeat::Never),
-        _ => Err(ConfigError::new(Key::Idempotent.name(), text, "yes, no or key")),
+        _ => Err(ConfigError::new(QuestionKey::Idempotent.name(), text, "yes, no or key")),
     }
 }
 
-fn count(key: Key, text: &str, most: u32) -> Result<u32, ConfigError> {
+fn count(key: QuestionKey, text: &str, most: u32) -> Result<u32, ConfigError> {
     let number = text.parse().ok().filter(|number| (1..=most).contains(number));
     number.ok_or_else(|| {
         ConfigError::new(key.name(), text, format!("a whole number from 1 to {most}"))
@@ -99,19 +101,19 @@ fn rate(text: &str) -> Result<f64, ConfigError> {
     let rate = text.parse().ok().filter(|rate| (RPS.0..=RPS.1).contains(rate));
     rate.ok_or_else(|| {
         let bound = format!("a number from {} to {}, or unknown", RPS.0, RPS.1);
-        ConfigError::new(Key::Rps.name(), text, bound)
+        ConfigError::new(QuestionKey::Rps.name(), text, bound)
     })
 }
 
 fn wait(text: &str) -> Result<Span, ConfigError> {
-    within(Key::MinimumWait, text, (Span::ZERO, MAX_WAIT))
+    within(QuestionKey::MinimumWait, text, (Span::ZERO, MAX_WAIT))
 }
 
 fn slo(text: &str) -> Result<Span, ConfigError> {
-    within(Key::Slo, text, (MIN_SLO, MAX_SLO))
+    within(QuestionKey::Slo, text, (MIN_SLO, MAX_SLO))
 }
 
-fn within(key: Key, text: &str, (least, most): (Span, Span)) -> Result<Span, ConfigError> {
+fn within(key: QuestionKey, text: &str, (least, most): (Span, Span)) -> Result<Span, ConfigError> {
     let span: Span = text
         .parse()
         .map_err(|error| ConfigError::new(key.name(), text, format!("{error}, or none")))?;

@@ -8,13 +8,13 @@ use crate::Setting;
 ///
 /// ```
 /// use stagger_core::Span;
-/// use stagger_explain::{Answers, Key, choose};
+/// use stagger_explain::{Answers, QuestionKey, choose};
 /// let mut answers = Answers::default();
-/// answers.set(Key::Idempotent, "yes")?;
-/// answers.set(Key::Slo, "2s")?;
+/// answers.set(QuestionKey::Idempotent, "yes")?;
+/// answers.set(QuestionKey::Slo, "2s")?;
 /// let policy = choose(&answers)?.policy.expect("failures that heal are retried");
 /// assert_eq!(policy.limits().deadline(), Some(Span::from_secs(2)));
-/// let error = answers.set(Key::Callers, "0").unwrap_err();
+/// let error = answers.set(QuestionKey::Callers, "0").unwrap_err();
 /// assert_eq!(error.to_string(), "callers = 0: must be a whole number from 1 to 1000000000");
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```

@@ -2,7 +2,7 @@
 
 use stagger_core::{ConfigError, Policy};
 
-use super::draft::Draft;
+use super::draft::{Draft, LineReason};
 use super::{Answers, Repeat};
 
 /// A policy with its reasons, or the reason for none.
@@ -11,25 +11,16 @@ pub struct Choice {
     /// The policy; `None` when these calls should not be retried at all, for the reason in `notes`.
     pub policy: Option<Policy>,
     /// The reason for each line, by the key of the policy's text, such as `backoff.base`.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineReason>,
     /// Notes on what no line of a policy can do.
     pub notes: Vec<String>,
-}
-
-/// Why a key has its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// The key of the policy's text.
-    pub key: &'static str,
-    /// The reason, one sentence without its full stop.
-    pub reason: String,
 }
 
 impl Choice {
     /// The reason for a key, or for the table that it is the last part of.
     #[must_use]
     pub fn reason(&self, key: &str) -> Option<&str> {
-        let of = |line: &&Line| {
+        let of = |line: &&LineReason| {
             key.strip_prefix(line.key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         self.lines.iter().find(of).map(|line| line.reason.as_str())

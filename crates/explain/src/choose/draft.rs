@@ -4,7 +4,16 @@ use stagger_core::breaker::BreakerPlan;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Backoff, HintRule, PolicyBuilder, Span};
 
-use super::{Answers, Line};
+use super::Answers;
+
+/// The reason for the value of one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineReason {
+    /// The key of the policy's text.
+    pub key: &'static str,
+    /// The reason, one sentence without its full stop.
+    pub reason: String,
+}
 
 /// The settings that the branches of the tree have decided so far.
 pub(super) struct Draft<'a> {
@@ -17,7 +26,7 @@ pub(super) struct Draft<'a> {
     pub(super) hints: HintRule,
     pub(super) budget: BudgetPlan,
     pub(super) breaker: Option<BreakerPlan>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<LineReason>,
     pub(super) notes: Vec<String>,
 }
 
@@ -40,7 +49,7 @@ impl<'a> Draft<'a> {
 
     /// Gives the reason for a key.
     pub(super) fn because(&mut self, key: &'static str, reason: impl Into<String>) {
-        self.lines.push(Line { key, reason: reason.into() });
+        self.lines.push(LineReason { key, reason: reason.into() });
     }
 
     pub(super) fn note(&mut self, note: impl Into<String>) {

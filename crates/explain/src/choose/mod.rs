@@ -13,5 +13,6 @@ mod question;
 mod times;
 
 pub use answers::{Answers, Repeat};
-pub use choice::{Choice, Line, choose};
-pub use question::{Key, QUESTIONS, Question};
+pub use choice::{Choice, choose};
+pub use draft::LineReason;
+pub use question::{QUESTIONS, Question, QuestionKey};

@@ -4,7 +4,7 @@ use super::{Answers, Repeat};
 
 /// The names of the questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum QuestionKey {
     /// Do failures heal by themselves?
     Retryable,
     /// May a call be sent twice?
@@ -29,7 +29,7 @@ pub enum Key {
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
     /// The name of the question.
-    pub key: Key,
+    pub key: QuestionKey,
     /// Its words.
     pub ask: &'static str,
     /// Why it is asked.
@@ -40,7 +40,7 @@ pub struct Question {
     pub branches: &'static [(&'static str, &'static str)],
 }
 
-impl Key {
+impl QuestionKey {
     /// Its name, which is that of the flag without its dashes.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -63,11 +63,15 @@ impl Question {
     #[must_use]
     pub fn matters(&self, so_far: &Answers) -> bool {
         match self.key {
-            Key::Retryable => true,
-            Key::Idempotent | Key::Slo | Key::Background | Key::Callers => so_far.retryable,
-            Key::Rps | Key::MinimumWait | Key::RateLimited | Key::Layers => {
-                so_far.retryable && so_far.repeat != Repeat::Never
-            }
+            QuestionKey::Retryable => true,
+            QuestionKey::Idempotent
+            | QuestionKey::Slo
+            | QuestionKey::Background
+            | QuestionKey::Callers => so_far.retryable,
+            QuestionKey::Rps
+            | QuestionKey::MinimumWait
+            | QuestionKey::RateLimited
+            | QuestionKey::Layers => so_far.retryable && so_far.repeat != Repeat::Never,
         }
     }
 }
@@ -75,7 +79,7 @@ impl Question {
 /// All questions, in their order.
 pub const QUESTIONS: [Question; 9] = [
     Question {
-        key: Key::Retryable,
+        key: QuestionKey::Retryable,
         ask: "Do failures of these calls heal by themselves?",
         why: "a bad request, a missing right or a bug fails every time",
         form: "yes or no",
@@ -88,7 +92,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::Idempotent,
+        key: QuestionKey::Idempotent,
         ask: "May a call be sent twice and have the effect of once?",
         why: "after a timeout nobody knows whether the first one was carried out",
         form: "yes, no, or key (it carries an idempotency key)",
@@ -99,7 +103,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::Callers,
+        key: QuestionKey::Callers,
         ask: "How many processes call this destination?",
         why: "they fail together and come back together; the first wave is as large as they are many",
         form: "a number, such as 5000",
@@ -110,7 +114,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::Rps,
+        key: QuestionKey::Rps,
         ask: "How many calls a second does one of them make?",
         why: "retries are judged by the usual load, and a breaker needs enough calls to judge by",
         form: "a number such as 20 or 0.5, or unknown",
@@ -124,7 +128,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::MinimumWait,
+        key: QuestionKey::MinimumWait,
         ask: "Must the destination be left alone for some time after a failure?",
         why: "full jitter may draw a wait of almost nothing",
         form: "a time such as 500ms, or none",
@@ -138,7 +142,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::Background,
+        key: QuestionKey::Background,
         ask: "Is this background work, for whose answer nobody waits?",
         why: "patience costs nothing there, and outages last minutes",
         form: "yes or no",
@@ -151,7 +155,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::Slo,
+        key: QuestionKey::Slo,
         ask: "How long may a call take in all, retries included?",
         why: "a retry after that is load without use",
         form: "a time such as 2s, or none",
@@ -164,7 +168,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::RateLimited,
+        key: QuestionKey::RateLimited,
         ask: "Does the destination limit its callers (429, Retry-After)?",
         why: "a limit heals when its window ends, not after a stumble's time",
         form: "yes or no",
@@ -174,7 +178,7 @@ pub const QUESTIONS: [Question; 9] = [
         ],
     },
     Question {
-        key: Key::Layers,
+        key: QuestionKey::Layers,
         ask: "How many services stand one behind the other here, this one included?",
         why: "three layers of three attempts make 27 calls of one",
         form: "a number from 1 to 10",

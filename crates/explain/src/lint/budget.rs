@@ -3,11 +3,11 @@
 
 use stagger_core::budget::{BudgetPlan, Charge, TokenPlan, WindowPlan};
 use stagger_core::{Policy, Rate, Ratio};
+use stagger_text::{rough_count, rough_percent};
 
 use super::delays::retrying;
-use super::figure::{count, percent};
 use super::reserve::refused;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// Retries for each first attempt. The published rules grant a tenth to a quarter: 10 % ("Handling
 /// Overload", *Site Reliability Engineering*), 20 % (Finagle), 25 % (Envoy).
@@ -15,7 +15,7 @@ const MOST: f64 = 0.5;
 
 const WINDOW: &str = "[budget.window] with ratio = 0.1, which is the default";
 
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     if !retrying(policy) {
         return;
     }
@@ -29,7 +29,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
         }
         _ => None,
     });
-    let promised = |finding: &Finding| {
+    let promised = |finding: &PolicyFinding| {
         finding.code == Code::AttemptsNeverStart && finding.key.starts_with("budget")
     };
     if !found.iter().any(promised) {
@@ -38,7 +38,7 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
 }
 
 /// An error where the load that it lets through is known to be more than the destination serves.
-fn unlimited(policy: &Policy, setting: &Setting) -> Option<Finding> {
+fn unlimited(policy: &Policy, setting: &Setting) -> Option<PolicyFinding> {
     let attempts = policy.limits().max_attempts();
     let copies = policy.hedge().map_or(1, |hedge| hedge.copies());
     if attempts.is_some_and(|attempts| attempts <= copies) {
@@ -50,22 +50,22 @@ fn unlimited(policy: &Policy, setting: &Setting) -> Option<Finding> {
     let load = setting.rps.zip(setting.fleet).zip(attempts);
     let load = load.map(|((rps, fleet), attempts)| rps * f64::from(fleet) * f64::from(attempts));
     Some(match load.zip(setting.downstream_capacity) {
-        Some((load, capacity)) if load > capacity => Finding::error(
+        Some((load, capacity)) if load > capacity => PolicyFinding::error(
             Code::NoBudget,
             "budget",
             format!(
                 "{message}, to {} attempts a second where {} are served",
-                count(load),
-                count(capacity)
+                rough_count(load),
+                rough_count(capacity)
             ),
             WINDOW,
         ),
-        _ => Finding::warning(Code::NoBudget, "budget", message, WINDOW),
+        _ => PolicyFinding::warning(Code::NoBudget, "budget", message, WINDOW),
     })
 }
 
-fn nothing(key: &'static str, shown: &str) -> Finding {
-    Finding::warning(
+fn nothing(key: &'static str, shown: &str) -> PolicyFinding {
+    PolicyFinding::warning(
         Code::AttemptsNeverStart,
         key,
         format!("a budget of {shown} grants no retry: attempts from 2 on never start"),
@@ -73,17 +73,17 @@ fn nothing(key: &'static str, shown: &str) -> Finding {
     )
 }
 
-fn window(plan: &WindowPlan) -> Option<Finding> {
+fn window(plan: &WindowPlan) -> Option<PolicyFinding> {
     if plan.ratio() == Ratio::ZERO && plan.floor().rate() == Rate::ZERO && plan.burst() == 0 {
         return Some(nothing("budget.window.ratio", "ratio 0 and floor 0"));
     }
     loose("budget.window.ratio", plan.ratio().as_f64())
 }
 
-fn tokens(plan: &TokenPlan) -> Option<Finding> {
+fn tokens(plan: &TokenPlan) -> Option<PolicyFinding> {
     if plan.first_try() == 0 {
         let grants = plan.initial() / plan.cost(Charge::Retry);
-        return Some(Finding::error(
+        return Some(PolicyFinding::error(
             Code::BudgetNeverRefills,
             "budget.tokens.first_try",
             format!(
@@ -96,15 +96,15 @@ fn tokens(plan: &TokenPlan) -> Option<Finding> {
     loose("budget.tokens.retry", f64::from(plan.first_try()) / f64::from(plan.cost(Charge::Retry)))
 }
 
-fn loose(key: &'static str, ratio: f64) -> Option<Finding> {
+fn loose(key: &'static str, ratio: f64) -> Option<PolicyFinding> {
     (ratio > MOST).then(|| {
-        Finding::warning(
+        PolicyFinding::warning(
             Code::LooseBudget,
             key,
             format!(
                 "the budget grants {} retries for each call that goes well, {} of the load on top",
-                count(ratio),
-                percent(ratio)
+                rough_count(ratio),
+                rough_percent(ratio)
             ),
             "a tenth to a fifth of a retry for each, as in [budget.window] ratio = 0.1",
         )

@@ -2,16 +2,17 @@
 //! `timeout-fills-deadline`, `no-attempt-timeout`.
 
 use stagger_core::{Policy, Span};
+use stagger_text::rough_percent;
 
 use super::delays::retrying;
-use super::figure::{percent, rounded_down};
+use super::figure::rounded_down;
 use super::reach::{fits, never, shares};
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// An attempt that fewer calls come to is in nobody's plan.
 const ALMOST_NEVER: f64 = 0.01;
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     found.extend(hanging(policy));
     if !retrying(policy) {
         return;
@@ -27,7 +28,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
 }
 
 /// Attempts that are promised and not made.
-fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
+fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<PolicyFinding> {
     let never = never(policy);
     let rare = (2..).zip(reached).find(|(_, share)| **share < ALMOST_NEVER);
     let last = policy.limits().max_attempts();
@@ -50,7 +51,7 @@ fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
                      attempts fail at once come to attempt {attempt}",
                     numbers(attempt, end),
                     if end == Some(attempt) { "starts" } else { "start" },
-                    percent(*share)
+                    rough_percent(*share)
                 )
             });
             let both: Vec<String> = rare.into_iter().chain(impossible).collect();
@@ -67,9 +68,9 @@ fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
     };
     // Without its first retry it is no retry policy.
     if never.is_some_and(|(attempt, _)| attempt == 2) {
-        return Some(Finding::error(Code::AttemptsNeverStart, key, message, fix));
+        return Some(PolicyFinding::error(Code::AttemptsNeverStart, key, message, fix));
     }
-    Some(Finding::warning(Code::AttemptsNeverStart, key, message, fix))
+    Some(PolicyFinding::warning(Code::AttemptsNeverStart, key, message, fix))
 }
 
 /// `attempt 4`, `attempts 4 to 6`, or `attempts from 4 on`.
@@ -82,28 +83,28 @@ fn numbers(first: u32, last: Option<u32>) -> String {
 }
 
 /// Calls whose first retry is drawn beyond the deadline.
-fn below_base(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Finding> {
+fn below_base(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<PolicyFinding> {
     let longest = policy.backoff().range(1).1;
     let share = reached.first().copied().filter(|_| !fits(policy, longest))?;
-    Some(Finding::warning(
+    Some(PolicyFinding::warning(
         Code::DeadlineBelowBase,
         "limits.deadline",
         format!(
             "the first delay is up to {longest} and the deadline {deadline}: {} of calls end without \
              a retry",
-            percent(1.0 - share)
+            rough_percent(1.0 - share)
         ),
         format!("deadline above {longest}, or a shorter base"),
     ))
 }
 
 /// A server that hangs is tried once.
-fn filled(policy: &Policy, deadline: Span) -> Option<Finding> {
+fn filled(policy: &Policy, deadline: Span) -> Option<PolicyFinding> {
     let timeout = policy.limits().attempt_timeout()?;
     let shortest = policy.backoff().range(1).0;
     // When no second attempt ever starts, it is not the timeout's doing.
     (fits(policy, shortest) && !fits(policy, timeout.saturating_add(shortest))).then(|| {
-        Finding::warning(
+        PolicyFinding::warning(
             Code::TimeoutFillsDeadline,
             "limits.attempt_timeout",
             format!(
@@ -119,7 +120,7 @@ fn filled(policy: &Policy, deadline: Span) -> Option<Finding> {
 }
 
 /// Nothing ends an attempt that hangs, or only the end of the whole call.
-fn hanging(policy: &Policy) -> Option<Finding> {
+fn hanging(policy: &Policy) -> Option<PolicyFinding> {
     let limits = policy.limits();
     if limits.attempt_timeout().is_some() {
         return None;
@@ -133,5 +134,5 @@ fn hanging(policy: &Policy) -> Option<Finding> {
     };
     let key = "limits.attempt_timeout";
     let fix = "attempt_timeout = ..., some times the p99 of one attempt";
-    Some(Finding::warning(Code::NoAttemptTimeout, key, message, fix))
+    Some(PolicyFinding::warning(Code::NoAttemptTimeout, key, message, fix))
 }

@@ -1,27 +1,6 @@
-//! Figures as they stand in messages.
+//! Spans as they stand in the fixes of messages.
 
 use stagger_core::Span;
-
-/// A share in percent, with a decimal where it is small.
-pub(super) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent >= 10.0 || percent == 0.0 {
-        format!("{percent:.0} %")
-    } else if percent >= 0.1 {
-        format!("{percent:.1} %")
-    } else {
-        "less than 0.1 %".to_owned()
-    }
-}
-
-/// A rate or a count, without more digits than anybody reads.
-pub(super) fn count(number: f64) -> String {
-    if number >= 10.0 || number == libm::trunc(number) {
-        format!("{number:.0}")
-    } else {
-        format!("{number:.1}")
-    }
-}
 
 /// A span to be written into a policy: no longer, and without digits that nobody would write.
 pub(super) fn rounded_down(span: Span) -> Span {
@@ -36,15 +15,6 @@ pub(super) fn rounded_down(span: Span) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn small_shares_are_not_shown_as_none() {
-        assert_eq!(
-            [0.0, 0.0004, 0.004, 0.25, 1.0].map(percent),
-            ["0 %", "less than 0.1 %", "0.4 %", "25 %", "100 %"]
-        );
-        assert_eq!([0.5, 3.0, 12.6].map(count), ["0.5", "3", "13"]);
-    }
 
     #[test]
     fn spans_are_rounded_down_and_never_to_nothing() {

@@ -2,16 +2,16 @@
 
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Policy, Span};
+use stagger_text::rough_count;
 
 use super::delays::retrying;
-use super::figure::count;
 use crate::fleet::one;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// The time for which a queued retry is worth its answer, without an attempt timeout.
 const PATIENCE: Span = Span::from_secs(1);
 
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     let (Some(fleet), Some(capacity)) = (setting.fleet, setting.downstream_capacity) else {
         return;
     };
@@ -28,32 +28,32 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
     let patience = policy.limits().attempt_timeout().unwrap_or(PATIENCE);
     let queue = capacity * patience.as_secs_f64();
     let queued = queued(burst * fleet, asked, (capacity - firsts).max(0.0));
-    let served = count(capacity);
+    let served = rough_count(capacity);
     let fix = fix(policy, capacity, fleet);
     if retries > capacity {
         let message = format!(
             "in an outage the fleet makes {} retries a second where {served} are served: no server \
              comes back below that",
-            count(retries)
+            rough_count(retries)
         );
-        found.push(Finding::error(Code::FleetBudget, key, message, fix));
+        found.push(PolicyFinding::error(Code::FleetBudget, key, message, fix));
     } else if retries > 0.0 && retries + firsts > capacity {
         let message = format!(
             "in an outage the fleet makes {} first attempts and {} retries a second where {served} \
              are served: the overload outlives its cause",
-            count(firsts),
-            count(retries)
+            rough_count(firsts),
+            rough_count(retries)
         );
-        found.push(Finding::warning(Code::FleetBudget, key, message, fix));
+        found.push(PolicyFinding::warning(Code::FleetBudget, key, message, fix));
     } else if queued > queue {
         let message = format!(
             "when an outage begins the fleet may make {} retries at once: {} calls queue where {} are \
              served in the {patience} that an answer is waited for, so answers come too late",
-            count(burst * fleet),
-            count(queued),
-            count(queue)
+            rough_count(burst * fleet),
+            rough_count(queued),
+            rough_count(queue)
         );
-        found.push(Finding::warning(Code::FleetBudget, key, message, fix));
+        found.push(PolicyFinding::warning(Code::FleetBudget, key, message, fix));
     }
 }
 
@@ -84,7 +84,7 @@ fn key(plan: &BudgetPlan, rps: f64) -> Option<&'static str> {
 }
 
 fn fix(policy: &Policy, capacity: f64, fleet: f64) -> String {
-    let share = count(capacity / fleet);
+    let share = rough_count(capacity / fleet);
     match policy.budget() {
         BudgetPlan::Window(_) => format!(
             "a smaller ratio and floor, or a shorter window: each of the processes has a share of \

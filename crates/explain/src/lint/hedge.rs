@@ -5,9 +5,9 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::hedge::HedgePlan;
 
 use super::delays::retries;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     let Some(plan) = policy.hedge() else { return };
     found.extend(too_few_attempts(policy, plan));
     found.extend(too_late(policy, plan));
@@ -18,7 +18,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
     }
     let copies = further + 1;
     if !plan.is_measured() && plan.delay(None).is_zero() {
-        found.push(Finding::warning(
+        found.push(PolicyFinding::warning(
             Code::HedgeAtOnce,
             "hedge.delay",
             format!(
@@ -28,7 +28,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
         ));
     }
     if *policy.budget() == BudgetPlan::Unlimited {
-        found.push(Finding::warning(
+        found.push(PolicyFinding::warning(
             Code::HedgeWithoutBudget,
             "budget",
             format!(
@@ -41,7 +41,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
 }
 
 /// Copies are attempts, and counted as such.
-fn too_few_attempts(policy: &Policy, plan: &HedgePlan) -> Option<Finding> {
+fn too_few_attempts(policy: &Policy, plan: &HedgePlan) -> Option<PolicyFinding> {
     let attempts = policy.limits().max_attempts().filter(|attempts| *attempts < plan.copies())?;
     let copies = plan.copies();
     let never = if attempts == 1 {
@@ -49,7 +49,7 @@ fn too_few_attempts(policy: &Policy, plan: &HedgePlan) -> Option<Finding> {
     } else {
         format!("only {attempts} are sent")
     };
-    Some(Finding::warning(
+    Some(PolicyFinding::warning(
         Code::HedgeNever,
         "limits.max_attempts",
         format!("{copies} copies are wanted and max_attempts is {attempts}: {never}"),
@@ -59,7 +59,7 @@ fn too_few_attempts(policy: &Policy, plan: &HedgePlan) -> Option<Finding> {
 
 /// A copy that is due when its call or the attempt before it has ended. With a quantile the delay
 /// holds only until latencies are known.
-fn too_late(policy: &Policy, plan: &HedgePlan) -> Option<Finding> {
+fn too_late(policy: &Policy, plan: &HedgePlan) -> Option<PolicyFinding> {
     let (delay, limits) = (plan.delay(None), policy.limits());
     if plan.is_measured() {
         return None;
@@ -68,7 +68,7 @@ fn too_late(policy: &Policy, plan: &HedgePlan) -> Option<Finding> {
     let ended = ends.into_iter().filter_map(|(name, limit)| Some((name, limit?)));
     let (name, limit) =
         ended.min_by_key(|(_, limit)| *limit).filter(|(_, limit)| delay >= *limit)?;
-    Some(Finding::warning(
+    Some(PolicyFinding::warning(
         Code::HedgeNever,
         "hedge.delay",
         format!(

@@ -3,15 +3,15 @@
 use stagger_core::{HintRule, LongHint, Policy, Ratio};
 
 use super::delays::{longest_ceiling, retrying};
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
     if !retrying(policy) {
         return;
     }
     found.extend(below_cap(policy));
     if waited_for(policy.hints()) && policy.hints().spread() == Ratio::ZERO {
-        found.push(Finding::warning(
+        found.push(PolicyFinding::warning(
             Code::HintWithoutSpread,
             "hints.spread",
             "the spread of hints is 0: all callers that are told to come back in 10s come back in the \
@@ -29,7 +29,7 @@ fn waited_for(rule: &HintRule) -> bool {
     }
 }
 
-fn below_cap(policy: &Policy) -> Option<Finding> {
+fn below_cap(policy: &Policy) -> Option<PolicyFinding> {
     let (max, longest) = (policy.hints().max(), longest_ceiling(policy));
     let then = match policy.hints().long() {
         LongHint::Stop => "end the call",
@@ -38,7 +38,7 @@ fn below_cap(policy: &Policy) -> Option<Finding> {
         _ => return None,
     };
     (max < longest).then(|| {
-        Finding::warning(
+        PolicyFinding::warning(
             Code::HintBelowCap,
             "hints.max",
             format!("own delays reach {longest}, yet hints above {max} {then}"),

@@ -2,10 +2,10 @@
 
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
+use stagger_text::rough_count;
 
 use super::delays::retrying;
-use super::figure::count;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// Retries a second that a process with little traffic may have besides its share: Finagle's default
 /// (`minRetriesPerSec`).
@@ -16,7 +16,7 @@ const SHARE: f64 = 0.5;
 /// processes have.
 const MUCH: f64 = 1_000.0;
 
-pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     if !retrying(policy) {
         return;
     }
@@ -34,12 +34,15 @@ pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>)
     }
     let made = setting.rps.map_or_else(
         || "whatever the traffic".to_owned(),
-        |rps| format!("where {} first attempts a second are made", count(rps)),
+        |rps| format!("where {} first attempts a second are made", rough_count(rps)),
     );
-    found.push(Finding::warning(
+    found.push(PolicyFinding::warning(
         Code::LooseBudget,
         key,
-        format!("the {name} grants {} retries a second {made}: it bounds nothing", count(rate)),
+        format!(
+            "the {name} grants {} retries a second {made}: it bounds nothing",
+            rough_count(rate)
+        ),
         "[budget.window] with ratio = 0.1, and a floor of a retry a second or less",
     ));
 }

@@ -2,13 +2,13 @@
 
 use stagger_core::budget::{BudgetPlan, Charge};
 use stagger_core::{Policy, Span};
+use stagger_text::{rough_count, rough_percent};
 
 use super::delays::retries;
-use super::figure::{count, percent};
 use super::reach::fits;
 use crate::chance::Chance;
 use crate::lone_call::LoneCall;
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// Calls of a sample: a share of 1 % is known to within a third of itself.
 const CALLS: u32 = 1_000;
@@ -22,7 +22,7 @@ const ALMOST_NEVER: f64 = 0.01;
 const MOST_IN_INTERVAL: u32 = 16;
 
 /// The finding, where the budget and not the deadline ends calls early.
-pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<Finding> {
+pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<PolicyFinding> {
     let shares = shares(policy, setting);
     let (first, share) = (2..).zip(shares).find_map(|(attempt, (in_time, granted))| {
         (in_time >= ALMOST_NEVER && granted < ALMOST_NEVER).then_some((attempt, granted))
@@ -40,7 +40,7 @@ pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<Finding> {
     let ending = if share == 0.0 {
         "can never start".to_owned()
     } else {
-        format!("almost never start, for {} of calls,", percent(share))
+        format!("almost never start, for {} of calls,", rough_percent(share))
     };
     let (key, grants, wider) = budget(policy, setting, last.map_or(1, |last| last - 1))?;
     let fewer = match first {
@@ -50,7 +50,7 @@ pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<Finding> {
     let fix = wider.map_or_else(|| fewer.clone(), |wider| format!("{wider}, or {fewer}"));
     let message =
         format!("{numbers} {ending} even when no other call fails: the budget grants {grants}");
-    Some(Finding::warning(Code::AttemptsNeverStart, key, message, fix))
+    Some(PolicyFinding::warning(Code::AttemptsNeverStart, key, message, fix))
 }
 
 /// The key of the budget's size, what it grants, and a size that grants so many retries.
@@ -75,10 +75,13 @@ fn budget(
             let window = plan.window();
             let rate = setting
                 .rps
-                .map_or_else(String::new, |rps| format!(" of {} calls a second", count(rps)));
+                .map_or_else(String::new, |rps| format!(" of {} calls a second", rough_count(rps)));
             (
                 "budget.window.burst",
-                format!("{} in {window}{rate}, and its floor", percent(plan.ratio().as_f64())),
+                format!(
+                    "{} in {window}{rate}, and its floor",
+                    rough_percent(plan.ratio().as_f64())
+                ),
                 Some(format!("burst = {wanted}")),
             )
         }

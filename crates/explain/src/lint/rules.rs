@@ -2,30 +2,27 @@
 
 use stagger_core::Policy;
 
-use super::{
-    attempts, base, breaker, budget, cap, deadline, fleet, hedge, hints, idempotency, jitter,
-    layers, rate, slo, throttled,
-};
-use crate::{Finding, Setting};
+use super::{attempts, base, breaker, budget, deadline, fleet, hedge, hints, jitter, rate, slo};
+use crate::{PolicyFinding, Setting};
 
-type Rule = fn(&Policy, &Setting, &mut Vec<Finding>);
+type LintRule = fn(&Policy, &Setting, &mut Vec<PolicyFinding>);
 
 /// In the order in which a policy is written.
-const RULES: [Rule; 15] = [
+const RULES: [LintRule; 15] = [
     jitter::lint,
-    cap::lint,
+    jitter::mass_at_cap,
     base::lint,
-    throttled::lint,
+    base::throttled_sooner,
     slo::lint,
     deadline::lint,
-    attempts::lint,
+    attempts::too_many_attempts,
     budget::lint,
     rate::lint,
     fleet::lint,
-    idempotency::lint,
+    attempts::not_idempotent,
     hints::lint,
     breaker::lint,
-    layers::lint,
+    attempts::nested_layers,
     hedge::lint,
 ];
 
@@ -41,7 +38,7 @@ const RULES: [Rule; 15] = [
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[must_use]
-pub fn lint(policy: &Policy, setting: &Setting) -> Vec<Finding> {
+pub fn lint(policy: &Policy, setting: &Setting) -> Vec<PolicyFinding> {
     let mut found = Vec::new();
     for rule in RULES {
         rule(policy, setting, &mut found);

@@ -9,17 +9,18 @@
 //! time of the request and the second that of the upstream servers.
 //! Sources: nginx's ngx_http_log_module, Apache's mod_log_config.
 
-use super::status;
-use super::upstream::Upstream;
-use crate::answer::Answer;
-use crate::attempt::{Attempt, Caller, Malformed, hashed};
-use crate::decimal;
-use crate::stamp::Stamp;
-use crate::unit::Unit;
 use stagger_core::Span;
 
+use super::record::status;
+use super::upstream::Upstream;
+use crate::decimal;
+use crate::logged_attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed};
+use crate::logged_outcome::LoggedOutcome;
+use crate::stamp::Stamp;
+use crate::unit::Unit;
+
 /// Reads one line.
-pub(super) fn parse(line: &[u8]) -> Result<Attempt, Malformed> {
+pub(super) fn parse(line: &[u8]) -> Result<LoggedAttempt, Malformed> {
     let client_end = position(line, b" ").ok_or("no address")?;
     let open = position(line, b" [").ok_or("no [time]")? + 2;
     let close = open + position(&line[open..], b"]").ok_or("no end of [time]")?;
@@ -29,14 +30,14 @@ pub(super) fn parse(line: &[u8]) -> Result<Attempt, Malformed> {
     let mut rest = rest.trim_ascii_start();
     let status = status(token(&mut rest)).ok_or("no status")?;
     token(&mut rest); // the bytes sent
-    let times = Times::read(rest);
-    Ok(Attempt {
+    let times = LoggedTimes::read(rest);
+    Ok(LoggedAttempt {
         stamp,
         at_end: true,
-        answer: Answer::of(status, times.request, ""),
+        answer: LoggedOutcome::of(status, times.request, ""),
         took: times.request,
         worked: times.upstream.worked,
-        caller: Caller::Request(hashed(&[&line[..client_end], request])),
+        caller: CallerIdentity::Request(hashed(&[&line[..client_end], request])),
         number: None,
         behind: times.upstream.attempts.max(1),
     })
@@ -44,12 +45,12 @@ pub(super) fn parse(line: &[u8]) -> Result<Attempt, Malformed> {
 
 /// The times that are appended, where there are any.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Times {
+struct LoggedTimes {
     request: Option<Span>,
     upstream: Upstream,
 }
 
-impl Times {
+impl LoggedTimes {
     fn read(mut rest: &[u8]) -> Self {
         let mut times = Self::default();
         loop {
@@ -146,7 +147,7 @@ mod tests {
 
     const PLAIN: &str = r#"203.0.113.9 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 503 197"#;
 
-    fn read(text: &str) -> Attempt {
+    fn read(text: &str) -> LoggedAttempt {
         parse(text.as_bytes()).unwrap_or_else(|why| panic!("{why}: {text}"))
     }
 
@@ -155,7 +156,10 @@ mod tests {
         let attempt = read(PLAIN);
         assert_eq!(attempt.stamp.to_string(), "2000-10-10T20:55:36Z");
         assert!(attempt.at_end);
-        assert_eq!((attempt.answer, attempt.took, attempt.behind), (Answer::Failed, None, 1));
+        assert_eq!(
+            (attempt.answer, attempt.took, attempt.behind),
+            (LoggedOutcome::Failed, None, 1)
+        );
     }
 
     #[test]
@@ -184,7 +188,7 @@ mod tests {
         for request in ["", r"\x16\x03\x01", r#"GET /\"quoted\" HTTP/1.0"#, "GET /[x] \\\\"] {
             let line =
                 format!("::1 - a b [10/Oct/2000:13:55:36 +0000] \"{request}\" 400 0 \"-\" \"-\"");
-            assert_eq!(read(&line).answer, Answer::Served, "{line}");
+            assert_eq!(read(&line).answer, LoggedOutcome::Served, "{line}");
         }
     }
 

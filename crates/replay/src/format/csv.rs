@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::map::{LogMap, Meaning};
-use super::record::Record;
-use crate::attempt::{Attempt, Malformed};
+use super::record::LogRecord;
+use crate::logged_attempt::{LoggedAttempt, Malformed};
 use crate::stamp::text;
 
 /// More columns than any log has; what comes behind them is not looked at.
@@ -51,9 +51,9 @@ impl Csv {
     }
 
     /// Reads one record.
-    pub(super) fn parse(&mut self, line: &[u8]) -> Result<Attempt, Malformed> {
+    pub(super) fn parse(&mut self, line: &[u8]) -> Result<LoggedAttempt, Malformed> {
         self.split(line)?;
-        let mut record = Record::default();
+        let mut record = LogRecord::default();
         for &(place, rank) in &self.places {
             let Some(text) = self.field(place) else { continue };
             record.note(rank, &self.map.columns()[rank], Cow::Borrowed(text));
@@ -93,12 +93,12 @@ impl Csv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
-    use crate::format::Format;
+    use crate::format::AccessLogFormat;
+    use crate::logged_outcome::LoggedOutcome;
     use stagger_core::Span;
 
     fn csv(header: &str) -> Option<Csv> {
-        Csv::new(header.as_bytes(), LogMap::of(Format::Csv))
+        Csv::new(header.as_bytes(), LogMap::of(AccessLogFormat::Csv))
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
             ("time\tstatus\tlatency\tmore", "1700000000\t503\t12"),
         ] {
             let attempt = csv(header).unwrap().parse(line.as_bytes()).unwrap();
-            assert_eq!(attempt.answer, Answer::Failed, "{line}");
+            assert_eq!(attempt.answer, LoggedOutcome::Failed, "{line}");
             assert_eq!(attempt.took, Some(Span::from_millis(12)), "{line}");
         }
     }

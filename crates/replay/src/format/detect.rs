@@ -1,6 +1,6 @@
 //! The format of a file, by its first lines.
 
-use super::kind::Format;
+use super::kind::AccessLogFormat;
 use super::map::LogMap;
 use super::parser::Parser;
 use super::{combined, json};
@@ -8,7 +8,7 @@ use super::{combined, json};
 /// Lines that are looked at: enough for a few strange ones among them.
 pub(crate) const LOOKED_AT: usize = 32;
 
-impl Format {
+impl AccessLogFormat {
     /// The format of these first lines: that which at least half of them have, or CSV if the first
     /// of them is a header with a time and a status.
     pub(crate) fn detect(lines: &[&[u8]], map: Option<&LogMap>) -> Option<Self> {
@@ -35,25 +35,25 @@ impl Format {
 mod tests {
     use super::*;
 
-    fn detect(lines: &[&str]) -> Option<Format> {
+    fn detect(lines: &[&str]) -> Option<AccessLogFormat> {
         let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
-        Format::detect(&lines, None)
+        AccessLogFormat::detect(&lines, None)
     }
 
     const COMBINED: &str = r#"10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 5"#;
 
     #[test]
     fn each_format_is_told_by_its_lines() {
-        assert_eq!(detect(&[COMBINED]), Some(Format::Combined));
+        assert_eq!(detect(&[COMBINED]), Some(AccessLogFormat::Combined));
         let envoy = r#"{"start_time":"2016-04-15T20:17:00.310Z","response_code":200}"#;
-        assert_eq!(detect(&[envoy]), Some(Format::Envoy));
-        assert_eq!(detect(&[r#"{"ts":1,"status":200}"#]), Some(Format::JsonLines));
-        assert_eq!(detect(&["ts,status", "1,200"]), Some(Format::Csv));
+        assert_eq!(detect(&[envoy]), Some(AccessLogFormat::Envoy));
+        assert_eq!(detect(&[r#"{"ts":1,"status":200}"#]), Some(AccessLogFormat::JsonLines));
+        assert_eq!(detect(&["ts,status", "1,200"]), Some(AccessLogFormat::Csv));
     }
 
     #[test]
     fn a_strange_line_among_others_does_not_matter_and_prose_is_no_log() {
-        assert_eq!(detect(&["-- rotated --", COMBINED]), Some(Format::Combined));
+        assert_eq!(detect(&["-- rotated --", COMBINED]), Some(AccessLogFormat::Combined));
         assert_eq!(detect(&["Dear all,", "the status is bad.", "Yours"]), None);
         assert_eq!(detect(&[]), None);
     }

@@ -7,16 +7,16 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::map::LogMap;
-use super::record::Record;
-use crate::attempt::{Attempt, Malformed};
+use super::record::LogRecord;
+use crate::logged_attempt::{LoggedAttempt, Malformed};
 use crate::stamp::text;
 
 /// Reads one line.
-pub(super) fn parse(map: &LogMap, line: &[u8]) -> Result<Attempt, Malformed> {
+pub(super) fn parse(map: &LogMap, line: &[u8]) -> Result<LoggedAttempt, Malformed> {
     let line = text(line).ok_or("not UTF-8")?;
-    let mut record = Record::default();
+    let mut record = LogRecord::default();
     let mut reader = serde_json::Deserializer::from_str(line);
-    let columns = Columns { map, record: &mut record, inside: "" };
+    let columns = JsonColumns { map, record: &mut record, inside: "" };
     reader.deserialize_map(columns).map_err(|_| "no JSON object")?;
     reader.end().map_err(|_| "more than a JSON object")?;
     record.attempt()
@@ -29,14 +29,14 @@ pub(super) fn keys(line: &[u8]) -> Vec<String> {
 }
 
 /// Notes the texts of one object, and of objects within it: `http.status` is the `status` in `http`.
-struct Columns<'m, 'r, 'l> {
+struct JsonColumns<'m, 'r, 'l> {
     map: &'m LogMap,
-    record: &'r mut Record<'l>,
+    record: &'r mut LogRecord<'l>,
     /// The names of the objects that this one is in, each with a point behind it.
     inside: &'m str,
 }
 
-impl<'l> Visitor<'l> for Columns<'_, '_, 'l> {
+impl<'l> Visitor<'l> for JsonColumns<'_, '_, 'l> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,7 +44,7 @@ impl<'l> Visitor<'l> for Columns<'_, '_, 'l> {
     }
 
     fn visit_map<A: MapAccess<'l>>(self, mut object: A) -> Result<(), A::Error> {
-        while let Some(Name(name)) = object.next_key()? {
+        while let Some(ColumnName(name)) = object.next_key()? {
             let all = self.map.columns().iter().enumerate();
             let here = all.filter_map(|(rank, column)| {
                 let rest = column.name.strip_prefix(self.inside)?.strip_prefix(name.as_ref())?;
@@ -69,16 +69,16 @@ impl<'l> Visitor<'l> for Columns<'_, '_, 'l> {
 
 /// Fields inside an object that cannot be read are skipped; serde_json bounds how deep objects go, and a
 /// map how deep they are looked into.
-fn descend<'l>(map: &LogMap, record: &mut Record<'l>, inside: &str, object: &'l str) {
+fn descend<'l>(map: &LogMap, record: &mut LogRecord<'l>, inside: &str, object: &'l str) {
     let mut reader = serde_json::Deserializer::from_str(object);
     // The outer reader has accepted the object already.
-    reader.deserialize_map(Columns { map, record, inside }).unwrap_or_default();
+    reader.deserialize_map(JsonColumns { map, record, inside }).unwrap_or_default();
 }
 
 /// The text of a string or of a number, as it stands there; nothing else is a text.
 fn plain(raw: &str) -> Option<Cow<'_, str>> {
     match raw.as_bytes().first()? {
-        b'"' => serde_json::from_str::<Name<'_>>(raw).ok().map(|name| name.0),
+        b'"' => serde_json::from_str::<ColumnName<'_>>(raw).ok().map(|name| name.0),
         b'-' | b'0'..=b'9' => Some(Cow::Borrowed(raw)),
         _ => None,
     }
@@ -86,17 +86,20 @@ fn plain(raw: &str) -> Option<Cow<'_, str>> {
 
 /// A string that is borrowed when it has no escapes.
 #[derive(serde::Deserialize)]
-struct Name<'l>(#[serde(borrow)] Cow<'l, str>);
+struct ColumnName<'l>(#[serde(borrow)] Cow<'l, str>);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
-    use crate::format::Format;
+    use crate::format::AccessLogFormat;
+    use crate::logged_outcome::LoggedOutcome;
     use stagger_core::Span;
 
-    fn read(map: &str, line: &str) -> Result<Attempt, Malformed> {
-        parse(&map.parse::<LogMap>().unwrap().completed(Format::JsonLines), line.as_bytes())
+    fn read(map: &str, line: &str) -> Result<LoggedAttempt, Malformed> {
+        parse(
+            &map.parse::<LogMap>().unwrap().completed(AccessLogFormat::JsonLines),
+            line.as_bytes(),
+        )
     }
 
     #[test]
@@ -105,14 +108,17 @@ mod tests {
             r#"{"t":1700000000.25,"http":{"res":{"code":503},"x":[1,{"code":1}]},"took":"12ms"}"#;
         let attempt = read("time=t,status=http.res.code,duration=took", line).unwrap();
         assert_eq!(attempt.stamp.since_epoch, Span::from_millis(1_700_000_000_250));
-        assert_eq!((attempt.answer, attempt.took), (Answer::Failed, Some(Span::from_millis(12))));
+        assert_eq!(
+            (attempt.answer, attempt.took),
+            (LoggedOutcome::Failed, Some(Span::from_millis(12)))
+        );
     }
 
     #[test]
     fn a_column_may_have_a_point_in_its_name() {
         let line = r#"{"time":"1700000000","http.status":"200 OK","\u0061ttempt":2}"#;
         let attempt = read("status=http.status", line).unwrap();
-        assert_eq!((attempt.answer, attempt.number), (Answer::Served, Some(2)));
+        assert_eq!((attempt.answer, attempt.number), (LoggedOutcome::Served, Some(2)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// A format of access logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum AccessLogFormat {
     /// The common and the combined format of nginx and Apache.
     Combined,
     /// JSON lines with the names of Envoy's operators.
@@ -13,7 +13,7 @@ pub enum Format {
     JsonLines,
 }
 
-impl Format {
+impl AccessLogFormat {
     /// All of them, in the order of the documentation.
     pub const ALL: [Self; 4] = [Self::Combined, Self::Envoy, Self::Csv, Self::JsonLines];
 
@@ -35,7 +35,7 @@ impl Format {
     }
 }
 
-impl std::fmt::Display for Format {
+impl std::fmt::Display for AccessLogFormat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())
     }

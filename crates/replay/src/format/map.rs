@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use stagger_core::ConfigError;
 
-use super::Format;
+use super::AccessLogFormat;
 use crate::unit::Unit;
 
 /// The meaning of the columns of a CSV file or of JSON lines, as in
@@ -134,8 +134,9 @@ const ENVOY: [(Meaning, &[&str]); 9] = [
 
 impl LogMap {
     /// The names that are looked for by themselves in this format.
-    pub(super) fn of(format: Format) -> Self {
-        let table: &[(Meaning, &[&str])] = if format == Format::Envoy { &ENVOY } else { &USUAL };
+    pub(super) fn of(format: AccessLogFormat) -> Self {
+        let table: &[(Meaning, &[&str])] =
+            if format == AccessLogFormat::Envoy { &ENVOY } else { &USUAL };
         let column = |meaning, name: &&str| Column::new(meaning, name, None);
         let columns = table
             .iter()
@@ -144,7 +145,7 @@ impl LogMap {
     }
 
     /// The same with what this one leaves open.
-    pub(super) fn completed(&self, format: Format) -> Self {
+    pub(super) fn completed(&self, format: AccessLogFormat) -> Self {
         // A start is not looked for when an end was named, nor one count of attempts for the other.
         let group = |meaning| match meaning {
             Meaning::End => Meaning::Time,
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn a_map_replaces_what_it_names_and_nothing_else() {
         let map: LogMap = "end=done,status=code,duration=ms".parse().unwrap();
-        let map = map.completed(Format::Csv);
+        let map = map.completed(AccessLogFormat::Csv);
         assert_eq!(names(&map, Meaning::End), ["done"]);
         assert!(names(&map, Meaning::Time).is_empty());
         assert_eq!(names(&map, Meaning::Status), ["code"]);

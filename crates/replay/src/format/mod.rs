@@ -8,10 +8,8 @@ mod kind;
 mod map;
 mod parser;
 mod record;
-mod status;
 mod upstream;
 
-pub use kind::Format;
+pub use kind::AccessLogFormat;
 pub use map::LogMap;
 pub(crate) use parser::Parser;
-use status::status;

@@ -1,10 +1,10 @@
 //! One parser for all lines of a file.
 
 use super::csv::Csv;
-use super::kind::Format;
+use super::kind::AccessLogFormat;
 use super::map::LogMap;
 use super::{combined, json};
-use crate::attempt::{Attempt, Malformed};
+use crate::logged_attempt::{LoggedAttempt, Malformed};
 
 /// Reads the lines of one file.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub(crate) enum Parser {
 
 impl Parser {
     /// The parser of this format; `None` if `first` had to be a header and has no time or status.
-    pub(crate) fn new(format: Format, map: Option<&LogMap>, first: &[u8]) -> Option<Self> {
+    pub(crate) fn new(format: AccessLogFormat, map: Option<&LogMap>, first: &[u8]) -> Option<Self> {
         let map = || map.map_or_else(|| LogMap::of(format), |map| map.completed(format));
         match format {
-            Format::Combined => Some(Self::Combined),
-            Format::Envoy | Format::JsonLines => Some(Self::Json(map())),
-            Format::Csv => Csv::new(first, map()).map(|csv| Self::Csv(Box::new(csv))),
+            AccessLogFormat::Combined => Some(Self::Combined),
+            AccessLogFormat::Envoy | AccessLogFormat::JsonLines => Some(Self::Json(map())),
+            AccessLogFormat::Csv => Csv::new(first, map()).map(|csv| Self::Csv(Box::new(csv))),
         }
     }
 
@@ -34,7 +34,7 @@ impl Parser {
     }
 
     /// The attempt of a line.
-    pub(crate) fn parse(&mut self, line: &[u8]) -> Result<Attempt, Malformed> {
+    pub(crate) fn parse(&mut self, line: &[u8]) -> Result<LoggedAttempt, Malformed> {
         match self {
             Self::Combined => combined::parse(line),
             Self::Json(map) => json::parse(map, line),

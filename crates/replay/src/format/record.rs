@@ -5,17 +5,16 @@ use std::borrow::Cow;
 use stagger_core::Span;
 
 use super::map::{Column, MEANINGS, Meaning};
-use super::status;
 use super::upstream::Upstream;
-use crate::answer::Answer;
-use crate::attempt::{Attempt, Caller, Malformed, hashed, host};
 use crate::decimal;
+use crate::logged_attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed, host};
+use crate::logged_outcome::LoggedOutcome;
 use crate::stamp::Stamp;
 use crate::unit::Unit;
 
 /// Texts of one line; where several columns mean the same, that of the preferred one.
 #[derive(Debug, Default)]
-pub(super) struct Record<'l> {
+pub(super) struct LogRecord<'l> {
     texts: [Option<Text<'l>>; MEANINGS],
 }
 
@@ -27,7 +26,7 @@ struct Text<'l> {
     rank: usize,
 }
 
-impl<'l> Record<'l> {
+impl<'l> LogRecord<'l> {
     /// Notes the text of a column; empty ones and `-`, as logs write what is not known, say nothing.
     pub(super) fn note(&mut self, rank: usize, column: &Column, text: Cow<'l, str>) {
         let blank = matches!(text.trim(), "" | "-");
@@ -38,16 +37,16 @@ impl<'l> Record<'l> {
     }
 
     /// The attempt, if there are a time and a status.
-    pub(super) fn attempt(&self) -> Result<Attempt, Malformed> {
+    pub(super) fn attempt(&self) -> Result<LoggedAttempt, Malformed> {
         let (stamp, at_end) = self.stamp()?;
         let status = self.text(Meaning::Status).ok_or("no status")?;
         let status = status_of(status).ok_or("no such status")?;
         let took = self.span(Meaning::Duration)?;
         let work = self.work();
-        Ok(Attempt {
+        Ok(LoggedAttempt {
             stamp,
             at_end,
-            answer: Answer::of(status, took, self.text(Meaning::Flags).unwrap_or("")),
+            answer: LoggedOutcome::of(status, took, self.text(Meaning::Flags).unwrap_or("")),
             took,
             worked: work.worked,
             caller: self.caller(),
@@ -63,13 +62,15 @@ impl<'l> Record<'l> {
         Stamp::read(text).map(|stamp| (stamp, at_end)).ok_or("no such time")
     }
 
-    fn caller(&self) -> Caller {
+    fn caller(&self) -> CallerIdentity {
         let path = self.text(Meaning::Path).unwrap_or("").as_bytes();
         match (self.text(Meaning::Id), self.text(Meaning::Client)) {
             // One id may stand for a whole trace, with calls to several places.
-            (Some(id), _) => Caller::Id(hashed(&[id.as_bytes(), path])),
-            (None, Some(client)) => Caller::Request(hashed(&[host(client).as_bytes(), path])),
-            (None, None) => Caller::Unknown,
+            (Some(id), _) => CallerIdentity::Id(hashed(&[id.as_bytes(), path])),
+            (None, Some(client)) => {
+                CallerIdentity::Request(hashed(&[host(client).as_bytes(), path]))
+            }
+            (None, None) => CallerIdentity::Unknown,
         }
     }
 
@@ -112,4 +113,12 @@ fn span(text: &str, unit: Unit) -> Option<Span> {
 /// `200`, and `200 OK` of frameworks that write the reason too.
 fn status_of(text: &str) -> Option<u16> {
     status(text.split(' ').next().unwrap_or(text).as_bytes())
+}
+
+/// Up to three digits; 0 is what Envoy writes when there was none.
+pub(super) fn status(text: &[u8]) -> Option<u16> {
+    if text.len() > 3 {
+        return None;
+    }
+    decimal::digits(text).and_then(|code| u16::try_from(code).ok())
 }

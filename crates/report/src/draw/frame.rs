@@ -1,6 +1,6 @@
 //! The room of a picture, and the sizes that follow from it.
 
-use crate::chart::Kind;
+use crate::chart::ChartKind;
 
 /// The room for a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,30 +31,30 @@ impl Frame {
     }
 
     /// Panels side by side.
-    pub(super) fn columns(&self, kind: Kind, panels: usize) -> usize {
+    pub(super) fn columns(&self, kind: ChartKind, panels: usize) -> usize {
         let most = match (kind, self.is_narrow()) {
-            (Kind::Strips | Kind::Lines, _) => 1,
+            (ChartKind::Strips | ChartKind::Lines, _) => 1,
             (_, false) => 3,
-            (Kind::Cells, true) => 1,
+            (ChartKind::Cells, true) => 1,
             (_, true) => 2,
         };
         most.min(panels.max(1))
     }
 
     /// Height of a panel's plane.
-    pub(super) fn height(&self, kind: Kind, panels: usize) -> f64 {
+    pub(super) fn height(&self, kind: ChartKind, panels: usize) -> f64 {
         match (kind, self.is_narrow()) {
-            (Kind::Strips, false) => 26.0,
-            (Kind::Strips, true) => 22.0,
-            (Kind::Areas, _) if panels == 1 => 200.0,
-            (Kind::Areas, false) => 92.0,
-            (Kind::Areas, true) => 76.0,
-            (Kind::Lines, _) if panels > 1 => 190.0,
-            (Kind::Lines, false) => 330.0,
-            (Kind::Lines, true) => 270.0,
-            (Kind::Cells, _) => 160.0,
-            (Kind::Paths, false) => 160.0,
-            (Kind::Paths, true) => 120.0,
+            (ChartKind::Strips, false) => 26.0,
+            (ChartKind::Strips, true) => 22.0,
+            (ChartKind::Areas, _) if panels == 1 => 200.0,
+            (ChartKind::Areas, false) => 92.0,
+            (ChartKind::Areas, true) => 76.0,
+            (ChartKind::Lines, _) if panels > 1 => 190.0,
+            (ChartKind::Lines, false) => 330.0,
+            (ChartKind::Lines, true) => 270.0,
+            (ChartKind::Cells, _) => 160.0,
+            (ChartKind::Paths, false) => 160.0,
+            (ChartKind::Paths, true) => 120.0,
         }
     }
 }

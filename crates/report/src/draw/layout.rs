@@ -4,7 +4,7 @@ use super::axes::{self, Plane};
 use super::canvas::{Anchor, Canvas, Paint};
 use super::frame::{Frame, NORMAL, RIGHT, SMALL};
 use super::{legend, measure, series};
-use crate::chart::{Chart, Kind, Panel};
+use crate::chart::{Chart, ChartKind, Panel};
 use crate::style::Ink;
 
 /// Bold letters are so much wider.
@@ -54,7 +54,7 @@ fn panels(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f64) -> f64 {
         canvas.soft((0.0, top + 16.0), "Nothing to draw.", NORMAL, Anchor::Start);
         return top + 24.0;
     };
-    let grid = Grid::new(chart, frame, top);
+    let grid = PanelGrid::new(chart, frame, top);
     if !first.y.label.is_empty() && grid.shares_y(chart) {
         canvas.soft((0.0, top + 10.0), &first.y.title(), SMALL, Anchor::Start);
     }
@@ -65,7 +65,7 @@ fn panels(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f64) -> f64 {
             let above = plane.top - grid.name + 10.0;
             canvas.soft((0.0, above), &panel.y.title(), SMALL, Anchor::Start);
         }
-        let numbered = below.is_none() || chart.kind == Kind::Cells;
+        let numbered = below.is_none() || chart.kind == ChartKind::Cells;
         series::beneath(canvas, panel, &plane);
         axes::draw(
             canvas,
@@ -83,7 +83,7 @@ fn panels(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f64) -> f64 {
     end + NUMBERS + labelled
 }
 
-fn name(canvas: &mut Canvas, panel: &Panel, plane: &Plane, grid: &Grid) {
+fn name(canvas: &mut Canvas, panel: &Panel, plane: &Plane, grid: &PanelGrid) {
     if grid.beside {
         let y = plane.top + plane.height / 2.0 + 4.0;
         axes::swatch(canvas, panel, (5.0, y - 4.0));
@@ -110,7 +110,7 @@ fn name(canvas: &mut Canvas, panel: &Panel, plane: &Plane, grid: &Grid) {
 }
 
 /// The rows and columns in which panels stand.
-struct Grid {
+struct PanelGrid {
     columns: usize,
     left: f64,
     top: f64,
@@ -123,25 +123,25 @@ struct Grid {
     gap: (f64, f64),
 }
 
-impl Grid {
+impl PanelGrid {
     fn new(chart: &Chart, frame: &Frame, top: f64) -> Self {
-        let beside = chart.kind == Kind::Strips && !frame.is_narrow();
+        let beside = chart.kind == ChartKind::Strips && !frame.is_narrow();
         let left = if beside { names_width(chart, frame) } else { numbers_width(chart, frame) };
         let gap = match chart.kind {
-            Kind::Strips => (0.0, 5.0),
-            Kind::Cells => (22.0, NUMBERS + 10.0),
-            Kind::Lines => (16.0, 26.0),
+            ChartKind::Strips => (0.0, 5.0),
+            ChartKind::Cells => (22.0, NUMBERS + 10.0),
+            ChartKind::Lines => (16.0, 26.0),
             _ => (16.0, 12.0),
         };
         let named = chart.panels.iter().any(|panel| !panel.title.is_empty());
-        let name = if beside || !(named || chart.kind == Kind::Lines) { 4.0 } else { NAME };
+        let name = if beside || !(named || chart.kind == ChartKind::Lines) { 4.0 } else { NAME };
         let labelled = chart.panels.first().is_some_and(|panel| !panel.y.label.is_empty());
         // The label of the y axis stands above the first row, and beside no name.
-        let top = if labelled && chart.kind != Kind::Lines { top + LABEL } else { top };
+        let top = if labelled && chart.kind != ChartKind::Lines { top + LABEL } else { top };
         let across = frame.width - RIGHT - left;
         let (columns, width) = columns(chart, frame, across, gap.0);
         let height = match chart.kind {
-            Kind::Cells => cells_height(chart),
+            ChartKind::Cells => cells_height(chart),
             kind => frame.height(kind, chart.panels.len()),
         };
         Self { columns, left, top, name, beside, width, height, gap }
@@ -150,7 +150,7 @@ impl Grid {
     /// Whether one label of y is enough for all panels.
     fn shares_y(&self, chart: &Chart) -> bool {
         let same = |pair: &[Panel]| pair[0].y.title() == pair[1].y.title();
-        chart.kind != Kind::Lines && chart.panels.windows(2).all(same)
+        chart.kind != ChartKind::Lines && chart.panels.windows(2).all(same)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "at most a few hundred panels")]

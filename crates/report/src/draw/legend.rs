@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, Canvas, Item, Paint};
 use super::frame::NORMAL;
 use super::{measure, series};
-use crate::chart::{Key, Swatch};
+use crate::chart::{LegendKey, Swatch};
 use crate::style::{Dot, Ink, Weight};
 
 const SWATCH: f64 = 24.0;
@@ -11,7 +11,7 @@ const GAP: f64 = 18.0;
 const LINE: f64 = 19.0;
 
 /// Draws the keys from `top` on and gives the height that they take.
-pub(super) fn draw(canvas: &mut Canvas, keys: &[Key], top: f64) -> f64 {
+pub(super) fn draw(canvas: &mut Canvas, keys: &[LegendKey], top: f64) -> f64 {
     if keys.is_empty() {
         return 0.0;
     }
@@ -29,7 +29,7 @@ pub(super) fn draw(canvas: &mut Canvas, keys: &[Key], top: f64) -> f64 {
     y - top + 12.0
 }
 
-fn swatch(canvas: &mut Canvas, key: &Key, (x, y): (f64, f64)) {
+fn swatch(canvas: &mut Canvas, key: &LegendKey, (x, y): (f64, f64)) {
     let style = key.style;
     let square = [x + 5.0, y - 6.0, 14.0, 12.0];
     match key.swatch {
@@ -47,7 +47,7 @@ fn swatch(canvas: &mut Canvas, key: &Key, (x, y): (f64, f64)) {
     }
 }
 
-fn line(canvas: &mut Canvas, key: &Key, (x, y): (f64, f64)) {
+fn line(canvas: &mut Canvas, key: &LegendKey, (x, y): (f64, f64)) {
     let style = key.style;
     let (points, paint) = (vec![(x, y), (x + SWATCH, y)], Paint::Ink(style.ink));
     canvas.items.push(Item::Line { points, paint, width: 1.75, dash: style.dash });

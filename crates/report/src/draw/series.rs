@@ -5,7 +5,7 @@ use super::canvas::{Anchor, Canvas, Item, Paint};
 use super::frame::SMALL;
 use super::measure;
 use super::scale::Scale;
-use crate::chart::{Along, Band, Cell, Panel, Reference, Series, Shape};
+use crate::chart::{Along, Band, HeatCell, Panel, Reference, Series, Shape};
 use crate::style::{Dash, Dot, Style, Weight};
 
 /// Draws outages and cells, beneath the grid.
@@ -163,7 +163,7 @@ fn draw_reference(canvas: &mut Canvas, reference: &Reference, panel: &Panel, pla
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rows and columns of a heat map")]
-fn draw_cell(canvas: &mut Canvas, panel: &Panel, plane: &Plane, cell: &Cell) {
+fn draw_cell(canvas: &mut Canvas, panel: &Panel, plane: &Plane, cell: &HeatCell) {
     let Some(healed) = cell.healed else { return };
     let (x, y) = (plane.x(panel), plane.y(panel));
     // OK because a heat map has at most some hundred rows and columns.

@@ -2,10 +2,11 @@
 //! comes back and who never does. A sentence is left out rather than said with nothing behind it.
 
 use stagger_core::Instant;
-use stagger_sim::{CaseReport, Peak, RecoveryVerdict, Report, Row, Stat};
+use stagger_sim::{CaseReport, EntryReport, Peak, RecoveryVerdict, Stat, StormReport};
+use stagger_text::percent;
 
 use super::words::{capital, listed, name};
-use crate::numbers::{grouped, number, percent, seconds};
+use crate::numbers::{grouped, number, seconds};
 use crate::pictures::Varied;
 use crate::style::NO_RETRY;
 
@@ -20,8 +21,8 @@ const NEAR_BEST: f64 = 0.9;
 const WASTE: f64 = 0.01;
 
 /// The sentences about one case, the most telling first.
-pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
-    let retrying: Vec<&Row> = case.rows.iter().filter(|row| row.name != NO_RETRY).collect();
+pub(super) fn answer(report: &StormReport, case: &CaseReport) -> Vec<String> {
+    let retrying: Vec<&EntryReport> = case.rows.iter().filter(|row| row.name != NO_RETRY).collect();
     if retrying.is_empty() {
         return vec!["No row retries here, so there is nothing to compare.".into()];
     }
@@ -42,7 +43,7 @@ pub(super) fn answer(report: &Report, case: &CaseReport) -> Vec<String> {
 }
 
 /// The row with the lowest peak, and how many times less that is than without jitter.
-fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String> {
+fn peak(report: &StormReport, case: &CaseReport, retrying: &[&EntryReport]) -> Option<String> {
     let retrying = counted(retrying);
     let lowest = lowest(&retrying, |row| row.peak.mean)?;
     if retrying.len() < 2 {
@@ -96,9 +97,10 @@ fn peak(report: &Report, case: &CaseReport, retrying: &[&Row]) -> Option<String>
 }
 
 /// Those whose peak counts: who gives up at once, or serves half as many as another, has no low peak.
-fn counted<'a>(retrying: &[&'a Row]) -> Vec<&'a Row> {
+fn counted<'a>(retrying: &[&'a EntryReport]) -> Vec<&'a EntryReport> {
     let best = retrying.iter().map(|row| row.success).fold(0.0, f64::max);
-    let counts = |row: &&Row| row.peak.mean > 0.0 && row.success > 0.0 && row.success * 2.0 >= best;
+    let counts =
+        |row: &&EntryReport| row.peak.mean > 0.0 && row.success > 0.0 && row.success * 2.0 >= best;
     retrying.iter().copied().filter(counts).collect()
 }
 
@@ -118,12 +120,12 @@ const fn float(runs: u64) -> f64 {
 }
 
 /// Whether two rows have the same peak, as far as their runs can tell.
-fn peak_alike(a: &Row, b: &Row) -> bool {
+fn peak_alike(a: &EntryReport, b: &EntryReport) -> bool {
     alike((a.peak, a.runs), (b.peak, b.runs))
 }
 
 /// The row with the most successful calls, if not all rows serve all.
-fn success(retrying: &[&Row]) -> Option<String> {
+fn success(retrying: &[&EntryReport]) -> Option<String> {
     let best = highest(retrying, |row| row.success)?.success;
     let worst = lowest(retrying, |row| row.success)?;
     let lowest_peak = lowest(&counted(retrying), |row| row.peak.mean);
@@ -136,7 +138,7 @@ fn success(retrying: &[&Row]) -> Option<String> {
         return (retrying.len() > 1)
             .then(|| format!("All who retry serve {shares} of their calls."));
     }
-    let same = |row: &&&Row| best - row.success < SAME_SHARE;
+    let same = |row: &&&EntryReport| best - row.success < SAME_SHARE;
     let winners: Vec<&str> = retrying.iter().filter(same).map(|row| row.name.as_str()).collect();
     let share = percent(best);
     let (loser, least) = (name(&worst.name), percent(worst.success));
@@ -155,9 +157,9 @@ fn success(retrying: &[&Row]) -> Option<String> {
 }
 
 /// The rows that recover first and last.
-fn quickest(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
-    let through = |row: &&Row| healed_mostly(row) && is_near_best(case, row);
-    let healed: Vec<&Row> = retrying.iter().copied().filter(through).collect();
+fn quickest(case: &CaseReport, retrying: &[&EntryReport]) -> Option<String> {
+    let through = |row: &&EntryReport| healed_mostly(row) && is_near_best(case, row);
+    let healed: Vec<&EntryReport> = retrying.iter().copied().filter(through).collect();
     let (first, last) = (lowest(&healed, recovery)?, highest(&healed, recovery)?);
     let (soon, late) = (recovery(first), recovery(last));
     if healed.len() < 2 || late <= 0.0 || alike(took(first), took(last)) {
@@ -177,7 +179,7 @@ fn quickest(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
 }
 
 /// The rows that never recover.
-fn never(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
+fn never(case: &CaseReport, retrying: &[&EntryReport]) -> Option<String> {
     let heals = case.rows.iter().any(healed_mostly);
     let stuck = names(retrying, RecoveryVerdict::Never);
     let over = case.outages.iter().any(|&(_, until)| until < Instant::FAR);
@@ -192,7 +194,7 @@ fn never(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
 }
 
 /// Entries that seemed to recover and failed again.
-fn relapsed(retrying: &[&Row]) -> Option<String> {
+fn relapsed(retrying: &[&EntryReport]) -> Option<String> {
     let names = names(retrying, RecoveryVerdict::Relapsed);
     let (seem, fail) = if names.len() == 1 { ("seems", "fails") } else { ("seem", "fail") };
     (!names.is_empty()).then(|| {
@@ -204,7 +206,7 @@ fn relapsed(retrying: &[&Row]) -> Option<String> {
 }
 
 /// The entries with calls that succeed and with this verdict.
-fn names<'a>(retrying: &[&'a Row], verdict: RecoveryVerdict) -> Vec<&'a str> {
+fn names<'a>(retrying: &[&'a EntryReport], verdict: RecoveryVerdict) -> Vec<&'a str> {
     let rows = retrying.iter();
     rows.filter(|row| row.runs > 0 && row.success > 0.0 && row.verdict() == verdict)
         .map(|row| row.name.as_str())
@@ -212,7 +214,7 @@ fn names<'a>(retrying: &[&'a Row], verdict: RecoveryVerdict) -> Vec<&'a str> {
 }
 
 /// Whether this row serves nearly as many calls as the best of its case.
-fn is_near_best(case: &CaseReport, row: &Row) -> bool {
+fn is_near_best(case: &CaseReport, row: &EntryReport) -> bool {
     let best = case.rows.iter().map(|row| row.success).fold(0.0, f64::max);
     row.success >= best * NEAR_BEST
 }
@@ -230,7 +232,7 @@ fn without(case: &CaseReport) -> Option<String> {
 }
 
 /// The share of work that is done for callers that have gone.
-fn waste(retrying: &[&Row]) -> Option<String> {
+fn waste(retrying: &[&EntryReport]) -> Option<String> {
     let (most, least) = (highest(retrying, |row| row.wasted)?, lowest(retrying, |row| row.wasted)?);
     if most.wasted < WASTE {
         return None;
@@ -246,7 +248,7 @@ fn waste(retrying: &[&Row]) -> Option<String> {
 }
 
 /// The row with the most attempts.
-fn work(retrying: &[&Row]) -> Option<String> {
+fn work(retrying: &[&EntryReport]) -> Option<String> {
     let (most, least) =
         (highest(retrying, |row| row.amplification)?, lowest(retrying, |row| row.amplification)?);
     if most.amplification < least.amplification * 1.05 {
@@ -262,7 +264,7 @@ fn work(retrying: &[&Row]) -> Option<String> {
 }
 
 /// The calls that retries save when attempts fail at random.
-fn gain(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
+fn gain(case: &CaseReport, retrying: &[&EntryReport]) -> Option<String> {
     let best = highest(retrying, |row| row.success)?;
     if best.success <= 0.0 {
         return Some("No call succeeds, however often it is tried.".into());
@@ -278,9 +280,9 @@ fn gain(case: &CaseReport, retrying: &[&Row]) -> Option<String> {
 }
 
 /// The rows that add at most a tenth of load.
-fn frugal(retrying: &[&Row]) -> Option<String> {
+fn frugal(retrying: &[&EntryReport]) -> Option<String> {
     const TENTH: f64 = 1.12;
-    let within: Vec<&Row> =
+    let within: Vec<&EntryReport> =
         retrying.iter().copied().filter(|row| row.amplification <= TENTH).collect();
     if retrying.iter().all(|row| row.success <= 0.0) {
         return None;
@@ -304,24 +306,27 @@ fn frugal(retrying: &[&Row]) -> Option<String> {
     ))
 }
 
-fn healed_mostly(row: &Row) -> bool {
+fn healed_mostly(row: &EntryReport) -> bool {
     row.recovery.healed > 0 && row.recovery.healed * 2 >= row.runs
 }
 
 /// The time to recover, and the runs behind it.
-const fn took(row: &Row) -> (Stat, u64) {
+const fn took(row: &EntryReport) -> (Stat, u64) {
     (row.recovery.seconds, row.recovery.healed)
 }
 
-fn recovery(row: &Row) -> f64 {
+fn recovery(row: &EntryReport) -> f64 {
     row.recovery.seconds.mean
 }
 
-fn lowest<'a>(rows: &[&'a Row], value: fn(&Row) -> f64) -> Option<&'a Row> {
+fn lowest<'a>(rows: &[&'a EntryReport], value: fn(&EntryReport) -> f64) -> Option<&'a EntryReport> {
     rows.iter().copied().min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
-fn highest<'a>(rows: &[&'a Row], value: fn(&Row) -> f64) -> Option<&'a Row> {
+fn highest<'a>(
+    rows: &[&'a EntryReport],
+    value: fn(&EntryReport) -> f64,
+) -> Option<&'a EntryReport> {
     // The first of equals, as `min_by` gives it.
     rows.iter().copied().rev().max_by(|a, b| value(a).total_cmp(&value(b)))
 }

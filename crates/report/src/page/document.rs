@@ -1,176 +1,167 @@
-//! The page from top to bottom.
+//! The page from top to bottom: everything that its template shows.
 
-use stagger_sim::{BUCKET, CaseReport, Report};
+use askama::Template;
+use stagger_sim::{BUCKET, CaseReport, StormReport};
 
 use super::answer::{answer, head};
-use super::figures::figure;
 use super::style::{policy, style};
 use super::swept::swept;
-use super::table::table;
+use super::table::FiguresTable;
 use super::words::{with_names, with_units};
-use crate::figures::{Figures, main_case, shown, shown_of};
-use crate::grid::Grid;
-use crate::render::escaped;
+use crate::chart::Chart;
+use crate::draw::{Frame, canvas};
+use crate::figures::{ReportPictures, main_case, shown, shown_of};
+use crate::grid::HeatGrid;
+use crate::picture::Picture;
+use crate::render::{Html, inline};
 use crate::style::Styles;
 
 /// The parts of the page beyond the report.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
+pub struct PageOptions {
     /// The command that gives the same page again; one for the report's own name, seed and runs
     /// when left out.
     pub command: Option<String>,
     /// The results of two values that were varied at once.
-    pub grid: Option<Grid>,
+    pub grid: Option<HeatGrid>,
 }
 
 /// One HTML file that needs nothing else: the answer in words, the pictures, all figures, and how
 /// to get them again.
+///
+/// # Panics
+/// Never: writing into a string cannot fail.
 #[must_use]
-pub fn page(report: &Report, options: &Options) -> String {
-    let title = format!("{}: {}", report.name, report.about);
-    [
-        format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{} · stagger</title>\n<style>{}</style>\n</head>\n<body>\n",
-            policy(),
-            escaped(&title),
-            style()
-        ),
-        top(report),
-        "<main>\n".into(),
-        words(report, options),
-        pictures(report, options),
-        figures(report),
-        again(report, options),
-        "</main>\n".into(),
-        FOOT.into(),
-        "</body>\n</html>\n".into(),
-    ]
-    .concat()
+pub fn page(report: &StormReport, options: &PageOptions) -> String {
+    StormPage::of(report, options).render().expect("writing into a string cannot fail") + "\n"
 }
 
-const FOOT: &str = "<footer>Made by stagger's storm lab. The page holds all it needs: no network, no script.</footer>\n";
-
-fn top(report: &Report) -> String {
-    format!(
-        "<header>\n<p class=\"kicker\">Storm lab · {}</p>\n<h1>{}</h1>\n</header>\n",
-        escaped(&report.name),
-        with_units(&escaped(&report.about))
-    )
+#[derive(Template)]
+#[template(path = "page.html")]
+struct StormPage {
+    policy: Html,
+    style: Html,
+    name: Html,
+    title: Html,
+    about: Html,
+    /// Whether there is no case at all.
+    nothing: bool,
+    swept: Option<Html>,
+    told: Vec<CaseSentences>,
+    lesson: Option<Html>,
+    /// Cases that are shown one by one, and all.
+    shown: usize,
+    all: usize,
+    pictures: Vec<Figure>,
+    others: Vec<(Html, Vec<Figure>)>,
+    bucket_millis: u64,
+    tables: Vec<FiguresTable>,
+    command: Html,
+    settings: Vec<(Html, Html)>,
 }
 
-fn words(report: &Report, options: &Options) -> String {
-    let mut html = "<section class=\"answer\" aria-labelledby=\"answer\">\n<h2 id=\"answer\">The answer</h2>\n".to_owned();
-    match main_case(report) {
-        None => html += "<p class=\"lead\">Nothing was played, so there is nothing to say.</p>\n",
-        Some(main) => {
-            if let Some(text) = options.grid.as_ref().and_then(swept) {
-                html += &format!("<p class=\"lead\">{}</p>\n", with_names(&escaped(&text)));
-            }
-            html += &told(report, main, "lead");
-            // Of what was swept the sentence above says more than one for each cell would.
-            let others = shown(report).into_iter().filter(|&case| !std::ptr::eq(case, main));
-            for case in others.filter(|_| options.grid.is_none()) {
-                html += &told(report, case, "");
-            }
+/// The sentences about one case.
+struct CaseSentences {
+    /// Whether they are the answer.
+    leads: bool,
+    /// The case's name, where there are several.
+    case: Option<Html>,
+    text: Html,
+}
+
+/// One chart twice, for a screen and for a telephone; the style sheet shows one of them.
+struct Figure {
+    title: Html,
+    reading: Html,
+    wide: Html,
+    narrow: Html,
+    caption: Html,
+}
+
+impl StormPage {
+    fn of(report: &StormReport, options: &PageOptions) -> Self {
+        let (shown_cases, all) = shown_of(report);
+        let ReportPictures { main, others } = ReportPictures::of(report, options.grid.as_ref());
+        let drawn = others.into_iter().filter(|(_, pictures)| !pictures.is_empty());
+        let others = drawn.map(|(case, pictures)| (Html::text(&case.label), figures(&pictures)));
+        let styles = Styles::from(report);
+        let swept = options.grid.as_ref().filter(|_| main_case(report).is_some()).and_then(swept);
+        let lesson = Some(&report.lesson).filter(|lesson| !lesson.is_empty());
+        Self {
+            policy: Html::own(policy()),
+            style: Html::own(style()),
+            name: Html::text(&report.name),
+            title: Html::text(&report.about),
+            about: with_units(&Html::text(&report.about)),
+            nothing: main_case(report).is_none(),
+            swept: swept.map(|text| with_names(&Html::text(&text))),
+            told: told(report, options),
+            lesson: lesson.map(|lesson| with_units(&Html::text(lesson))),
+            shown: shown_cases,
+            all,
+            pictures: figures(&main),
+            others: others.collect(),
+            bucket_millis: BUCKET.as_nanos() / 1_000_000,
+            tables: shown(report).iter().map(|case| FiguresTable::of(case, &styles)).collect(),
+            command: command(report, options),
+            settings: settings(report),
         }
     }
-    html += "</section>\n";
-    if !report.lesson.is_empty() {
-        html += &format!("<p>{}</p>\n", with_units(&escaped(&report.lesson)));
-    }
-    html + &left_out(report) + CONTENTS
 }
-
-const CONTENTS: &str = "\
-<nav aria-label=\"On this page\"><ul><li><a href=\"#pictures\">Pictures</a></li><li><a href=\"#figures\">All figures</a></li>\
-<li><a href=\"#again\">How to get them again</a></li></ul></nav>\n";
 
 /// Sentences about a case that is not the main one.
 const SHORT: usize = 3;
 
-/// The sentences about one case behind its name.
-fn told(report: &Report, case: &CaseReport, class: &str) -> String {
+/// The answer about the main case, and a few sentences about each other one that is shown.
+fn told(report: &StormReport, options: &PageOptions) -> Vec<CaseSentences> {
+    let Some(main) = main_case(report) else { return Vec::new() };
+    // Of what was swept one sentence says more than one for each cell would.
+    let others = shown(report).into_iter().filter(|_| options.grid.is_none());
+    let others = others.filter(|&case| !std::ptr::eq(case, main));
+    let all = std::iter::once((main, true)).chain(others.map(|case| (case, false)));
+    all.map(|(case, leads)| sentences(report, case, leads)).collect()
+}
+
+fn sentences(report: &StormReport, case: &CaseReport, leads: bool) -> CaseSentences {
     let mut sentences = answer(report, case);
-    if class.is_empty() {
+    if !leads {
         // The tables have the rest.
         sentences.truncate(SHORT);
     }
-    let name = match report.cases.len() {
-        1 => String::new(),
-        _ => format!("<span class=\"case\">{}.</span> ", escaped(&head(case))),
-    };
-    let text = with_names(&escaped(&sentences.join(" ")));
-    match class {
-        "" => format!("<p>{name}{text}</p>\n"),
-        class => format!("<p class=\"{class}\">{name}{text}</p>\n"),
+    let name = (report.cases.len() != 1).then(|| Html::text(&head(case)));
+    CaseSentences { leads, case: name, text: with_names(&Html::text(&sentences.join(" "))) }
+}
+
+fn figures(pictures: &[Picture]) -> Vec<Figure> {
+    pictures.iter().map(|picture| figure(&picture.chart)).collect()
+}
+
+fn figure(chart: &Chart) -> Figure {
+    let name = format!("{}. {}", chart.title, chart.alt);
+    let drawing = |frame, class| Html::own(inline(&canvas(chart, frame), class, &name));
+    Figure {
+        title: Html::text(&chart.title),
+        reading: Html::text(chart.reading),
+        wide: drawing(&Frame::WIDE, "wide"),
+        narrow: drawing(&Frame::NARROW, "narrow"),
+        caption: Html::text(&chart.caption),
     }
 }
 
-fn pictures(report: &Report, options: &Options) -> String {
-    let mut html = "<h2 id=\"pictures\">Pictures</h2>\n".to_owned();
-    let Figures { main, others } = Figures::of(report, options.grid.as_ref());
-    if main.is_empty() {
-        html += "<p>There is nothing to draw.</p>\n";
+fn command(report: &StormReport, options: &PageOptions) -> Html {
+    let StormReport { name, seed, runs, .. } = report;
+    match &options.command {
+        Some(command) => Html::text(command),
+        None => Html::text(&format!("stagger storm {name} --seed {seed} --runs {runs}")),
     }
-    html.extend(main.iter().map(|picture| figure(&picture.chart, "h3")));
-    for (case, pictures) in others.iter().filter(|(_, pictures)| !pictures.is_empty()) {
-        html += &format!("<details>\n<summary>The same, {}</summary>\n", escaped(&case.label));
-        html.extend(pictures.iter().map(|picture| figure(&picture.chart, "h3")));
-        html += "</details>\n";
-    }
-    html
 }
 
-fn figures(report: &Report) -> String {
-    let styles = Styles::from(report);
-    let mut html = "<h2 id=\"figures\">All figures</h2>\n".to_owned();
-    html += &format!("<p class=\"note\">{}</p>\n", counted());
-    for case in shown(report) {
-        html += &table(case, &styles);
-    }
-    html
-}
-
-/// A sentence on the cases that a page leaves out, and the place that has them.
-fn left_out(report: &Report) -> String {
-    let (shown, all) = shown_of(report);
-    if shown == all {
-        return String::new();
-    }
-    format!(
-        "<p class=\"note\">The page shows {shown} of the {all} cases one by one, from the first to the last. \
-         The figures of all are in the output of the same command with <code>--format csv</code>.</p>\n"
-    )
-}
-
-fn counted() -> String {
-    format!(
-        "Means over the runs; ± is the standard deviation of a single run. Peaks are counted in buckets of {} ms and given \
-         for a second. Wasted is the share of finished work whose callers had gone. A latency is that of calls that succeeded, and at most 3 % too long.",
-        BUCKET.as_nanos() / 1_000_000
-    )
-}
-
-fn again(report: &Report, options: &Options) -> String {
-    let name = &report.name;
-    let default = format!("stagger storm {name} --seed {} --runs {}", report.seed, report.runs);
-    let command = options.command.clone().unwrap_or(default);
-    let mut html = "<h2 id=\"again\">How to get them again</h2>\n".to_owned();
-    html += &format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escaped(&command));
-    html += "<p class=\"note\">One seed gives the same bytes on every machine and with any number of threads.</p>\n<dl>\n";
-    let all = [
-        ("seed".to_owned(), report.seed.to_string()),
-        ("runs".to_owned(), report.runs.to_string()),
-    ];
-    for (name, value) in all.iter().chain(&report.parameters) {
-        html += &format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(value));
-    }
-    if let Some(varied) = &report.varied {
-        html += &format!("<dt>varied</dt><dd>{}</dd>\n", escaped(varied));
-    }
-    html + "</dl>\n"
+/// The seed, the runs, the parameters, and the quantity that was varied.
+fn settings(report: &StormReport) -> Vec<(Html, Html)> {
+    let setting = |name: &str, value: &str| (Html::text(name), Html::text(value));
+    let mut all =
+        vec![setting("seed", &report.seed.to_string()), setting("runs", &report.runs.to_string())];
+    all.extend(report.parameters.iter().map(|(name, value)| setting(name, value)));
+    all.extend(report.varied.iter().map(|varied| setting("varied", varied)));
+    all
 }

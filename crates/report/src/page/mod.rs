@@ -2,10 +2,9 @@
 
 mod answer;
 mod document;
-mod figures;
 mod style;
 mod swept;
 mod table;
 mod words;
 
-pub use document::{Options, page};
+pub use document::{PageOptions, page};

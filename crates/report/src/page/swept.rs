@@ -1,10 +1,10 @@
 //! The results of a sweep, in words.
 
 use super::words::{listed, name};
-use crate::grid::{Grid, GridPanel};
+use crate::grid::{GridPanel, HeatGrid};
 
 /// The entries that heal everywhere and nowhere, and how often the others do.
-pub(super) fn swept(grid: &Grid) -> Option<String> {
+pub(super) fn swept(grid: &HeatGrid) -> Option<String> {
     let counted: Vec<(String, usize, usize)> = grid.panels.iter().filter_map(counted).collect();
     let cells = counted.iter().map(|&(_, _, played)| played).max()?;
     let those = |holds: &dyn Fn(usize, usize) -> bool| -> Vec<&str> {
@@ -47,6 +47,7 @@ mod tests {
     use super::*;
     use crate::grid::Healed;
     use crate::page::words::with_names;
+    use crate::render::Html;
 
     #[test]
     fn cells_are_counted_by_who_heals_in_them() {
@@ -61,11 +62,12 @@ mod tests {
             panel("c", [0; 3]),
             panel("d", [1; 3]),
         ];
-        let told = swept(&Grid { panels, ..Grid::default() }).map(|text| with_names(&text));
-        let told = told.unwrap_or_default().replace("<em class=\"name\">", "").replace("</em>", "");
+        let told = swept(&HeatGrid { panels, ..HeatGrid::default() });
+        let told = with_names(&Html::text(&told.unwrap_or_default())).to_string();
+        let told = told.replace("<em class=\"name\">", "").replace("</em>", "");
         let expected = "Of 3 cells of the sweep every run recovers in all with a, in 1 with b, in none with \
                         c and d.";
         assert_eq!(told, expected);
-        assert_eq!(swept(&Grid::default()), None);
+        assert_eq!(swept(&HeatGrid::default()), None);
     }
 }

@@ -1,5 +1,7 @@
 //! Small parts of sentences.
 
+use crate::render::Html;
+
 /// `a`, `a and b`, `a, b and c`; of many names the first few and how many more there are.
 pub(super) fn listed(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|each| name(each)).collect();
@@ -23,13 +25,18 @@ pub(super) fn name(name: &str) -> String {
     format!("{}{}{}", NAME.0, name.replace([NAME.0, NAME.1], ""), NAME.1)
 }
 
-/// Names of entries within escaped text as elements, and no number parted from its unit.
-pub(super) fn with_names(text: &str) -> String {
-    with_units(text).replace(NAME.0, "<em class=\"name\">").replace(NAME.1, "</em>")
+/// Names of entries within the text as elements, and no number parted from its unit.
+pub(super) fn with_names(text: &Html) -> Html {
+    let text = together(&text.to_string());
+    Html::own(text.replace(NAME.0, "<em class=\"name\">").replace(NAME.1, "</em>"))
 }
 
 /// The same text, in which no line is broken between a number and its unit.
-pub(super) fn with_units(text: &str) -> String {
+pub(super) fn with_units(text: &Html) -> Html {
+    Html::own(together(&text.to_string()))
+}
+
+fn together(text: &str) -> String {
     let mut parts = text.split(' ');
     let mut joined = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -58,7 +65,7 @@ mod tests {
     fn a_line_broke_between_a_number_and_its_unit() {
         let text = "for 10 s: 97.5 % within 5 ms, 3 sorts and 2 hedges.";
         let kept = "for 10\u{a0}s: 97.5\u{a0}% within 5\u{a0}ms, 3 sorts and 2 hedges.";
-        assert_eq!(with_units(text), kept);
+        assert_eq!(with_units(&Html::text(text)).to_string(), kept);
     }
 
     #[test]

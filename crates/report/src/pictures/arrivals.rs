@@ -1,12 +1,15 @@
 //! Picture 2: what is offered, served and wasted over time, one small panel an entry.
 
-use stagger_sim::{CaseReport, Report, Row};
+use stagger_sim::{CaseReport, EntryReport, StormReport};
+use stagger_text::percent;
 
 use super::caption::caption;
 use super::strips::shades;
-use super::window::Window;
-use crate::chart::{Along, Axis, Band, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
-use crate::numbers::{grouped, percent};
+use super::window::BarWindow;
+use crate::chart::{
+    Along, Axis, Band, Chart, ChartKind, LegendKey, Panel, Reference, Series, Shape, Swatch,
+};
+use crate::numbers::grouped;
 use crate::style::{Dash, Dot, Ink, NO_RETRY, Style, Styles, Weight};
 
 /// Counts of a bucket in a second.
@@ -17,8 +20,8 @@ const HEADROOM: f64 = 6.0;
 /// Attempts offered, calls served and work wasted around the outage, as stacked areas, with the
 /// capacity as a line and the no-retry traffic for comparison.
 #[must_use]
-pub fn arrivals(report: &Report, case: &CaseReport) -> Option<Chart> {
-    let window = Window::of(case);
+pub fn arrivals(report: &StormReport, case: &CaseReport) -> Option<Chart> {
+    let window = BarWindow::of(case);
     let most = case.rows.iter().map(|row| highest(&window, row)).fold(0.0, f64::max);
     if most <= 0.0 {
         return None;
@@ -30,7 +33,7 @@ pub fn arrivals(report: &Report, case: &CaseReport) -> Option<Chart> {
     let cut = if most > top * 1.001 { ", cut off above" } else { "" };
     let what = format!("Means over the runs in {}{cut}", bars(&window));
     Some(Chart {
-        kind: Kind::Areas,
+        kind: ChartKind::Areas,
         title: "What the backend gets, and what it makes of it".into(),
         caption: caption(report, Some(case), &what),
         alt: alt(case),
@@ -46,16 +49,16 @@ what was finished after its callers had gone. Light without solid below is turne
 spans all runs. The peak beside a name is that of the table: of buckets of 50 ms, in the part of the run in which the scenario \
 looks for peaks, which is after the outage in most. The dotted line is what callers who never retry would send.";
 
-fn bars(window: &Window) -> String {
+fn bars(window: &BarWindow) -> String {
     match window.per_bar {
         1 => "buckets of 50 ms".into(),
         many => format!("bars of {} ms", 50 * many),
     }
 }
 
-fn keys(case: &CaseReport) -> Vec<Key> {
+fn keys(case: &CaseReport) -> Vec<LegendKey> {
     let accent = Style::solid(Ink::Accent);
-    let key = |name: &str, style, swatch| Key { name: name.into(), style, swatch };
+    let key = |name: &str, style, swatch| LegendKey { name: name.into(), style, swatch };
     let mut keys = vec![key("offered", accent, Swatch::Area(Weight::OFFERED))];
     keys.push(key("served", accent, Swatch::Area(Weight::Full)));
     if case.rows.iter().any(|row| row.wasted > 0.0) {
@@ -85,12 +88,18 @@ fn alt(case: &CaseReport) -> String {
     format!("Areas over time. {}.", rows.collect::<Vec<_>>().join("; "))
 }
 
-fn highest(window: &Window, row: &Row) -> f64 {
+fn highest(window: &BarWindow, row: &EntryReport) -> f64 {
     let offered = window.means(&row.series.offered);
     offered.into_iter().map(|(_, count)| count * PER_SECOND).fold(0.0, f64::max)
 }
 
-fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, style: Style) -> Panel {
+fn panel(
+    row: &EntryReport,
+    case: &CaseReport,
+    window: &BarWindow,
+    top: f64,
+    style: Style,
+) -> Panel {
     let (from, to) = window.ends();
     let x = Axis::linear("time", "s", from, to);
     let y = Axis::linear("attempts", "1/s", 0.0, top);
@@ -137,13 +146,13 @@ fn panel(row: &Row, case: &CaseReport, window: &Window, top: f64, style: Style) 
     }
 }
 
-fn rates(window: &Window, buckets: &[f64]) -> Vec<(f64, f64)> {
+fn rates(window: &BarWindow, buckets: &[f64]) -> Vec<(f64, f64)> {
     window.means(buckets).into_iter().map(|(at, count)| (at, count * PER_SECOND)).collect()
 }
 
 /// The fewest and the most attempts of any run in each bar.
 #[expect(clippy::cast_precision_loss, reason = "counts of a bucket")]
-fn spread(window: &Window, row: &Row) -> Vec<(f64, f64, f64)> {
+fn spread(window: &BarWindow, row: &EntryReport) -> Vec<(f64, f64, f64)> {
     let bars = window.bars(&row.series.offered_range);
     bars.map(|(at, bar)| {
         // OK because no bucket holds 2^53 attempts.

@@ -1,9 +1,9 @@
 //! The caption of every picture: the subject, the parameters, the seed and the runs.
 
-use stagger_sim::{CaseReport, Report};
+use stagger_sim::{CaseReport, StormReport};
 
 /// `what` is seen, as a sentence without its full stop.
-pub(super) fn caption(report: &Report, case: Option<&CaseReport>, what: &str) -> String {
+pub(super) fn caption(report: &StormReport, case: Option<&CaseReport>, what: &str) -> String {
     let of_case = case.filter(|_| report.cases.len() > 1);
     let case = of_case.map(|case| format!(", {}", case.label)).unwrap_or_default();
     let settings = settings(&report.parameters, report.seed, report.runs);

@@ -1,20 +1,21 @@
 //! Picture 4: success above load, over how often attempts fail.
 
-use stagger_sim::{Report, Row};
+use stagger_sim::{EntryReport, StormReport};
+use stagger_text::percent;
 
 use super::caption::caption;
 use super::recovery::{key, names};
 use super::varied::Varied;
-use crate::chart::{Along, Axis, Chart, Kind, Panel, Reference, Series, Shape};
-use crate::numbers::{number, percent};
+use crate::chart::{Along, Axis, Chart, ChartKind, Panel, Reference, Series, Shape};
+use crate::numbers::number;
 use crate::style::{Style, Styles};
 
 /// Success and, below it, attempts a call, with the line of a tenth more load.
 #[must_use]
-pub fn failures(report: &Report) -> Option<Chart> {
+pub fn failures(report: &StormReport) -> Option<Chart> {
     let varied = Varied::of(report).filter(Varied::is_failures)?;
     let styles = Styles::from(report);
-    let lines = |value: fn(&Row) -> f64| -> Vec<Series> {
+    let lines = |value: fn(&EntryReport) -> f64| -> Vec<Series> {
         let names = names(report).into_iter();
         names.map(|name| series(report, name, styles.get(name), value)).collect()
     };
@@ -25,7 +26,7 @@ pub fn failures(report: &Report) -> Option<Chart> {
     let line = Reference { name: "1.1".into(), at: 1.1, along: Along::X, style: Style::LIMIT };
     let x = varied.axis(report, None);
     Some(Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         title: "What retries buy, and what they cost".into(),
         caption: caption(report, None, "Success and load as each attempt fails more often"),
         alt: alt(report),
@@ -50,7 +51,12 @@ The upper plane is what callers get, the lower one what the backend pays for it.
 cheap and mend nearly everything. When most fail, they mend little and multiply the load. A budget keeps to the line of 1.1: a \
 tenth more load, whatever happens.";
 
-fn series(report: &Report, name: &str, style: Style, value: fn(&Row) -> f64) -> Series {
+fn series(
+    report: &StormReport,
+    name: &str,
+    style: Style,
+    value: fn(&EntryReport) -> f64,
+) -> Series {
     let points = report.cases.iter().filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         Some((case.value, value(row)))
@@ -58,7 +64,7 @@ fn series(report: &Report, name: &str, style: Style, value: fn(&Row) -> f64) -> 
     Series { name: name.into(), style, shape: Shape::Dotted, points: points.collect() }
 }
 
-fn alt(report: &Report) -> String {
+fn alt(report: &StormReport) -> String {
     let cases = report.cases.iter().map(|case| {
         let rows = case.rows.iter().map(|row| {
             let (success, load) = (percent(row.success), number(row.amplification));

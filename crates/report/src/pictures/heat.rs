@@ -2,13 +2,13 @@
 
 use super::caption::settings;
 use super::varied::Varied;
-use crate::chart::{Axis, Cell, Chart, Key, Kind, Panel, Swatch};
-use crate::grid::{Grid, GridPanel, Healed};
+use crate::chart::{Axis, Chart, ChartKind, HeatCell, LegendKey, Panel, Swatch};
+use crate::grid::{GridPanel, Healed, HeatGrid};
 use crate::style::{Ink, Style, Styles};
 
 /// One panel an entry, one cell a pair of values.
 #[must_use]
-pub fn heat(grid: &Grid) -> Option<Chart> {
+pub fn heat(grid: &HeatGrid) -> Option<Chart> {
     let played = |panel: &GridPanel| panel.cells.iter().any(Option::is_some);
     if grid.xs.is_empty() || !grid.panels.iter().any(played) {
         return None;
@@ -27,7 +27,7 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
     let (x, y) = (Varied::named(&grid.x).name, Varied::named(&grid.y).name);
     let settings = settings(&grid.parameters, grid.seed, grid.runs);
     Some(Chart {
-        kind: Kind::Cells,
+        kind: ChartKind::Cells,
         title: match y.as_str() {
             "" => format!("Recovered or not, over {x}"),
             y => format!("Recovered or not, over {x} and {y}"),
@@ -51,8 +51,8 @@ Each cell is a pair of values. Blue: every run recovered. Dark red with a cross:
 that did. Empty: the calls ended before a verdict was possible, or the trouble never ends. The more blue, the more trouble \
 an entry rides out.";
 
-fn keys() -> Vec<Key> {
-    let key = |name: &str, percent| Key {
+fn keys() -> Vec<LegendKey> {
+    let key = |name: &str, percent| LegendKey {
         name: name.into(),
         style: Style::solid(Ink::Text),
         swatch: Swatch::Cell(percent),
@@ -70,11 +70,11 @@ fn axis(title: &str, values: &[String]) -> Axis {
     Axis { unit, ..Axis::named(&name, values.to_vec()) }
 }
 
-fn cells(grid: &Grid, panel: &GridPanel) -> Vec<Cell> {
+fn cells(grid: &HeatGrid, panel: &GridPanel) -> Vec<HeatCell> {
     let columns = grid.xs.len();
     let known = panel.cells.iter().take(columns * grid.ys.len()).enumerate();
     known
-        .map(|(index, cell)| Cell {
+        .map(|(index, cell)| HeatCell {
             column: index % columns,
             row: index / columns,
             healed: cell.as_ref().map(Healed::share),
@@ -87,7 +87,7 @@ fn note(panel: &GridPanel) -> String {
     format!("{healed} of {played}")
 }
 
-fn alt(grid: &Grid) -> String {
+fn alt(grid: &HeatGrid) -> String {
     let panels = grid.panels.iter().take(MOST_PANELS).map(|panel| {
         let (healed, played) = panel.healed();
         format!("{}: {healed} of {played} cells recover in every run", panel.title())

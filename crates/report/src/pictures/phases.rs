@@ -1,10 +1,12 @@
 //! Picture 6: the queue against the callers that wait to retry, as the way of the runs.
 
 use stagger_core::Span;
-use stagger_sim::{BUCKET, CaseReport, KEPT_BUCKETS, Report, Row};
+use stagger_sim::{BUCKET, CaseReport, EntryReport, KEPT_BUCKETS, StormReport};
 
 use super::caption::caption;
-use crate::chart::{Along, Axis, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
+use crate::chart::{
+    Along, Axis, Chart, ChartKind, LegendKey, Panel, Reference, Series, Shape, Swatch,
+};
 use crate::numbers::grouped;
 use crate::style::{Dash, Dot, Ink, NO_RETRY, Style, Styles};
 
@@ -13,9 +15,10 @@ const POINTS: usize = 240;
 
 /// One panel an entry, with the queue beyond which no attempt is answered in time.
 #[must_use]
-pub fn phases(report: &Report, case: &CaseReport) -> Option<Chart> {
-    let most =
-        |level: fn(&Row) -> &[f64]| case.rows.iter().flat_map(level).copied().fold(0.0, f64::max);
+pub fn phases(report: &StormReport, case: &CaseReport) -> Option<Chart> {
+    let most = |level: fn(&EntryReport) -> &[f64]| {
+        case.rows.iter().flat_map(level).copied().fold(0.0, f64::max)
+    };
     let (queued, retrying) = (most(|row| &row.series.queued), most(|row| &row.series.retrying));
     if queued < 2.0 || retrying < 2.0 {
         return None;
@@ -40,7 +43,7 @@ pub fn phases(report: &Report, case: &CaseReport) -> Option<Chart> {
         }
     });
     Some(Chart {
-        kind: Kind::Paths,
+        kind: ChartKind::Paths,
         title: "Stuck or not: the queue against the callers in retry".into(),
         caption: caption(report, Some(case), &what(case)),
         alt: alt(case),
@@ -73,9 +76,9 @@ const UNLIMITED: &str = "\
 A point is one instant: how many callers wait to retry, and how many attempts wait in the queue. The line is the way \
 from the beginning (disc) to the end (square). A way that comes back to the lower left has healed.";
 
-fn keys(limit: Option<f64>) -> Vec<Key> {
+fn keys(limit: Option<f64>) -> Vec<LegendKey> {
     let way = Style::solid(Ink::Accent);
-    let key = |name: &str, style| Key { name: name.into(), style, swatch: Swatch::Line };
+    let key = |name: &str, style| LegendKey { name: name.into(), style, swatch: Swatch::Line };
     let mut keys = vec![key("way of the runs", way), key("queue without retries", WITHOUT)];
     if let Some(at) = limit {
         keys.push(key(&format!("capacity × timeout = {}", grouped(at)), Style::LIMIT));
@@ -86,7 +89,7 @@ fn keys(limit: Option<f64>) -> Vec<Key> {
 const WITHOUT: Style = Style { ink: Ink::Soft, dash: Dash::Dotted, dot: Dot::Disc };
 
 /// The queue that takes as long as callers wait for an answer.
-fn limit(report: &Report, case: &CaseReport) -> Option<f64> {
+fn limit(report: &StormReport, case: &CaseReport) -> Option<f64> {
     let timeout = report.parameters.iter().find(|(name, _)| name.contains("timeout"))?;
     let timeout: Span = timeout.1.replace(' ', "").parse().ok()?;
     Some(case.capacity? * timeout.as_secs_f64()).filter(|&limit| limit > 1.0)
@@ -97,13 +100,13 @@ fn line(at: f64) -> Reference {
 }
 
 /// The highest queue without retries, as a level line: such callers never wait to retry.
-fn never_retrying(row: &Row) -> Series {
+fn never_retrying(row: &EntryReport) -> Series {
     let queued = highest(&row.series.queued).max(1.0);
     let points = vec![(1.0, queued), (f64::MAX, queued)];
     Series { name: row.name.clone(), style: WITHOUT, shape: Shape::Line, points }
 }
 
-fn way(row: &Row, style: Style) -> Series {
+fn way(row: &EntryReport, style: Style) -> Series {
     let levels = row.series.retrying.iter().zip(&row.series.queued);
     let step = row.series.queued.len().div_ceil(POINTS).max(1);
     let points = levels.step_by(step).map(|(&x, &y)| (x.max(1.0), y.max(1.0))).collect();

@@ -1,16 +1,18 @@
 //! Picture 3: how long recovery takes over what the cases vary.
 
-use stagger_sim::{CaseReport, RecoveryVerdict, Report, Row, Stat};
+use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, Stat, StormReport};
 
 use super::caption::caption;
 use super::varied::Varied;
-use crate::chart::{Along, Axis, Band, Chart, Key, Kind, Panel, Reference, Series, Shape, Swatch};
+use crate::chart::{
+    Along, Axis, Band, Chart, ChartKind, LegendKey, Panel, Reference, Series, Shape, Swatch,
+};
 use crate::numbers::{grouped, seconds};
 use crate::style::{Style, Styles, Weight};
 
 /// One line an entry, with a place above all values for runs that never recover.
 #[must_use]
-pub fn recovery(report: &Report) -> Option<Chart> {
+pub fn recovery(report: &StormReport) -> Option<Chart> {
     let varied = Varied::of(report).filter(|varied| !varied.is_failures())?;
     let rows = || report.cases.iter().flat_map(|case| &case.rows);
     let times: Vec<f64> = rows().filter_map(time).filter(|time| time.is_finite()).collect();
@@ -26,7 +28,7 @@ pub fn recovery(report: &Report) -> Option<Chart> {
     let series: Vec<_> = names.iter().map(|name| series(report, name, styles.get(name))).collect();
     let bands = names.iter().map(|name| band(report, name, styles.get(name)));
     let limit = limit(report, &varied);
-    let limit_key = limit.as_ref().map(|limit| Key {
+    let limit_key = limit.as_ref().map(|limit| LegendKey {
         name: format!("capacity / attempts = {}", grouped(limit.at)),
         style: limit.style,
         swatch: Swatch::Line,
@@ -39,7 +41,7 @@ pub fn recovery(report: &Report) -> Option<Chart> {
         ..Panel::new(x, Axis { never, ..y })
     };
     Some(Chart {
-        kind: Kind::Lines,
+        kind: ChartKind::Lines,
         title: "How long until all is well again".into(),
         caption: caption(report, None, &what(report)),
         alt: alt(&series),
@@ -52,7 +54,7 @@ pub fn recovery(report: &Report) -> Option<Chart> {
 const WHAT: &str = "\
 Mean time to recovery of the runs that recovered; never, where fewer than half of them did. The bands are one \
 standard deviation";
-fn what(report: &Report) -> String {
+fn what(report: &StormReport) -> String {
     let drawn = places(report).count();
     match report.cases.len() - drawn {
         0 => WHAT.to_owned(),
@@ -69,7 +71,7 @@ lies above it makes the outage longer.";
 const LEAST: f64 = 0.05;
 
 /// The entries of all cases, in order.
-pub(super) fn names(report: &Report) -> Vec<&str> {
+pub(super) fn names(report: &StormReport) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for row in report.cases.iter().flat_map(|case| &case.rows) {
         if !names.contains(&row.name.as_str()) {
@@ -81,7 +83,7 @@ pub(super) fn names(report: &Report) -> Vec<&str> {
 
 /// Seconds to recovery; without bound when most runs never do, and `None` without runs or a
 /// verdict.
-pub(crate) fn time(row: &Row) -> Option<f64> {
+pub(crate) fn time(row: &EntryReport) -> Option<f64> {
     let healed = row.recovery.healed;
     match row.runs {
         0 => None,
@@ -91,12 +93,12 @@ pub(crate) fn time(row: &Row) -> Option<f64> {
     }
 }
 
-const fn has_no_verdict(row: &Row) -> bool {
+const fn has_no_verdict(row: &EntryReport) -> bool {
     matches!(row.verdict(), RecoveryVerdict::NotWithinWatch | RecoveryVerdict::TroubleLasts)
 }
 
 /// The cases, and of several at one place the first alone: a line has one height at each place.
-fn places(report: &Report) -> impl Iterator<Item = &CaseReport> {
+fn places(report: &StormReport) -> impl Iterator<Item = &CaseReport> {
     let taken = |nth: usize, value: f64| {
         report.cases.iter().take(nth).any(|case| case.value.total_cmp(&value).is_eq())
     };
@@ -108,7 +110,7 @@ fn places(report: &Report) -> impl Iterator<Item = &CaseReport> {
         .map(|(_, case)| case)
 }
 
-fn series(report: &Report, name: &str, style: Style) -> Series {
+fn series(report: &StormReport, name: &str, style: Style) -> Series {
     let points = places(report).filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         time(row).map(|time| (case.value, time))
@@ -116,7 +118,7 @@ fn series(report: &Report, name: &str, style: Style) -> Series {
     Series { name: name.into(), style, shape: Shape::Dotted, points: points.collect() }
 }
 
-fn band(report: &Report, name: &str, style: Style) -> Band {
+fn band(report: &StormReport, name: &str, style: Style) -> Band {
     let points = places(report).filter_map(|case| {
         let row = case.rows.iter().find(|row| row.name == name)?;
         time(row).filter(|time| time.is_finite())?;
@@ -126,12 +128,12 @@ fn band(report: &Report, name: &str, style: Style) -> Band {
     Band { style, weight: Weight::Faint, steps: false, points: points.collect() }
 }
 
-pub(super) fn key(series: &Series) -> Key {
-    Key { name: series.name.clone(), style: series.style, swatch: Swatch::Line }
+pub(super) fn key(series: &Series) -> LegendKey {
+    LegendKey { name: series.name.clone(), style: series.style, swatch: Swatch::Line }
 }
 
 /// The load at which every call's attempts together are all that the backend can serve.
-fn limit(report: &Report, varied: &Varied) -> Option<Reference> {
+fn limit(report: &StormReport, varied: &Varied) -> Option<Reference> {
     if !varied.is_load() {
         return None;
     }

@@ -1,10 +1,10 @@
 //! Picture 1: the instants of attempts, in which clumps are seen at once.
 
-use stagger_sim::{CaseReport, Report, Row};
+use stagger_sim::{CaseReport, EntryReport, StormReport};
 
 use super::caption::caption;
-use super::window::Window;
-use crate::chart::{Axis, Chart, Key, Kind, Panel, Series, Shape, Swatch};
+use super::window::BarWindow;
+use crate::chart::{Axis, Chart, ChartKind, LegendKey, Panel, Series, Shape, Swatch};
 use crate::numbers::{grouped, secs};
 use crate::style::{Ink, Style, Styles, Weight};
 
@@ -15,8 +15,8 @@ const DOTS_IN_ALL: f64 = 9_000.0;
 /// One strip an entry with a dot for every attempt that reached the backend in the first run, or
 /// for one in so many.
 #[must_use]
-pub fn strips(report: &Report, case: &CaseReport) -> Option<Chart> {
-    let window = Window::of(case);
+pub fn strips(report: &StormReport, case: &CaseReport) -> Option<Chart> {
+    let window = BarWindow::of(case);
     let (from, to) = window.ends();
     // OK because a case has a handful of rows.
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
@@ -29,7 +29,7 @@ pub fn strips(report: &Report, case: &CaseReport) -> Option<Chart> {
         .map(|row| panel(row, case, (from, to), per_dot, styles.get(&row.name)))
         .collect();
     panels.iter().any(|panel| !panel.series[0].points.is_empty()).then(|| Chart {
-        kind: Kind::Strips,
+        kind: ChartKind::Strips,
         title: "When attempts arrive".into(),
         caption: caption(report, Some(case), &what(per_dot)),
         alt: alt(case),
@@ -51,9 +51,9 @@ fn what(per_dot: u32) -> String {
     format!("Instants at which attempts of the callers reach the backend in the first run, {dots}")
 }
 
-fn keys(case: &CaseReport) -> Vec<Key> {
+fn keys(case: &CaseReport) -> Vec<LegendKey> {
     let name = "outage".to_owned();
-    let key = Key { name, style: Style::solid(Ink::Soft), swatch: Swatch::Shade };
+    let key = LegendKey { name, style: Style::solid(Ink::Soft), swatch: Swatch::Shade };
     if case.outages.is_empty() { Vec::new() } else { vec![key] }
 }
 
@@ -67,7 +67,7 @@ fn alt(case: &CaseReport) -> String {
 
 /// Attempts for each dot of this row, at least so many: a power of two, as a strip is thinned by, so
 /// that the strips of all rows can be thinned to the same share.
-fn per_dot(row: &Row, least: f64) -> u32 {
+fn per_dot(row: &EntryReport, least: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -80,14 +80,20 @@ fn per_dot(row: &Row, least: f64) -> u32 {
 
 /// The attempts within the window that the strip stands for.
 #[expect(clippy::cast_precision_loss, reason = "at most 20 000 dots")]
-fn inside(row: &Row, from: f64, to: f64) -> f64 {
+fn inside(row: &EntryReport, from: f64, to: f64) -> f64 {
     let (instants, one_in) = row.strip.instants();
     // OK because a strip holds at most 20 000 instants.
     let count = instants.map(secs).filter(|at| (from..to).contains(at)).count() as f64;
     count * f64::from(one_in)
 }
 
-fn panel(row: &Row, case: &CaseReport, ends: (f64, f64), per_dot: u32, style: Style) -> Panel {
+fn panel(
+    row: &EntryReport,
+    case: &CaseReport,
+    ends: (f64, f64),
+    per_dot: u32,
+    style: Style,
+) -> Panel {
     let (instants, one_in) = row.strip.instants();
     let step = (per_dot / one_in).max(1) as usize;
     let shown = instants.map(secs).filter(|at| (ends.0..ends.1).contains(at)).step_by(step);

@@ -1,6 +1,6 @@
 //! The quantity that differs between the cases of a report: a name, a unit, and an axis.
 
-use stagger_sim::Report;
+use stagger_sim::StormReport;
 
 use crate::chart::Axis;
 
@@ -16,7 +16,7 @@ const LOG_FROM: f64 = 20.0;
 
 impl Varied {
     /// The quantity that differs between cases, if there are two or more and they vary something.
-    pub(crate) fn of(report: &Report) -> Option<Self> {
+    pub(crate) fn of(report: &StormReport) -> Option<Self> {
         let varied = report.varied.as_deref().filter(|_| report.cases.len() > 1)?;
         Some(Self::named(varied))
     }
@@ -40,7 +40,7 @@ impl Varied {
     }
 
     /// The axis over all cases, and over these values too.
-    pub(super) fn axis(&self, report: &Report, more: impl IntoIterator<Item = f64>) -> Axis {
+    pub(super) fn axis(&self, report: &StormReport, more: impl IntoIterator<Item = f64>) -> Axis {
         let values = report.cases.iter().map(|case| case.value).chain(more);
         let (from, to) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));

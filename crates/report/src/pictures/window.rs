@@ -1,13 +1,13 @@
 //! The stretch of time that the pictures of one case show.
 
-use stagger_sim::{BUCKET, CaseReport, Row};
+use stagger_sim::{BUCKET, CaseReport, EntryReport};
 
 use crate::numbers::secs;
 use crate::style::NO_RETRY;
 
 /// Buckets from `first` on, `per_bar` of them merged into each bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct BarWindow {
     first: usize,
     end: usize,
     pub(super) per_bar: usize,
@@ -18,7 +18,7 @@ const DONE: f64 = 0.98;
 /// Bars in one panel: at least a point wide each.
 const BARS: usize = 150;
 
-impl Window {
+impl BarWindow {
     /// Around the outages: some time before, and as long after as there is something to see.
     pub(super) fn of(case: &CaseReport) -> Self {
         let start = case.outages.iter().map(|(from, _)| secs(*from)).fold(f64::INFINITY, f64::min);
@@ -76,7 +76,7 @@ fn done(case: &CaseReport) -> f64 {
     all.get(all.len() / 2).copied().unwrap_or(1.0)
 }
 
-fn done_by(row: &Row) -> usize {
+fn done_by(row: &EntryReport) -> usize {
     let all: f64 = row.series.offered.iter().sum();
     let mut sum = 0.0;
     let done = row.series.offered.iter().position(|count| {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_last_bar_of_an_even_load_was_lower_than_the_others() {
-        let window = Window { first: 0, end: 7, per_bar: 3 };
+        let window = BarWindow { first: 0, end: 7, per_bar: 3 };
         let heights = |buckets: &[f64]| -> Vec<f64> {
             window.means(buckets).into_iter().map(|(_, height)| height).collect()
         };

@@ -8,7 +8,7 @@ mod svg;
 mod terminal;
 mod theme;
 
-pub(crate) use escape::escaped;
+pub(crate) use escape::Html;
 pub(crate) use raster::png;
 pub(crate) use svg::{inline, standalone};
 pub(crate) use terminal::terminal;

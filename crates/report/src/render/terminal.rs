@@ -1,7 +1,7 @@
 //! Small versions in characters, without any colour, so that there is none to turn off.
 
 use super::braille::Braille;
-use crate::chart::{Chart, Kind, Panel};
+use crate::chart::{Chart, ChartKind, Panel};
 use crate::draw::{Scale, ticks};
 
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -16,10 +16,10 @@ pub(crate) fn terminal(chart: &Chart, width: usize) -> String {
         lines.push("Nothing to draw.".into());
     }
     lines.extend(match chart.kind {
-        Kind::Strips | Kind::Areas => bars(chart, width),
-        Kind::Lines => chart.panels.iter().flat_map(|panel| letters(panel, width)).collect(),
-        Kind::Cells => chart.panels.iter().flat_map(cells).collect(),
-        Kind::Paths => chart.panels.iter().flat_map(|panel| way(panel, width)).collect(),
+        ChartKind::Strips | ChartKind::Areas => bars(chart, width),
+        ChartKind::Lines => chart.panels.iter().flat_map(|panel| letters(panel, width)).collect(),
+        ChartKind::Cells => chart.panels.iter().flat_map(cells).collect(),
+        ChartKind::Paths => chart.panels.iter().flat_map(|panel| way(panel, width)).collect(),
     });
     let mut text = String::new();
     for line in lines {

@@ -6,15 +6,14 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::hedge::HedgePlan;
 use stagger_core::retry::PlainLedger;
 
-use super::deposit::Bucket;
+use super::deposit::{DepositBucket, Lifetime};
 use super::intervals::Intervals;
 use super::leased::Leased;
-use super::lifetime::Lifetime;
-use super::process_ledger::{Kind, ProcessLedger};
-use super::store::Store;
+use super::process_ledger::{LedgerRule, ProcessLedger};
+use super::store::PermitStore;
 use super::window_block::WindowBlock;
-use crate::plan::{self, Caller, Plan, Scope};
-use crate::streams::{Draw, Purpose, Stream};
+use crate::plan::{self, CallerLayer, RunPlan, Scope};
+use crate::streams::{Draw, Purpose, RandomStream};
 
 /// One ledger for each layer, process and, where they are kept apart, shard.
 #[derive(Debug)]
@@ -24,21 +23,21 @@ pub(crate) struct FleetLedgers {
     one_for_all: bool,
     processes: u32,
     shards: u32,
-    store: Option<Store>,
+    store: Option<PermitStore>,
 }
 
 impl FleetLedgers {
-    pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
+    pub(crate) fn new(plan: &RunPlan, seed: u64) -> Self {
         let fleet = &plan.fleet;
         let processes = fleet.processes.max(1);
         let shards = if fleet.scope == Scope::Shard { plan.backend.shard_count() } else { 1 };
-        let draws = Stream::new(seed, Purpose::Breaker);
+        let draws = RandomStream::new(seed, Purpose::Breaker);
         let ledgers = match one_for_all(plan) {
             Some(kind) => vec![ProcessLedger::new(kind, None, draws, 0)],
             None => one_each(plan, processes * shards, draws),
         };
         let store = match fleet.ledger {
-            plan::LedgerModel::Shared(rule) => Some(Store::new(rule, seed)),
+            plan::LedgerModel::Shared(rule) => Some(PermitStore::new(rule, seed)),
             _ => None,
         };
         let one_for_all = ledgers.len() == 1;
@@ -64,14 +63,14 @@ impl FleetLedgers {
     }
 
     /// The store that ledgers lease from.
-    pub(crate) const fn store(&mut self) -> Option<&mut Store> {
+    pub(crate) const fn store(&mut self) -> Option<&mut PermitStore> {
         self.store.as_mut()
     }
 }
 
 /// A ledger for each layer and each place in it.
-fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<ProcessLedger> {
-    let of_layer = |caller: &Caller| {
+fn one_each(plan: &RunPlan, places: u32, draws: RandomStream) -> Vec<ProcessLedger> {
+    let of_layer = |caller: &CallerLayer| {
         let policy = caller.policy;
         (0..places).map(move |_| policy)
     };
@@ -80,7 +79,7 @@ fn one_each(plan: &Plan, places: u32, draws: Stream) -> Vec<ProcessLedger> {
         let policy = in_random_phase(policy, draws.at(number, 0));
         let kind = kind(plan.fleet.ledger, &policy);
         let breaker = match kind {
-            Kind::Engine(_) => None,
+            LedgerRule::Engine(_) => None,
             _ => policy.breaker().copied().map(Breaker::new).map(Box::new),
         };
         let steady = plan.fleet.steady_breakers;
@@ -98,7 +97,7 @@ fn in_random_phase(policy: Policy, mut draw: Draw) -> Policy {
 
 /// One ledger for all processes, where each of theirs would remember nothing, or its own grants
 /// alone.
-fn one_for_all(plan: &Plan) -> Option<Kind> {
+fn one_for_all(plan: &RunPlan) -> Option<LedgerRule> {
     let mut all_callers = plan.all_callers();
     let (Some(caller), None) = (all_callers.next(), all_callers.next()) else { return None };
     let measured = caller.policy.hedge().is_some_and(HedgePlan::is_measured);
@@ -106,25 +105,27 @@ fn one_for_all(plan: &Plan) -> Option<Kind> {
         return None;
     }
     match (kind(plan.fleet.ledger, &caller.policy), caller.policy.budget()) {
-        (Kind::Free, _) => Some(Kind::Free),
-        (Kind::Engine(ledger), &BudgetPlan::Interval(rule)) if ledger.breaker().is_none() => {
-            Some(Kind::Intervals(Intervals::new(rule)))
+        (LedgerRule::Free, _) => Some(LedgerRule::Free),
+        (LedgerRule::Engine(ledger), &BudgetPlan::Interval(rule)) if ledger.breaker().is_none() => {
+            Some(LedgerRule::Intervals(Intervals::new(rule)))
         }
         _ => None,
     }
 }
 
-fn kind(model: plan::LedgerModel, policy: &Policy) -> Kind {
+fn kind(model: plan::LedgerModel, policy: &Policy) -> LedgerRule {
     match model {
         plan::LedgerModel::WindowBlock => match policy.budget() {
-            BudgetPlan::Window(rule) => Kind::WindowBlock(Box::new(WindowBlock::new(*rule))),
+            BudgetPlan::Window(rule) => LedgerRule::WindowBlock(Box::new(WindowBlock::new(*rule))),
             _ => kind(plan::LedgerModel::Engine, policy),
         },
-        plan::LedgerModel::Engine if policy.breaker().is_none() && is_free(policy) => Kind::Free,
-        plan::LedgerModel::Engine => Kind::Engine(PlainLedger::new(policy)),
-        plan::LedgerModel::Deposit(rule) => Kind::Deposit(Bucket::new(rule)),
-        plan::LedgerModel::Lifetime(most) => Kind::Lifetime(Lifetime::new(most)),
-        plan::LedgerModel::Shared(rule) => Kind::Leased(Box::new(Leased::new(&rule))),
+        plan::LedgerModel::Engine if policy.breaker().is_none() && is_free(policy) => {
+            LedgerRule::Free
+        }
+        plan::LedgerModel::Engine => LedgerRule::Engine(PlainLedger::new(policy)),
+        plan::LedgerModel::Deposit(rule) => LedgerRule::Deposit(DepositBucket::new(rule)),
+        plan::LedgerModel::Lifetime(most) => LedgerRule::Lifetime(Lifetime::new(most)),
+        plan::LedgerModel::Shared(rule) => LedgerRule::Leased(Box::new(Leased::new(&rule))),
     }
 }
 

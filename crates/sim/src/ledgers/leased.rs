@@ -3,7 +3,7 @@
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
 use stagger_core::{Instant, Span};
 
-use crate::plan::{Away, Shared};
+use crate::plan::{Away, SharedBudget};
 
 /// A process's share of the store, and what it has not told the store yet.
 ///
@@ -21,16 +21,16 @@ pub(crate) struct Leased {
     refused_until: Option<Instant>,
     /// A request has had no answer in time.
     unanswered: bool,
-    news: Request,
+    news: LeaseRequest,
     /// Of the request that is under way.
-    sent: Request,
+    sent: LeaseRequest,
     /// For when the store is away.
     own: Option<Budget>,
 }
 
 /// The news that a process sends to the store when it asks for permits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct LeaseRequest {
     pub(crate) firsts: u32,
     pub(crate) first_tries: u32,
     /// Successes after a leased permit.
@@ -41,7 +41,7 @@ pub(crate) struct Request {
 /// A leased permit: no budget of the engine's marks a grant for which it took nothing.
 const LEASED: Paid = Paid::new(0, u32::MAX);
 
-impl Request {
+impl LeaseRequest {
     /// The request as the two words of an event.
     pub(crate) const fn to_words(self) -> [u64; 2] {
         let Self { firsts, first_tries, after_retry, failed } = self;
@@ -71,7 +71,7 @@ impl Request {
 }
 
 impl Leased {
-    pub(super) fn new(rule: &Shared) -> Self {
+    pub(super) fn new(rule: &SharedBudget) -> Self {
         let own = match rule.away {
             Away::Local { nodes } => Some(Budget::new(rule.budget.share_of(nodes))),
             Away::Refuse => None,
@@ -83,8 +83,8 @@ impl Leased {
             asked_at: None,
             refused_until: None,
             unanswered: false,
-            news: Request::default(),
-            sent: Request::default(),
+            news: LeaseRequest::default(),
+            sent: LeaseRequest::default(),
             own,
         }
     }
@@ -139,7 +139,7 @@ impl Leased {
     }
 
     /// The request to send now, if one is due.
-    pub(crate) fn request(&mut self, now: Instant) -> Option<Request> {
+    pub(crate) fn request(&mut self, now: Instant) -> Option<LeaseRequest> {
         let enough = self.permits > self.lease / 2;
         let refused = self.refused_until.is_some_and(|until| now < until);
         if enough || refused || self.asked_at.is_some() && !self.is_late(now) {
@@ -155,7 +155,7 @@ impl Leased {
     pub(crate) fn granted(&mut self, now: Instant, permits: u32) {
         self.asked_at = None;
         self.unanswered = false;
-        self.sent = Request::default();
+        self.sent = LeaseRequest::default();
         self.permits += permits;
         self.refused_until = (permits < self.lease).then_some(now + self.again);
     }
@@ -175,8 +175,8 @@ mod tests {
     use stagger_core::Ratio;
     use stagger_core::budget::{BudgetPlan, TokenPlan};
 
-    fn rule(away: Away) -> Shared {
-        Shared {
+    fn rule(away: Away) -> SharedBudget {
+        SharedBudget {
             budget: TokenPlan::new(100, 1).expect("a valid bucket").into(),
             lease: 4,
             latency: Span::from_millis(1),
@@ -270,7 +270,7 @@ mod tests {
         let plan = stagger_core::budget::WindowPlan::new(Ratio::ONE).expect("valid");
         let plan = plan.with_floor(stagger_core::budget::FloorRate::Add(stagger_core::Rate::ZERO));
         let budget = BudgetPlan::from(plan);
-        let mut leased = Leased::new(&Shared { budget, ..rule(Away::Local { nodes: 2 }) });
+        let mut leased = Leased::new(&SharedBudget { budget, ..rule(Away::Local { nodes: 2 }) });
         leased.on_first(at(0));
         assert_eq!(leased.request(at(0)).map(|request| request.firsts), Some(1));
         leased.on_first(at(1));
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_request_survives_its_way_as_two_words() {
-        let request = Request { firsts: u32::MAX, first_tries: 1, after_retry: 2, failed: 3 };
-        assert_eq!(Request::from_words(request.to_words()), request);
+        let request = LeaseRequest { firsts: u32::MAX, first_tries: 1, after_retry: 2, failed: 3 };
+        assert_eq!(LeaseRequest::from_words(request.to_words()), request);
     }
 }

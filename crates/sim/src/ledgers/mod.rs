@@ -4,10 +4,9 @@ mod deposit;
 mod fleet_ledgers;
 mod intervals;
 mod leased;
-mod lifetime;
 mod process_ledger;
 mod store;
 mod window_block;
 
 pub(crate) use fleet_ledgers::FleetLedgers;
-pub(crate) use leased::Request;
+pub(crate) use leased::LeaseRequest;

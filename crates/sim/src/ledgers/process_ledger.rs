@@ -7,24 +7,23 @@ use stagger_core::hint::DestinationPause;
 use stagger_core::retry::{Ledger, PlainLedger};
 use stagger_core::{Entropy, Instant, Policy, Span};
 
-use super::deposit::Bucket;
+use super::deposit::{DepositBucket, Lifetime};
 use super::intervals::Intervals;
 use super::leased::Leased;
-use super::lifetime::Lifetime;
 use super::window_block::WindowBlock;
-use crate::streams::{Draw, Stream};
+use crate::streams::{Draw, RandomStream};
 
 /// A ledger with its own source of chance, so that a breaker or a pause takes no word from a delay.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessLedger {
-    kind: Kind,
+    kind: LedgerRule,
     /// The policy's, where the ledger is not the engine's, which has it inside.
     breaker: Option<Box<Breaker>>,
     /// Of answers, where hedging goes by them.
     latencies: Option<Box<Latencies>>,
     /// Of the destination, where hints are for all calls to it.
     pause: DestinationPause,
-    draws: Stream,
+    draws: RandomStream,
     number: u32,
     drawn: u32,
     /// Whether the breaker is given no chance, so that it opens for the shortest time.
@@ -37,11 +36,11 @@ const HALF_LIFE: Span = Span::from_secs(30);
 /// The kinds of ledger.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "all of one run are the same, and they are few")]
-pub(crate) enum Kind {
+pub(crate) enum LedgerRule {
     /// Grants everything: for policies that neither have a budget nor a breaker.
     Free,
     Engine(PlainLedger),
-    Deposit(Bucket),
+    Deposit(DepositBucket),
     Lifetime(Lifetime),
     WindowBlock(Box<WindowBlock>),
     Leased(Box<Leased>),
@@ -51,9 +50,9 @@ pub(crate) enum Kind {
 
 impl ProcessLedger {
     pub(super) const fn new(
-        kind: Kind,
+        kind: LedgerRule,
         breaker: Option<Box<Breaker>>,
-        draws: Stream,
+        draws: RandomStream,
         number: u32,
     ) -> Self {
         let pause = DestinationPause::NONE;
@@ -91,7 +90,7 @@ impl ProcessLedger {
     /// Selects the process that is meant next, if all processes share one ledger.
     #[inline]
     pub(super) const fn turn_to(&mut self, process: u32) {
-        if let Kind::Intervals(intervals) = &mut self.kind {
+        if let LedgerRule::Intervals(intervals) = &mut self.kind {
             intervals.turn_to(process);
         }
     }
@@ -105,7 +104,7 @@ impl ProcessLedger {
     /// The lease of this process, if its permits come from a store.
     pub(crate) fn leased(&mut self) -> Option<&mut Leased> {
         match &mut self.kind {
-            Kind::Leased(leased) => Some(leased),
+            LedgerRule::Leased(leased) => Some(leased),
             _ => None,
         }
     }
@@ -115,52 +114,52 @@ impl Ledger for ProcessLedger {
     #[inline]
     fn on_first(&mut self, now: Instant) {
         match &mut self.kind {
-            Kind::Free => {}
-            Kind::Engine(ledger) => ledger.on_first(now),
-            Kind::Deposit(bucket) => bucket.on_first(),
-            Kind::WindowBlock(window) => window.on_first(now),
-            Kind::Lifetime(_) | Kind::Intervals(_) => {}
-            Kind::Leased(leased) => leased.on_first(now),
+            LedgerRule::Free => {}
+            LedgerRule::Engine(ledger) => ledger.on_first(now),
+            LedgerRule::Deposit(bucket) => bucket.on_first(),
+            LedgerRule::WindowBlock(window) => window.on_first(now),
+            LedgerRule::Lifetime(_) | LedgerRule::Intervals(_) => {}
+            LedgerRule::Leased(leased) => leased.on_first(now),
         }
     }
 
     fn ask(&mut self, now: Instant, charge: Charge) -> Option<Paid> {
         match &mut self.kind {
-            Kind::Free => Some(Paid::FREE),
-            Kind::Engine(ledger) => ledger.ask(now, charge),
-            Kind::Deposit(bucket) => bucket.ask(),
-            Kind::WindowBlock(window) => window.ask(now),
-            Kind::Lifetime(lifetime) => lifetime.ask(),
-            Kind::Leased(leased) => leased.ask(now, charge),
-            Kind::Intervals(intervals) => intervals.ask(now),
+            LedgerRule::Free => Some(Paid::FREE),
+            LedgerRule::Engine(ledger) => ledger.ask(now, charge),
+            LedgerRule::Deposit(bucket) => bucket.ask(),
+            LedgerRule::WindowBlock(window) => window.ask(now),
+            LedgerRule::Lifetime(lifetime) => lifetime.ask(),
+            LedgerRule::Leased(leased) => leased.ask(now, charge),
+            LedgerRule::Intervals(intervals) => intervals.ask(now),
         }
     }
 
     fn refund(&mut self, now: Instant, paid: Paid) {
         match &mut self.kind {
-            Kind::Free | Kind::Lifetime(_) => {}
-            Kind::Engine(ledger) => ledger.refund(now, paid),
-            Kind::Deposit(bucket) => bucket.refund(paid),
-            Kind::WindowBlock(window) => window.refund(now),
-            Kind::Leased(leased) => leased.refund(now, paid),
-            Kind::Intervals(intervals) => intervals.refund(paid),
+            LedgerRule::Free | LedgerRule::Lifetime(_) => {}
+            LedgerRule::Engine(ledger) => ledger.refund(now, paid),
+            LedgerRule::Deposit(bucket) => bucket.refund(paid),
+            LedgerRule::WindowBlock(window) => window.refund(now),
+            LedgerRule::Leased(leased) => leased.refund(now, paid),
+            LedgerRule::Intervals(intervals) => intervals.refund(paid),
         }
     }
 
     #[inline]
     fn on_settled(&mut self, now: Instant, settled: Settled) {
         match &mut self.kind {
-            Kind::Free | Kind::Intervals(_) | Kind::WindowBlock(_) => {}
-            Kind::Engine(ledger) => ledger.on_settled(now, settled),
-            Kind::Deposit(bucket) => bucket.on_settled(settled),
-            Kind::Lifetime(lifetime) => lifetime.on_settled(settled),
-            Kind::Leased(leased) => leased.on_settled(now, settled),
+            LedgerRule::Free | LedgerRule::Intervals(_) | LedgerRule::WindowBlock(_) => {}
+            LedgerRule::Engine(ledger) => ledger.on_settled(now, settled),
+            LedgerRule::Deposit(bucket) => bucket.on_settled(settled),
+            LedgerRule::Lifetime(lifetime) => lifetime.on_settled(settled),
+            LedgerRule::Leased(leased) => leased.on_settled(now, settled),
         }
     }
 
     fn admit(&mut self, now: Instant) -> Admission {
         match (&mut self.kind, &mut self.breaker) {
-            (Kind::Engine(ledger), _) => ledger.admit(now),
+            (LedgerRule::Engine(ledger), _) => ledger.admit(now),
             (_, Some(breaker)) => breaker.admit(now),
             // A policy without a breaker never asks.
             (_, None) => Admission::Admitted(Ticket::NEUTRAL),
@@ -172,7 +171,7 @@ impl Ledger for ProcessLedger {
         let steady = self.steady;
         let mut draw = || if steady { 0 } else { drawn.next_u64() };
         match (&mut self.kind, &mut self.breaker) {
-            (Kind::Engine(ledger), _) => ledger.report(now, ticket, report, &mut draw),
+            (LedgerRule::Engine(ledger), _) => ledger.report(now, ticket, report, &mut draw),
             (_, Some(breaker)) => {
                 // The state is read from the breaker itself; the transition is news for metrics.
                 let _ = breaker.report(now, ticket, report, &mut draw);

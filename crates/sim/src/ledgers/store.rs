@@ -3,34 +3,39 @@
 use stagger_core::Instant;
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
 
-use super::leased::Request;
-use crate::plan::Shared;
-use crate::streams::{Purpose, Stream};
+use super::leased::LeaseRequest;
+use crate::plan::SharedBudget;
+use crate::streams::{Purpose, RandomStream};
 
 /// One budget of the engine's, for all processes.
 #[derive(Clone, Debug)]
-pub(crate) struct Store {
-    rule: Shared,
+pub(crate) struct PermitStore {
+    rule: SharedBudget,
     budget: Budget,
     /// The price of the last permit, which a success after one brings back.
     price: Paid,
-    losses: Stream,
+    losses: RandomStream,
     requests: u32,
 }
 
-impl Store {
-    pub(super) fn new(rule: Shared, seed: u64) -> Self {
-        let losses = Stream::new(seed, Purpose::Store);
+impl PermitStore {
+    pub(super) fn new(rule: SharedBudget, seed: u64) -> Self {
+        let losses = RandomStream::new(seed, Purpose::Store);
         Self { rule, budget: Budget::new(rule.budget), price: Paid::FREE, losses, requests: 0 }
     }
 
-    pub(crate) const fn rule(&self) -> &Shared {
+    pub(crate) const fn rule(&self) -> &SharedBudget {
         &self.rule
     }
 
     /// The number of permits that are leased out; `None` when the request is lost, or nobody is
     /// there to hear it.
-    pub(crate) fn serve(&mut self, now: Instant, process: u32, request: Request) -> Option<u32> {
+    pub(crate) fn serve(
+        &mut self,
+        now: Instant,
+        process: u32,
+        request: LeaseRequest,
+    ) -> Option<u32> {
         self.requests += 1;
         if self.rule.down.is_some_and(|down| down.from <= now && now < down.until) {
             return None;
@@ -42,7 +47,7 @@ impl Store {
         Some(self.lease(now))
     }
 
-    fn note(&mut self, now: Instant, request: Request) {
+    fn note(&mut self, now: Instant, request: LeaseRequest) {
         for _ in 0..request.firsts {
             self.budget.on_first(now);
         }
@@ -76,8 +81,8 @@ mod tests {
     use stagger_core::budget::{FloorRate, TokenPlan, WindowPlan};
     use stagger_core::{Rate, Ratio, Span};
 
-    fn rule() -> Shared {
-        Shared {
+    fn rule() -> SharedBudget {
+        SharedBudget {
             budget: TokenPlan::new(20, 5).expect("a valid bucket").into(),
             lease: 3,
             latency: Span::ZERO,
@@ -88,17 +93,18 @@ mod tests {
         }
     }
 
-    const NEWS: Request = Request { firsts: 0, first_tries: 0, after_retry: 0, failed: 0 };
+    const NEWS: LeaseRequest =
+        LeaseRequest { firsts: 0, first_tries: 0, after_retry: 0, failed: 0 };
 
     #[test]
     fn leases_end_where_the_bucket_does_and_a_success_pays_back_the_whole_price() {
-        let mut store = Store::new(rule(), 1);
+        let mut store = PermitStore::new(rule(), 1);
         let now = Instant::ORIGIN;
         let leases = [(); 3].map(|()| store.serve(now, 0, NEWS));
         assert_eq!(leases, [Some(3), Some(1), Some(0)], "20 tokens are four retries");
-        let one = Request { after_retry: 1, ..NEWS };
+        let one = LeaseRequest { after_retry: 1, ..NEWS };
         assert_eq!(store.serve(now, 0, one), Some(1), "5 tokens are back");
-        let first_tries = Request { first_tries: 10, ..NEWS };
+        let first_tries = LeaseRequest { first_tries: 10, ..NEWS };
         assert_eq!(store.serve(now, 0, first_tries), Some(2));
     }
 
@@ -106,8 +112,9 @@ mod tests {
     fn a_share_of_first_attempts_is_counted_over_all_processes() {
         let plan = WindowPlan::new(Ratio::from_percent(10)).expect("valid");
         let plan = plan.with_floor(FloorRate::Add(Rate::ZERO));
-        let mut store = Store::new(Shared { budget: plan.into(), lease: 100, ..rule() }, 1);
-        let fifty = Request { firsts: 50, ..NEWS };
+        let mut store =
+            PermitStore::new(SharedBudget { budget: plan.into(), lease: 100, ..rule() }, 1);
+        let fifty = LeaseRequest { firsts: 50, ..NEWS };
         assert_eq!(store.serve(Instant::ORIGIN, 0, fifty), Some(5));
         assert_eq!(store.serve(Instant::ORIGIN, 1, fifty), Some(5));
         assert_eq!(store.serve(Instant::ORIGIN, 2, NEWS), Some(0));
@@ -117,7 +124,7 @@ mod tests {
     fn a_store_that_is_down_hears_nothing() {
         let second = Instant::ORIGIN + Span::from_secs(1);
         let down = Some(Stretch { from: Instant::ORIGIN, until: second });
-        let mut store = Store::new(Shared { down, ..rule() }, 1);
+        let mut store = PermitStore::new(SharedBudget { down, ..rule() }, 1);
         assert_eq!(store.serve(Instant::ORIGIN, 0, NEWS), None);
         assert_eq!(store.serve(second, 0, NEWS), Some(3));
     }
@@ -125,7 +132,7 @@ mod tests {
     #[test]
     fn so_many_requests_are_lost_as_the_plan_says() {
         let loss = Ratio::from_percent(30);
-        let mut store = Store::new(Shared { loss, ..rule() }, 1);
+        let mut store = PermitStore::new(SharedBudget { loss, ..rule() }, 1);
         let lost = (0..10_000).filter(|&n| store.serve(Instant::ORIGIN, n, NEWS).is_none()).count();
         // 3000, give or take six standard deviations of 46.
         assert!(lost.abs_diff(3_000) < 276, "{lost}");

@@ -6,19 +6,19 @@ use stagger_core::{Entropy, Instant, Span};
 
 use super::ramp::Ramp;
 use crate::dist::{exponential, gaussian};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, RandomStream};
 
 /// A rule for first attempts, always in order of time.
 ///
 /// ```
 /// use stagger_core::Span;
-/// use stagger_sim::Arrivals;
-/// let even = Arrivals::Even { callers: 3, spacing: Span::from_millis(2) };
+/// use stagger_sim::ArrivalProcess;
+/// let even = ArrivalProcess::Even { callers: 3, spacing: Span::from_millis(2) };
 /// let times: Vec<_> = even.times(1, 0).map(|at| at.as_nanos()).collect();
 /// assert_eq!(times, [0, 2_000_000, 4_000_000]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Arrivals {
+pub enum ArrivalProcess {
     /// All callers at the origin: one reset, one restart, one full minute of cron.
     Together {
         /// Callers.
@@ -95,7 +95,7 @@ pub enum FirstCalls {
     AtOrigin,
 }
 
-impl Arrivals {
+impl ArrivalProcess {
     /// So many a second in a Poisson process, until `until`. Zero is read as one.
     #[must_use]
     pub fn poisson(per_second: u32, until: Instant) -> Self {
@@ -108,18 +108,20 @@ impl Arrivals {
     /// Of closed clients these are the first calls alone: when the next ones come depends on the
     /// run.
     #[must_use]
-    pub fn times(&self, seed: u64, source: u32) -> Times {
-        let draws = Stream::new(seed, Purpose::Arrival);
+    pub fn times(&self, seed: u64, source: u32) -> ArrivalTimes {
+        let draws = RandomStream::new(seed, Purpose::Arrival);
         let sorted = |mut times: Vec<Instant>| {
             times.sort_unstable();
-            Rule::Listed(times.into())
+            ArrivalRule::Listed(times.into())
         };
         let rule = match *self {
-            Self::Together { callers } => Rule::Even { callers, spacing: Span::ZERO },
-            Self::Even { callers, spacing } => Rule::Even { callers, spacing },
-            Self::Poisson { gap, until } => {
-                Rule::Poisson { gap: gap.max(Span::from_nanos(1)), until, last: Instant::ORIGIN }
-            }
+            Self::Together { callers } => ArrivalRule::Even { callers, spacing: Span::ZERO },
+            Self::Even { callers, spacing } => ArrivalRule::Even { callers, spacing },
+            Self::Poisson { gap, until } => ArrivalRule::Poisson {
+                gap: gap.max(Span::from_nanos(1)),
+                until,
+                last: Instant::ORIGIN,
+            },
             Self::Noticed { callers, at, sigma, over } => sorted(
                 (0..callers)
                     .map(|id| {
@@ -134,7 +136,7 @@ impl Arrivals {
                 (0..callers).map(|id| from + draws.at(id, source).draw(Span::ZERO, over)).collect(),
             ),
             Self::Clients { clients, gap, first, until } => {
-                Rule::Clients(calls_of(clients, (gap, first), until, |client, call| {
+                ArrivalRule::Clients(calls_of(clients, (gap, first), until, |client, call| {
                     draws.at(client, call.wrapping_mul(MAX_SOURCES).wrapping_add(source))
                 }))
             }
@@ -144,16 +146,16 @@ impl Arrivals {
                     .filter(|&at| at < until)
                     .collect(),
             ),
-            Self::Ramped(ramp) => Rule::Ramped { ramp, next: Instant::ORIGIN },
-            Self::Recorded(ref times) => Rule::Listed(Arc::clone(times)),
+            Self::Ramped(ramp) => ArrivalRule::Ramped { ramp, next: Instant::ORIGIN },
+            Self::Recorded(ref times) => ArrivalRule::Listed(Arc::clone(times)),
         };
-        Times { rule, draws, source, made: 0 }
+        ArrivalTimes { rule, draws, source, made: 0 }
     }
 
     /// The next call of a closed client after the one of this id ended, if it makes one.
     pub(crate) fn next_call(&self, seed: u64, id: u32, ended: Instant) -> Option<Instant> {
         let Self::Closed { think, until, .. } = *self else { return None };
-        let draws = Stream::new(seed, Purpose::Think);
+        let draws = RandomStream::new(seed, Purpose::Think);
         let at = ended + exponential(think, &mut draws.at(id, 0));
         (at < until).then_some(at)
     }
@@ -161,15 +163,15 @@ impl Arrivals {
 
 /// The first attempts, one after the other; at most `u32::MAX`, because that many ids exist.
 #[derive(Clone, Debug)]
-pub struct Times {
-    rule: Rule,
-    draws: Stream,
+pub struct ArrivalTimes {
+    rule: ArrivalRule,
+    draws: RandomStream,
     source: u32,
     made: u32,
 }
 
 #[derive(Clone, Debug)]
-enum Rule {
+enum ArrivalRule {
     Even {
         callers: u32,
         spacing: Span,
@@ -217,18 +219,18 @@ fn calls_of<E: Entropy>(
     calls.into()
 }
 
-impl Times {
+impl ArrivalTimes {
     /// The caller of the last call, if a client makes many.
     pub(crate) fn client(&self) -> Option<u32> {
         let last = self.made.checked_sub(1)? as usize;
         match &self.rule {
-            Rule::Clients(calls) => calls.get(last).map(|call| call.1),
+            ArrivalRule::Clients(calls) => calls.get(last).map(|call| call.1),
             _ => None,
         }
     }
 }
 
-impl Iterator for Times {
+impl Iterator for ArrivalTimes {
     type Item = Instant;
 
     #[inline]
@@ -236,20 +238,20 @@ impl Iterator for Times {
         let id = self.made;
         self.made = id.checked_add(1)?;
         match &mut self.rule {
-            Rule::Even { callers, spacing } => {
+            ArrivalRule::Even { callers, spacing } => {
                 (id < *callers).then(|| Instant::ORIGIN + spacing.saturating_mul(u64::from(id)))
             }
-            Rule::Poisson { gap, until, last } => {
+            ArrivalRule::Poisson { gap, until, last } => {
                 *last = *last + exponential(*gap, &mut self.draws.at(id, self.source));
                 (*last < *until).then_some(*last)
             }
-            Rule::Ramped { ramp, next } => {
+            ArrivalRule::Ramped { ramp, next } => {
                 let at = *next;
                 *next = at + ramp.gap(at);
                 (id < ramp.callers).then_some(at)
             }
-            Rule::Listed(times) => times.get(id as usize).copied(),
-            Rule::Clients(calls) => calls.get(id as usize).map(|call| call.0),
+            ArrivalRule::Listed(times) => times.get(id as usize).copied(),
+            ArrivalRule::Clients(calls) => calls.get(id as usize).map(|call| call.0),
         }
     }
 }
@@ -263,7 +265,7 @@ mod tests {
         let gap = Span::from_secs(10);
         let until = Instant::ORIGIN + Span::from_secs(100);
         let first = FirstCalls::Spread;
-        let rule = Arrivals::Clients { clients: 1_000, gap, first, until };
+        let rule = ArrivalProcess::Clients { clients: 1_000, gap, first, until };
         let times: Vec<Instant> = rule.times(1, 0).collect();
         // 100 a second: 10 000 in all and 100 in each second, give or take six standard deviations.
         assert!(times.len().abs_diff(10_000) < 600, "{}", times.len());
@@ -276,8 +278,10 @@ mod tests {
 
     #[test]
     fn a_poisson_process_brings_its_rate_in_order() {
-        let rule =
-            Arrivals::Poisson { gap: Span::from_millis(2), until: Instant::from_nanos(60 << 30) };
+        let rule = ArrivalProcess::Poisson {
+            gap: Span::from_millis(2),
+            until: Instant::from_nanos(60 << 30),
+        };
         let times: Vec<Instant> = rule.times(5, 0).collect();
         assert!(times.is_sorted());
         // 64.4 s at 500 a second: 32212, give or take six sd of 179.

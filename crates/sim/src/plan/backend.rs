@@ -1,4 +1,4 @@
-//! The backend, when nothing is wrong with it.
+//! The backend, when nothing is wrong with it, and the way to it.
 
 use stagger_core::{Ratio, Span};
 
@@ -10,7 +10,7 @@ pub struct Backend {
     /// The workers; no limit when `None`.
     pub workers: Option<Workers>,
     /// The rate limit; attempts above it are answered 429 with a Retry-After.
-    pub limit: Option<Limit>,
+    pub limit: Option<ServerRateLimit>,
     /// Slower work right after the backend has come up.
     pub cold_start: Option<ColdStart>,
     /// Shards; an attempt goes to the shard of its call. From 1 to [`Backend::MAX_SHARDS`],
@@ -46,7 +46,7 @@ pub struct Workers {
     /// The answer to an attempt that finds the queue full.
     pub full: Full,
     /// The order in which waiting attempts are served.
-    pub order: Order,
+    pub order: QueueDiscipline,
     /// The treatment of attempts whose callers no longer wait.
     pub cancel: Cancel,
     /// Extra time for each unit of work, as a share of it for each attempt that waits: overload
@@ -66,7 +66,7 @@ pub enum Full {
 
 /// The order in which waiting attempts are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum QueueDiscipline {
     /// The attempt that has waited longest (FIFO).
     #[default]
     OldestFirst,
@@ -88,7 +88,7 @@ pub enum Cancel {
 
 /// A rate limit, per shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum ServerRateLimit {
     /// So many in each window, all windows of one length from the origin on; Retry-After is the
     /// rest of the window.
     Window {
@@ -169,7 +169,7 @@ impl Workers {
             count,
             queue,
             full: Full::Refuse,
-            order: Order::OldestFirst,
+            order: QueueDiscipline::OldestFirst,
             cancel: Cancel::Never,
             collapse: Ratio::ZERO,
         }
@@ -185,4 +185,16 @@ impl Service {
             Self::Tail { usual, slow, share } => usual + share.of_span(slow - usual),
         }
     }
+}
+
+/// The time that an attempt or an answer is under way, one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hop {
+    /// No time at all.
+    #[default]
+    None,
+    /// Always the same.
+    Fixed(Span),
+    /// Exponentially distributed around this mean.
+    Exponential(Span),
 }

@@ -45,7 +45,7 @@ pub enum LedgerModel {
     /// No retry while more than this share of a process's attempts has failed, ever since it began.
     Lifetime(Ratio),
     /// A budget in a store that all processes share, out of which each takes leases.
-    Shared(Shared),
+    Shared(SharedBudget),
 }
 
 /// A bucket that is paid into.
@@ -71,7 +71,7 @@ pub enum Paying {
 /// A budget in a store, as nodes see it: permits are leased in the background, so that no call ever
 /// waits for the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedBudget {
     /// The budget of the whole fleet.
     pub budget: BudgetPlan,
     /// Permits that a node asks for at once. At least 1.

@@ -2,22 +2,20 @@
 
 mod arrivals;
 mod backend;
-mod bystanders;
-mod caller;
+mod caller_layer;
 mod fault;
 mod fleet;
-mod network;
+mod measurement;
 mod ramp;
-mod watch;
-mod whole;
+mod run_plan;
 
-pub use arrivals::{Arrivals, FirstCalls, Times};
-pub use backend::{Backend, Cancel, ColdStart, Full, Limit, Order, Service, Workers};
-pub use bystanders::Bystanders;
-pub use caller::Caller;
+pub use arrivals::{ArrivalProcess, ArrivalTimes, FirstCalls};
+pub use backend::{
+    Backend, Cancel, ColdStart, Full, Hop, QueueDiscipline, ServerRateLimit, Service, Workers,
+};
+pub use caller_layer::{Bystanders, CallerLayer};
 pub use fault::{Fault, Trouble};
-pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, Shared};
-pub use network::Hop;
+pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, SharedBudget};
+pub use measurement::{FirstTriesRule, MeasurementPlan, Recovery, RecoveryState};
 pub use ramp::Ramp;
-pub use watch::{FirstTriesRule, Recovery, RecoveryState, Watch};
-pub use whole::Plan;
+pub use run_plan::RunPlan;

@@ -9,7 +9,7 @@ use stagger_core::{Instant, Ratio, Span};
 ///
 /// ```
 /// use stagger_core::{Ratio, Span};
-/// use stagger_sim::{Arrivals, Ramp};
+/// use stagger_sim::{ArrivalProcess, Ramp};
 /// let ten_seconds = Span::from_secs(10);
 /// let ramp = Ramp {
 ///     callers: 10_000,
@@ -18,7 +18,7 @@ use stagger_core::{Instant, Ratio, Span};
 ///     over: ten_seconds,
 ///     most: None,
 /// };
-/// let first_stretch = Arrivals::Ramped(ramp).times(1, 0);
+/// let first_stretch = ArrivalProcess::Ramped(ramp).times(1, 0);
 /// let first_stretch = first_stretch.take_while(|&at| at.as_nanos() < ten_seconds.as_nanos());
 /// // 55 a second on average.
 /// assert!(first_stretch.count().abs_diff(550) < 10);

@@ -62,9 +62,9 @@ impl Meter {
 
     /// Closes the last bucket and gives the counts.
     #[must_use]
-    pub fn finish(mut self) -> Counts {
+    pub fn finish(mut self) -> MeterCounts {
         self.close();
-        Counts { peak: self.peak, total: self.total, buckets: self.kept }
+        MeterCounts { peak: self.peak, total: self.total, buckets: self.kept }
     }
 
     #[cold]
@@ -94,7 +94,7 @@ impl Meter {
 
 /// The counts of a [`Meter`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct MeterCounts {
     /// The largest count of one bucket within the stretch asked for.
     pub peak: u64,
     /// All events.
@@ -111,7 +111,7 @@ mod tests {
         Instant::ORIGIN + Span::from_millis(ms)
     }
 
-    fn counts(mut meter: Meter, times: &[u64]) -> Counts {
+    fn counts(mut meter: Meter, times: &[u64]) -> MeterCounts {
         for &ms in times {
             meter.count(millis(ms));
         }
@@ -122,7 +122,7 @@ mod tests {
     fn a_bucket_holds_its_start_and_not_its_end() {
         let meter = Meter::new(Instant::ORIGIN, Stretch::ALWAYS);
         let counts = counts(meter, &[0, 49, 50, 99, 99, 200]);
-        assert_eq!(counts, Counts { peak: 3, total: 6, buckets: vec![2, 3, 0, 0, 1] });
+        assert_eq!(counts, MeterCounts { peak: 3, total: 6, buckets: vec![2, 3, 0, 0, 1] });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Lists of events in small chunks, out of one pool.
 
-use super::Event;
+use super::CallerEvent;
 
 /// A list of chunks; only its newest one may have room.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ impl List {
 /// waits is half as large then. Every chunk is an allocation of its own, so the pool grows without
 /// moving an event, and what it holds at most is what it takes from the system.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct ChunkPool {
     #[expect(clippy::vec_box, reason = "so that chunks stay where they are while the list grows")]
     chunks: Vec<Box<[u64; WORDS]>>,
     /// The next chunk of the same list, with its fill.
@@ -38,10 +38,10 @@ pub(super) struct Events<'c> {
     end: usize,
 }
 
-impl Pool {
+impl ChunkPool {
     /// Adds an event to a list.
     #[inline]
-    pub(super) fn push(&mut self, list: &mut List, event: Event) {
+    pub(super) fn push(&mut self, list: &mut List, event: CallerEvent) {
         if list.fill >= FULL {
             self.grow(list);
         }
@@ -85,7 +85,7 @@ impl Pool {
     }
 
     /// Gives the events of a chunk into `into`; the chunk is free.
-    pub(super) fn copy_and_free(&mut self, part: List, into: &mut Vec<Event>) {
+    pub(super) fn copy_and_free(&mut self, part: List, into: &mut Vec<CallerEvent>) {
         let chunk = &self.chunks[part.head as usize];
         into.extend(Events { chunk, next: 0, end: part.fill as usize });
         self.free.push(part.head);
@@ -123,15 +123,15 @@ impl Events<'_> {
 }
 
 impl Iterator for Events<'_> {
-    type Item = Event;
+    type Item = CallerEvent;
 
     #[inline]
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<CallerEvent> {
         if self.next >= self.end {
             return None;
         }
         let record = self.chunk[self.next..].first_chunk::<RECORD>()?;
-        let (event, words) = Event::from_record(record);
+        let (event, words) = CallerEvent::from_record(record);
         self.next += words as usize;
         Some(event)
     }

@@ -1,13 +1,13 @@
 //! The opened bucket of a wheel, in order.
 
-use super::Event;
+use super::CallerEvent;
 use super::chunks::Events;
 
 /// The events of one bucket, sorted, and how many of them were taken.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Due {
     /// Its length only grows: what lies after `end` is left over from fuller buckets.
-    events: Vec<Event>,
+    events: Vec<CallerEvent>,
     next: usize,
     end: usize,
     /// The start of each strip of the bucket, and later its end.
@@ -26,7 +26,7 @@ impl Due {
 
     /// The first event that was not taken.
     #[inline]
-    pub(super) fn first(&self) -> Option<Event> {
+    pub(super) fn first(&self) -> Option<CallerEvent> {
         self.events[..self.end].get(self.next).copied()
     }
 
@@ -87,7 +87,7 @@ impl Due {
         }
         self.end = begin as usize;
         if self.events.len() < self.end {
-            self.events.resize(self.end, Event::LAST);
+            self.events.resize(self.end, CallerEvent::LAST);
         }
     }
 
@@ -106,7 +106,7 @@ impl Due {
 
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "masked")]
-fn strip(event: Event, shift: u32, mask: usize) -> usize {
+fn strip(event: CallerEvent, shift: u32, mask: usize) -> usize {
     // OK because the mask has far fewer bits than any word.
     (event.at().as_nanos() >> shift) as usize & mask
 }

@@ -37,22 +37,22 @@ pub enum Class {
 ///
 /// ```
 /// use stagger_core::Instant;
-/// use stagger_sim::{Class, Event};
+/// use stagger_sim::{Class, CallerEvent};
 /// let at = Instant::from_nanos(5);
-/// let wake = Event::new(at, Class::Wake, 9).with(3, [7, 8]);
+/// let wake = CallerEvent::new(at, Class::Wake, 9).with(3, [7, 8]);
 /// assert_eq!((wake.at(), wake.class(), wake.id()), (at, Class::Wake, 9));
 /// assert_eq!((wake.tag(), wake.words()), (3, [7, 8]));
-/// assert!(Event::new(at, Class::Served, 10) < wake);
+/// assert!(CallerEvent::new(at, Class::Served, 10) < wake);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct CallerEvent {
     at: Instant,
     /// Class, id and tag from the top down, so that comparing two words compares the whole order.
     key: u64,
     words: [u64; 2],
 }
 
-impl Event {
+impl CallerEvent {
     /// After every event there can be.
     pub const LAST: Self = Self { at: Instant::FAR, key: u64::MAX, words: [u64::MAX; 2] };
     /// The largest tag.
@@ -159,7 +159,7 @@ impl Event {
     }
 }
 
-impl Event {
+impl CallerEvent {
     /// Time and key as one number, so that nearly all events compare in one step.
     #[inline]
     const fn rank(&self) -> u128 {
@@ -167,14 +167,14 @@ impl Event {
     }
 }
 
-impl Ord for Event {
+impl Ord for CallerEvent {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.rank().cmp(&other.rank()).then_with(|| self.words.cmp(&other.words))
     }
 }
 
-impl PartialOrd for Event {
+impl PartialOrd for CallerEvent {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -202,13 +202,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_stored_event_lost_a_word_or_took_one_of_the_next(
-            at: u64, id: u32, tag in 0..=Event::MAX_TAG, words: [u32; 2], keep in 0..4_u64, next: u64,
+            at: u64, id: u32, tag in 0..=CallerEvent::MAX_TAG, words: [u32; 2], keep in 0..4_u64, next: u64,
         ) {
             let words = [u64::from(words[0]) * (keep & 1), u64::from(words[1]) * (keep >> 1)];
-            let event = Event::new(Instant::from_nanos(at), Class::Arrival, id).with(tag, words);
+            let event = CallerEvent::new(Instant::from_nanos(at), Class::Arrival, id).with(tag, words);
             let (mut record, used) = event.to_record();
             record[used as usize..].fill(next);
-            prop_assert_eq!(Event::from_record(&record), (event, used));
+            prop_assert_eq!(CallerEvent::from_record(&record), (event, used));
         }
     }
 }

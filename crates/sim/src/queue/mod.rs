@@ -3,12 +3,10 @@
 mod chunks;
 mod due;
 mod event;
-mod heap;
 mod occupied;
 mod pending;
 mod wheel;
 
-pub use event::{Class, Event};
-pub use heap::Heap;
-pub use pending::Queue;
+pub use event::{CallerEvent, Class};
+pub use pending::{Heap, Queue};
 pub use wheel::Wheel;

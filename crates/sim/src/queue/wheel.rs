@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use stagger_core::Instant;
 
-use super::chunks::{List, Pool};
+use super::chunks::{ChunkPool, List};
 use super::due::Due;
 use super::occupied::{Occupied, SLOTS};
-use super::{Event, Queue};
+use super::{CallerEvent, Queue};
 
 /// A time wheel: the queue for millions of events.
 #[derive(Clone, Debug)]
 pub struct Wheel {
-    pool: Pool,
+    pool: ChunkPool,
     /// The buckets of this revolution.
     slots: Vec<List>,
     /// Those that hold events; empty time is skipped by them.
@@ -30,7 +30,7 @@ pub struct Wheel {
     /// The opened bucket.
     due: Due,
     /// Events pushed into a bucket that was open already.
-    late: BinaryHeap<Reverse<Event>>,
+    late: BinaryHeap<Reverse<CallerEvent>>,
 }
 
 impl Wheel {
@@ -38,7 +38,7 @@ impl Wheel {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            pool: Pool::default(),
+            pool: ChunkPool::default(),
             slots: vec![List::EMPTY; SLOTS],
             occupied: Occupied::NONE,
             far: BTreeMap::new(),
@@ -50,7 +50,7 @@ impl Wheel {
     }
 
     /// Opens the next bucket that holds events, unless all of it lies at or after `limit`.
-    fn open_next(&mut self, limit: Event) -> bool {
+    fn open_next(&mut self, limit: CallerEvent) -> bool {
         loop {
             if let Some(slot) = self.occupied.first() {
                 let bucket = self.revolution * SLOTS as u64 + slot as u64;
@@ -89,7 +89,7 @@ impl Wheel {
     }
 
     #[inline]
-    fn place(&mut self, event: Event, bucket: u64) {
+    fn place(&mut self, event: CallerEvent, bucket: u64) {
         // OK because the remainder is below SLOTS.
         #[expect(clippy::cast_possible_truncation, reason = "below SLOTS")]
         let slot = (bucket % SLOTS as u64) as usize;
@@ -98,7 +98,7 @@ impl Wheel {
     }
 
     #[cold]
-    fn put_far(&mut self, event: Event, revolution: u64) {
+    fn put_far(&mut self, event: CallerEvent, revolution: u64) {
         let list = self.far.entry(revolution).or_insert(List::EMPTY);
         self.pool.push(list, event);
     }
@@ -122,7 +122,7 @@ impl Queue for Wheel {
     }
 
     #[inline]
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: CallerEvent) {
         let bucket = bucket_of(event);
         let revolution = bucket / SLOTS as u64;
         if bucket < self.next {
@@ -135,7 +135,7 @@ impl Queue for Wheel {
     }
 
     #[inline]
-    fn pop_before(&mut self, limit: Event) -> Option<Event> {
+    fn pop_before(&mut self, limit: CallerEvent) -> Option<CallerEvent> {
         if self.due.is_empty() && self.late.is_empty() && !self.open_next(limit) {
             return None;
         }
@@ -158,11 +158,11 @@ impl Queue for Wheel {
 const WIDTH_BITS: u32 = 21;
 
 #[inline]
-const fn bucket_of(event: Event) -> u64 {
+const fn bucket_of(event: CallerEvent) -> u64 {
     event.at().as_nanos() >> WIDTH_BITS
 }
 
-fn starts_before(bucket: u64, limit: Event) -> bool {
+fn starts_before(bucket: u64, limit: CallerEvent) -> bool {
     Instant::from_nanos(bucket << WIDTH_BITS) <= limit.at()
 }
 
@@ -172,22 +172,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn event(at: u64, id: u32) -> Event {
-        Event::new(Instant::from_nanos(at), Class::Wake, id)
+    fn event(at: u64, id: u32) -> CallerEvent {
+        CallerEvent::new(Instant::from_nanos(at), Class::Wake, id)
     }
 
     /// Pushes each event `gap` after the last one taken, and takes one after every other push.
-    fn run(queue: &mut impl Queue, gaps: &[u64]) -> Vec<Event> {
+    fn run(queue: &mut impl Queue, gaps: &[u64]) -> Vec<CallerEvent> {
         let (mut taken, mut now) = (Vec::new(), 0_u64);
         for (id, gap) in (0..).zip(gaps) {
             queue.push(event(now.saturating_add(*gap), id));
             if id % 2 == 1 {
-                let first = queue.pop_before(Event::LAST).expect("one was just pushed");
+                let first = queue.pop_before(CallerEvent::LAST).expect("one was just pushed");
                 now = first.at().as_nanos();
                 taken.push(first);
             }
         }
-        taken.extend(std::iter::from_fn(|| queue.pop_before(Event::LAST)));
+        taken.extend(std::iter::from_fn(|| queue.pop_before(CallerEvent::LAST)));
         taken
     }
 
@@ -196,11 +196,11 @@ mod tests {
         let mut wheel = Wheel::new();
         wheel.push(event(10, 0));
         wheel.push(event(30, 1));
-        assert_eq!(wheel.pop_before(Event::LAST), Some(event(10, 0)));
+        assert_eq!(wheel.pop_before(CallerEvent::LAST), Some(event(10, 0)));
         wheel.push(event(20, 2));
-        assert_eq!(wheel.pop_before(Event::LAST), Some(event(20, 2)));
-        assert_eq!(wheel.pop_before(Event::LAST), Some(event(30, 1)));
-        assert_eq!(wheel.pop_before(Event::LAST), None);
+        assert_eq!(wheel.pop_before(CallerEvent::LAST), Some(event(20, 2)));
+        assert_eq!(wheel.pop_before(CallerEvent::LAST), Some(event(30, 1)));
+        assert_eq!(wheel.pop_before(CallerEvent::LAST), None);
     }
 
     #[test]
@@ -223,13 +223,13 @@ mod tests {
         }
         assert_eq!(wheel.pop_before(event(far, 9)), Some(event(10, 0)));
         wheel.restart();
-        assert_eq!(wheel.pop_before(Event::LAST), None);
+        assert_eq!(wheel.pop_before(CallerEvent::LAST), None);
         wheel.push(event(20, 7));
         wheel.push(event(10, 8));
         // In its slot and not among the late ones, where a million of them would be slow.
         assert!(wheel.late.is_empty());
-        assert_eq!(wheel.pop_before(Event::LAST), Some(event(10, 8)));
-        assert_eq!(wheel.pop_before(Event::LAST), Some(event(20, 7)));
+        assert_eq!(wheel.pop_before(CallerEvent::LAST), Some(event(10, 8)));
+        assert_eq!(wheel.pop_before(CallerEvent::LAST), Some(event(20, 7)));
     }
 
     proptest! {

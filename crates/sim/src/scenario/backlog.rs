@@ -2,38 +2,38 @@
 
 use stagger_core::{ConfigError, Policy, Ratio, Span};
 
-use super::{Case, Entry, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Caller, Plan, Ramp};
+use crate::plan::{ArrivalProcess, Backend, CallerLayer, Ramp, RunPlan};
 
 /// Deliveries that waited while the endpoint was down may go from the origin on. The endpoint serves
 /// 1000 a second and refuses what its queue of 100 has no room for.
 ///
 /// Ramp and policy are the dispatcher's: from 10 to 100 a second in ten seconds, doubling every ten
 /// seconds; a refused delivery comes back after up to 5 s, 25 s, 125 s and so on.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let deliveries = options.callers.unwrap_or(DELIVERIES);
-    let together = Arrivals::Together { callers: deliveries };
-    let ramp = |most| Arrivals::Ramped(Ramp { callers: deliveries, most, ..RAMP });
+    let together = ArrivalProcess::Together { callers: deliveries };
+    let ramp = |most| ArrivalProcess::Ramped(Ramp { callers: deliveries, most, ..RAMP });
     let webhook = changed(Policy::webhook()?, options)?;
     let no_retry = Law::NoRetry.caller(&Schedule::default())?;
-    let row = |name: &str, arrivals: &Arrivals, caller: Caller| {
-        Entry::new(name, plan(arrivals.clone(), caller))
+    let row = |name: &str, arrivals: &ArrivalProcess, caller: CallerLayer| {
+        ScenarioEntry::new(name, plan(arrivals.clone(), caller))
     };
     let mut entries = vec![
         row(Law::NoRetry.name(), &together, no_retry),
-        row("all at once", &together, Caller::new(webhook)),
-        row("ramp", &ramp(None), Caller::new(webhook)),
-        row("ramp to 800/s", &ramp(Some(CAP)), Caller::new(webhook)),
+        row("all at once", &together, CallerLayer::new(webhook)),
+        row("ramp", &ramp(None), CallerLayer::new(webhook)),
+        row("ramp to 800/s", &ramp(Some(CAP)), CallerLayer::new(webhook)),
     ];
     for (name, policy) in &options.policies {
-        entries.push(row(&format!("{name}, all at once"), &together, Caller::new(*policy)));
-        entries.push(row(&format!("{name}, ramp"), &ramp(None), Caller::new(*policy)));
+        entries.push(row(&format!("{name}, all at once"), &together, CallerLayer::new(*policy)));
+        entries.push(row(&format!("{name}, ramp"), &ramp(None), CallerLayer::new(*policy)));
     }
-    let case = Case {
+    let case = ScenarioCase {
         capacity: Some(1_000.0),
         entries,
-        ..Case::new(format!("{deliveries} waiting"), f64::from(deliveries))
+        ..ScenarioCase::new(format!("{deliveries} waiting"), f64::from(deliveries))
     };
     Ok(Scenario {
         lesson: LESSON.to_owned(),
@@ -57,17 +57,17 @@ const RAMP: Ramp = Ramp {
     most: None,
 };
 
-fn changed(policy: Policy, options: &Options) -> Result<Policy, ConfigError> {
+fn changed(policy: Policy, options: &StormOptions) -> Result<Policy, ConfigError> {
     match options.attempts {
         Some(attempts) => policy.to_builder().max_attempts(attempts).build(),
         None => Ok(policy),
     }
 }
 
-fn plan(arrivals: Arrivals, caller: Caller) -> Plan {
-    Plan {
+fn plan(arrivals: ArrivalProcess, caller: CallerLayer) -> RunPlan {
+    RunPlan {
         backend: Backend::of_workers(10, Span::from_millis(10), Some(100)),
-        ..Plan::new(arrivals, caller)
+        ..RunPlan::new(arrivals, caller)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use stagger_core::ConfigError;
 
-use super::{Case, Options, Scenario};
+use super::{Scenario, ScenarioCase, StormOptions};
 use super::{
     backlog, crashed, default_fleet, fleet, hedged, layers, restart, serverless, sharded, told,
     viewers,
@@ -22,7 +22,7 @@ pub struct Named {
     /// One line about it.
     pub about: &'static str,
     /// Makes it.
-    build: fn(&Options) -> Result<Scenario, ConfigError>,
+    build: fn(&StormOptions) -> Result<Scenario, ConfigError>,
 }
 
 /// All of them, in the order of a list.
@@ -182,7 +182,7 @@ impl Named {
     /// It is tried, and not declared, so that no list can be wrong. Options that the scenario
     /// refuses are options that it reads.
     #[must_use]
-    pub fn heeds(&self, one: &Options, other: &Options) -> bool {
+    pub fn heeds(&self, one: &StormOptions, other: &StormOptions) -> bool {
         let cases = |options| self.scenario(options).map(|scenario| scenario.cases);
         match (cases(one), cases(other)) {
             (Ok(one), Ok(other)) => {
@@ -197,7 +197,7 @@ impl Named {
     ///
     /// # Errors
     /// A schedule that the engine refuses: a cap below the base, or no attempts.
-    pub fn scenario(&self, options: &Options) -> Result<Scenario, ConfigError> {
+    pub fn scenario(&self, options: &StormOptions) -> Result<Scenario, ConfigError> {
         let mut scenario = (self.build)(options)?;
         scenario.name = self.name.to_owned();
         scenario.about = self.about.to_owned();
@@ -211,17 +211,17 @@ impl Named {
 
     /// Whether the lesson is about this scenario: its figures are those of the cases that ship, so
     /// it would contradict the table of any other case.
-    fn has_lesson(&self, scenario: &Scenario, asked: &Options) -> Result<bool, ConfigError> {
-        let shipped = Options {
+    fn has_lesson(&self, scenario: &Scenario, asked: &StormOptions) -> Result<bool, ConfigError> {
+        let shipped = StormOptions {
             laws: asked.laws.clone(),
             policies: asked.policies.clone(),
-            ..Options::default()
+            ..StormOptions::default()
         };
-        if *asked == (Options { seed: asked.seed, runs: asked.runs, ..shipped.clone() }) {
+        if *asked == (StormOptions { seed: asked.seed, runs: asked.runs, ..shipped.clone() }) {
             return Ok(true);
         }
         let shipped = (self.build)(&shipped)?.cases;
-        let ships = |case: &Case| shipped.iter().any(|other| case.is_same(other));
+        let ships = |case: &ScenarioCase| shipped.iter().any(|other| case.is_same(other));
         Ok(scenario.cases.iter().all(ships))
     }
 }
@@ -235,13 +235,14 @@ mod tests {
 
     #[test]
     fn an_option_that_changes_nothing_is_found_out() {
-        let up_at = |ms| Options { up_at: Some(Span::from_millis(ms)), ..Options::default() };
-        let heeds = |name, one: &Options, other: &Options| {
+        let up_at =
+            |ms| StormOptions { up_at: Some(Span::from_millis(ms)), ..StormOptions::default() };
+        let heeds = |name, one: &StormOptions, other: &StormOptions| {
             Named::find(name).expect("it ships").heeds(one, other)
         };
         assert!(heeds("lockstep", &up_at(1), &up_at(2)));
         assert!(!heeds("contention", &up_at(1), &up_at(2)));
-        let law = |law| Options { laws: vec![law], ..Options::default() };
+        let law = |law| StormOptions { laws: vec![law], ..StormOptions::default() };
         assert!(heeds("contention", &law(Law::Full), &law(Law::NoRetry)));
         assert!(!heeds("contention", &law(Law::Octave), &law(Law::NoRetry)));
     }

@@ -3,12 +3,12 @@
 use stagger_core::{ConfigError, Span};
 
 use super::contention::Contention;
-use super::{Case, Entry, Options, Peak, Play, Scenario};
+use super::{Peak, Play, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
-use crate::plan::Caller;
+use crate::plan::CallerLayer;
 
 /// N clients write to one row; time is until the last of them has, attempts are writes.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     // Its code has 5 ms doubled before the first delay, and draws decorrelated delays from 5 ms.
     let first = options.schedule(Schedule {
         base: Span::from_millis(10),
@@ -23,7 +23,7 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
             compared.push((name, caller));
         }
     }
-    let decorrelated = Options { policies: Vec::new(), ..options.clone() };
+    let decorrelated = StormOptions { policies: Vec::new(), ..options.clone() };
     for (name, caller) in decorrelated.callers(&[Law::DecorrelatedClamped], &half)? {
         if name != Law::NoRetry.name() {
             compared.push((name, caller));
@@ -44,13 +44,13 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 /// The numbers of the reference table.
 const CLIENTS: [u32; 6] = [10, 20, 50, 100, 150, 200];
 
-fn case(clients: u32, compared: &[(String, Caller)]) -> Case {
-    let entry = |(name, caller): &(String, Caller)| Entry {
+fn case(clients: u32, compared: &[(String, CallerLayer)]) -> ScenarioCase {
+    let entry = |(name, caller): &(String, CallerLayer)| ScenarioEntry {
         name: name.clone(),
         play: Play::Contention(Box::new(Contention { clients, caller: caller.clone() })),
     };
-    let case = Case::new(format!("{clients} clients"), f64::from(clients));
-    Case { entries: compared.iter().map(entry).collect(), ..case }
+    let case = ScenarioCase::new(format!("{clients} clients"), f64::from(clients));
+    ScenarioCase { entries: compared.iter().map(entry).collect(), ..case }
 }
 
 const LESSON: &str = "\

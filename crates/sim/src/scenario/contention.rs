@@ -4,11 +4,11 @@ use stagger_core::retry::{Act, Call, PlainLedger, Session, Wait};
 use stagger_core::{Instant, Outcome, Span, Verdict};
 
 use crate::dist::normal_magnitude;
-use crate::plan::{Caller, RecoveryState};
-use crate::probe::{Counts, Latency, Meter, Stretch, Strip};
-use crate::queue::{Class, Event, Queue, Wheel};
-use crate::streams::{Purpose, Stream, mix};
-use crate::world::{Played, Series};
+use crate::plan::{CallerLayer, RecoveryState};
+use crate::probe::{Latency, Meter, MeterCounts, Stretch, Strip};
+use crate::queue::{CallerEvent, Class, Queue, Wheel};
+use crate::simulation::{Played, Series};
+use crate::streams::{Purpose, RandomStream, mix};
 
 /// One row with a version. All clients start at the origin and each must write once: it reads the
 /// row, and its write is accepted only if no other write came in between. A refused write waits the delay
@@ -23,7 +23,7 @@ pub struct Contention {
     /// Clients.
     pub clients: u32,
     /// The law by which they come back.
-    pub caller: Caller,
+    pub caller: CallerLayer,
 }
 
 /// Mean and deviation of a hop.
@@ -40,10 +40,10 @@ impl Contention {
 struct Race<'a> {
     contention: &'a Contention,
     queue: Wheel,
-    writers: Vec<Writer<'a>>,
+    writers: Vec<ContendingWriter<'a>>,
     ledger: PlainLedger,
-    hops: Stream,
-    delays: Stream,
+    hops: RandomStream,
+    delays: RandomStream,
     version: u64,
     attempts: Meter,
     retries: Meter,
@@ -55,7 +55,7 @@ struct Race<'a> {
     now: Instant,
 }
 
-struct Writer<'a> {
+struct ContendingWriter<'a> {
     session: Session<'a>,
     act: Act,
     /// The version it read.
@@ -78,8 +78,8 @@ impl<'a> Race<'a> {
             queue: Wheel::new(),
             writers: Vec::new(),
             ledger: PlainLedger::new(&contention.caller.policy),
-            hops: Stream::new(seed, Purpose::There),
-            delays: Stream::new(seed, Purpose::Delay),
+            hops: RandomStream::new(seed, Purpose::There),
+            delays: RandomStream::new(seed, Purpose::Delay),
             version: 0,
             attempts: meter(),
             retries: meter(),
@@ -97,10 +97,10 @@ impl<'a> Race<'a> {
             let policy = &self.contention.caller.policy;
             let call = Call::idempotent();
             let (session, act) = Session::start(policy, &mut self.ledger, call, Instant::ORIGIN);
-            self.writers.push(Writer { session, act, read: 0, hops: 0 });
+            self.writers.push(ContendingWriter { session, act, read: 0, hops: 0 });
             self.hop(id, AT_READ, Instant::ORIGIN);
         }
-        while let Some(event) = self.queue.pop_before(Event::LAST) {
+        while let Some(event) = self.queue.pop_before(CallerEvent::LAST) {
             self.events += 1;
             self.now = event.at();
             let folded = self.digest.rotate_left(1) ^ self.now.as_nanos();
@@ -165,7 +165,7 @@ impl<'a> Race<'a> {
         let writer = &mut self.writers[id as usize];
         writer.hops += 1;
         let took = normal_magnitude(HOP.0, HOP.1, &mut self.hops.at(id, writer.hops));
-        self.queue.push(Event::new(from + took, Class::Reach, id).with(arrives_as, [0; 2]));
+        self.queue.push(CallerEvent::new(from + took, Class::Reach, id).with(arrives_as, [0; 2]));
     }
 
     fn finish(self) -> Played {
@@ -176,7 +176,7 @@ impl<'a> Race<'a> {
             succeeded: served.total,
             attempts: self.attempts.finish(),
             retries: self.retries.finish(),
-            wasted: Counts::default(),
+            wasted: MeterCounts::default(),
             finished: served.total,
             served,
             series: Series::default(),

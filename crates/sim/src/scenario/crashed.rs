@@ -4,26 +4,26 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Policy};
 
 use super::metastable::{CAPACITY, SCHEDULE, plan_between};
-use super::{Case, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::Law;
-use crate::plan::{Caller, Fleet, Plan, Trouble};
+use crate::plan::{CallerLayer, Fleet, RunPlan, Trouble};
 
 /// Poisson callers at 70 % of the capacity, and a server whose port refuses every connection for ten
 /// seconds. The default policy beside the same policy without a budget: a refused connection costs budget
 /// like any retry, although nothing was processed, because a crashed server refuses every caller.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let load = options.callers.unwrap_or(LOAD);
     let usual = Policy::builder().build()?;
     let unbudgeted = usual.to_builder().budget(BudgetPlan::Unlimited).build()?;
     let mut compared = options.callers(&[Law::Full], &schedule)?;
-    compared.push(("default, no budget".to_owned(), Caller::new(unbudgeted)));
-    compared.push(("default policy".to_owned(), Caller::new(usual)));
-    let case = Case {
+    compared.push(("default, no budget".to_owned(), CallerLayer::new(unbudgeted)));
+    compared.push(("default policy".to_owned(), CallerLayer::new(usual)));
+    let case = ScenarioCase {
         outages: vec![CRASH],
         capacity: Some(CAPACITY),
         entries: entries(&compared, |caller| plan(load, caller)),
-        ..Case::new(format!("load {load}/s"), f64::from(load))
+        ..ScenarioCase::new(format!("load {load}/s"), f64::from(load))
     };
     let mut parameters = schedule.parameters();
     parameters.push(("processes".to_owned(), PROCESSES.to_string()));
@@ -44,7 +44,7 @@ const LOAD: u32 = 700;
 const PROCESSES: u32 = 20;
 
 /// The peak is looked for from the crash on: what callers send to a closed port is the storm.
-fn plan(load: u32, caller: &Caller) -> Plan {
+fn plan(load: u32, caller: &CallerLayer) -> RunPlan {
     let mut plan = plan_between(Trouble::PortClosed, CRASH, load, caller.clone());
     plan.fleet = Fleet { processes: PROCESSES, ..Fleet::default() };
     plan.watch.peak_from = Some(CRASH.0);

@@ -5,13 +5,13 @@ use stagger_core::{ConfigError, Instant, Rate, Ratio, Span};
 
 use super::fleet::{self, LOAD, PROCESSES};
 use super::variants::{self, Variant};
-use super::{Options, Scenario};
+use super::{Scenario, StormOptions};
 use crate::law::Schedule;
-use crate::plan::{Arrivals, Caller, Fleet, LedgerModel, Plan};
+use crate::plan::{ArrivalProcess, CallerLayer, Fleet, LedgerModel, RunPlan};
 
 /// A thousand processes make 700 calls a second, and nothing is served for five seconds. What a
 /// budget grants besides its share is granted a thousand times.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES);
     let variants = budgets()?.map(|(name, budget)| Variant {
@@ -39,9 +39,9 @@ fn budgets() -> Result<[(&'static str, BudgetPlan); 4], ConfigError> {
 }
 
 /// The same stall, watched for long enough that the time to recover is a small part.
-fn plan(caller: Caller, fleet: Fleet) -> Plan {
-    let arrivals = Arrivals::poisson(LOAD, Instant::ORIGIN + LENGTH);
-    Plan { arrivals: vec![arrivals], ..fleet::plan(caller, fleet) }
+fn plan(caller: CallerLayer, fleet: Fleet) -> RunPlan {
+    let arrivals = ArrivalProcess::poisson(LOAD, Instant::ORIGIN + LENGTH);
+    RunPlan { arrivals: vec![arrivals], ..fleet::plan(caller, fleet) }
 }
 
 /// Ten minutes.

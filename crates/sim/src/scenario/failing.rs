@@ -3,25 +3,25 @@
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
 use super::metastable::asking;
-use super::{Case, Entry, Options, Peak, Play, Scenario};
+use super::{Peak, Play, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Caller, Deposit, Fault, FirstCalls, Fleet, Hop, LedgerModel, Paying, Plan, Trouble,
-    Watch,
+    ArrivalProcess, CallerLayer, Deposit, Fault, FirstCalls, Fleet, Hop, LedgerModel,
+    MeasurementPlan, Paying, RunPlan, Trouble,
 };
 
 /// Poisson clients, exponential hops of 10 ms, and a backend that fails each attempt with a
 /// probability that the cases vary, for 100 s.
 ///
 /// Source: Brooker, "Fixing retries with token buckets and circuit breakers" (2022).
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule { base: Span::ZERO, cap: Span::ZERO, attempts: 4 });
     let retrying = Law::Fixed.caller(&schedule)?;
     let asking = asking(Law::Fixed, &schedule)?;
     let few = Crowd { processes: 100, rate: 1_000 };
     let many = Crowd { processes: 1_000, rate: 100 };
     let bucket = |paying| LedgerModel::Deposit(Deposit { paying, amount: TENTH, bucket: 5 });
-    let compared: Vec<(&str, Crowd, Caller, LedgerModel)> = vec![
+    let compared: Vec<(&str, Crowd, CallerLayer, LedgerModel)> = vec![
         ("no-retry", few, Law::NoRetry.caller(&schedule)?, LedgerModel::Engine),
         ("3 retries", few, retrying, LedgerModel::Engine),
         ("bucket by calls", few, asking.clone(), bucket(Paying::Calls)),
@@ -31,13 +31,15 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
         ("1000 clients, breaker", many, asking, LedgerModel::Lifetime(TENTH)),
     ];
     let case = |percent: u32| {
-        let entry = |(name, crowd, caller, ledger): &(&str, Crowd, Caller, LedgerModel)| Entry {
-            name: (*name).to_owned(),
-            play: Play::World(Box::new(crowd.plan(percent, caller, *ledger))),
+        let entry = |(name, crowd, caller, ledger): &(&str, Crowd, CallerLayer, LedgerModel)| {
+            ScenarioEntry {
+                name: (*name).to_owned(),
+                play: Play::Run(Box::new(crowd.plan(percent, caller, *ledger))),
+            }
         };
-        Case {
+        ScenarioCase {
             entries: compared.iter().map(entry).collect(),
-            ..Case::new(format!("{percent} % fail"), f64::from(percent))
+            ..ScenarioCase::new(format!("{percent} % fail"), f64::from(percent))
         }
     };
     Ok(Scenario {
@@ -67,21 +69,21 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn arrivals(self) -> Arrivals {
+    fn arrivals(self) -> ArrivalProcess {
         let gap = Span::from_secs(u64::from(self.processes)).as_nanos() / u64::from(self.rate);
         let (clients, gap) = (self.processes, Span::from_nanos(gap));
         let (first, until) = (FirstCalls::AtOrigin, Instant::ORIGIN + LENGTH);
-        Arrivals::Clients { clients, gap, first, until }
+        ArrivalProcess::Clients { clients, gap, first, until }
     }
 
-    fn plan(self, percent: u32, caller: &Caller, ledger: LedgerModel) -> Plan {
+    fn plan(self, percent: u32, caller: &CallerLayer, ledger: LedgerModel) -> RunPlan {
         let failing = Trouble::Failing(Ratio::from_percent(percent));
-        Plan {
+        RunPlan {
             hop: Hop::Exponential(HOP),
             faults: vec![Fault::new(failing, Instant::ORIGIN, Instant::FAR)],
             fleet: Fleet { processes: self.processes, ledger, ..Fleet::default() },
-            watch: Watch { peak_from: Some(PEAK_FROM), ..Watch::default() },
-            ..Plan::new(self.arrivals(), caller.clone())
+            watch: MeasurementPlan { peak_from: Some(PEAK_FROM), ..MeasurementPlan::default() },
+            ..RunPlan::new(self.arrivals(), caller.clone())
         }
     }
 }

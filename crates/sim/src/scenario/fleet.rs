@@ -4,17 +4,17 @@ use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
 use super::variants::{self, Variant};
-use super::{Case, Entry, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::Schedule;
 use crate::plan::{
-    Arrivals, Away, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Recovery, Shared, Trouble,
-    Watch,
+    ArrivalProcess, Away, Backend, CallerLayer, Fault, Fleet, LedgerModel, MeasurementPlan,
+    Recovery, RunPlan, SharedBudget, Trouble,
 };
 use crate::probe::Stretch;
 
 /// A thousand processes make 700 calls a second; nothing is served for five seconds. Each has the
 /// bucket of the AWS SDKs, or all share one such bucket.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES);
     let variants = variants(TokenPlan::aws_2_0().into(), processes);
@@ -23,12 +23,16 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 }
 
 /// The stall of a fleet of so many processes, with these entries and no lesson.
-pub(super) fn stalled(schedule: &Schedule, processes: u32, entries: Vec<Entry>) -> Scenario {
-    let case = Case {
+pub(super) fn stalled(
+    schedule: &Schedule,
+    processes: u32,
+    entries: Vec<ScenarioEntry>,
+) -> Scenario {
+    let case = ScenarioCase {
         outages: vec![STALL],
         capacity: Some(1_000.0),
         entries,
-        ..Case::new(format!("{processes} processes"), f64::from(processes))
+        ..ScenarioCase::new(format!("{processes} processes"), f64::from(processes))
     };
     let mut parameters = schedule.parameters();
     parameters.push(("processes".to_owned(), processes.to_string()));
@@ -47,9 +51,9 @@ pub(super) const STALL: (Instant, Instant) =
 /// The places of the bucket, and the troubles of its store.
 fn variants(bucket: BudgetPlan, processes: u32) -> [Variant; 6] {
     let shared = shared(bucket, processes);
-    let lossy = Shared { loss: Ratio::from_percent(20), ..shared };
+    let lossy = SharedBudget { loss: Ratio::from_percent(20), ..shared };
     let down = Some(Stretch { from: STALL.0, until: STALL.1 + Span::from_secs(30) });
-    let down = Shared { down, ..shared };
+    let down = SharedBudget { down, ..shared };
     [
         ("no budget", BudgetPlan::Unlimited, LedgerModel::Engine),
         ("500 tokens a process", bucket, LedgerModel::Engine),
@@ -59,7 +63,7 @@ fn variants(bucket: BudgetPlan, processes: u32) -> [Variant; 6] {
         (
             "shared, store down: refuse",
             bucket,
-            LedgerModel::Shared(Shared { away: Away::Refuse, ..down }),
+            LedgerModel::Shared(SharedBudget { away: Away::Refuse, ..down }),
         ),
     ]
     .map(|(name, budget, ledger)| Variant { name, budget, processes, ledger })
@@ -67,8 +71,8 @@ fn variants(bucket: BudgetPlan, processes: u32) -> [Variant; 6] {
 
 /// One permit at a time: a lease that a thousand processes hold and do not use is a budget of its
 /// own.
-pub(super) const fn shared(budget: BudgetPlan, nodes: u32) -> Shared {
-    Shared {
+pub(super) const fn shared(budget: BudgetPlan, nodes: u32) -> SharedBudget {
+    SharedBudget {
         budget,
         lease: 1,
         latency: Span::from_millis(1),
@@ -81,14 +85,18 @@ pub(super) const fn shared(budget: BudgetPlan, nodes: u32) -> Shared {
 
 /// The stalled backend of the reference: ten workers of 10 ms, a queue without bound, callers who
 /// give up after half a second and are served all the same.
-pub(super) fn plan(caller: Caller, fleet: Fleet) -> Plan {
-    Plan {
+pub(super) fn plan(caller: CallerLayer, fleet: Fleet) -> RunPlan {
+    RunPlan {
         fleet,
         backend: Backend::of_workers(10, Span::from_millis(10), None),
         faults: vec![Fault::new(Trouble::Stall, STALL.0, STALL.1)],
-        watch: Watch { edge: STALL.1, recovery: Recovery::first_tries(), ..Watch::default() },
-        ..Plan::new(
-            Arrivals::poisson(LOAD, Instant::ORIGIN + LENGTH),
+        watch: MeasurementPlan {
+            edge: STALL.1,
+            recovery: Recovery::first_tries(),
+            ..MeasurementPlan::default()
+        },
+        ..RunPlan::new(
+            ArrivalProcess::poisson(LOAD, Instant::ORIGIN + LENGTH),
             caller.with_timeout(Span::from_millis(500)),
         )
     }

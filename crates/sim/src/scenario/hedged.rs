@@ -4,13 +4,16 @@ use stagger_core::budget::{BudgetPlan, WindowPlan};
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::{Case, Entry, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Caller, Fault, Hop, Plan, Service, Trouble, Watch, Workers};
+use crate::plan::{
+    ArrivalProcess, Backend, CallerLayer, Fault, Hop, MeasurementPlan, RunPlan, Service, Trouble,
+    Workers,
+};
 
 /// Two attempts in a hundred take thirty times as long as the others; and the same while everything
 /// is slow for five seconds, so that every call is one for a second copy.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let load = options.callers.unwrap_or(LOAD);
     let mut rows = Vec::new();
@@ -24,18 +27,18 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
         for (how, percent, budget) in hedges()? {
             let hedge = HedgePlan::quantile(Ratio::from_percent(percent), FALLBACK, 2)?;
             let policy = caller.policy.to_builder().hedge(hedge).budget(budget).build()?;
-            rows.push((how.to_owned(), Caller { policy, ..caller.clone() }));
+            rows.push((how.to_owned(), CallerLayer { policy, ..caller.clone() }));
         }
     }
     let case = |(label, slow): (&str, u32)| {
-        let plan = |(name, caller): &(String, Caller)| {
-            Entry::new(name.as_str(), plan(load, caller.clone(), slow))
+        let plan = |(name, caller): &(String, CallerLayer)| {
+            ScenarioEntry::new(name.as_str(), plan(load, caller.clone(), slow))
         };
-        Case {
+        ScenarioCase {
             outages: if slow > 1 { vec![SLOW] } else { Vec::new() },
             capacity: Some(CAPACITY),
             entries: rows.iter().map(plan).collect(),
-            ..Case::new(label.to_owned(), f64::from(slow))
+            ..ScenarioCase::new(label.to_owned(), f64::from(slow))
         }
     };
     let mut parameters = schedule.parameters();
@@ -74,14 +77,14 @@ fn hedges() -> Result<[(&'static str, u32, BudgetPlan); 4], ConfigError> {
     ])
 }
 
-fn plan(load: u32, caller: Caller, slow: u32) -> Plan {
+fn plan(load: u32, caller: CallerLayer, slow: u32) -> RunPlan {
     let tail = Service::Tail {
         usual: Span::from_millis(10),
         slow: Span::from_millis(300),
         share: Ratio::from_percent(2),
     };
     let times = Trouble::Slow(Ratio::from_percent(100 * slow));
-    Plan {
+    RunPlan {
         hop: Hop::Exponential(Span::from_millis(1)),
         backend: Backend {
             service: tail,
@@ -89,8 +92,8 @@ fn plan(load: u32, caller: Caller, slow: u32) -> Plan {
             ..Backend::UNLIMITED
         },
         faults: vec![Fault::new(times, SLOW.0, SLOW.1)],
-        watch: Watch { edge: SLOW.1, ..Watch::default() },
-        ..Plan::new(Arrivals::poisson(load, Instant::ORIGIN + LENGTH), caller)
+        watch: MeasurementPlan { edge: SLOW.1, ..MeasurementPlan::default() },
+        ..RunPlan::new(ArrivalProcess::poisson(load, Instant::ORIGIN + LENGTH), caller)
     }
 }
 

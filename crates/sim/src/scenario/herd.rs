@@ -2,15 +2,17 @@
 
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::{Case, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Bystanders, Caller, Fault, Plan, Trouble, Watch};
+use crate::plan::{
+    ArrivalProcess, Backend, Bystanders, CallerLayer, Fault, MeasurementPlan, RunPlan, Trouble,
+};
 
 /// N clients lose everything at once; from some time on ten workers take 10 ms each, behind a queue
 /// of 100 that refuses when it is full. All retry until they are served.
 ///
 /// Recovery is until the last of them is; the peak counts attempts from the end of the outage on.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule { attempts: u32::MAX, ..Schedule::default() });
     let laws = [
         Law::NoRetry,
@@ -26,11 +28,11 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
     let bystander = Law::NoRetry.caller(&schedule)?;
     let case = |herd: Herd| {
         let up = Instant::ORIGIN + herd.up_at;
-        Case {
+        ScenarioCase {
             outages: vec![(Instant::ORIGIN, up)],
             capacity: Some(1_000.0),
             entries: entries(&compared, |caller| herd.plan(caller, &bystander)),
-            ..Case::new(herd.label(), f64::from(herd.callers))
+            ..ScenarioCase::new(herd.label(), f64::from(herd.callers))
         }
     };
     let (callers, up_at, beside) = (options.callers, options.up_at, options.beside);
@@ -84,16 +86,16 @@ impl Herd {
         format!("{callers} callers, up at {up_at}{more}")
     }
 
-    fn plan(&self, caller: &Caller, bystander: &Caller) -> Plan {
+    fn plan(&self, caller: &CallerLayer, bystander: &CallerLayer) -> RunPlan {
         let up = Instant::ORIGIN + self.up_at;
-        let mut plan = Plan {
+        let mut plan = RunPlan {
             backend: Backend::of_workers(10, Span::from_millis(10), Some(100)),
             faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
-            watch: Watch { edge: up, ..Watch::default() },
-            ..Plan::new(Arrivals::Together { callers: self.callers }, caller.clone())
+            watch: MeasurementPlan { edge: up, ..MeasurementPlan::default() },
+            ..RunPlan::new(ArrivalProcess::Together { callers: self.callers }, caller.clone())
         };
         if let Some((rate, until)) = self.background {
-            let arrivals = Arrivals::poisson(rate, Instant::ORIGIN + until);
+            let arrivals = ArrivalProcess::poisson(rate, Instant::ORIGIN + until);
             plan.bystanders.push(Bystanders { arrivals, caller: bystander.clone() });
         }
         plan

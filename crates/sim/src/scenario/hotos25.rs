@@ -3,37 +3,37 @@
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
 use super::metastable::{asking, with_workers};
-use super::{Case, Entry, Options, Peak, Play, Scenario};
+use super::{Peak, Play, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Backend, Caller, Deposit, Fault, FirstTriesRule, Fleet, Full, LedgerModel, Paying,
-    Plan, Recovery, Service, Trouble, Watch,
+    ArrivalProcess, Backend, CallerLayer, Deposit, Fault, FirstTriesRule, Fleet, Full, LedgerModel,
+    MeasurementPlan, Paying, Recovery, RunPlan, Service, Trouble,
 };
 
 /// A server with exponential service and a bounded queue that drops in silence; callers send again
 /// at once when they have waited long enough, and nothing is ever cancelled.
 ///
 /// Source: Isaacs et al., "Analyzing Metastable Failures" (HotOS 2025).
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let attempts = |attempts| Schedule { base: Span::ZERO, cap: Span::ZERO, attempts };
     let schedule = options.schedule(attempts(6));
     let tenth = Deposit { paying: Paying::Calls, amount: Ratio::from_percent(10), bucket: 10 };
-    let compared: Vec<(&str, Caller, LedgerModel)> = vec![
+    let compared: Vec<(&str, CallerLayer, LedgerModel)> = vec![
         ("no-retry", Law::NoRetry.caller(&schedule)?, LedgerModel::Engine),
         ("retries", Law::Fixed.caller(&schedule)?, LedgerModel::Engine),
         ("1 retry", Law::Fixed.caller(&Schedule { attempts: 2, ..schedule })?, LedgerModel::Engine),
         ("10 % budget", asking(Law::Fixed, &schedule)?, LedgerModel::Deposit(tenth)),
     ];
     let case = |bound: u32| {
-        let entry = |(name, caller, ledger): &(&str, Caller, LedgerModel)| Entry {
+        let entry = |(name, caller, ledger): &(&str, CallerLayer, LedgerModel)| ScenarioEntry {
             name: (*name).to_owned(),
-            play: Play::World(Box::new(plan(bound, caller, *ledger))),
+            play: Play::Run(Box::new(plan(bound, caller, *ledger))),
         };
-        Case {
+        ScenarioCase {
             entries: compared.iter().map(entry).collect(),
             outages: vec![STALL],
             capacity: Some(10.0),
-            ..Case::new(format!("queue {bound}"), f64::from(bound))
+            ..ScenarioCase::new(format!("queue {bound}"), f64::from(bound))
         }
     };
     Ok(Scenario {
@@ -70,19 +70,19 @@ fn recovery() -> Recovery {
     })
 }
 
-fn plan(bound: u32, caller: &Caller, ledger: LedgerModel) -> Plan {
+fn plan(bound: u32, caller: &CallerLayer, ledger: LedgerModel) -> RunPlan {
     let (from, until) = STALL;
     let backend = Backend {
         service: Service::Exponential(SERVICE),
         ..Backend::of_workers(1, Span::ZERO, Some(bound))
     };
-    let plan = Plan {
+    let plan = RunPlan {
         backend,
         faults: vec![Fault::new(Trouble::Stall, from, until)],
         fleet: Fleet { ledger, ..Fleet::default() },
-        watch: Watch { edge: until, recovery: recovery(), ..Watch::default() },
-        ..Plan::new(
-            Arrivals::Poisson { gap: GAP, until: until + AFTERWARDS },
+        watch: MeasurementPlan { edge: until, recovery: recovery(), ..MeasurementPlan::default() },
+        ..RunPlan::new(
+            ArrivalProcess::Poisson { gap: GAP, until: until + AFTERWARDS },
             caller.clone().with_timeout(TIMEOUT),
         )
     };

@@ -2,28 +2,28 @@
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::{Case, Entry, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble};
+use crate::plan::{ArrivalProcess, CallerLayer, Fault, RunPlan, Trouble};
 
 /// Three services in a row before a backend that is dead, or fails one attempt in five.
 ///
 /// A service inside another one's attempt makes one attempt when the guard is on, as the executors
 /// have it unless they are told otherwise.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let calls = options.callers.unwrap_or(CALLS);
     let compared = options.callers(&[Law::Full], &schedule)?;
     let rows = compared.iter().map(|(name, caller)| layers(name, caller));
-    let rows: Vec<(String, Vec<Caller>)> =
+    let rows: Vec<(String, Vec<CallerLayer>)> =
         rows.collect::<Result<Vec<_>, ConfigError>>()?.into_iter().flatten().collect();
-    let case = |(label, share): (&str, Ratio)| Case {
+    let case = |(label, share): (&str, Ratio)| ScenarioCase {
         outages: vec![(Instant::ORIGIN, Instant::FAR)],
         entries: rows
             .iter()
-            .map(|(name, callers)| Entry::new(name, plan(calls, callers, share)))
+            .map(|(name, callers)| ScenarioEntry::new(name, plan(calls, callers, share)))
             .collect(),
-        ..Case::new(label.to_owned(), share.as_f64() * 100.0)
+        ..ScenarioCase::new(label.to_owned(), share.as_f64() * 100.0)
     };
     Ok(Scenario {
         lesson: LESSON.to_owned(),
@@ -45,9 +45,12 @@ const SPACING: Span = Span::from_millis(5);
 const SERVICES: usize = 3;
 
 /// The three ways to place retries; one way to make none.
-fn layers(name: &str, caller: &Caller) -> Result<Vec<(String, Vec<Caller>)>, ConfigError> {
+fn layers(
+    name: &str,
+    caller: &CallerLayer,
+) -> Result<Vec<(String, Vec<CallerLayer>)>, ConfigError> {
     let single =
-        Caller { policy: caller.policy.to_builder().max_attempts(1).build()?, foreign: None };
+        CallerLayer { policy: caller.policy.to_builder().max_attempts(1).build()?, foreign: None };
     if name == Law::NoRetry.name() {
         return Ok(vec![(name.to_owned(), vec![single; SERVICES])]);
     }
@@ -62,12 +65,12 @@ fn layers(name: &str, caller: &Caller) -> Result<Vec<(String, Vec<Caller>)>, Con
     ])
 }
 
-fn plan(calls: u32, callers: &[Caller], failing: Ratio) -> Plan {
-    let arrivals = Arrivals::Even { callers: calls, spacing: SPACING };
-    Plan {
+fn plan(calls: u32, callers: &[CallerLayer], failing: Ratio) -> RunPlan {
+    let arrivals = ArrivalProcess::Even { callers: calls, spacing: SPACING };
+    RunPlan {
         callers: callers.to_vec(),
         faults: vec![Fault::new(Trouble::Failing(failing), Instant::ORIGIN, Instant::FAR)],
-        ..Plan::new(arrivals, callers[0].clone())
+        ..RunPlan::new(arrivals, callers[0].clone())
     }
 }
 

@@ -2,23 +2,23 @@
 
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::{Case, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Caller, Fault, Plan, Trouble, Watch};
+use crate::plan::{ArrivalProcess, CallerLayer, Fault, MeasurementPlan, RunPlan, Trouble};
 
 /// All callers make their first attempt at the origin and fail; the backend serves all of them, at
 /// once, from some time on.
 ///
 /// The peak counts attempts that arrive from then on.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule::default());
     let callers = options.callers.unwrap_or(1_000);
     let up_at = options.up_at.map_or_else(|| UP_AT.to_vec(), |at| vec![at]);
     let compared = options.callers(&Law::ALL, &schedule)?;
-    let case = |up_at: Span| Case {
+    let case = |up_at: Span| ScenarioCase {
         outages: vec![(Instant::ORIGIN, Instant::ORIGIN + up_at)],
         entries: entries(&compared, |caller| plan(callers, caller, up_at)),
-        ..Case::new(format!("up at {up_at}"), up_at.as_secs_f64())
+        ..ScenarioCase::new(format!("up at {up_at}"), up_at.as_secs_f64())
     };
     Ok(Scenario {
         lesson: LESSON.to_owned(),
@@ -34,12 +34,12 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
 /// The times of the reference table.
 const UP_AT: [Span; 3] = [Span::from_millis(200), Span::from_secs(1), Span::from_secs(3)];
 
-fn plan(callers: u32, caller: &Caller, up_at: Span) -> Plan {
+fn plan(callers: u32, caller: &CallerLayer, up_at: Span) -> RunPlan {
     let up = Instant::ORIGIN + up_at;
-    Plan {
+    RunPlan {
         faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
-        watch: Watch::around(up),
-        ..Plan::new(Arrivals::Together { callers }, caller.clone())
+        watch: MeasurementPlan::around(up),
+        ..RunPlan::new(ArrivalProcess::Together { callers }, caller.clone())
     }
 }
 

@@ -4,11 +4,11 @@ use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::{Case, Entry, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Backend, Caller, Cancel, Deposit, Fault, Fleet, LedgerModel, Order, Paying, Plan,
-    Recovery, Trouble, Watch, Workers,
+    ArrivalProcess, Backend, CallerLayer, Cancel, Deposit, Fault, Fleet, LedgerModel,
+    MeasurementPlan, Paying, QueueDiscipline, Recovery, RunPlan, Trouble, Workers,
 };
 
 /// The time for which callers come.
@@ -32,7 +32,7 @@ pub(super) const SCHEDULE: Schedule =
     Schedule { base: Span::from_millis(100), cap: Span::from_secs(10), attempts: 4 };
 
 /// Ten workers of 10 ms behind a queue without bound, who never learn that a caller has gone.
-pub(super) fn plan(trouble: Trouble, load: u32, caller: Caller) -> Plan {
+pub(super) fn plan(trouble: Trouble, load: u32, caller: CallerLayer) -> RunPlan {
     plan_between(trouble, OUTAGE, load, caller)
 }
 
@@ -41,21 +41,28 @@ pub(super) fn plan_between(
     trouble: Trouble,
     (from, until): (Instant, Instant),
     load: u32,
-    caller: Caller,
-) -> Plan {
-    Plan {
+    caller: CallerLayer,
+) -> RunPlan {
+    RunPlan {
         backend: Backend::of_workers(10, Span::from_millis(10), None),
         faults: vec![Fault::new(trouble, from, until)],
-        watch: Watch { edge: until, recovery: Recovery::first_tries(), ..Watch::default() },
-        ..Plan::new(Arrivals::poisson(load, Instant::ORIGIN + LENGTH), caller.with_timeout(TIMEOUT))
+        watch: MeasurementPlan {
+            edge: until,
+            recovery: Recovery::first_tries(),
+            ..MeasurementPlan::default()
+        },
+        ..RunPlan::new(
+            ArrivalProcess::poisson(load, Instant::ORIGIN + LENGTH),
+            caller.with_timeout(TIMEOUT),
+        )
     }
 }
 
 /// A caller of `law` whose retries are asked for, so that a foreign budget can answer.
-pub(super) fn asking(law: Law, schedule: &Schedule) -> Result<Caller, ConfigError> {
+pub(super) fn asking(law: Law, schedule: &Schedule) -> Result<CallerLayer, ConfigError> {
     let caller = law.caller(schedule)?;
     let policy = caller.policy.to_builder().budget(BudgetPlan::None).build()?;
-    Ok(Caller { policy, ..caller })
+    Ok(CallerLayer { policy, ..caller })
 }
 
 /// The bucket of the reference: a tenth of a retry for each success.
@@ -69,7 +76,7 @@ pub(super) fn tenth(bucket: u32) -> LedgerModel {
 
 /// The breaker of the reference, one in each process: the last 100 calls, 50 % of at least 20, open
 /// for a second, five probes.
-pub(super) fn broken(caller: &Caller) -> Result<Caller, ConfigError> {
+pub(super) fn broken(caller: &CallerLayer) -> Result<CallerLayer, ConfigError> {
     let breaker = BreakerPlan::builder()
         .window(WindowKind::Calls(100))
         .ratio(Ratio::from_percent(50))
@@ -80,11 +87,11 @@ pub(super) fn broken(caller: &Caller) -> Result<Caller, ConfigError> {
         .probes(5)
         .build()?;
     let policy = caller.policy.to_builder().breaker(breaker).build()?;
-    Ok(Caller { policy, ..caller.clone() })
+    Ok(CallerLayer { policy, ..caller.clone() })
 }
 
 /// Refusals: does the retry wave tip a backend that was never broken itself?
-pub(super) fn refused(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn refused(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let laws =
         [Law::NoRetry, Law::None, Law::DecorrelatedClamped, Law::Octave, Law::Equal, Law::Full];
@@ -97,7 +104,7 @@ pub(super) fn refused(options: &Options) -> Result<Scenario, ConfigError> {
     }
     let loads = options.callers.map_or_else(|| REFUSED_LOADS.to_vec(), |load| vec![load]);
     let cases = loads.into_iter().map(|load| {
-        let plan = |caller: &Caller| plan(Trouble::Refuse, load, caller.clone());
+        let plan = |caller: &CallerLayer| plan(Trouble::Refuse, load, caller.clone());
         load_case(load, entries(&compared, plan))
     });
     Ok(Scenario {
@@ -117,7 +124,7 @@ const EQUAL_WAIT: [(Law, u64); 3] =
     [(Law::DecorrelatedClamped, 62_200), (Law::Equal, 133_000), (Law::Full, 200_000)];
 
 /// A stall: attempts are accepted and nothing is served.
-pub(super) fn stalled(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn stalled(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let loads = options.callers.map_or_else(|| STALLED_LOADS.to_vec(), |load| vec![load]);
     let cases = loads.into_iter().map(|load| {
@@ -138,25 +145,29 @@ pub(super) fn stalled(options: &Options) -> Result<Scenario, ConfigError> {
 const STALLED_LOADS: [u32; 4] = [300, 500, 700, 900];
 
 /// The laws, and then everything that helps or does not.
-fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Entry>, ConfigError> {
-    let stalled = |caller: &Caller| plan(Trouble::Stall, load, caller.clone());
+fn remedies(
+    options: &StormOptions,
+    schedule: &Schedule,
+    load: u32,
+) -> Result<Vec<ScenarioEntry>, ConfigError> {
+    let stalled = |caller: &CallerLayer| plan(Trouble::Stall, load, caller.clone());
     let laws =
         [Law::NoRetry, Law::Fixed, Law::None, Law::Equal, Law::Full, Law::DecorrelatedClamped];
     let immediate = Schedule { base: Span::ZERO, cap: Span::ZERO, ..*schedule };
-    let mut plans: Vec<(String, Plan)> = Vec::new();
+    let mut plans: Vec<(String, RunPlan)> = Vec::new();
     for (name, caller) in options.callers(&laws, schedule)? {
         plans.push((name, stalled(&caller)));
     }
     let full = Law::Full.caller(schedule)?;
     plans.insert(1, ("immediate".to_owned(), stalled(&Law::Fixed.caller(&immediate)?)));
-    let processes = |plan: Plan, ledger| {
+    let processes = |plan: RunPlan, ledger| {
         let fleet = Fleet { processes: 20, ledger, ..Fleet::default() };
-        Plan { fleet, ..plan }
+        RunPlan { fleet, ..plan }
     };
-    let budget = || -> Result<Plan, ConfigError> {
+    let budget = || -> Result<RunPlan, ConfigError> {
         Ok(processes(stalled(&asking(Law::Full, schedule)?), tenth(10)))
     };
-    let short = |plan: Plan| with_workers(plan, |workers| workers.queue = Some(200));
+    let short = |plan: RunPlan| with_workers(plan, |workers| workers.queue = Some(200));
     plans.push(("full + budget".to_owned(), budget()?));
     let mut breaking = processes(stalled(&broken(&full)?), LedgerModel::Engine);
     plans.push(("full + breaker".to_owned(), breaking.clone()));
@@ -167,25 +178,26 @@ fn remedies(options: &Options, schedule: &Schedule, load: u32) -> Result<Vec<Ent
     let cancel = |cancel| with_workers(stalled(&full), |workers| workers.cancel = cancel);
     plans.push(("full, drop expired".to_owned(), cancel(Cancel::Expired)));
     plans.push(("full, drop hopeless".to_owned(), cancel(Cancel::Hopeless)));
-    let newest = with_workers(stalled(&full), |workers| workers.order = Order::NewestFirst);
+    let newest =
+        with_workers(stalled(&full), |workers| workers.order = QueueDiscipline::NewestFirst);
     plans.push(("full, newest first".to_owned(), newest));
-    Ok(plans.into_iter().map(|(name, plan)| Entry::new(name, plan)).collect())
+    Ok(plans.into_iter().map(|(name, plan)| ScenarioEntry::new(name, plan)).collect())
 }
 
 /// The plan with other rules for its workers.
-pub(super) fn with_workers(mut plan: Plan, change: impl FnOnce(&mut Workers)) -> Plan {
+pub(super) fn with_workers(mut plan: RunPlan, change: impl FnOnce(&mut Workers)) -> RunPlan {
     if let Some(workers) = &mut plan.backend.workers {
         change(workers);
     }
     plan
 }
 
-pub(super) fn load_case(load: u32, entries: Vec<Entry>) -> Case {
-    Case {
+pub(super) fn load_case(load: u32, entries: Vec<ScenarioEntry>) -> ScenarioCase {
+    ScenarioCase {
         outages: vec![OUTAGE],
         capacity: Some(CAPACITY),
         entries,
-        ..Case::new(format!("load {load}/s"), f64::from(load))
+        ..ScenarioCase::new(format!("load {load}/s"), f64::from(load))
     }
 }
 

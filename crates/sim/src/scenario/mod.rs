@@ -32,8 +32,8 @@ mod viewers;
 
 pub use catalogue::{CATALOGUE, Named};
 pub use contention::Contention;
-pub use options::Options;
+pub use options::StormOptions;
 pub use play::{Peak, Play};
 pub use shapes::{Growth, Mean, Shape, Shapes, ShapesReport, Wave};
 use story::entries;
-pub use story::{Case, Entry, Scenario};
+pub use story::{Scenario, ScenarioCase, ScenarioEntry};

@@ -3,12 +3,12 @@
 use stagger_core::{ConfigError, Policy, Span};
 
 use crate::law::{Law, Schedule};
-use crate::plan::Caller;
+use crate::plan::CallerLayer;
 use crate::waits::Equal;
 
 /// A user's changes to a scenario that ships; `None` leaves its own value.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
+pub struct StormOptions {
     /// The seed of all runs; 1 when left out.
     pub seed: Option<u64>,
     /// Runs of every entry.
@@ -33,7 +33,7 @@ pub struct Options {
     pub policies: Vec<(String, Policy)>,
 }
 
-impl Options {
+impl StormOptions {
     /// The schedule of the laws, with what the user changed.
     #[must_use]
     pub fn schedule(&self, default: Schedule) -> Schedule {
@@ -52,7 +52,7 @@ impl Options {
         &self,
         laws: &[Law],
         schedule: &Schedule,
-    ) -> Result<Vec<(String, Caller)>, ConfigError> {
+    ) -> Result<Vec<(String, CallerLayer)>, ConfigError> {
         let asked = |law: &Law| self.laws.is_empty() || self.laws.contains(law);
         let laws = laws.iter().copied().filter(|&law| law != Law::NoRetry && asked(&law));
         let mut all = Vec::new();
@@ -61,7 +61,7 @@ impl Options {
             all.push((law.name().to_owned(), law.caller(&schedule)?));
         }
         let own = self.policies.iter();
-        all.extend(own.map(|(name, policy)| (name.clone(), Caller::new(*policy))));
+        all.extend(own.map(|(name, policy)| (name.clone(), CallerLayer::new(*policy))));
         Ok(all)
     }
 }

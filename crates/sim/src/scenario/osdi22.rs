@@ -2,22 +2,24 @@
 
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::{Case, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Recovery, Trouble, Watch};
+use crate::plan::{
+    ArrivalProcess, Backend, CallerLayer, Fault, MeasurementPlan, Recovery, RunPlan, Trouble,
+};
 
 /// The backend of `stall` at 38 % load loses most of its capacity for a while; callers wait 3 s and
 /// make five attempts without a delay between them.
 ///
 /// Source: Huang et al., "Metastable Failures in the Wild" (OSDI 2022), figure 4.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule { base: Span::ZERO, cap: Span::ZERO, attempts: 5 });
     let compared = options.callers(&[Law::NoRetry, Law::Fixed], &schedule)?;
-    let case = |trigger: &Trigger| Case {
+    let case = |trigger: &Trigger| ScenarioCase {
         outages: vec![(DOWN_FROM, DOWN_FROM + trigger.over)],
         capacity: Some(1_000.0),
         entries: entries(&compared, |caller| trigger.plan(caller)),
-        ..Case::new(trigger.label(), f64::from(trigger.left))
+        ..ScenarioCase::new(trigger.label(), f64::from(trigger.left))
     };
     Ok(Scenario {
         lesson: LESSON.to_owned(),
@@ -55,15 +57,19 @@ impl Trigger {
         format!("{left} % for {}, load {}/s", self.over, self.load)
     }
 
-    fn plan(&self, caller: &Caller) -> Plan {
+    fn plan(&self, caller: &CallerLayer) -> RunPlan {
         let until = DOWN_FROM + self.over;
         let slower = Trouble::Slow(Ratio::from_ppm(1_000_000_000 / self.left));
-        Plan {
+        RunPlan {
             backend: Backend::of_workers(10, Span::from_millis(10), None),
             faults: vec![Fault::new(slower, DOWN_FROM, until)],
-            watch: Watch { edge: until, recovery: Recovery::first_tries(), ..Watch::default() },
-            ..Plan::new(
-                Arrivals::poisson(self.load, until + Span::from_secs(80)),
+            watch: MeasurementPlan {
+                edge: until,
+                recovery: Recovery::first_tries(),
+                ..MeasurementPlan::default()
+            },
+            ..RunPlan::new(
+                ArrivalProcess::poisson(self.load, until + Span::from_secs(80)),
                 caller.clone().with_timeout(TIMEOUT),
             )
         }

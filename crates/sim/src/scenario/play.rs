@@ -1,14 +1,14 @@
 //! One run of a scenario, and the events whose peak it counts.
 
 use super::contention::Contention;
-use crate::plan::Plan;
-use crate::world::{Played, World};
+use crate::plan::RunPlan;
+use crate::simulation::{Played, Simulation};
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Play {
     /// Callers, a network and a backend.
-    World(Box<Plan>),
+    Run(Box<RunPlan>),
     /// Writers that contend for one row.
     Contention(Box<Contention>),
 }
@@ -24,9 +24,9 @@ pub enum Peak {
 
 impl Play {
     /// Plays one run.
-    pub fn run(&self, world: &mut World, seed: u64) -> Played {
+    pub fn run(&self, simulation: &mut Simulation, seed: u64) -> Played {
         match self {
-            Self::World(plan) => world.play(plan, seed),
+            Self::Run(plan) => simulation.play(plan, seed),
             Self::Contention(contention) => contention.play(seed),
         }
     }

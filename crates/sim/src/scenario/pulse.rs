@@ -4,24 +4,27 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Span};
 
 use super::variants::{self, Variant};
-use super::{Case, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, StormOptions};
 use crate::law::Schedule;
-use crate::plan::{Arrivals, Backend, Caller, Fault, Fleet, LedgerModel, Plan, Trouble, Watch};
+use crate::plan::{
+    ArrivalProcess, Backend, CallerLayer, Fault, Fleet, LedgerModel, MeasurementPlan, RunPlan,
+    Trouble,
+};
 use crate::probe::Stretch;
 
 /// A thousand processes make five calls a second each; from 20 s on all calls fail. The default
 /// budget, and the same share and floor where spent retries come back with their slot.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let processes = options.callers.unwrap_or(PROCESSES).max(1);
     let budget = BudgetPlan::default();
     let variants = [("window-block", LedgerModel::WindowBlock), ("default", LedgerModel::Engine)]
         .map(|(name, ledger)| Variant { name, budget, processes, ledger });
     let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
-    let case = Case {
+    let case = ScenarioCase {
         outages: vec![OUTAGE],
         entries,
-        ..Case::new(format!("{processes} processes"), f64::from(processes))
+        ..ScenarioCase::new(format!("{processes} processes"), f64::from(processes))
     };
     let mut parameters = schedule.parameters();
     parameters.push(("processes".to_owned(), processes.to_string()));
@@ -51,20 +54,20 @@ const fn load(processes: u32) -> u32 {
     if load > 4_000_000 { 4_000_000 } else { load }
 }
 
-fn plan(caller: Caller, fleet: Fleet) -> Plan {
+fn plan(caller: CallerLayer, fleet: Fleet) -> RunPlan {
     let settled = Stretch { from: OUTAGE.0 + WINDOW, until: OUTAGE.1 };
-    Plan {
+    RunPlan {
         fleet,
         backend: Backend::UNLIMITED,
         faults: vec![Fault::new(Trouble::Refuse, OUTAGE.0, Instant::FAR)],
-        watch: Watch {
+        watch: MeasurementPlan {
             edge: OUTAGE.0,
             peak_from: Some(settled.from),
             retries_in: settled,
             evenness_in: Some(settled),
-            ..Watch::default()
+            ..MeasurementPlan::default()
         },
-        ..Plan::new(Arrivals::poisson(load(fleet.processes), OUTAGE.1), caller)
+        ..RunPlan::new(ArrivalProcess::poisson(load(fleet.processes), OUTAGE.1), caller)
     }
 }
 

@@ -3,34 +3,35 @@
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::{Case, Entry, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
 use crate::plan::{
-    Arrivals, Backend, Caller, ColdStart, Fault, Fleet, Full, Plan, Trouble, Watch, Workers,
+    ArrivalProcess, Backend, CallerLayer, ColdStart, Fault, Fleet, Full, MeasurementPlan, RunPlan,
+    Trouble, Workers,
 };
 
 /// All clients lose their service at the origin and want it back. It is up after five seconds, and
 /// its work takes ten times as long at first and evenly less so for half a minute: 100 calls a
 /// second grow to 1000. Clients give an attempt up after a second, and its work is done all the
 /// same.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let callers = options.callers.unwrap_or(CLIENTS);
     let up_at = options.up_at.unwrap_or(UP_AT);
     let mut entries = Vec::new();
     for (name, caller) in options.callers(&LAWS, &schedule)? {
         let caller = caller.with_timeout(Span::from_secs(1));
-        entries.push(Entry::new(name.as_str(), plan(callers, caller.clone(), up_at)));
+        entries.push(ScenarioEntry::new(name.as_str(), plan(callers, caller.clone(), up_at)));
         if [Law::None.name(), Law::Full.name()].contains(&name.as_str()) {
-            let ramped = Caller { policy: ramped(&caller)?, ..caller };
-            entries.push(Entry::new(format!("{name}, ramp"), plan(callers, ramped, up_at)));
+            let ramped = CallerLayer { policy: ramped(&caller)?, ..caller };
+            entries.push(ScenarioEntry::new(format!("{name}, ramp"), plan(callers, ramped, up_at)));
         }
     }
-    let case = Case {
+    let case = ScenarioCase {
         outages: vec![(Instant::ORIGIN, Instant::ORIGIN + up_at)],
         capacity: Some(1_000.0),
         entries,
-        ..Case::new(format!("{callers} clients"), f64::from(callers))
+        ..ScenarioCase::new(format!("{callers} clients"), f64::from(callers))
     };
     let mut parameters = schedule.parameters();
     parameters.push(("clients".to_owned(), callers.to_string()));
@@ -54,15 +55,15 @@ const PROCESSES: u32 = 100;
 const UP_AT: Span = Span::from_secs(5);
 
 /// A breaker whose end is a ramp, and callers who wait for it.
-fn ramped(caller: &Caller) -> Result<stagger_core::Policy, ConfigError> {
+fn ramped(caller: &CallerLayer) -> Result<stagger_core::Policy, ConfigError> {
     let breaker =
         BreakerPlan::builder().ramp(Ratio::from_percent(10), Span::from_secs(30)).build()?;
     caller.policy.to_builder().breaker(breaker).wait_for_breaker(true).build()
 }
 
-fn plan(callers: u32, caller: Caller, up_at: Span) -> Plan {
+fn plan(callers: u32, caller: CallerLayer, up_at: Span) -> RunPlan {
     let up = Instant::ORIGIN + up_at;
-    Plan {
+    RunPlan {
         fleet: Fleet { processes: PROCESSES, ..Fleet::default() },
         backend: Backend {
             workers: Some(Workers { full: Full::Refuse, ..Workers::new(10, Some(200)) }),
@@ -73,8 +74,8 @@ fn plan(callers: u32, caller: Caller, up_at: Span) -> Plan {
             ..Backend::UNLIMITED.serving_in(Span::from_millis(10))
         },
         faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
-        watch: Watch { edge: up, ..Watch::default() },
-        ..Plan::new(Arrivals::Together { callers }, caller)
+        watch: MeasurementPlan { edge: up, ..MeasurementPlan::default() },
+        ..RunPlan::new(ArrivalProcess::Together { callers }, caller)
     }
 }
 

@@ -5,18 +5,18 @@ use stagger_core::{ConfigError, Instant, Ratio};
 
 use super::fleet::{LOAD, SCHEDULE, STALL, plan, shared};
 use super::variants::{self, Variant};
-use super::{Case, Options, Peak, Scenario};
-use crate::plan::{Caller, Fault, Fleet, LedgerModel, Plan, Trouble};
+use super::{Peak, Scenario, ScenarioCase, StormOptions};
+use crate::plan::{CallerLayer, Fault, Fleet, LedgerModel, RunPlan, Trouble};
 
 /// The stall of the fleet, and a backend that fails one attempt in twenty and is well otherwise;
 /// with a process for every call, beside twenty that stay.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let variants = variants()?;
-    let case = |label: &str, value, outages, plan: fn(Caller, Fleet) -> Plan| {
+    let case = |label: &str, value, outages, plan: fn(CallerLayer, Fleet) -> RunPlan| {
         let entries = variants::entries(options, &schedule, SHORT_LIVED, &variants, plan)?;
-        let case = Case::new(label.to_owned(), value);
-        Ok::<_, ConfigError>(Case { outages, capacity: Some(1_000.0), entries, ..case })
+        let case = ScenarioCase::new(label.to_owned(), value);
+        Ok::<_, ConfigError>(ScenarioCase { outages, capacity: Some(1_000.0), entries, ..case })
     };
     let mut parameters = schedule.parameters();
     parameters.push(("calls a second".to_owned(), LOAD.to_string()));
@@ -56,10 +56,10 @@ fn variants() -> Result<[Variant; 7], ConfigError> {
 }
 
 /// The same plan, in which one attempt in twenty fails all the time.
-fn failing(caller: Caller, fleet: Fleet) -> Plan {
+fn failing(caller: CallerLayer, fleet: Fleet) -> RunPlan {
     let one_in_twenty = Trouble::Failing(Ratio::from_percent(5));
     let faults = vec![Fault::new(one_in_twenty, Instant::ORIGIN, Instant::FAR)];
-    Plan { faults, ..plan(caller, fleet) }
+    RunPlan { faults, ..plan(caller, fleet) }
 }
 
 const LESSON: &str = "\

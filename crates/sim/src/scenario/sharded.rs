@@ -3,33 +3,33 @@
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::{ConfigError, Instant, Ratio, Span};
 
-use super::{Case, Entry, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Caller, Fault, Fleet, Plan, Scope, Trouble};
+use crate::plan::{ArrivalProcess, Backend, CallerLayer, Fault, Fleet, RunPlan, Scope, Trouble};
 
 /// Sixteen shards, one of which refuses everything all the time. A call goes to the shard of its
 /// key, so one in sixteen fails whatever happens, and 93.75 % are the most that can succeed: what
 /// is missing from that are calls to healthy shards.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(SCHEDULE);
     let load = options.callers.unwrap_or(LOAD);
     let mut entries = Vec::new();
     for (name, caller) in options.callers(&[Law::Full], &schedule)? {
-        entries.push(Entry::new(name.as_str(), plan(load, caller.clone(), Scope::Host)));
+        entries.push(ScenarioEntry::new(name.as_str(), plan(load, caller.clone(), Scope::Host)));
         if name == Law::NoRetry.name() {
             continue;
         }
         for (how, ratio, scope) in BREAKERS {
             let breaker = BreakerPlan::builder().ratio(ratio).build()?;
             let policy = caller.policy.to_builder().breaker(breaker).build()?;
-            let broken = Caller { policy, ..caller.clone() };
-            entries.push(Entry::new(format!("{name}, {how}"), plan(load, broken, scope)));
+            let broken = CallerLayer { policy, ..caller.clone() };
+            entries.push(ScenarioEntry::new(format!("{name}, {how}"), plan(load, broken, scope)));
         }
     }
-    let case = Case {
+    let case = ScenarioCase {
         outages: vec![(Instant::ORIGIN, Instant::ORIGIN + LENGTH)],
         entries,
-        ..Case::new("one bad shard of 16".to_owned(), 16.0)
+        ..ScenarioCase::new("one bad shard of 16".to_owned(), 16.0)
     };
     let mut parameters = schedule.parameters();
     parameters.push(("calls a second".to_owned(), load.to_string()));
@@ -58,13 +58,13 @@ const BREAKERS: [(&str, Ratio, Scope); 3] = [
     ("breaker per shard, 50 %", Ratio::from_percent(50), Scope::Shard),
 ];
 
-fn plan(load: u32, caller: Caller, scope: Scope) -> Plan {
+fn plan(load: u32, caller: CallerLayer, scope: Scope) -> RunPlan {
     let bad = Fault::new(Trouble::Refuse, Instant::ORIGIN, Instant::FAR).in_shard(BAD);
-    Plan {
+    RunPlan {
         fleet: Fleet { processes: PROCESSES, scope, ..Fleet::default() },
         backend: Backend { shards: SHARDS, ..Backend::UNLIMITED },
         faults: vec![bad],
-        ..Plan::new(Arrivals::poisson(load, Instant::ORIGIN + LENGTH), caller)
+        ..RunPlan::new(ArrivalProcess::poisson(load, Instant::ORIGIN + LENGTH), caller)
     }
 }
 

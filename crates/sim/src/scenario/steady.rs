@@ -2,21 +2,21 @@
 
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::{Case, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Trouble, Watch};
+use crate::plan::{ArrivalProcess, Backend, CallerLayer, Fault, MeasurementPlan, RunPlan, Trouble};
 
 /// 500 callers a second for a minute; 503 from 2 s on for the time that the cases vary.
 ///
 /// The peak counts calls served; its bound is callers a second times attempts.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule::default());
     let compared = options.callers(&Law::ALL, &schedule)?;
     let outages = options.up_at.map_or_else(|| OUTAGES.to_vec(), |at| vec![at]);
-    let case = |outage: Span| Case {
+    let case = |outage: Span| ScenarioCase {
         outages: vec![(DOWN_FROM, DOWN_FROM + outage)],
         entries: entries(&compared, |caller| plan(outage, caller)),
-        ..Case::new(format!("outage {outage}"), outage.as_secs_f64())
+        ..ScenarioCase::new(format!("outage {outage}"), outage.as_secs_f64())
     };
     Ok(Scenario {
         lesson: LESSON.to_owned(),
@@ -37,13 +37,16 @@ const DOWN_FROM: Instant = Instant::from_nanos(2_000_000_000);
 /// failed, so the first bucket after the outage is a tenth short: the reference has that too.
 const SERVICE: Span = Span::from_millis(5);
 
-fn plan(outage: Span, caller: &Caller) -> Plan {
+fn plan(outage: Span, caller: &CallerLayer) -> RunPlan {
     let up = DOWN_FROM + outage;
-    Plan {
+    RunPlan {
         backend: Backend::UNLIMITED.serving_in(SERVICE),
         faults: vec![Fault::new(Trouble::Refuse, DOWN_FROM, up)],
-        watch: Watch { edge: Instant::ORIGIN, ..Watch::default() },
-        ..Plan::new(Arrivals::poisson(500, Instant::ORIGIN + Span::from_secs(60)), caller.clone())
+        watch: MeasurementPlan { edge: Instant::ORIGIN, ..MeasurementPlan::default() },
+        ..RunPlan::new(
+            ArrivalProcess::poisson(500, Instant::ORIGIN + Span::from_secs(60)),
+            caller.clone(),
+        )
     }
 }
 

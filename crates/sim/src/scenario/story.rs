@@ -3,9 +3,9 @@
 use stagger_core::Instant;
 
 use super::play::{Peak, Play};
-use crate::plan::{Caller, Plan};
-use crate::report::{CaseReport, Report, Row};
-use crate::tally::Tally;
+use crate::plan::{CallerLayer, RunPlan};
+use crate::run_tally::RunTally;
+use crate::storm_report::{CaseReport, EntryReport, StormReport};
 use crate::thread_pool::ThreadPool;
 
 /// The scenario to play: every entry of every case, under the same seeds.
@@ -28,12 +28,12 @@ pub struct Scenario {
     /// The settings that every row shares, as name and value, for captions.
     pub parameters: Vec<(String, String)>,
     /// The cases, in order.
-    pub cases: Vec<Case>,
+    pub cases: Vec<ScenarioCase>,
 }
 
 /// One setting of what the scenario varies.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct ScenarioCase {
     /// The case's name: `0.2 s`.
     pub label: String,
     /// Its place on an axis, in the unit of [`Scenario::varied`].
@@ -43,33 +43,33 @@ pub struct Case {
     /// The backend's capacity, in attempts a second, if it has a bound.
     pub capacity: Option<f64>,
     /// The compared entries. The first never retries.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ScenarioEntry>,
 }
 
 /// One way to come back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct ScenarioEntry {
     /// The entry's name: a law, a policy, a policy with its server.
     pub name: String,
     /// The run of this entry.
     pub play: Play,
 }
 
-impl Entry {
+impl ScenarioEntry {
     /// The figures of its runs.
-    fn row(&self, tally: &Tally, peak: Peak) -> Row {
+    fn row(&self, tally: &RunTally, peak: Peak) -> EntryReport {
         let row = tally.row(&self.name, peak);
         let stretch = match &self.play {
-            Play::World(plan) => plan.watch.evenness_in,
+            Play::Run(plan) => plan.watch.evenness_in,
             Play::Contention(_) => None,
         };
         let worst_over_mean = stretch.and_then(|stretch| row.series.worst_over_mean(stretch));
-        Row { worst_over_mean, ..row }
+        EntryReport { worst_over_mean, ..row }
     }
 
     /// A row of this name.
-    pub(super) fn new(name: impl Into<String>, plan: Plan) -> Self {
-        Self { name: name.into(), play: Play::World(Box::new(plan)) }
+    pub(super) fn new(name: impl Into<String>, plan: RunPlan) -> Self {
+        Self { name: name.into(), play: Play::Run(Box::new(plan)) }
     }
 }
 
@@ -100,10 +100,10 @@ impl Scenario {
 
     /// Plays all runs, or as many as `pool` has time for.
     #[must_use]
-    pub fn run(&self, pool: &ThreadPool<'_>) -> Report {
+    pub fn run(&self, pool: &ThreadPool<'_>) -> StormReport {
         let entries = self.cases.iter().flat_map(|case| &case.entries);
         let plays: Vec<&Play> = entries.map(|entry| &entry.play).collect();
-        let mut tallies = Tally::of(&plays, self.seed, self.runs, pool).into_iter();
+        let mut tallies = RunTally::of(&plays, self.seed, self.runs, pool).into_iter();
         let cases = self.cases.iter().map(|case| {
             let rows = case.entries.iter().zip(&mut tallies);
             CaseReport {
@@ -115,7 +115,7 @@ impl Scenario {
             }
         });
         let cases = cases.collect();
-        Report {
+        StormReport {
             name: self.name.clone(),
             about: self.about.clone(),
             lesson: self.lesson.clone(),
@@ -129,7 +129,7 @@ impl Scenario {
     }
 }
 
-impl Case {
+impl ScenarioCase {
     /// A case without trouble, bound or entries.
     #[must_use]
     pub const fn new(label: String, value: f64) -> Self {
@@ -149,7 +149,11 @@ impl Case {
 }
 
 /// One entry for each caller.
-pub(super) fn entries(compared: &[(String, Caller)], plan: impl Fn(&Caller) -> Plan) -> Vec<Entry> {
-    let entry = |(name, caller): &(String, Caller)| Entry::new(name.as_str(), plan(caller));
+pub(super) fn entries(
+    compared: &[(String, CallerLayer)],
+    plan: impl Fn(&CallerLayer) -> RunPlan,
+) -> Vec<ScenarioEntry> {
+    let entry =
+        |(name, caller): &(String, CallerLayer)| ScenarioEntry::new(name.as_str(), plan(caller));
     compared.iter().map(entry).collect()
 }

@@ -2,13 +2,13 @@
 
 use stagger_core::{ConfigError, HintRule, Instant, LongHint, Ratio, Span};
 
-use super::{Case, Entry, Options, Peak, Scenario};
+use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Trouble, Watch};
+use crate::plan::{ArrivalProcess, Backend, CallerLayer, Fault, MeasurementPlan, RunPlan, Trouble};
 
 /// All clients hear a 503 with a Retry-After, which is true: the backend is up when it ends, and
 /// serves 1000 a second.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule::default());
     let callers = options.callers.unwrap_or(CLIENTS);
     let hint = options.up_at.unwrap_or(HINT);
@@ -20,18 +20,18 @@ pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
         }
         for (how, rule) in rules(hint)? {
             let policy = caller.policy.to_builder().hints(rule).build()?;
-            rows.push((format!("{name}, {how}"), Caller { policy, ..caller.clone() }));
+            rows.push((format!("{name}, {how}"), CallerLayer { policy, ..caller.clone() }));
         }
     }
     let up = Instant::ORIGIN + hint;
-    let case = Case {
+    let case = ScenarioCase {
         outages: vec![(Instant::ORIGIN, up)],
         capacity: Some(1_000.0),
         entries: rows
             .iter()
-            .map(|(name, caller)| Entry::new(name, plan(callers, caller, hint)))
+            .map(|(name, caller)| ScenarioEntry::new(name, plan(callers, caller, hint)))
             .collect(),
-        ..Case::new(format!("told {hint}"), hint.as_secs_f64())
+        ..ScenarioCase::new(format!("told {hint}"), hint.as_secs_f64())
     };
     let mut parameters = schedule.parameters();
     parameters.push(("clients".to_owned(), callers.to_string()));
@@ -58,13 +58,13 @@ fn rules(hint: Span) -> Result<[(&'static str, HintRule); 3], ConfigError> {
     ])
 }
 
-fn plan(callers: u32, caller: &Caller, hint: Span) -> Plan {
+fn plan(callers: u32, caller: &CallerLayer, hint: Span) -> RunPlan {
     let up = Instant::ORIGIN + hint;
-    Plan {
+    RunPlan {
         backend: Backend::of_workers(10, Span::from_millis(10), Some(100)),
         faults: vec![Fault::new(Trouble::RefuseFor(hint), Instant::ORIGIN, up)],
-        watch: Watch::around(up),
-        ..Plan::new(Arrivals::Together { callers }, caller.clone())
+        watch: MeasurementPlan::around(up),
+        ..RunPlan::new(ArrivalProcess::Together { callers }, caller.clone())
     }
 }
 

@@ -2,24 +2,24 @@
 
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::{Case, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Backend, Caller, Fault, Plan, Trouble};
+use crate::plan::{ArrivalProcess, Backend, CallerLayer, Fault, RunPlan, Trouble};
 
 /// One caller every spacing; the backend answers 503 to what arrives from 2.0 s (included) until
 /// 2.2 s (excluded) and otherwise serves in 5 ms.
 ///
 /// The peak counts calls *served*, in buckets of 50 ms from the first arrival on.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let schedule = options.schedule(Schedule::default());
     let laws = [Law::NoRetry, Law::None, Law::Equal, Law::Full];
     let compared = options.callers(&laws, &schedule)?;
-    let case = |(spacing, callers): (Span, u32)| Case {
+    let case = |(spacing, callers): (Span, u32)| ScenarioCase {
         outages: vec![OUTAGE],
         entries: entries(&compared, |caller| plan(spacing, callers, caller)),
-        ..Case::new(format!("one every {spacing}"), spacing.as_secs_f64() * 1e3)
+        ..ScenarioCase::new(format!("one every {spacing}"), spacing.as_secs_f64() * 1e3)
     };
-    let mut cases: Vec<Case> =
+    let mut cases: Vec<ScenarioCase> =
         SPACINGS.map(|spacing| case((spacing, options.callers.unwrap_or(1_000)))).into();
     if options.callers.is_none() {
         let mut twice = case((SPACINGS[0], 2_000));
@@ -47,11 +47,11 @@ const SPACINGS: [Span; 4] = [
 const OUTAGE: (Instant, Instant) =
     (Instant::from_nanos(2_000_000_000), Instant::from_nanos(2_200_000_000));
 
-fn plan(spacing: Span, callers: u32, caller: &Caller) -> Plan {
-    Plan {
+fn plan(spacing: Span, callers: u32, caller: &CallerLayer) -> RunPlan {
+    RunPlan {
         backend: Backend::UNLIMITED.serving_in(Span::from_millis(5)),
         faults: vec![Fault::new(Trouble::Refuse, OUTAGE.0, OUTAGE.1)],
-        ..Plan::new(Arrivals::Even { callers, spacing }, caller.clone())
+        ..RunPlan::new(ArrivalProcess::Even { callers, spacing }, caller.clone())
     }
 }
 

@@ -3,9 +3,9 @@
 use stagger_core::ConfigError;
 use stagger_core::budget::BudgetPlan;
 
-use super::{Entry, Options};
+use super::{ScenarioEntry, StormOptions};
 use crate::law::{Law, Schedule};
-use crate::plan::{Caller, Fleet, LedgerModel, Plan};
+use crate::plan::{CallerLayer, Fleet, LedgerModel, RunPlan};
 
 /// A budget, and the processes that keep it.
 #[derive(Clone, Copy, Debug)]
@@ -19,24 +19,27 @@ pub(super) struct Variant {
 /// Full jitter under each budget. Callers that never retry come first and have no budget; policies of
 /// the user keep their own. Both live in so many processes with the engine's ledger.
 pub(super) fn entries(
-    options: &Options,
+    options: &StormOptions,
     schedule: &Schedule,
     processes: u32,
     variants: &[Variant],
-    plan: impl Fn(Caller, Fleet) -> Plan,
-) -> Result<Vec<Entry>, ConfigError> {
+    plan: impl Fn(CallerLayer, Fleet) -> RunPlan,
+) -> Result<Vec<ScenarioEntry>, ConfigError> {
     let mut entries = Vec::new();
     for (name, caller) in options.callers(&[Law::Full], schedule)? {
         let is_own = options.policies.iter().any(|(own, _)| *own == name);
         if is_own || name == Law::NoRetry.name() {
             let fleet = Fleet { processes, ..Fleet::default() };
-            entries.push(Entry::new(name, plan(caller, fleet)));
+            entries.push(ScenarioEntry::new(name, plan(caller, fleet)));
             continue;
         }
         for &Variant { name, budget, processes, ledger } in variants {
             let policy = caller.policy.to_builder().budget(budget).build()?;
             let fleet = Fleet { processes, ledger, ..Fleet::default() };
-            entries.push(Entry::new(name, plan(Caller { policy, ..caller.clone() }, fleet)));
+            entries.push(ScenarioEntry::new(
+                name,
+                plan(CallerLayer { policy, ..caller.clone() }, fleet),
+            ));
         }
     }
     Ok(entries)

@@ -3,9 +3,9 @@
 use stagger_core::budget::IntervalPlan;
 use stagger_core::{ConfigError, HintRule, Instant, LongHint, Policy, Ratio, Span};
 
-use super::{Case, Options, Peak, Scenario, entries};
+use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::{Law, Schedule};
-use crate::plan::{Arrivals, Caller, Fault, Fleet, Plan, Trouble, Watch};
+use crate::plan::{ArrivalProcess, CallerLayer, Fault, Fleet, MeasurementPlan, RunPlan, Trouble};
 use crate::probe::Stretch;
 
 /// Every player asks for one segment, evenly spread over the length of a segment, because players
@@ -15,16 +15,16 @@ use crate::probe::Stretch;
 ///
 /// That is the harder of the two models that fit into memory: the calls of those who wait carry a
 /// hint and a grant of their own budget, so all of 25 million at once would not.
-pub(super) fn scenario(options: &Options) -> Result<Scenario, ConfigError> {
+pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> {
     let callers = options.callers.unwrap_or(PLAYERS);
     let outage = options.up_at.unwrap_or(OUTAGE);
     let schedule = options.schedule(SCHEDULE);
     let compared = players(options, &schedule)?;
     let up = DOWN_AT + outage;
-    let case = Case {
+    let case = ScenarioCase {
         outages: vec![(DOWN_AT, up)],
         entries: entries(&compared, |caller| plan(callers, caller, up)),
-        ..Case::new(format!("outage of {outage}"), outage.as_secs_f64())
+        ..ScenarioCase::new(format!("outage of {outage}"), outage.as_secs_f64())
     };
     let mut parameters = schedule.parameters();
     parameters.push(("players".to_owned(), callers.to_string()));
@@ -52,7 +52,10 @@ const SCHEDULE: Schedule =
     Schedule { base: Span::from_secs(1), cap: Span::from_secs(2), attempts: 2 };
 
 /// Never again, at once and often, and three steps to what a player should do.
-fn players(options: &Options, schedule: &Schedule) -> Result<Vec<(String, Caller)>, ConfigError> {
+fn players(
+    options: &StormOptions,
+    schedule: &Schedule,
+) -> Result<Vec<(String, CallerLayer)>, ConfigError> {
     let naive = Schedule {
         base: Span::from_millis(100),
         cap: Span::from_millis(100),
@@ -62,7 +65,7 @@ fn players(options: &Options, schedule: &Schedule) -> Result<Vec<(String, Caller
     let hints = HintRule::new(Span::from_secs(10), Ratio::from_percent(50), LongHint::Stop)?;
     let once = IntervalPlan::new(1, Span::from_secs(30))?;
     let player = Law::Full.policy(schedule)?.to_builder().hints(deaf);
-    let named = |name: &str, policy: Policy| (name.to_owned(), Caller::new(policy));
+    let named = |name: &str, policy: Policy| (name.to_owned(), CallerLayer::new(policy));
     let mut all = options.callers(&[], schedule)?;
     all.insert(1, named("naive", Law::Fixed.policy(&naive)?.to_builder().hints(deaf).build()?));
     all.insert(2, named("full", player.build()?));
@@ -70,18 +73,18 @@ fn players(options: &Options, schedule: &Schedule) -> Result<Vec<(String, Caller
     Ok(all)
 }
 
-fn plan(callers: u32, caller: &Caller, up: Instant) -> Plan {
+fn plan(callers: u32, caller: &CallerLayer, up: Instant) -> RunPlan {
     let segment = u64::from(SEGMENT_SECS) * Span::from_secs(1).as_nanos();
     let spacing = Span::from_nanos(segment / u64::from(callers.max(1)));
-    Plan {
+    RunPlan {
         fleet: Fleet { processes: callers, ..Fleet::default() },
         faults: vec![Fault::new(Trouble::RefuseFor(COME_BACK_IN), DOWN_AT, up)],
-        watch: Watch {
+        watch: MeasurementPlan {
             edge: up,
             retries_in: Stretch { from: up, until: Instant::FAR },
-            ..Watch::default()
+            ..MeasurementPlan::default()
         },
-        ..Plan::new(Arrivals::Even { callers, spacing }, caller.clone())
+        ..RunPlan::new(ArrivalProcess::Even { callers, spacing }, caller.clone())
     }
 }
 

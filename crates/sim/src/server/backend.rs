@@ -4,10 +4,10 @@ use stagger_core::{Cause, Entropy, Hint, Instant, Outcome, Ratio, Span, Verdict}
 
 use super::faults::Faults;
 use super::limiter::Limiter;
-use super::station::{Entry, Job, Station};
+use super::station::{QueueAdmission, QueuedAttempt, Station};
 use crate::dist::exponential;
 use crate::plan::{Backend, Cancel, Fault, Service, Trouble};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, RandomStream};
 
 /// The answer to an attempt that reaches the backend, before any work on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub(crate) struct BackendState<'p> {
     faults: Faults<'p>,
     limiters: Vec<Limiter>,
     stations: Vec<Station>,
-    services: Stream,
-    failures: Stream,
-    shards: Stream,
+    services: RandomStream,
+    failures: RandomStream,
+    shards: RandomStream,
 }
 
 /// The 503 of an outage.
@@ -64,9 +64,9 @@ impl<'p> BackendState<'p> {
                 .flat_map(|&rule| vec![Limiter::new(rule); shards])
                 .collect(),
             stations: vec![Station::default(); shards],
-            services: Stream::new(seed, Purpose::Service),
-            failures: Stream::new(seed, Purpose::Failure),
-            shards: Stream::new(seed, Purpose::Shard),
+            services: RandomStream::new(seed, Purpose::Service),
+            failures: RandomStream::new(seed, Purpose::Failure),
+            shards: RandomStream::new(seed, Purpose::Shard),
         }
     }
 
@@ -116,14 +116,16 @@ impl<'p> BackendState<'p> {
     }
 
     /// An attempt that [`receive`](Self::receive) let in asks for a worker.
-    pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: Job) -> Placement {
+    pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: QueuedAttempt) -> Placement {
         let Some(rules) = &self.backend.workers else { return Placement::Refused };
         let stalled = self.faults.stalled(shard);
         match self.stations[shard as usize].enter(rules, job, stalled) {
-            Entry::Start => Placement::Started(now + self.work(now, shard, job.id, job.number)),
-            Entry::Wait => Placement::Queued,
-            Entry::Refuse => Placement::Refused,
-            Entry::Drop => Placement::Dropped,
+            QueueAdmission::Start => {
+                Placement::Started(now + self.work(now, shard, job.id, job.number))
+            }
+            QueueAdmission::Wait => Placement::Queued,
+            QueueAdmission::Refuse => Placement::Refused,
+            QueueAdmission::Drop => Placement::Dropped,
         }
     }
 
@@ -138,9 +140,9 @@ impl<'p> BackendState<'p> {
         &mut self,
         now: Instant,
         shard: u32,
-        waited_for: impl Fn(&Job) -> bool,
-        mut drop: impl FnMut(Job),
-    ) -> Option<(Job, Instant)> {
+        waited_for: impl Fn(&QueuedAttempt) -> bool,
+        mut drop: impl FnMut(QueuedAttempt),
+    ) -> Option<(QueuedAttempt, Instant)> {
         let rules = self.backend.workers.as_ref()?;
         if self.faults.stalled(shard) {
             return None;

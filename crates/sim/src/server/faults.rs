@@ -35,7 +35,7 @@ impl<'p> Faults<'p> {
     #[inline]
     pub(super) fn now_is(&mut self, now: Instant) {
         if now >= self.until {
-            self.look(now);
+            self.select(now);
         }
     }
 
@@ -92,7 +92,7 @@ impl<'p> Faults<'p> {
     }
 
     #[cold]
-    fn look(&mut self, now: Instant) {
+    fn select(&mut self, now: Instant) {
         let Self { all, at_arrival, stalls, failing, slow, .. } = self;
         for list in [&mut *at_arrival, &mut *stalls, &mut *failing, &mut *slow] {
             list.clear();

@@ -2,27 +2,27 @@
 
 use stagger_core::{Instant, Span};
 
-use crate::plan::Limit;
+use crate::plan::ServerRateLimit;
 
 /// One shard's limit at work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limiter {
-    rule: Limit,
+    rule: ServerRateLimit,
     /// Fixed window: its number. Tokens: when the bucket would be full again.
     mark: u64,
     used: u32,
 }
 
 impl Limiter {
-    pub(super) const fn new(rule: Limit) -> Self {
+    pub(super) const fn new(rule: ServerRateLimit) -> Self {
         Self { rule, mark: 0, used: 0 }
     }
 
     /// Admits an attempt, or says after what time to come back.
     pub(super) fn admit(&mut self, now: Instant) -> Result<(), Span> {
         match self.rule {
-            Limit::Window { attempts, window } => self.in_window(now, attempts, window),
-            Limit::Tokens { burst, every } => self.by_token(now, burst, every),
+            ServerRateLimit::Window { attempts, window } => self.in_window(now, attempts, window),
+            ServerRateLimit::Tokens { burst, every } => self.by_token(now, burst, every),
         }
     }
 
@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn a_window_says_when_the_next_one_begins() {
-        let mut limit = Limiter::new(Limit::Window { attempts: 2, window: Span::from_millis(100) });
+        let mut limit =
+            Limiter::new(ServerRateLimit::Window { attempts: 2, window: Span::from_millis(100) });
         assert_eq!([limit.admit(at(10)), limit.admit(at(20))], [Ok(()), Ok(())]);
         assert_eq!(limit.admit(at(30)), Err(Span::from_millis(70)));
         assert_eq!(limit.admit(at(100)), Ok(()));
@@ -72,7 +73,8 @@ mod tests {
 
     #[test]
     fn a_bucket_says_when_its_next_token_is_there() {
-        let mut limit = Limiter::new(Limit::Tokens { burst: 2, every: Span::from_millis(10) });
+        let mut limit =
+            Limiter::new(ServerRateLimit::Tokens { burst: 2, every: Span::from_millis(10) });
         assert_eq!([limit.admit(at(0)), limit.admit(at(0))], [Ok(()), Ok(())]);
         assert_eq!(limit.admit(at(4)), Err(Span::from_millis(6)));
         assert_eq!([limit.admit(at(10)), limit.admit(at(1_000))], [Ok(()), Ok(())]);

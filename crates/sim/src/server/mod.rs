@@ -6,4 +6,4 @@ mod limiter;
 mod station;
 
 pub(crate) use backend::{Admission, BackendState, Placement, REFUSED, answers_at_once};
-pub(crate) use station::Job;
+pub(crate) use station::QueuedAttempt;

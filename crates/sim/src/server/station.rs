@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use stagger_core::{Instant, Ratio, Span};
 
-use crate::plan::{Full, Order, Workers};
+use crate::plan::{Full, QueueDiscipline, Workers};
 
 /// An attempt that waits for a worker or has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Job {
+pub(crate) struct QueuedAttempt {
     /// The call.
     pub(crate) id: u32,
     /// The slot that keeps its caller.
@@ -21,7 +21,7 @@ pub(crate) struct Job {
 
 /// The place of an attempt that came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum QueueAdmission {
     /// A worker is free: start it.
     Start,
     /// It waits.
@@ -35,25 +35,30 @@ pub(super) enum Entry {
 /// One shard's workers and queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Station {
-    queue: VecDeque<Job>,
+    queue: VecDeque<QueuedAttempt>,
     busy: u32,
 }
 
 impl Station {
-    pub(super) fn enter(&mut self, rules: &Workers, job: Job, stalled: bool) -> Entry {
+    pub(super) fn enter(
+        &mut self,
+        rules: &Workers,
+        job: QueuedAttempt,
+        stalled: bool,
+    ) -> QueueAdmission {
         if !stalled && self.busy < rules.count {
             self.busy += 1;
-            return Entry::Start;
+            return QueueAdmission::Start;
         }
         let waiting = self.queue.len();
         if rules.queue.is_some_and(|bound| waiting >= bound as usize) {
             return match rules.full {
-                Full::Refuse => Entry::Refuse,
-                Full::Drop => Entry::Drop,
+                Full::Refuse => QueueAdmission::Refuse,
+                Full::Drop => QueueAdmission::Drop,
             };
         }
         self.queue.push_back(job);
-        Entry::Wait
+        QueueAdmission::Wait
     }
 
     /// A worker is free again.
@@ -62,13 +67,13 @@ impl Station {
     }
 
     /// The next attempt, if a worker is free for it. The caller starts it or drops it.
-    pub(super) fn next(&mut self, rules: &Workers) -> Option<Job> {
+    pub(super) fn next(&mut self, rules: &Workers) -> Option<QueuedAttempt> {
         if self.busy >= rules.count {
             return None;
         }
         match rules.order {
-            Order::OldestFirst => self.queue.pop_front(),
-            Order::NewestFirst => self.queue.pop_back(),
+            QueueDiscipline::OldestFirst => self.queue.pop_front(),
+            QueueDiscipline::NewestFirst => self.queue.pop_back(),
         }
     }
 

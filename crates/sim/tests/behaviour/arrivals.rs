@@ -1,28 +1,28 @@
 //! Every way to arrive.
 
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Arrivals, Backend, Fleet, Plan, Ramp, Workers};
+use stagger_sim::{ArrivalProcess, Backend, Fleet, Ramp, RunPlan, Workers};
 
 use crate::fixture::{at, ms, once, play};
 
-fn times(arrivals: &Arrivals) -> Vec<Instant> {
+fn times(arrivals: &ArrivalProcess) -> Vec<Instant> {
     let times: Vec<Instant> = arrivals.times(3, 0).collect();
     assert!(times.is_sorted());
-    let played = play(&Plan::new(arrivals.clone(), once()));
+    let played = play(&RunPlan::new(arrivals.clone(), once()));
     assert!(played.calls >= times.len() as u64 && played.succeeded == played.calls);
     times
 }
 
 #[test]
 fn together_is_at_the_origin_and_even_begins_there() {
-    assert_eq!(times(&Arrivals::Together { callers: 3 }), [at(0); 3]);
-    assert_eq!(times(&Arrivals::Even { callers: 3, spacing: ms(2) }), [at(0), at(2), at(4)]);
-    assert_eq!(times(&Arrivals::Even { callers: 0, spacing: ms(2) }), []);
+    assert_eq!(times(&ArrivalProcess::Together { callers: 3 }), [at(0); 3]);
+    assert_eq!(times(&ArrivalProcess::Even { callers: 3, spacing: ms(2) }), [at(0), at(2), at(4)]);
+    assert_eq!(times(&ArrivalProcess::Even { callers: 0, spacing: ms(2) }), []);
 }
 
 #[test]
 fn a_poisson_process_has_as_much_variance_as_mean() {
-    let all = times(&Arrivals::poisson(100, at(1_000_000)));
+    let all = times(&ArrivalProcess::poisson(100, at(1_000_000)));
     assert!(all.len().abs_diff(100_000) < 6 * 317, "{}", all.len());
     let mut seconds = vec![0_f64; 1_000];
     for time in &all {
@@ -36,7 +36,7 @@ fn a_poisson_process_has_as_much_variance_as_mean() {
 
 #[test]
 fn who_is_spread_is_within_the_stretch() {
-    let all = times(&Arrivals::Spread { callers: 10_000, from: at(500), over: ms(1_000) });
+    let all = times(&ArrivalProcess::Spread { callers: 10_000, from: at(500), over: ms(1_000) });
     assert!(all.iter().all(|&time| time >= at(500) && time <= at(1_500)));
     let early = all.iter().filter(|&&time| time < at(750)).count();
     assert!(early.abs_diff(2_500) < 260, "{early}");
@@ -44,24 +44,24 @@ fn who_is_spread_is_within_the_stretch() {
 
 #[test]
 fn closed_clients_wait_for_the_end_of_their_call() {
-    let closed = Arrivals::Closed { clients: 2, think: ms(100), until: at(100_000) };
+    let closed = ArrivalProcess::Closed { clients: 2, think: ms(100), until: at(100_000) };
     // A cycle of 100 ms on average: 2000 calls, give or take six standard deviations of 45.
-    let calls = play(&Plan::new(closed.clone(), once())).calls;
+    let calls = play(&RunPlan::new(closed.clone(), once())).calls;
     assert!(calls.abs_diff(2_000) < 270, "{calls}");
     // With 100 ms of work a cycle has 200 ms; its standard deviation is still that of thinking.
     let backend = Backend::UNLIMITED.serving_in(ms(100));
-    let calls = play(&Plan { backend, ..Plan::new(closed, once()) }).calls;
+    let calls = play(&RunPlan { backend, ..RunPlan::new(closed, once()) }).calls;
     assert!(calls.abs_diff(1_000) < 100, "{calls}");
 }
 
 #[test]
 fn a_closed_client_never_has_two_calls() {
-    let closed = Arrivals::Closed { clients: 1, think: ms(1), until: at(10_000) };
+    let closed = ArrivalProcess::Closed { clients: 1, think: ms(1), until: at(10_000) };
     let backend = Backend { workers: Some(Workers::new(1, Some(0))), ..Backend::UNLIMITED };
-    let played = play(&Plan {
+    let played = play(&RunPlan {
         backend: backend.serving_in(ms(20)),
         fleet: Fleet { processes: 3, ..Fleet::default() },
-        ..Plan::new(closed, once())
+        ..RunPlan::new(closed, once())
     });
     assert!(played.calls > 300);
     assert_eq!(played.succeeded, played.calls, "the worker is never taken");
@@ -69,9 +69,9 @@ fn a_closed_client_never_has_two_calls() {
 
 #[test]
 fn recorded_instants_are_played_as_they_are() {
-    let recorded = Arrivals::Recorded([1, 5, 5, 70].map(at).into());
+    let recorded = ArrivalProcess::Recorded([1, 5, 5, 70].map(at).into());
     assert_eq!(times(&recorded), [at(1), at(5), at(5), at(70)]);
-    let played = play(&Plan::new(recorded, once()));
+    let played = play(&RunPlan::new(recorded, once()));
     assert_eq!(played.attempts.buckets, [3, 1]);
 }
 
@@ -84,7 +84,7 @@ fn a_ramp_begins_slowly_and_ends_with_everybody() {
         over: Span::from_secs(10),
         most: Some(150),
     };
-    let all = times(&Arrivals::Ramped(ramp));
+    let all = times(&ArrivalProcess::Ramped(ramp));
     assert_eq!((all.len(), all[0]), (2_000, at(0)));
     let until = |secs: u64| all.iter().filter(|&&time| time < at(1_000 * secs)).count();
     // 55 a second for ten seconds, then 100 to 150 for five, then 150 for the rest.
@@ -95,8 +95,8 @@ fn a_ramp_begins_slowly_and_ends_with_everybody() {
 
 #[test]
 fn several_sources_run_side_by_side() {
-    let even = |spacing| Arrivals::Even { callers: 10, spacing: ms(spacing) };
-    let mut plan = Plan::new(even(10), once());
+    let even = |spacing| ArrivalProcess::Even { callers: 10, spacing: ms(spacing) };
+    let mut plan = RunPlan::new(even(10), once());
     plan.arrivals.push(even(20));
     let played = play(&plan);
     assert_eq!((played.calls, played.attempts.buckets), (20, vec![8, 7, 3, 2]));

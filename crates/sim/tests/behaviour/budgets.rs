@@ -3,7 +3,8 @@
 use stagger_core::budget::{BudgetPlan, IntervalPlan, TokenPlan};
 use stagger_core::{Instant, Ratio};
 use stagger_sim::{
-    Away, Caller, Deposit, Fault, Fleet, LedgerModel, Paying, Plan, Shared, Stretch, Trouble,
+    Away, CallerLayer, Deposit, Fault, Fleet, LedgerModel, Paying, RunPlan, SharedBudget, Stretch,
+    Trouble,
 };
 
 use crate::fixture::{at, every, ms, play, policy};
@@ -17,10 +18,10 @@ fn retries(
     ledger: LedgerModel,
 ) -> u64 {
     let policy = policy(1, 2).to_builder().budget(budget).build().expect("valid");
-    let plan = Plan {
+    let plan = RunPlan {
         fleet: Fleet { processes, ledger, ..Fleet::default() },
         faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, up)],
-        ..every(10, calls, Caller::new(policy))
+        ..every(10, calls, CallerLayer::new(policy))
     };
     play(&plan).retries.total
 }
@@ -90,10 +91,10 @@ fn a_bucket_of_successes_fills_up_while_all_is_well() {
     });
     let policy = policy(1, 2).to_builder().budget(BudgetPlan::None).build().expect("valid");
     let down = |from, until| Fault::new(Trouble::Refuse, at(from), at(until));
-    let plan = Plan {
+    let plan = RunPlan {
         fleet: Fleet { ledger, ..Fleet::default() },
         faults: vec![down(0, 500), down(1_000, 2_000)],
-        ..every(10, 200, Caller::new(policy))
+        ..every(10, 200, CallerLayer::new(policy))
     };
     assert_eq!(play(&plan).retries.total, 6);
 }
@@ -111,18 +112,18 @@ fn a_lifetime_breaker_lets_no_retry_through_once_too_much_has_failed() {
         }
     }
     let policy = policy(1, 2).to_builder().budget(BudgetPlan::None).build().expect("valid");
-    let plan = Plan {
+    let plan = RunPlan {
         fleet: Fleet { ledger: tenth, ..Fleet::default() },
         faults: vec![Fault::new(Trouble::Refuse, at(1_000), Instant::FAR)],
-        ..every(10, 200, Caller::new(policy))
+        ..every(10, 200, CallerLayer::new(policy))
     };
     assert!(retries > 3);
     assert_eq!(play(&plan).retries.total, retries);
 }
 
 /// 60 retries for a fleet, leased one by one.
-fn shared() -> Shared {
-    Shared {
+fn shared() -> SharedBudget {
+    SharedBudget {
         budget: TokenPlan::new(300, 5).expect("valid").into(),
         lease: 1,
         // The request of a call's start is answered before its attempt has failed and asks.
@@ -134,7 +135,7 @@ fn shared() -> Shared {
     }
 }
 
-fn fleet(processes: u32, rule: Shared) -> u64 {
+fn fleet(processes: u32, rule: SharedBudget) -> u64 {
     dead(2_000, processes, rule.budget, LedgerModel::Shared(rule))
 }
 
@@ -149,10 +150,10 @@ fn a_shared_budget_is_one_for_any_number_of_processes() {
 
 #[test]
 fn leases_that_are_lost_are_asked_for_again() {
-    let lossy = Shared { loss: Ratio::from_percent(50), ..shared() };
+    let lossy = SharedBudget { loss: Ratio::from_percent(50), ..shared() };
     let found = fleet(20, lossy);
     assert!((30..=60).contains(&found), "{found}");
-    assert_eq!(fleet(20, Shared { loss: Ratio::ONE, ..shared() }), 0);
+    assert_eq!(fleet(20, SharedBudget { loss: Ratio::ONE, ..shared() }), 0);
 }
 
 #[test]
@@ -160,14 +161,14 @@ fn a_fleet_without_its_store_has_its_budget_in_parts() {
     let down = Some(Stretch::ALWAYS);
     let away = Away::Local { nodes: 20 };
     // 300 tokens over 20 nodes are 15 each, which pay for three retries.
-    assert_eq!(fleet(20, Shared { down, away, ..shared() }), 60);
-    assert_eq!(fleet(20, Shared { down, ..shared() }), 0, "told to refuse");
-    assert_eq!(fleet(20, Shared { down, away: Away::Local { nodes: 100 }, ..shared() }), 0);
+    assert_eq!(fleet(20, SharedBudget { down, away, ..shared() }), 60);
+    assert_eq!(fleet(20, SharedBudget { down, ..shared() }), 0, "told to refuse");
+    assert_eq!(fleet(20, SharedBudget { down, away: Away::Local { nodes: 100 }, ..shared() }), 0);
 }
 
 #[test]
 fn a_store_that_comes_back_is_used_again() {
     let down = Some(Stretch { from: Instant::ORIGIN, until: at(10_000) });
-    let found = fleet(20, Shared { down, ..shared() });
+    let found = fleet(20, SharedBudget { down, ..shared() });
     assert!((40..=60).contains(&found), "{found}");
 }

@@ -5,16 +5,16 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::hedge::HedgePlan;
 use stagger_core::{Instant, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Connections, Fault, Fleet, Hop, Limit, Plan, Played, Trouble,
-    Workers,
+    ArrivalProcess, Backend, CallerLayer, Connections, Fault, Fleet, Hop, Played, RunPlan,
+    ServerRateLimit, Trouble, Workers,
 };
 
 use crate::fixture::{assert_longest, at, every, fixed, ms, once, play, policy, together};
 
-fn pooled(processes: u32, count: u32, plan: Plan) -> Plan {
+fn pooled(processes: u32, count: u32, plan: RunPlan) -> RunPlan {
     let connections = Some(Connections { count });
     let fleet = Fleet { processes, connections, ..Fleet::default() };
-    Plan { fleet, backend: Backend::UNLIMITED.serving_in(ms(100)), ..plan }
+    RunPlan { fleet, backend: Backend::UNLIMITED.serving_in(ms(100)), ..plan }
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_timeout_runs_while_an_attempt_waits_for_a_connection() {
 #[test]
 fn an_attempt_that_failed_gives_its_connection_to_the_next() {
     let refused = Fault::new(Trouble::Refuse, at(0), at(10));
-    let plan = Plan { faults: vec![refused], ..pooled(1, 1, together(20, fixed(10, 2))) };
+    let plan = RunPlan { faults: vec![refused], ..pooled(1, 1, together(20, fixed(10, 2))) };
     let played = play(&plan);
     assert_eq!((played.succeeded, played.attempts.total), (20, 40));
     assert_eq!(played.length, ms(10 + 20 * 100));
@@ -42,8 +42,8 @@ fn an_attempt_that_failed_gives_its_connection_to_the_next() {
 
 #[test]
 fn a_closed_client_gives_its_connection_back_to_its_own_process() {
-    let clients = Arrivals::Closed { clients: 3, think: ms(10), until: at(20_000) };
-    let played = play(&pooled(3, 1, Plan::new(clients, once())));
+    let clients = ArrivalProcess::Closed { clients: 3, think: ms(10), until: at(20_000) };
+    let played = play(&pooled(3, 1, RunPlan::new(clients, once())));
     // A cycle of 110 ms, as if each had the backend for itself.
     assert!(played.calls.abs_diff(545) < 20, "{}", played.calls);
     assert_longest(&played, 100);
@@ -53,26 +53,26 @@ fn a_closed_client_gives_its_connection_back_to_its_own_process() {
 fn the_way_there_and_back_takes_its_time() {
     let hop = Hop::Fixed(ms(20));
     let backend = Backend::UNLIMITED.serving_in(ms(5));
-    let played = play(&Plan { hop, backend, ..together(3, once()) });
+    let played = play(&RunPlan { hop, backend, ..together(3, once()) });
     assert_eq!((played.succeeded, played.length), (3, ms(45)));
     assert_longest(&played, 45);
     // A refusal has to come back too: attempts at 0 and 140 ms.
     let refused = Fault::new(Trouble::Refuse, at(0), at(100));
-    let plan = Plan { hop, faults: vec![refused], ..together(3, fixed(100, 2)) };
+    let plan = RunPlan { hop, faults: vec![refused], ..together(3, fixed(100, 2)) };
     assert_longest(&play(&plan), 180);
 }
 
 #[test]
 fn an_exponential_way_has_its_mean_twice() {
-    let played = play(&Plan { hop: Hop::Exponential(ms(10)), ..together(50_000, once()) });
+    let played = play(&RunPlan { hop: Hop::Exponential(ms(10)), ..together(50_000, once()) });
     // The sum of two of them has its median at 1.678 means.
     let median = played.latency.quantile(0.5).expect("all succeeded").as_secs_f64();
     assert!((median / 0.01678 - 1.0).abs() < 0.05, "{median}");
 }
 
-fn layered(outer: &Caller, middle: &Caller, inner: &Caller, calls: u32) -> Plan {
+fn layered(outer: &CallerLayer, middle: &CallerLayer, inner: &CallerLayer, calls: u32) -> RunPlan {
     let callers = vec![outer.clone(), middle.clone(), inner.clone()];
-    Plan { callers, ..every(1_000, calls, outer.clone()) }
+    RunPlan { callers, ..every(1_000, calls, outer.clone()) }
 }
 
 fn dead() -> Vec<Fault> {
@@ -82,7 +82,7 @@ fn dead() -> Vec<Fault> {
 #[test]
 fn layers_multiply_and_the_guard_keeps_them_from_it() {
     let (thrice, single) = (fixed(10, 3), once());
-    let attempts = |plan: Plan| play(&Plan { faults: dead(), ..plan }).attempts.total;
+    let attempts = |plan: RunPlan| play(&RunPlan { faults: dead(), ..plan }).attempts.total;
     assert_eq!(attempts(layered(&thrice, &thrice, &thrice, 10)), 270);
     assert_eq!(attempts(layered(&thrice, &single, &single, 10)), 30);
     assert_eq!(attempts(layered(&single, &single, &thrice, 10)), 30);
@@ -94,7 +94,7 @@ fn layers_multiply_and_the_guard_keeps_them_from_it() {
 fn layers_share_the_connections_of_the_innermost_alone() {
     let thrice = fixed(10, 3);
     for faults in [Vec::new(), dead()] {
-        let plan = Plan { faults, ..pooled(3, 1, layered(&thrice, &thrice, &thrice, 20)) };
+        let plan = RunPlan { faults, ..pooled(3, 1, layered(&thrice, &thrice, &thrice, 20)) };
         let healthy = plan.faults.is_empty();
         let played = play(&plan);
         let expected = if healthy { (20, 20) } else { (0, 20 * 27) };
@@ -107,7 +107,7 @@ fn every_layer_calls_the_shard_of_the_outermost_call() {
     let thrice = fixed(10, 3);
     let fault = Fault::new(Trouble::Refuse, Instant::ORIGIN, Instant::FAR).in_shard(0);
     let backend = Backend { shards: 2, ..Backend::UNLIMITED };
-    let plan = Plan { backend, faults: vec![fault], ..layered(&thrice, &thrice, &thrice, 200) };
+    let plan = RunPlan { backend, faults: vec![fault], ..layered(&thrice, &thrice, &thrice, 200) };
     let played = play(&plan);
     let failed = played.calls - played.succeeded;
     assert!(failed > 60 && failed < 140, "{failed}");
@@ -118,18 +118,18 @@ fn every_layer_calls_the_shard_of_the_outermost_call() {
 fn work_for_an_outermost_caller_that_has_gone_is_wasted() {
     let backend = Backend::UNLIMITED.serving_in(ms(100));
     let plan = layered(&once().with_timeout(ms(50)), &once(), &once(), 4);
-    let played = play(&Plan { backend, ..plan });
+    let played = play(&RunPlan { backend, ..plan });
     assert_eq!((played.succeeded, played.finished, played.wasted.total), (0, 4, 4));
 }
 
-fn hedging(copies: u32) -> Caller {
+fn hedging(copies: u32) -> CallerLayer {
     let plan = HedgePlan::fixed(ms(50), copies).expect("valid");
-    Caller::new(policy(100, 5).to_builder().hedge(plan).build().expect("valid"))
+    CallerLayer::new(policy(100, 5).to_builder().hedge(plan).build().expect("valid"))
 }
 
-fn silent(until: u64, caller: Caller) -> Played {
+fn silent(until: u64, caller: CallerLayer) -> Played {
     let fault = Fault::new(Trouble::Silence, at(0), at(until));
-    play(&Plan { faults: vec![fault], ..together(1, caller) })
+    play(&RunPlan { faults: vec![fault], ..together(1, caller) })
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_copy_goes_out_when_no_answer_comes() {
 fn a_copy_needs_a_permit() {
     let caller = hedging(2);
     let policy = caller.policy.to_builder().budget(BudgetPlan::None).build().expect("valid");
-    let played = silent(10, Caller::new(policy));
+    let played = silent(10, CallerLayer::new(policy));
     assert_eq!((played.succeeded, played.attempts.total), (0, 1));
 }
 
@@ -155,19 +155,19 @@ fn a_copy_needs_a_permit() {
 fn no_copy_is_sent_of_an_attempt_that_has_failed() {
     // Refused at 0, again at 100 ms: nothing is under way at 50 ms.
     let fault = Fault::new(Trouble::Refuse, at(0), at(10));
-    let played = play(&Plan { faults: vec![fault], ..together(1, hedging(2)) });
+    let played = play(&RunPlan { faults: vec![fault], ..together(1, hedging(2)) });
     assert_eq!((played.succeeded, played.attempts.buckets), (1, vec![1, 0, 1]));
     assert!(played.series.levels.iter().all(|level| level.1 <= 1), "one caller waits once");
     // The same behind a queue that is full.
     let backend = Backend::of_workers(1, ms(20), Some(0));
-    let played = play(&Plan { backend, ..together(2, hedging(2)) });
+    let played = play(&RunPlan { backend, ..together(2, hedging(2)) });
     assert_eq!((played.succeeded, played.attempts.buckets), (2, vec![2, 0, 1]));
 }
 
 #[test]
 fn the_loser_of_two_copies_is_work_for_nobody() {
     let backend = Backend::UNLIMITED.serving_in(ms(70));
-    let played = play(&Plan { backend, ..together(1, hedging(2)) });
+    let played = play(&RunPlan { backend, ..together(1, hedging(2)) });
     assert_eq!((played.succeeded, played.attempts.total), (1, 2));
     assert_eq!((played.finished, played.wasted.total, played.length), (2, 1, ms(120)));
 }
@@ -177,10 +177,10 @@ fn a_measured_copy_goes_out_after_what_calls_usually_take() {
     let plan = HedgePlan::quantile(stagger_core::Ratio::from_percent(95), ms(1_000), 2);
     let policy = policy(100, 2).to_builder().hedge(plan.expect("valid")).build().expect("valid");
     let fault = Fault::new(Trouble::Silence, at(9_995), at(10_005));
-    let plan = Plan {
+    let plan = RunPlan {
         backend: Backend::UNLIMITED.serving_in(ms(20)),
         faults: vec![fault],
-        ..every(50, 300, Caller::new(policy))
+        ..every(50, 300, CallerLayer::new(policy))
     };
     let played = play(&plan);
     assert_eq!((played.succeeded, played.retries.total), (300, 1));
@@ -195,7 +195,7 @@ fn an_open_breaker_keeps_attempts_from_the_backend() {
     let broken = policy(10, 1).to_builder().breaker(breaker).build().expect("valid");
     let calls = |processes| {
         let fleet = Fleet { processes, ..Fleet::default() };
-        let plan = Plan { fleet, faults: dead(), ..every(10, 400, Caller::new(broken)) };
+        let plan = RunPlan { fleet, faults: dead(), ..every(10, 400, CallerLayer::new(broken)) };
         let played = play(&plan);
         assert_eq!(played.succeeded, 0);
         played.attempts.total
@@ -210,8 +210,8 @@ fn a_breaker_closes_again_after_a_good_probe() {
     let breaker = BreakerPlan::builder().consecutive(3).open_time(ms(1_000)).build();
     let policy = policy(10, 1).to_builder().breaker(breaker.expect("valid")).build();
     let fault = Fault::new(Trouble::Refuse, at(0), at(100));
-    let caller = Caller::new(policy.expect("valid"));
-    let played = play(&Plan { faults: vec![fault], ..every(10, 400, caller) });
+    let caller = CallerLayer::new(policy.expect("valid"));
+    let played = play(&RunPlan { faults: vec![fault], ..every(10, 400, caller) });
     // Three failures by 20 ms; open until 1.02 to 1.52 s, then all that come until 3.99 s.
     assert!((248..=298).contains(&played.succeeded), "{}", played.succeeded);
     assert_eq!(played.attempts.total, played.succeeded + 3);
@@ -222,9 +222,9 @@ fn nobody_is_forgotten_in_a_long_and_mixed_run() {
     // Everything at once; who is not silenced ends, so with timeouts every call does.
     let hedge = HedgePlan::fixed(ms(30), 3).expect("valid");
     let policy = policy(20, 4).to_builder().hedge(hedge).attempt_timeout(ms(80)).build();
-    let caller = Caller::new(policy.expect("valid"));
+    let caller = CallerLayer::new(policy.expect("valid"));
     let fault = |trouble, from, until| Fault::new(trouble, at(from), at(until));
-    let plan = Plan {
+    let plan = RunPlan {
         hop: Hop::Exponential(ms(3)),
         fleet: Fleet {
             processes: 3,
@@ -233,7 +233,7 @@ fn nobody_is_forgotten_in_a_long_and_mixed_run() {
         },
         backend: Backend {
             workers: Some(Workers::new(2, Some(20))),
-            limit: Some(Limit::Tokens { burst: 50, every: ms(2) }),
+            limit: Some(ServerRateLimit::Tokens { burst: 50, every: ms(2) }),
             shards: 2,
             ..Backend::UNLIMITED.serving_in(ms(5))
         },

@@ -3,20 +3,25 @@
 use stagger_core::budget::{FloorRate, WindowPlan};
 use stagger_core::{HintRule, Instant, LongHint, Rate, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Cancel, Fault, Fleet, Law, Named, Options, Order, Plan, Played,
-    Recovery, RecoveryVerdict, Row, Schedule, Service, ThreadPool, Trouble, Watch, Workers, World,
+    ArrivalProcess, Backend, CallerLayer, Cancel, EntryReport, Fault, Fleet, Law, MeasurementPlan,
+    Named, Played, QueueDiscipline, Recovery, RecoveryVerdict, RunPlan, Schedule, Service,
+    Simulation, StormOptions, ThreadPool, Trouble, Workers,
 };
 
 use crate::fixture::{at, ms};
 
 /// The stall of the reference tables: ten workers of 10 ms, a queue without bound, nothing served from
 /// 10 to 15 s, and callers who wait 0.5 s for an answer.
-fn stall(load: u32, caller: Caller) -> Plan {
-    Plan {
+fn stall(load: u32, caller: CallerLayer) -> RunPlan {
+    RunPlan {
         backend: Backend::of_workers(10, ms(10), None),
         faults: vec![Fault::new(Trouble::Stall, at(10_000), at(15_000))],
-        watch: Watch { edge: at(15_000), recovery: Recovery::first_tries(), ..Watch::default() },
-        ..Plan::new(Arrivals::poisson(load, at(90_000)), caller.with_timeout(ms(500)))
+        watch: MeasurementPlan {
+            edge: at(15_000),
+            recovery: Recovery::first_tries(),
+            ..MeasurementPlan::default()
+        },
+        ..RunPlan::new(ArrivalProcess::poisson(load, at(90_000)), caller.with_timeout(ms(500)))
     }
 }
 
@@ -24,21 +29,21 @@ fn schedule(base: u64, cap: u64, attempts: u32) -> Schedule {
     Schedule { base: ms(base), cap: ms(cap), attempts }
 }
 
-fn caller(law: Law, schedule: &Schedule) -> Caller {
+fn caller(law: Law, schedule: &Schedule) -> CallerLayer {
     law.caller(schedule).expect("a valid schedule")
 }
 
 /// Full jitter with the reference's base and cap.
-fn full(attempts: u32) -> Caller {
+fn full(attempts: u32) -> CallerLayer {
     caller(Law::Full, &schedule(100, 10_000, attempts))
 }
 
-fn play(plan: &Plan) -> Played {
-    World::new().play(plan, 1)
+fn play(plan: &RunPlan) -> Played {
+    Simulation::new().play(plan, 1)
 }
 
 /// Seconds until a run recovered for good.
-fn recovers(plan: &Plan) -> Option<f64> {
+fn recovers(plan: &RunPlan) -> Option<f64> {
     play(plan).recovery.recovered().map(Span::as_secs_f64)
 }
 
@@ -56,12 +61,12 @@ fn quotient(part: u64, whole: u64) -> f64 {
 }
 
 /// The rows of the first case of a scenario that ships.
-fn rows(name: &str, options: &Options) -> Vec<Row> {
+fn rows(name: &str, options: &StormOptions) -> Vec<EntryReport> {
     let scenario = Named::find(name).expect("it ships").scenario(options).expect("valid options");
     scenario.run(&ThreadPool::new(std::num::NonZeroUsize::MIN)).cases.swap_remove(0).rows
 }
 
-fn row<'a>(rows: &'a [Row], name: &str) -> &'a Row {
+fn row<'a>(rows: &'a [EntryReport], name: &str) -> &'a EntryReport {
     rows.iter().find(|row| row.name == name).expect("it is compared")
 }
 
@@ -89,7 +94,8 @@ fn the_stable_load_was_said_to_be_the_capacity() {
 fn a_herd_without_jitter_was_said_to_take_52_times_as_long_at_every_size() {
     let times = |callers| {
         let laws = vec![Law::None, Law::Full];
-        let options = Options { callers: Some(callers), laws, runs: Some(3), ..Options::default() };
+        let options =
+            StormOptions { callers: Some(callers), laws, runs: Some(3), ..StormOptions::default() };
         let rows = rows("herd", &options);
         row(&rows, "none").recovery.seconds.mean / row(&rows, "full").recovery.seconds.mean
     };
@@ -101,10 +107,10 @@ fn a_herd_without_jitter_was_said_to_take_52_times_as_long_at_every_size() {
 #[test]
 fn full_jitter_was_said_to_need_one_attempt_more_than_equal_jitter_at_the_cap_too() {
     let served = |law, attempts| {
-        let plan = Plan {
+        let plan = RunPlan {
             faults: vec![Fault::new(Trouble::Refuse, Instant::ORIGIN, at(9_000))],
-            ..Plan::new(
-                Arrivals::Together { callers: 2_000 },
+            ..RunPlan::new(
+                ArrivalProcess::Together { callers: 2_000 },
                 caller(law, &schedule(100, 1_000, attempts)),
             )
         };
@@ -123,15 +129,18 @@ fn a_spread_hint_was_said_to_be_enough_for_any_crowd() {
         let rule = HintRule::new(Span::from_secs(60), Ratio::from_percent(50), LongHint::Stop);
         let policy = full(6).policy.to_builder().hints(rule.expect("valid")).build();
         let up = Instant::ORIGIN + Span::from_secs(hint);
-        let plan = Plan {
+        let plan = RunPlan {
             backend: Backend::of_workers(10, ms(10), Some(100)),
             faults: vec![Fault::new(
                 Trouble::RefuseFor(Span::from_secs(hint)),
                 Instant::ORIGIN,
                 up,
             )],
-            watch: Watch::around(up),
-            ..Plan::new(Arrivals::Together { callers }, Caller::new(policy.expect("valid")))
+            watch: MeasurementPlan::around(up),
+            ..RunPlan::new(
+                ArrivalProcess::Together { callers },
+                CallerLayer::new(policy.expect("valid")),
+            )
         };
         amplification(&play(&plan)) - 2.0
     };
@@ -143,7 +152,10 @@ fn a_spread_hint_was_said_to_be_enough_for_any_crowd() {
 fn a_hedge_was_said_to_cost_4_percent_at_every_load() {
     let at_load = |load| {
         let laws = vec![Law::Full];
-        rows("hedge", &Options { callers: Some(load), laws, runs: Some(1), ..Options::default() })
+        rows(
+            "hedge",
+            &StormOptions { callers: Some(load), laws, runs: Some(1), ..StormOptions::default() },
+        )
     };
     let half_full = at_load(2_000);
     let hedge = row(&half_full, "hedge after p95");
@@ -164,7 +176,7 @@ fn a_budget_of_10_percent_was_said_to_bound_a_fleet_whatever_its_floor() {
         let caller = full(4);
         let policy = caller.policy.to_builder().budget(budget).build().expect("valid");
         let fleet = Fleet { processes, ..Fleet::default() };
-        Plan { fleet, ..stall(700, Caller { policy, ..caller }) }
+        RunPlan { fleet, ..stall(700, CallerLayer { policy, ..caller }) }
     };
     let usual = WindowPlan::default().floor().rate();
     assert!(
@@ -186,8 +198,8 @@ fn longer_delays_were_said_to_lower_the_load_of_an_open_loop() {
     let down = |base| {
         let fault = Fault::new(Trouble::Refuse, Instant::ORIGIN, Instant::FAR);
         let caller = caller(Law::Full, &schedule(base, 100 * base, 4));
-        let plan = Plan::new(Arrivals::poisson(100, at(60_000)), caller);
-        amplification(&play(&Plan { faults: vec![fault], ..plan }))
+        let plan = RunPlan::new(ArrivalProcess::poisson(100, at(60_000)), caller);
+        amplification(&play(&RunPlan { faults: vec![fault], ..plan }))
     };
     assert_eq!(down(100).to_bits(), 4.0_f64.to_bits());
     assert_eq!(down(10_000).to_bits(), 4.0_f64.to_bits());
@@ -198,13 +210,13 @@ fn a_load_test_with_a_closed_loop_showed_a_tail_that_no_open_loop_has() {
     // 700 calls a second both ways, while all is well: who waits for an answer sends nothing meanwhile.
     let tail = |arrivals| {
         let plan = stall(700, caller(Law::NoRetry, &Schedule::default()));
-        let plan = Plan { arrivals: vec![arrivals], ..plan };
+        let plan = RunPlan { arrivals: vec![arrivals], ..plan };
         let caller = plan.callers[0].clone().with_timeout(Span::from_secs(60));
-        let played = play(&Plan { callers: vec![caller], ..plan });
+        let played = play(&RunPlan { callers: vec![caller], ..plan });
         played.latency.quantile(0.99).expect("calls are served").as_secs_f64()
     };
-    let open = tail(Arrivals::poisson(700, at(90_000)));
-    let closed = tail(Arrivals::Closed { clients: 70, think: ms(90), until: at(90_000) });
+    let open = tail(ArrivalProcess::poisson(700, at(90_000)));
+    let closed = tail(ArrivalProcess::Closed { clients: 70, think: ms(90), until: at(90_000) });
     assert!(open > 20.0 * closed, "{open} {closed}");
 }
 
@@ -216,7 +228,9 @@ fn only_fewer_retries_were_said_to_end_a_stall() {
         recovers(&plan)
     };
     assert_eq!(served(|_| {}), None);
-    assert!(served(|workers| workers.order = Order::NewestFirst).expect("it recovers") < 5.0);
+    assert!(
+        served(|workers| workers.order = QueueDiscipline::NewestFirst).expect("it recovers") < 5.0
+    );
     assert!(served(|workers| workers.cancel = Cancel::Hopeless).expect("it recovers") < 5.0);
     assert_eq!(served(|workers| workers.cancel = Cancel::Expired), None);
 }
@@ -229,8 +243,11 @@ fn a_shorter_timeout_was_said_to_protect_the_server() {
             service: Service::Exponential(ms(10)),
             ..Backend::of_workers(10, ms(10), None)
         };
-        let plan = Plan::new(Arrivals::poisson(700, at(60_000)), full(4).with_timeout(ms(timeout)));
-        play(&Plan { backend, ..plan })
+        let plan = RunPlan::new(
+            ArrivalProcess::poisson(700, at(60_000)),
+            full(4).with_timeout(ms(timeout)),
+        );
+        play(&RunPlan { backend, ..plan })
     };
     let (long, short) = (patient(500), patient(15));
     assert!(share(&long) > 0.999 && long.wasted.total == 0);
@@ -241,7 +258,8 @@ fn a_shorter_timeout_was_said_to_protect_the_server() {
 #[test]
 fn breakers_without_jitter_were_said_to_keep_a_stalled_server_down() {
     let laws = vec![Law::Full];
-    let options = Options { callers: Some(700), laws, runs: Some(2), ..Options::default() };
+    let options =
+        StormOptions { callers: Some(700), laws, runs: Some(2), ..StormOptions::default() };
     let rows = rows("stall", &options);
     let took = |name| {
         let row = row(&rows, name);

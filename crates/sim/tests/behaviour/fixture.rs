@@ -2,7 +2,7 @@
 
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Backoff, HintRule, Instant, Jitter, LongHint, Policy, Ratio, Span};
-use stagger_sim::{Arrivals, Caller, Heap, Plan, Played, World};
+use stagger_sim::{ArrivalProcess, CallerLayer, Heap, Played, RunPlan, Simulation};
 
 pub(crate) fn ms(ms: u64) -> Span {
     Span::from_millis(ms)
@@ -13,13 +13,13 @@ pub(crate) fn at(ms: u64) -> Instant {
 }
 
 /// One attempt, and no patience limit.
-pub(crate) fn once() -> Caller {
+pub(crate) fn once() -> CallerLayer {
     fixed(0, 1)
 }
 
 /// So many attempts, each this long after the failure of the one before, or when a hint says.
-pub(crate) fn fixed(delay: u64, attempts: u32) -> Caller {
-    Caller::new(policy(delay, attempts))
+pub(crate) fn fixed(delay: u64, attempts: u32) -> CallerLayer {
+    CallerLayer::new(policy(delay, attempts))
 }
 
 pub(crate) fn policy(delay: u64, attempts: u32) -> Policy {
@@ -34,18 +34,18 @@ pub(crate) fn policy(delay: u64, attempts: u32) -> Policy {
         .expect("valid")
 }
 
-pub(crate) fn together(callers: u32, caller: Caller) -> Plan {
-    Plan::new(Arrivals::Together { callers }, caller)
+pub(crate) fn together(callers: u32, caller: CallerLayer) -> RunPlan {
+    RunPlan::new(ArrivalProcess::Together { callers }, caller)
 }
 
-pub(crate) fn every(spacing: u64, callers: u32, caller: Caller) -> Plan {
-    Plan::new(Arrivals::Even { callers, spacing: ms(spacing) }, caller)
+pub(crate) fn every(spacing: u64, callers: u32, caller: CallerLayer) -> RunPlan {
+    RunPlan::new(ArrivalProcess::Even { callers, spacing: ms(spacing) }, caller)
 }
 
 /// Plays a run with both queues, and checks what must hold in all of them.
-pub(crate) fn play(plan: &Plan) -> Played {
-    let played = World::new().play(plan, 7);
-    assert_eq!(played, World::on(Heap::default()).play(plan, 7), "the queues disagree");
+pub(crate) fn play(plan: &RunPlan) -> Played {
+    let played = Simulation::new().play(plan, 7);
+    assert_eq!(played, Simulation::on(Heap::default()).play(plan, 7), "the queues disagree");
     assert!(played.succeeded <= played.calls);
     assert_eq!(played.served.total, played.succeeded, "each success is heard of once");
     assert!(played.finished >= played.wasted.total);

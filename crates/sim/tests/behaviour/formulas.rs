@@ -3,8 +3,9 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Entropy, Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Caller, Deposit, Fault, FirstTriesRule, Fleet, Law, LedgerModel, Paying,
-    Plan, Purpose, Recovery, Schedule, Stream, Trouble, Watch, World,
+    ArrivalProcess, Backend, CallerLayer, Deposit, Fault, FirstTriesRule, Fleet, Law, LedgerModel,
+    MeasurementPlan, Paying, Purpose, RandomStream, Recovery, RunPlan, Schedule, Simulation,
+    Trouble,
 };
 
 /// A stall of a backend of ten workers, whose callers give up and are served all the same.
@@ -44,14 +45,17 @@ impl Storm {
         };
         let until = FROM + self.stall;
         let work = Span::from_nanos(10_000_000_000 / u64::from(self.capacity));
-        let plan = Plan {
+        let plan = RunPlan {
             fleet: Fleet { ledger, ..Fleet::default() },
             backend: Backend::of_workers(10, work, self.queue),
             faults: vec![Fault::new(Trouble::Stall, FROM, until)],
-            watch: Watch { edge: until, recovery: rule(), ..Watch::default() },
-            ..Plan::new(Arrivals::poisson(self.load, until + self.length), Caller::new(policy))
+            watch: MeasurementPlan { edge: until, recovery: rule(), ..MeasurementPlan::default() },
+            ..RunPlan::new(
+                ArrivalProcess::poisson(self.load, until + self.length),
+                CallerLayer::new(policy),
+            )
         };
-        World::new().play(&plan, seed).recovery.recovered().map(Span::as_secs_f64)
+        Simulation::new().play(&plan, seed).recovery.recovered().map(Span::as_secs_f64)
     }
 }
 
@@ -70,7 +74,7 @@ fn draws(
     cases: u32,
     mut check: impl FnMut(u64, &mut dyn FnMut(u64, u64) -> u64),
 ) {
-    let stream = Stream::new(11, purpose);
+    let stream = RandomStream::new(11, purpose);
     for case in 0..cases {
         let mut draw = stream.at(case, 0);
         let mut between = |low: u64, high: u64| {

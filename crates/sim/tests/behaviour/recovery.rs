@@ -2,7 +2,8 @@
 
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{
-    Arrivals, Backend, Fault, Law, Plan, Recovery, RecoveryState, Schedule, Trouble, Watch, World,
+    ArrivalProcess, Backend, Fault, Law, MeasurementPlan, Recovery, RecoveryState, RunPlan,
+    Schedule, Simulation, Trouble,
 };
 
 fn at(seconds: u64) -> Instant {
@@ -13,11 +14,14 @@ fn at(seconds: u64) -> Instant {
 fn crowd(law: Law) -> RecoveryState {
     let schedule = Schedule { base: Span::from_secs(1), cap: Span::from_secs(60), attempts: 50 };
     let caller = law.caller(&schedule).expect("a valid schedule");
-    let plan = Plan {
+    let plan = RunPlan {
         backend: Backend::of_workers(1, Span::from_millis(10), None),
-        ..Plan::new(Arrivals::Together { callers: 2_000 }, caller.with_timeout(Span::from_secs(5)))
+        ..RunPlan::new(
+            ArrivalProcess::Together { callers: 2_000 },
+            caller.with_timeout(Span::from_secs(5)),
+        )
     };
-    World::new().play(&plan, 1).recovery
+    Simulation::new().play(&plan, 1).recovery
 }
 
 #[test]
@@ -30,13 +34,20 @@ fn a_storm_was_over_with_the_last_success_although_three_in_four_calls_failed_fo
 fn a_run_had_recovered_although_the_next_wave_of_retries_brought_the_outage_back() {
     let schedule = Schedule { base: Span::from_secs(20), cap: Span::from_secs(2_000), attempts: 4 };
     let caller = Law::None.caller(&schedule).expect("a valid schedule");
-    let plan = Plan {
+    let plan = RunPlan {
         backend: Backend::of_workers(10, Span::from_millis(10), None),
         faults: vec![Fault::new(Trouble::Stall, at(10), at(15))],
-        watch: Watch { edge: at(15), recovery: Recovery::first_tries(), ..Watch::default() },
-        ..Plan::new(Arrivals::poisson(700, at(300)), caller.with_timeout(Span::from_millis(500)))
+        watch: MeasurementPlan {
+            edge: at(15),
+            recovery: Recovery::first_tries(),
+            ..MeasurementPlan::default()
+        },
+        ..RunPlan::new(
+            ArrivalProcess::poisson(700, at(300)),
+            caller.with_timeout(Span::from_millis(500)),
+        )
     };
-    let verdict = World::new().play(&plan, 1).recovery;
+    let verdict = Simulation::new().play(&plan, 1).recovery;
     let RecoveryState::Relapsed(seemed) = verdict else { panic!("{verdict:?}") };
     assert!((9.0..12.0).contains(&seemed.as_secs_f64()), "{seemed}");
 }
@@ -45,14 +56,18 @@ fn a_run_had_recovered_although_the_next_wave_of_retries_brought_the_outage_back
 fn a_run_never_recovered_because_its_calls_ended_too_soon() {
     let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
     let watched = |until| {
-        let arrivals = Arrivals::poisson(900, at(until));
-        let plan = Plan {
+        let arrivals = ArrivalProcess::poisson(900, at(until));
+        let plan = RunPlan {
             backend: Backend::of_workers(10, Span::from_millis(10), None),
             faults: vec![Fault::new(Trouble::Stall, at(10), at(15))],
-            watch: Watch { edge: at(15), recovery: Recovery::first_tries(), ..Watch::default() },
-            ..Plan::new(arrivals, caller.clone().with_timeout(Span::from_millis(500)))
+            watch: MeasurementPlan {
+                edge: at(15),
+                recovery: Recovery::first_tries(),
+                ..MeasurementPlan::default()
+            },
+            ..RunPlan::new(arrivals, caller.clone().with_timeout(Span::from_millis(500)))
         };
-        World::new().play(&plan, 1).recovery
+        Simulation::new().play(&plan, 1).recovery
     };
     assert_eq!(watched(40), RecoveryState::NotWithinWatch);
     assert!(watched(90).recovered().is_some());
@@ -63,13 +78,17 @@ fn sparse_traffic_recovered_by_its_empty_buckets_and_not_by_its_calls() {
     // Two calls a second leave a third of the buckets of 500 ms empty.
     let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
     let until_well = |trouble_ends| {
-        let arrivals = Arrivals::poisson(2, at(400));
-        let plan = Plan {
+        let arrivals = ArrivalProcess::poisson(2, at(400));
+        let plan = RunPlan {
             faults: vec![Fault::new(Trouble::Refuse, at(10), at(trouble_ends))],
-            watch: Watch { edge: at(15), recovery: Recovery::first_tries(), ..Watch::default() },
-            ..Plan::new(arrivals, caller.clone())
+            watch: MeasurementPlan {
+                edge: at(15),
+                recovery: Recovery::first_tries(),
+                ..MeasurementPlan::default()
+            },
+            ..RunPlan::new(arrivals, caller.clone())
         };
-        let verdict = World::new().play(&plan, 1).recovery;
+        let verdict = Simulation::new().play(&plan, 1).recovery;
         let RecoveryState::Recovered(after) = verdict else { panic!("{verdict:?}") };
         after.as_secs_f64()
     };
@@ -85,9 +104,9 @@ fn a_run_never_recovered_from_a_trouble_that_did_not_end() {
     let one_in_twenty = Trouble::Failing(Ratio::from_percent(5));
     let state = |until, recovery| {
         let faults = vec![Fault::new(one_in_twenty, Instant::ORIGIN, until)];
-        let watch = Watch { edge: at(15), recovery, ..Watch::default() };
-        let plan = Plan::new(Arrivals::poisson(100, at(90)), caller.clone());
-        World::new().play(&Plan { faults, watch, ..plan }, 1).recovery
+        let watch = MeasurementPlan { edge: at(15), recovery, ..MeasurementPlan::default() };
+        let plan = RunPlan::new(ArrivalProcess::poisson(100, at(90)), caller.clone());
+        Simulation::new().play(&RunPlan { faults, watch, ..plan }, 1).recovery
     };
     for recovery in [Recovery::first_tries(), Recovery::Drained] {
         assert_eq!(state(Instant::FAR, recovery), RecoveryState::TroubleLasts);
@@ -100,16 +119,16 @@ fn a_peak_was_looked_for_from_the_origin_in_one_storm_and_after_the_outage_in_an
     // 100 calls at the origin meet an outage; one call a second comes after it.
     let caller = Law::NoRetry.caller(&Schedule::default()).expect("a valid schedule");
     let peaks = |peak_from| {
-        let plan = Plan {
+        let plan = RunPlan {
             arrivals: vec![
-                Arrivals::Together { callers: 100 },
-                Arrivals::Even { callers: 30, spacing: Span::from_secs(1) },
+                ArrivalProcess::Together { callers: 100 },
+                ArrivalProcess::Even { callers: 30, spacing: Span::from_secs(1) },
             ],
             faults: vec![Fault::new(Trouble::Slow(Ratio::ONE), at(0), at(15))],
-            watch: Watch { peak_from, ..Watch::around(at(15)) },
-            ..Plan::new(Arrivals::Together { callers: 0 }, caller.clone())
+            watch: MeasurementPlan { peak_from, ..MeasurementPlan::around(at(15)) },
+            ..RunPlan::new(ArrivalProcess::Together { callers: 0 }, caller.clone())
         };
-        let played = World::new().play(&plan, 1);
+        let played = Simulation::new().play(&plan, 1);
         (played.attempts.peak, played.served.peak)
     };
     assert_eq!(peaks(None), (1, 1));

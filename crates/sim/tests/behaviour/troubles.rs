@@ -4,12 +4,14 @@ use std::num::NonZeroUsize;
 
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Backend, Fault, Hop, Named, Options, Plan, ThreadPool, Trouble, Workers};
+use stagger_sim::{
+    Backend, Fault, Hop, Named, RunPlan, StormOptions, ThreadPool, Trouble, Workers,
+};
 
 use crate::fixture::{assert_longest, at, every, fixed, ms, once, play, policy, together};
 
-fn with(plan: Plan, trouble: Trouble, from: u64, until: u64) -> Plan {
-    Plan { faults: vec![Fault::new(trouble, at(from), at(until))], ..plan }
+fn with(plan: RunPlan, trouble: Trouble, from: u64, until: u64) -> RunPlan {
+    RunPlan { faults: vec![Fault::new(trouble, at(from), at(until))], ..plan }
 }
 
 #[test]
@@ -21,7 +23,7 @@ fn an_outage_refuses_its_first_instant_and_not_its_last() {
 
 #[test]
 fn work_that_was_started_before_an_outage_is_finished() {
-    let slow = Plan { backend: Backend::UNLIMITED.serving_in(ms(50)), ..every(20, 2, once()) };
+    let slow = RunPlan { backend: Backend::UNLIMITED.serving_in(ms(50)), ..every(20, 2, once()) };
     let played = play(&with(slow, Trouble::Refuse, 10, 100));
     assert_eq!((played.succeeded, played.served.buckets.as_slice()), (1, &[0, 1][..]));
 }
@@ -38,7 +40,7 @@ fn a_refusal_with_a_hint_is_a_throttle_and_opens_no_breaker() {
     let breaker = BreakerPlan::builder().consecutive(1).build().expect("valid");
     let broken = policy(500, 2).to_builder().breaker(breaker).build().expect("valid");
     let attempts = |trouble| {
-        let plan = every(10, 5, stagger_sim::Caller::new(broken));
+        let plan = every(10, 5, stagger_sim::CallerLayer::new(broken));
         play(&with(plan, trouble, 0, 10_000)).attempts.total
     };
     assert_eq!(attempts(Trouble::Refuse), 1, "the first failure opens it");
@@ -51,7 +53,7 @@ fn a_hung_attempt_is_heard_of_when_the_trouble_is_over() {
     assert_eq!((played.succeeded, played.attempts.total), (1, 2));
     assert_longest(&played, 110);
     let for_ever = Fault::new(Trouble::Hang, Instant::ORIGIN, Instant::FAR);
-    let played = play(&Plan { faults: vec![for_ever], ..together(1, fixed(10, 2)) });
+    let played = play(&RunPlan { faults: vec![for_ever], ..together(1, fixed(10, 2)) });
     assert_eq!((played.calls, played.succeeded, played.attempts.total), (1, 0, 1));
 }
 
@@ -70,23 +72,23 @@ fn a_stall_keeps_what_comes_and_finishes_what_was_started() {
     let backend = Backend { workers: Some(Workers::new(1, None)), ..Backend::UNLIMITED };
     let backend = backend.serving_in(ms(50));
     // At 0: done at 50. At 20 and 40: started at 100 and 150.
-    let plan = Plan { backend, ..every(20, 3, once()) };
+    let plan = RunPlan { backend, ..every(20, 3, once()) };
     let played = play(&with(plan.clone(), Trouble::Stall, 10, 100));
     assert_eq!((played.succeeded, played.length), (3, ms(200)));
     assert_eq!(played.served.buckets, [0, 1, 0, 1, 1]);
     // A second stall that begins before the first is over.
     let stall = |from, until| Fault::new(Trouble::Stall, at(from), at(until));
-    let played = play(&Plan { faults: vec![stall(10, 100), stall(90, 300)], ..plan });
+    let played = play(&RunPlan { faults: vec![stall(10, 100), stall(90, 300)], ..plan });
     assert_eq!(played.length, ms(400));
 }
 
 #[test]
 fn a_stall_holds_a_backend_without_workers_too() {
-    let plan = Plan { backend: Backend::UNLIMITED.serving_in(ms(5)), ..every(20, 3, once()) };
+    let plan = RunPlan { backend: Backend::UNLIMITED.serving_in(ms(5)), ..every(20, 3, once()) };
     let played = play(&with(plan, Trouble::Stall, 10, 100));
     assert_eq!((played.succeeded, played.length), (3, ms(105)));
     let for_ever = Fault::new(Trouble::Stall, Instant::ORIGIN, Instant::FAR);
-    let played = play(&Plan { faults: vec![for_ever], ..together(3, once()) });
+    let played = play(&RunPlan { faults: vec![for_ever], ..together(3, once()) });
     assert_eq!((played.calls, played.succeeded), (3, 0));
 }
 
@@ -108,7 +110,7 @@ fn so_many_attempts_fail_as_the_plan_says() {
 fn slow_work_takes_as_many_times_as_long() {
     let backend = Backend::UNLIMITED.serving_in(ms(10));
     let slow = Trouble::Slow(Ratio::from_percent(300));
-    let played = play(&with(Plan { backend, ..every(100, 2, once()) }, slow, 0, 50));
+    let played = play(&with(RunPlan { backend, ..every(100, 2, once()) }, slow, 0, 50));
     assert_eq!((played.succeeded, played.length), (2, ms(110)));
     assert_longest(&played, 30);
 }
@@ -118,7 +120,7 @@ fn the_trouble_of_one_shard_is_nobody_elses() {
     let calls = 100_000;
     let shards = 16;
     let fault = Fault::new(Trouble::Refuse, at(0), Instant::FAR).in_shard(5);
-    let plan = Plan {
+    let plan = RunPlan {
         backend: Backend { shards, ..Backend::UNLIMITED },
         faults: vec![fault],
         ..together(calls, fixed(10, 4))
@@ -141,7 +143,7 @@ fn trouble_that_never_comes_changes_nothing() {
 #[test]
 fn retries_of_refused_connections_were_free_under_the_default_policy() {
     let crash = Named::find("crash").expect("it ships");
-    let options = Options { runs: Some(1), ..Options::default() };
+    let options = StormOptions { runs: Some(1), ..StormOptions::default() };
     let scenario = crash.scenario(&options).expect("the options are valid");
     let report = scenario.run(&ThreadPool::new(NonZeroUsize::MIN));
     let retries = |name: &str| {
@@ -157,7 +159,7 @@ fn retries_of_refused_connections_were_free_under_the_default_policy() {
 fn a_closed_port_refuses_until_the_restart_however_long_the_way_to_it_is() {
     // Attempts at 0, 20 and 40 ms; or at 5 and 35 ms, told of 5 ms later.
     for (hop, attempts) in [(Hop::None, 9), (Hop::Fixed(ms(5)), 6)] {
-        let plan = Plan { hop, ..together(3, fixed(20, 3)) };
+        let plan = RunPlan { hop, ..together(3, fixed(20, 3)) };
         let played = play(&with(plan, Trouble::PortClosed, 0, 30));
         assert_eq!((played.succeeded, played.attempts.total), (3, attempts), "{hop:?}");
     }
@@ -167,6 +169,6 @@ fn a_closed_port_refuses_until_the_restart_however_long_the_way_to_it_is() {
 fn a_closed_port_opens_breakers() {
     let breaker = BreakerPlan::builder().consecutive(1).build().expect("valid");
     let broken = policy(500, 2).to_builder().breaker(breaker).build().expect("valid");
-    let plan = every(10, 5, stagger_sim::Caller::new(broken));
+    let plan = every(10, 5, stagger_sim::CallerLayer::new(broken));
     assert_eq!(play(&with(plan, Trouble::PortClosed, 0, 10_000)).attempts.total, 1);
 }

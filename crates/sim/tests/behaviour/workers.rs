@@ -1,7 +1,9 @@
 //! Workers, their queues, and queueing theory.
 
 use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{Arrivals, Backend, Cancel, Full, Order, Plan, Played, Service, Workers};
+use stagger_sim::{
+    ArrivalProcess, Backend, Cancel, Full, Played, QueueDiscipline, RunPlan, Service, Workers,
+};
 
 use crate::fixture::{assert_longest, every, ms, once, play, together};
 
@@ -12,7 +14,7 @@ fn one(workers: Workers) -> Backend {
 
 #[test]
 fn a_full_queue_refuses() {
-    let plan = Plan { backend: one(Workers::new(1, Some(2))), ..together(5, once()) };
+    let plan = RunPlan { backend: one(Workers::new(1, Some(2))), ..together(5, once()) };
     let played = play(&plan);
     assert_eq!((played.succeeded, played.length), (3, ms(300)));
     assert_eq!(played.series.queued_most, 2);
@@ -20,7 +22,7 @@ fn a_full_queue_refuses() {
 
 #[test]
 fn a_queue_without_bound_serves_all_in_turn() {
-    let plan = Plan { backend: one(Workers::new(2, None)), ..together(5, once()) };
+    let plan = RunPlan { backend: one(Workers::new(2, None)), ..together(5, once()) };
     let played = play(&plan);
     assert_eq!((played.succeeded, played.length, played.series.queued_most), (5, ms(300), 3));
     assert_eq!(played.served.buckets, [0, 0, 2, 0, 2, 0, 1]);
@@ -29,7 +31,7 @@ fn a_queue_without_bound_serves_all_in_turn() {
 #[test]
 fn a_silent_queue_leaves_callers_to_their_timeouts() {
     let workers = Workers { full: Full::Drop, ..Workers::new(1, Some(0)) };
-    let plan = Plan { backend: one(workers), ..together(2, once().with_timeout(ms(250))) };
+    let plan = RunPlan { backend: one(workers), ..together(2, once().with_timeout(ms(250))) };
     let played = play(&plan);
     assert_eq!((played.succeeded, played.length), (1, ms(250)));
 }
@@ -39,13 +41,13 @@ fn the_newest_waits_least_when_it_is_served_first() {
     let longest = |order| {
         let workers = Workers { order, ..Workers::new(1, None) };
         let timed = once().with_timeout(ms(200));
-        play(&Plan { backend: one(workers), ..every(10, 3, timed) })
+        play(&RunPlan { backend: one(workers), ..every(10, 3, timed) })
     };
     // Callers at 0, 10 and 20 ms, done at 100, 200 and 300; the third in turn has given up.
-    let newest = longest(Order::NewestFirst);
+    let newest = longest(QueueDiscipline::NewestFirst);
     assert_eq!((newest.succeeded, newest.wasted.total), (2, 1));
     assert_longest(&newest, 180);
-    assert_longest(&longest(Order::OldestFirst), 190);
+    assert_longest(&longest(QueueDiscipline::OldestFirst), 190);
 }
 
 #[test]
@@ -53,7 +55,7 @@ fn work_for_nobody_is_done_or_dropped_as_the_server_knows() {
     let finished = |cancel| {
         let workers = Workers { cancel, ..Workers::new(1, None) };
         let played =
-            play(&Plan { backend: one(workers), ..together(3, once().with_timeout(ms(150))) });
+            play(&RunPlan { backend: one(workers), ..together(3, once().with_timeout(ms(150))) });
         assert_eq!((played.succeeded, played.attempts.total), (1, 3));
         (played.finished, played.wasted.total)
     };
@@ -67,7 +69,7 @@ fn work_for_nobody_is_done_or_dropped_as_the_server_knows() {
 fn a_crowd_slows_the_work_down() {
     let workers = Workers { collapse: Ratio::from_percent(100), ..Workers::new(1, None) };
     // 100 ms alone; 200 ms while one waits; 100 ms alone again.
-    let played = play(&Plan { backend: one(workers), ..together(3, once()) });
+    let played = play(&RunPlan { backend: one(workers), ..together(3, once()) });
     assert_eq!(played.length, ms(400));
 }
 
@@ -76,7 +78,7 @@ fn queueing(load: u32, count: u32, queue: Option<u32>, service: Service) -> Play
     let until = Instant::ORIGIN + Span::from_secs(200);
     let backend =
         Backend { service, workers: Some(Workers::new(count, queue)), ..Backend::UNLIMITED };
-    play(&Plan { backend, ..Plan::new(Arrivals::poisson(load, until), once()) })
+    play(&RunPlan { backend, ..RunPlan::new(ArrivalProcess::poisson(load, until), once()) })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean of small numbers")]

@@ -7,18 +7,18 @@ use std::thread::JoinHandle;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-use super::book::Seen;
 use super::cert::Identity;
-use super::handle::Server;
+use super::request_log::SeenRequest;
 use super::script::Script;
+use super::test_server::TestServer;
 
-/// A [`Server`] on a thread and a runtime of its own, for blocking clients; dropping it ends and
+/// A [`TestServer`] on a thread and a runtime of its own, for blocking clients; dropping it ends and
 /// joins the thread.
 #[derive(Debug)]
 pub struct BlockingServer {
     /// `Some` until the drop.
     running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
-    server: std::sync::Arc<Server>,
+    server: std::sync::Arc<TestServer>,
 }
 
 impl BlockingServer {
@@ -54,7 +54,7 @@ impl BlockingServer {
 
     /// The requests it has read, in order of arrival.
     #[must_use]
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<SeenRequest> {
         self.server.seen()
     }
 
@@ -90,8 +90,8 @@ impl BlockingServer {
             let runtime = builder.enable_all().build().expect("a test machine has descriptors");
             runtime.block_on(async {
                 let server = match identity {
-                    Some(identity) => Server::start_tls(script, &identity).await,
-                    None => Server::start(script).await,
+                    Some(identity) => TestServer::start_tls(script, &identity).await,
+                    None => TestServer::start(script).await,
                 };
                 _ = started.send(std::sync::Arc::new(server));
                 // An error too means that the handle is gone.

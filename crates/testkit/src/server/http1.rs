@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::interval;
 
-use super::book::{Draft, Visit};
-use super::reaction::{Answer, Ending, Kind};
+use super::reaction::{ConnectionEnd, PreparedResponse, ReactionKind};
+use super::request_log::{OpenConnection, PartialRequest};
 use super::wire::Wire;
 
 /// More headers than any client sends by itself.
@@ -20,20 +20,20 @@ const MAX_HEAD: usize = 256 << 10;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Serves requests until the client leaves or a reaction ends the connection.
-pub(super) async fn serve(wire: Wire, visit: &Visit<'_>) -> io::Result<()> {
+pub(super) async fn serve(wire: Wire, opened: &OpenConnection<'_>) -> io::Result<()> {
     let mut talk = Talk { wire, ahead: BytesMut::new() };
     while talk.begins().await? {
-        if visit.book.take_unread() {
+        if opened.log.take_unread() {
             talk.wire.reset();
             break;
         }
-        let Some(mut draft) = talk.head().await? else { break };
-        let last = wants_close(&draft.headers);
-        let complete = talk.body(&mut draft).await.is_ok();
-        let is_head = draft.method == Method::HEAD;
-        let reaction = visit.book.react(visit.connection, draft, complete).0;
+        let Some(mut partial) = talk.head().await? else { break };
+        let last = wants_close(&partial.headers);
+        let complete = talk.body(&mut partial).await.is_ok();
+        let is_head = partial.method == Method::HEAD;
+        let reaction = opened.log.react(opened.connection, partial, complete).0;
         let ending = talk.act(reaction, is_head).await?;
-        if ending != Ending::KeepAlive || last {
+        if ending != ConnectionEnd::KeepAlive || last {
             return talk.end(ending).await;
         }
     }
@@ -51,27 +51,29 @@ impl Talk {
         Ok(!self.ahead.is_empty() || self.wire.readable().await?)
     }
 
-    async fn act(&mut self, kind: Kind, is_head: bool) -> io::Result<Ending> {
+    async fn act(&mut self, kind: ReactionKind, is_head: bool) -> io::Result<ConnectionEnd> {
         match kind {
-            Kind::Answer(answer) => self.answer(&answer, is_head).await,
-            Kind::Silent(ending) => Ok(ending),
-            Kind::ResetUnread => Ok(Ending::Reset),
+            ReactionKind::Answer(answer) => self.answer(&answer, is_head).await,
+            ReactionKind::Silent(ending) => Ok(ending),
+            ReactionKind::ResetUnread => Ok(ConnectionEnd::Reset),
             // There is no such frame here: the connection goes, unanswered.
-            Kind::GoAway { .. } => Ok(Ending::Close),
+            ReactionKind::GoAway { .. } => Ok(ConnectionEnd::Close),
         }
     }
 
-    async fn end(&mut self, ending: Ending) -> io::Result<()> {
+    async fn end(&mut self, ending: ConnectionEnd) -> io::Result<()> {
         match ending {
-            Ending::Hang => {
+            ConnectionEnd::Hang => {
                 self.wait_for_leave().await;
                 Ok(())
             }
-            Ending::Reset => {
+            ConnectionEnd::Reset => {
                 self.wire.reset();
                 Ok(())
             }
-            Ending::KeepAlive | Ending::Close | Ending::ResetStream(_) => self.wire.flush().await,
+            ConnectionEnd::KeepAlive | ConnectionEnd::Close | ConnectionEnd::ResetStream(_) => {
+                self.wire.flush().await
+            }
         }
     }
 
@@ -80,7 +82,11 @@ impl Talk {
         while matches!(self.wire.read(&mut bytes).await, Ok(1..)) {}
     }
 
-    async fn answer(&mut self, answer: &Answer, is_head: bool) -> io::Result<Ending> {
+    async fn answer(
+        &mut self,
+        answer: &PreparedResponse,
+        is_head: bool,
+    ) -> io::Result<ConnectionEnd> {
         let bodiless = is_head
             || answer.status == StatusCode::NO_CONTENT
             || answer.status == StatusCode::NOT_MODIFIED;
@@ -93,7 +99,7 @@ impl Talk {
         Ok(answer.ending)
     }
 
-    async fn send(&mut self, answer: &Answer) -> io::Result<()> {
+    async fn send(&mut self, answer: &PreparedResponse) -> io::Result<()> {
         let part = answer.part();
         match answer.drip {
             None if !part.is_empty() => self.piece(&part, answer.chunked).await?,
@@ -138,29 +144,29 @@ impl Talk {
     }
 
     /// `None` when the client left, or what it says is not HTTP/1.1.
-    async fn head(&mut self) -> io::Result<Option<Draft>> {
+    async fn head(&mut self) -> io::Result<Option<PartialRequest>> {
         loop {
             match parse(&self.ahead) {
-                Parsed::Head(draft, length) => {
+                ParsedHead::Head(partial, length) => {
                     self.ahead.advance(length);
-                    return Ok(Some(*draft));
+                    return Ok(Some(*partial));
                 }
-                Parsed::Partial if self.ahead.len() < MAX_HEAD && self.more().await? => {}
-                Parsed::Partial | Parsed::Wrong => return Ok(None),
+                ParsedHead::Partial if self.ahead.len() < MAX_HEAD && self.more().await? => {}
+                ParsedHead::Partial | ParsedHead::Wrong => return Ok(None),
             }
         }
     }
 
-    async fn body(&mut self, draft: &mut Draft) -> io::Result<()> {
-        let chunked = draft.headers.contains_key(TRANSFER_ENCODING);
-        let length = draft.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    async fn body(&mut self, partial: &mut PartialRequest) -> io::Result<()> {
+        let chunked = partial.headers.contains_key(TRANSFER_ENCODING);
+        let length = partial.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let length = length.and_then(|value| value.parse().ok()).unwrap_or(0);
-        if draft.headers.contains_key(EXPECT) && (chunked || length > 0) {
+        if partial.headers.contains_key(EXPECT) && (chunked || length > 0) {
             self.wire.write_all(CONTINUE).await?;
             self.wire.flush().await?;
         }
         if !chunked {
-            return self.take(length, draft).await;
+            return self.take(length, partial).await;
         }
         loop {
             let line = self.line().await?;
@@ -168,7 +174,7 @@ impl Talk {
             let size = std::str::from_utf8(size).map_err(io::Error::other)?;
             match u64::from_str_radix(size.trim(), 16).map_err(io::Error::other)? {
                 0 => break,
-                size => self.take(size, draft).await?,
+                size => self.take(size, partial).await?,
             }
             self.line().await?;
         }
@@ -177,13 +183,13 @@ impl Talk {
         Ok(())
     }
 
-    async fn take(&mut self, mut bytes: u64, draft: &mut Draft) -> io::Result<()> {
+    async fn take(&mut self, mut bytes: u64, partial: &mut PartialRequest) -> io::Result<()> {
         while bytes > 0 {
             if self.ahead.is_empty() && !self.more().await? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let here = usize::try_from(bytes).unwrap_or(usize::MAX).min(self.ahead.len());
-            draft.keep(&self.ahead.split_to(here));
+            partial.keep(&self.ahead.split_to(here));
             // OK because usize has at most 64 bits.
             bytes -= here as u64;
         }
@@ -209,22 +215,22 @@ impl Talk {
     }
 }
 
-enum Parsed {
-    Head(Box<Draft>, usize),
+enum ParsedHead {
+    Head(Box<PartialRequest>, usize),
     Partial,
     Wrong,
 }
 
-fn parse(bytes: &[u8]) -> Parsed {
+fn parse(bytes: &[u8]) -> ParsedHead {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let length = match request.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Parsed::Partial,
-        Err(_) => return Parsed::Wrong,
+        Ok(httparse::Status::Partial) => return ParsedHead::Partial,
+        Err(_) => return ParsedHead::Wrong,
     };
     let method = request.method.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
-    let (Some(method), Some(path)) = (method, request.path) else { return Parsed::Wrong };
+    let (Some(method), Some(path)) = (method, request.path) else { return ParsedHead::Wrong };
     let of = |header: &httparse::Header<'_>| {
         let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
         Some((name, HeaderValue::from_bytes(header.value).ok()?))
@@ -233,7 +239,7 @@ fn parse(bytes: &[u8]) -> Parsed {
     for (name, value) in request.headers.iter().filter_map(of) {
         map.append(name, value);
     }
-    let draft = Draft {
+    let partial = PartialRequest {
         version: Version::HTTP_11,
         method,
         path: path.to_owned(),
@@ -241,7 +247,7 @@ fn parse(bytes: &[u8]) -> Parsed {
         body: Vec::new(),
         body_len: 0,
     };
-    Parsed::Head(Box::new(draft), length)
+    ParsedHead::Head(Box::new(partial), length)
 }
 
 fn wants_close(headers: &HeaderMap) -> bool {
@@ -250,7 +256,7 @@ fn wants_close(headers: &HeaderMap) -> bool {
 }
 
 /// Status line and headers; a length or a coding is added unless the script wrote its own.
-fn head_of(answer: &Answer, bodiless: bool) -> Vec<u8> {
+fn head_of(answer: &PreparedResponse, bodiless: bool) -> Vec<u8> {
     let status = answer.status;
     let reason = status.canonical_reason().unwrap_or_default();
     let mut head = format!("HTTP/1.1 {} {reason}\r\n", status.as_u16()).into_bytes();

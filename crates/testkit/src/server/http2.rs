@@ -12,23 +12,27 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use super::book::{Book, Draft, Visit};
 use super::frame::Tap;
-use super::reaction::{Answer, Ending, Kind, Reaction};
+use super::reaction::{ConnectionEnd, PreparedResponse, Reaction, ReactionKind};
+use super::request_log::{OpenConnection, PartialRequest, RequestLog};
 use super::wire::Wire;
 
 /// Window of the connection and of a stream: tests are not about flow control.
 const WINDOW: u32 = 4 << 20;
 
 /// The end of a stream, as its connection must carry it out.
-enum Order {
+enum StreamEnd {
     GoAway { last: u32, reason: Reason, close: bool },
     Close,
     Reset,
 }
 
 /// Serves streams until the client leaves or a reaction ends the connection.
-pub(super) async fn serve(wire: Wire, book: Arc<Book>, visit: &Visit<'_>) -> Result<(), h2::Error> {
+pub(super) async fn serve(
+    wire: Wire,
+    log: Arc<RequestLog>,
+    opened: &OpenConnection<'_>,
+) -> Result<(), h2::Error> {
     let mut tap = Tap::new(wire);
     let mut builder = h2::server::Builder::new();
     builder.initial_window_size(WINDOW).initial_connection_window_size(WINDOW);
@@ -41,9 +45,9 @@ pub(super) async fn serve(wire: Wire, book: Arc<Book>, visit: &Visit<'_>) -> Res
             biased;
             request = connection.accept() => match request {
                 Some(Ok((request, reply))) => {
-                    let stream = Stream {
-                        book: Arc::clone(&book),
-                        connection: visit.connection,
+                    let stream = Http2Stream {
+                        log: Arc::clone(&log),
+                        connection: opened.connection,
                         orders: orders.clone(),
                         reply,
                     };
@@ -53,14 +57,14 @@ pub(super) async fn serve(wire: Wire, book: Arc<Book>, visit: &Visit<'_>) -> Res
                 None => return Ok(()),
             },
             Some(order) = ordered.recv() => match order {
-                Order::GoAway { last, reason, close } => {
+                StreamEnd::GoAway { last, reason, close } => {
                     let sent = tap.go_away(last, reason).await;
                     if close || sent.is_err() {
                         return Ok(());
                     }
                 }
-                Order::Close => return Ok(()),
-                Order::Reset => {
+                StreamEnd::Close => return Ok(()),
+                StreamEnd::Reset => {
                     tap.reset();
                     return Ok(());
                 }
@@ -70,34 +74,34 @@ pub(super) async fn serve(wire: Wire, book: Arc<Book>, visit: &Visit<'_>) -> Res
     }
 }
 
-struct Stream {
-    book: Arc<Book>,
+struct Http2Stream {
+    log: Arc<RequestLog>,
     connection: usize,
-    orders: UnboundedSender<Order>,
+    orders: UnboundedSender<StreamEnd>,
     reply: SendResponse<Bytes>,
 }
 
-impl Stream {
+impl Http2Stream {
     async fn serve(mut self, request: Request<RecvStream>) {
-        let (mut draft, mut body) = draft(request);
-        let complete = read(&mut body, &mut draft).await.is_ok();
-        let is_head = draft.method == Method::HEAD;
-        let Reaction(kind) = self.book.react(self.connection, draft, complete);
+        let (mut partial, mut body) = partial(request);
+        let complete = read(&mut body, &mut partial).await.is_ok();
+        let is_head = partial.method == Method::HEAD;
+        let Reaction(kind) = self.log.react(self.connection, partial, complete);
         match kind {
-            Kind::Answer(answer) => _ = self.answer(&answer, is_head).await,
-            Kind::Silent(ending) => self.end(ending).await,
-            Kind::ResetUnread => self.end(Ending::Reset).await,
-            Kind::GoAway { reason, covers, close } => {
+            ReactionKind::Answer(answer) => _ = self.answer(&answer, is_head).await,
+            ReactionKind::Silent(ending) => self.end(ending).await,
+            ReactionKind::ResetUnread => self.end(ConnectionEnd::Reset).await,
+            ReactionKind::GoAway { reason, covers, close } => {
                 let id = self.reply.stream_id().as_u32();
                 // Ids of a client are odd; the one before this is two below (RFC 9113, 5.1.1).
                 let last = if covers { id } else { id.saturating_sub(2) };
-                self.order(Order::GoAway { last, reason, close });
-                self.end(Ending::Hang).await;
+                self.order(StreamEnd::GoAway { last, reason, close });
+                self.end(ConnectionEnd::Hang).await;
             }
         }
     }
 
-    async fn answer(mut self, answer: &Answer, is_head: bool) -> Result<(), h2::Error> {
+    async fn answer(mut self, answer: &PreparedResponse, is_head: bool) -> Result<(), h2::Error> {
         let mut head = Response::new(());
         *head.status_mut() = answer.status;
         head.headers_mut().clone_from(&answer.headers);
@@ -113,8 +117,8 @@ impl Stream {
             send(&mut stream, answer, part).await?;
         }
         match answer.ending {
-            Ending::KeepAlive => {}
-            Ending::ResetStream(reason) => stream.send_reset(reason),
+            ConnectionEnd::KeepAlive => {}
+            ConnectionEnd::ResetStream(reason) => stream.send_reset(reason),
             ending => {
                 self.tell(ending);
                 // The reply's own handle no longer hears of resets once the head is sent.
@@ -124,10 +128,10 @@ impl Stream {
         Ok(())
     }
 
-    async fn end(&mut self, ending: Ending) {
+    async fn end(&mut self, ending: ConnectionEnd) {
         match ending {
-            Ending::KeepAlive => {}
-            Ending::ResetStream(reason) => self.reply.send_reset(reason),
+            ConnectionEnd::KeepAlive => {}
+            ConnectionEnd::ResetStream(reason) => self.reply.send_reset(reason),
             ending => {
                 self.tell(ending);
                 // Held until the connection is gone: a stream that is dropped would be reset.
@@ -136,23 +140,23 @@ impl Stream {
         }
     }
 
-    fn tell(&self, ending: Ending) {
+    fn tell(&self, ending: ConnectionEnd) {
         match ending {
-            Ending::Close => self.order(Order::Close),
-            Ending::Reset => self.order(Order::Reset),
-            Ending::KeepAlive | Ending::Hang | Ending::ResetStream(_) => {}
+            ConnectionEnd::Close => self.order(StreamEnd::Close),
+            ConnectionEnd::Reset => self.order(StreamEnd::Reset),
+            ConnectionEnd::KeepAlive | ConnectionEnd::Hang | ConnectionEnd::ResetStream(_) => {}
         }
     }
 
     /// Nobody to tell: the connection is gone, and so will this stream be.
-    fn order(&self, order: Order) {
+    fn order(&self, order: StreamEnd) {
         _ = self.orders.send(order);
     }
 }
 
 async fn send(
     stream: &mut SendStream<Bytes>,
-    answer: &Answer,
+    answer: &PreparedResponse,
     part: Bytes,
 ) -> Result<(), h2::Error> {
     let last = answer.is_whole() && answer.trailers.is_none();
@@ -187,19 +191,25 @@ async fn drip(
     Ok(())
 }
 
-fn draft(request: Request<RecvStream>) -> (Draft, RecvStream) {
+fn partial(request: Request<RecvStream>) -> (PartialRequest, RecvStream) {
     let (head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let (method, headers) = (head.method, head.headers);
-    let draft =
-        Draft { version: Version::HTTP_2, method, path, headers, body: Vec::new(), body_len: 0 };
-    (draft, body)
+    let partial = PartialRequest {
+        version: Version::HTTP_2,
+        method,
+        path,
+        headers,
+        body: Vec::new(),
+        body_len: 0,
+    };
+    (partial, body)
 }
 
-async fn read(body: &mut RecvStream, draft: &mut Draft) -> Result<(), h2::Error> {
+async fn read(body: &mut RecvStream, partial: &mut PartialRequest) -> Result<(), h2::Error> {
     while let Some(bytes) = body.data().await {
         let bytes = bytes?;
-        draft.keep(&bytes);
+        partial.keep(&bytes);
         body.flow_control().release_capacity(bytes.len())?;
     }
     body.trailers().await.map(drop)

@@ -26,23 +26,23 @@
 //! ```
 
 mod blocking;
-mod book;
 mod cert;
 mod clock;
 mod frame;
-mod handle;
 mod http1;
 mod http2;
 mod reaction;
-mod refusal;
+mod refusing_port;
+mod request_log;
 mod script;
+mod test_server;
 mod wire;
 
 pub use blocking::BlockingServer;
-pub use book::{MAX_BODY, Seen};
 pub use cert::Identity;
 pub use h2::Reason;
-pub use handle::Server;
-pub use reaction::{Ending, Reaction};
-pub use refusal::Refusal;
+pub use reaction::{ConnectionEnd, Reaction};
+pub use refusing_port::RefusingPort;
+pub use request_log::{MAX_BODY, SeenRequest};
 pub use script::Script;
+pub use test_server::TestServer;

@@ -10,23 +10,23 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 ///
 /// ```
 /// use std::time::Duration;
-/// use stagger_testkit::server::{Ending, Reaction};
+/// use stagger_testkit::server::{ConnectionEnd, Reaction};
 ///
 /// let busy = Reaction::status(503).header("retry-after", "1");
-/// let cut = Reaction::ok("abcdef").cut(3).ending(Ending::Reset);
+/// let cut = Reaction::ok("abcdef").cut(3).ending(ConnectionEnd::Reset);
 /// let slow = Reaction::ok("abcdef").drip(Duration::from_millis(1));
 /// assert_ne!(format!("{cut:?}"), format!("{slow:?}"));
 /// assert!(format!("{busy:?}").contains("503"));
 /// ```
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct Reaction(pub(super) Kind);
+pub struct Reaction(pub(super) ReactionKind);
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
-    Answer(Box<Answer>),
+pub(super) enum ReactionKind {
+    Answer(Box<PreparedResponse>),
     /// The request is read to its end, then this, without a word.
-    Silent(Ending),
+    Silent(ConnectionEnd),
     ResetUnread,
     GoAway {
         reason: Reason,
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 
 /// The step after the last byte that the server sends for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ConnectionEnd {
     /// The connection stays open for the next request.
     KeepAlive,
     /// The connection is closed in order (FIN), under TLS without its farewell.
@@ -51,7 +51,7 @@ pub enum Ending {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct PreparedResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -60,7 +60,7 @@ pub(super) struct Answer {
     /// So many bytes of the body are sent, though the head promises all; `None` sends it whole.
     pub(super) sent: Option<usize>,
     pub(super) drip: Option<Duration>,
-    pub(super) ending: Ending,
+    pub(super) ending: ConnectionEnd,
 }
 
 impl Reaction {
@@ -70,7 +70,7 @@ impl Reaction {
     /// When the status is not in 100..=999.
     pub fn status(status: u16) -> Self {
         let status = StatusCode::from_u16(status).expect("a script holds valid statuses");
-        Self(Kind::Answer(Box::new(Answer {
+        Self(ReactionKind::Answer(Box::new(PreparedResponse {
             status,
             headers: HeaderMap::new(),
             body: Bytes::new(),
@@ -78,7 +78,7 @@ impl Reaction {
             chunked: false,
             sent: None,
             drip: None,
-            ending: Ending::KeepAlive,
+            ending: ConnectionEnd::KeepAlive,
         })))
     }
 
@@ -89,17 +89,17 @@ impl Reaction {
 
     /// Reads the request and never answers.
     pub fn hang() -> Self {
-        Self(Kind::Silent(Ending::Hang))
+        Self(ReactionKind::Silent(ConnectionEnd::Hang))
     }
 
     /// Reads the request, then closes the connection in order, without an answer.
     pub fn close() -> Self {
-        Self(Kind::Silent(Ending::Close))
+        Self(ReactionKind::Silent(ConnectionEnd::Close))
     }
 
     /// Reads the request, then resets the connection, without an answer.
     pub fn reset() -> Self {
-        Self(Kind::Silent(Ending::Reset))
+        Self(ReactionKind::Silent(ConnectionEnd::Reset))
     }
 
     /// Resets the connection as soon as the request's first byte arrives, before reading it; under
@@ -108,24 +108,24 @@ impl Reaction {
     /// In the script of a path or a header the head has been read by then, and on a second stream
     /// of HTTP/2 its headers.
     pub fn reset_unread() -> Self {
-        Self(Kind::ResetUnread)
+        Self(ReactionKind::ResetUnread)
     }
 
     /// HTTP/2: reads the request, then `RST_STREAM`. `REFUSED_STREAM` says that nothing was done.
     pub fn reset_stream(reason: Reason) -> Self {
-        Self(Kind::Silent(Ending::ResetStream(reason)))
+        Self(ReactionKind::Silent(ConnectionEnd::ResetStream(reason)))
     }
 
     /// HTTP/2: `GOAWAY` whose last stream id lies below this request, which is thereby unprocessed
     /// and never answered. Streams below are served on; the client closes the connection.
     pub fn go_away_below(reason: Reason) -> Self {
-        Self(Kind::GoAway { reason, covers: false, close: false })
+        Self(ReactionKind::GoAway { reason, covers: false, close: false })
     }
 
     /// HTTP/2: `GOAWAY` whose last stream id is this request's, which may have been acted on, and
     /// is never answered; then the connection is closed.
     pub fn go_away_at(reason: Reason) -> Self {
-        Self(Kind::GoAway { reason, covers: true, close: true })
+        Self(ReactionKind::GoAway { reason, covers: true, close: true })
     }
 
     /// Adds a header to an answer.
@@ -163,12 +163,12 @@ impl Reaction {
     /// Sends so many bytes of the body, less than the head promised, and closes the connection;
     /// [`ending`](Self::ending) says otherwise.
     pub fn cut(self, bytes: usize) -> Self {
-        self.change(|answer| (answer.sent, answer.ending) = (Some(bytes), Ending::Close))
+        self.change(|answer| (answer.sent, answer.ending) = (Some(bytes), ConnectionEnd::Close))
     }
 
     /// Sends the head and so many bytes of the body, then nothing any more.
     pub fn stall(self, bytes: usize) -> Self {
-        self.cut(bytes).ending(Ending::Hang)
+        self.cut(bytes).ending(ConnectionEnd::Hang)
     }
 
     /// Sends the body byte by byte, waiting so long before each one.
@@ -176,22 +176,22 @@ impl Reaction {
         self.change(|answer| answer.drip = Some(interval))
     }
 
-    /// The step after the answer. [`Ending::Close`] after a whole body leaves the client with a
+    /// The step after the answer. [`ConnectionEnd::Close`] after a whole body leaves the client with a
     /// stale connection, for the head has not announced it.
-    pub fn ending(self, ending: Ending) -> Self {
+    pub fn ending(self, ending: ConnectionEnd) -> Self {
         self.change(|answer| answer.ending = ending)
     }
 
     /// Nothing to change when there is no answer.
-    fn change(mut self, change: impl FnOnce(&mut Answer)) -> Self {
-        if let Kind::Answer(answer) = &mut self.0 {
+    fn change(mut self, change: impl FnOnce(&mut PreparedResponse)) -> Self {
+        if let ReactionKind::Answer(answer) = &mut self.0 {
             change(answer);
         }
         self
     }
 }
 
-impl Answer {
+impl PreparedResponse {
     /// The part of the body that is sent.
     pub(super) fn part(&self) -> Bytes {
         let sent = self.sent.unwrap_or(usize::MAX);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use http::HeaderMap;
 
-use super::reaction::{Kind, Reaction};
+use super::reaction::{Reaction, ReactionKind};
 
 /// One reaction a request, in order of arrival, and what follows when they are used up: by default
 /// 200 with an empty body. Requests of a path or with a header can have a script of their own, so
@@ -24,11 +24,11 @@ use super::reaction::{Kind, Reaction};
 pub struct Script {
     queue: VecDeque<Reaction>,
     rest: Reaction,
-    lanes: Vec<(Key, Script)>,
+    routes: Vec<(ScriptKey, Script)>,
 }
 
 #[derive(Clone, Debug)]
-enum Key {
+enum ScriptKey {
     /// Without the query.
     Path(String),
     Header(String, String),
@@ -38,7 +38,7 @@ impl Script {
     /// These, in order.
     pub fn of(reactions: impl IntoIterator<Item = Reaction>) -> Self {
         let queue = reactions.into_iter().collect();
-        Self { queue, rest: Reaction::status(200), lanes: Vec::new() }
+        Self { queue, rest: Reaction::status(200), routes: Vec::new() }
     }
 
     /// This one, for every request.
@@ -54,25 +54,25 @@ impl Script {
 
     /// A script for requests of this path (given without a query); the first key that fits counts.
     pub fn on_path(mut self, path: &str, script: Self) -> Self {
-        self.lanes.push((Key::Path(path.into()), script));
+        self.routes.push((ScriptKey::Path(path.into()), script));
         self
     }
 
     /// A script for requests with this header and value.
     pub fn on_header(mut self, name: &str, value: &str, script: Self) -> Self {
-        self.lanes.push((Key::Header(name.into(), value.into()), script));
+        self.routes.push((ScriptKey::Header(name.into(), value.into()), script));
         self
     }
 
     /// Reactions in order that no request has taken yet, those of paths and headers included.
     #[must_use]
     pub fn left(&self) -> usize {
-        self.queue.len() + self.lanes.iter().map(|(_, script)| script.left()).sum::<usize>()
+        self.queue.len() + self.routes.iter().map(|(_, script)| script.left()).sum::<usize>()
     }
 
     /// The next reaction, for a request whose head is known.
     pub(super) fn next(&mut self, path: &str, headers: &HeaderMap) -> Reaction {
-        match self.lanes.iter_mut().find(|(key, _)| key.fits(path, headers)) {
+        match self.routes.iter_mut().find(|(key, _)| key.fits(path, headers)) {
             Some((_, script)) => script.next(path, headers),
             None => self.queue.pop_front().unwrap_or_else(|| self.rest.clone()),
         }
@@ -82,7 +82,7 @@ impl Script {
     /// headers cannot know whose turn it is.
     pub(super) fn take_unread(&mut self) -> bool {
         let next = self.queue.front().unwrap_or(&self.rest);
-        let unread = self.lanes.is_empty() && matches!(next.0, Kind::ResetUnread);
+        let unread = self.routes.is_empty() && matches!(next.0, ReactionKind::ResetUnread);
         if unread {
             self.queue.pop_front();
         }
@@ -90,7 +90,7 @@ impl Script {
     }
 }
 
-impl Key {
+impl ScriptKey {
     fn fits(&self, path: &str, headers: &HeaderMap) -> bool {
         match self {
             Self::Path(want) => path.split('?').next() == Some(want),
@@ -107,7 +107,7 @@ mod tests {
 
     fn status(script: &mut Script, path: &str, headers: &HeaderMap) -> u16 {
         match script.next(path, headers).0 {
-            Kind::Answer(answer) => answer.status.as_u16(),
+            ReactionKind::Answer(answer) => answer.status.as_u16(),
             other => panic!("not an answer: {other:?}"),
         }
     }

@@ -15,36 +15,36 @@ const PREFACE: &[u8] = b"PRI";
 
 #[derive(Debug)]
 pub(super) struct Wire {
-    stream: Stream,
+    stream: WireStream,
     /// Read already, to find out who speaks.
     ahead: BytesMut,
 }
 
 #[derive(Debug)]
-enum Stream {
+enum WireStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
 impl Wire {
     pub(super) fn plain(stream: TcpStream) -> Self {
-        Self { stream: Stream::Plain(stream), ahead: BytesMut::new() }
+        Self { stream: WireStream::Plain(stream), ahead: BytesMut::new() }
     }
 
     /// The same connection under TLS, after the handshake.
     pub(super) async fn secure(self, acceptor: &TlsAcceptor) -> io::Result<Self> {
         match self.stream {
-            Stream::Plain(stream) => {
-                let stream = Stream::Tls(Box::new(acceptor.accept(stream).await?));
+            WireStream::Plain(stream) => {
+                let stream = WireStream::Tls(Box::new(acceptor.accept(stream).await?));
                 Ok(Self { stream, ahead: self.ahead })
             }
-            Stream::Tls(_) => Ok(self),
+            WireStream::Tls(_) => Ok(self),
         }
     }
 
     /// HTTP/2, by what the client says first or by ALPN.
     pub(super) async fn speaks_http2(&mut self) -> io::Result<bool> {
-        if let Stream::Tls(stream) = &self.stream {
+        if let WireStream::Tls(stream) = &self.stream {
             return Ok(stream.get_ref().1.alpn_protocol() == Some(b"h2"));
         }
         loop {
@@ -69,9 +69,9 @@ impl Wire {
             return Ok(true);
         }
         match &mut self.stream {
-            Stream::Plain(stream) => Ok(stream.peek(&mut [0]).await? > 0),
+            WireStream::Plain(stream) => Ok(stream.peek(&mut [0]).await? > 0),
             // What came with the end of the handshake is in TLS already, and TCP knows nothing of it.
-            Stream::Tls(stream) => Ok(stream.read_buf(&mut self.ahead).await? > 0),
+            WireStream::Tls(stream) => Ok(stream.read_buf(&mut self.ahead).await? > 0),
         }
     }
 
@@ -82,15 +82,15 @@ impl Wire {
 
     async fn tcp_read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match &mut self.stream {
-            Stream::Plain(stream) => stream.read(bytes).await,
-            Stream::Tls(stream) => stream.read(bytes).await,
+            WireStream::Plain(stream) => stream.read(bytes).await,
+            WireStream::Tls(stream) => stream.read(bytes).await,
         }
     }
 
     fn tcp(&self) -> &TcpStream {
         match &self.stream {
-            Stream::Plain(stream) => stream,
-            Stream::Tls(stream) => stream.get_ref().0,
+            WireStream::Plain(stream) => stream,
+            WireStream::Tls(stream) => stream.get_ref().0,
         }
     }
 }
@@ -108,8 +108,8 @@ impl AsyncRead for Wire {
             return Poll::Ready(Ok(()));
         }
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(context, into),
-            Stream::Tls(stream) => Pin::new(stream).poll_read(context, into),
+            WireStream::Plain(stream) => Pin::new(stream).poll_read(context, into),
+            WireStream::Tls(stream) => Pin::new(stream).poll_read(context, into),
         }
     }
 }
@@ -121,22 +121,22 @@ impl AsyncWrite for Wire {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+            WireStream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            WireStream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
+            WireStream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            WireStream::Tls(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+            WireStream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            WireStream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -61,14 +61,14 @@ struct Spec21 {
 #[derive(Deserialize)]
 struct CallCase {
     name: String,
-    given: Given,
+    given: AwsSettings,
     responses: Vec<Exchange>,
 }
 
 #[derive(Deserialize)]
 struct ThreadsCase {
     name: String,
-    given: Given,
+    given: AwsSettings,
     threads: Vec<Vec<Exchange>>,
     expected_final_quota: u64,
 }
@@ -78,7 +78,7 @@ type Preset = (Policy, TokenPlan);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Given {
+struct AwsSettings {
     max_attempts: Option<u32>,
     initial_retry_tokens: Option<u32>,
     max_backoff_time: Option<f64>,
@@ -93,7 +93,7 @@ struct Given {
     _service: Option<String>,
 }
 
-impl Given {
+impl AwsSettings {
     fn policy(&self, (preset, bucket): &Preset) -> Result<Policy, ConfigError> {
         assert!(self.exponential_base == 1.0 && self.exponential_power.unwrap_or(2.0) == 2.0);
         let mut builder = preset.to_builder().pause_when_empty(self.long_polling);
@@ -154,7 +154,7 @@ fn calls(file: &str, preset: &Preset, cases: &[CallCase]) -> Suite {
     for case in cases {
         let policy = case.given.policy(preset).expect("the file's settings are valid");
         let mut ledger = PlainLedger::new(&policy);
-        let mut client = Client::new(&policy);
+        let mut client = AwsThread::new(&policy);
         let got: Vec<_> =
             case.responses.iter().map(|exchange| client.answer(&mut ledger, exchange)).collect();
         let want: Vec<_> = case.responses.iter().map(|row| row.expected.clone()).collect();
@@ -169,7 +169,7 @@ fn threads(file: &str, preset: &Preset, cases: &[ThreadsCase]) -> Suite {
     for case in cases {
         let policy = case.given.policy(preset).expect("the file's settings are valid");
         let threads: Vec<_> =
-            case.threads.iter().map(|rows| (Client::new(&policy), &rows[..])).collect();
+            case.threads.iter().map(|rows| (AwsThread::new(&policy), &rows[..])).collect();
         let left = some_order(&PlainLedger::new(&policy), &threads);
         suite.check(&case.name, &left, &Some(case.expected_final_quota));
     }
@@ -177,7 +177,7 @@ fn threads(file: &str, preset: &Preset, cases: &[ThreadsCase]) -> Suite {
 }
 
 /// The tokens left after the first order in which every exchange is as written, if there is one.
-fn some_order(ledger: &PlainLedger, threads: &[(Client<'_>, &[Exchange])]) -> Option<u64> {
+fn some_order(ledger: &PlainLedger, threads: &[(AwsThread<'_>, &[Exchange])]) -> Option<u64> {
     if threads.iter().all(|(_, rows)| rows.is_empty()) {
         return Some(ledger.budget().level(NOW).held);
     }
@@ -193,12 +193,12 @@ fn some_order(ledger: &PlainLedger, threads: &[(Client<'_>, &[Exchange])]) -> Op
 
 /// One thread of calls, one after the other, that share a ledger with others.
 #[derive(Clone)]
-struct Client<'p> {
+struct AwsThread<'p> {
     policy: &'p Policy,
     under_way: Option<(Session<'p>, Launched)>,
 }
 
-impl<'p> Client<'p> {
+impl<'p> AwsThread<'p> {
     const fn new(policy: &'p Policy) -> Self {
         Self { policy, under_way: None }
     }
@@ -313,7 +313,7 @@ impl JsCase {
     /// names the token's default.
     fn retries(&self, policy: &Policy) -> Vec<(Option<u64>, u64)> {
         let mut ledger = PlainLedger::new(policy);
-        let (mut session, mut launched) = Client::new(policy).begin(&mut ledger);
+        let (mut session, mut launched) = AwsThread::new(policy).begin(&mut ledger);
         let mut retries = Vec::new();
         for step in &self.steps[1..] {
             let before = ledger.budget().level(NOW).held;

@@ -17,25 +17,25 @@ const TOLERANCE: f64 = 0.005;
 
 /// Runs the vectors of this file.
 pub(super) fn run() -> Vec<Suite> {
-    let file: File = serde_json::from_str(TABLES).expect("the file is as it was copied");
+    let file: BackoffFile = serde_json::from_str(TABLES).expect("the file is as it was copied");
     let mut suite = Suite::new("backoff/tables.json");
     for case in &file.cases {
         match case {
-            Case::Distributions { name, rows } => {
+            BackoffCase::Distributions { name, rows } => {
                 rows.iter().for_each(|row| distribution(&mut suite, name, row));
             }
-            Case::Medians { name, median } => {
+            BackoffCase::Medians { name, median } => {
                 for k in 1..=median.len() {
                     let why = "no such law here: its longest delays pass every ceiling by a third";
                     suite.leave_out(format!("{name}, retry {k}"), why);
                 }
             }
-            Case::Millis { name, base_ms, cap_ms, uppers } => {
+            BackoffCase::Millis { name, base_ms, cap_ms, uppers } => {
                 let rule = rule(Span::from_millis(*base_ms), Span::from_millis(*cap_ms), None);
                 let want = uppers.iter().map(|ms| Span::from_millis(*ms));
                 ceilings(&mut suite, name, &rule, want);
             }
-            Case::Seconds { name, base, cap, multiplier, delays } => {
+            BackoffCase::Seconds { name, base, cap, multiplier, delays } => {
                 let rule = rule(span(*base), span(*cap), *multiplier);
                 ceilings(&mut suite, name, &rule, delays.iter().map(|delay| span(*delay)));
             }
@@ -45,14 +45,14 @@ pub(super) fn run() -> Vec<Suite> {
 }
 
 #[derive(Deserialize)]
-struct File {
-    cases: Vec<Case>,
+struct BackoffFile {
+    cases: Vec<BackoffCase>,
 }
 
 /// A table in any of the file's spellings.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Case {
+enum BackoffCase {
     Distributions {
         name: String,
         rows: Vec<Distribution>,

@@ -24,15 +24,15 @@ pub(super) fn run() -> Vec<Suite> {
 #[derive(Deserialize)]
 struct Finagle {
     n: u64,
-    cases: Vec<Row>,
+    cases: Vec<BudgetRow>,
     deposits_first: Deposits,
-    invalid: Vec<Row>,
-    always_empty: Vec<Row>,
+    invalid: Vec<BudgetRow>,
+    always_empty: Vec<BudgetRow>,
     regression_tower_857: Tower,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Row {
+struct BudgetRow {
     ttl_s: u64,
     min_per_sec: i64,
     percent: f64,
@@ -41,7 +41,7 @@ struct Row {
 #[derive(Deserialize)]
 struct Deposits {
     #[serde(flatten)]
-    row: Row,
+    row: BudgetRow,
     n: u64,
     initial_balance: u64,
     balance_after: u64,
@@ -50,13 +50,13 @@ struct Deposits {
 #[derive(Deserialize)]
 struct Tower {
     #[serde(flatten)]
-    row: Row,
+    row: BudgetRow,
     deposits: u64,
     withdrawals_tried: u64,
     max_allowed: u64,
 }
 
-impl Row {
+impl BudgetRow {
     /// A negative floor has no type of ours to stand in: it is refused where it is read.
     fn plan(&self) -> Result<WindowPlan, ConfigError> {
         let floor = u32::try_from(self.min_per_sec)
@@ -111,7 +111,7 @@ fn finagle() -> Suite {
 }
 
 /// Grants among `n` calls that each ask once, and the most that was left when one was refused.
-fn deposit_and_ask(row: &Row, n: u64) -> (u64, u64) {
+fn deposit_and_ask(row: &BudgetRow, n: u64) -> (u64, u64) {
     let mut budget = row.budget();
     let (mut granted, mut left) = (0, 0);
     for _ in 0..n {

@@ -19,12 +19,12 @@ struct Spec {
 #[derive(Deserialize)]
 struct CurveCase {
     name: String,
-    given: Given,
+    given: CubicSetup,
     cases: Vec<CurveRow>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct CubicSetup {
     last_max_rate: f64,
     last_throttle_time: f64,
 }
@@ -65,7 +65,7 @@ struct Js {
 
 #[derive(Deserialize)]
 struct JsCurve {
-    given: Given,
+    given: CubicSetup,
     rows: Vec<(f64, f64)>,
 }
 
@@ -139,7 +139,7 @@ fn js_delays(vectors: &JsDelays) -> Suite {
     suite
 }
 
-impl Given {
+impl CubicSetup {
     fn curve(&self) -> CubicRate {
         CubicRate::new(self.last_max_rate, at(self.last_throttle_time))
     }

@@ -33,23 +33,23 @@ pub(super) fn run() -> Vec<Suite> {
 #[derive(Deserialize)]
 struct Validation {
     #[serde(rename = "retryPolicy")]
-    retry_policy: Vec<Row>,
+    retry_policy: Vec<ServiceConfigRow>,
     #[serde(rename = "hedgingPolicy")]
-    hedging_policy: Vec<Row>,
+    hedging_policy: Vec<ServiceConfigRow>,
     #[serde(rename = "retryThrottling")]
-    retry_throttling: Vec<Row>,
+    retry_throttling: Vec<ServiceConfigRow>,
     max_attempts_cap: Vec<Cap>,
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct ServiceConfigRow {
     name: String,
     config: Value,
     valid: bool,
     source: String,
 }
 
-fn validation<T: DeserializeOwned>(list: &str, rows: Vec<Row>) -> Suite {
+fn validation<T: DeserializeOwned>(list: &str, rows: Vec<ServiceConfigRow>) -> Suite {
     let mut suite = Suite::new(format!("grpc/service-config-validation.json: {list}"));
     for row in rows {
         let got = serde_json::from_value::<T>(row.config).is_ok();
@@ -81,11 +81,11 @@ fn caps(rows: &[Cap]) -> Suite {
 
 #[derive(Deserialize)]
 struct Sequence {
-    steps: Vec<Step>,
+    steps: Vec<GrpcCall>,
 }
 
 #[derive(Deserialize)]
-struct Step {
+struct GrpcCall {
     code: String,
     last_call: u32,
 }
@@ -93,7 +93,7 @@ struct Step {
 fn sequence() -> Suite {
     let file: Sequence = serde_json::from_str(SEQUENCE).expect("the vector file is valid JSON");
     let config = retrying(4, "ALREADY_EXISTS");
-    let mut client = Client { method: *method(&config), next_call: 0 };
+    let mut client = GrpcClient { method: *method(&config), next_call: 0 };
     let mut suite = Suite::new("grpc/retry-sequence.json");
     for (n, step) in file.steps.iter().enumerate() {
         let got = (client.call().name(), client.next_call - 1);
@@ -103,12 +103,12 @@ fn sequence() -> Suite {
 }
 
 /// The client of the test, and the server that it calls.
-struct Client {
+struct GrpcClient {
     method: MethodPolicy,
     next_call: u32,
 }
 
-impl Client {
+impl GrpcClient {
     /// One call with its retries; answers its final code.
     fn call(&mut self) -> Code {
         let policy = *self.method.policy();

@@ -13,7 +13,7 @@ pub(super) fn run() -> Vec<Suite> {
     let file: Sequence = serde_json::from_str(SEQUENCE).expect("the vector file is valid JSON");
     let ratio = Ratio::try_from(file.throttling.token_ratio).expect("the file's ratio is valid");
     let plan = ThrottlePlan::new(file.throttling.max_tokens, ratio).expect("within gRFC A6");
-    let mut client = Client { plan, state: plan.start(), next_call: 0 };
+    let mut client = ThrottledClient { plan, state: plan.start(), next_call: 0 };
     let mut suite = Suite::new("grpc/throttling-sequence.json");
     for (n, step) in file.steps.iter().enumerate() {
         let code = client.call(file.policy.max_attempts, &file.ok_calls);
@@ -29,7 +29,7 @@ struct Sequence {
     #[serde(rename = "retryThrottling")]
     throttling: Throttling,
     ok_calls: Vec<u32>,
-    steps: Vec<Step>,
+    steps: Vec<ThrottleCall>,
 }
 
 #[derive(Deserialize)]
@@ -46,13 +46,13 @@ struct Throttling {
 }
 
 #[derive(Deserialize)]
-struct Step {
+struct ThrottleCall {
     code: String,
     last_call: u32,
     tokens: f64,
 }
 
-impl Step {
+impl ThrottleCall {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -63,13 +63,13 @@ impl Step {
     }
 }
 
-struct Client {
+struct ThrottledClient {
     plan: ThrottlePlan,
     state: ThrottleState,
     next_call: u32,
 }
 
-impl Client {
+impl ThrottledClient {
     /// One call with its retries; answers its final code.
     fn call(&mut self, max_attempts: u32, ok_calls: &[u32]) -> &'static str {
         for attempt in 1..=max_attempts {

@@ -9,12 +9,12 @@ use stagger_core::hint::{WallTime, http_date};
 use super::Suite;
 
 #[derive(Deserialize)]
-struct File {
-    cases: Vec<Case>,
+struct HttpDateFile {
+    cases: Vec<HttpDateCase>,
 }
 
 #[derive(Deserialize)]
-struct Case {
+struct HttpDateCase {
     value: String,
     /// -1 is refused by curl too: no such time of day.
     curl_epoch: i64,
@@ -24,7 +24,7 @@ struct Case {
 /// Runs the vectors of this file.
 pub(super) fn run() -> Vec<Suite> {
     let text = include_str!("../../../../vectors/http-date/curl-lib517.json");
-    let file: File = serde_json::from_str(text).expect("a vector file that is JSON");
+    let file: HttpDateFile = serde_json::from_str(text).expect("a vector file that is JSON");
     let mut suite = Suite::new("http-date/curl-lib517.json");
     // 2020: the one two-digit year in the grammar, 94, is then 1994 by the 50-year rule.
     let now = Some(WallTime::from_unix_secs(1_577_836_800));

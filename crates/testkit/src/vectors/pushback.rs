@@ -11,12 +11,12 @@ use stagger_core::{Hint, Span};
 use super::Suite;
 
 #[derive(Deserialize)]
-struct File {
-    cases: Vec<Case>,
+struct PushbackFile {
+    cases: Vec<PushbackCase>,
 }
 
 #[derive(Deserialize)]
-struct Case {
+struct PushbackCase {
     values: Vec<String>,
     retry: bool,
     min_delay_ms: Option<u64>,
@@ -46,7 +46,7 @@ pub(super) fn run() -> Vec<Suite> {
 
 fn grpc() -> Suite {
     let text = include_str!("../../../../vectors/grpc/pushback.json");
-    let file: File = serde_json::from_str(text).expect("a vector file that is JSON");
+    let file: PushbackFile = serde_json::from_str(text).expect("a vector file that is JSON");
     let mut suite = Suite::new("grpc/pushback.json cases");
     for case in file.cases {
         let got = pushback(case.values.iter().map(String::as_bytes));

@@ -10,7 +10,7 @@ use stagger_core::hint::{RateLimit, RateLimitPolicy, rate_limit_hint};
 use super::Suite;
 
 #[derive(Deserialize)]
-struct File {
+struct RateLimitFile {
     examples: Vec<Example>,
 }
 
@@ -25,7 +25,7 @@ struct Example {
 /// Runs the vectors of this file.
 pub(super) fn run() -> Vec<Suite> {
     let text = include_str!("../../../../vectors/ratelimit-headers/draft-examples.json");
-    let file: File = serde_json::from_str(text).expect("a vector file that is JSON");
+    let file: RateLimitFile = serde_json::from_str(text).expect("a vector file that is JSON");
     let mut suite = Suite::new("ratelimit-headers/draft-examples.json");
     for example in file.examples {
         let row = format!("line {}: {}: {}", example.line, example.field, example.value);
@@ -48,10 +48,10 @@ pub(super) fn run() -> Vec<Suite> {
 }
 
 /// An item as its name and its `key=value` parts.
-type Cut<'v> = (&'v str, Vec<(&'v str, &'v str)>);
+type PolicyItem<'v> = (&'v str, Vec<(&'v str, &'v str)>);
 
-fn cut(value: &str) -> Vec<Cut<'_>> {
-    fn item(text: &str) -> Cut<'_> {
+fn cut(value: &str) -> Vec<PolicyItem<'_>> {
+    fn item(text: &str) -> PolicyItem<'_> {
         let mut parts = text.trim().split(';');
         let name = parts.next().unwrap_or_default().trim_matches('"');
         (name, parts.filter_map(|part| part.split_once('=')).collect())
@@ -59,11 +59,11 @@ fn cut(value: &str) -> Vec<Cut<'_>> {
     value.split(',').map(item).collect()
 }
 
-fn number((_, parts): &Cut<'_>, key: &str) -> Option<u64> {
+fn number((_, parts): &PolicyItem<'_>, key: &str) -> Option<u64> {
     parts.iter().find(|(name, _)| *name == key)?.1.parse().ok()
 }
 
-fn limit(item: &Cut<'_>) -> RateLimit {
+fn limit(item: &PolicyItem<'_>) -> RateLimit {
     RateLimit {
         name: item.0.into(),
         remaining: number(item, "r").unwrap_or(u64::MAX),
@@ -71,7 +71,7 @@ fn limit(item: &Cut<'_>) -> RateLimit {
     }
 }
 
-fn policy(item: &Cut<'_>) -> RateLimitPolicy {
+fn policy(item: &PolicyItem<'_>) -> RateLimitPolicy {
     RateLimitPolicy {
         name: item.0.into(),
         quota: number(item, "q").unwrap_or(u64::MAX),

@@ -15,15 +15,15 @@ const NOT_SHORTENED: &str =
     "reading does not shorten a hint; the policy refuses what is longer than max_hint";
 
 #[derive(Deserialize)]
-struct File {
-    cases: Vec<Case>,
+struct RetryAfterFile {
+    cases: Vec<RetryAfterCase>,
     #[serde(default)]
     should_retry: Vec<ShouldRetry>,
 }
 
 /// A row of any of the files: they share one vocabulary.
 #[derive(Deserialize)]
-struct Case {
+struct RetryAfterCase {
     value: Option<String>,
     status: Option<u16>,
     #[serde(default)]
@@ -43,7 +43,7 @@ struct ShouldRetry {
 
 macro_rules! file {
     ($name:literal) => {
-        serde_json::from_str::<File>(include_str!(concat!(
+        serde_json::from_str::<RetryAfterFile>(include_str!(concat!(
             "../../../../vectors/retry-after/",
             $name
         )))
@@ -65,7 +65,7 @@ pub(super) fn run() -> Vec<Suite> {
     ]
 }
 
-fn azure(file: File) -> Suite {
+fn azure(file: RetryAfterFile) -> Suite {
     let mut suite = Suite::new("retry-after/azure-rust.json");
     // 2021-01-01T00:00:00Z.
     let now = WallTime::from_unix_secs(1_609_459_200);
@@ -77,7 +77,7 @@ fn azure(file: File) -> Suite {
 }
 
 /// The delay of the AWS preset, whose rule for hints is the one of the file.
-fn botocore(file: File) -> Suite {
+fn botocore(file: RetryAfterFile) -> Suite {
     let mut suite = Suite::new("retry-after/botocore-x-amz-retry-after.json");
     let policy = Policy::aws_standard_2_1().expect("the preset is valid");
     let own = policy.backoff().ceiling(1);
@@ -90,7 +90,7 @@ fn botocore(file: File) -> Suite {
     suite
 }
 
-fn linkerd(file: File) -> Suite {
+fn linkerd(file: RetryAfterFile) -> Suite {
     const CAP: Span = Span::from_secs(300);
     let mut suite = Suite::new("retry-after/linkerd.json cases");
     // Any time after the dates of the file; this is 2024.
@@ -116,7 +116,7 @@ fn linkerd(file: File) -> Suite {
 
 /// openai-python's rows of values: a hint counts as unused when there is none, or when it is 0,
 /// which leaves the own delay as it is.
-fn openai_values(cases: Vec<Case>) -> Suite {
+fn openai_values(cases: Vec<RetryAfterCase>) -> Suite {
     let mut suite = Suite::new("retry-after/openai-python.json cases");
     for case in cases {
         let value = case.value.unwrap_or_default();
@@ -162,7 +162,7 @@ fn openai_now() -> WallTime {
     WallTime::from_unix_secs(1_696_004_797)
 }
 
-fn smithy(file: File) -> Suite {
+fn smithy(file: RetryAfterFile) -> Suite {
     let mut suite = Suite::new("retry-after/smithy-typescript.json");
     let now = Span::from_millis(1_773_769_074_339);
     let date = std::time::UNIX_EPOCH + (now + Span::from_secs(30)).to_duration();
@@ -182,7 +182,7 @@ fn smithy(file: File) -> Suite {
     suite
 }
 
-fn urllib3(file: File) -> Suite {
+fn urllib3(file: RetryAfterFile) -> Suite {
     let mut suite = Suite::new("retry-after/urllib3.json");
     // 2019-06-03T11:00:00Z.
     let now = Some(WallTime::from_unix_secs(1_559_559_600));

@@ -43,7 +43,7 @@ const WRITTEN: [(&str, &str); 4] = files![
 ];
 
 #[derive(Deserialize)]
-struct Case {
+struct StructuredFieldCase {
     name: String,
     raw: Option<Vec<String>>,
     header_type: String,
@@ -68,16 +68,17 @@ pub(super) fn run() -> Vec<Suite> {
     parsed.chain(written).collect()
 }
 
-fn suite((name, text): &(&str, &str), run: fn(&mut Suite, Case)) -> Suite {
+fn suite((name, text): &(&str, &str), run: fn(&mut Suite, StructuredFieldCase)) -> Suite {
     let mut suite = Suite::new(format!("structured-fields/{name}"));
-    let cases: Vec<Case> = serde_json::from_str(text).expect("a vector file that is JSON");
+    let cases: Vec<StructuredFieldCase> =
+        serde_json::from_str(text).expect("a vector file that is JSON");
     cases.into_iter().for_each(|case| run(&mut suite, case));
     suite
 }
 
 /// A row passes when it is parsed as expected (rows that may fail included: we accept them), and
 /// written back in its canonical form.
-fn parse_case(suite: &mut Suite, case: Case) {
+fn parse_case(suite: &mut Suite, case: StructuredFieldCase) {
     let raw = case.raw.expect("a row of raw lines");
     let got = Field::parse(&case.header_type, raw.join(", ").as_bytes()).ok();
     let written = got.as_ref().and_then(|field| field.serialize().ok());
@@ -86,7 +87,7 @@ fn parse_case(suite: &mut Suite, case: Case) {
     suite.check(case.name, &(got, written), &(want, canonical));
 }
 
-fn write_case(suite: &mut Suite, case: Case) {
+fn write_case(suite: &mut Suite, case: StructuredFieldCase) {
     let field = try_expected(&case.header_type, case.expected.as_ref());
     let got = field.and_then(|field| field.serialize().ok());
     let want = case.canonical.filter(|_| !case.must_fail).map(|lines| lines.join(", "));

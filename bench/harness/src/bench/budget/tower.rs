@@ -10,7 +10,7 @@ use http::{Request, Response};
 use http_body_util::Empty;
 use stagger::http::Replay;
 use stagger::tower::StaggerLayer;
-use stagger_testkit::server::Refusal;
+use stagger_testkit::server::RefusingPort;
 use tokio::net::TcpStream;
 use tower::timeout::Timeout;
 use tower::{Layer, ServiceExt, service_fn};
@@ -37,7 +37,7 @@ pub(super) fn tower_timeout(upstream: Upstream) -> Result<LayoutCaller, Box<dyn 
 /// each dial counts as an arrival.
 pub(super) fn refused_port(upstream: Upstream) -> Result<LayoutCaller, Box<dyn Error>> {
     let retrier = retrier(policy())?;
-    let closed = Arc::new(Refusal::hold()?);
+    let closed = Arc::new(RefusingPort::hold()?);
     let server = service_fn(move |request| dial(upstream.clone(), Arc::clone(&closed), request));
     let service = StaggerLayer::http(retrier).layer(server);
     Ok(caller(move || {
@@ -53,7 +53,7 @@ pub(super) fn refused_port(upstream: Upstream) -> Result<LayoutCaller, Box<dyn E
 
 async fn dial(
     upstream: Upstream,
-    closed: Arc<Refusal>,
+    closed: Arc<RefusingPort>,
     request: Request<Replay<Empty<Bytes>>>,
 ) -> io::Result<Response<Empty<Bytes>>> {
     if upstream.arrive() {

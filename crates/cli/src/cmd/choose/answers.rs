@@ -1,7 +1,7 @@
 //! The answers, and which of them somebody gave.
 
 use stagger_core::ConfigError;
-use stagger_explain::{Answers, Key, QUESTIONS};
+use stagger_explain::{Answers, QUESTIONS, QuestionKey};
 
 use crate::flags::ChooseFlags;
 use crate::refusal::Refusal;
@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) answers: Answers,
-    given: Vec<Key>,
+    given: Vec<QuestionKey>,
 }
 
 impl Said {
@@ -18,13 +18,13 @@ impl Said {
     ///
     /// # Errors
     /// What the answer must be.
-    pub(super) fn set(&mut self, key: Key, text: &str) -> Result<(), ConfigError> {
+    pub(super) fn set(&mut self, key: QuestionKey, text: &str) -> Result<(), ConfigError> {
         self.answers.set(key, text)?;
         self.given.push(key);
         Ok(())
     }
 
-    pub(super) fn is_given(&self, key: Key) -> bool {
+    pub(super) fn is_given(&self, key: QuestionKey) -> bool {
         self.given.contains(&key)
     }
 
@@ -46,7 +46,7 @@ impl Said {
     /// The names of the questions that nobody answered.
     pub(super) fn taken(&self) -> Vec<&'static str> {
         let keys = QUESTIONS.iter().map(|question| question.key);
-        keys.filter(|key| !self.is_given(*key)).map(Key::name).collect()
+        keys.filter(|key| !self.is_given(*key)).map(QuestionKey::name).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use super::answers::Said;
 /// The object: policy, lines, notes, answers, and which answers nobody gave.
 pub(super) fn page(said: &Said, choice: &Choice) -> String {
     let policy = serde_json::to_value(choice.policy).expect("every policy can be written");
-    let line = |line: &stagger_explain::Line| {
+    let line = |line: &stagger_explain::LineReason| {
         let value = policy.pointer(&format!("/{}", line.key.replace('.', "/")));
         json!({ "key": line.key, "value": value, "reason": line.reason })
     };

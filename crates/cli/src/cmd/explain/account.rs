@@ -1,7 +1,7 @@
 //! One policy and everything that is said about it.
 
 use stagger_core::Policy;
-use stagger_explain::{Explanation, Finding, Setting, Severity};
+use stagger_explain::{Explanation, PolicyFinding, Setting, Severity};
 
 use crate::flags::CallsFlags;
 use crate::policy_file::Entry;
@@ -31,12 +31,12 @@ impl Account {
 }
 
 /// The stable name of a finding's kind.
-pub(super) const fn code(finding: &Finding) -> &'static str {
+pub(super) const fn code(finding: &PolicyFinding) -> &'static str {
     finding.code.name()
 }
 
 /// The name of a severity.
-pub(super) const fn severity(finding: &Finding) -> &'static str {
+pub(super) const fn severity(finding: &PolicyFinding) -> &'static str {
     match finding.severity {
         Severity::Warning => "warning",
         Severity::Error => "error",

@@ -4,7 +4,7 @@ use stagger_core::Span;
 use stagger_explain::FleetBudget;
 
 use super::account::Account;
-use super::glued::{brief, grouped};
+use super::glued::{BLANK, brief};
 
 /// The fleet's load in a total outage, against the capacity of the destination.
 pub(super) fn fleet(account: &Account, fleet: &FleetBudget) -> String {
@@ -51,11 +51,7 @@ fn against(fleet: &FleetBudget, capacity: f64) -> String {
 fn count(value: f64) -> String {
     match value {
         value if !value.is_finite() => "any number of".to_owned(),
-        value if value >= 100.0 => grouped(value),
-        value => {
-            let digits = format!("{value:.2}");
-            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
+        value => stagger_text::number(value, BLANK),
     }
 }
 

@@ -2,24 +2,22 @@
 
 use stagger_core::Span;
 
-use crate::render;
-
 /// The blank that holds a figure together.
-pub(super) const BLANK: char = '\u{a0}';
+pub(super) const BLANK: char = stagger_text::NO_BREAK;
 
 /// A span with three digits and one unit.
 pub(super) fn brief(span: Span) -> String {
-    glued(&render::brief(span))
+    glued(&stagger_text::brief(span))
 }
 
 /// A share as a percentage.
 pub(super) fn percent(share: f64) -> String {
-    glued(&render::percent(share))
+    glued(&stagger_text::percent(share))
 }
 
 /// A whole number in groups of three.
 pub(super) fn grouped(value: f64) -> String {
-    glued(&render::grouped(value))
+    stagger_text::grouped(value, BLANK)
 }
 
 fn glued(text: &str) -> String {

@@ -3,10 +3,11 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use stagger_core::Span;
-use stagger_explain::{Attempt, Explanation, Extent, LoadFactor, Method};
+use stagger_explain::{Explanation, Extent, LoadFactor, Method, PlannedAttempt};
+use stagger_text::rounded;
 
 use super::account::{Account, code, severity};
-use crate::render::{millis, page, rounded};
+use crate::render::{millis, page};
 
 #[derive(Debug, Serialize)]
 struct Object<'a> {
@@ -65,7 +66,7 @@ pub(super) fn json(accounts: &[Account]) -> String {
 
 fn object(account: &Account) -> Object<'_> {
     let figures = &account.figures;
-    let rows = |attempts: &[Attempt]| attempts.iter().map(row).collect();
+    let rows = |attempts: &[PlannedAttempt]| attempts.iter().map(row).collect();
     Object {
         policy: &account.name,
         attempts: rows(&figures.attempts),
@@ -109,7 +110,7 @@ fn object(account: &Account) -> Object<'_> {
     }
 }
 
-fn row(attempt: &Attempt) -> Row {
+fn row(attempt: &PlannedAttempt) -> Row {
     let ms = |span: Span| millis(span);
     Row {
         attempt: attempt.attempt,

@@ -1,11 +1,11 @@
 //! Figures as one page that opens anywhere.
 
 use stagger_core::Span;
-use stagger_explain::{Attempt, Explanation};
+use stagger_explain::{Explanation, PlannedAttempt};
+use stagger_text::percent;
 
 use super::account::{Account, code, severity};
 use super::words::{shown, words};
-use crate::render::percent;
 
 const STYLE: &str = include_str!("page.css");
 
@@ -42,8 +42,9 @@ fn part(account: &Account) -> String {
     html + &findings(account) + "</section>\n"
 }
 
-fn timeline(caption: &str, attempts: &[Attempt]) -> String {
-    let most = |of: fn(&Attempt) -> Span| attempts.iter().map(of).max().unwrap_or(Span::ZERO);
+fn timeline(caption: &str, attempts: &[PlannedAttempt]) -> String {
+    let most =
+        |of: fn(&PlannedAttempt) -> Span| attempts.iter().map(of).max().unwrap_or(Span::ZERO);
     let full = (most(|it| it.longest), most(|it| it.cumulative_worst));
     let header = [
         "attempt",
@@ -73,7 +74,7 @@ fn framed(caption: &str, header: &str, rows: &str) -> String {
     )
 }
 
-fn row(attempt: &Attempt, full: (Span, Span)) -> String {
+fn row(attempt: &PlannedAttempt, full: (Span, Span)) -> String {
     let first = attempt.attempt == 1;
     let delay = |span| if first { "–".to_owned() } else { shown(span) };
     let delays = match first {

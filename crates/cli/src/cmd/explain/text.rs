@@ -4,13 +4,14 @@ use std::io;
 
 use comfy_table::Table;
 use stagger_core::Span;
-use stagger_explain::{Attempt, Explanation};
+use stagger_explain::{Explanation, PlannedAttempt};
+use stagger_text::percent;
 
 use super::account::{Account, code, severity};
 use super::glued::BLANK;
 use super::range::range;
 use super::words::{shown, words};
-use crate::render::{align, hanging, percent, plain, text as laid};
+use crate::render::{align, hanging, plain, text as laid};
 use crate::width;
 
 /// The columns of the time line, where one table has room for all.
@@ -55,7 +56,7 @@ fn printable(name: &str) -> String {
 }
 
 /// The time line in one table, or in two where it is too wide for one.
-fn timeline(attempts: &[Attempt], width: usize) -> String {
+fn timeline(attempts: &[PlannedAttempt], width: usize) -> String {
     let fits = |page: &String| page.lines().all(|line| line.chars().count() <= width);
     let whole = Some(with_columns(attempts, WHOLE)).filter(fits);
     let part = |forms: &[&[usize]]| {
@@ -66,7 +67,7 @@ fn timeline(attempts: &[Attempt], width: usize) -> String {
     whole.unwrap_or_else(|| format!("{}\n\n{}", part(&DELAYS), part(&STARTS)))
 }
 
-fn with_columns(attempts: &[Attempt], columns: &[usize]) -> String {
+fn with_columns(attempts: &[PlannedAttempt], columns: &[usize]) -> String {
     let header = [
         "attempt",
         "ceiling",
@@ -97,7 +98,7 @@ fn with_columns(attempts: &[Attempt], columns: &[usize]) -> String {
     laid(&table)
 }
 
-fn cells(attempt: &Attempt, full: Span) -> [String; 10] {
+fn cells(attempt: &PlannedAttempt, full: Span) -> [String; 10] {
     let delay = |span| if attempt.attempt == 1 { "-".to_owned() } else { shown(span) };
     let bar = match attempt.attempt {
         1 => String::new(),

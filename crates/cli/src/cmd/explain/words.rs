@@ -194,5 +194,5 @@ fn idempotent(account: &Account) -> Option<String> {
 
 /// A span that may be nothing.
 pub(super) fn shown(span: Span) -> String {
-    if span.is_zero() { "0".to_owned() } else { crate::render::brief(span) }
+    if span.is_zero() { "0".to_owned() } else { stagger_text::brief(span) }
 }

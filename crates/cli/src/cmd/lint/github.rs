@@ -1,9 +1,11 @@
 //! Findings as workflow commands of GitHub Actions, which show them at their lines in a pull request.
 
+use stagger_text::position;
+
 use super::report::{Report, Unread};
 use super::sheet::{Placed, Sheet};
 use super::text::summary;
-use crate::toml_file::{Flaw, position};
+use crate::toml_file::Flaw;
 
 /// One command a line, and a line for people who read the log.
 pub(super) fn github(report: &Report) -> String {

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use stagger_explain::Severity;
+use stagger_text::position;
 
 use super::report::Report;
 use super::sheet::{Placed, Sheet};
-use crate::toml_file::{Flaw, position};
+use crate::toml_file::Flaw;
 
 /// Lines and columns are counted from 1, columns in characters.
 #[derive(Debug, Serialize)]

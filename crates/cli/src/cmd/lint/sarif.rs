@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 use stagger_explain::Code;
+use stagger_text::position;
 
 use super::report::{Report, Unread};
 use super::sheet::{Placed, Sheet};
-use crate::toml_file::{Flaw, position};
+use crate::toml_file::Flaw;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The rule of what is no policy at all.

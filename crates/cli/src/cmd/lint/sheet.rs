@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use stagger_explain::{Code, Finding, Severity, lint};
+use stagger_explain::{Code, PolicyFinding, Severity, lint};
 
 use crate::flags::CallsFlags;
 use crate::policy_file::{PolicyArgument, Surveyed, absent, read, survey};
@@ -26,7 +26,7 @@ pub(super) struct Placed {
     /// None for a file that is one whole policy.
     pub(super) policy: Option<String>,
     pub(super) at: Range<usize>,
-    pub(super) finding: Finding,
+    pub(super) finding: PolicyFinding,
 }
 
 impl Sheet {
@@ -80,8 +80,8 @@ fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<Placed> {
     left.map(|finding| placed(surveyed.place(finding.key), finding)).chain(unused).collect()
 }
 
-fn stale(code: Code) -> Finding {
-    Finding {
+fn stale(code: Code) -> PolicyFinding {
+    PolicyFinding {
         code: Code::UnusedAllow,
         severity: Severity::Warning,
         key: "allow",

@@ -2,7 +2,7 @@
 
 use clap::error::ErrorKind;
 use stagger_core::{Policy, Span};
-use stagger_sim::{CATALOGUE, Equal, Law, Named, Options};
+use stagger_sim::{CATALOGUE, Equal, Law, Named, StormOptions};
 
 use crate::flags::StormFlags;
 use crate::refusal::Refusal;
@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 pub(super) fn to_scenario(
     named: &Named,
     flags: &StormFlags,
-    options: &Options,
+    options: &StormOptions,
 ) -> Result<(), Refusal> {
     let swept = |knob: &Knob| flags.sweep.iter().any(|sweep| knob.sets(sweep));
     for knob in KNOBS.iter().filter(|knob| (knob.given)(flags) || swept(knob)) {
@@ -27,7 +27,7 @@ pub(super) fn to_scenario(
         }
     }
     let compares = |law| {
-        let only = |law| Options { laws: vec![law], ..options.clone() };
+        let only = |law| StormOptions { laws: vec![law], ..options.clone() };
         law == Law::NoRetry || named.heeds(&only(law), &only(Law::NoRetry))
     };
     match options.laws.iter().find(|&&law| !compares(law)) {
@@ -84,7 +84,7 @@ pub(super) fn to_file(flags: &StormFlags) -> Result<(), Refusal> {
 struct Knob {
     flag: &'static str,
     given: fn(&StormFlags) -> bool,
-    tried: [fn() -> Options; 2],
+    tried: [fn() -> StormOptions; 2],
 }
 
 const KNOBS: [Knob; 10] = [
@@ -92,76 +92,82 @@ const KNOBS: [Knob; 10] = [
         flag: "--up-at",
         given: |flags| flags.up_at.is_some(),
         tried: [
-            || Options { up_at: Some(Span::from_secs(1)), ..Options::default() },
-            || Options { up_at: Some(Span::from_secs(2)), ..Options::default() },
+            || StormOptions { up_at: Some(Span::from_secs(1)), ..StormOptions::default() },
+            || StormOptions { up_at: Some(Span::from_secs(2)), ..StormOptions::default() },
         ],
     },
     Knob {
         flag: "--beside",
         given: |flags| flags.beside.is_some(),
         tried: [
-            || Options { beside: Some(100), ..Options::default() },
-            || Options { beside: Some(200), ..Options::default() },
+            || StormOptions { beside: Some(100), ..StormOptions::default() },
+            || StormOptions { beside: Some(200), ..StormOptions::default() },
         ],
     },
     Knob {
         flag: "--callers",
         given: |flags| flags.callers.is_some(),
         tried: [
-            || Options { callers: Some(1_000), ..Options::default() },
-            || Options { callers: Some(2_000), ..Options::default() },
+            || StormOptions { callers: Some(1_000), ..StormOptions::default() },
+            || StormOptions { callers: Some(2_000), ..StormOptions::default() },
         ],
     },
     Knob {
         flag: "--attempts",
         given: |flags| flags.attempts.is_some(),
         tried: [
-            || Options { attempts: Some(3), ..Options::default() },
-            || Options { attempts: Some(4), ..Options::default() },
+            || StormOptions { attempts: Some(3), ..StormOptions::default() },
+            || StormOptions { attempts: Some(4), ..StormOptions::default() },
         ],
     },
     Knob {
         flag: "--base",
         given: |flags| flags.base.is_some(),
         tried: [
-            || Options { base: Some(Span::from_millis(1)), ..Options::default() },
-            || Options { base: Some(Span::from_millis(2)), ..Options::default() },
+            || StormOptions { base: Some(Span::from_millis(1)), ..StormOptions::default() },
+            || StormOptions { base: Some(Span::from_millis(2)), ..StormOptions::default() },
         ],
     },
     Knob {
         flag: "--cap",
         given: |flags| flags.cap.is_some(),
         tried: [
-            || Options { cap: Some(Span::from_secs(3_600)), ..Options::default() },
-            || Options { cap: Some(Span::from_secs(7_200)), ..Options::default() },
+            || StormOptions { cap: Some(Span::from_secs(3_600)), ..StormOptions::default() },
+            || StormOptions { cap: Some(Span::from_secs(7_200)), ..StormOptions::default() },
         ],
     },
     Knob {
         flag: "--law",
         given: |flags| !flags.law.is_empty(),
         tried: [
-            || Options { laws: vec![Law::NoRetry], ..Options::default() },
-            || Options { laws: Law::ALL.to_vec(), ..Options::default() },
+            || StormOptions { laws: vec![Law::NoRetry], ..StormOptions::default() },
+            || StormOptions { laws: Law::ALL.to_vec(), ..StormOptions::default() },
         ],
     },
     Knob {
         flag: "--equal",
         given: |flags| flags.equal.is_some(),
-        tried: [Options::default, || Options { equal: Equal::MeanWait, ..Options::default() }],
+        tried: [StormOptions::default, || StormOptions {
+            equal: Equal::MeanWait,
+            ..StormOptions::default()
+        }],
     },
     Knob {
         flag: "--policy",
         given: |flags| !flags.policy.is_empty(),
-        tried: [Options::default, || {
+        tried: [StormOptions::default, || {
             let policies = vec![(String::new(), Policy::default())];
-            Options { policies, ..Options::default() }
+            StormOptions { policies, ..StormOptions::default() }
         }],
     },
     Knob {
         flag: "--sweep",
         given: |flags| !flags.sweep.is_empty(),
         // What is swept is an option of its own; that one is asked about by its key.
-        tried: [Options::default, || Options { laws: vec![Law::NoRetry], ..Options::default() }],
+        tried: [StormOptions::default, || StormOptions {
+            laws: vec![Law::NoRetry],
+            ..StormOptions::default()
+        }],
     },
 ];
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use clap::error::ErrorKind;
-use stagger_report::{Grid, Options, page, pictures, shown_of};
-use stagger_sim::Report;
+use stagger_report::{HeatGrid, PageOptions, page, pictures, shown_of};
+use stagger_sim::StormReport;
 
 use crate::flags::StormFlags;
 use crate::output_file::{check, failed, put};
@@ -55,8 +55,12 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// What the system refuses, with the file.
-    pub(super) fn write(&self, report: &Report, grid: Option<Grid>) -> Result<(), Refusal> {
-        let options = Options { command: Some(command()), grid };
+    pub(super) fn write(
+        &self,
+        report: &StormReport,
+        grid: Option<HeatGrid>,
+    ) -> Result<(), Refusal> {
+        let options = PageOptions { command: Some(command()), grid };
         if let Some(path) = self.page {
             put(path, page(report, &options).as_bytes())?;
         }

@@ -1,7 +1,7 @@
 //! `--sweep`: one scenario under a grid of settings.
 
 use stagger_core::Span;
-use stagger_sim::{Case, Scenario};
+use stagger_sim::{Scenario, ScenarioCase};
 
 use super::axis::Axis;
 use super::joined::{Joined, Own};
@@ -73,7 +73,7 @@ impl Grid {
                 let cell =
                     Cell { column, row, case: case.label.clone(), group: own.group(nth, &case) };
                 let label = label(&axes, &own, &cell);
-                frame.cases.push(Case { label, ..case });
+                frame.cases.push(ScenarioCase { label, ..case });
                 cells.push(cell);
             }
         }

@@ -1,12 +1,12 @@
 //! The result of a sweep, as a grid for the heat map.
 
-use stagger_report::{Grid, GridPanel, Healed};
-use stagger_sim::{RecoveryVerdict, Report, Row};
+use stagger_report::{GridPanel, Healed, HeatGrid};
+use stagger_sim::{EntryReport, RecoveryVerdict, StormReport};
 
 use crate::render::Swept;
 
 /// The cells of every entry.
-pub(super) fn grid(swept: &Swept, report: &Report) -> Grid {
+pub(super) fn grid(swept: &Swept, report: &StormReport) -> HeatGrid {
     let axis = |nth: usize| swept.axes.get(nth).cloned();
     let (x, xs) = axis(0).unwrap_or_default();
     let (y, ys) = axis(1).unwrap_or_else(|| (String::new(), vec![String::new()]));
@@ -15,7 +15,7 @@ pub(super) fn grid(swept: &Swept, report: &Report) -> Grid {
         case: map.group.to_owned(),
         cells: map.rows.into_iter().map(|row| row.and_then(healed)).collect(),
     });
-    Grid {
+    HeatGrid {
         panels: panels.collect(),
         x,
         xs,
@@ -28,7 +28,7 @@ pub(super) fn grid(swept: &Swept, report: &Report) -> Grid {
 }
 
 /// The cell of a row; empty where there is no verdict: its calls ended too soon, or the trouble lasts.
-const fn healed(row: &Row) -> Option<Healed> {
+const fn healed(row: &EntryReport) -> Option<Healed> {
     match row.verdict() {
         RecoveryVerdict::NotWithinWatch | RecoveryVerdict::TroubleLasts => None,
         _ => Some(Healed { healed: row.recovery.healed, runs: row.runs }),

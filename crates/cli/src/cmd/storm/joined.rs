@@ -1,6 +1,6 @@
 //! Groups of cases of a swept scenario, though what is swept is in their names.
 
-use stagger_sim::{Case, Scenario};
+use stagger_sim::{Scenario, ScenarioCase};
 
 /// The parts that all cells of a sweep have in common.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Joined {
 
 impl Own {
     /// The name by which the n-th case of a cell is told from its others.
-    pub(super) fn group(&self, nth: usize, case: &Case) -> String {
+    pub(super) fn group(&self, nth: usize, case: &ScenarioCase) -> String {
         match self {
             Self::One | Self::Axis(..) => String::new(),
             Self::Named(names) => names.get(nth).cloned().unwrap_or_default(),
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn scenario(varied: Option<&str>, cases: &[(&str, f64)]) -> Scenario {
-        let case = |&(label, value): &(&str, f64)| Case::new(label.to_owned(), value);
+        let case = |&(label, value): &(&str, f64)| ScenarioCase::new(label.to_owned(), value);
         Scenario {
             varied: varied.map(str::to_owned),
             cases: cases.iter().map(case).collect(),

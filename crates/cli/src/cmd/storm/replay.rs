@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use stagger_replay::{Log, ReadError, Reading, Replay};
+use stagger_replay::{AccessLog, ReadError, Reading, Replay};
 
 use super::command::print;
 use super::files::Files;
@@ -37,12 +37,12 @@ pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
     Ok(print(flags.format, &Storm::new(&replay.scenario, &report)))
 }
 
-fn read(reading: &Reading, file: &Path) -> Result<Log, ReadError> {
+fn read(reading: &Reading, file: &Path) -> Result<AccessLog, ReadError> {
     reading.read(BufReader::with_capacity(AT_ONCE, File::open(file)?))
 }
 
 /// Reports the lines that were read and left out.
-fn tell(log: &Log) {
+fn tell(log: &AccessLog) {
     let (lines, malformed) = (log.lines, log.malformed);
     stderr::note(&format!("{lines} lines of the format {}, {malformed} malformed", log.format));
     log.bad_lines.iter().for_each(|bad| stderr::note(&format!("  {bad}")));

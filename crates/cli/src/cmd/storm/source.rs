@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use stagger_sim::{Named, Options, Scenario};
+use stagger_sim::{Named, Scenario, StormOptions};
+use stagger_text::nearest;
 
 use crate::flags::StormFlags;
 use crate::refusal::Refusal;
 use crate::scenario_file::{self, Given};
-use crate::spelling::nearest;
 use crate::toml_file::{Document, Flaw};
 
 /// The source of a scenario, with settings that change from one time to the next.
 #[derive(Debug)]
 pub(super) enum Source {
     /// One that ships.
-    Named(&'static Named, Options),
+    Named(&'static Named, StormOptions),
     /// The text of a file.
     File(Box<Text>),
 }
@@ -37,7 +37,11 @@ impl Source {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(super) fn open(file: &Path, flags: &StormFlags, options: Options) -> Result<Self, Refusal> {
+    pub(super) fn open(
+        file: &Path,
+        flags: &StormFlags,
+        options: StormOptions,
+    ) -> Result<Self, Refusal> {
         let text = read(file)?;
         let given = Given { options, equal: flags.equal };
         Ok(Self::File(Box::new(Text { file: file.display().to_string(), text, given })))
@@ -91,7 +95,7 @@ pub(super) fn read(file: &Path) -> Result<String, Refusal> {
     std::fs::read_to_string(file).map_err(refused)
 }
 
-fn set(options: &mut Options, key: &str, value: &str) -> Result<(), Refusal> {
+fn set(options: &mut StormOptions, key: &str, value: &str) -> Result<(), Refusal> {
     let bad =
         |bound: &str| Refusal::bad_value(&format!("--sweep: {key} = {value}: must be {bound}"));
     let span = || value.parse().map(Some).map_err(|error| bad(&format!("{error}")));

@@ -6,7 +6,7 @@ use std::thread;
 use stagger::{Clock, Instant, StdTime};
 use stagger_core::ConfigError;
 use stagger_replay::Replay;
-use stagger_sim::{Report, Scenario, Shapes, ShapesReport, ThreadPool};
+use stagger_sim::{Scenario, Shapes, ShapesReport, StormReport, ThreadPool};
 
 use super::effort;
 use crate::flags::StormFlags;
@@ -39,12 +39,12 @@ impl Stage {
     }
 
     /// Plays all runs, or as many as there is time for.
-    pub(super) fn play(&self, scenario: &Scenario) -> Report {
+    pub(super) fn play(&self, scenario: &Scenario) -> StormReport {
         self.with_pool(scenario.jobs(), effort::calls(scenario), |pool| scenario.run(pool))
     }
 
     /// Plays the calls of a log.
-    pub(super) fn replay(&self, replay: &Replay) -> Report {
+    pub(super) fn replay(&self, replay: &Replay) -> StormReport {
         let scenario = &replay.scenario;
         self.with_pool(scenario.jobs(), effort::calls(scenario), |pool| replay.run(pool))
     }

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 
 use clap::error::ErrorKind;
 use stagger_core::Span;
-use stagger_sim::{CATALOGUE, Named, Options, Scenario};
+use stagger_sim::{CATALOGUE, Named, Scenario, StormOptions};
+use stagger_text::nearest;
 
 use super::applies;
 use super::grid::Grid;
@@ -12,7 +13,6 @@ use super::policy;
 use super::source::Source;
 use crate::flags::StormFlags;
 use crate::refusal::Refusal;
-use crate::spelling::nearest;
 
 /// The target that the flags ask for.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Target {
             let named = Named::find(DEFAULT.0).ok_or_else(|| unknown(DEFAULT.0))?;
             let swept = flags.sweep.iter().any(|sweep| sweep.starts_with("up-at="));
             let up_at = if swept { flags.up_at } else { up_at };
-            return scenario(named, flags, Options { up_at, ..options(flags)? });
+            return scenario(named, flags, StormOptions { up_at, ..options(flags)? });
         };
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("list") {
@@ -70,7 +70,7 @@ fn is_file(name: &OsStr) -> bool {
 fn scenario(
     named: &'static Named,
     flags: &StormFlags,
-    options: Options,
+    options: StormOptions,
 ) -> Result<Target, Refusal> {
     applies::to_scenario(named, flags, &options)?;
     played(&Source::Named(named, options), flags)
@@ -98,8 +98,8 @@ fn up_at(source: &Source) -> Option<Span> {
 }
 
 /// The options of a scenario that the flags change.
-pub(super) fn options(flags: &StormFlags) -> Result<Options, Refusal> {
-    Ok(Options {
+pub(super) fn options(flags: &StormFlags) -> Result<StormOptions, Refusal> {
+    Ok(StormOptions {
         seed: flags.seed,
         runs: flags.runs,
         callers: flags.callers,

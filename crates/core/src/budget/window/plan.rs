@@ -1,6 +1,5 @@
 //! The rule of a windowed ratio: what is earned, what is spent, and when a retry is granted.
 
-use super::floor::FloorRate;
 use crate::{ConfigError, Entropy, Rate, Ratio, Span};
 
 /// Slots of a window: old counts leave in steps of a tenth, and the state stays at two cache lines.
@@ -237,5 +236,27 @@ impl Default for WindowPlan {
     /// rest.
     fn default() -> Self {
         Self::DEFAULT
+    }
+}
+
+/// The retries that time earns, for destinations with little traffic.
+///
+/// Without a floor, a destination with two calls a minute would never see a retry
+/// (envoyproxy/envoy pull request 9069).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FloorRate {
+    /// Earned on top of the share (Finagle).
+    Add(Rate),
+    /// Earned where it is more than the share (Envoy).
+    AtLeast(Rate),
+}
+
+impl FloorRate {
+    /// The retries a second.
+    #[must_use]
+    pub const fn rate(self) -> Rate {
+        match self {
+            Self::Add(rate) | Self::AtLeast(rate) => rate,
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The rule of a windowed ratio: its grants, and the expiry of what is unspent.
 
-use super::floor::FloorRate;
-use super::plan::{RETRY, SLOTS, WindowPlan};
+use super::plan::{FloorRate, RETRY, SLOTS, WindowPlan};
 use super::state::WindowState;
 use crate::Instant;
 use crate::budget::{Level, Paid};

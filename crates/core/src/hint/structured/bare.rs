@@ -3,10 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::parse::Cursor;
-use super::{BareItem, Decimal, StructuredError, base64};
-
-type Parsed<T> = Result<T, StructuredError>;
+use super::parse::{Cursor, StructuredResult};
+use super::{BareItem, Decimal, base64};
 
 /// Digits of the longest integer.
 const MAX_INTEGER_DIGITS: usize = 15;
@@ -15,7 +13,7 @@ const MAX_WHOLE_DIGITS: usize = 12;
 
 impl<'t> Cursor<'t> {
     /// A value; its first byte tells the type.
-    pub(super) fn bare_item(&mut self) -> Parsed<BareItem> {
+    pub(super) fn bare_item(&mut self) -> StructuredResult<BareItem> {
         match self.peek() {
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'"') => self.string().map(BareItem::String),
@@ -28,7 +26,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn number(&mut self) -> Parsed<BareItem> {
+    fn number(&mut self) -> StructuredResult<BareItem> {
         let sign = if self.eat(b'-') { -1 } else { 1 };
         let whole = self.digits(MAX_INTEGER_DIGITS)?;
         if !self.eat(b'.') {
@@ -47,7 +45,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// One to `most` digits.
-    fn digits(&mut self, most: usize) -> Parsed<&'t [u8]> {
+    fn digits(&mut self, most: usize) -> StructuredResult<&'t [u8]> {
         let digits = self.take_while(|b| b.is_ascii_digit());
         match digits.len() {
             0 => self.fail("a digit"),
@@ -56,7 +54,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn string(&mut self) -> Parsed<String> {
+    fn string(&mut self) -> StructuredResult<String> {
         self.eat(b'"');
         let mut text = String::new();
         loop {
@@ -77,7 +75,7 @@ impl<'t> Cursor<'t> {
         self.take_while(continues_token).iter().map(|&b| char::from(b)).collect()
     }
 
-    fn bytes(&mut self) -> Parsed<Vec<u8>> {
+    fn bytes(&mut self) -> StructuredResult<Vec<u8>> {
         self.eat(b':');
         let text = self.take_while(|b| b != b':');
         if !self.eat(b':') {
@@ -89,7 +87,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn boolean(&mut self) -> Parsed<bool> {
+    fn boolean(&mut self) -> StructuredResult<bool> {
         self.eat(b'?');
         match self.next() {
             Some(b'0') => Ok(false),
@@ -98,7 +96,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn date(&mut self) -> Parsed<BareItem> {
+    fn date(&mut self) -> StructuredResult<BareItem> {
         self.eat(b'@');
         match self.number()? {
             BareItem::Integer(seconds) => Ok(BareItem::Date(seconds)),
@@ -106,7 +104,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn display_string(&mut self) -> Parsed<String> {
+    fn display_string(&mut self) -> StructuredResult<String> {
         self.eat(b'%');
         if !self.eat(b'"') {
             return self.fail("a quote after the percent sign");
@@ -125,7 +123,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// A hexadecimal digit in lower case, the only one allowed here.
-    fn hex_digit(&mut self) -> Parsed<u8> {
+    fn hex_digit(&mut self) -> StructuredResult<u8> {
         match self.next() {
             Some(byte @ b'0'..=b'9') => Ok(byte - b'0'),
             Some(byte @ b'a'..=b'f') => Ok(byte - b'a' + 10),

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{BareItem, Dictionary, InnerList, Item, List, Member, Parameters, StructuredError};
 
-type Parsed<T> = Result<T, StructuredError>;
+pub(super) type StructuredResult<T> = Result<T, StructuredError>;
 
 /// Members of a list or a dictionary: what every parser must support (sections 3.1 and 3.2).
 const MAX_MEMBERS: usize = 1024;
@@ -17,7 +17,7 @@ impl Item {
     ///
     /// # Errors
     /// The text is not an item, or more text follows the item.
-    pub fn parse(text: &[u8]) -> Parsed<Self> {
+    pub fn parse(text: &[u8]) -> StructuredResult<Self> {
         Cursor::whole(text, |cursor| cursor.item())
     }
 }
@@ -27,7 +27,7 @@ impl List {
     ///
     /// # Errors
     /// The text is not a list, or the list has more than 1024 members.
-    pub fn parse(text: &[u8]) -> Parsed<Self> {
+    pub fn parse(text: &[u8]) -> StructuredResult<Self> {
         Cursor::whole(text, |cursor| {
             let mut members = Vec::new();
             cursor.members(|cursor| {
@@ -44,7 +44,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// The text is not a dictionary, or the dictionary has more than 1024 keys.
-    pub fn parse(text: &[u8]) -> Parsed<Self> {
+    pub fn parse(text: &[u8]) -> StructuredResult<Self> {
         Cursor::whole(text, |cursor| {
             let mut dictionary = Self::default();
             cursor.members(|cursor| {
@@ -65,7 +65,10 @@ pub(super) struct Cursor<'t> {
 
 impl<'t> Cursor<'t> {
     /// Parses all of the text; spaces around do not count.
-    fn whole<T>(text: &'t [u8], parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn whole<T>(
+        text: &'t [u8],
+        parse: impl FnOnce(&mut Self) -> StructuredResult<T>,
+    ) -> StructuredResult<T> {
         let mut cursor = Self { text, at: 0 };
         cursor.skip(b" ");
         let value = parse(&mut cursor)?;
@@ -102,7 +105,7 @@ impl<'t> Cursor<'t> {
         &rest[..length]
     }
 
-    pub(super) fn fail<T>(&self, expected: &'static str) -> Parsed<T> {
+    pub(super) fn fail<T>(&self, expected: &'static str) -> StructuredResult<T> {
         Err(StructuredError::parse(self.at, expected))
     }
 
@@ -111,7 +114,10 @@ impl<'t> Cursor<'t> {
     }
 
     /// Members with commas between them; `parse` answers how many there are by now.
-    fn members(&mut self, mut parse: impl FnMut(&mut Self) -> Parsed<usize>) -> Parsed<()> {
+    fn members(
+        &mut self,
+        mut parse: impl FnMut(&mut Self) -> StructuredResult<usize>,
+    ) -> StructuredResult<()> {
         while self.peek().is_some() {
             if parse(self)? > MAX_MEMBERS {
                 return self.fail("at most 1024 members");
@@ -131,7 +137,7 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    fn member(&mut self) -> Parsed<Member> {
+    fn member(&mut self) -> StructuredResult<Member> {
         if self.eat(b'(') {
             self.inner_list().map(Member::InnerList)
         } else {
@@ -140,7 +146,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Parses the value after a key: `=` and a member, or nothing, which means true.
-    fn dictionary_member(&mut self) -> Parsed<Member> {
+    fn dictionary_member(&mut self) -> StructuredResult<Member> {
         if self.eat(b'=') {
             return self.member();
         }
@@ -149,7 +155,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Parses an inner list after its opening parenthesis.
-    fn inner_list(&mut self) -> Parsed<InnerList> {
+    fn inner_list(&mut self) -> StructuredResult<InnerList> {
         let mut items = Vec::new();
         loop {
             self.skip(b" ");
@@ -166,11 +172,11 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn item(&mut self) -> Parsed<Item> {
+    fn item(&mut self) -> StructuredResult<Item> {
         Ok(Item { value: self.bare_item()?, parameters: self.parameters()? })
     }
 
-    fn parameters(&mut self) -> Parsed<Parameters> {
+    fn parameters(&mut self) -> StructuredResult<Parameters> {
         let mut parameters = Parameters::default();
         while self.eat(b';') {
             self.skip(b" ");
@@ -184,7 +190,7 @@ impl<'t> Cursor<'t> {
         Ok(parameters)
     }
 
-    fn key(&mut self) -> Parsed<String> {
+    fn key(&mut self) -> StructuredResult<String> {
         if !self.peek().is_some_and(starts_key) {
             return self.fail("a key");
         }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 
 use super::duration::duration;
-use super::name::Name;
+use super::name::MethodName;
 use super::{HedgingPolicy, RetryPolicy};
 use crate::budget::BudgetPlan;
 use crate::classify::{Code, CodeSet, classify_grpc};
@@ -50,13 +50,13 @@ impl MethodPolicy {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "MethodText")]
 pub(super) struct Method {
-    pub(super) names: Vec<Name>,
+    pub(super) names: Vec<MethodName>,
     timeout: Option<Span>,
-    rule: Rule,
+    rule: MethodRule,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Rule {
+enum MethodRule {
     Once,
     Retry(RetryPolicy),
     Hedge(HedgingPolicy),
@@ -74,16 +74,16 @@ impl Method {
             builder = builder.deadline(timeout);
         }
         let codes = match &self.rule {
-            Rule::Once => {
+            MethodRule::Once => {
                 builder = builder.max_attempts(1);
                 CodeSet::EMPTY
             }
-            Rule::Retry(retry) => {
+            MethodRule::Retry(retry) => {
                 let attempts = retry.max_attempts().min(limit);
                 builder = builder.backoff(*retry.backoff()).max_attempts(attempts);
                 retry.codes()
             }
-            Rule::Hedge(hedging) => {
+            MethodRule::Hedge(hedging) => {
                 let plan = hedging.plan(limit)?;
                 builder = builder.max_attempts(plan.copies()).hedge(plan);
                 hedging.codes()
@@ -97,7 +97,7 @@ impl Method {
 #[serde(rename_all = "camelCase")]
 struct MethodText {
     #[serde(default)]
-    name: Vec<Name>,
+    name: Vec<MethodName>,
     timeout: Option<String>,
     retry_policy: Option<RetryPolicy>,
     hedging_policy: Option<HedgingPolicy>,
@@ -108,9 +108,9 @@ impl TryFrom<MethodText> for Method {
 
     fn try_from(text: MethodText) -> Result<Self, ConfigError> {
         let rule = match (text.retry_policy, text.hedging_policy) {
-            (None, None) => Rule::Once,
-            (Some(retry), None) => Rule::Retry(retry),
-            (None, Some(hedging)) => Rule::Hedge(hedging),
+            (None, None) => MethodRule::Once,
+            (Some(retry), None) => MethodRule::Retry(retry),
+            (None, Some(hedging)) => MethodRule::Hedge(hedging),
             (Some(_), Some(_)) => {
                 let bound = "left out when retryPolicy is given";
                 return Err(ConfigError::new("methodConfig.hedgingPolicy", "given", bound));

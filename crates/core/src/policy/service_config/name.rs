@@ -12,7 +12,7 @@ const DEFAULT: &str = "//";
 /// The path of an entry: `/service/method`, `/service/` for all of a service, or `//`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "NameText")]
-pub(super) struct Name(pub(super) String);
+pub(super) struct MethodName(pub(super) String);
 
 /// The names that a path such as `/package.Service/Method` answers to, the closest first: the
 /// method, its service, the default (gRPC's service_config.proto).
@@ -27,7 +27,7 @@ struct NameText {
     method: Option<String>,
 }
 
-impl TryFrom<NameText> for Name {
+impl TryFrom<NameText> for MethodName {
     type Error = ConfigError;
 
     /// An empty part, a null and a missing one are the same (service_config.proto).

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::number::share;
-use super::rename::{Key, renamed};
-use super::shadow::written_as;
+use super::convert::{RenamedKey, renamed, share, written_as};
 use crate::backoff::{Backoff, Envelope};
 use crate::error::ConfigError;
 use crate::factor::Factor;
@@ -14,7 +12,7 @@ use crate::time::Span;
 written_as!(Backoff, BackoffText, "the table of a delay rule: envelope, factor, base, cap, jitter");
 
 /// The names of a second delay rule.
-const THROTTLED: [Key; 5] = [
+const THROTTLED: [RenamedKey; 5] = [
     ("backoff.envelope", "throttled_backoff.envelope"),
     ("backoff.factor", "throttled_backoff.factor"),
     ("backoff.base", "throttled_backoff.base"),

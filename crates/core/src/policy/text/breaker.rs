@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::{count, share};
-use super::shadow::written_as;
+use super::convert::{count, share, written_as};
 use super::trip::{RatioText, TripWindow};
 use crate::breaker::{BreakerPlan, BreakerPlanBuilder, WindowKind};
 use crate::error::ConfigError;

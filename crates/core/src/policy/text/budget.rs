@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::{count, share};
-use super::rename::{Key, renamed};
-use super::shadow::written_as;
+use super::convert::{RenamedKey, count, renamed, share, written_as};
 use super::window::WindowText;
 use crate::budget::{BudgetPlan, Charge, IntervalPlan, ThrottlePlan, TokenPlan};
 use crate::error::ConfigError;
@@ -62,7 +60,7 @@ struct IntervalText {
 }
 
 /// The places in the text of the settings that the plans name.
-const KEYS: [Key; 15] = [
+const KEYS: [RenamedKey; 15] = [
     ("budget.ratio", "budget.window.ratio"),
     ("budget.window", "budget.window.window"),
     ("budget.floor", "budget.window.floor"),

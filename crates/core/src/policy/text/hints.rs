@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::share;
-use super::shadow::written_as;
+use super::convert::{share, written_as};
 use crate::error::ConfigError;
 use crate::policy::{HintRule, HintScope, LongHint};
 use crate::time::Span;

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::attempts::AttemptsText;
-use super::number::count;
-use super::shadow::written_as;
+use super::convert::{count, written_as};
 use crate::error::ConfigError;
 use crate::limits::Limits;
 use crate::policy::{Policy, PolicyBuilder};

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::backoff::throttled;
+use super::convert::written_as;
 use super::limits::LimitsText;
-use super::shadow::written_as;
 use crate::backoff::Backoff;
 use crate::breaker::BreakerPlan;
 use crate::budget::BudgetPlan;

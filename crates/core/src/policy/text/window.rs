@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::number::{count, rate, share};
+use super::convert::{count, rate, share};
 use crate::budget::{FloorRate, WindowPlan};
 use crate::error::ConfigError;
 use crate::time::Span;

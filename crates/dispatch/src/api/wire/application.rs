@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
+use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use crate::Error;
 use crate::model::{Application, ApplicationId};
-use crate::timestamp::Timestamp;
 
 /// Longest name, in characters: it fits on one line of a page.
 const MAX_NAME: usize = 200;

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use stagger::Span;
+use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{FailureName, SpanText, TimestampText, VerdictName};
 use crate::model::{Attempt, Failure};
-use crate::timestamp::Timestamp;
 
 /// One request to an endpoint, and its result.
 #[derive(Debug, Serialize, ToSchema)]

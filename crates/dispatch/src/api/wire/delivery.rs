@@ -1,11 +1,11 @@
 //! Deliveries in JSON.
 
 use serde::Serialize;
+use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{EndingName, StateName, TimestampText};
 use crate::model::{Delivery, Ending, EndpointId, MessageId};
-use crate::timestamp::Timestamp;
 
 /// One message on its way to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]

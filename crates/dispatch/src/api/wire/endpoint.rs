@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 use stagger::{Instant, Span};
+use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::headers;
@@ -14,7 +15,6 @@ use super::settings::RecoverySettings;
 use super::status::Status;
 use crate::model::{Endpoint, EndpointId, EventFilter, EventType, Statuses};
 use crate::scheduler::QueueView;
-use crate::timestamp::Timestamp;
 
 /// An endpoint: where messages go, how, and how it stands.
 #[derive(Debug, Serialize, ToSchema)]

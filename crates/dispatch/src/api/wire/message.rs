@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{AnyJson, EventTypeText, IdempotencyKeyText, TimestampText};
 use crate::model::{Message, MessageId};
 use crate::store::Accepted;
-use crate::timestamp::Timestamp;
 
 /// An event to deliver.
 #[derive(Debug, Deserialize, ToSchema)]

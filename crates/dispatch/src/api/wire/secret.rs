@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use stagger::{Instant, Span};
+use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{SecretText, SpanText, TimestampText};
 use crate::Error;
 use crate::model::{Secret, SecretKind};
-use crate::timestamp::Timestamp;
 
 /// The time for which an old secret signs beside a new one by default: a day, so that a receiver
 /// can be changed within working hours anywhere.

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use stagger::Instant;
 use stagger::breaker::StateKind;
+use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{DisabledName, TimestampText};
 use crate::model::Disabled;
 use crate::scheduler::QueueView;
-use crate::timestamp::Timestamp;
 
 /// The current state of an endpoint and of its open deliveries.
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,13 +6,14 @@ use axum::extract::{Path, Query as UrlQuery, State};
 use axum::response::Response;
 use http::{StatusCode, Uri};
 use stagger::Instant;
+use stagger_text::{coarse, shown_size};
 
 use super::error::PageError;
 use super::line::{DELETED, delivery_href, due, reason};
 use super::visit::{Query, here, id, show};
 use crate::model::{Attempt, Delivery, Message};
 use crate::ui::page_state::{PageState, present};
-use crate::ui::view::{AttemptLine, DeliveryPage, Frame, Moment, Section, bytes, rough};
+use crate::ui::view::{AttemptLine, DeliveryPage, Frame, Moment, Section};
 
 /// A delivery with every attempt.
 pub(in crate::ui) async fn delivery(
@@ -53,7 +54,7 @@ fn page(
         message: delivery.message.to_string(),
         event_type: said(|message| message.event_type.to_string()),
         accepted: message.map(|message| Moment::new(message.created_at, now)),
-        size: said(|message| bytes(message.size)),
+        size: said(|message| shown_size(message.size as u64)),
         content_type: said(|message| message.content_type.clone()),
         idempotency_key: said(|m| m.key.as_ref().map_or("none".into(), ToString::to_string)),
         url: DELETED.into(),
@@ -79,13 +80,13 @@ fn line(attempt: &Attempt, now: Instant) -> AttemptLine {
     AttemptLine {
         number: attempt.number,
         started: Moment::new(attempt.started_at, now),
-        latency: rough(attempt.latency),
+        latency: coarse(attempt.latency),
         result,
         verdict: attempt.verdict.into(),
         reason: attempt.detail.clone().unwrap_or_default(),
-        hint: attempt.hint.map(rough),
+        hint: attempt.hint.map(coarse),
         next: attempt.next.map(|next| Moment::new(next, now)),
-        delay: attempt.next.map(|next| rough(next.since(ended))),
+        delay: attempt.next.map(|next| coarse(next.since(ended))),
         reply: String::from_utf8_lossy(&attempt.reply).into_owned(),
     }
 }

@@ -1,25 +1,11 @@
 //! Numbers as people read them.
 
-/// Groups of three digits, kept apart and together by narrow no-break spaces: `1 204 311`.
-pub(in crate::ui) fn figure(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() * 2);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
-}
+use stagger_text::{NARROW_NO_BREAK, whole};
 
-/// A number of bytes: `812 B`, `3 KiB`, `2 MiB`, rounded down.
-pub(in crate::ui) fn bytes(n: usize) -> String {
-    match n {
-        0..1_024 => format!("{n} B"),
-        1_024..1_048_576 => format!("{} KiB", n / 1_024),
-        _ => format!("{} MiB", n / 1_048_576),
-    }
+/// Groups of three digits, kept apart and together by narrow no-break spaces: `1 204 311`. The script of
+/// the page writes its figures by the same rule.
+pub(in crate::ui) fn figure(n: u64) -> String {
+    whole(n, NARROW_NO_BREAK)
 }
 
 #[cfg(test)]
@@ -27,12 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_begin_at_the_right() {
-        let plain = |n| figure(n).replace('\u{202f}', " ");
-        assert_eq!(plain(0), "0");
-        assert_eq!(plain(999), "999");
-        assert_eq!(plain(1_000), "1 000");
-        assert_eq!(plain(12_345_678), "12 345 678");
-        assert_eq!(bytes(2_000), "1 KiB");
+    fn a_figure_breaks_no_line() {
+        assert_eq!([0, 1_000, 12_345_678].map(figure), ["0", "1000", "12\u{202f}345\u{202f}678"]);
     }
 }

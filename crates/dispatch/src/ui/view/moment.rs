@@ -4,13 +4,9 @@ use std::fmt;
 
 use askama::filters::HtmlSafe;
 use stagger::{Instant, Span};
-
-use crate::timestamp::Timestamp;
+use stagger_text::{Timestamp, coarse};
 
 const MILLI: u64 = 1_000_000;
-const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
-const DAY: u64 = 24 * HOUR;
 
 /// A point in time, seen from another one. Writes itself as a `time` element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +35,8 @@ impl Moment {
         let (ahead, behind) = (self.at.since(self.now), self.now.since(self.at));
         match (whole_secs(ahead), whole_secs(behind)) {
             (0, 0) => "now".into(),
-            (0, _) => format!("{} ago", rough(behind)),
-            _ => format!("in {}", rough(ahead)),
+            (0, _) => format!("{} ago", coarse(behind)),
+            _ => format!("in {}", coarse(ahead)),
         }
     }
 }
@@ -54,18 +50,6 @@ impl fmt::Display for Moment {
 
 /// Digits and letters of our own making only.
 impl HtmlSafe for Moment {}
-
-/// A span in one unit, rounded down: `42 s`, `5 min`, `3 h`, `12 d`.
-pub(in crate::ui) fn rough(span: Span) -> String {
-    let secs = whole_secs(span);
-    match secs {
-        0 => format!("{} ms", span.as_nanos() / MILLI),
-        1..MINUTE => format!("{secs} s"),
-        MINUTE..HOUR => format!("{} min", secs / MINUTE),
-        HOUR..DAY => format!("{} h", secs / HOUR),
-        _ => format!("{} d", secs / DAY),
-    }
-}
 
 const fn whole_secs(span: Span) -> u64 {
     span.as_nanos() / 1_000_000_000
@@ -98,6 +82,5 @@ mod tests {
         assert_eq!(relative(99_999), "1 s ago");
         assert_eq!(relative(92_800), "2 h ago");
         assert_eq!(relative(100_000 + 3 * 86_400), "in 3 d");
-        assert_eq!(rough(Span::from_millis(37)), "37 ms");
     }
 }

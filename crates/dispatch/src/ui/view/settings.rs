@@ -1,8 +1,9 @@
 //! The settings of an endpoint, without its secrets.
 
 use stagger::{Instant, Policy};
+use stagger_text::coarse;
 
-use super::{Moment, rough};
+use super::Moment;
 use crate::model::{Endpoint, EventFilter, HeaderTemplate, Secret, SecretKind};
 
 /// Names and values, in the order in which they are shown.
@@ -34,7 +35,7 @@ impl Settings {
             ),
             ("Order", if endpoint.ordered { "kept" } else { "not kept" }.into()),
             ("Permanent statuses", statuses(endpoint)),
-            ("Disabled after failing for", rough(endpoint.disable_after)),
+            ("Disabled after failing for", coarse(endpoint.disable_after)),
             (
                 "Secrets",
                 endpoint.secrets.iter().map(|s| secret(s, now)).collect::<Vec<_>>().join(", "),

@@ -1,9 +1,9 @@
 //! `breaker-consecutive`: so few failures in a row open it that chance does.
 
 use stagger_core::breaker::BreakerPlan;
+use stagger_text::rough_count;
 
-use super::super::figure::count;
-use crate::{Code, Finding};
+use crate::{Code, PolicyFinding};
 
 /// The share of failures of a destination that is up: less than any share of calls that opens a
 /// breaker.
@@ -11,17 +11,17 @@ const FAILING: f64 = 0.05;
 /// Calls, in the mean, in which such a destination must not open the breaker.
 const CALLS: f64 = 1_000.0;
 
-pub(super) fn lint(plan: &BreakerPlan) -> Option<Finding> {
+pub(super) fn lint(plan: &BreakerPlan) -> Option<PolicyFinding> {
     let row = plan.consecutive()?;
     let calls = calls_until(row);
     (calls < CALLS).then(|| {
         let failures = if row == 1 { "1 failure".to_owned() } else { format!("{row} in a row") };
-        Finding::warning(
+        PolicyFinding::warning(
             Code::BreakerConsecutive,
             "breaker.consecutive",
             format!(
                 "{failures} opens it: a destination that fails 1 call in 20 opens it every {} calls",
-                count(calls)
+                rough_count(calls)
             ),
             "consecutive = 5",
         )

@@ -2,17 +2,17 @@
 
 use stagger_core::Policy;
 
-use super::{lease, open_time, probes, row, share, slow, throttled, wait};
-use crate::{Finding, Setting};
+use super::{open_time, outcomes, probes, row, share};
+use crate::{PolicyFinding, Setting};
 
-pub(in crate::lint) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<Finding>) {
+pub(in crate::lint) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     let Some(plan) = policy.breaker() else { return };
     share::lint(plan, setting, found);
     found.extend(row::lint(plan));
-    found.extend(slow::lint(policy, plan));
-    found.extend(throttled::lint(plan));
-    found.extend(open_time::lint(plan));
-    found.extend(probes::lint(plan));
-    found.extend(lease::lint(policy, plan));
-    found.extend(wait::lint(policy, plan));
+    found.extend(outcomes::slow_unreachable(policy, plan));
+    found.extend(outcomes::throttled_fails(plan));
+    found.extend(open_time::open_time(plan));
+    found.extend(probes::many_probes(plan));
+    found.extend(probes::short_lease(policy, plan));
+    found.extend(open_time::unbounded_wait(policy, plan));
 }

@@ -2,9 +2,9 @@
 
 use stagger_core::Ratio;
 use stagger_core::breaker::{BreakerPlan, WindowKind};
+use stagger_text::{rough_count, rough_percent};
 
-use super::super::figure::{count, percent};
-use crate::{Code, Finding, Setting};
+use crate::{Code, PolicyFinding, Setting};
 
 /// The chance at most that a destination with half of the tolerated failures opens the breaker with the
 /// first calls of a window.
@@ -17,7 +17,7 @@ const NEGLIGIBLE: f64 = 1e-9;
 
 const KEY: &str = "breaker.minimum_calls";
 
-pub(super) fn lint(plan: &BreakerPlan, setting: &Setting, found: &mut Vec<Finding>) {
+pub(super) fn lint(plan: &BreakerPlan, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     let share = plan.ratio().or_else(|| plan.slow_calls().map(|(_, ratio)| ratio));
     if let Some(share) = share {
         found.extend(minimum(plan, share));
@@ -25,7 +25,7 @@ pub(super) fn lint(plan: &BreakerPlan, setting: &Setting, found: &mut Vec<Findin
     }
 }
 
-fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
+fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<PolicyFinding> {
     let calls = plan.minimum_calls();
     if calls >= MOST {
         return None;
@@ -42,8 +42,8 @@ fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
         (Some(enough), _) => format!("minimum_calls = {enough}"),
         (None, _) => "a larger ratio: this one takes more calls to tell than there are".to_owned(),
     };
-    let percents = |ratio: Ratio| percent(ratio.as_f64());
-    Some(Finding::warning(
+    let percents = |ratio: Ratio| rough_percent(ratio.as_f64());
+    Some(PolicyFinding::warning(
         Code::BreakerMinimum,
         KEY,
         format!(
@@ -51,7 +51,7 @@ fn minimum(plan: &BreakerPlan, share: Ratio) -> Option<Finding> {
              breaker by chance, in {} of its windows",
             if calls == 1 { "call is" } else { "calls are" },
             percents(share),
-            percent(chance)
+            rough_percent(chance)
         ),
         fix,
     ))
@@ -107,7 +107,7 @@ fn by_chance(minimum: u32, horizon: u32, share: Ratio) -> f64 {
 }
 
 /// A window that never sees its minimum.
-fn idle(plan: &BreakerPlan, setting: &Setting) -> Option<Finding> {
+fn idle(plan: &BreakerPlan, setting: &Setting) -> Option<PolicyFinding> {
     let (WindowKind::Time(window), Some(rps)) = (plan.window(), setting.rps) else { return None };
     if plan.consecutive().is_some() {
         return None;
@@ -115,12 +115,12 @@ fn idle(plan: &BreakerPlan, setting: &Setting) -> Option<Finding> {
     let seen = rps * window.as_secs_f64();
     let calls = plan.minimum_calls();
     (seen < f64::from(calls)).then(|| {
-        Finding::warning(
+        PolicyFinding::warning(
             Code::BreakerNeverOpens,
             KEY,
             format!(
                 "a window of {window} sees {} calls and the breaker wants {calls}: it never opens",
-                count(seen)
+                rough_count(seen)
             ),
             "a longer window, a window of calls, or consecutive = 5",
         )

@@ -4,7 +4,7 @@ use stagger_core::{ConfigError, Span};
 
 use crate::law::{Law, Schedule};
 use crate::stat::{float, share};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, RandomStream};
 
 use super::report::{Growth, Mean};
 use super::shape::{Sampler, Shape};
@@ -60,7 +60,7 @@ impl Chains {
 
     /// Draws so many chains of every law.
     pub(super) fn draw(&mut self, chains: u32, seed: u64) {
-        let stream = Stream::new(seed, Purpose::Delay);
+        let stream = RandomStream::new(seed, Purpose::Delay);
         for (_, sampler, lot) in &mut self.means {
             let cap = sampler.ceiling(u32::MAX);
             for chain in 0..chains {
@@ -110,7 +110,7 @@ impl Growing {
     }
 
     /// Follows one chain; one in [`ONE_IN`] into the long run.
-    fn follow(&mut self, chain: u32, stream: &Stream) {
+    fn follow(&mut self, chain: u32, stream: &RandomStream) {
         let steps = if chain.is_multiple_of(ONE_IN) { LONG } else { SHOWN };
         let mut prev = self.base;
         for retry in 1..=steps {

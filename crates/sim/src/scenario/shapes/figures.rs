@@ -3,7 +3,7 @@
 use stagger_core::{ConfigError, Span};
 
 use crate::law::Schedule;
-use crate::tally::run_seed;
+use crate::run_tally::run_seed;
 use crate::thread_pool::ThreadPool;
 
 use super::chains::Chains;

@@ -4,7 +4,7 @@ use stagger_core::{ConfigError, Span};
 
 use crate::law::{Law, Schedule};
 use crate::stat::{Sum, float};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, RandomStream};
 
 use super::report::Wave;
 use super::shape::{Sampler, Shape};
@@ -39,7 +39,7 @@ impl Waves {
 
     /// Draws one wave of every law.
     pub(super) fn draw(&mut self, retries: u32, seed: u64) {
-        let stream = Stream::new(seed, Purpose::Delay);
+        let stream = RandomStream::new(seed, Purpose::Delay);
         for (_, sampler, peaks) in &mut self.shapes {
             self.counts.fill(0);
             for client in 0..retries {

@@ -1,0 +1,109 @@
+//! A log that was read.
+
+use std::sync::Arc;
+
+use stagger_core::{Instant, Span};
+
+use crate::cells::{BucketCounts, Cells};
+use crate::error::BadLine;
+use crate::format::AccessLogFormat;
+use crate::open_calls::RetryEvidence;
+use crate::outage::InferredOutage;
+use crate::stamp::Stamp;
+
+/// A log, as counts.
+#[derive(Clone, Debug)]
+pub struct AccessLog {
+    /// The format that it was read in.
+    pub format: AccessLogFormat,
+    /// The instant that all others are counted from: up to a second before the first attempt.
+    pub began: Stamp,
+    /// Whether stamps are of ends.
+    pub stamped_at_end: bool,
+    /// Lines with anything on them, without the header.
+    pub lines: u64,
+    /// Lines among them that are no attempts.
+    pub malformed: u64,
+    /// The first of those.
+    pub bad_lines: Vec<BadLine>,
+    /// The reason why the packed file ends before its end, if it does: the rest is missing.
+    pub broken: Option<String>,
+    /// Attempts that lie too far from the first line to be counted.
+    pub outside: u64,
+    /// The evidence by which first attempts were told from retries.
+    pub evidence: RetryEvidence,
+    /// Lines that say how long the attempt took.
+    pub timed: u64,
+    /// Attempts that proxies made behind other lines.
+    pub behind: u64,
+    /// The median of what an attempt took that was served; of the backend's work alone where that
+    /// is written.
+    pub service: Option<Span>,
+    /// The median of what was waited in vain.
+    pub patience: Option<Span>,
+    /// The most that was held in memory.
+    pub peak: MemoryPeak,
+    pub(crate) outages: Vec<InferredOutage>,
+    /// The width of the buckets that they were found in.
+    pub(crate) bucket: Span,
+    pub(crate) firsts: Arc<[Instant]>,
+    pub(crate) cells: Cells,
+}
+
+/// The most that was held in memory at once, to show that a log of any size is read in the same
+/// room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryPeak {
+    /// Bytes of a line.
+    pub line: usize,
+    /// Attempts that waited for the end of their second.
+    pub waiting: usize,
+    /// Failures that waited for a retry.
+    pub failures: usize,
+    /// First attempts, 8 bytes each.
+    pub firsts: usize,
+    /// Buckets of 50 ms, 20 bytes each.
+    pub buckets: usize,
+}
+
+impl AccessLog {
+    /// Attempts in all.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        u64::from(self.all().attempts)
+    }
+
+    /// First attempts, that is calls.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.firsts.len() as u64
+    }
+
+    /// The times of the first attempts, from the start of the log, in order.
+    #[must_use]
+    pub fn first_attempts(&self) -> &[Instant] {
+        &self.firsts
+    }
+
+    /// From the first to the last attempt, in steps of 50 ms.
+    #[must_use]
+    pub fn length(&self) -> Span {
+        self.cells.end() - Instant::ORIGIN
+    }
+
+    /// Stretches of trouble, in order.
+    #[must_use]
+    pub fn outages(&self) -> &[InferredOutage] {
+        &self.outages
+    }
+
+    /// An instant of the log on the wall clock.
+    #[must_use]
+    pub fn wall(&self, at: Instant) -> Stamp {
+        Stamp { since_epoch: self.began.since_epoch + (at - Instant::ORIGIN), ..self.began }
+    }
+
+    fn all(&self) -> BucketCounts {
+        BucketCounts::sum(self.cells.within(Instant::ORIGIN, Instant::FAR))
+    }
+}
