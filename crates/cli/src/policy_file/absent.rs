@@ -1,11 +1,15 @@
 //! The refusal of a policy that is not in its file.
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::spelling::nearest;
 
 /// Says that `file` has no policy of this name; `names` are those that it has, none for a file that is
 /// one whole policy.
-pub(crate) fn absent<'n>(file: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Refusal {
+pub(crate) fn absent<'n>(
+    file: &str,
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> CommandError {
     let names: Vec<&str> = names.collect();
     let hint = match nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
@@ -14,5 +18,5 @@ pub(crate) fn absent<'n>(file: &str, name: &str, names: impl Iterator<Item = &'n
         }
         None => format!("there are {}", names.join(", ")),
     };
-    Refusal::File(format!("error: {file}: there is no [policy.{name}]: {hint}"))
+    CommandError::File(format!("error: {file}: there is no [policy.{name}]: {hint}"))
 }

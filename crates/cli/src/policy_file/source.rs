@@ -7,8 +7,8 @@ use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
 
 use super::{Calls, PolicyArgument, Surveyed, absent, read, survey};
+use crate::command_error::CommandError;
 use crate::flags::preset;
-use crate::refusal::Refusal;
 use crate::spelling::nearest;
 
 /// Policies that the command line names, for commands whose arguments are nothing else.
@@ -29,7 +29,7 @@ impl PolicySource {
     ///
     /// # Errors
     /// The first that cannot be read or is wrong.
-    pub(crate) fn load(&self) -> Result<Vec<Loaded>, Refusal> {
+    pub(crate) fn load(&self) -> Result<Vec<Loaded>, CommandError> {
         let files = self.files.iter().map(Loaded::open);
         files.chain(self.preset.iter().map(|name| Loaded::preset(name))).collect()
     }
@@ -76,7 +76,7 @@ impl Loaded {
     ///
     /// # Errors
     /// What cannot be read or is wrong, or a name that is not in it.
-    pub(crate) fn open(asked: &PolicyArgument) -> Result<Self, Refusal> {
+    pub(crate) fn open(asked: &PolicyArgument) -> Result<Self, CommandError> {
         let (file, text) = read(&asked.file)?;
         let loaded = Self::parse(&file, &text)?;
         match &asked.name {
@@ -89,7 +89,7 @@ impl Loaded {
     ///
     /// # Errors
     /// A name that there is not.
-    pub(crate) fn preset(name: &str) -> Result<Self, Refusal> {
+    pub(crate) fn preset(name: &str) -> Result<Self, CommandError> {
         let policy = Policy::preset(name).map_err(|error| {
             let plain = name.replace('-', "_");
             let bound = match nearest(&plain, Policy::PRESETS.into_iter()) {
@@ -98,7 +98,7 @@ impl Loaded {
             };
             // The command line has hyphens in names.
             let bound = bound.replace('_', "-");
-            Refusal::bad_value(&format!("invalid value '{name}' for '--preset': must be {bound}"))
+            CommandError::invalid("--preset", name, &bound)
         })?;
         let name = name.replace('-', "_");
         let file = format!("preset {name}");
@@ -124,7 +124,7 @@ impl Loaded {
         policy: Option<&PolicyArgument>,
         preset: Option<&str>,
         shared: bool,
-    ) -> Result<Option<Policy>, Refusal> {
+    ) -> Result<Option<Policy>, CommandError> {
         let loaded = match (policy, preset) {
             (Some(asked), _) => Self::open(asked)?,
             (None, Some(name)) => Self::preset(name)?,
@@ -135,7 +135,7 @@ impl Loaded {
         }
         let names: Vec<&str> = loaded.policies.iter().map(|entry| entry.name.as_str()).collect();
         let file = loaded.file;
-        Err(Refusal::bad_value(&format!(
+        Err(CommandError::bad_value(&format!(
             "invalid value '{file}' for '--policy': must name one of its policies, as in {file}#{}: \
              there are {}",
             names.first().unwrap_or(&"NAME"),
@@ -143,15 +143,17 @@ impl Loaded {
         )))
     }
 
-    fn parse(file: &str, text: &str) -> Result<Self, Refusal> {
+    fn parse(file: &str, text: &str) -> Result<Self, CommandError> {
         let survey = survey(text);
         if !survey.flaws.is_empty() {
             let shown: Vec<String> =
                 survey.flaws.iter().map(|flaw| flaw.show(file, text)).collect();
-            return Err(Refusal::File(shown.join("\n\n")));
+            return Err(CommandError::File(shown.join("\n\n")));
         }
         if survey.policies.is_empty() {
-            return Err(Refusal::File(format!("error: {file}: there is no [policy.NAME] in it")));
+            return Err(CommandError::File(format!(
+                "error: {file}: there is no [policy.NAME] in it"
+            )));
         }
         let stem = Path::new(file).file_stem();
         let stem = stem.map_or_else(String::new, |stem| stem.display().to_string());
@@ -166,7 +168,7 @@ impl Loaded {
     }
 
     /// The one of this name.
-    fn only(mut self, name: &str) -> Result<Self, Refusal> {
+    fn only(mut self, name: &str) -> Result<Self, CommandError> {
         let named = |entry: &Entry| !entry.path.is_empty() && entry.name == name;
         let Some(at) = self.policies.iter().position(named) else {
             let named = self.policies.iter().filter(|entry| !entry.path.is_empty());

@@ -3,8 +3,8 @@
 use stagger_core::ConfigError;
 use stagger_explain::{Answers, Key, QUESTIONS};
 
+use crate::command_error::CommandError;
 use crate::flags::ChooseFlags;
-use crate::refusal::Refusal;
 
 /// The answers about the calls, and which of them were given.
 #[derive(Debug)]
@@ -54,13 +54,13 @@ impl Said {
 ///
 /// # Errors
 /// The first one that is no answer, named by its flag.
-pub(super) fn said(flags: &ChooseFlags) -> Result<Said, Refusal> {
+pub(super) fn said(flags: &ChooseFlags) -> Result<Said, CommandError> {
     let mut said = Said { answers: Answers::default(), given: Vec::new() };
     for question in QUESTIONS {
         let Some(text) = flags.given(question.key) else { continue };
         said.set(question.key, text).map_err(|error| {
-            let (value, flag, bound) = (error.value(), error.field(), error.bound());
-            Refusal::bad_value(&format!("invalid value '{value}' for '--{flag}': must be {bound}"))
+            let (flag, value) = (format!("--{}", error.field()), error.value().to_string());
+            CommandError::invalid(&flag, &value, error.bound())
         })?;
     }
     Ok(said)

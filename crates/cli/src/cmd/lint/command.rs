@@ -7,9 +7,9 @@ use stagger_explain::Severity;
 use super::report::{Report, Unread};
 use super::sheet::Sheet;
 use super::{github, json, sarif, text};
+use crate::command_error::CommandError;
 use crate::flags::{Deny, LintFlags, LintFormat};
 use crate::policy_file::{PolicyArgument, files};
-use crate::refusal::Refusal;
 use crate::{stderr, stdout};
 
 /// Runs the command: every file is looked at, also after one that is refused.
@@ -56,13 +56,13 @@ fn report(flags: &LintFlags) -> (Report, Option<ExitCode>) {
 }
 
 /// Refuses file names that are not text for formats that are.
-fn nameable(asked: &PolicyArgument, format: LintFormat) -> Result<(), Refusal> {
+fn nameable(asked: &PolicyArgument, format: LintFormat) -> Result<(), CommandError> {
     if format == LintFormat::Text || asked.file.to_str().is_some() {
         return Ok(());
     }
     let why =
         "the name is not UTF-8, which formats for programs need; rename it, or use --format text";
-    Err(Refusal::File(format!("error: {}: {why}", asked.file.display())))
+    Err(CommandError::File(format!("error: {}: {why}", asked.file.display())))
 }
 
 /// Tells the flaws of a file.
@@ -73,12 +73,12 @@ fn told(sheet: &Sheet) -> Option<ExitCode> {
 }
 
 /// Tells of a file that cannot be read, and keeps it for programs.
-fn unread(asked: &PolicyArgument, why: Refusal, report: &mut Report) -> ExitCode {
+fn unread(asked: &PolicyArgument, why: CommandError, report: &mut Report) -> ExitCode {
     let file = asked.file.display().to_string();
-    if let Refusal::File(shown) = &why {
+    if let CommandError::File(shown) = &why {
         let message = shown.trim_start_matches("error: ");
         let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(message).to_owned();
         report.unread.push(Unread { file, message });
     }
-    why.tell("lint")
+    why.tell()
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use stagger_explain::{Code, Finding, Severity, lint};
 
+use crate::command_error::CommandError;
 use crate::flags::CallsFlags;
 use crate::policy_file::{PolicyArgument, Surveyed, absent, read, survey};
-use crate::refusal::Refusal;
 use crate::toml_file::Flaw;
 
 /// One file: its findings and its flaws, each in the order of the file.
@@ -34,7 +34,7 @@ impl Sheet {
     ///
     /// # Errors
     /// A file that cannot be read, or a name that is not in it.
-    pub(super) fn of(asked: &PolicyArgument, calls: &CallsFlags) -> Result<Self, Refusal> {
+    pub(super) fn of(asked: &PolicyArgument, calls: &CallsFlags) -> Result<Self, CommandError> {
         let (file, text) = read(&asked.file)?;
         let mut survey = survey(&text);
         if let Some(name) = &asked.name {
@@ -60,7 +60,7 @@ fn only(
     name: &str,
     policies: &mut Vec<Surveyed<'_>>,
     whole: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let is = |known: &Surveyed<'_>| known.name.as_deref() == Some(name);
     if whole && !policies.iter().any(is) {
         return Err(absent(file, name, policies.iter().filter_map(|it| it.name.as_deref())));

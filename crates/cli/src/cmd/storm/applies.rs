@@ -4,8 +4,8 @@ use clap::error::ErrorKind;
 use stagger_core::{Policy, Span};
 use stagger_sim::{CATALOGUE, Equal, Law, Named, Options};
 
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::refusal::Refusal;
 
 /// Whether these flags go with a scenario that ships.
 ///
@@ -15,7 +15,7 @@ pub(super) fn to_scenario(
     named: &Named,
     flags: &StormFlags,
     options: &Options,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let swept = |knob: &Knob| flags.sweep.iter().any(|sweep| knob.sets(sweep));
     for knob in KNOBS.iter().filter(|knob| (knob.given)(flags) || swept(knob)) {
         if knob.flag == "--sweep" {
@@ -33,7 +33,7 @@ pub(super) fn to_scenario(
     match options.laws.iter().find(|&&law| !compares(law)) {
         Some(law) => {
             let message = format!("the scenario '{}' does not compare the law '{law}'", named.name);
-            Err(Refusal::flag(ErrorKind::ArgumentConflict, &message))
+            Err(CommandError::flag(ErrorKind::ArgumentConflict, &message))
         }
         None => Ok(()),
     }
@@ -43,7 +43,7 @@ pub(super) fn to_scenario(
 ///
 /// # Errors
 /// The first flag that does not.
-pub(super) fn to_shapes(flags: &StormFlags) -> Result<(), Refusal> {
+pub(super) fn to_shapes(flags: &StormFlags) -> Result<(), CommandError> {
     let fits = |knob: &Knob| ["--callers", "--base", "--cap"].contains(&knob.flag);
     match KNOBS.iter().find(|knob| (knob.given)(flags) && !fits(knob)) {
         Some(knob) => Err(useless(knob.flag, "shapes", movers(knob))),
@@ -55,7 +55,7 @@ pub(super) fn to_shapes(flags: &StormFlags) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// The first flag that does not.
-pub(super) fn to_list(flags: &StormFlags) -> Result<(), Refusal> {
+pub(super) fn to_list(flags: &StormFlags) -> Result<(), CommandError> {
     match KNOBS.iter().find(|knob| (knob.given)(flags)) {
         Some(knob) => Err(useless(knob.flag, "list", movers(knob))),
         None => Ok(()),
@@ -66,7 +66,7 @@ pub(super) fn to_list(flags: &StormFlags) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// The first flag that does not.
-pub(super) fn to_file(flags: &StormFlags) -> Result<(), Refusal> {
+pub(super) fn to_file(flags: &StormFlags) -> Result<(), CommandError> {
     let fits = |knob: &Knob| !["--callers", "--up-at"].contains(&knob.flag);
     match KNOBS.iter().find(|knob| (knob.given)(flags) && !fits(knob)) {
         Some(knob) => {
@@ -74,7 +74,7 @@ pub(super) fn to_file(flags: &StormFlags) -> Result<(), Refusal> {
                 "the argument '{}' does not apply to a scenario file: change the file, or --sweep a key",
                 knob.flag
             );
-            Err(Refusal::flag(ErrorKind::ArgumentConflict, &message))
+            Err(CommandError::flag(ErrorKind::ArgumentConflict, &message))
         }
         None => Ok(()),
     }
@@ -183,11 +183,11 @@ fn movers(knob: &Knob) -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().filter(|named| knob.moves(named)).map(|named| named.name)
 }
 
-fn useless<'n>(flag: &str, scenario: &str, others: impl Iterator<Item = &'n str>) -> Refusal {
+fn useless<'n>(flag: &str, scenario: &str, others: impl Iterator<Item = &'n str>) -> CommandError {
     let others: Vec<&str> = others.collect();
     let message = format!(
         "the argument '{flag}' does not apply to the scenario '{scenario}': it must be one of {}",
         others.join(", "),
     );
-    Refusal::flag(ErrorKind::ArgumentConflict, &message)
+    CommandError::flag(ErrorKind::ArgumentConflict, &message)
 }

@@ -2,7 +2,7 @@
 
 use stagger_core::Span;
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 
 /// A key with its values, as they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Axis {
     ///
     /// # Errors
     /// What is no such text.
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+    pub(super) fn parse(text: &str) -> Result<Self, CommandError> {
         let read = || {
             let (key, range) = text.split_once('=')?;
             let (from, rest) = range.split_once("..")?;
@@ -35,7 +35,7 @@ impl Axis {
             Some(Self { key, values })
         };
         read().ok_or_else(|| {
-            Refusal::bad_value(&format!(
+            CommandError::bad_value(&format!(
                 "invalid value '{text}' for '--sweep': must be KEY=A..B/STEPS with two spans or two \
                  numbers and from 2 to {MAX_STEPS} steps, such as base=50ms..1s/8"
             ))

@@ -7,8 +7,8 @@ use super::replay;
 use super::stage::Stage;
 use super::target::Target;
 use super::{heat, list};
+use crate::command_error::CommandError;
 use crate::flags::{Format, StormFlags};
-use crate::refusal::Refusal;
 use crate::render::{self, Storm};
 use crate::width;
 
@@ -16,7 +16,7 @@ use crate::width;
 ///
 /// # Errors
 /// A flag that the scenario does not know, or values that do not go together.
-pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
+pub(crate) fn storm(flags: &StormFlags) -> Result<String, CommandError> {
     if let Some(file) = &flags.from_log {
         return replay::page(flags, file);
     }
@@ -55,7 +55,7 @@ pub(super) fn print(format: Format, storm: &Storm<'_>) -> String {
     }
 }
 
-fn shapes(flags: &StormFlags) -> Result<String, Refusal> {
+fn shapes(flags: &StormFlags) -> Result<String, CommandError> {
     let default = Shapes::default();
     let shapes = Shapes {
         seed: flags.seed.unwrap_or(default.seed),
@@ -65,7 +65,7 @@ fn shapes(flags: &StormFlags) -> Result<String, Refusal> {
         cap: flags.cap.unwrap_or(default.cap),
     };
     let stage = Stage::set(flags, "shapes");
-    let report = stage.draw(&shapes).map_err(|error| Refusal::of_option(&error))?;
+    let report = stage.draw(&shapes).map_err(|error| CommandError::of_option(&error))?;
     stage.clear();
     Ok(match flags.format {
         Format::Table => render::shapes_table(&shapes, &report, width::of_page()),

@@ -7,9 +7,9 @@ use clap::error::ErrorKind;
 use stagger_report::{Grid, Options, page, pictures, shown_of};
 use stagger_sim::Report;
 
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
 use crate::output_file::{check, failed, put};
-use crate::refusal::Refusal;
 use crate::stderr;
 
 /// The files of a report, besides standard output.
@@ -24,7 +24,7 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// A folder that is not there, or cannot be made.
-    pub(super) fn of(flags: &'a StormFlags) -> Result<Self, Refusal> {
+    pub(super) fn of(flags: &'a StormFlags) -> Result<Self, CommandError> {
         let files = Self { page: flags.report.as_deref(), pictures: flags.pictures.as_deref() };
         if let Some(path) = files.page {
             check("--report", path)?;
@@ -39,13 +39,13 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// A flag that asks for one.
-    pub(super) fn none(flags: &StormFlags, of: &str) -> Result<(), Refusal> {
+    pub(super) fn none(flags: &StormFlags, of: &str) -> Result<(), CommandError> {
         let asked =
             [("--report", flags.report.is_some()), ("--pictures", flags.pictures.is_some())];
         match asked.into_iter().find(|&(_, given)| given) {
             Some((flag, _)) => {
                 let message = format!("the argument '{flag}' does not apply to '{of}'");
-                Err(Refusal::flag(ErrorKind::ArgumentConflict, &message))
+                Err(CommandError::flag(ErrorKind::ArgumentConflict, &message))
             }
             None => Ok(()),
         }
@@ -55,7 +55,7 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// What the system refuses, with the file.
-    pub(super) fn write(&self, report: &Report, grid: Option<Grid>) -> Result<(), Refusal> {
+    pub(super) fn write(&self, report: &Report, grid: Option<Grid>) -> Result<(), CommandError> {
         let options = Options { command: Some(command()), grid };
         if let Some(path) = self.page {
             put(path, page(report, &options).as_bytes())?;

@@ -6,7 +6,7 @@ use stagger_sim::{Case, Scenario};
 use super::axis::Axis;
 use super::joined::{Joined, Own};
 use super::source::Source;
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 use crate::render::{Cell, Swept};
 
 /// The axes of a sweep, and all its cells as one scenario, so that they are played side by side.
@@ -26,20 +26,20 @@ impl Grid {
     ///
     /// # Errors
     /// More axes or cells than that; a setting that there is not, or a value that is refused.
-    pub(super) fn of(source: &Source, sweeps: &[String]) -> Result<Self, Refusal> {
+    pub(super) fn of(source: &Source, sweeps: &[String]) -> Result<Self, CommandError> {
         let axes: Vec<Axis> =
             sweeps.iter().map(|text| Axis::parse(text)).collect::<Result<_, _>>()?;
         let (across, down) = match axes.as_slice() {
             [across] => (across, None),
             [across, down] if across.key != down.key => (across, Some(down)),
             _ => {
-                return Err(Refusal::bad_value(
+                return Err(CommandError::bad_value(
                     "--sweep may be given twice at most, with two keys",
                 ));
             }
         };
         if across.values.len() * down.map_or(1, |down| down.values.len()) > MAX_CELLS {
-            return Err(Refusal::bad_value(&format!("--sweep: at most {MAX_CELLS} cells")));
+            return Err(CommandError::bad_value(&format!("--sweep: at most {MAX_CELLS} cells")));
         }
         let mut played = Vec::new();
         for below in down.map_or(vec![None], |down| down.values.iter().map(Some).collect()) {
@@ -51,7 +51,7 @@ impl Grid {
         }
         let rows = played.iter().flat_map(|scenario| &scenario.cases);
         if rows.map(|case| case.entries.len()).sum::<usize>() > MAX_ROWS {
-            return Err(Refusal::bad_value(&format!(
+            return Err(CommandError::bad_value(&format!(
                 "--sweep: at most {MAX_ROWS} rows in all cells: take fewer steps, or fewer laws by --law"
             )));
         }

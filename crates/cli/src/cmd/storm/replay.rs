@@ -10,8 +10,8 @@ use super::command::print;
 use super::files::Files;
 use super::stage::Stage;
 use super::target::options;
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::refusal::Refusal;
 use crate::render::Storm;
 use crate::stderr;
 
@@ -22,15 +22,15 @@ const AT_ONCE: usize = 1 << 20;
 ///
 /// # Errors
 /// A file that cannot be read or is no log, or options that do not go with it.
-pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
+pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, CommandError> {
     let files = Files::of(flags)?;
     let stage = Stage::set(flags, "--from-log");
     let reading = Reading { format: flags.log_format, map: flags.log_map.clone() };
     let log = read(&reading, file);
-    let log = log.map_err(|error| Refusal::Log(format!("{}: {error}", file.display())))?;
+    let log = log.map_err(|error| CommandError::Log(format!("{}: {error}", file.display())))?;
     tell(&log);
     let replay = Replay::new(&log, &options(flags)?, flags.capacity);
-    let replay = replay.map_err(|error| Refusal::of_option(&error))?;
+    let replay = replay.map_err(|error| CommandError::of_option(&error))?;
     let report = stage.replay(&replay);
     stage.clear();
     files.write(&report, None)?;

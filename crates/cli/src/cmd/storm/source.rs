@@ -4,8 +4,8 @@ use std::path::Path;
 
 use stagger_sim::{Named, Options, Scenario};
 
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::refusal::Refusal;
 use crate::scenario_file::{self, Given};
 use crate::spelling::nearest;
 use crate::toml_file::{Document, Flaw};
@@ -37,7 +37,11 @@ impl Source {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(super) fn open(file: &Path, flags: &StormFlags, options: Options) -> Result<Self, Refusal> {
+    pub(super) fn open(
+        file: &Path,
+        flags: &StormFlags,
+        options: Options,
+    ) -> Result<Self, CommandError> {
         let text = read(file)?;
         let given = Given { options, equal: flags.equal };
         Ok(Self::File(Box::new(Text { file: file.display().to_string(), text, given })))
@@ -47,14 +51,14 @@ impl Source {
     ///
     /// # Errors
     /// A setting that there is not, or a value that is refused; a file that is wrong.
-    pub(super) fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, Refusal> {
+    pub(super) fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, CommandError> {
         match self {
             Self::Named(named, options) => {
                 let mut options = options.clone();
                 for (key, value) in settings {
                     set(&mut options, key, value)?;
                 }
-                named.scenario(&options).map_err(|error| Refusal::of_option(&error))
+                named.scenario(&options).map_err(|error| CommandError::of_option(&error))
             }
             Self::File(text) => text.scenario(settings),
         }
@@ -62,11 +66,11 @@ impl Source {
 }
 
 impl Text {
-    fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, Refusal> {
-        let shown = |flaw: Flaw| Refusal::File(flaw.show(&self.file, &self.text));
+    fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, CommandError> {
+        let shown = |flaw: Flaw| CommandError::File(flaw.show(&self.file, &self.text));
         let mut document = Document::parse(&self.text).map_err(shown)?;
         // A value of the command line has no place in the file, so it is refused in words alone.
-        let swept = |why: &str| Refusal::bad_value(&format!("--sweep: {why}"));
+        let swept = |why: &str| CommandError::bad_value(&format!("--sweep: {why}"));
         if !settings.is_empty() {
             // A sweep asks about its own values.
             document = document.without("vary");
@@ -86,14 +90,15 @@ impl Text {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(super) fn read(file: &Path) -> Result<String, Refusal> {
-    let refused = |error| Refusal::File(format!("error: {}: {error}", file.display()));
+pub(super) fn read(file: &Path) -> Result<String, CommandError> {
+    let refused = |error| CommandError::File(format!("error: {}: {error}", file.display()));
     std::fs::read_to_string(file).map_err(refused)
 }
 
-fn set(options: &mut Options, key: &str, value: &str) -> Result<(), Refusal> {
-    let bad =
-        |bound: &str| Refusal::bad_value(&format!("--sweep: {key} = {value}: must be {bound}"));
+fn set(options: &mut Options, key: &str, value: &str) -> Result<(), CommandError> {
+    let bad = |bound: &str| {
+        CommandError::bad_value(&format!("--sweep: {key} = {value}: must be {bound}"))
+    };
     let span = || value.parse().map(Some).map_err(|error| bad(&format!("{error}")));
     let count = || match value.parse::<u32>() {
         Ok(count) if count > 0 => Ok(Some(count)),
@@ -111,7 +116,7 @@ fn set(options: &mut Options, key: &str, value: &str) -> Result<(), Refusal> {
                 || format!("there are {}", KEYS.join(", ")),
                 |near| format!("did you mean {near}?"),
             );
-            return Err(Refusal::bad_value(&format!("--sweep: unknown key {key}: {hint}")));
+            return Err(CommandError::bad_value(&format!("--sweep: unknown key {key}: {hint}")));
         }
     }
     Ok(())

@@ -10,8 +10,8 @@ use super::applies;
 use super::grid::Grid;
 use super::policy;
 use super::source::Source;
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::refusal::Refusal;
 use crate::spelling::nearest;
 
 /// The target that the flags ask for.
@@ -38,7 +38,7 @@ impl Target {
     ///
     /// # Errors
     /// A name that is not known, or a flag that does not apply.
-    pub(super) fn of(flags: &StormFlags) -> Result<Self, Refusal> {
+    pub(super) fn of(flags: &StormFlags) -> Result<Self, CommandError> {
         if let Some(file) = flags.scenario.as_deref().filter(|name| is_file(name)) {
             applies::to_file(flags)?;
             return played(&Source::open(file.as_ref(), flags, options(flags)?)?, flags);
@@ -71,12 +71,12 @@ fn scenario(
     named: &'static Named,
     flags: &StormFlags,
     options: Options,
-) -> Result<Target, Refusal> {
+) -> Result<Target, CommandError> {
     applies::to_scenario(named, flags, &options)?;
     played(&Source::Named(named, options), flags)
 }
 
-fn played(source: &Source, flags: &StormFlags) -> Result<Target, Refusal> {
+fn played(source: &Source, flags: &StormFlags) -> Result<Target, CommandError> {
     if !flags.sweep.is_empty() {
         return Grid::of(source, &flags.sweep).map(|grid| Target::Grid(Box::new(grid)));
     }
@@ -98,7 +98,7 @@ fn up_at(source: &Source) -> Option<Span> {
 }
 
 /// The options of a scenario that the flags change.
-pub(super) fn options(flags: &StormFlags) -> Result<Options, Refusal> {
+pub(super) fn options(flags: &StormFlags) -> Result<Options, CommandError> {
     Ok(Options {
         seed: flags.seed,
         runs: flags.runs,
@@ -119,11 +119,11 @@ fn names() -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().map(|named| named.name).chain([SHAPES.0, "list"])
 }
 
-fn unknown(name: &str) -> Refusal {
+fn unknown(name: &str) -> CommandError {
     let meant = match nearest(&name.to_ascii_lowercase(), names()) {
         Some(near) => format!("did you mean '{near}'?"),
         None => "'stagger storm list' shows them all".to_owned(),
     };
     let message = format!("there is no scenario '{name}': {meant}");
-    Refusal::flag(ErrorKind::InvalidValue, &message)
+    CommandError::flag(ErrorKind::InvalidValue, &message)
 }
