@@ -34,4 +34,4 @@ pub(crate) use lint::{Deny, LintFlags, LintFormat};
 pub(crate) use serve::ServeFlags;
 pub(crate) use signal_names::{SignalNames, signal_name};
 pub(crate) use store::{StoreCommand, StoreFlags};
-pub(crate) use storm::{Format, StormFlags};
+pub(crate) use storm::{StormFlags, StormFormat};

@@ -116,13 +116,13 @@ pub(crate) struct StormFlags {
     pub(crate) quiet: bool,
 
     /// The form of the output; in JSON and CSV, shares are from 0 to 1
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = StormFormat::Table)]
+    pub(crate) format: StormFormat,
 }
 
 /// The forms of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum StormFormat {
     /// For people
     Table,
     /// One object

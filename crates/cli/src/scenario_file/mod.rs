@@ -16,4 +16,4 @@ mod story;
 mod vary;
 mod watch;
 
-pub(crate) use story::{Given, read};
+pub(crate) use story::{ScenarioOverrides, read};

@@ -19,7 +19,7 @@ const RUNS: u32 = 20;
 
 /// Settings of the command line, which win over the file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct ScenarioOverrides {
     /// Seed, runs, schedule, laws and policies.
     pub(crate) options: Options,
     /// The rule that makes laws comparable.
@@ -30,7 +30,11 @@ pub(crate) struct Given {
 ///
 /// # Errors
 /// The first key or value that is wrong.
-pub(crate) fn read(name: &str, document: &Document<'_>, given: &Given) -> Result<Scenario, Flaw> {
+pub(crate) fn read(
+    name: &str,
+    document: &Document<'_>,
+    given: &ScenarioOverrides,
+) -> Result<Scenario, Flaw> {
     let reader = document.reader();
     let mut scenario = frame(name, &reader, given)?;
     let Some(varied) = vary::read(&reader)? else {
@@ -56,7 +60,7 @@ pub(crate) fn read(name: &str, document: &Document<'_>, given: &Given) -> Result
 }
 
 /// Settings of the file as a whole.
-fn frame(name: &str, reader: &Reader<'_, '_>, given: &Given) -> Result<Scenario, Flaw> {
+fn frame(name: &str, reader: &Reader<'_, '_>, given: &ScenarioOverrides) -> Result<Scenario, Flaw> {
     let peaks = [("attempts", Peak::Attempts), ("served", Peak::Served)];
     let seed = reader.count("seed", (0, u32::MAX))?.map_or(1, u64::from);
     let runs = reader.count("runs", (1, MAX_RUNS))?.unwrap_or(RUNS);
@@ -87,7 +91,7 @@ type Parameters = Vec<(String, String)>;
 
 fn case(
     reader: &Reader<'_, '_>,
-    given: &Given,
+    given: &ScenarioOverrides,
     (label, value): (String, f64),
 ) -> Result<(Case, Parameters), Flaw> {
     let backend = server::read(reader)?;
@@ -125,7 +129,7 @@ fn case(
     Ok((case, laws.schedule.parameters().into_iter().chain(timeout).collect()))
 }
 
-fn with_given(laws: Laws, given: &Given) -> Laws {
+fn with_given(laws: Laws, given: &ScenarioOverrides) -> Laws {
     let options = &given.options;
     Laws {
         laws: if options.laws.is_empty() { laws.laws } else { options.laws.clone() },
@@ -138,7 +142,7 @@ fn with_given(laws: Laws, given: &Given) -> Laws {
 /// Never to retry, the laws, the policies of the file and those of the command line.
 fn compared(
     laws: &Laws,
-    given: &Given,
+    given: &ScenarioOverrides,
     own: Vec<(String, Policy)>,
 ) -> Result<Vec<(String, Caller)>, stagger_core::ConfigError> {
     let policies = own.into_iter().chain(given.options.policies.iter().cloned()).collect();

@@ -11,10 +11,10 @@ use crate::render::{millis, page, rounded};
 #[derive(Debug, Serialize)]
 struct Object<'a> {
     policy: &'a str,
-    attempts: Vec<Row>,
+    attempts: Vec<AttemptRow>,
     attempts_end: &'static str,
     method: Value,
-    throttled_attempts: Option<Vec<Row>>,
+    throttled_attempts: Option<Vec<AttemptRow>>,
     worst_waits_ms: f64,
     worst_case_ms: Option<f64>,
     worst_case_hinted_ms: Option<f64>,
@@ -41,7 +41,7 @@ struct Loads {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct AttemptRow {
     attempt: u32,
     ceiling_ms: f64,
     shortest_ms: f64,
@@ -109,9 +109,9 @@ fn object(account: &Account) -> Object<'_> {
     }
 }
 
-fn row(attempt: &Attempt) -> Row {
+fn row(attempt: &Attempt) -> AttemptRow {
     let ms = |span: Span| millis(span);
-    Row {
+    AttemptRow {
         attempt: attempt.attempt,
         ceiling_ms: ms(attempt.ceiling),
         shortest_ms: ms(attempt.shortest),

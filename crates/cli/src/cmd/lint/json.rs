@@ -9,7 +9,7 @@ use crate::toml_file::{Flaw, position};
 
 /// Lines and columns are counted from 1, columns in characters.
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct LintPage<'a> {
     policies: usize,
     /// Findings that are errors, and everything that kept policies from being looked at: what could
     /// not be judged must not look clean.
@@ -56,7 +56,7 @@ pub(super) fn json(report: &Report) -> String {
     let refused = |sheet| move |flaw| refused(sheet, flaw);
     let sheets = || report.sheets.iter();
     let unread = report.unread.iter();
-    let page = Page {
+    let page = LintPage {
         policies: report.policies(),
         errors: report.findings(Severity::Error) + report.refused(),
         warnings: report.findings(Severity::Warning),

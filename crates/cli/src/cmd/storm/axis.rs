@@ -6,7 +6,7 @@ use crate::command_error::CommandError;
 
 /// A key with its values, as they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(super) struct SweepAxis {
     pub(super) key: String,
     pub(super) values: Vec<String>,
 }
@@ -16,7 +16,7 @@ const STEPS: u64 = 8;
 /// As many columns as a screen has room for.
 const MAX_STEPS: u64 = 40;
 
-impl Axis {
+impl SweepAxis {
     /// Reads one.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn both_ends_are_played() {
-        let values = |text| Axis::parse(text).unwrap().values;
+        let values = |text| SweepAxis::parse(text).unwrap().values;
         assert_eq!(values("outage=0.25s..1s/4"), ["250ms", "500ms", "750ms", "1s"]);
         assert_eq!(values("load=100..900/3"), ["100", "500", "900"]);
         assert_eq!(values("callers=1..2/5"), ["1", "2"]);
@@ -110,7 +110,7 @@ mod tests {
         for text in
             ["", "base", "base=1s", "base=1s..2", "=1..2", "a=1..2/1", "a=1..2/41", "a=x..y"]
         {
-            assert!(Axis::parse(text).is_err(), "{text}");
+            assert!(SweepAxis::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -1,15 +1,16 @@
-//! A report as files: one page, and a folder of pictures.
+//! A report as files: one page, and a folder of pictures, with the heat map of a sweep.
 
 use std::path::Path;
 use std::{env, fs, io};
 
 use clap::error::ErrorKind;
-use stagger_report::{Grid, Options, page, pictures, shown_of};
-use stagger_sim::Report;
+use stagger_report::{Grid, GridPanel, Healed, Options, page, pictures, shown_of};
+use stagger_sim::{RecoveryVerdict, Report, Row};
 
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
 use crate::output_file::{check, failed, put};
+use crate::render::Swept;
 use crate::stderr;
 
 /// The files of a report, besides standard output.
@@ -74,6 +75,36 @@ impl<'a> Files<'a> {
             put(&path, &png)?;
         }
         Ok(())
+    }
+}
+
+/// The result of a sweep for the heat map: the cells of every entry.
+pub(super) fn heat_map(swept: &Swept, report: &Report) -> Grid {
+    let axis = |nth: usize| swept.axes.get(nth).cloned();
+    let (x, xs) = axis(0).unwrap_or_default();
+    let (y, ys) = axis(1).unwrap_or_else(|| (String::new(), vec![String::new()]));
+    let panels = swept.maps(report).into_iter().map(|map| GridPanel {
+        name: map.name.to_owned(),
+        case: map.group.to_owned(),
+        cells: map.rows.into_iter().map(|row| row.and_then(healed)).collect(),
+    });
+    Grid {
+        panels: panels.collect(),
+        x,
+        xs,
+        y,
+        ys,
+        parameters: report.parameters.clone(),
+        seed: report.seed,
+        runs: report.runs,
+    }
+}
+
+/// The cell of a row; empty where there is no verdict: its calls ended too soon, or the trouble lasts.
+const fn healed(row: &Row) -> Option<Healed> {
+    match row.verdict() {
+        RecoveryVerdict::NotWithinWatch | RecoveryVerdict::TroubleLasts => None,
+        _ => Some(Healed { healed: row.recovery.healed, runs: row.runs }),
     }
 }
 

@@ -6,25 +6,25 @@ use stagger_sim::{Named, Options, Scenario};
 
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::scenario_file::{self, Given};
+use crate::scenario_file::{self, ScenarioOverrides};
 use crate::spelling::nearest;
 use crate::toml_file::{Document, Flaw};
 
 /// The source of a scenario, with settings that change from one time to the next.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum ScenarioSource {
     /// One that ships.
     Named(&'static Named, Options),
     /// The text of a file.
-    File(Box<Text>),
+    File(Box<ScenarioText>),
 }
 
 /// A file, and what the command line says beside it.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct ScenarioText {
     file: String,
     text: String,
-    given: Given,
+    given: ScenarioOverrides,
 }
 
 /// The settings of scenarios that ship.
@@ -32,7 +32,7 @@ const KEYS: [&str; 5] = ["callers", "up-at", "base", "cap", "attempts"];
 /// Short names for what is swept most in files.
 const SHORT: [(&str, &str); 2] = [("outage", "fault.lasts"), ("load", "arrivals.rate")];
 
-impl Source {
+impl ScenarioSource {
     /// Reads a file; the flags win over what it says.
     ///
     /// # Errors
@@ -43,8 +43,8 @@ impl Source {
         options: Options,
     ) -> Result<Self, CommandError> {
         let text = read(file)?;
-        let given = Given { options, equal: flags.equal };
-        Ok(Self::File(Box::new(Text { file: file.display().to_string(), text, given })))
+        let given = ScenarioOverrides { options, equal: flags.equal };
+        Ok(Self::File(Box::new(ScenarioText { file: file.display().to_string(), text, given })))
     }
 
     /// The scenario with other settings: keys with their values as text.
@@ -65,7 +65,7 @@ impl Source {
     }
 }
 
-impl Text {
+impl ScenarioText {
     fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, CommandError> {
         let shown = |flaw: Flaw| CommandError::File(flaw.show(&self.file, &self.text));
         let mut document = Document::parse(&self.text).map_err(shown)?;
