@@ -49,7 +49,7 @@ impl CommandError {
     /// The engine's refusal, in which `named` calls its fields by the flags of a command.
     pub(crate) fn of_setting(error: &ConfigError, named: impl Fn(&str) -> String) -> Self {
         let (flag, value, bound) = (named(error.field()), error.value(), named(error.bound()));
-        Self::invalid(&flag, &value.to_string(), &bound)
+        Self::invalid(&flag, value, &bound)
     }
 
     /// Writes it to standard error; returns the exit code.
