@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
-mod colour;
 mod command_error;
 mod flags;
 mod interrupt;
@@ -13,8 +12,8 @@ mod scenario_file;
 mod spelling;
 mod stderr;
 mod stdout;
+mod terminal;
 mod toml_file;
-mod width;
 
 use std::env;
 use std::io::{self, Write as _};

@@ -4,6 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger store backup today.db                 a consistent copy, also while it is served
+  stagger store restore today.db                put it back; nothing may be serving then
+  stagger store check                           is the file sound, and how much is in it?
+  stagger store check --store postgres://me@db/webhooks     the same of a database
+  stagger store migrate --store postgres://me@db/webhooks   bring it to this release's version
+  stagger store copy --from stagger-data --to postgres://me@db/webhooks   move to a database";
+
 /// A store, and the command for it.
 #[derive(Debug, Args)]
 pub(crate) struct StoreFlags {

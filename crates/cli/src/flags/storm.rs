@@ -13,6 +13,15 @@ use stagger_sim::{CATALOGUE, Equal, Law};
 use super::completed::Offers;
 use crate::policy_file::PolicyArgument;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger storm                                 1000 callers fail together: who comes back when?
+  stagger storm --up-at 1s --law none,full      a longer outage, two laws
+  stagger storm list                            every scenario that ships
+  stagger storm L1 --format csv                 one of them by its table, for a spreadsheet
+  stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
+
 /// Client ids are 32 bits and a waiting client takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: i64 = 50_000_000;
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.

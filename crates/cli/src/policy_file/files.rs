@@ -7,7 +7,7 @@ use crate::command_error::CommandError;
 use crate::spelling::nearest;
 use crate::toml_file::Document;
 
-use super::PolicyArgument;
+use super::argument::PolicyArgument;
 use super::text::read;
 
 /// Parts of a policy that other files hardly have.

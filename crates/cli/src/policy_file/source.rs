@@ -6,7 +6,10 @@ use clap::Args;
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
 
-use super::{Calls, PolicyArgument, Surveyed, absent, read, survey};
+use super::argument::PolicyArgument;
+use super::calls::CallFacts;
+use super::survey::{Surveyed, survey};
+use super::text::read;
 use crate::command_error::CommandError;
 use crate::flags::preset;
 use crate::spelling::nearest;
@@ -41,12 +44,12 @@ pub(crate) struct Loaded {
     /// The file as messages name it.
     pub(crate) file: String,
     /// The policies that were asked for, at least one.
-    pub(crate) policies: Vec<Entry>,
+    pub(crate) policies: Vec<NamedPolicy>,
 }
 
 /// One policy of a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct NamedPolicy {
     /// Its name; of a file that is one policy, the file's.
     pub(crate) name: String,
     /// The dotted key of its table, such as `policy.checkout`; empty when the whole text is it.
@@ -56,10 +59,10 @@ pub(crate) struct Entry {
     /// Whether its source names a budget; else the policy has the default one.
     pub(crate) names_budget: bool,
     /// The facts about its calls in the file.
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallFacts,
 }
 
-impl Entry {
+impl NamedPolicy {
     /// The policy for a single call. A budget guards a destination against many calls; the default
     /// one would end a call of fifty attempts at the tenth.
     fn without_implied_budget(&self) -> Policy {
@@ -104,12 +107,12 @@ impl Loaded {
         let file = format!("preset {name}");
         Ok(Self {
             file,
-            policies: vec![Entry {
+            policies: vec![NamedPolicy {
                 name,
                 path: String::new(),
                 policy,
                 names_budget: true,
-                calls: Calls::default(),
+                calls: CallFacts::default(),
             }],
         })
     }
@@ -161,7 +164,7 @@ impl Loaded {
             let path = it.name.as_ref().map_or_else(String::new, |name| format!("policy.{name}"));
             let names_budget = it.sets("budget");
             let name = it.name.unwrap_or_else(|| stem.clone());
-            Entry { name, path, policy: it.policy, names_budget, calls: it.calls }
+            NamedPolicy { name, path, policy: it.policy, names_budget, calls: it.calls }
         };
         let policies = survey.policies.into_iter().map(entry).collect();
         Ok(Self { file: file.to_owned(), policies })
@@ -169,7 +172,7 @@ impl Loaded {
 
     /// The one of this name.
     fn only(mut self, name: &str) -> Result<Self, CommandError> {
-        let named = |entry: &Entry| !entry.path.is_empty() && entry.name == name;
+        let named = |entry: &NamedPolicy| !entry.path.is_empty() && entry.name == name;
         let Some(at) = self.policies.iter().position(named) else {
             let named = self.policies.iter().filter(|entry| !entry.path.is_empty());
             return Err(absent(&self.file, name, named.map(|entry| entry.name.as_str())));
@@ -177,4 +180,22 @@ impl Loaded {
         self.policies = vec![self.policies.swap_remove(at)];
         Ok(self)
     }
+}
+
+/// The error of a file that has no policy of this name; `names` are those that it has, none for a file that is
+/// one whole policy.
+pub(crate) fn absent<'n>(
+    file: &str,
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> CommandError {
+    let names: Vec<&str> = names.collect();
+    let hint = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None if names.is_empty() => {
+            format!("the file is one policy without a name; leave out #{name}")
+        }
+        None => format!("there are {}", names.join(", ")),
+    };
+    CommandError::File(format!("error: {file}: there is no [policy.{name}]: {hint}"))
 }

@@ -10,7 +10,6 @@ mod fleet;
 mod kinds;
 mod laws;
 mod layer;
-mod network;
 mod server;
 mod story;
 mod vary;

@@ -8,9 +8,8 @@ use stagger_sim::{
 
 use super::laws::{self, Laws};
 use super::layer::{self, Layer};
-use super::{arrivals, bystanders, fault, fleet, network, server, vary, watch};
-use crate::policy_file;
-use crate::toml_file::{Document, Flaw, Reader};
+use super::{arrivals, bystanders, fault, fleet, server, vary, watch};
+use crate::toml_file::{Document, Flaw, Reader, engine};
 
 /// The sd of a mean falls with the root of the runs: a million of them give three digits more.
 const MAX_RUNS: u32 = 1_000_000;
@@ -96,7 +95,7 @@ fn case(
 ) -> Result<(Case, Parameters), Flaw> {
     let backend = server::read(reader)?;
     let faults = fault::read(reader, &backend)?;
-    let policies = policy_file::named(reader)?;
+    let policies = named_policies(reader)?;
     let laws = with_given(laws::read(reader)?, given);
     let defaults = (laws.schedule, laws.timeout);
     let (layers, mut used) = layer::read(reader, &policies, defaults)?;
@@ -104,7 +103,7 @@ fn case(
     let parts = Parts {
         arrivals: arrivals::read(reader)?,
         bystanders,
-        hop: network::read(reader)?,
+        hop: server::network(reader)?,
         watch: watch::read(reader, &faults)?,
         fleet: fleet::read(reader)?,
         backend,
@@ -216,4 +215,11 @@ fn capacity(backend: &Backend) -> Option<f64> {
     let (workers, mean) = (backend.workers?, backend.service.mean());
     let each = f64::from(workers.count) / mean.as_secs_f64();
     (mean > Span::ZERO).then_some(each * f64::from(backend.shards))
+}
+
+/// The tables `[policy.NAME]` below this one.
+fn named_policies(reader: &Reader<'_, '_>) -> Result<Vec<(String, Policy)>, Flaw> {
+    let Some(tables) = reader.table("policy")? else { return Ok(Vec::new()) };
+    let read = |(name, value)| Ok((str::to_owned(name), engine(&tables.name(name), value)?));
+    tables.names().map(read).collect()
 }

@@ -12,6 +12,6 @@ mod reader;
 
 pub(crate) use document::Document;
 pub(crate) use engine::{engine, holds, last_before, place};
-pub(crate) use excerpt::{Excerpt, Source, position};
+pub(crate) use excerpt::{Excerpt, SourceText, position};
 pub(crate) use flaw::Flaw;
 pub(crate) use reader::{Reader, Value, refused, shown};

@@ -7,7 +7,7 @@ use stagger_core::Policy;
 use stagger_explain::Choice;
 
 use super::answers::{Said, said};
-use super::{json, rust, terminal, toml, tree};
+use super::{pages, rust, terminal};
 use crate::command_error::CommandError;
 use crate::flags::{ChooseFlags, ChooseFormat};
 use crate::{stderr, stdout};
@@ -18,7 +18,7 @@ use crate::{stderr, stdout};
 /// A flag that is no answer, or answers that do not go together.
 pub(crate) fn choose(flags: &ChooseFlags) -> Result<ExitCode, CommandError> {
     if flags.explain_only {
-        return Ok(stdout::write(&tree::page()));
+        return Ok(stdout::write(&pages::tree()));
     }
     let mut said = said(flags)?;
     let terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
@@ -39,7 +39,7 @@ fn print(flags: &ChooseFlags, said: &Said, choice: &Choice) -> ExitCode {
     let format = flags.format.unwrap_or(usual);
     let Some(policy) = &choice.policy else {
         if format == ChooseFormat::Json {
-            stdout::write(&json::page(said, choice));
+            stdout::write(&pages::json(said, choice));
         }
         for note in &choice.notes {
             stderr::note(note);
@@ -51,11 +51,11 @@ fn print(flags: &ChooseFlags, said: &Said, choice: &Choice) -> ExitCode {
 
 fn page(format: ChooseFormat, said: &Said, choice: &Choice, policy: &Policy) -> String {
     match format {
-        ChooseFormat::Toml => toml::page(said, choice, policy),
+        ChooseFormat::Toml => pages::toml(said, choice, policy),
         ChooseFormat::Rust => rust::page(said, choice, policy),
-        ChooseFormat::Json => json::page(said, choice),
+        ChooseFormat::Json => pages::json(said, choice),
         ChooseFormat::Both => {
-            format!("{}\n{}", toml::page(said, choice, policy), rust::page(said, choice, policy))
+            format!("{}\n{}", pages::toml(said, choice, policy), rust::page(said, choice, policy))
         }
     }
 }

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use stagger_explain::Severity;
 
-use super::report::{Report, Unread};
-use super::sheet::Sheet;
+use super::file_findings::FileFindings;
+use super::lint_report::{LintReport, Unread};
 use super::{github, json, sarif, text};
 use crate::command_error::CommandError;
 use crate::flags::{Deny, LintFlags, LintFormat};
@@ -34,19 +34,20 @@ pub(crate) fn lint(flags: &LintFlags) -> ExitCode {
 }
 
 /// The findings, and the exit code when something could not be looked at, which standard error tells.
-fn report(flags: &LintFlags) -> (Report, Option<ExitCode>) {
-    let (mut report, mut refused) = (Report::default(), None);
+fn report(flags: &LintFlags) -> (LintReport, Option<ExitCode>) {
+    let (mut report, mut refused) = (LintReport::default(), None);
     for asked in &flags.files {
         let files = files(asked).unwrap_or_else(|why| {
             refused = Some(unread(asked, why, &mut report));
             Vec::new()
         });
         for file in files {
-            let sheet = nameable(&file, flags.format).and_then(|()| Sheet::of(&file, &flags.calls));
+            let sheet =
+                nameable(&file, flags.format).and_then(|()| FileFindings::of(&file, &flags.calls));
             match sheet {
                 Ok(sheet) => {
                     refused = told(&sheet).or(refused);
-                    report.sheets.push(sheet);
+                    report.files.push(sheet);
                 }
                 Err(why) => refused = Some(unread(&file, why, &mut report)),
             }
@@ -66,14 +67,14 @@ fn nameable(asked: &PolicyArgument, format: LintFormat) -> Result<(), CommandErr
 }
 
 /// Tells the flaws of a file.
-fn told(sheet: &Sheet) -> Option<ExitCode> {
+fn told(sheet: &FileFindings) -> Option<ExitCode> {
     let shown = sheet.flaws.iter().map(|flaw| flaw.show(&sheet.file, &sheet.text));
     let shown: Vec<String> = shown.collect();
     (!shown.is_empty()).then(|| stderr::refused(&shown.join("\n\n")))
 }
 
 /// Tells of a file that cannot be read, and keeps it for programs.
-fn unread(asked: &PolicyArgument, why: CommandError, report: &mut Report) -> ExitCode {
+fn unread(asked: &PolicyArgument, why: CommandError, report: &mut LintReport) -> ExitCode {
     let file = asked.file.display().to_string();
     if let CommandError::File(shown) = &why {
         let message = shown.trim_start_matches("error: ");

@@ -1,11 +1,11 @@
 //! `stagger lint`.
 
 mod command;
+mod file_findings;
 mod github;
 mod json;
-mod report;
+mod lint_report;
 mod sarif;
-mod sheet;
 mod text;
 
 pub(crate) use command::lint;

@@ -5,12 +5,12 @@ use stagger_sim::{CATALOGUE, Report, Shapes, ShapesReport};
 use super::target::SHAPES;
 use crate::flags::StormFormat;
 use crate::render::{self, Listed, Storm, Swept};
-use crate::width;
+use crate::terminal;
 
 /// The report of a scenario or of a log.
 pub(super) fn report(format: StormFormat, storm: &Storm<'_>) -> String {
     match format {
-        StormFormat::Table => render::table(storm, width::of_page()),
+        StormFormat::Table => render::table(storm, terminal::page_width()),
         StormFormat::Json => render::json(storm),
         StormFormat::Csv => render::csv(storm),
     }
@@ -19,7 +19,7 @@ pub(super) fn report(format: StormFormat, storm: &Storm<'_>) -> String {
 /// The report of a sweep.
 pub(super) fn sweep(format: StormFormat, swept: &Swept, report: &Report) -> String {
     match format {
-        StormFormat::Table => render::sweep_table(swept, report, width::of_page()),
+        StormFormat::Table => render::sweep_table(swept, report, terminal::page_width()),
         StormFormat::Json => render::sweep_json(swept, report),
         StormFormat::Csv => render::sweep_csv(swept, report),
     }
@@ -28,7 +28,7 @@ pub(super) fn sweep(format: StormFormat, swept: &Swept, report: &Report) -> Stri
 /// The shapes of the laws.
 pub(super) fn shapes(format: StormFormat, shapes: &Shapes, report: &ShapesReport) -> String {
     match format {
-        StormFormat::Table => render::shapes_table(shapes, report, width::of_page()),
+        StormFormat::Table => render::shapes_table(shapes, report, terminal::page_width()),
         StormFormat::Json => render::shapes_json(shapes, report),
         StormFormat::Csv => render::shapes_csv(report),
     }
@@ -44,7 +44,7 @@ pub(super) fn list(format: StormFormat) -> String {
     let shapes = Listed { name: SHAPES.0, table: Some(SHAPES.1), about: SHAPES.2 };
     let all: Vec<Listed> = named.chain([shapes]).collect();
     match format {
-        StormFormat::Table => render::list_table(&all, width::of_page()),
+        StormFormat::Table => render::list_table(&all, terminal::page_width()),
         StormFormat::Json => render::list_json(&all),
         StormFormat::Csv => render::list_csv(&all),
     }

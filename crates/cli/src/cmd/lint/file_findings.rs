@@ -11,25 +11,25 @@ use crate::toml_file::Flaw;
 
 /// One file: its findings and its flaws, each in the order of the file.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct FileFindings {
     pub(super) file: String,
     pub(super) text: String,
     /// The policies that were looked at.
     pub(super) policies: usize,
-    pub(super) findings: Vec<Placed>,
+    pub(super) findings: Vec<PlacedFinding>,
     pub(super) flaws: Vec<Flaw>,
 }
 
 /// A finding where it stands.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedFinding {
     /// None for a file that is one whole policy.
     pub(super) policy: Option<String>,
     pub(super) at: Range<usize>,
     pub(super) finding: Finding,
 }
 
-impl Sheet {
+impl FileFindings {
     /// Looks at all policies of `FILE` or `-`, or at the one of `FILE#NAME`.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Sheet {
         if let Some(name) = &asked.name {
             only(&file, name, &mut survey.policies, survey.flaws.is_empty())?;
         }
-        let mut findings: Vec<Placed> =
+        let mut findings: Vec<PlacedFinding> =
             survey.policies.iter().flat_map(|policy| findings(policy, calls)).collect();
         findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
         let policies = survey.policies.len();
@@ -70,12 +70,13 @@ fn only(
 }
 
 /// Findings of a policy that are not accepted, and accepted ones that it does not have.
-fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<Placed> {
+fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<PlacedFinding> {
     let found = lint(&surveyed.policy, &flags.over(&surveyed.calls.setting));
-    let placed = |at, finding| Placed { policy: surveyed.name.clone(), at, finding };
+    let placed = |at, finding| PlacedFinding { policy: surveyed.name.clone(), at, finding };
     let unused =
         surveyed.calls.allow.iter().filter(|(code, _)| !found.iter().any(|it| it.code == *code));
-    let unused: Vec<Placed> = unused.map(|(code, at)| placed(at.clone(), stale(*code))).collect();
+    let unused: Vec<PlacedFinding> =
+        unused.map(|(code, at)| placed(at.clone(), stale(*code))).collect();
     let left = found.into_iter().filter(|finding| !surveyed.calls.allows(finding.code));
     left.map(|finding| placed(surveyed.place(finding.key), finding)).chain(unused).collect()
 }

@@ -2,12 +2,12 @@
 
 use stagger_explain::Severity;
 
-use super::sheet::Sheet;
+use super::file_findings::FileFindings;
 
 /// The files that were read, and those that could not be.
 #[derive(Debug, Default)]
-pub(super) struct Report {
-    pub(super) sheets: Vec<Sheet>,
+pub(super) struct LintReport {
+    pub(super) files: Vec<FileFindings>,
     pub(super) unread: Vec<Unread>,
 }
 
@@ -18,19 +18,19 @@ pub(super) struct Unread {
     pub(super) message: String,
 }
 
-impl Report {
+impl LintReport {
     /// The policies that were looked at.
     pub(super) fn policies(&self) -> usize {
-        self.sheets.iter().map(|sheet| sheet.policies).sum()
+        self.files.iter().map(|file| file.policies).sum()
     }
 
     /// The number of findings that are as severe as this.
     pub(super) fn findings(&self, severity: Severity) -> usize {
-        self.sheets.iter().map(|sheet| sheet.count(severity)).sum()
+        self.files.iter().map(|file| file.count(severity)).sum()
     }
 
     /// The number of mistakes that kept policies from being looked at.
     pub(super) fn refused(&self) -> usize {
-        self.sheets.iter().map(|sheet| sheet.flaws.len()).sum::<usize>() + self.unread.len()
+        self.files.iter().map(|file| file.flaws.len()).sum::<usize>() + self.unread.len()
     }
 }
