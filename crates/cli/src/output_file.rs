@@ -21,7 +21,7 @@ pub(crate) fn check(flag: &str, path: &Path) -> Result<(), CommandError> {
 /// Writes a file.
 ///
 /// # Errors
-/// What the system refuses.
+/// The system's refusal.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     fs::write(path, bytes).map_err(|error| failed(path, &error))
 }

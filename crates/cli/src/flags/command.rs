@@ -4,20 +4,9 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     ChooseFlags, CompletionsFlags, ExecFlags, ExplainFlags, HttpFlags, ImportFlags, LintFlags,
-    ManFlags, ServeFlags, StoreFlags, StormFlags, choose, exec, explain, http, import, lint, serve,
-    store, storm,
+    ManFlags, ServeFlags, StoreFlags, StormFlags, choose, completions, exec, explain, http, import,
+    lint, serve, store, storm,
 };
-
-const COMPLETIONS_EXAMPLES: &str = "\
-Examples:
-  stagger completions bash > ~/.local/share/bash-completion/completions/stagger
-  stagger completions zsh > ~/.zfunc/_stagger   with ~/.zfunc in fpath
-  stagger completions fish > ~/.config/fish/completions/stagger.fish";
-
-const MAN_EXAMPLES: &str = "\
-Examples:
-  stagger man --dir /usr/local/share/man/man1   one page a command
-  stagger man | man -l -                        read the first one at once";
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -82,9 +71,9 @@ pub(crate) enum Command {
     #[command(after_help = store::EXAMPLES)]
     Store(StoreFlags),
     /// Print a script that completes commands and flags
-    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    #[command(after_help = completions::EXAMPLES)]
     Completions(CompletionsFlags),
     /// Write the manual pages
-    #[command(after_help = MAN_EXAMPLES)]
+    #[command(after_help = completions::MAN_EXAMPLES)]
     Man(ManFlags),
 }

@@ -37,7 +37,7 @@ pub(crate) enum StoreCommand {
         /// The file to write; it must not exist
         file: PathBuf,
     },
-    /// Put a backup in the store's place; nobody may be using it
+    /// Put a backup in the store's place, while no dispatcher uses it
     #[command(after_help = "Examples:\n  stagger store restore today.db --data other-data")]
     Restore {
         /// The file that `backup` wrote
@@ -49,7 +49,7 @@ pub(crate) enum StoreCommand {
     /// Bring the store to this release's version; an empty database gets its tables
     #[command(after_help = "Examples:\n  stagger store migrate --store postgres://me@db/webhooks")]
     Migrate,
-    /// Copy everything into another store, which is empty; nobody may be using either
+    /// Copy everything into another store, which is empty, while no dispatcher uses either
     #[command(
         after_help = "Examples:\n  stagger store copy --from stagger-data --to postgres://me@db/webhooks"
     )]

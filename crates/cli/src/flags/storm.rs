@@ -16,7 +16,7 @@ use crate::policy_file::PolicyArgument;
 /// The end of its help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  stagger storm                                 1000 callers fail together: who comes back when?
+  stagger storm                                 1000 callers fail together: when do they come back?
   stagger storm --up-at 1s --law none,full      a longer outage, two laws
   stagger storm list                            every scenario that ships
   stagger storm L1 --format csv                 one of them by its table, for a spreadsheet
@@ -44,7 +44,7 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) up_at: Option<Span>,
 
-    /// Calls a second beside those of the herd, by callers who never retry
+    /// Calls a second beside those of the herd, by callers that never retry
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_CALLERS))]
     pub(crate) beside: Option<u32>,
 

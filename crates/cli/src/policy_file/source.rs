@@ -78,7 +78,7 @@ impl Loaded {
     /// The policies of `FILE`, the one of `FILE#NAME`, or those of standard input for `-`.
     ///
     /// # Errors
-    /// What cannot be read or is wrong, or a name that is not in it.
+    /// A file that cannot be read or is wrong, or a name that is not in it.
     pub(crate) fn open(asked: &PolicyArgument) -> Result<Self, CommandError> {
         let (file, text) = read(&asked.file)?;
         let loaded = Self::parse(&file, &text)?;

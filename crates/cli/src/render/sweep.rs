@@ -72,7 +72,7 @@ impl Swept {
 /// Columns of one cell.
 const WIDE: usize = 7;
 
-/// Two maps for every entry: who recovered, and how many attempts a call took.
+/// Two maps for every entry: the runs that recovered, and how many attempts a call took.
 pub(crate) fn sweep_table(swept: &Swept, report: &Report, width: usize) -> String {
     let keys: Vec<&str> = swept.axes.iter().map(|(key, _)| &**key).collect();
     let title = format!("storm {}: {}", report.name, report.about);

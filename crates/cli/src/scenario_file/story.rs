@@ -13,7 +13,7 @@ use crate::toml_file::{Document, Flaw, Reader, engine};
 
 /// The sd of a mean falls with the root of the runs: a million of them give three digits more.
 const MAX_RUNS: u32 = 1_000_000;
-/// Runs of every entry when nobody says how many.
+/// Runs of every entry unless the file or a flag sets them.
 const RUNS: u32 = 20;
 
 /// Settings of the command line, which win over the file.

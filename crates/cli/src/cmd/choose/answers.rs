@@ -1,4 +1,4 @@
-//! The answers, and which of them somebody gave.
+//! The answers, and which of them were given.
 
 use stagger_core::ConfigError;
 use stagger_explain::{Answers, Key, QUESTIONS};
@@ -17,7 +17,7 @@ impl Said {
     /// Takes an answer.
     ///
     /// # Errors
-    /// What the answer must be.
+    /// The bound of the answer.
     pub(super) fn set(&mut self, key: Key, text: &str) -> Result<(), ConfigError> {
         self.answers.set(key, text)?;
         self.given.push(key);
@@ -43,7 +43,7 @@ impl Said {
         lines.map(|(what, list)| format!("{what}{list}")).collect()
     }
 
-    /// The names of the questions that nobody answered.
+    /// The names of the questions without an answer.
     pub(super) fn taken(&self) -> Vec<&'static str> {
         let keys = QUESTIONS.iter().map(|question| question.key);
         keys.filter(|key| !self.is_given(*key)).map(Key::name).collect()

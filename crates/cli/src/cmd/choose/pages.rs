@@ -56,7 +56,7 @@ fn reasoned(setting: &str, reason: &str) -> String {
     format!("{above}{setting}\n")
 }
 
-/// The object: policy, lines, notes, answers, and which answers nobody gave.
+/// The object: policy, lines, notes, answers, and the questions without an answer.
 pub(super) fn json(said: &Said, choice: &Choice) -> String {
     let policy = serde_json::to_value(choice.policy).expect("every policy can be written");
     let line = |line: &stagger_explain::Line| {

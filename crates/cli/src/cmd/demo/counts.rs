@@ -99,7 +99,7 @@ fn tenth(counts: &mut Vec<u32>, at: Span) -> &mut u32 {
     &mut counts[index]
 }
 
-/// The last tenth that is counted apart: an hour, in case somebody leaves it open.
+/// The last tenth that is counted apart: an hour, in case the demo is left open.
 const LONGEST: usize = 36_000;
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ fn classify_end(context: &CallContext, ended: &AttemptOutcome) -> Outcome {
         return Outcome::new(Verdict::Permanent);
     }
     if context.may_follow() && is_unheard() {
-        context.reporter.remark("nobody reads standard output any more");
+        context.reporter.remark("the reader of standard output has gone");
         context.unheard.set(true);
         return Outcome::new(Verdict::Permanent);
     }

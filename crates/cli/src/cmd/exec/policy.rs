@@ -10,7 +10,7 @@ use crate::policy_file::{Loaded, Overrides, PolicyArgument};
 /// The policy that the flags ask for. `shared` says whether a budget file is there.
 ///
 /// # Errors
-/// A file that is wrong, a name that nobody knows, settings that the engine refuses.
+/// A file that is wrong, an unknown name, settings that the engine refuses.
 pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, CommandError> {
     let given = source(flags, shared)?;
     let mut builder = given.unwrap_or_default().to_builder();
@@ -21,7 +21,7 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Co
     }
     let policy = given.unwrap_or_default();
     let rule = *policy.backoff();
-    // A cap that nobody chose is no reason to refuse a base that somebody did.
+    // The default cap is no reason to refuse a base that a flag sets.
     let least = flags.base.filter(|_| given.is_none()).unwrap_or(rule.cap());
     let ExecPolicyFlags { base, cap, factor, jitter, .. } = *flags;
     let rule = Overrides { base, cap, factor, jitter }.on(&rule, rule.cap().max(least));

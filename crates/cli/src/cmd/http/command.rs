@@ -32,7 +32,7 @@ fn run(exchange: Exchange) -> ExitCode {
     match runtime {
         Ok(runtime) => {
             let code = runtime.block_on(until_signal(exchange));
-            // A reader of standard output that neither reads nor leaves holds nobody up.
+            // A reader of standard output that does not read must not delay the end.
             runtime.shutdown_background();
             code
         }

@@ -38,7 +38,7 @@ impl Exchange {
     /// Reads everything that the flags name; nothing is sent and nothing is written.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// A flag or a file that is wrong.
     pub(super) fn of(flags: &HttpFlags) -> Result<Self, CommandError> {
         let policy = policy(&flags.policy)?;
         if let Some(place) = &flags.output {
@@ -61,7 +61,7 @@ impl Exchange {
     /// Makes the call, and hands its reply on.
     ///
     /// # Errors
-    /// What became of it otherwise.
+    /// The failure that ended the call.
     pub(super) async fn run(mut self) -> Result<(), HttpFailure> {
         let began = TokioTime.now();
         let mut made = AttemptsMade::default();

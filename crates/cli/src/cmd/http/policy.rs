@@ -12,7 +12,7 @@ use crate::policy_file::{Loaded, Overrides};
 /// The policy that the flags ask for.
 ///
 /// # Errors
-/// A file that is wrong, a name that nobody knows, several policies where one is wanted, settings
+/// A file that is wrong, an unknown name, several policies where one is wanted, settings
 /// that the engine refuses.
 pub(super) fn policy(flags: &HttpPolicyFlags) -> Result<Policy, CommandError> {
     let given = Loaded::one(flags.policy.as_ref(), flags.preset.as_deref(), false)?;

@@ -30,7 +30,7 @@ impl ReplyWriter {
     /// Opens the place. Nothing of it is changed yet.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn open(path: Option<&Path>) -> io::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             return Ok(Self::Stdout);
@@ -53,10 +53,10 @@ impl ReplyWriter {
         }
     }
 
-    /// Writes a piece; whether somebody still wants more.
+    /// Writes a piece; returns whether the reader is still there.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn write(&mut self, piece: &[u8]) -> io::Result<bool> {
         match self {
             Self::Stdout => stdout::piece(piece),
@@ -68,10 +68,10 @@ impl ReplyWriter {
         }
     }
 
-    /// Forgets what was written, where nobody has seen it yet.
+    /// Deletes the bytes written so far, if they went to a partial file.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn restart(&mut self) -> io::Result<()> {
         let Self::Partial(beside) = self else { return Ok(()) };
         beside.file.set_len(0)?;
@@ -81,7 +81,7 @@ impl ReplyWriter {
     /// All of it is written.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn close(self) -> io::Result<()> {
         match self {
             Self::Partial(beside) => beside.put_in_place(),

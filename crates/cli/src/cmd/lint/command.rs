@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use stagger_explain::Severity;
 
-use super::file_findings::FileFindings;
-use super::lint_report::{LintReport, Unread};
+use super::findings::{FileFindings, LintReport, Unread};
 use super::{github, json, sarif, text};
 use crate::command_error::CommandError;
 use crate::flags::{Deny, LintFlags, LintFormat};

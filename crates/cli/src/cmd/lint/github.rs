@@ -1,7 +1,6 @@
 //! Findings as workflow commands of GitHub Actions, which show them at their lines in a pull request.
 
-use super::file_findings::{FileFindings, PlacedFinding};
-use super::lint_report::{LintReport, Unread};
+use super::findings::{FileFindings, LintReport, PlacedFinding, Unread};
 use super::text::summary;
 use crate::toml_file::{Flaw, position};
 

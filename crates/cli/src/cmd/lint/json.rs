@@ -3,8 +3,7 @@
 use serde::Serialize;
 use stagger_explain::Severity;
 
-use super::file_findings::{FileFindings, PlacedFinding};
-use super::lint_report::LintReport;
+use super::findings::{FileFindings, LintReport, PlacedFinding};
 use crate::toml_file::{Flaw, position};
 
 /// Lines and columns are counted from 1, columns in characters.

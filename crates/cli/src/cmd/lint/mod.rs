@@ -1,10 +1,9 @@
 //! `stagger lint`.
 
 mod command;
-mod file_findings;
+mod findings;
 mod github;
 mod json;
-mod lint_report;
 mod sarif;
 mod text;
 

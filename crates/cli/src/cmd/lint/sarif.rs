@@ -5,8 +5,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 use stagger_explain::Code;
 
-use super::file_findings::{FileFindings, PlacedFinding};
-use super::lint_report::{LintReport, Unread};
+use super::findings::{FileFindings, LintReport, PlacedFinding, Unread};
 use crate::toml_file::{Flaw, position};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";

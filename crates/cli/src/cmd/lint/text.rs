@@ -5,8 +5,7 @@ use std::io;
 use annotate_snippets::Level;
 use stagger_explain::Severity;
 
-use super::file_findings::{FileFindings, PlacedFinding};
-use super::lint_report::LintReport;
+use super::findings::{FileFindings, LintReport, PlacedFinding};
 use crate::terminal;
 use crate::toml_file::{Excerpt, SourceText};
 

@@ -11,7 +11,7 @@ pub(super) struct SweepAxis {
     pub(super) values: Vec<String>,
 }
 
-/// Values when nobody says how many.
+/// Values unless the text says how many.
 const STEPS: u64 = 8;
 /// As many columns as a screen has room for.
 const MAX_STEPS: u64 = 40;
@@ -20,7 +20,7 @@ impl SweepAxis {
     /// Reads one.
     ///
     /// # Errors
-    /// What is no such text.
+    /// A text of another form.
     pub(super) fn parse(text: &str) -> Result<Self, CommandError> {
         let read = || {
             let (key, range) = text.split_once('=')?;

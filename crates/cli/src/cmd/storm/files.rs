@@ -55,7 +55,7 @@ impl<'a> Files<'a> {
     /// Writes what was asked for.
     ///
     /// # Errors
-    /// What the system refuses, with the file.
+    /// The system's refusal, with the file.
     pub(super) fn write(&self, report: &Report, grid: Option<Grid>) -> Result<(), CommandError> {
         let options = Options { command: Some(command()), grid };
         if let Some(path) = self.page {
