@@ -13,7 +13,7 @@ use crate::stderr;
 /// The exit code of a process that SIGINT ended, as shells have it: 128 and the signal's number.
 const INTERRUPTED: i32 = 130;
 
-/// Whether somebody wants this to end.
+/// Whether Ctrl-C was pressed.
 #[derive(Debug)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 

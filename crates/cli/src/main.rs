@@ -2,20 +2,17 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
-mod colour;
+mod command_error;
 mod flags;
 mod interrupt;
-mod memory;
 mod output_file;
 mod policy_file;
-mod progress;
-mod refusal;
 mod render;
 mod scenario_file;
 mod stderr;
 mod stdout;
+mod terminal;
 mod toml_file;
-mod width;
 
 use std::env;
 use std::io::{self, Write as _};
@@ -24,29 +21,42 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
+use command_error::CommandError;
 use flags::{Command, Flags};
 
 fn main() -> ExitCode {
-    let flags = match Flags::try_parse() {
-        Ok(flags) => flags,
-        Err(shown) => return told(&not_text(shown)),
+    match Flags::try_parse() {
+        Ok(flags) => run(&flags.command),
+        Err(shown) => told(&not_text(shown)),
+    }
+}
+
+fn run(command: &Command) -> ExitCode {
+    let (name, ended) = match command {
+        Command::Storm(flags) => ("storm", cmd::storm(flags).map(|page| stdout::write(&page))),
+        Command::Demo(flags) => ("demo", Ok(cmd::demo(flags))),
+        Command::Serve(flags) => ("serve", Ok(cmd::serve(flags))),
+        Command::Store(flags) => ("store", Ok(cmd::store(flags))),
+        Command::Explain(flags) => ("explain", cmd::explain(flags)),
+        Command::Lint(flags) => ("lint", Ok(cmd::lint(flags))),
+        Command::Choose(flags) => ("choose", cmd::choose(flags)),
+        Command::Import(flags) => ("import", Ok(cmd::import(flags))),
+        Command::Exec(flags) => ("exec", cmd::exec(flags)),
+        Command::Http(flags) => ("http", cmd::http(flags)),
+        Command::Completions(flags) => ("completions", Ok(cmd::completions(flags))),
+        Command::Man(flags) => ("man", cmd::man(flags)),
     };
-    match flags.command {
-        Command::Storm(flags) => match cmd::storm(&flags) {
-            Ok(page) => stdout::write(&page),
-            Err(refusal) => refusal.tell("storm"),
-        },
-        Command::Demo(flags) => cmd::demo(&flags),
-        Command::Serve(flags) => cmd::serve(&flags),
-        Command::Store(flags) => cmd::store(&flags),
-        Command::Explain(flags) => cmd::explain(&flags),
-        Command::Lint(flags) => cmd::lint(&flags),
-        Command::Choose(flags) => cmd::choose(&flags),
-        Command::Import(flags) => cmd::import(&flags),
-        Command::Exec(flags) => cmd::exec(&flags),
-        Command::Http(flags) => cmd::http(&flags),
-        Command::Completions(flags) => cmd::completions(&flags),
-        Command::Man(flags) => cmd::man(&flags),
+    ended.unwrap_or_else(|error| refuse(error, name))
+}
+
+/// Writes the error of a command to standard error, with its usage where a flag is wrong.
+fn refuse(error: CommandError, command: &str) -> ExitCode {
+    let CommandError::Flag(kind, message) = error else { return error.tell() };
+    let mut flags = Flags::command();
+    flags.build();
+    match flags.find_subcommand_mut(command) {
+        Some(command) => command.error(kind, message).exit(),
+        None => flags.error(kind, message).exit(),
     }
 }
 

@@ -3,19 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 
 /// Finds what cannot be written before any work is done.
 ///
 /// # Errors
 /// A folder, or a file in a folder that is not there.
-pub(crate) fn check(flag: &str, path: &Path) -> Result<(), Refusal> {
+pub(crate) fn check(flag: &str, path: &Path) -> Result<(), CommandError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
-        let path = path.display();
-        return Err(Refusal::bad_value(&format!(
-            "invalid value '{path}' for '{flag}': must be a file in a folder that exists"
-        )));
+        let bound = "a file in a folder that exists";
+        return Err(CommandError::invalid(flag, &path.display().to_string(), bound));
     }
     Ok(())
 }
@@ -23,12 +21,12 @@ pub(crate) fn check(flag: &str, path: &Path) -> Result<(), Refusal> {
 /// Writes a file.
 ///
 /// # Errors
-/// What the system refuses.
-pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
+/// The system's refusal.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     fs::write(path, bytes).map_err(|error| failed(path, &error))
 }
 
 /// The refusal of a file that could not be written.
-pub(crate) fn failed(path: &Path, error: &io::Error) -> Refusal {
-    Refusal::Unwritten(PathBuf::from(path), error.to_string())
+pub(crate) fn failed(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::Unwritten(PathBuf::from(path), error.to_string())
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// The code of a refusal: bad input, and nothing was done.
 const REFUSED: u8 = 2;
 
-/// Writes a line for people. If nobody listens there is nobody to tell.
+/// Writes a line for people. A failed write is ignored, because there is no other place for it.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

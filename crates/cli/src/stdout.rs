@@ -15,7 +15,7 @@ pub(crate) fn write(page: &str) -> ExitCode {
 /// Writes a piece of something longer; whether anybody still reads.
 ///
 /// # Errors
-/// What the system refuses, other than a reader that has gone away.
+/// The system's refusal, other than that of a reader that has gone away.
 pub(crate) fn piece(bytes: &[u8]) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

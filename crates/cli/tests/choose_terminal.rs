@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use stagger::{Policy, Span};
 
-/// How long a question may take to appear.
+/// The longest time for a question to appear.
 const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// The command with its questions on a pseudo-terminal; its output is piped.

@@ -299,7 +299,7 @@ fn what_a_file_says_cannot_steer_a_terminal() {
     assert!(!stdout(&output).contains('\x1b') && !stderr(&output).contains('\x1b'));
 }
 
-/// What a terminal is shown.
+/// The output on a terminal.
 fn on_terminal(variables: &[(&str, &str)]) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&ours).expect("granted");

@@ -8,19 +8,18 @@ use std::process::ExitCode;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
+use crate::command_error::CommandError;
 use crate::flags::{Flags, ManFlags};
-use crate::refusal::Refusal;
 use crate::stdout;
 
 /// Prints the first page, or writes all of them.
-pub(crate) fn man(flags: &ManFlags) -> ExitCode {
-    let written = match &flags.dir {
-        None => return stdout::write(&page(&root())),
-        Some(folder) => write(folder),
-    };
-    match written {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(refusal) => refusal.tell("man"),
+///
+/// # Errors
+/// A page that cannot be written.
+pub(crate) fn man(flags: &ManFlags) -> Result<ExitCode, CommandError> {
+    match &flags.dir {
+        None => Ok(stdout::write(&page(&root()))),
+        Some(folder) => write(folder).map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -31,10 +30,11 @@ fn root() -> Command {
 }
 
 /// Writes all pages, each of them whole or not at all.
-fn write(folder: &Path) -> Result<(), Refusal> {
+fn write(folder: &Path) -> Result<(), CommandError> {
     let mut pages = Vec::new();
     collect(&root(), &mut pages);
-    let failed = |path: PathBuf| |error: io::Error| Refusal::Unwritten(path, error.to_string());
+    let failed =
+        |path: PathBuf| |error: io::Error| CommandError::Unwritten(path, error.to_string());
     fs::create_dir_all(folder).map_err(failed(folder.to_path_buf()))?;
     for (name, page) in pages {
         let place = folder.join(&name);

@@ -4,6 +4,14 @@
 use clap::{Args, ValueEnum};
 use stagger_explain::QuestionKey;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger choose                                questions on a terminal, a policy at the end
+  stagger choose --callers 5000 --idempotent --slo 2s --format toml | stagger lint -
+  stagger choose --idempotent=key --background --rate-limited --format rust
+  stagger choose --explain-only                 the decision tree";
+
 /// The flags of `stagger choose`. What is not said is asked on a terminal; elsewhere the answer in
 /// brackets is taken, and the policy says so.
 #[derive(Debug, Args)]

@@ -4,6 +4,19 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger completions bash > ~/.local/share/bash-completion/completions/stagger
+  stagger completions zsh > ~/.zfunc/_stagger   with ~/.zfunc in fpath
+  stagger completions fish > ~/.config/fish/completions/stagger.fish";
+
+/// The end of the help of `stagger man`.
+pub(super) const MAN_EXAMPLES: &str = "\
+Examples:
+  stagger man --dir /usr/local/share/man/man1   one page a command
+  stagger man | man -l -                        read the first one at once";
+
 /// The flags of `stagger completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsFlags {

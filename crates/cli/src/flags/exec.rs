@@ -12,6 +12,17 @@ use super::exit_codes::ExitCodes;
 use super::signal_names::SignalNames;
 use crate::policy_file::PolicyArgument;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger exec -- rsync -a data/ host:data/     three attempts, the waits between them at random
+  stagger exec --attempts 5 --attempt-timeout 30s --deadline 2m -- make fetch
+  stagger exec --policy policy.toml#nightly --budget-file /run/lock/mirror.budget -- ./mirror
+  stagger exec --output buffer -- bash -o pipefail -c 'curl -fsS https://example.com/ | jq .version'
+Exit codes:
+  that of the last attempt, unchanged; 128+N when signal N ended it or stagger; 124 out of time;
+  126 and 127 not started; 125 stagger itself failed; 2 refused flags or files";
+
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 const MAX_ATTEMPTS: u32 = 10_000;
 /// The limit of `--stdin buffer` without a size: more than scripts feed to a command.

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The exit codes that somebody names.
+/// The exit codes that a flag names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExitCodes(Vec<RangeInclusive<u8>>);
 

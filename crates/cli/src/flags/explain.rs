@@ -7,6 +7,18 @@ use clap::{Args, ValueEnum};
 use super::CallsFlags;
 use crate::policy_file::PolicySource;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger explain --preset grpc --slo 2s        exit 1: nothing bounds an attempt that hangs
+  stagger explain policy.toml                   every policy of a file; policy.toml#NAME for one
+  stagger explain --preset batch --format json  the same figures for a program
+  stagger explain policy.toml --html page.html  and a page to show around
+  stagger explain --preset webhook --rps 50 --fleet 40 --downstream-capacity 1000
+                                                exit 1: the fleet's retries exceed what is served
+
+Exit codes: 0 clean, or warnings only; 1 errors among the findings; 2 a flag or a file that is wrong.";
+
 /// The flags of `stagger explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainFlags {

@@ -10,6 +10,20 @@ use stagger_core::{Jitter, Span};
 use super::completed::preset;
 use crate::policy_file::PolicyArgument;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger http https://example.com/             every attempt: status, verdict, hint, delay
+  stagger http -d @order.json --idempotency-key https://example.com/orders   a POST, retried
+  stagger http -I -v --attempts 5 --base 1s https://example.com/   headers of each attempt
+  stagger http --policy policy.toml#api -o page.html https://example.com/   under your own policy
+  stagger http --format json https://example.com/   the same as JSON lines
+
+Exit codes:
+  0 a reply below 400    22 a reply of 400 or more    2 wrong flags or files    130 Ctrl-C
+  6 name not known    7 no connection    18 reply broke off    23 body not written
+  28 out of time    56 anything else below HTTP";
+
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
 const MAX_ATTEMPTS: i64 = 10_000;
 

@@ -6,6 +6,13 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use stagger_import::ImportSource;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger import service-config.json            a policy of ours, and what could not be mapped
+  stagger import application.yml > policy.toml  the policies of resilience4j's instances
+  stagger import - --from envoy < route.yaml    from standard input, as Envoy's";
+
 /// The flags of `stagger import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportFlags {

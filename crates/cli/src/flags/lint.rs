@@ -5,6 +5,23 @@ use clap::{Args, ValueEnum};
 use super::CallsFlags;
 use crate::policy_file::PolicyArgument;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger lint policy.toml                      exit 1 on errors, for CI
+  stagger lint policies/*.toml --deny warnings  exit 1 on anything
+  stagger lint policy.toml --slo 2s --rps 500 --fleet 40 --downstream-capacity 30000
+                                                exit 1 on errors for such calls
+  stagger choose --slo 2s --idempotent --format toml | stagger lint -
+
+In the file, [calls.NAME] says what is known of the calls under [policy.NAME]:
+  [calls.checkout]
+  slo = \"2s\"
+  idempotent = true
+  allow = [\"no-budget\"]                          findings that are accepted
+
+Exit codes: 0 clean, or warnings only; 1 errors; 2 a file that cannot be read or is wrong.";
+
 /// The flags of `stagger lint`.
 #[derive(Debug, Args)]
 pub(crate) struct LintFlags {

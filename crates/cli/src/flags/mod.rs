@@ -5,7 +5,6 @@ mod choose;
 mod command;
 mod completed;
 mod completions;
-mod demo;
 #[cfg(test)]
 mod examples;
 mod exec;
@@ -21,10 +20,9 @@ mod storm;
 
 pub(crate) use calls::CallsFlags;
 pub(crate) use choose::{ChooseFlags, ChooseFormat};
-pub(crate) use command::{Command, Flags};
+pub(crate) use command::{Command, DemoFlags, Flags};
 pub(crate) use completed::preset;
 pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags};
-pub(crate) use demo::DemoFlags;
 pub(crate) use exec::{Attempts, ExecFlags, ExecPolicyFlags, OutputMode, StdinMode};
 pub(crate) use exit_codes::ExitCodes;
 pub(crate) use explain::{ExplainFlags, ExplainFormat};
@@ -34,4 +32,4 @@ pub(crate) use lint::{Deny, LintFlags, LintFormat};
 pub(crate) use serve::ServeFlags;
 pub(crate) use signal_names::{SignalNames, signal_name};
 pub(crate) use store::{StoreCommand, StoreFlags};
-pub(crate) use storm::{Format, StormFlags};
+pub(crate) use storm::{StormFlags, StormFormat};

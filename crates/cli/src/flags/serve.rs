@@ -5,6 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger serve                                 on 127.0.0.1:8080, data in ./stagger-data
+  stagger serve --config dispatcher.toml        settings from a file
+  stagger serve --config dispatcher.toml --check    say what is wrong with it, and serve nothing
+  stagger serve --allow-private                 for tests: endpoints may be on this machine
+  stagger serve --store 'postgres://me@db/webhooks?sslmode=require'   in a PostgreSQL database";
+
 /// The flags of `stagger serve`; they win over the environment (`STAGGER_LISTEN`, ...), which wins over
 /// the file.
 #[derive(Debug, Default, Args)]

@@ -17,10 +17,10 @@ const NUMBERS: [(&str, i32); 12] = [
     ("ALRM", 14),
     ("TERM", 15),
 ];
-/// Somebody asked for an end, or nobody listens any more: no failures of the command.
+/// Requests to end, and a reader that has gone: no failures of the command.
 const ENDINGS: [i32; 5] = [1, 2, 3, 13, 15];
 
-/// The signals that somebody names.
+/// The signals that a flag names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SignalNames {
     /// All that are failures.

@@ -4,6 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger store backup today.db                 a consistent copy, also while it is served
+  stagger store restore today.db                put it back; nothing may be serving then
+  stagger store check                           is the file sound, and how much is in it?
+  stagger store check --store postgres://me@db/webhooks     the same of a database
+  stagger store migrate --store postgres://me@db/webhooks   bring it to this release's version
+  stagger store copy --from stagger-data --to postgres://me@db/webhooks   move to a database";
+
 /// A store, and the command for it.
 #[derive(Debug, Args)]
 pub(crate) struct StoreFlags {
@@ -27,7 +37,7 @@ pub(crate) enum StoreCommand {
         /// The file to write; it must not exist
         file: PathBuf,
     },
-    /// Put a backup in the store's place; nobody may be using it
+    /// Put a backup in the store's place, while no dispatcher uses it
     #[command(after_help = "Examples:\n  stagger store restore today.db --data other-data")]
     Restore {
         /// The file that `backup` wrote
@@ -39,7 +49,7 @@ pub(crate) enum StoreCommand {
     /// Bring the store to this release's version; an empty database gets its tables
     #[command(after_help = "Examples:\n  stagger store migrate --store postgres://me@db/webhooks")]
     Migrate,
-    /// Copy everything into another store, which is empty; nobody may be using either
+    /// Copy everything into another store, which is empty, while no dispatcher uses either
     #[command(
         after_help = "Examples:\n  stagger store copy --from stagger-data --to postgres://me@db/webhooks"
     )]

@@ -13,6 +13,15 @@ use stagger_sim::{CATALOGUE, Equal, Law};
 use super::completed::Offers;
 use crate::policy_file::PolicyArgument;
 
+/// The end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  stagger storm                                 1000 callers fail together: when do they come back?
+  stagger storm --up-at 1s --law none,full      a longer outage, two laws
+  stagger storm list                            every scenario that ships
+  stagger storm L1 --format csv                 one of them by its table, for a spreadsheet
+  stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
+
 /// Client ids are 32 bits and a waiting client takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: i64 = 50_000_000;
 /// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
@@ -35,7 +44,7 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     pub(crate) up_at: Option<Span>,
 
-    /// Calls a second beside those of the herd, by callers who never retry
+    /// Calls a second beside those of the herd, by callers that never retry
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=MAX_CALLERS))]
     pub(crate) beside: Option<u32>,
 
@@ -116,13 +125,13 @@ pub(crate) struct StormFlags {
     pub(crate) quiet: bool,
 
     /// The form of the output; in JSON and CSV, shares are from 0 to 1
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = StormFormat::Table)]
+    pub(crate) format: StormFormat,
 }
 
 /// The forms of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum StormFormat {
     /// For people
     Table,
     /// One object

@@ -1,23 +1,32 @@
-//! `[calls.NAME]`: what is known of the calls under a policy.
+//! `[calls.NAME]`: facts about the calls under a policy, with their bounds in files and in flags.
 
 use std::ops::Range;
 
 use stagger_explain::{Code, Setting};
-use stagger_text::nearest;
 use toml::de::DeValue;
 
-use super::bounds::{CAPACITY, FLEET, LAYERS, RPS};
 use crate::toml_file::{Flaw, Reader, refused};
+use stagger_text::nearest;
+
+/// First attempts a second of one process: one a day is no retry storm, and no process makes more
+/// than some millions.
+pub(crate) const RPS: (f64, f64) = (0.000_01, 1e9);
+/// Processes that call the same destination.
+pub(crate) const FLEET: (u32, u32) = (1, 10_000_000);
+/// Calls a second that a destination serves.
+pub(crate) const CAPACITY: (f64, f64) = (0.000_01, 1e12);
+/// Services one above the other: a longer chain is a slip of a digit.
+pub(crate) const LAYERS: (u32, u32) = (1, 16);
 
 /// Facts about the calls, and the findings that are accepted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct CallFacts {
     pub(crate) setting: Setting,
     /// The findings that are accepted, with the places where that is said.
     pub(crate) allow: Vec<(Code, Range<usize>)>,
 }
 
-impl Calls {
+impl CallFacts {
     /// Whether findings of this code are accepted.
     pub(crate) fn allows(&self, code: Code) -> bool {
         self.allow.iter().any(|(allowed, _)| *allowed == code)
@@ -25,7 +34,7 @@ impl Calls {
 }
 
 /// Reads one table; what is wrong goes to `flaws`, and the rest is kept.
-pub(super) fn read(reader: &Reader<'_, '_>, flaws: &mut Vec<Flaw>) -> Calls {
+pub(super) fn read(reader: &Reader<'_, '_>, flaws: &mut Vec<Flaw>) -> CallFacts {
     let setting = Setting {
         slo: kept(reader.above_zero("slo"), flaws),
         rps: kept(reader.number("rps", RPS), flaws),
@@ -50,7 +59,7 @@ pub(super) fn read(reader: &Reader<'_, '_>, flaws: &mut Vec<Flaw>) -> Calls {
         }
     }
     flaws.extend(reader.unknown());
-    Calls { setting, allow: codes }
+    CallFacts { setting, allow: codes }
 }
 
 fn kept<T>(read: Result<Option<T>, Flaw>, flaws: &mut Vec<Flaw>) -> Option<T> {

@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::command_error::CommandError;
+use crate::toml_file::Document;
 use stagger_text::nearest;
 
-use crate::refusal::Refusal;
-use crate::toml_file::Document;
-
-use super::PolicyArgument;
+use super::argument::PolicyArgument;
 use super::text::read;
 
 /// Parts of a policy that other files hardly have.
@@ -20,18 +19,18 @@ const COMMON: [&str; 2] = ["limits", "budget"];
 ///
 /// # Errors
 /// A folder that cannot be read, or without a file that holds policies.
-pub(crate) fn files(asked: &PolicyArgument) -> Result<Vec<PolicyArgument>, Refusal> {
+pub(crate) fn files(asked: &PolicyArgument) -> Result<Vec<PolicyArgument>, CommandError> {
     if !asked.file.is_dir() {
         return Ok(vec![asked.clone()]);
     }
     let folder = asked.file.display();
     let mut found = Vec::new();
     below(&asked.file, &mut found)
-        .map_err(|error| Refusal::File(format!("error: {folder}: {error}")))?;
+        .map_err(|error| CommandError::File(format!("error: {folder}: {error}")))?;
     found.retain(|file| read(file).map_or(true, |(_, text)| holds_policies(&text)));
     if found.is_empty() {
         let why = "no file in it holds policies; they are looked for in *.toml and *.json";
-        return Err(Refusal::File(format!("error: {folder}: {why}")));
+        return Err(CommandError::File(format!("error: {folder}: {why}")));
     }
     Ok(found.into_iter().map(PolicyArgument::from).collect())
 }

@@ -1,24 +1,17 @@
-//! Files of policies: which there are, and where each setting stands.
+//! Files of policies: the policies in them, and the place of each setting.
 
-mod absent;
 mod argument;
-mod bounds;
 mod calls;
 mod files;
 mod overrides;
-mod policies;
 mod source;
 mod survey;
 mod text;
-mod written;
 
-pub(crate) use absent::absent;
 pub(crate) use argument::PolicyArgument;
-pub(crate) use bounds::{CAPACITY, FLEET, LAYERS, RPS};
-pub(crate) use calls::Calls;
+pub(crate) use calls::{CAPACITY, FLEET, LAYERS, RPS};
 pub(crate) use files::files;
 pub(crate) use overrides::Overrides;
-pub(crate) use policies::named;
-pub(crate) use source::{Entry, Loaded, PolicySource};
+pub(crate) use source::{Loaded, NamedPolicy, PolicySource, absent};
 pub(crate) use survey::{Surveyed, survey};
 pub(crate) use text::read;

@@ -5,11 +5,14 @@ use std::path::Path;
 use clap::Args;
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
-use stagger_text::nearest;
 
-use super::{Calls, PolicyArgument, Surveyed, absent, read, survey};
+use super::argument::PolicyArgument;
+use super::calls::CallFacts;
+use super::survey::{Surveyed, survey};
+use super::text::read;
+use crate::command_error::CommandError;
 use crate::flags::preset;
-use crate::refusal::Refusal;
+use stagger_text::nearest;
 
 /// Policies that the command line names, for commands whose arguments are nothing else.
 #[derive(Clone, Debug, Default, Args)]
@@ -29,7 +32,7 @@ impl PolicySource {
     ///
     /// # Errors
     /// The first that cannot be read or is wrong.
-    pub(crate) fn load(&self) -> Result<Vec<Loaded>, Refusal> {
+    pub(crate) fn load(&self) -> Result<Vec<Loaded>, CommandError> {
         let files = self.files.iter().map(Loaded::open);
         files.chain(self.preset.iter().map(|name| Loaded::preset(name))).collect()
     }
@@ -41,12 +44,12 @@ pub(crate) struct Loaded {
     /// The file as messages name it.
     pub(crate) file: String,
     /// The policies that were asked for, at least one.
-    pub(crate) policies: Vec<Entry>,
+    pub(crate) policies: Vec<NamedPolicy>,
 }
 
 /// One policy of a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct NamedPolicy {
     /// Its name; of a file that is one policy, the file's.
     pub(crate) name: String,
     /// The dotted key of its table, such as `policy.checkout`; empty when the whole text is it.
@@ -56,10 +59,10 @@ pub(crate) struct Entry {
     /// Whether its source names a budget; else the policy has the default one.
     pub(crate) names_budget: bool,
     /// The facts about its calls in the file.
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallFacts,
 }
 
-impl Entry {
+impl NamedPolicy {
     /// The policy for a single call. A budget guards a destination against many calls; the default
     /// one would end a call of fifty attempts at the tenth.
     fn without_implied_budget(&self) -> Policy {
@@ -75,8 +78,8 @@ impl Loaded {
     /// The policies of `FILE`, the one of `FILE#NAME`, or those of standard input for `-`.
     ///
     /// # Errors
-    /// What cannot be read or is wrong, or a name that is not in it.
-    pub(crate) fn open(asked: &PolicyArgument) -> Result<Self, Refusal> {
+    /// A file that cannot be read or is wrong, or a name that is not in it.
+    pub(crate) fn open(asked: &PolicyArgument) -> Result<Self, CommandError> {
         let (file, text) = read(&asked.file)?;
         let loaded = Self::parse(&file, &text)?;
         match &asked.name {
@@ -89,7 +92,7 @@ impl Loaded {
     ///
     /// # Errors
     /// A name that there is not.
-    pub(crate) fn preset(name: &str) -> Result<Self, Refusal> {
+    pub(crate) fn preset(name: &str) -> Result<Self, CommandError> {
         let policy = Policy::preset(name).map_err(|error| {
             let plain = name.replace('-', "_");
             let bound = match nearest(&plain, Policy::PRESETS.into_iter()) {
@@ -98,18 +101,18 @@ impl Loaded {
             };
             // The command line has hyphens in names.
             let bound = bound.replace('_', "-");
-            Refusal::bad_value(&format!("invalid value '{name}' for '--preset': must be {bound}"))
+            CommandError::invalid("--preset", name, &bound)
         })?;
         let name = name.replace('-', "_");
         let file = format!("preset {name}");
         Ok(Self {
             file,
-            policies: vec![Entry {
+            policies: vec![NamedPolicy {
                 name,
                 path: String::new(),
                 policy,
                 names_budget: true,
-                calls: Calls::default(),
+                calls: CallFacts::default(),
             }],
         })
     }
@@ -124,7 +127,7 @@ impl Loaded {
         policy: Option<&PolicyArgument>,
         preset: Option<&str>,
         shared: bool,
-    ) -> Result<Option<Policy>, Refusal> {
+    ) -> Result<Option<Policy>, CommandError> {
         let loaded = match (policy, preset) {
             (Some(asked), _) => Self::open(asked)?,
             (None, Some(name)) => Self::preset(name)?,
@@ -135,7 +138,7 @@ impl Loaded {
         }
         let names: Vec<&str> = loaded.policies.iter().map(|entry| entry.name.as_str()).collect();
         let file = loaded.file;
-        Err(Refusal::bad_value(&format!(
+        Err(CommandError::bad_value(&format!(
             "invalid value '{file}' for '--policy': must name one of its policies, as in {file}#{}: \
              there are {}",
             names.first().unwrap_or(&"NAME"),
@@ -143,15 +146,17 @@ impl Loaded {
         )))
     }
 
-    fn parse(file: &str, text: &str) -> Result<Self, Refusal> {
+    fn parse(file: &str, text: &str) -> Result<Self, CommandError> {
         let survey = survey(text);
         if !survey.flaws.is_empty() {
             let shown: Vec<String> =
                 survey.flaws.iter().map(|flaw| flaw.show(file, text)).collect();
-            return Err(Refusal::File(shown.join("\n\n")));
+            return Err(CommandError::File(shown.join("\n\n")));
         }
         if survey.policies.is_empty() {
-            return Err(Refusal::File(format!("error: {file}: there is no [policy.NAME] in it")));
+            return Err(CommandError::File(format!(
+                "error: {file}: there is no [policy.NAME] in it"
+            )));
         }
         let stem = Path::new(file).file_stem();
         let stem = stem.map_or_else(String::new, |stem| stem.display().to_string());
@@ -159,15 +164,15 @@ impl Loaded {
             let path = it.name.as_ref().map_or_else(String::new, |name| format!("policy.{name}"));
             let names_budget = it.sets("budget");
             let name = it.name.unwrap_or_else(|| stem.clone());
-            Entry { name, path, policy: it.policy, names_budget, calls: it.calls }
+            NamedPolicy { name, path, policy: it.policy, names_budget, calls: it.calls }
         };
         let policies = survey.policies.into_iter().map(entry).collect();
         Ok(Self { file: file.to_owned(), policies })
     }
 
     /// The one of this name.
-    fn only(mut self, name: &str) -> Result<Self, Refusal> {
-        let named = |entry: &Entry| !entry.path.is_empty() && entry.name == name;
+    fn only(mut self, name: &str) -> Result<Self, CommandError> {
+        let named = |entry: &NamedPolicy| !entry.path.is_empty() && entry.name == name;
         let Some(at) = self.policies.iter().position(named) else {
             let named = self.policies.iter().filter(|entry| !entry.path.is_empty());
             return Err(absent(&self.file, name, named.map(|entry| entry.name.as_str())));
@@ -175,4 +180,22 @@ impl Loaded {
         self.policies = vec![self.policies.swap_remove(at)];
         Ok(self)
     }
+}
+
+/// The error of a file that has no policy of this name; `names` are those that it has, none for a file that is
+/// one whole policy.
+pub(crate) fn absent<'n>(
+    file: &str,
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> CommandError {
+    let names: Vec<&str> = names.collect();
+    let hint = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None if names.is_empty() => {
+            format!("the file is one policy without a name; leave out #{name}")
+        }
+        None => format!("there are {}", names.join(", ")),
+    };
+    CommandError::File(format!("error: {file}: there is no [policy.{name}]: {hint}"))
 }

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use stagger_core::Policy;
-use stagger_text::nearest;
 use toml::de::DeValue;
 
-use super::calls::{self, Calls};
-use super::written;
+use super::calls::{self, CallFacts};
 use crate::toml_file::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
+use stagger_text::nearest;
 
 /// The tables of a file of named policies.
 const TABLES: [&str; 2] = ["policy", "calls"];
@@ -31,7 +30,7 @@ pub(crate) struct Surveyed<'t> {
     /// None for a file that is one whole policy.
     pub(crate) name: Option<String>,
     pub(crate) policy: Policy,
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallFacts,
     table: Value<'t>,
 }
 
@@ -56,17 +55,30 @@ impl Surveyed<'_> {
 /// Reads everything that can be read of a text.
 pub(crate) fn survey(text: &str) -> Survey<'_> {
     let (document, broken) = Document::recovered(text);
-    let document = written::policies(document);
+    let document = policies_of(document);
     let reader = document.reader();
     let mut survey = Survey::default();
     if is_named(&reader) {
         survey.named(&reader, &broken);
     } else if broken.is_empty() {
-        survey.add(None, &reader.whole(), String::new(), Calls::default());
+        survey.add(None, &reader.whole(), String::new(), CallFacts::default());
     }
     survey.flaws.extend(broken);
     survey.flaws.sort_by_key(|flaw| (flaw.at().start, flaw.at().end));
     survey
+}
+
+/// Returns the policies in a JSON page of `choose` or `import` as a file of policies has them, and every
+/// other document as it is.
+fn policies_of(document: Document<'_>) -> Document<'_> {
+    let has = |name| document.reader().names().any(|(known, _)| known == name);
+    if has("policy") && has("answers") {
+        return document.inner("policy");
+    }
+    if has("policies") && has("left_out") {
+        return document.only("policies", "policy");
+    }
+    document
 }
 
 /// Whether a file is one of named policies, also when a slip of the finger says otherwise.
@@ -111,7 +123,7 @@ impl<'t> Survey<'t> {
         &mut self,
         reader: &Reader<'r, 't>,
         damaged: &BTreeSet<String>,
-    ) -> BTreeMap<&'r str, (Range<usize>, Calls)> {
+    ) -> BTreeMap<&'r str, (Range<usize>, CallFacts)> {
         let tables = match reader.table("calls") {
             Ok(None) => return BTreeMap::new(),
             Ok(Some(tables)) => tables,
@@ -138,7 +150,7 @@ impl<'t> Survey<'t> {
     }
 
     /// Builds a policy; when a part of it is refused, the other parts are still looked at.
-    fn add(&mut self, name: Option<String>, table: &Value<'t>, path: String, calls: Calls) {
+    fn add(&mut self, name: Option<String>, table: &Value<'t>, path: String, calls: CallFacts) {
         let mut rest = table.clone();
         let mut refused = false;
         loop {

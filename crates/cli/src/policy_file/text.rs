@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 
 /// The longest text that is read: more policies than anyone writes, and no device without an end.
 const MAX_TEXT: u64 = 16 * 1024 * 1024;
@@ -13,7 +13,7 @@ const MAX_TEXT: u64 = 16 * 1024 * 1024;
 ///
 /// # Errors
 /// A file that cannot be read, is not UTF-8, or has no end in sight.
-pub(crate) fn read(file: &Path) -> Result<(String, String), Refusal> {
+pub(crate) fn read(file: &Path) -> Result<(String, String), CommandError> {
     if file.as_os_str() == "-" {
         return take("standard input".to_owned(), io::stdin().lock());
     }
@@ -24,7 +24,7 @@ pub(crate) fn read(file: &Path) -> Result<(String, String), Refusal> {
     }
 }
 
-fn take(file: String, from: impl Read) -> Result<(String, String), Refusal> {
+fn take(file: String, from: impl Read) -> Result<(String, String), CommandError> {
     let mut bytes = Vec::new();
     let read = from.take(MAX_TEXT + 1).read_to_end(&mut bytes);
     read.map_err(|error| refused(&file, &error.to_string()))?;
@@ -35,11 +35,11 @@ fn take(file: String, from: impl Read) -> Result<(String, String), Refusal> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.split(|byte| *byte == b'\n').count();
-        Refusal::File(format!("error: {file}:{line}: is not UTF-8"))
+        CommandError::File(format!("error: {file}:{line}: is not UTF-8"))
     })?;
     Ok((file, text))
 }
 
-fn refused(file: &str, why: &str) -> Refusal {
-    Refusal::File(format!("error: {file}: {why}"))
+fn refused(file: &str, why: &str) -> CommandError {
+    CommandError::File(format!("error: {file}: {why}"))
 }

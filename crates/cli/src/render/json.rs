@@ -4,13 +4,13 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stagger_core::Span;
 use stagger_sim::{CaseReport, EntryReport, Stat};
-use stagger_text::rounded;
 
 use super::storm::Storm;
+use stagger_text::rounded;
 
 /// Shares are from 0 to 1, peaks are in events a second, the rest has its unit in its name.
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct StormPage<'a> {
     scenario: &'a str,
     about: &'a str,
     seed: u64,
@@ -19,13 +19,13 @@ struct Page<'a> {
     clients: u64,
     /// The setting that the cases vary; null for one case.
     varied: Option<&'a str>,
-    rows: Vec<Line<'a>>,
+    rows: Vec<StormRow<'a>>,
     options: Map<String, Value>,
 }
 
 /// Figures are null in a row without runs.
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct StormRow<'a> {
     case: &'a str,
     value: f64,
     law: &'a str,
@@ -76,7 +76,7 @@ impl From<Stat> for Figure {
 /// One object on several lines.
 pub(crate) fn json(storm: &Storm<'_>) -> String {
     let report = storm.report;
-    page(&Page {
+    page(&StormPage {
         scenario: &report.name,
         about: &report.about,
         seed: report.seed,
@@ -88,11 +88,11 @@ pub(crate) fn json(storm: &Storm<'_>) -> String {
     })
 }
 
-fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a EntryReport) -> Line<'a> {
+fn line<'a>(storm: Storm<'a>, case: &'a CaseReport, row: &'a EntryReport) -> StormRow<'a> {
     let played = row.runs > 0;
     let figure = |value: f64| played.then(|| rounded(value));
     let [p50_ms, p95_ms, p99_ms] = row.latency.map(|latency| latency.map(millis));
-    Line {
+    StormRow {
         case: &case.label,
         value: rounded(case.value),
         law: &row.name,

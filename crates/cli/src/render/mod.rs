@@ -2,9 +2,9 @@
 
 mod csv;
 mod json;
+mod legend;
 mod list;
 mod measures;
-mod notes;
 mod shapes;
 mod sparkline;
 mod storm;
@@ -18,6 +18,6 @@ pub(crate) use list::{Listed, list_csv, list_json, list_table};
 pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};
 pub(crate) use sparkline::{merged, sparkline};
 pub(crate) use storm::Storm;
-pub(crate) use sweep::{Cell, Swept, sweep_csv, sweep_json, sweep_table};
+pub(crate) use sweep::{SweepCell, Swept, sweep_csv, sweep_json, sweep_table};
 pub(crate) use table::{align, plain, table, text};
 pub(crate) use wrap::{hanging, wrapped};

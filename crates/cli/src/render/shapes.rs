@@ -7,7 +7,7 @@ use stagger_sim::{Growth, Law, Shape, Shapes, ShapesReport, Wave};
 use stagger_text::{percent, rounded};
 
 use super::json::{Figure, millis, page};
-use super::notes::runs;
+use super::legend::runs;
 use super::table::{align, plain, text};
 use super::wrap::hanging;
 
@@ -87,7 +87,7 @@ fn owned(names: &[&str]) -> Vec<String> {
 }
 
 #[derive(Debug, Serialize)]
-struct Page {
+struct ShapesPage {
     scenario: &'static str,
     seed: u64,
     runs: u32,
@@ -140,7 +140,7 @@ pub(crate) fn shapes_json(shapes: &Shapes, report: &ShapesReport) -> String {
         bucket_ms: millis(row.bucket),
         peak_over_flat: row.over_flat.into(),
     };
-    page(&Page {
+    page(&ShapesPage {
         scenario: "shapes",
         seed: shapes.seed,
         runs: shapes.runs,

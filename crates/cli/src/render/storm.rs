@@ -1,9 +1,11 @@
-//! A report together with the scenario that it came from.
+//! A report together with the scenario that it came from, and the stretch of it that is drawn.
 
 use stagger_core::{Instant, Span};
 use stagger_sim::{
     BUCKET, CaseReport, EntryReport, MeasurementPlan, Play, Scenario, StormReport, Stretch,
 };
+
+use super::sparkline::{merged, sparkline};
 
 /// A report and its scenario.
 #[derive(Clone, Copy, Debug)]
@@ -82,4 +84,54 @@ fn busy_until(case: &CaseReport) -> usize {
         done.map_or(0, |bucket| bucket + 1)
     };
     case.rows.iter().map(by).max().unwrap_or(0)
+}
+
+/// The buckets that the picture of one case shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ArrivalsWindow {
+    from: usize,
+    until: usize,
+    per_bar: usize,
+}
+
+impl ArrivalsWindow {
+    pub(super) fn of(storm: Storm<'_>, case: &CaseReport, bars: usize) -> Self {
+        let (from, until) = storm.picture(case);
+        Self { from, until, per_bar: (until - from).div_ceil(bars) }
+    }
+
+    /// The start of the first bar.
+    pub(super) fn start(&self) -> Span {
+        BUCKET.saturating_mul(self.from as u64)
+    }
+
+    /// The span of one bar.
+    pub(super) fn bar(&self) -> Span {
+        BUCKET.saturating_mul(self.per_bar as u64)
+    }
+
+    /// Arrivals of one row; all rows of one case share one scale and one axis.
+    ///
+    /// The first bar is cut off at the height of the fullest later one if all rows begin alike, with
+    /// the first attempts of all callers: the rows differ in the later ones.
+    pub(super) fn picture(&self, case: &CaseReport, row: &EntryReport) -> String {
+        let cut = usize::from(self.from == 0 && begins_alike(case));
+        let bars = case.rows.iter().flat_map(|row| self.bars(row).into_iter().skip(cut));
+        let full = bars.fold(0.0, f64::max);
+        sparkline(&self.bars(row), full)
+    }
+
+    fn bars(&self, row: &EntryReport) -> Vec<f64> {
+        let arrivals = &row.series.offered;
+        let until = self.until.min(arrivals.len());
+        merged(arrivals.get(self.from..until).unwrap_or(&[]), self.per_bar)
+    }
+}
+
+/// Whether the first bucket is the same for all.
+fn begins_alike(case: &CaseReport) -> bool {
+    let firsts = |row: &EntryReport| row.series.offered.first().map(|count| count.to_bits());
+    let mut firsts = case.rows.iter().map(firsts);
+    let first = firsts.next();
+    firsts.all(|other| Some(other) == first)
 }

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::Value;
 use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, StormReport};
-use stagger_text::rounded;
 
 use super::csv::quoted;
 use super::json::{digest, page, time_to_recover, verdict};
-use super::notes::runs;
+use super::legend::runs;
 use super::wrap::hanging;
+use stagger_text::rounded;
 
 /// The axes and the cells of a sweep.
 #[derive(Clone, Debug)]
@@ -18,12 +18,12 @@ pub(crate) struct Swept {
     /// One or two keys with their values: across, then down.
     pub(crate) axes: Vec<(String, Vec<String>)>,
     /// One cell for every case of the report.
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<SweepCell>,
 }
 
 /// The place of a case of the report.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct SweepCell {
     pub(crate) column: usize,
     pub(crate) row: usize,
     /// The scenario's name of the case.
@@ -34,10 +34,10 @@ pub(crate) struct Cell {
 
 /// The rows of one entry in all cells.
 #[derive(Debug)]
-pub(crate) struct Map<'r> {
+pub(crate) struct SweepMap<'r> {
     pub(crate) group: &'r str,
     pub(crate) name: &'r str,
-    /// Line by line, the first value of the second axis first.
+    /// SweepLine by line, the first value of the second axis first.
     pub(crate) rows: Vec<Option<&'r EntryReport>>,
 }
 
@@ -49,15 +49,15 @@ impl Swept {
     }
 
     /// One map for every entry, in the order of the report.
-    pub(crate) fn maps<'r>(&'r self, report: &'r StormReport) -> Vec<Map<'r>> {
+    pub(crate) fn maps<'r>(&'r self, report: &'r StormReport) -> Vec<SweepMap<'r>> {
         let (columns, lines) = self.size();
-        let mut maps: Vec<Map<'r>> = Vec::new();
+        let mut maps: Vec<SweepMap<'r>> = Vec::new();
         for (cell, case) in self.cells.iter().zip(&report.cases) {
             for row in &case.rows {
-                let known = |map: &Map<'_>| map.group == cell.group && map.name == row.name;
+                let known = |map: &SweepMap<'_>| map.group == cell.group && map.name == row.name;
                 let map = maps.iter().position(known).unwrap_or_else(|| {
                     let rows = vec![None; columns * lines];
-                    maps.push(Map { group: &cell.group, name: &row.name, rows });
+                    maps.push(SweepMap { group: &cell.group, name: &row.name, rows });
                     maps.len() - 1
                 });
                 if let Some(place) = maps[map].rows.get_mut(cell.row * columns + cell.column) {
@@ -72,7 +72,7 @@ impl Swept {
 /// Columns of one cell.
 const WIDE: usize = 7;
 
-/// Two maps for every entry: who recovered, and how many attempts a call took.
+/// Two maps for every entry: the runs that recovered, and how many attempts a call took.
 pub(crate) fn sweep_table(swept: &Swept, report: &StormReport, width: usize) -> String {
     let keys: Vec<&str> = swept.axes.iter().map(|(key, _)| &**key).collect();
     let title = format!("storm {}: {}", report.name, report.about);
@@ -103,7 +103,7 @@ const LEGEND: &str = "
 fn drawn(
     swept: &Swept,
     title: &str,
-    map: &Map<'_>,
+    map: &SweepMap<'_>,
     cell: fn(&EntryReport) -> String,
     width: usize,
 ) -> String {
@@ -154,16 +154,16 @@ fn amplification(row: &EntryReport) -> String {
 type Object = serde_json::Map<String, Value>;
 
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct SweepPage<'a> {
     scenario: &'a str,
     seed: u64,
     runs: u32,
     sweep: Vec<Object>,
-    rows: Vec<Line<'a>>,
+    rows: Vec<SweepLine<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct SweepLine<'a> {
     at: Object,
     case: &'a str,
     law: &'a str,
@@ -190,7 +190,7 @@ pub(crate) fn sweep_json(swept: &Swept, report: &StormReport) -> String {
         .iter()
         .zip(&report.cases)
         .flat_map(|(cell, case)| case.rows.iter().map(move |row| line(swept, cell, row)));
-    page(&Page {
+    page(&SweepPage {
         scenario: &report.name,
         seed: report.seed,
         runs: report.runs,
@@ -199,9 +199,9 @@ pub(crate) fn sweep_json(swept: &Swept, report: &StormReport) -> String {
     })
 }
 
-fn line<'a>(swept: &Swept, cell: &'a Cell, row: &'a EntryReport) -> Line<'a> {
+fn line<'a>(swept: &Swept, cell: &'a SweepCell, row: &'a EntryReport) -> SweepLine<'a> {
     let figure = |value: f64| (row.runs > 0).then(|| rounded(value));
-    Line {
+    SweepLine {
         at: settings(swept, cell).map(|(key, value)| (key.to_owned(), value.into())).collect(),
         case: &cell.case,
         law: &row.name,
@@ -234,7 +234,7 @@ fn csv_lines(
     page: &mut String,
     swept: &Swept,
     report: &StormReport,
-    cell: &Cell,
+    cell: &SweepCell,
     case: &CaseReport,
 ) {
     let values: String =
@@ -261,7 +261,7 @@ fn csv_lines(
 }
 
 /// The settings of a cell.
-fn settings<'s>(swept: &'s Swept, cell: &Cell) -> impl Iterator<Item = (&'s str, &'s str)> {
+fn settings<'s>(swept: &'s Swept, cell: &SweepCell) -> impl Iterator<Item = (&'s str, &'s str)> {
     let places = [cell.column, cell.row];
     swept
         .axes

@@ -3,13 +3,11 @@
 use std::ops::Range;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use stagger_core::Span;
-use stagger_sim::{BUCKET, CaseReport, EntryReport};
+use stagger_sim::{CaseReport, EntryReport};
 
+use super::legend;
 use super::measures::{self, Measure};
-use super::notes;
-use super::sparkline::{merged, sparkline};
-use super::storm::Storm;
+use super::storm::{ArrivalsWindow, Storm};
 
 /// Columns of the picture: as many as the figures beside it leave, within these bounds.
 const BARS: (usize, usize) = (8, 20);
@@ -28,17 +26,19 @@ pub(crate) fn table(storm: &Storm<'_>, width: usize) -> String {
         storm.rows().map(|(case, row)| cells(&measures, case, row)).collect();
     let widths = widths(&header, &rows);
     let (parts, bars) = parts(&widths, width);
-    let pictures: Vec<String> =
-        storm.rows().map(|(case, row)| Window::of(*storm, case, bars).picture(case, row)).collect();
+    let pictures: Vec<String> = storm
+        .rows()
+        .map(|(case, row)| ArrivalsWindow::of(*storm, case, bars).picture(case, row))
+        .collect();
     let header: Vec<String> = header.into_iter().chain(["arrivals".to_owned()]).collect();
     let rows: Vec<Vec<String>> =
         rows.into_iter().zip(pictures).map(|(row, it)| [row, vec![it]].concat()).collect();
     let tables: Vec<String> = parts.into_iter().map(|part| laid(&header, &rows, part)).collect();
     format!(
         "{}\n\n{}\n\n{}\n",
-        notes::heading(*storm, width),
+        legend::heading(*storm, width),
         blocks(*storm, &tables),
-        notes::reading(*storm, &measures, bars, width),
+        legend::reading(*storm, &measures, bars, width),
     )
 }
 
@@ -103,56 +103,6 @@ fn blocks(storm: Storm<'_>, tables: &[String]) -> String {
     };
     let cases: Vec<String> = storm.report.cases.iter().map(&mut case).collect();
     cases.join("\n\n")
-}
-
-/// The buckets that the picture of one case shows.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
-    from: usize,
-    until: usize,
-    per_bar: usize,
-}
-
-impl Window {
-    pub(super) fn of(storm: Storm<'_>, case: &CaseReport, bars: usize) -> Self {
-        let (from, until) = storm.picture(case);
-        Self { from, until, per_bar: (until - from).div_ceil(bars) }
-    }
-
-    /// The start of the first bar.
-    pub(super) fn start(&self) -> Span {
-        BUCKET.saturating_mul(self.from as u64)
-    }
-
-    /// The span of one bar.
-    pub(super) fn bar(&self) -> Span {
-        BUCKET.saturating_mul(self.per_bar as u64)
-    }
-
-    /// Arrivals of one row; all rows of one case share one scale and one axis.
-    ///
-    /// Where all begin alike, with everybody's first attempt, the first bar is cut off at the height
-    /// of the fullest later one, because the later ones are what the rows differ in.
-    fn picture(&self, case: &CaseReport, row: &EntryReport) -> String {
-        let cut = usize::from(self.from == 0 && begins_alike(case));
-        let bars = case.rows.iter().flat_map(|row| self.bars(row).into_iter().skip(cut));
-        let full = bars.fold(0.0, f64::max);
-        sparkline(&self.bars(row), full)
-    }
-
-    fn bars(&self, row: &EntryReport) -> Vec<f64> {
-        let arrivals = &row.series.offered;
-        let until = self.until.min(arrivals.len());
-        merged(arrivals.get(self.from..until).unwrap_or(&[]), self.per_bar)
-    }
-}
-
-/// Whether the first bucket is the same for all.
-fn begins_alike(case: &CaseReport) -> bool {
-    let firsts = |row: &EntryReport| row.series.offered.first().map(|count| count.to_bits());
-    let mut firsts = case.rows.iter().map(firsts);
-    let first = firsts.next();
-    firsts.all(|other| Some(other) == first)
 }
 
 /// A table with a line under its header and no other lines.

@@ -13,7 +13,7 @@ const MAX_RATE: f64 = 1e6;
 const MAX_RAMPED: u32 = 1_000_000;
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ArrivalKind {
     Together,
     Even,
     Poisson,
@@ -25,16 +25,16 @@ enum Kind {
     Recorded,
 }
 
-const KINDS: [(&str, Kind); 9] = [
-    ("together", Kind::Together),
-    ("even", Kind::Even),
-    ("poisson", Kind::Poisson),
-    ("noticed", Kind::Noticed),
-    ("spread", Kind::Spread),
-    ("clients", Kind::Clients),
-    ("closed", Kind::Closed),
-    ("ramped", Kind::Ramped),
-    ("recorded", Kind::Recorded),
+const KINDS: [(&str, ArrivalKind); 9] = [
+    ("together", ArrivalKind::Together),
+    ("even", ArrivalKind::Even),
+    ("poisson", ArrivalKind::Poisson),
+    ("noticed", ArrivalKind::Noticed),
+    ("spread", ArrivalKind::Spread),
+    ("clients", ArrivalKind::Clients),
+    ("closed", ArrivalKind::Closed),
+    ("ramped", ArrivalKind::Ramped),
+    ("recorded", ArrivalKind::Recorded),
 ];
 
 const FIRST_CALLS: [(&str, FirstCalls); 2] =
@@ -71,27 +71,27 @@ pub(super) fn bounded_list(
 pub(super) fn one(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
     let kind = source.need("kind", source.word("kind", &KINDS)?)?;
     let rule = match kind {
-        Kind::Together => ArrivalProcess::Together { callers: callers(source, "callers")? },
-        Kind::Even => ArrivalProcess::Even {
+        ArrivalKind::Together => ArrivalProcess::Together { callers: callers(source, "callers")? },
+        ArrivalKind::Even => ArrivalProcess::Even {
             callers: callers(source, "callers")?,
             spacing: source.need("spacing", source.span("spacing")?)?,
         },
-        Kind::Poisson => poisson(source)?,
-        Kind::Noticed => ArrivalProcess::Noticed {
+        ArrivalKind::Poisson => poisson(source)?,
+        ArrivalKind::Noticed => ArrivalProcess::Noticed {
             callers: callers(source, "callers")?,
             at: instant(source, "at")?.unwrap_or(Instant::ORIGIN),
             sigma: source.need("sigma", source.span("sigma")?)?,
             over: instant(source, "until")?.unwrap_or(Instant::FAR),
         },
-        Kind::Spread => ArrivalProcess::Spread {
+        ArrivalKind::Spread => ArrivalProcess::Spread {
             callers: callers(source, "callers")?,
             from: instant(source, "from")?.unwrap_or(Instant::ORIGIN),
             over: source.need("over", source.span("over")?)?,
         },
-        Kind::Clients => clients(source)?,
-        Kind::Closed => closed(source)?,
-        Kind::Ramped => ArrivalProcess::Ramped(ramp(source)?),
-        Kind::Recorded => recorded(source)?,
+        ArrivalKind::Clients => clients(source)?,
+        ArrivalKind::Closed => closed(source)?,
+        ArrivalKind::Ramped => ArrivalProcess::Ramped(ramp(source)?),
+        ArrivalKind::Recorded => recorded(source)?,
     };
     Ok(rule)
 }

@@ -1,4 +1,4 @@
-//! `[[bystanders]]`: others who call the same server, and whom nobody compares.
+//! `[[bystanders]]`: other callers of the same server, which are not compared.
 
 use stagger_core::{Policy, Span};
 use stagger_sim::{Bystanders, Law, Schedule};
@@ -6,7 +6,7 @@ use stagger_sim::{Bystanders, Law, Schedule};
 use super::{arrivals, layer};
 use crate::toml_file::{Flaw, Reader};
 
-/// Any number of them. Who has neither law nor policy never retries; the names of policies that
+/// Any number of them. One that has neither law nor policy never retries; the names of policies that
 /// they use go to `used`.
 pub(super) fn read(
     reader: &Reader<'_, '_>,

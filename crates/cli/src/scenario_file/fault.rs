@@ -8,7 +8,7 @@ use super::server::MAX_FACTOR;
 use crate::toml_file::{Flaw, Reader};
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum FaultKind {
     Refuse,
     PortClosed,
     Hang,
@@ -18,14 +18,14 @@ enum Kind {
     Slow,
 }
 
-const KINDS: [(&str, Kind); 7] = [
-    ("refuse", Kind::Refuse),
-    ("port-closed", Kind::PortClosed),
-    ("hang", Kind::Hang),
-    ("silence", Kind::Silence),
-    ("stall", Kind::Stall),
-    ("failing", Kind::Failing),
-    ("slow", Kind::Slow),
+const KINDS: [(&str, FaultKind); 7] = [
+    ("refuse", FaultKind::Refuse),
+    ("port-closed", FaultKind::PortClosed),
+    ("hang", FaultKind::Hang),
+    ("silence", FaultKind::Silence),
+    ("stall", FaultKind::Stall),
+    ("failing", FaultKind::Failing),
+    ("slow", FaultKind::Slow),
 ];
 
 /// Any number of them.
@@ -39,21 +39,23 @@ fn one(table: &Reader<'_, '_>, backend: &Backend) -> Result<Fault, Flaw> {
     let until = until(table, from)?;
     let shard = table.count("shard", (0, backend.shards - 1))?;
     let trouble = match kind {
-        Kind::Refuse => match table.span("retry_after")? {
+        FaultKind::Refuse => match table.span("retry_after")? {
             Some(after) => Trouble::RefuseFor(after),
             None => Trouble::Refuse,
         },
-        Kind::PortClosed => Trouble::PortClosed,
-        Kind::Hang => Trouble::Hang,
-        Kind::Silence => Trouble::Silence,
-        Kind::Stall => Trouble::Stall,
-        Kind::Failing => Trouble::Failing(table.need("share", table.ratio("share", (0.0, 1.0))?)?),
-        Kind::Slow => {
+        FaultKind::PortClosed => Trouble::PortClosed,
+        FaultKind::Hang => Trouble::Hang,
+        FaultKind::Silence => Trouble::Silence,
+        FaultKind::Stall => Trouble::Stall,
+        FaultKind::Failing => {
+            Trouble::Failing(table.need("share", table.ratio("share", (0.0, 1.0))?)?)
+        }
+        FaultKind::Slow => {
             Trouble::Slow(table.need("factor", table.ratio("factor", (1.0, MAX_FACTOR))?)?)
         }
     };
     table.done()?;
-    if matches!(kind, Kind::Hang | Kind::Stall) && until == Instant::FAR {
+    if matches!(kind, FaultKind::Hang | FaultKind::Stall) && until == Instant::FAR {
         return Err(table.flaw("a hang or a stall must end: set lasts or until"));
     }
     Ok(Fault { from, until, shard, trouble })

@@ -7,7 +7,7 @@ use stagger_sim::{
     QueueDiscipline, Recovery, RunPlan, Scope, ServerRateLimit, Service, Trouble,
 };
 
-use super::{Given, read};
+use super::{ScenarioOverrides, read};
 use crate::toml_file::Document;
 
 const ARRIVALS: &str = "[[arrivals]]\nkind = 'together'\ncallers = 1\n";
@@ -15,7 +15,7 @@ const ARRIVALS: &str = "[[arrivals]]\nkind = 'together'\ncallers = 1\n";
 #[track_caller]
 fn plan(text: &str) -> RunPlan {
     let document = Document::parse(text).expect("it is TOML");
-    let scenario = read("s", &document, &Given::default());
+    let scenario = read("s", &document, &ScenarioOverrides::default());
     let scenario = scenario.unwrap_or_else(|flaw| panic!("{}", flaw.show("s.toml", text)));
     match &scenario.cases[0].entries[0].play {
         Play::Run(plan) => (**plan).clone(),

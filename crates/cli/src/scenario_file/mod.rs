@@ -10,10 +10,9 @@ mod fleet;
 mod kinds;
 mod laws;
 mod layer;
-mod network;
 mod server;
 mod story;
 mod vary;
 mod watch;
 
-pub(crate) use story::{Given, read};
+pub(crate) use story::{ScenarioOverrides, read};

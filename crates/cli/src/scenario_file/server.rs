@@ -3,7 +3,7 @@
 use crate::toml_file::{Flaw, Reader};
 use stagger_core::{Ratio, Span};
 use stagger_sim::{
-    Backend, Cancel, ColdStart, Full, QueueDiscipline, ServerRateLimit, Service, Workers,
+    Backend, Cancel, ColdStart, Full, Hop, QueueDiscipline, ServerRateLimit, Service, Workers,
 };
 
 /// More at once than any server works on.
@@ -112,4 +112,17 @@ fn cold_start(server: &Reader<'_, '_>) -> Result<Option<ColdStart>, Flaw> {
     let over = table.need("over", table.above_zero("over")?)?;
     table.done()?;
     Ok(Some(ColdStart { factor, over }))
+}
+
+/// Reads `[network]`: the time that an attempt or an answer is under way, none without `hop`.
+pub(super) fn network(reader: &Reader<'_, '_>) -> Result<Hop, Flaw> {
+    let Some(network) = reader.table("network")? else { return Ok(Hop::None) };
+    let hop = network.above_zero("hop")?;
+    let exponential = network.word("law", &[("fixed", false), ("exponential", true)])?;
+    network.done()?;
+    Ok(match (hop, exponential.unwrap_or(false)) {
+        (None, _) => Hop::None,
+        (Some(hop), false) => Hop::Fixed(hop),
+        (Some(hop), true) => Hop::Exponential(hop),
+    })
 }

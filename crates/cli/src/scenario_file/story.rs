@@ -8,18 +8,17 @@ use stagger_sim::{
 
 use super::laws::{self, Laws};
 use super::layer::{self, Layer};
-use super::{arrivals, bystanders, fault, fleet, network, server, vary, watch};
-use crate::policy_file;
-use crate::toml_file::{Document, Flaw, Reader};
+use super::{arrivals, bystanders, fault, fleet, server, vary, watch};
+use crate::toml_file::{Document, Flaw, Reader, engine};
 
 /// The sd of a mean falls with the root of the runs: a million of them give three digits more.
 const MAX_RUNS: u32 = 1_000_000;
-/// Runs of every entry when nobody says how many.
+/// Runs of every entry unless the file or a flag sets them.
 const RUNS: u32 = 20;
 
 /// Settings of the command line, which win over the file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct ScenarioOverrides {
     /// Seed, runs, schedule, laws and policies.
     pub(crate) options: StormOptions,
     /// The rule that makes laws comparable.
@@ -30,7 +29,11 @@ pub(crate) struct Given {
 ///
 /// # Errors
 /// The first key or value that is wrong.
-pub(crate) fn read(name: &str, document: &Document<'_>, given: &Given) -> Result<Scenario, Flaw> {
+pub(crate) fn read(
+    name: &str,
+    document: &Document<'_>,
+    given: &ScenarioOverrides,
+) -> Result<Scenario, Flaw> {
     let reader = document.reader();
     let mut scenario = frame(name, &reader, given)?;
     let Some(varied) = vary::read(&reader)? else {
@@ -56,7 +59,7 @@ pub(crate) fn read(name: &str, document: &Document<'_>, given: &Given) -> Result
 }
 
 /// Settings of the file as a whole.
-fn frame(name: &str, reader: &Reader<'_, '_>, given: &Given) -> Result<Scenario, Flaw> {
+fn frame(name: &str, reader: &Reader<'_, '_>, given: &ScenarioOverrides) -> Result<Scenario, Flaw> {
     let peaks = [("attempts", Peak::Attempts), ("served", Peak::Served)];
     let seed = reader.count("seed", (0, u32::MAX))?.map_or(1, u64::from);
     let runs = reader.count("runs", (1, MAX_RUNS))?.unwrap_or(RUNS);
@@ -87,12 +90,12 @@ type Parameters = Vec<(String, String)>;
 
 fn case(
     reader: &Reader<'_, '_>,
-    given: &Given,
+    given: &ScenarioOverrides,
     (label, value): (String, f64),
 ) -> Result<(ScenarioCase, Parameters), Flaw> {
     let backend = server::read(reader)?;
     let faults = fault::read(reader, &backend)?;
-    let policies = policy_file::named(reader)?;
+    let policies = named_policies(reader)?;
     let laws = with_given(laws::read(reader)?, given);
     let defaults = (laws.schedule, laws.timeout);
     let (layers, mut used) = layer::read(reader, &policies, defaults)?;
@@ -100,7 +103,7 @@ fn case(
     let parts = Parts {
         arrivals: arrivals::read(reader)?,
         bystanders,
-        hop: network::read(reader)?,
+        hop: server::network(reader)?,
         watch: watch::read(reader, &faults)?,
         fleet: fleet::read(reader)?,
         backend,
@@ -125,7 +128,7 @@ fn case(
     Ok((case, laws.schedule.parameters().into_iter().chain(timeout).collect()))
 }
 
-fn with_given(laws: Laws, given: &Given) -> Laws {
+fn with_given(laws: Laws, given: &ScenarioOverrides) -> Laws {
     let options = &given.options;
     Laws {
         laws: if options.laws.is_empty() { laws.laws } else { options.laws.clone() },
@@ -138,7 +141,7 @@ fn with_given(laws: Laws, given: &Given) -> Laws {
 /// Never to retry, the laws, the policies of the file and those of the command line.
 fn compared(
     laws: &Laws,
-    given: &Given,
+    given: &ScenarioOverrides,
     own: Vec<(String, Policy)>,
 ) -> Result<Vec<(String, CallerLayer)>, stagger_core::ConfigError> {
     let policies = own.into_iter().chain(given.options.policies.iter().cloned()).collect();
@@ -212,4 +215,11 @@ fn capacity(backend: &Backend) -> Option<f64> {
     let (workers, mean) = (backend.workers?, backend.service.mean());
     let each = f64::from(workers.count) / mean.as_secs_f64();
     (mean > Span::ZERO).then_some(each * f64::from(backend.shards))
+}
+
+/// The tables `[policy.NAME]` below this one.
+fn named_policies(reader: &Reader<'_, '_>) -> Result<Vec<(String, Policy)>, Flaw> {
+    let Some(tables) = reader.table("policy")? else { return Ok(Vec::new()) };
+    let read = |(name, value)| Ok((str::to_owned(name), engine(&tables.name(name), value)?));
+    tables.names().map(read).collect()
 }

@@ -22,7 +22,7 @@ impl<'t> Document<'t> {
     /// Parses the text.
     ///
     /// # Errors
-    /// What is neither TOML nor JSON.
+    /// A text that is neither TOML nor JSON.
     pub(crate) fn parse(text: &'t str) -> Result<Self, Flaw> {
         if json::is_json(text) {
             return json::parse(text).map(|root| Self { root });

@@ -11,7 +11,7 @@ use super::reader::Value;
 /// A part of the engine that is written under `path`.
 ///
 /// # Errors
-/// What the engine refuses, at the setting that it names.
+/// The engine's refusal, at the setting that it names.
 pub(crate) fn engine<'t, T: Deserialize<'t>>(path: &str, value: &Value<'t>) -> Result<T, Flaw> {
     let read = T::deserialize(ValueDeserializer::from(value.clone()));
     read.map_err(|error| {

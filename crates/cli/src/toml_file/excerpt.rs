@@ -10,7 +10,7 @@ const WIDTH: usize = 1_000;
 
 /// A text with the name that messages have for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'s> {
+pub(crate) struct SourceText<'s> {
     pub(crate) file: &'s str,
     pub(crate) text: &'s str,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Excerpt<'s> {
 
 impl Excerpt<'_> {
     /// The message, the place, and the lines with the place marked.
-    pub(crate) fn show(&self, source: Source<'_>, colours: bool) -> String {
+    pub(crate) fn show(&self, source: SourceText<'_>, colours: bool) -> String {
         let marked = AnnotationKind::Primary.span(within(source.text, &self.at));
         let snippet = Snippet::source(source.text).path(source.file).annotation(marked);
         let mut title = self.level.clone().primary_title(self.message);
@@ -74,7 +74,7 @@ mod tests {
                 note: None,
             };
             let (line, column) = position(text, at);
-            let shown = excerpt.show(Source { file: "s.toml", text }, false);
+            let shown = excerpt.show(SourceText { file: "s.toml", text }, false);
             assert!(shown.contains(&format!("s.toml:{line}:{column}\n")), "{shown}");
         }
     }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use annotate_snippets::Level;
 
-use super::excerpt::{Excerpt, Source};
-use crate::colour;
+use super::excerpt::{Excerpt, SourceText};
+use crate::terminal;
 
 /// A mistake, with the bytes of the text that it lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Flaw {
 
     /// The message, the place and the line itself with the place marked, for standard error.
     pub(crate) fn show(&self, file: &str, text: &str) -> String {
-        self.excerpt().show(Source { file, text }, colour::wanted(&io::stderr()))
+        self.excerpt().show(SourceText { file, text }, terminal::has_colours(&io::stderr()))
     }
 
     fn excerpt(&self) -> Excerpt<'_> {
@@ -55,7 +55,7 @@ mod tests {
     fn the_line_is_shown_with_what_is_wrong_in_it() {
         let text = "[server]\n\tworkers = -1 # all\n";
         let flaw = Flaw::new(20..22, "server.workers = -1: must be from 1 to 9");
-        let shown = flaw.excerpt().show(Source { file: "s.toml", text }, false);
+        let shown = flaw.excerpt().show(SourceText { file: "s.toml", text }, false);
         assert_eq!(
             shown,
             "error: server.workers = -1: must be from 1 to 9\n --> s.toml:2:12\n  |\n\

@@ -20,7 +20,7 @@ pub(super) fn is_json(text: &str) -> bool {
 /// Reads the text. A key whose value is null is left out, as writers of JSON mean it.
 ///
 /// # Errors
-/// What is no JSON, or has no counterpart in TOML.
+/// A text that is no JSON, or has no counterpart in TOML.
 pub(super) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Flaw> {
     // As values and not ignored, because depth is bounded only where something is built.
     if let Err(error) = serde_json::from_str::<Value>(text) {

@@ -1,4 +1,4 @@
-//! One table of a file: values are asked for by key, and what nobody asked for is refused.
+//! One table of a file: values are asked for by key, and the other keys are refused.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -174,12 +174,12 @@ impl<'r, 't> Reader<'r, 't> {
         value.ok_or_else(|| Flaw::new(self.at.clone(), format!("{} must be set", self.name(key))))
     }
 
-    /// Refuses what nobody asked for.
+    /// Refuses the keys that were not asked for.
     pub(crate) fn done(&self) -> Result<(), Flaw> {
         self.unknown().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// All that nobody asked for.
+    /// All keys that were not asked for.
     pub(crate) fn unknown(&self) -> Vec<Flaw> {
         let asked = self.asked.borrow();
         let unknown = self.table.keys().filter(|key| !asked.contains(&key.get_ref().as_ref()));

@@ -6,7 +6,6 @@ mod budget;
 mod cases;
 mod codes;
 mod deadline;
-mod examples;
 mod groups;
 mod log;
 mod nested;

@@ -1,6 +1,8 @@
 //! Output that is kept back, and readers that go away.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+
+use stagger_testkit::server::Refusal;
 
 use super::tool::{End, UnderWay, end, run, tool};
 
@@ -56,7 +58,11 @@ fn a_consumer_went_away_and_the_command_was_tried_again() {
         for script in ["echo for nobody; exit 1", "exit 4"] {
             let end = unread(&["--output", mode], script);
             assert_eq!(end.code, Some(141), "{mode}, {script}: {}", end.stderr);
-            assert!(end.stderr.contains("nobody reads standard output any more"), "{}", end.stderr);
+            assert!(
+                end.stderr.contains("the reader of standard output has gone"),
+                "{}",
+                end.stderr
+            );
             assert!(!end.stderr.contains("attempt 2"), "{mode}, {script}: {}", end.stderr);
         }
     }
@@ -99,4 +105,26 @@ fn a_reader_that_took_all_it_needed_makes_no_failure_of_a_success() {
     under_way.close();
     under_way.type_in("\n");
     assert_eq!(under_way.end().code, Some(0));
+}
+
+/// As `stagger exec --help` and `docs/exec.md` show it.
+const PIPELINE: &str =
+    "--output buffer -- bash -o pipefail -c 'curl -fsS https://example.com/ | jq .version'";
+
+#[test]
+fn the_pipeline_of_the_help_succeeded_when_the_server_was_down() {
+    let docs = include_str!("../../../../docs/exec.md");
+    let help = Command::new(env!("CARGO_BIN_EXE_stagger")).args(["exec", "--help"]).output();
+    let help = String::from_utf8(help.expect("built for this test").stdout).expect("UTF-8");
+    assert!(docs.contains(PIPELINE) && help.contains(PIPELINE), "{help}");
+    let down = Refusal::hold().expect("a port that refuses");
+    let pipeline = PIPELINE.replace("https://example.com/", &down.url("/"));
+    // An empty input is no failure to jq, which this stands in for.
+    let script = format!("jq() {{ cat; }}; export -f jq; \"$0\" exec --base 1ms {pipeline}");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_stagger")]).env_remove("STAGGER_ATTEMPT");
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let end = end(shell.spawn().expect("there is bash"));
+    assert_eq!((end.code, end.stdout.as_str()), (Some(7), ""), "{}", end.stderr);
+    assert!(end.stderr.contains("attempt 3 of 3 exited with 7"), "{}", end.stderr);
 }

@@ -1,4 +1,4 @@
-//! What is refused before anything runs: exit code 2, one error, nothing written.
+//! Refusals before anything runs: exit code 2, one error, nothing written.
 
 use super::scratch::Scratch;
 use super::tool::run;

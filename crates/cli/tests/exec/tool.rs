@@ -20,7 +20,7 @@ pub(crate) fn tool(args: &[&str]) -> Command {
     command
 }
 
-/// What it came to.
+/// The end of the tool, and its output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     /// As shells have it: 128 + N for a process that died of signal N.

@@ -1,4 +1,4 @@
-//! What a command meets under the tool that it would not meet without it.
+//! Differences for a command between running under the tool and without it: none.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What all commands have in common: help, completions, manual pages, and how they behave on a
+//! Behaviour that all commands have in common: help, completions, manual pages, and how they behave on a
 //! terminal, in a pipeline and when nobody listens.
 
 mod columns;

@@ -8,10 +8,10 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::tool::{folder, stagger};
 
-/// What begins a change of colour or weight.
+/// The beginning of a change of colour or weight.
 const STYLE: &str = "\x1b[";
 
-/// What a terminal is shown of both streams.
+/// Both streams as a terminal shows them.
 fn on_terminal(args: &[&str], no_color: bool) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&ours).expect("granted");

@@ -31,7 +31,7 @@ pub(crate) fn stagger(args: &[&str]) -> Command {
     command
 }
 
-/// What it prints when all goes well.
+/// The output of a command that succeeds.
 pub(crate) fn printed(args: &[&str]) -> String {
     let output = stagger(args).output().expect("the binary was built for this test");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));

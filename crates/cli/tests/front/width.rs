@@ -9,7 +9,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::tool::{folder, stagger};
 
-/// What a terminal of so many columns is shown.
+/// The output on a terminal of so many columns.
 fn shown(args: &[&str], columns: u16) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&ours).expect("granted");

@@ -1,4 +1,4 @@
-//! What is retried, and how it is told.
+//! Attempts: which are retried, and the lines about them.
 
 use serde_json::Value;
 use stagger_testkit::server::{BlockingServer, Identity, Reaction, RefusingPort, Script};

@@ -17,7 +17,7 @@ pub(crate) fn http(args: &[&str]) -> Command {
     command
 }
 
-/// What came of it.
+/// The end of the command, and its output.
 #[derive(Debug)]
 pub(crate) struct Came {
     pub(crate) code: Option<i32>,

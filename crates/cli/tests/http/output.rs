@@ -1,4 +1,4 @@
-//! Where the reply goes.
+//! The destination of the reply.
 
 use std::fs;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! What is wrong is said once, before anything is sent.
+//! Refusals before anything is sent: one error, exit code 2.
 
 use stagger_testkit::server::{BlockingServer, Reaction, Script};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stagger_testkit::server::{BlockingServer, Reaction, Script, Seen};
+use stagger_testkit::server::{BlockingServer, Reaction, Script, SeenRequest};
 
 /// The body of the server's second reply.
 pub(crate) const VERSION: &str = "{\"version\": \"1.2\"}\n";
@@ -39,7 +39,7 @@ pub(crate) struct Fixture {
 /// The end of a command, and the requests that the server got.
 pub(crate) struct Played {
     pub(crate) output: Output,
-    pub(crate) requests: Vec<Seen>,
+    pub(crate) requests: Vec<SeenRequest>,
 }
 
 impl Fixture {

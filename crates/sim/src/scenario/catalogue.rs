@@ -179,8 +179,8 @@ impl Named {
     /// Whether this scenario plays something else when an option does: `one` and `other` are two
     /// values of that option.
     ///
-    /// It is tried, and not declared, so that no list can be wrong. Options that the scenario
-    /// refuses are options that it reads.
+    /// For tests of what is declared about scenarios. Options that the scenario refuses are options
+    /// that it reads.
     #[must_use]
     pub fn heeds(&self, one: &StormOptions, other: &StormOptions) -> bool {
         let cases = |options| self.scenario(options).map(|scenario| scenario.cases);

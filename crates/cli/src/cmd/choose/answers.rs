@@ -1,10 +1,10 @@
-//! The answers, and which of them somebody gave.
+//! The answers, and which of them were given.
 
 use stagger_core::ConfigError;
 use stagger_explain::{Answers, QUESTIONS, QuestionKey};
 
+use crate::command_error::CommandError;
 use crate::flags::ChooseFlags;
-use crate::refusal::Refusal;
 
 /// The answers about the calls, and which of them were given.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Said {
     /// Takes an answer.
     ///
     /// # Errors
-    /// What the answer must be.
+    /// The bound of the answer.
     pub(super) fn set(&mut self, key: QuestionKey, text: &str) -> Result<(), ConfigError> {
         self.answers.set(key, text)?;
         self.given.push(key);
@@ -43,7 +43,7 @@ impl Said {
         lines.map(|(what, list)| format!("{what}{list}")).collect()
     }
 
-    /// The names of the questions that nobody answered.
+    /// The names of the questions without an answer.
     pub(super) fn taken(&self) -> Vec<&'static str> {
         let keys = QUESTIONS.iter().map(|question| question.key);
         keys.filter(|key| !self.is_given(*key)).map(QuestionKey::name).collect()
@@ -54,13 +54,13 @@ impl Said {
 ///
 /// # Errors
 /// The first one that is no answer, named by its flag.
-pub(super) fn said(flags: &ChooseFlags) -> Result<Said, Refusal> {
+pub(super) fn said(flags: &ChooseFlags) -> Result<Said, CommandError> {
     let mut said = Said { answers: Answers::default(), given: Vec::new() };
     for question in QUESTIONS {
         let Some(text) = flags.given(question.key) else { continue };
         said.set(question.key, text).map_err(|error| {
-            let (value, flag, bound) = (error.value(), error.field(), error.bound());
-            Refusal::bad_value(&format!("invalid value '{value}' for '--{flag}': must be {bound}"))
+            let (flag, value) = (format!("--{}", error.field()), error.value().to_string());
+            CommandError::invalid(&flag, &value, error.bound())
         })?;
     }
     Ok(said)

@@ -7,31 +7,30 @@ use stagger_core::Policy;
 use stagger_explain::Choice;
 
 use super::answers::{Said, said};
-use super::{json, rust, terminal, toml, tree};
+use super::{pages, rust, terminal};
+use crate::command_error::CommandError;
 use crate::flags::{ChooseFlags, ChooseFormat};
-use crate::refusal::Refusal;
 use crate::{stderr, stdout};
 
 /// Runs the command. Without a policy, for calls that should not be retried, it fails with the reason.
-pub(crate) fn choose(flags: &ChooseFlags) -> ExitCode {
+///
+/// # Errors
+/// A flag that is no answer, or answers that do not go together.
+pub(crate) fn choose(flags: &ChooseFlags) -> Result<ExitCode, CommandError> {
     if flags.explain_only {
-        return stdout::write(&tree::page());
+        return Ok(stdout::write(&pages::tree()));
     }
-    let mut said = match said(flags) {
-        Ok(said) => said,
-        Err(refusal) => return refusal.tell("choose"),
-    };
+    let mut said = said(flags)?;
     let terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     if terminal
         && !flags.defaults
         && let Err(ended) = terminal::ask(&mut said)
     {
-        return stderr::refuse(&ended);
+        return Ok(stderr::refuse(&ended));
     }
-    match stagger_explain::choose(&said.answers) {
-        Ok(choice) => print(flags, &said, &choice),
-        Err(error) => Refusal::of_option(&error).tell("choose"),
-    }
+    let choice = stagger_explain::choose(&said.answers);
+    let choice = choice.map_err(|error| CommandError::of_option(&error))?;
+    Ok(print(flags, &said, &choice))
 }
 
 fn print(flags: &ChooseFlags, said: &Said, choice: &Choice) -> ExitCode {
@@ -40,7 +39,7 @@ fn print(flags: &ChooseFlags, said: &Said, choice: &Choice) -> ExitCode {
     let format = flags.format.unwrap_or(usual);
     let Some(policy) = &choice.policy else {
         if format == ChooseFormat::Json {
-            stdout::write(&json::page(said, choice));
+            stdout::write(&pages::json(said, choice));
         }
         for note in &choice.notes {
             stderr::note(note);
@@ -52,11 +51,11 @@ fn print(flags: &ChooseFlags, said: &Said, choice: &Choice) -> ExitCode {
 
 fn page(format: ChooseFormat, said: &Said, choice: &Choice, policy: &Policy) -> String {
     match format {
-        ChooseFormat::Toml => toml::page(said, choice, policy),
+        ChooseFormat::Toml => pages::toml(said, choice, policy),
         ChooseFormat::Rust => rust::page(said, choice, policy),
-        ChooseFormat::Json => json::page(said, choice),
+        ChooseFormat::Json => pages::json(said, choice),
         ChooseFormat::Both => {
-            format!("{}\n{}", toml::page(said, choice, policy), rust::page(said, choice, policy))
+            format!("{}\n{}", pages::toml(said, choice, policy), rust::page(said, choice, policy))
         }
     }
 }

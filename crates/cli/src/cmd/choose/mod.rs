@@ -2,10 +2,8 @@
 
 mod answers;
 mod command;
-mod json;
+mod pages;
 mod rust;
 mod terminal;
-mod toml;
-mod tree;
 
 pub(crate) use command::choose;

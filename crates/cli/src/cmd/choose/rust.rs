@@ -9,7 +9,7 @@ use stagger_explain::Choice;
 
 use super::answers::Said;
 use crate::render::wrapped;
-use crate::width::USUAL;
+use crate::terminal::USUAL_WIDTH;
 
 /// The modules of the names that the function uses.
 const NAMES: [(&str, &[&str]); 3] = [
@@ -32,9 +32,9 @@ const NAMES: [(&str, &[&str]); 3] = [
 ];
 
 /// Columns of a line of documentation.
-const DOCUMENTATION: usize = USUAL - "/// ".len();
+const DOCUMENTATION: usize = USUAL_WIDTH - "/// ".len();
 /// Columns of a comment above a call of the builder.
-const COMMENT: usize = USUAL - "        // ".len();
+const COMMENT: usize = USUAL_WIDTH - "        // ".len();
 
 /// The function. What has no reason is as usual, and left out.
 pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {

@@ -6,7 +6,7 @@ use stagger_explain::{QUESTIONS, Question};
 
 use super::answers::Said;
 use crate::render::wrapped;
-use crate::{stderr, width};
+use crate::{stderr, terminal};
 
 /// Asks what no flag has said and still matters. A wrong answer is asked again.
 ///
@@ -31,7 +31,7 @@ pub(super) fn ask(said: &mut Said) -> Result<(), String> {
 
 fn answer(question: &Question, usual: &str) -> Result<String, String> {
     let Question { ask, why, form, .. } = question;
-    let width = width::of(&io::stderr()).unwrap_or(usize::MAX);
+    let width = terminal::width(&io::stderr()).unwrap_or(usize::MAX);
     let question = wrapped(&format!("{ask} {form} ({why}) [{usual}]"), width - 1);
     stderr::prompt(&format!("{} ", question.join("\n")));
     let mut line = Vec::new();

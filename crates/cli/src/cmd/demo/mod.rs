@@ -1,15 +1,14 @@
 //! `stagger demo`: the dispatcher against a receiver that fails for a while, in real time.
 //!
-//! One message goes to three endpoints of one receiver, which differ in how they are retried. All
-//! figures are what the receiver counted.
+//! One message goes to three endpoints of one receiver, which differ in their policies. All figures are
+//! the receiver's counts.
 
+mod breaker_history;
 mod command;
-mod part;
-mod path;
-mod play;
+mod counts;
+mod dispatcher;
+mod endpoint;
 mod receiver;
 mod screen;
-mod stage;
-mod tally;
 
 pub(crate) use command::demo;

@@ -11,20 +11,20 @@ use axum::routing::post;
 use stagger::{Clock, Instant, Span, StdTime};
 use tokio::net::TcpListener;
 
-use super::part::Part;
-use super::tally::Tally;
+use super::counts::ReceiverCounts;
+use super::endpoint::DemoEndpoint;
 
 /// The time for which it fails, from the first message on.
 pub(super) const OUTAGE: Span = Span::from_secs(6);
 
 /// Counts what arrives. Clones count together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Receiver(Arc<Shared>);
+pub(super) struct Receiver(Arc<ReceiverState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct ReceiverState {
     began: OnceLock<Instant>,
-    tally: Mutex<Tally>,
+    counts: Mutex<ReceiverCounts>,
 }
 
 impl Receiver {
@@ -47,8 +47,8 @@ impl Receiver {
         self.elapsed() < OUTAGE
     }
 
-    pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
-        self.0.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn counts(&self) -> MutexGuard<'_, ReceiverCounts> {
+        self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,15 +57,15 @@ async fn arrive(
     Path(part): Path<usize>,
     headers: HeaderMap,
 ) -> StatusCode {
-    let Some(part) = Part::ALL.get(part).copied() else { return StatusCode::NOT_FOUND };
+    let Some(part) = DemoEndpoint::ALL.get(part).copied() else { return StatusCode::NOT_FOUND };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let attempt = text("stagger-attempt").and_then(|text| text.parse().ok()).unwrap_or(1);
     let (at, down) = (receiver.elapsed(), receiver.is_down());
-    let mut tally = receiver.tally();
-    tally.arrived(part, at, attempt);
+    let mut counts = receiver.counts();
+    counts.arrived(part, at, attempt);
     if down {
         return StatusCode::SERVICE_UNAVAILABLE;
     }
-    tally.answered(part, at, text("webhook-id").unwrap_or_default());
+    counts.answered(part, at, text("webhook-id").unwrap_or_default());
     StatusCode::OK
 }

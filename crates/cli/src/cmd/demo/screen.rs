@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 
 use stagger::Span;
 
-use super::part::Part;
-use super::path::Path;
+use super::breaker_history::BreakerHistory;
+use super::counts::TENTH;
+use super::dispatcher::EVENTS;
+use super::endpoint::DemoEndpoint;
 use super::receiver::{OUTAGE, Receiver};
-use super::stage::EVENTS;
-use super::tally::TENTH;
 use crate::render::{merged, sparkline};
 
 /// Columns of bars; with the names beside them a line stays within 100.
@@ -20,9 +20,9 @@ const NAMES: usize = 18;
 
 /// The picture at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scene<'a> {
+pub(super) struct DemoPicture<'a> {
     pub(super) receiver: &'a Receiver,
-    pub(super) path: &'a Path,
+    pub(super) breaker: &'a BreakerHistory,
 }
 
 /// Standard output, and what is on it.
@@ -44,32 +44,32 @@ impl Screen {
         );
         if !io::stdout().is_terminal() {
             text += "arrivals a second at the receiver\n";
-            let names = Part::ALL.map(|part| format!("{:>NAMES$}", part.name())).concat();
+            let names = DemoEndpoint::ALL.map(|part| format!("{:>NAMES$}", part.name())).concat();
             let _ = writeln!(text, "{:>8}{names}  breaker", "second");
         }
         write(&text)
     }
 
     /// Shows a moment.
-    pub(super) fn show(&mut self, scene: &Scene<'_>) -> io::Result<()> {
+    pub(super) fn show(&mut self, picture: &DemoPicture<'_>) -> io::Result<()> {
         if io::stdout().is_terminal() {
-            let picture = scene.picture();
+            let picture = picture.picture();
             // Up to where the last picture began, and over it.
             let up = if self.drawn == 0 { String::new() } else { format!("\x1b[{}A", self.drawn) };
             self.drawn = picture.lines().count();
             return write(&(up + &picture.replace('\n', "\x1b[K\n")));
         }
-        self.tell(scene)
+        self.tell(picture)
     }
 
     /// Shows the end: the picture if there was none, and the figures.
-    pub(super) fn close(&mut self, scene: &Scene<'_>) -> io::Result<()> {
-        self.show(scene)?;
+    pub(super) fn close(&mut self, picture: &DemoPicture<'_>) -> io::Result<()> {
+        self.show(picture)?;
         if io::stdout().is_terminal() {
-            return write(&format!("\n{}\n", scene.figures()));
+            return write(&format!("\n{}\n", picture.figures()));
         }
-        self.told_up_to(scene, seconds(scene.receiver.elapsed()) + 1)?;
-        write(&format!("\n{}\n{}\n", scene.picture(), scene.figures()))
+        self.told_up_to(picture, seconds(picture.receiver.elapsed()) + 1)?;
+        write(&format!("\n{}\n{}\n", picture.picture(), picture.figures()))
     }
 
     /// Says one line.
@@ -78,74 +78,75 @@ impl Screen {
     }
 
     /// A line for every second that has passed.
-    fn tell(&mut self, scene: &Scene<'_>) -> io::Result<()> {
-        self.told_up_to(scene, seconds(scene.receiver.elapsed()))
+    fn tell(&mut self, picture: &DemoPicture<'_>) -> io::Result<()> {
+        self.told_up_to(picture, seconds(picture.receiver.elapsed()))
     }
 
-    fn told_up_to(&mut self, scene: &Scene<'_>, until: usize) -> io::Result<()> {
+    fn told_up_to(&mut self, picture: &DemoPicture<'_>, until: usize) -> io::Result<()> {
         while self.told < until {
-            write(&scene.line(self.told))?;
+            write(&picture.line(self.told))?;
             self.told += 1;
         }
         Ok(())
     }
 }
 
-impl Scene<'_> {
+impl DemoPicture<'_> {
     fn line(&self, second: usize) -> String {
-        let tally = self.receiver.tally();
-        let counts = Part::ALL.map(|part| format!("{:>NAMES$}", tally.at(part).second(second)));
-        format!("{second:>8}{}  {}\n", counts.concat(), self.path.now())
+        let counts = self.receiver.counts();
+        let counts =
+            DemoEndpoint::ALL.map(|part| format!("{:>NAMES$}", counts.at(part).second(second)));
+        format!("{second:>8}{}  {}\n", counts.concat(), self.breaker.now())
     }
 
     /// Bars of a tenth of a second each, or of the fullest of some; all parts on one scale.
     fn picture(&self) -> String {
-        let tally = self.receiver.tally();
-        let tenths = Part::ALL.map(|part| tally.at(part).tenths());
+        let counts = self.receiver.counts();
+        let tenths = DemoEndpoint::ALL.map(|part| counts.at(part).tenths());
         let longest = tenths.iter().map(Vec::len).max().unwrap_or(0);
         let per_bar = longest.div_ceil(BARS).max(1);
         let full = tenths.iter().flatten().copied().max().map_or(0.0, f64::from);
         let down = if self.receiver.is_down() { "503" } else { "200" };
         let mut text =
             format!("arrivals; a full bar is {full:.0} in 0.1 s; the receiver answers {down}\n");
-        for (part, tenths) in Part::ALL.into_iter().zip(&tenths) {
+        for (part, tenths) in DemoEndpoint::ALL.into_iter().zip(&tenths) {
             let values: Vec<f64> = tenths.iter().copied().map(f64::from).collect();
             let bars = sparkline(&merged(&values, per_bar), full);
             let _ = writeln!(
                 text,
                 "{:NAMES$}{bars:BARS$} {:>4}",
                 part.name(),
-                tally.at(part).delivered
+                counts.at(part).delivered
             );
         }
         let back = tenth(OUTAGE) / per_bar;
-        let _ = writeln!(text, "{:NAMES$}{:>back$}^ it is well again", "", "");
-        let _ = writeln!(text, "breaker: {}", self.path.now());
+        let _ = writeln!(text, "{:NAMES$}{:>back$}^ the receiver answers again", "", "");
+        let _ = writeln!(text, "breaker: {}", self.breaker.now());
         text
     }
 
     fn figures(&self) -> String {
-        let tally = self.receiver.tally();
-        let at = |figure: &dyn Fn(Part) -> String| {
-            Part::ALL.map(|part| format!("{:>NAMES$}", figure(part))).concat()
+        let counts = self.receiver.counts();
+        let at = |figure: &dyn Fn(DemoEndpoint) -> String| {
+            DemoEndpoint::ALL.map(|part| format!("{:>NAMES$}", figure(part))).concat()
         };
-        let peaks = |part| tally.at(part).peaks(tenth(OUTAGE));
+        let peaks = |part| counts.at(part).peaks(tenth(OUTAGE));
         let rows = [
             ("", at(&|part| part.name().to_owned())),
-            ("attempts", at(&|part| tally.at(part).attempts().to_string())),
+            ("attempts", at(&|part| counts.at(part).attempts().to_string())),
             ("most retries in 0.1 s, while down", at(&|part| peaks(part)[0].to_string())),
             ("most retries in 0.1 s, when back", at(&|part| peaks(part)[1].to_string())),
             (
                 "all delivered at second",
-                at(&|part| format!("{:.1}", tally.at(part).last.as_secs_f64())),
+                at(&|part| format!("{:.1}", counts.at(part).last.as_secs_f64())),
             ),
         ];
         let mut text = String::new();
         for (name, figures) in rows {
             let _ = writeln!(text, "{name:34}{figures}");
         }
-        let _ = writeln!(text, "\nbreaker: {}", self.path);
-        let _ = writeln!(text, "duplicates: {}", tally.duplicates());
+        let _ = writeln!(text, "\nbreaker: {}", self.breaker);
+        let _ = writeln!(text, "duplicates: {}", counts.duplicates());
         text
     }
 }

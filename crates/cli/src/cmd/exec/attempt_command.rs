@@ -45,7 +45,7 @@ impl AttemptCommand {
     /// of the shell, as POSIX has it for `execvp`.
     ///
     /// # Errors
-    /// What the system has against it.
+    /// The system's refusal.
     pub(super) fn start(&self, info: &AttemptInfo) -> io::Result<Child> {
         let (program, arguments) = self.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         match self.spawn(Command::new(program), arguments, info) {

@@ -133,7 +133,7 @@ impl BudgetFile {
         Budget::restore(self.plan, &SavedBudget::from_words(words)).map_err(|_| damaged())
     }
 
-    /// Makes the file with a whole record in it; when somebody else was faster, theirs stays.
+    /// Makes the file with a whole record in it; one that another process has made meanwhile stays.
     fn make(&self) -> Result<(), String> {
         let mut name = self.path.clone().into_os_string();
         name.push(format!(".{}", std::process::id()));

@@ -57,7 +57,7 @@ impl CapturedOutput {
         if whole {
             self.stdout.into_inner().release(&mut io::stdout().lock())?;
         }
-        // Whoever closed standard error does not want to hear of it.
+        // A failed write is ignored: standard error was closed on purpose.
         let _ = self.stderr.into_inner().release(&mut io::stderr());
         Ok(())
     }

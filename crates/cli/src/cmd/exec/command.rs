@@ -23,6 +23,7 @@ use super::logging_timer::LoggingTimer;
 use super::orphans;
 use super::signals::{SignalRequest, Signals};
 use super::supervisor::Supervisor;
+use crate::command_error::CommandError;
 use crate::flags::{ExecFlags, OutputMode};
 use crate::stderr;
 
@@ -30,20 +31,20 @@ use crate::stderr;
 const UNHEARD: i32 = Signal::PIPE.as_raw();
 
 /// Runs the command.
-pub(crate) fn exec(flags: &ExecFlags) -> ExitCode {
-    let invocation = match Invocation::of(flags) {
-        Ok(invocation) => invocation,
-        Err(refusal) => return refusal.tell("exec"),
-    };
+///
+/// # Errors
+/// Flags or files that are wrong.
+pub(crate) fn exec(flags: &ExecFlags) -> Result<ExitCode, CommandError> {
+    let invocation = Invocation::of(flags)?;
     // One thread, so that a process that is told to stop has stopped when it is asked.
     let runtime = Builder::new_current_thread().enable_all().build();
-    match runtime.and_then(|runtime| runtime.block_on(run(invocation))) {
+    Ok(match runtime.and_then(|runtime| runtime.block_on(run(invocation))) {
         Ok(exit) => exit.finish(),
         Err(error) => {
             stderr::note(&format!("stagger: {error}"));
             ExitCode::from(OWN_FAILURE)
         }
-    }
+    })
 }
 
 /// Runs the command under its policy, and returns the end of this process.
@@ -134,7 +135,7 @@ fn classify_end(context: &CallContext, ended: &AttemptOutcome) -> Outcome {
         return Outcome::new(Verdict::Permanent);
     }
     if context.may_follow() && is_unheard() {
-        context.reporter.remark("nobody reads standard output any more");
+        context.reporter.remark("the reader of standard output has gone");
         context.unheard.set(true);
         return Outcome::new(Verdict::Permanent);
     }

@@ -69,7 +69,7 @@ impl CallContext {
         }
     }
 
-    /// Somebody asks this process to end: the group is asked instead, and no attempt follows.
+    /// Passes a signal to end on to the group; no attempt follows.
     pub(super) fn pass_on(&self, signal: i32) {
         if let (Some(group), Some(signal)) = (self.group.get(), Signal::from_named_raw(signal)) {
             self.send(group, signal);
@@ -97,7 +97,7 @@ impl CallContext {
         self.until(|| self.expired.get()).await;
     }
 
-    /// Returns when somebody asked for an end.
+    /// Returns when a signal has asked for an end.
     pub(super) async fn end_asked(&self) {
         self.until(|| self.caught.get().is_some()).await;
     }
@@ -128,7 +128,7 @@ impl CallContext {
             self.terminal.lend(group);
             let _ = group.send(Signal::CONT);
         } else if asks || signal == Signal::TSTP {
-            // Without a shell that could go on with the job, the kernel lets nobody stop it.
+            // Without a shell that could continue the job, the kernel stops no process of it.
             let goes_on = signal == Signal::TSTP;
             self.terminal.take_back();
             let _ = kill_current_process_group(Signal::TTIN);
@@ -149,8 +149,7 @@ impl CallContext {
         let _ = group.send(Signal::CONT);
     }
 
-    /// Sends a signal, and says so when it was refused: processes of somebody else are no reason to
-    /// fail.
+    /// Sends a signal, and reports a refusal: processes of another user are no reason to fail.
     pub(super) fn send(&self, group: ProcessGroup, signal: Signal) {
         if let Err(error) = group.send(signal) {
             self.refused(signal, error);
@@ -161,8 +160,8 @@ impl CallContext {
         self.reporter.unsent(signal.as_raw(), error);
     }
 
-    /// Stops this process as a read from a terminal in the background does: a signal that stops
-    /// nobody where nobody could make it go on. It returns when the process goes on.
+    /// Stops this process as a read from a terminal in the background does: the signal has no effect
+    /// where no shell could continue the process. Returns when the process continues.
     fn suspend(&self, stop: impl FnOnce() -> Result<(), Errno>) {
         self.terminal.take_back();
         let _ = stop();

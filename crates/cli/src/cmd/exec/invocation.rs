@@ -12,8 +12,8 @@ use super::input::Input;
 use super::policy;
 use super::reporter::{AttemptLog, Reporter, Verbosity};
 use super::retry_rules::RetryRules;
+use crate::command_error::CommandError;
 use crate::flags::ExecFlags;
-use crate::refusal::Refusal;
 
 /// A call: its command, its policy and its rules.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Invocation {
     ///
     /// # Errors
     /// Flags or files that are wrong.
-    pub(super) fn of(flags: &ExecFlags) -> Result<Self, Refusal> {
+    pub(super) fn of(flags: &ExecFlags) -> Result<Self, CommandError> {
         let whole = policy::policy(&flags.policy, flags.budget_file.is_some())?;
         let single = is_inside() && !flags.nested;
         let policy = policy::for_engine(&whole, single);
@@ -46,7 +46,7 @@ impl Invocation {
         let (budget, log) = (budget.transpose()?, log(flags)?);
         let output = flags.output;
         let input = Input::of(flags.stdin)
-            .map_err(|why| Refusal::File(format!("error: --stdin buffer: {why}")))?;
+            .map_err(|why| CommandError::File(format!("error: --stdin buffer: {why}")))?;
         let most = policy.limits().max_attempts();
         let verbosity = Verbosity::of(flags.quiet, flags.verbose);
         Ok(Self {
@@ -62,13 +62,13 @@ impl Invocation {
 }
 
 /// The program and its arguments.
-fn argv(flags: &ExecFlags) -> Result<Vec<std::ffi::OsString>, Refusal> {
+fn argv(flags: &ExecFlags) -> Result<Vec<std::ffi::OsString>, CommandError> {
     if !flags.shell {
         return Ok(flags.command.clone());
     }
     match &flags.command[..] {
         [script] => Ok(vec!["sh".into(), "-c".into(), script.clone()]),
-        more => Err(Refusal::flag(
+        more => Err(CommandError::flag(
             ErrorKind::WrongNumberOfValues,
             &format!(
                 "--shell takes one string, as in --shell -- 'a | b'; there are {}",
@@ -79,7 +79,7 @@ fn argv(flags: &ExecFlags) -> Result<Vec<std::ffi::OsString>, Refusal> {
 }
 
 /// Opened for appending: what is in it stays, and nothing is truncated.
-fn log(flags: &ExecFlags) -> Result<Option<AttemptLog>, Refusal> {
+fn log(flags: &ExecFlags) -> Result<Option<AttemptLog>, CommandError> {
     match flags.log.as_deref() {
         None => Ok(None),
         Some(file) if file == Path::new("-") => Ok(Some(AttemptLog::StandardError)),
@@ -91,6 +91,6 @@ fn log(flags: &ExecFlags) -> Result<Option<AttemptLog>, Refusal> {
     }
 }
 
-fn wrong(flag: &str, file: &Path, why: &str) -> Refusal {
-    Refusal::File(format!("error: {flag}: {}: {why}", file.display()))
+fn wrong(flag: &str, file: &Path, why: &str) -> CommandError {
+    CommandError::File(format!("error: {flag}: {}: {why}", file.display()))
 }

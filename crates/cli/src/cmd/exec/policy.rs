@@ -3,15 +3,15 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Policy, PolicyBuilder};
 
+use crate::command_error::CommandError;
 use crate::flags::{Attempts, ExecPolicyFlags};
 use crate::policy_file::{Loaded, Overrides, PolicyArgument};
-use crate::refusal::Refusal;
 
 /// The policy that the flags ask for. `shared` says whether a budget file is there.
 ///
 /// # Errors
-/// A file that is wrong, a name that nobody knows, settings that the engine refuses.
-pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Refusal> {
+/// A file that is wrong, an unknown name, settings that the engine refuses.
+pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, CommandError> {
     let given = source(flags, shared)?;
     let mut builder = given.unwrap_or_default().to_builder();
     if given.is_none() && !shared {
@@ -21,7 +21,7 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Re
     }
     let policy = given.unwrap_or_default();
     let rule = *policy.backoff();
-    // A cap that nobody chose is no reason to refuse a base that somebody did.
+    // The default cap is no reason to refuse a base that a flag sets.
     let least = flags.base.filter(|_| given.is_none()).unwrap_or(rule.cap());
     let ExecPolicyFlags { base, cap, factor, jitter, .. } = *flags;
     let rule = Overrides { base, cap, factor, jitter }.on(&rule, rule.cap().max(least));
@@ -31,11 +31,11 @@ pub(super) fn policy(flags: &ExecPolicyFlags, shared: bool) -> Result<Policy, Re
 }
 
 /// The policy of the file or the preset, if one is named.
-fn source(flags: &ExecPolicyFlags, shared: bool) -> Result<Option<Policy>, Refusal> {
+fn source(flags: &ExecPolicyFlags, shared: bool) -> Result<Option<Policy>, CommandError> {
     let file = flags.policy.as_ref();
     // Standard input is the command's.
     if file.is_some_and(PolicyArgument::is_stdin) {
-        return Err(Refusal::bad_value("invalid value '-' for '--policy': must be a file"));
+        return Err(CommandError::bad_value("invalid value '-' for '--policy': must be a file"));
     }
     Loaded::one(file, flags.preset.as_deref(), shared)
 }
@@ -87,7 +87,7 @@ fn limits(
 }
 
 /// The engine's refusal, with its fields called by their flags.
-fn refused(error: &ConfigError) -> Refusal {
+fn refused(error: &ConfigError) -> CommandError {
     let named = |text: &str| {
         let text = text.replace("limits.max_attempts", "--attempts");
         text.replace("limits.attempt_timeout", "--attempt-timeout")
@@ -96,5 +96,5 @@ fn refused(error: &ConfigError) -> Refusal {
             .replace("backoff.envelope", "the policy's envelope")
             .replace("backoff.", "--")
     };
-    Refusal::of_setting(error, named)
+    CommandError::of_setting(error, named)
 }

@@ -14,15 +14,12 @@ use super::orphans;
 const FIRST_LOOK: Span = Span::from_millis(1);
 const LAST_LOOK: Span = Span::from_millis(50);
 /// The time for a killed group to be gone. The kernel needs far less, unless a process of it hangs in a
-/// device or belongs to somebody else; then nobody can say how long.
+/// device or belongs to another user; then there is no bound.
 const LAST_WAIT: Span = Span::from_secs(2);
 
 /// A group that was made for one attempt, named by its first process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroup(Pid);
-
-/// Whether a signal could be sent.
-pub(super) type Sent = Result<(), Errno>;
 
 impl ProcessGroup {
     /// The group that `child` is at the head of.
@@ -35,7 +32,7 @@ impl ProcessGroup {
     }
 
     /// Sends a signal to all of it; a group that is gone needs none.
-    pub(super) fn send(self, signal: Signal) -> Sent {
+    pub(super) fn send(self, signal: Signal) -> Result<(), Errno> {
         match kill_process_group(self.0, signal) {
             Err(Errno::SRCH) | Ok(()) => Ok(()),
             Err(error) => Err(error),
@@ -48,14 +45,14 @@ impl ProcessGroup {
         waitid(WaitId::Pid(self.0), options).ok()?.and_then(|status| status.stopping_signal())
     }
 
-    /// Whether nobody of it is left. Only after its first process was waited for.
+    /// Whether no process of it is left. Only after its first process was waited for.
     pub(super) fn is_gone(self) -> bool {
         // Orphans count as members of the group until they are waited for.
         orphans::reap_all();
         test_kill_process_group(self.0) == Err(Errno::SRCH)
     }
 
-    /// Returns when nobody of it is left. Only after its first process was waited for.
+    /// Returns when no process of it is left. Only after its first process was waited for.
     pub(super) async fn gone(self) {
         let mut look = FIRST_LOOK;
         while !self.is_gone() {
@@ -64,7 +61,7 @@ impl ProcessGroup {
         }
     }
 
-    /// Ends it: TERM, `grace`, KILL. `gone` is ready when nobody is left; what could not be sent is
+    /// Ends it: TERM, `grace`, KILL. `gone` is ready when no process is left; what could not be sent is
     /// told to `refused`.
     pub(super) async fn end(
         self,

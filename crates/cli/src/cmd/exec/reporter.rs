@@ -196,7 +196,7 @@ impl Reporter {
         say(&format!("attempt {number}{of} {words}; {what}"));
     }
 
-    /// Nobody needs to hear of a clean first try.
+    /// Whether this is a first attempt that succeeded, which needs no line.
     fn is_plain(&self, line: &AttemptRecord, stop: Option<Stop>) -> bool {
         self.verbosity < Verbosity::Verbose && line.attempt == 1 && stop == Some(Stop::Succeeded)
     }
@@ -229,7 +229,7 @@ fn millis(span: Span) -> u128 {
     span.to_duration().as_millis()
 }
 
-/// To the millisecond, because nobody reads nanoseconds.
+/// To the millisecond: nanoseconds say nothing about a command.
 fn short(span: Span) -> Span {
     let milli = Span::from_millis(1).as_nanos();
     Span::from_nanos(span.as_nanos() / milli * milli)

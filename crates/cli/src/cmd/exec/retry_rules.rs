@@ -5,7 +5,7 @@ use stagger_core::{Cause, Outcome, Verdict};
 use super::attempt_outcome::AttemptOutcome;
 use crate::flags::{ExecFlags, ExitCodes, SignalNames};
 
-/// A command that could not be run, or that somebody interrupted: 128 and SIGINT's number.
+/// A command that could not be run, or that its user interrupted: 128 and SIGINT's number.
 const NO_FAILURES: [u8; 3] = [126, 127, 130];
 
 /// The flags about retrying.

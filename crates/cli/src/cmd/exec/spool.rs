@@ -68,7 +68,7 @@ impl Default for Spool {
     }
 }
 
-/// A temporary file that nobody else can open, to be written and read: its name is gone already. The
+/// A temporary file that no other process can open, to be written and read: its name is gone already. The
 /// second handle can only be read.
 ///
 /// # Errors

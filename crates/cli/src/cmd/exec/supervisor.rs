@@ -123,7 +123,7 @@ async fn watch(context: &CallContext, mut child: Child, number: u32) -> AttemptO
     }
     let lost = output.lost();
     if context.command.keeps_output() {
-        // A part is worse than nothing: whoever reads it takes it for the whole.
+        // A part is worse than nothing: a reader takes it for the whole.
         *context.output.borrow_mut() = lost.is_none().then_some(output);
     }
     lost.map_or(ended, AttemptOutcome::Unkept)

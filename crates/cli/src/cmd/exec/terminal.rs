@@ -64,7 +64,7 @@ impl Terminal {
     /// Takes it back.
     pub(super) fn take_back(&self) {
         let (Some(ours), true) = (self.ours, self.lent.replace(false)) else { return };
-        // Whoever takes it from the background is sent SIGTTOU, which stops.
+        // A process that takes it from the background is sent SIGTTOU, which stops it.
         let mut quiet = SigSet::empty();
         quiet.add(NixSignal::SIGTTOU);
         if let Ok(before) = quiet.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK) {

@@ -4,7 +4,7 @@ use stagger_core::Policy;
 use stagger_explain::{Explanation, PolicyFinding, Setting, Severity};
 
 use crate::flags::CallsFlags;
-use crate::policy_file::Entry;
+use crate::policy_file::NamedPolicy;
 
 /// A policy with its figures.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Account {
 
 impl Account {
     /// The account of one policy, without the findings that its file accepts.
-    pub(super) fn of(entry: &Entry, flags: &CallsFlags) -> Self {
+    pub(super) fn of(entry: &NamedPolicy, flags: &CallsFlags) -> Self {
         let setting = flags.over(&entry.calls.setting);
         let mut figures = stagger_explain::explain(&entry.policy, &setting);
         figures.findings.retain(|finding| !entry.calls.allows(finding.code));

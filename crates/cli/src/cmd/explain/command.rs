@@ -4,30 +4,29 @@ use std::process::ExitCode;
 
 use super::account::Account;
 use super::{json, page, text};
+use crate::command_error::CommandError;
 use crate::flags::{ExplainFlags, ExplainFormat};
 use crate::output_file::{check, put};
-use crate::refusal::Refusal;
 use crate::stdout;
 
 /// Runs the command. Everything is read and checked before anything is written.
-pub(crate) fn explain(flags: &ExplainFlags) -> ExitCode {
-    match accounts(flags) {
-        Ok(accounts) => {
-            let wrote = stdout::write(&match flags.format {
-                ExplainFormat::Table => text::text(&accounts),
-                ExplainFormat::Json => json::json(&accounts),
-            });
-            if accounts.iter().any(Account::fails) { ExitCode::FAILURE } else { wrote }
-        }
-        Err(refusal) => refusal.tell("explain"),
-    }
+///
+/// # Errors
+/// A file that cannot be read, is wrong, or cannot be written.
+pub(crate) fn explain(flags: &ExplainFlags) -> Result<ExitCode, CommandError> {
+    let accounts = accounts(flags)?;
+    let wrote = stdout::write(&match flags.format {
+        ExplainFormat::Table => text::text(&accounts),
+        ExplainFormat::Json => json::json(&accounts),
+    });
+    Ok(if accounts.iter().any(Account::fails) { ExitCode::FAILURE } else { wrote })
 }
 
-fn accounts(flags: &ExplainFlags) -> Result<Vec<Account>, Refusal> {
+fn accounts(flags: &ExplainFlags) -> Result<Vec<Account>, CommandError> {
     if let Some(path) = &flags.html {
         if path.as_os_str() == "-" {
             let why = "invalid value '-' for '--html': must be the name of a file";
-            return Err(Refusal::bad_value(why));
+            return Err(CommandError::bad_value(why));
         }
         check("--html", path)?;
     }

@@ -4,18 +4,18 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use stagger_core::Span;
 use stagger_explain::{Explanation, Extent, LoadFactor, Method, PlannedAttempt};
-use stagger_text::rounded;
 
 use super::account::{Account, code, severity};
 use crate::render::{millis, page};
+use stagger_text::rounded;
 
 #[derive(Debug, Serialize)]
 struct Object<'a> {
     policy: &'a str,
-    attempts: Vec<Row>,
+    attempts: Vec<AttemptRow>,
     attempts_end: &'static str,
     method: Value,
-    throttled_attempts: Option<Vec<Row>>,
+    throttled_attempts: Option<Vec<AttemptRow>>,
     worst_waits_ms: f64,
     worst_case_ms: Option<f64>,
     worst_case_hinted_ms: Option<f64>,
@@ -42,7 +42,7 @@ struct Loads {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct AttemptRow {
     attempt: u32,
     ceiling_ms: f64,
     shortest_ms: f64,
@@ -110,9 +110,9 @@ fn object(account: &Account) -> Object<'_> {
     }
 }
 
-fn row(attempt: &PlannedAttempt) -> Row {
+fn row(attempt: &PlannedAttempt) -> AttemptRow {
     let ms = |span: Span| millis(span);
-    Row {
+    AttemptRow {
         attempt: attempt.attempt,
         ceiling_ms: ms(attempt.ceiling),
         shortest_ms: ms(attempt.shortest),

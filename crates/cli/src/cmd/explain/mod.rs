@@ -3,11 +3,9 @@
 mod account;
 mod budget;
 mod command;
-mod fleet;
 mod glued;
 mod json;
 mod page;
-mod range;
 mod text;
 mod words;
 

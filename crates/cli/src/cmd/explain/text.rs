@@ -5,14 +5,13 @@ use std::io;
 use comfy_table::Table;
 use stagger_core::Span;
 use stagger_explain::{Explanation, PlannedAttempt};
-use stagger_text::percent;
 
 use super::account::{Account, code, severity};
 use super::glued::BLANK;
-use super::range::range;
 use super::words::{shown, words};
 use crate::render::{align, hanging, plain, text as laid};
-use crate::width;
+use crate::terminal;
+use stagger_text::percent;
 
 /// The columns of the time line, where one table has room for all.
 const WHOLE: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -22,18 +21,20 @@ const DELAYS: [&[usize]; 3] = [&[0, 1, 2, 3, 4, 9], &[0, 1, 2, 3, 4], &[0, 1, 2,
 const STARTS: [&[usize]; 2] = [&[0, 5, 6, 7, 8], &[0, 6, 7, 8]];
 /// The column with the picture; all others have figures.
 const PICTURE: usize = 9;
+/// Columns of a range as a bar.
+const WIDTH: u64 = 18;
 /// The column of the sentences.
 const INDENT: usize = 12;
 
 /// One page, a part for each policy.
 pub(super) fn text(accounts: &[Account]) -> String {
-    let width = width::of(&io::stdout());
+    let width = terminal::width(&io::stdout());
     accounts.iter().map(|account| part(account, width)).collect::<Vec<_>>().join("\n")
 }
 
 fn part(account: &Account, terminal: Option<usize>) -> String {
     let figures = &account.figures;
-    let width = terminal.unwrap_or(width::USUAL);
+    let width = terminal.unwrap_or(terminal::USUAL_WIDTH);
     let mut page =
         format!("policy {}\n\n{}\n", printable(&account.name), timeline(&figures.attempts, width));
     if let Some(throttled) = &figures.throttled {
@@ -146,4 +147,37 @@ fn findings(account: &Account, terminal: Option<usize>) -> String {
         format!("\n{}\n  {}\n", lines(&head, 2), lines(&fix, 7))
     };
     account.figures.findings.iter().map(one).collect()
+}
+
+/// The bar from `from` to `to` with its mean marked, on a line that ends at `full`.
+fn range(from: Span, mean: Span, to: Span, full: Span) -> String {
+    if full.is_zero() {
+        return String::new();
+    }
+    let at = |span: Span| {
+        let column =
+            u128::from(span.as_nanos()) * u128::from(WIDTH - 1) / u128::from(full.as_nanos());
+        u64::try_from(column).unwrap_or(WIDTH).min(WIDTH - 1)
+    };
+    let (from, mean, to) = (at(from), at(mean), at(to));
+    let place = |column| match column {
+        column if column == mean => '╋',
+        column if (from..=to).contains(&column) => '━',
+        _ => ' ',
+    };
+    (0..WIDTH).map(place).collect::<String>().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_begins_and_ends_where_its_range_does() {
+        let ms = Span::from_millis;
+        assert_eq!(range(ms(0), ms(0), ms(0), ms(0)), "");
+        assert_eq!(range(ms(0), ms(85), ms(170), ms(170)), "━━━━━━━━╋━━━━━━━━━");
+        assert_eq!(range(ms(50), ms(100), ms(150), ms(170)), "     ━━━━━╋━━━━━");
+        assert_eq!(range(Span::MAX, Span::MAX, Span::MAX, Span::MAX).trim(), "╋");
+    }
 }

@@ -5,8 +5,8 @@ use stagger_core::{LongHint, Span};
 use stagger_explain::{Explanation, Extent, Method};
 
 use super::account::Account;
+use super::budget::{budget, fleet};
 use super::glued::{brief, grouped, percent};
-use super::{budget, fleet};
 
 /// The sentences, each under its heading.
 pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
@@ -18,7 +18,7 @@ pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
         ("outage", Some(outage(account))),
         ("load", Some(load(account))),
         ("layers", layers(account)),
-        ("fleet", figures.fleet.map(|it| fleet::fleet(account, &it))),
+        ("fleet", figures.fleet.map(|it| fleet(account, &it))),
         ("cap", Some(cap(figures))),
         ("hints", hints(account)),
         ("breaker", breaker(account)),
@@ -118,7 +118,7 @@ fn load(account: &Account) -> String {
     let sampled = account.figures.load.iter().find(|factor| factor.method != Method::Exact);
     let how = sampled
         .map_or_else(String::new, |factor| format!(" With it, figures are {}.", by(factor.method)));
-    format!("{}{rate}{how}", budget::budget(plan))
+    format!("{}{rate}{how}", budget(plan))
 }
 
 fn layers(account: &Account) -> Option<String> {

@@ -7,9 +7,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
 use super::exchange::Exchange;
-use super::failure::Failure;
+use super::failure::HttpFailure;
+use crate::command_error::CommandError;
 use crate::flags::HttpFlags;
-use crate::refusal::Refusal;
 use crate::stderr;
 
 /// The exit codes of a process that a signal ended, as shells have them: 128 and its number.
@@ -18,12 +18,12 @@ const TERMINATED: u8 = 143;
 /// The time for an exchange that was told to end to put its files away.
 const FAREWELL: Duration = Duration::from_millis(100);
 
-/// Makes the request, and says with which code to end.
-pub(crate) fn http(flags: &HttpFlags) -> ExitCode {
-    match Exchange::of(flags) {
-        Ok(exchange) => run(exchange),
-        Err(refusal) => refusal.tell("http"),
-    }
+/// Makes the request, and returns the exit code.
+///
+/// # Errors
+/// A flag or a file that is wrong; nothing is sent then.
+pub(crate) fn http(flags: &HttpFlags) -> Result<ExitCode, CommandError> {
+    Exchange::of(flags).map(run)
 }
 
 fn run(exchange: Exchange) -> ExitCode {
@@ -32,7 +32,7 @@ fn run(exchange: Exchange) -> ExitCode {
     match runtime {
         Ok(runtime) => {
             let code = runtime.block_on(until_signal(exchange));
-            // A reader of standard output that neither reads nor leaves holds nobody up.
+            // A reader of standard output that does not read must not delay the end.
             runtime.shutdown_background();
             code
         }
@@ -50,16 +50,11 @@ async fn until_signal(exchange: Exchange) -> ExitCode {
     // On a thread of its own, because standard output may block.
     let mut task = tokio::spawn(exchange.run());
     let code = tokio::select! {
-        ended = &mut task => return ended.map_or(ExitCode::FAILURE, Failure::code_of),
+        ended = &mut task => return ended.map_or(ExitCode::FAILURE, HttpFailure::code_of),
         _ = interrupt.recv() => INTERRUPTED,
         _ = terminate.recv() => TERMINATED,
     };
     task.abort();
     let _ = timeout(FAREWELL, task).await;
     ExitCode::from(code)
-}
-
-/// Refuses a value of a flag.
-pub(super) fn bad(flag: &str, value: &str, bound: &str) -> Refusal {
-    Refusal::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
 }

@@ -10,8 +10,8 @@ use reqwest::header::{
 };
 use reqwest::{Response, StatusCode};
 
-use super::failure::{Failure, deepest};
-use super::outlet::Outlet;
+use super::failure::{HttpFailure, deepest};
+use super::reply_writer::ReplyWriter;
 
 /// A body on its way to its place, and how much of it is there.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Download {
     /// Whether status and headers come before the body.
     include: bool,
     /// None until the first reply.
-    outlet: Option<Outlet>,
+    writer: Option<ReplyWriter>,
     received: u64,
     /// The strong entity tag by which the rest is of the same body (RFC 9110 section 13.1.5).
     validator: Option<HeaderValue>,
@@ -28,7 +28,7 @@ pub(super) struct Download {
 
 impl Download {
     pub(super) const fn new(place: Option<PathBuf>, include: bool) -> Self {
-        Self { place, include, outlet: None, received: 0, validator: None }
+        Self { place, include, writer: None, received: 0, validator: None }
     }
 
     /// The bytes of the body that are there.
@@ -39,7 +39,7 @@ impl Download {
     /// Whether a body that broke off can be had again: what went to standard output or to a device
     /// cannot be taken back.
     pub(super) const fn is_repeatable(&self) -> bool {
-        matches!(self.outlet, Some(Outlet::Beside(_)))
+        matches!(self.writer, Some(ReplyWriter::Partial(_)))
     }
 
     /// Asks for the rest only, where the server has shown that it can send it.
@@ -57,47 +57,51 @@ impl Download {
     ///
     /// # Errors
     /// A body that breaks off or takes too long, and a place that cannot be written.
-    pub(super) async fn take(&mut self, mut reply: Response) -> Result<(), Failure> {
-        let mut outlet = self.open(&reply).map_err(|error| self.unwritten(&error))?;
-        let taken = self.pieces(&mut outlet, &mut reply).await;
+    pub(super) async fn take(&mut self, mut reply: Response) -> Result<(), HttpFailure> {
+        let mut writer = self.open(&reply).map_err(|error| self.unwritten(&error))?;
+        let taken = self.pieces(&mut writer, &mut reply).await;
         if taken.is_err() {
-            self.outlet = Some(outlet);
+            self.writer = Some(writer);
             return taken;
         }
-        outlet.close().map_err(|error| self.unwritten(&error))
+        writer.close().map_err(|error| self.unwritten(&error))
     }
 
     /// The place, with what is there already of this body.
-    fn open(&mut self, reply: &Response) -> io::Result<Outlet> {
+    fn open(&mut self, reply: &Response) -> io::Result<ReplyWriter> {
         let rest = reply.status() == StatusCode::PARTIAL_CONTENT && is_from(self.received, reply);
-        let outlet = match self.outlet.take() {
-            Some(outlet) if rest => return Ok(outlet),
-            Some(mut outlet) => {
-                outlet.restart()?;
-                outlet
+        let writer = match self.writer.take() {
+            Some(writer) if rest => return Ok(writer),
+            Some(mut writer) => {
+                writer.restart()?;
+                writer
             }
-            None => Outlet::open(self.place.as_deref())?,
+            None => ReplyWriter::open(self.place.as_deref())?,
         };
         self.received = 0;
         self.validator = validator(reply);
-        Ok(outlet)
+        Ok(writer)
     }
 
-    async fn pieces(&mut self, outlet: &mut Outlet, reply: &mut Response) -> Result<(), Failure> {
+    async fn pieces(
+        &mut self,
+        writer: &mut ReplyWriter,
+        reply: &mut Response,
+    ) -> Result<(), HttpFailure> {
         let head = if self.include && self.received == 0 { head(reply) } else { Vec::new() };
-        let mut read_on = outlet.write(&head).map_err(|error| self.unwritten(&error))?;
+        let mut read_on = writer.write(&head).map_err(|error| self.unwritten(&error))?;
         while read_on {
             let Some(piece) = next(reply).await? else { break };
-            read_on = outlet.write(&piece).map_err(|error| self.unwritten(&error))?;
+            read_on = writer.write(&piece).map_err(|error| self.unwritten(&error))?;
             self.received = self.received.saturating_add(piece.len() as u64);
         }
         Ok(())
     }
 
-    fn unwritten(&self, error: &io::Error) -> Failure {
+    fn unwritten(&self, error: &io::Error) -> HttpFailure {
         let name =
             self.place.as_deref().map_or(Cow::from("standard output"), Path::to_string_lossy);
-        Failure::Unwritten(format!("cannot write {name}: {error}"))
+        HttpFailure::Unwritten(format!("cannot write {name}: {error}"))
     }
 }
 
@@ -116,10 +120,10 @@ fn is_from(received: u64, reply: &Response) -> bool {
 }
 
 /// The next piece of the body. The deadline of the policy is the client's to keep.
-async fn next(reply: &mut Response) -> Result<Option<Bytes>, Failure> {
+async fn next(reply: &mut Response) -> Result<Option<Bytes>, HttpFailure> {
     reply.chunk().await.map_err(|error| match error.is_timeout() {
-        true => Failure::Time("the deadline has come before the end of the reply".to_owned()),
-        false => Failure::BrokenOff(format!("the reply broke off: {}", deepest(&error))),
+        true => HttpFailure::Time("the deadline has come before the end of the reply".to_owned()),
+        false => HttpFailure::BrokenOff(format!("the reply broke off: {}", deepest(&error))),
     })
 }
 

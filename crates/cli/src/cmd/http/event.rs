@@ -7,13 +7,13 @@ use stagger::{AttemptEnd, NextStep, Report};
 use stagger_core::retry::Stop;
 use stagger_core::{Cause, Entropy, Hint, Policy, Span};
 
-use super::again::Past;
-use super::failure::{self, Failure};
+use super::failure::{self, HttpFailure};
 use super::hint_source::hint_source;
+use super::policy::AttemptsMade;
 
 /// One attempt that has settled.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Attempt {
+pub(super) struct AttemptEvent {
     event: &'static str,
     attempt: u32,
     at_ms: f64,
@@ -39,12 +39,12 @@ struct Words {
     next: String,
 }
 
-impl Attempt {
+impl AttemptEvent {
     /// The event of this attempt under this policy, after those of the past.
     pub(super) fn of(
         ended: &AttemptEnd<'_, Response, SendError>,
         policy: &Policy,
-        past: Past,
+        made: AttemptsMade,
     ) -> Self {
         let (verdict, cause) = (ended.outcome.verdict, ended.outcome.cause);
         let reply = ended.result.and_then(|result| result.as_ref().ok());
@@ -66,8 +66,8 @@ impl Attempt {
             Words { result, hint: hint_words(hint, header), next: next_words(delay, from, stop) };
         Self {
             event: "attempt",
-            attempt: past.attempts + ended.number,
-            at_ms: ms(past.elapsed + ended.at),
+            attempt: made.attempts + ended.number,
+            at_ms: ms(made.elapsed + ended.at),
             status: reply.map(|reply| reply.status().as_u16()),
             error,
             verdict: verdict.name(),
@@ -94,7 +94,7 @@ impl Attempt {
 
 /// A body that broke off.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Broken<'a> {
+pub(super) struct BodyEvent<'a> {
     event: &'static str,
     attempt: u32,
     at_ms: f64,
@@ -105,13 +105,18 @@ pub(super) struct Broken<'a> {
     delay: Option<Span>,
 }
 
-impl<'a> Broken<'a> {
+impl<'a> BodyEvent<'a> {
     /// The last attempt of the past had this body.
-    pub(super) fn of(past: Past, error: &'a str, received: u64, delay: Option<Span>) -> Self {
+    pub(super) fn of(
+        made: AttemptsMade,
+        error: &'a str,
+        received: u64,
+        delay: Option<Span>,
+    ) -> Self {
         Self {
             event: "body",
-            attempt: past.attempts,
-            at_ms: ms(past.elapsed),
+            attempt: made.attempts,
+            at_ms: ms(made.elapsed),
             error,
             received_bytes: received,
             delay_ms: delay.map(ms),
@@ -132,7 +137,7 @@ impl<'a> Broken<'a> {
 
 /// The end of a call.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct End {
+pub(super) struct EndEvent {
     event: &'static str,
     stop_reason: Option<&'static str>,
     attempts: u32,
@@ -142,11 +147,11 @@ pub(super) struct End {
     words: String,
 }
 
-impl End {
+impl EndEvent {
     /// The event of the end: of the last call, or of the body that it lost.
-    pub(super) fn of(report: &Report, past: Past, failure: Option<&Failure>) -> Self {
-        let (stop, attempts) = (report.stop(), past.attempts);
-        let body = failure.filter(|_| stop == Some(Stop::Succeeded)).and_then(Failure::of_body);
+    pub(super) fn of(report: &Report, made: AttemptsMade, failure: Option<&HttpFailure>) -> Self {
+        let (stop, attempts) = (report.stop(), made.attempts);
+        let body = failure.filter(|_| stop == Some(Stop::Succeeded)).and_then(HttpFailure::of_body);
         let s = if attempts == 1 { "" } else { "s" };
         let why = match body {
             Some((_, why)) => why.to_owned(),
@@ -156,12 +161,12 @@ impl End {
         let away = hint.map_or_else(String::new, |hint| {
             format!("; the server asks to stay away for {}", rounded(hint))
         });
-        let elapsed = rounded(past.elapsed);
+        let elapsed = rounded(made.elapsed);
         Self {
             event: "end",
             stop_reason: body.map(|(name, _)| name).or_else(|| stop.map(Stop::name)),
             attempts,
-            elapsed_ms: ms(past.elapsed),
+            elapsed_ms: ms(made.elapsed),
             hint_ms: report.hint().map(ms),
             words: format!("end: {why} after {attempts} attempt{s} in {elapsed}{away}"),
         }

@@ -1,7 +1,6 @@
 //! The call and its reply. A body that breaks off on its way into a file is fetched again, as a further
 //! attempt of the same call.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::{Method, Request};
@@ -9,16 +8,16 @@ use stagger::reqwest::{CallOptions, Client, Options};
 use stagger::{Clock, Report, Sleep, TokioTime};
 use stagger_core::Policy;
 
-use super::again::Past;
 use super::client::client;
-use super::command::bad;
 use super::download::Download;
-use super::failure::Failure;
-use super::order;
+use super::failure::HttpFailure;
+use super::policy::AttemptsMade;
 use super::policy::policy;
-use super::teller::Teller;
+use super::reporter::HttpReporter;
+use super::request;
+use crate::command_error::CommandError;
 use crate::flags::HttpFlags;
-use crate::refusal::Refusal;
+use crate::output_file::check;
 
 /// A request about to be made, with everything that was asked for.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub(super) struct Exchange {
     policy: Policy,
     request: Request,
     call: CallOptions,
-    teller: Arc<Teller>,
+    reporter: Arc<HttpReporter>,
     download: Download,
     /// Whether the same request may be sent after a reply.
     repeatable: bool,
@@ -39,18 +38,18 @@ impl Exchange {
     /// Reads everything that the flags name; nothing is sent and nothing is written.
     ///
     /// # Errors
-    /// What is wrong with them.
-    pub(super) fn of(flags: &HttpFlags) -> Result<Self, Refusal> {
+    /// A flag or a file that is wrong.
+    pub(super) fn of(flags: &HttpFlags) -> Result<Self, CommandError> {
         let policy = policy(&flags.policy)?;
         if let Some(place) = &flags.output {
-            writable(place)?;
+            check("--output", place)?;
         }
         let client = client(flags)?;
-        let request = order::request(flags, &client)?;
+        let request = request::request(flags, &client)?;
         Ok(Self {
             repeatable: flags.idempotent || *request.method() == Method::GET,
-            call: order::call(flags),
-            teller: Arc::new(Teller::of(flags, policy)?),
+            call: request::call(flags),
+            reporter: Arc::new(HttpReporter::of(flags, policy)?),
             download: Download::new(flags.output.clone(), flags.include || flags.head),
             fail: flags.fail,
             client,
@@ -62,54 +61,55 @@ impl Exchange {
     /// Makes the call, and hands its reply on.
     ///
     /// # Errors
-    /// What became of it otherwise.
-    pub(super) async fn run(mut self) -> Result<(), Failure> {
+    /// The failure that ended the call.
+    pub(super) async fn run(mut self) -> Result<(), HttpFailure> {
         let began = TokioTime.now();
-        let mut past = Past::default();
+        let mut made = AttemptsMade::default();
         let mut call = std::mem::take(&mut self.call);
         loop {
             let request = self.request.try_clone();
-            let ended = self.leg(request, call, &mut past).await;
-            past.elapsed = TokioTime.now() - began;
-            match self.again(&ended, past) {
+            let ended = self.call_once(request, call, &mut made).await;
+            made.elapsed = TokioTime.now() - began;
+            match self.again(&ended, made) {
                 Some(wait) => TokioTime.sleep(wait).await,
                 None => {
-                    self.teller.end(past, ended.as_ref().err());
+                    self.reporter.end(made, ended.as_ref().err());
                     return ended;
                 }
             }
-            past.elapsed = TokioTime.now() - began;
+            made.elapsed = TokioTime.now() - began;
             call = CallOptions::new().idempotent(true);
             self.download.resume(self.request.headers_mut());
         }
     }
 
     /// A call under what is left of the policy, and its body.
-    async fn leg(
+    async fn call_once(
         &mut self,
         request: Option<Request>,
         call: CallOptions,
-        past: &mut Past,
-    ) -> Result<(), Failure> {
-        let policy = past.left_of(&self.policy).unwrap_or(self.policy);
-        let request = request.ok_or_else(|| Failure::Transport("the body is gone".to_owned()))?;
+        made: &mut AttemptsMade,
+    ) -> Result<(), HttpFailure> {
+        let policy = made.left_of(&self.policy).unwrap_or(self.policy);
+        let request =
+            request.ok_or_else(|| HttpFailure::Transport("the body is gone".to_owned()))?;
         let report = Arc::new(Mutex::new(Report::default()));
-        self.teller.go_on(*past);
+        self.reporter.go_on(*made);
         let answer =
             self.caller(policy).execute_with(request, call.report(Arc::clone(&report))).await;
         let report = report.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        past.attempts += report.attempts();
-        self.teller.keep(report);
-        let reply = answer.map_err(|error| Failure::of(&error))?;
+        made.attempts += report.attempts();
+        self.reporter.keep(report);
+        let reply = answer.map_err(|error| HttpFailure::of(&error))?;
         let failed = reply.status().as_u16() >= 400;
         if !(failed && self.fail) {
             self.download.take(reply).await?;
         }
-        if failed { Err(Failure::Status) } else { Ok(()) }
+        if failed { Err(HttpFailure::Status) } else { Ok(()) }
     }
 
     fn caller(&self, policy: Policy) -> Client {
-        let (begins, ends) = (Arc::clone(&self.teller), Arc::clone(&self.teller));
+        let (begins, ends) = (Arc::clone(&self.reporter), Arc::clone(&self.reporter));
         let options = Options::new()
             .prepare(move |request, _| begins.begin(request))
             .on_attempt(move |attempt| ends.attempt(attempt));
@@ -117,23 +117,17 @@ impl Exchange {
     }
 
     /// The delay before a body that broke off is asked for again, where it can be.
-    fn again(&self, ended: &Result<(), Failure>, past: Past) -> Option<stagger_core::Span> {
-        let Err(Failure::BrokenOff(why)) = ended else { return None };
-        let left = past.left_of(&self.policy);
-        let wait = past.delay(&self.policy);
+    fn again(
+        &self,
+        ended: &Result<(), HttpFailure>,
+        made: AttemptsMade,
+    ) -> Option<stagger_core::Span> {
+        let Err(HttpFailure::BrokenOff(why)) = ended else { return None };
+        let left = made.left_of(&self.policy);
+        let wait = made.delay(&self.policy);
         let again = self.repeatable && self.download.is_repeatable() && left.is_some();
         let wait = Some(wait).filter(|_| again);
-        self.teller.broken(past, why, self.download.received(), wait);
+        self.reporter.broken(made, why, self.download.received(), wait);
         wait
     }
-}
-
-/// Checks the place of a reply before there is one.
-fn writable(place: &Path) -> Result<(), Refusal> {
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if place.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
-        let bound = "a file in a folder that exists";
-        return Err(bad("--output", &place.display().to_string(), bound));
-    }
-    Ok(())
 }

@@ -11,7 +11,7 @@ use crate::stderr;
 
 /// Why the request did not end well.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum HttpFailure {
     /// The name of the host is not known: 6.
     Name(String),
     /// No connection came to be: 7.
@@ -28,7 +28,7 @@ pub(super) enum Failure {
     Transport(String),
 }
 
-impl Failure {
+impl HttpFailure {
     /// Of a call that ended without a reply: by its last error, if there was one.
     pub(super) fn of(error: &stagger::Error<SendError>) -> Self {
         let timed_out = || error.history().last().is_some_and(|last| last.cause == Cause::Timeout);

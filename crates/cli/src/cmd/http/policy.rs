@@ -1,18 +1,20 @@
-//! The policy: from a file, a preset or the default, with the flags on top.
+//! The policy: from a file, a preset or the default, with the flags on top; and the rest of it after some
+//! attempts.
 
+use stagger::OsEntropy;
 use stagger_core::budget::BudgetPlan;
-use stagger_core::{ConfigError, Policy, PolicyBuilder};
+use stagger_core::{ConfigError, Policy, PolicyBuilder, Span};
 
+use crate::command_error::CommandError;
 use crate::flags::HttpPolicyFlags;
 use crate::policy_file::{Loaded, Overrides};
-use crate::refusal::Refusal;
 
 /// The policy that the flags ask for.
 ///
 /// # Errors
-/// A file that is wrong, a name that nobody knows, several policies where one is wanted, settings
+/// A file that is wrong, an unknown name, several policies where one is wanted, settings
 /// that the engine refuses.
-pub(super) fn policy(flags: &HttpPolicyFlags) -> Result<Policy, Refusal> {
+pub(super) fn policy(flags: &HttpPolicyFlags) -> Result<Policy, CommandError> {
     let given = Loaded::one(flags.policy.as_ref(), flags.preset.as_deref(), false)?;
     let policy = given.unwrap_or_default();
     let mut builder = policy.to_builder();
@@ -42,12 +44,42 @@ fn limits(flags: &HttpPolicyFlags, mut builder: PolicyBuilder) -> PolicyBuilder 
 }
 
 /// The engine's refusal, with its fields called by their flags.
-fn refused(error: &ConfigError) -> Refusal {
+fn refused(error: &ConfigError) -> CommandError {
     let named = |text: &str| {
         text.replace("limits.max_attempts", "--attempts")
             .replace("limits.attempt_timeout", "--attempt-timeout")
             .replace("limits.deadline", "--max-time")
             .replace("backoff.", "--")
     };
-    Refusal::of_setting(error, named)
+    CommandError::of_setting(error, named)
+}
+
+/// Attempts that were made, and the time that they took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AttemptsMade {
+    pub(super) attempts: u32,
+    pub(super) elapsed: Span,
+}
+
+impl AttemptsMade {
+    /// The policy for what is left; none when attempts or time are used up.
+    pub(super) fn left_of(self, policy: &Policy) -> Option<Policy> {
+        let limits = policy.limits();
+        let mut builder = policy.to_builder();
+        if let Some(most) = limits.max_attempts() {
+            builder =
+                builder.max_attempts(most.checked_sub(self.attempts).filter(|left| *left > 0)?);
+        }
+        if let Some(deadline) = limits.deadline() {
+            builder = builder.deadline(deadline - self.elapsed);
+        }
+        // A deadline that leaves no time for an attempt is refused.
+        builder.build().ok()
+    }
+
+    /// The delay before the next attempt.
+    pub(super) fn delay(self, policy: &Policy) -> Span {
+        let rule = policy.backoff();
+        rule.delay(self.attempts.max(1), rule.base(), &mut OsEntropy)
+    }
 }

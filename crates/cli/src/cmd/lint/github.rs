@@ -1,16 +1,14 @@
 //! Findings as workflow commands of GitHub Actions, which show them at their lines in a pull request.
 
-use stagger_text::position;
-
-use super::report::{Report, Unread};
-use super::sheet::{Placed, Sheet};
+use super::findings::{FileFindings, LintReport, PlacedFinding, Unread};
 use super::text::summary;
 use crate::toml_file::Flaw;
+use stagger_text::position;
 
 /// One command a line, and a line for people who read the log.
-pub(super) fn github(report: &Report) -> String {
+pub(super) fn github(report: &LintReport) -> String {
     let mut page = String::new();
-    for sheet in &report.sheets {
+    for sheet in &report.files {
         page.extend(sheet.flaws.iter().map(|flaw| refused(sheet, flaw)));
         page.extend(sheet.findings.iter().map(|placed| found(sheet, placed)));
     }
@@ -18,7 +16,7 @@ pub(super) fn github(report: &Report) -> String {
     page + &summary(report)
 }
 
-fn found(sheet: &Sheet, placed: &Placed) -> String {
+fn found(sheet: &FileFindings, placed: &PlacedFinding) -> String {
     let finding = &placed.finding;
     let message = format!("{}. Fix: {}", finding.message, finding.fix);
     let title = match &placed.policy {
@@ -28,11 +26,11 @@ fn found(sheet: &Sheet, placed: &Placed) -> String {
     command(&finding.severity.to_string(), sheet, placed.at.start, &title, &message)
 }
 
-fn refused(sheet: &Sheet, flaw: &Flaw) -> String {
+fn refused(sheet: &FileFindings, flaw: &Flaw) -> String {
     command("error", sheet, flaw.at().start, "invalid policy file", flaw.message())
 }
 
-fn command(level: &str, sheet: &Sheet, at: usize, title: &str, message: &str) -> String {
+fn command(level: &str, sheet: &FileFindings, at: usize, title: &str, message: &str) -> String {
     let (line, column) = position(&sheet.text, at);
     let (file, title) = (property(&sheet.file), property(title));
     format!("::{level} file={file},line={line},col={column},title={title}::{}\n", data(message))

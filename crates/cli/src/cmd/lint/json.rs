@@ -2,15 +2,14 @@
 
 use serde::Serialize;
 use stagger_explain::Severity;
-use stagger_text::position;
 
-use super::report::Report;
-use super::sheet::{Placed, Sheet};
+use super::findings::{FileFindings, LintReport, PlacedFinding};
 use crate::toml_file::Flaw;
+use stagger_text::position;
 
 /// Lines and columns are counted from 1, columns in characters.
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct LintPage<'a> {
     policies: usize,
     /// Findings that are errors, and everything that kept policies from being looked at: what could
     /// not be judged must not look clean.
@@ -52,12 +51,12 @@ struct Missing<'a> {
 }
 
 /// One object on several lines.
-pub(super) fn json(report: &Report) -> String {
+pub(super) fn json(report: &LintReport) -> String {
     let found = |sheet| move |placed| found(sheet, placed);
     let refused = |sheet| move |flaw| refused(sheet, flaw);
-    let sheets = || report.sheets.iter();
+    let sheets = || report.files.iter();
     let unread = report.unread.iter();
-    let page = Page {
+    let page = LintPage {
         policies: report.policies(),
         errors: report.findings(Severity::Error) + report.refused(),
         warnings: report.findings(Severity::Warning),
@@ -69,7 +68,7 @@ pub(super) fn json(report: &Report) -> String {
     text.expect("plain structs with string keys have a JSON form") + "\n"
 }
 
-fn found<'a>(sheet: &'a Sheet, placed: &'a Placed) -> Found<'a> {
+fn found<'a>(sheet: &'a FileFindings, placed: &'a PlacedFinding) -> Found<'a> {
     let (line, column) = position(&sheet.text, placed.at.start);
     let finding = &placed.finding;
     Found {
@@ -85,7 +84,7 @@ fn found<'a>(sheet: &'a Sheet, placed: &'a Placed) -> Found<'a> {
     }
 }
 
-fn refused<'a>(sheet: &'a Sheet, flaw: &'a Flaw) -> Refused<'a> {
+fn refused<'a>(sheet: &'a FileFindings, flaw: &'a Flaw) -> Refused<'a> {
     let (line, column) = position(&sheet.text, flaw.at().start);
     Refused { file: &sheet.file, line, column, message: flaw.message() }
 }

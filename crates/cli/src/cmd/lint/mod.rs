@@ -1,11 +1,10 @@
 //! `stagger lint`.
 
 mod command;
+mod findings;
 mod github;
 mod json;
-mod report;
 mod sarif;
-mod sheet;
 mod text;
 
 pub(crate) use command::lint;

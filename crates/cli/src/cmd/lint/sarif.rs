@@ -4,19 +4,18 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 use stagger_explain::Code;
-use stagger_text::position;
 
-use super::report::{Report, Unread};
-use super::sheet::{Placed, Sheet};
+use super::findings::{FileFindings, LintReport, PlacedFinding, Unread};
 use crate::toml_file::Flaw;
+use stagger_text::position;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The rule of what is no policy at all.
 const INVALID: &str = "invalid-policy";
 
 /// One log with one run.
-pub(super) fn sarif(report: &Report) -> String {
-    let sheets = || report.sheets.iter();
+pub(super) fn sarif(report: &LintReport) -> String {
+    let sheets = || report.files.iter();
     let flaws = sheets().flat_map(|sheet| sheet.flaws.iter().map(move |flaw| refused(sheet, flaw)));
     let found = sheets().flat_map(|sheet| sheet.findings.iter().map(move |it| found(sheet, it)));
     let log = json!({
@@ -45,7 +44,7 @@ fn rules() -> Vec<Value> {
     codes.chain([rule(INVALID, "The file is no policy.")]).collect()
 }
 
-fn found(sheet: &Sheet, placed: &Placed) -> Value {
+fn found(sheet: &FileFindings, placed: &PlacedFinding) -> Value {
     let finding = &placed.finding;
     let policy = placed.policy.as_ref().map_or_else(String::new, |name| format!("policy {name}: "));
     result(
@@ -56,7 +55,7 @@ fn found(sheet: &Sheet, placed: &Placed) -> Value {
     )
 }
 
-fn refused(sheet: &Sheet, flaw: &Flaw) -> Value {
+fn refused(sheet: &FileFindings, flaw: &Flaw) -> Value {
     result(INVALID, "error", flaw.message(), &location(sheet, flaw.at()))
 }
 
@@ -69,7 +68,7 @@ fn result(rule: &str, level: &str, message: &str, location: &Value) -> Value {
     })
 }
 
-fn location(sheet: &Sheet, at: &Range<usize>) -> Value {
+fn location(sheet: &FileFindings, at: &Range<usize>) -> Value {
     let (line, column) = position(&sheet.text, at.start);
     let (end_line, end_column) = position(&sheet.text, at.end.max(at.start));
     json!({

@@ -5,16 +5,15 @@ use std::io;
 use annotate_snippets::Level;
 use stagger_explain::Severity;
 
-use super::report::Report;
-use super::sheet::{Placed, Sheet};
-use crate::colour;
-use crate::toml_file::{Excerpt, Source};
+use super::findings::{FileFindings, LintReport, PlacedFinding};
+use crate::terminal;
+use crate::toml_file::{Excerpt, SourceText};
 
 /// All findings, each with its lines, and how many there are.
-pub(super) fn text(report: &Report) -> String {
-    let colours = colour::wanted(&io::stdout());
+pub(super) fn text(report: &LintReport) -> String {
+    let colours = terminal::has_colours(&io::stdout());
     let mut page = String::new();
-    for sheet in &report.sheets {
+    for sheet in &report.files {
         for placed in &sheet.findings {
             page += &shown(sheet, placed, colours);
             page += "\n\n";
@@ -23,7 +22,7 @@ pub(super) fn text(report: &Report) -> String {
     page + &summary(report)
 }
 
-fn shown(sheet: &Sheet, placed: &Placed, colours: bool) -> String {
+fn shown(sheet: &FileFindings, placed: &PlacedFinding, colours: bool) -> String {
     let finding = &placed.finding;
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
@@ -38,11 +37,11 @@ fn shown(sheet: &Sheet, placed: &Placed, colours: bool) -> String {
         help: Some(&finding.fix),
         note: note.as_deref(),
     };
-    excerpt.show(Source { file: &sheet.file, text: &sheet.text }, colours)
+    excerpt.show(SourceText { file: &sheet.file, text: &sheet.text }, colours)
 }
 
 /// The numbers of policies, errors and warnings.
-pub(super) fn summary(report: &Report) -> String {
+pub(super) fn summary(report: &LintReport) -> String {
     format!(
         "{}: {}, {}\n",
         many(report.policies(), "policy", "policies"),

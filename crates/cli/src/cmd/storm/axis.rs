@@ -2,26 +2,26 @@
 
 use stagger_core::Span;
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 
 /// A key with its values, as they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(super) struct SweepAxis {
     pub(super) key: String,
     pub(super) values: Vec<String>,
 }
 
-/// Values when nobody says how many.
+/// Values unless the text says how many.
 const STEPS: u64 = 8;
 /// As many columns as a screen has room for.
 const MAX_STEPS: u64 = 40;
 
-impl Axis {
+impl SweepAxis {
     /// Reads one.
     ///
     /// # Errors
-    /// What is no such text.
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+    /// A text of another form.
+    pub(super) fn parse(text: &str) -> Result<Self, CommandError> {
         let read = || {
             let (key, range) = text.split_once('=')?;
             let (from, rest) = range.split_once("..")?;
@@ -35,7 +35,7 @@ impl Axis {
             Some(Self { key, values })
         };
         read().ok_or_else(|| {
-            Refusal::bad_value(&format!(
+            CommandError::bad_value(&format!(
                 "invalid value '{text}' for '--sweep': must be KEY=A..B/STEPS with two spans or two \
                  numbers and from 2 to {MAX_STEPS} steps, such as base=50ms..1s/8"
             ))
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn both_ends_are_played() {
-        let values = |text| Axis::parse(text).unwrap().values;
+        let values = |text| SweepAxis::parse(text).unwrap().values;
         assert_eq!(values("outage=0.25s..1s/4"), ["250ms", "500ms", "750ms", "1s"]);
         assert_eq!(values("load=100..900/3"), ["100", "500", "900"]);
         assert_eq!(values("callers=1..2/5"), ["1", "2"]);
@@ -110,7 +110,7 @@ mod tests {
         for text in
             ["", "base", "base=1s", "base=1s..2", "=1..2", "a=1..2/1", "a=1..2/41", "a=x..y"]
         {
-            assert!(Axis::parse(text).is_err(), "{text}");
+            assert!(SweepAxis::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -2,60 +2,45 @@
 
 use stagger_sim::Shapes;
 
-use super::files::Files;
-use super::replay;
-use super::stage::Stage;
+use super::files::{Files, heat_map};
+use super::playback::Playback;
 use super::target::Target;
-use super::{heat, list};
-use crate::flags::{Format, StormFlags};
-use crate::refusal::Refusal;
-use crate::render::{self, Storm};
-use crate::width;
+use super::{page, replay};
+use crate::command_error::CommandError;
+use crate::flags::StormFlags;
+use crate::render::Storm;
 
-/// Plays what the flags ask for, and gives the page.
+/// Plays what the flags ask for, and returns the page.
 ///
 /// # Errors
 /// A flag that the scenario does not know, or values that do not go together.
-pub(crate) fn storm(flags: &StormFlags) -> Result<String, Refusal> {
+pub(crate) fn storm(flags: &StormFlags) -> Result<String, CommandError> {
     if let Some(file) = &flags.from_log {
-        return replay::page(flags, file);
+        return replay::replay(flags, file);
     }
     match Target::of(flags)? {
-        Target::List => Files::none(flags, "list").map(|()| list::page(flags.format)),
+        Target::List => Files::none(flags, "list").map(|()| page::list(flags.format)),
         Target::Shapes => Files::none(flags, "shapes").and_then(|()| shapes(flags)),
         Target::Scenario(scenario) => {
             let files = Files::of(flags)?;
-            let stage = Stage::set(flags, &scenario.name);
-            let report = stage.play(&scenario);
-            stage.clear();
+            let playback = Playback::begin(flags, &scenario.name);
+            let report = playback.play(&scenario);
+            playback.finish();
             files.write(&report, None)?;
-            Ok(print(flags.format, &Storm::new(&scenario, &report)))
+            Ok(page::report(flags.format, &Storm::new(&scenario, &report)))
         }
         Target::Grid(grid) => {
             let files = Files::of(flags)?;
-            let stage = Stage::set(flags, &grid.scenario.name);
-            let report = stage.play(&grid.scenario);
-            stage.clear();
-            files.write(&report, Some(heat::grid(&grid.swept, &report)))?;
-            Ok(match flags.format {
-                Format::Table => render::sweep_table(&grid.swept, &report, width::of_page()),
-                Format::Json => render::sweep_json(&grid.swept, &report),
-                Format::Csv => render::sweep_csv(&grid.swept, &report),
-            })
+            let playback = Playback::begin(flags, &grid.scenario.name);
+            let report = playback.play(&grid.scenario);
+            playback.finish();
+            files.write(&report, Some(heat_map(&grid.swept, &report)))?;
+            Ok(page::sweep(flags.format, &grid.swept, &report))
         }
     }
 }
 
-/// The report in the form asked for.
-pub(super) fn print(format: Format, storm: &Storm<'_>) -> String {
-    match format {
-        Format::Table => render::table(storm, width::of_page()),
-        Format::Json => render::json(storm),
-        Format::Csv => render::csv(storm),
-    }
-}
-
-fn shapes(flags: &StormFlags) -> Result<String, Refusal> {
+fn shapes(flags: &StormFlags) -> Result<String, CommandError> {
     let default = Shapes::default();
     let shapes = Shapes {
         seed: flags.seed.unwrap_or(default.seed),
@@ -64,12 +49,8 @@ fn shapes(flags: &StormFlags) -> Result<String, Refusal> {
         base: flags.base.unwrap_or(default.base),
         cap: flags.cap.unwrap_or(default.cap),
     };
-    let stage = Stage::set(flags, "shapes");
-    let report = stage.draw(&shapes).map_err(|error| Refusal::of_option(&error))?;
-    stage.clear();
-    Ok(match flags.format {
-        Format::Table => render::shapes_table(&shapes, &report, width::of_page()),
-        Format::Json => render::shapes_json(&shapes, &report),
-        Format::Csv => render::shapes_csv(&report),
-    })
+    let playback = Playback::begin(flags, "shapes");
+    let report = playback.draw(&shapes).map_err(|error| CommandError::of_option(&error))?;
+    playback.finish();
+    Ok(page::shapes(flags.format, &shapes, &report))
 }

@@ -1,15 +1,16 @@
-//! A report as files: one page, and a folder of pictures.
+//! A report as files: one page, and a folder of pictures, with the heat map of a sweep.
 
 use std::path::Path;
 use std::{env, fs, io};
 
 use clap::error::ErrorKind;
-use stagger_report::{HeatGrid, PageOptions, page, pictures, shown_of};
-use stagger_sim::StormReport;
+use stagger_report::{GridPanel, Healed, HeatGrid, PageOptions, page, pictures, shown_of};
+use stagger_sim::{EntryReport, RecoveryVerdict, StormReport};
 
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
 use crate::output_file::{check, failed, put};
-use crate::refusal::Refusal;
+use crate::render::Swept;
 use crate::stderr;
 
 /// The files of a report, besides standard output.
@@ -24,7 +25,7 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// A folder that is not there, or cannot be made.
-    pub(super) fn of(flags: &'a StormFlags) -> Result<Self, Refusal> {
+    pub(super) fn of(flags: &'a StormFlags) -> Result<Self, CommandError> {
         let files = Self { page: flags.report.as_deref(), pictures: flags.pictures.as_deref() };
         if let Some(path) = files.page {
             check("--report", path)?;
@@ -39,13 +40,13 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// A flag that asks for one.
-    pub(super) fn none(flags: &StormFlags, of: &str) -> Result<(), Refusal> {
+    pub(super) fn none(flags: &StormFlags, of: &str) -> Result<(), CommandError> {
         let asked =
             [("--report", flags.report.is_some()), ("--pictures", flags.pictures.is_some())];
         match asked.into_iter().find(|&(_, given)| given) {
             Some((flag, _)) => {
                 let message = format!("the argument '{flag}' does not apply to '{of}'");
-                Err(Refusal::flag(ErrorKind::ArgumentConflict, &message))
+                Err(CommandError::flag(ErrorKind::ArgumentConflict, &message))
             }
             None => Ok(()),
         }
@@ -54,12 +55,12 @@ impl<'a> Files<'a> {
     /// Writes what was asked for.
     ///
     /// # Errors
-    /// What the system refuses, with the file.
+    /// The system's refusal, with the file.
     pub(super) fn write(
         &self,
         report: &StormReport,
         grid: Option<HeatGrid>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CommandError> {
         let options = PageOptions { command: Some(command()), grid };
         if let Some(path) = self.page {
             put(path, page(report, &options).as_bytes())?;
@@ -78,6 +79,36 @@ impl<'a> Files<'a> {
             put(&path, &png)?;
         }
         Ok(())
+    }
+}
+
+/// The result of a sweep for the heat map: the cells of every entry.
+pub(super) fn heat_map(swept: &Swept, report: &StormReport) -> HeatGrid {
+    let axis = |nth: usize| swept.axes.get(nth).cloned();
+    let (x, xs) = axis(0).unwrap_or_default();
+    let (y, ys) = axis(1).unwrap_or_else(|| (String::new(), vec![String::new()]));
+    let panels = swept.maps(report).into_iter().map(|map| GridPanel {
+        name: map.name.to_owned(),
+        case: map.group.to_owned(),
+        cells: map.rows.into_iter().map(|row| row.and_then(healed)).collect(),
+    });
+    HeatGrid {
+        panels: panels.collect(),
+        x,
+        xs,
+        y,
+        ys,
+        parameters: report.parameters.clone(),
+        seed: report.seed,
+        runs: report.runs,
+    }
+}
+
+/// The cell of a row; empty where there is no verdict: its calls ended too soon, or the trouble lasts.
+const fn healed(row: &EntryReport) -> Option<Healed> {
+    match row.verdict() {
+        RecoveryVerdict::NotWithinWatch | RecoveryVerdict::TroubleLasts => None,
+        _ => Some(Healed { healed: row.recovery.healed, runs: row.runs }),
     }
 }
 

@@ -1,18 +1,15 @@
-//! `stagger storm`: outages in virtual time, and what retries make of them.
+//! `stagger storm`: outages in virtual time, and the effect of retries on them.
 
-mod applies;
 mod axis;
+mod case_groups;
 mod command;
-mod effort;
 mod files;
 mod grid;
-mod heat;
-mod joined;
-mod list;
-mod policy;
+mod known_options;
+mod page;
+mod playback;
 mod replay;
-mod source;
-mod stage;
+mod scenario_source;
 mod target;
 
 pub(crate) use command::storm;

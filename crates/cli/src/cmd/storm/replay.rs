@@ -6,12 +6,12 @@ use std::path::Path;
 
 use stagger_replay::{AccessLog, ReadError, Reading, Replay};
 
-use super::command::print;
 use super::files::Files;
-use super::stage::Stage;
+use super::page;
+use super::playback::Playback;
 use super::target::options;
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::refusal::Refusal;
 use crate::render::Storm;
 use crate::stderr;
 
@@ -22,19 +22,19 @@ const AT_ONCE: usize = 1 << 20;
 ///
 /// # Errors
 /// A file that cannot be read or is no log, or options that do not go with it.
-pub(super) fn page(flags: &StormFlags, file: &Path) -> Result<String, Refusal> {
+pub(super) fn replay(flags: &StormFlags, file: &Path) -> Result<String, CommandError> {
     let files = Files::of(flags)?;
-    let stage = Stage::set(flags, "--from-log");
+    let playback = Playback::begin(flags, "--from-log");
     let reading = Reading { format: flags.log_format, map: flags.log_map.clone() };
     let log = read(&reading, file);
-    let log = log.map_err(|error| Refusal::Log(format!("{}: {error}", file.display())))?;
+    let log = log.map_err(|error| CommandError::Log(format!("{}: {error}", file.display())))?;
     tell(&log);
     let replay = Replay::new(&log, &options(flags)?, flags.capacity);
-    let replay = replay.map_err(|error| Refusal::of_option(&error))?;
-    let report = stage.replay(&replay);
-    stage.clear();
+    let replay = replay.map_err(|error| CommandError::of_option(&error))?;
+    let report = playback.replay(&replay);
+    playback.finish();
     files.write(&report, None)?;
-    Ok(print(flags.format, &Storm::new(&replay.scenario, &report)))
+    Ok(page::report(flags.format, &Storm::new(&replay.scenario, &report)))
 }
 
 fn read(reading: &Reading, file: &Path) -> Result<AccessLog, ReadError> {

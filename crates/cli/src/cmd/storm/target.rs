@@ -3,16 +3,16 @@
 use std::ffi::OsStr;
 
 use clap::error::ErrorKind;
-use stagger_core::Span;
+use stagger_core::{Policy, Span};
 use stagger_sim::{CATALOGUE, Named, Scenario, StormOptions};
-use stagger_text::nearest;
 
-use super::applies;
-use super::grid::Grid;
-use super::policy;
-use super::source::Source;
+use super::grid::SweepGrid;
+use super::known_options as known;
+use super::scenario_source::ScenarioSource;
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::refusal::Refusal;
+use crate::policy_file::{Loaded, PolicyArgument};
+use stagger_text::nearest;
 
 /// The target that the flags ask for.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) enum Target {
     /// Callers, a backend and what goes wrong with it.
     Scenario(Box<Scenario>),
     /// The same under a grid of settings.
-    Grid(Box<Grid>),
+    Grid(Box<SweepGrid>),
 }
 
 /// The report of delays alone, which is no scenario of callers.
@@ -38,10 +38,10 @@ impl Target {
     ///
     /// # Errors
     /// A name that is not known, or a flag that does not apply.
-    pub(super) fn of(flags: &StormFlags) -> Result<Self, Refusal> {
+    pub(super) fn of(flags: &StormFlags) -> Result<Self, CommandError> {
         if let Some(file) = flags.scenario.as_deref().filter(|name| is_file(name)) {
-            applies::to_file(flags)?;
-            return played(&Source::open(file.as_ref(), flags, options(flags)?)?, flags);
+            known::check_file(flags)?;
+            return played(&ScenarioSource::open(file.as_ref(), flags, options(flags)?)?, flags);
         }
         let Some(name) = flags.scenario.as_deref().and_then(OsStr::to_str) else {
             let up_at = flags.up_at.or(Some(DEFAULT.1));
@@ -52,10 +52,10 @@ impl Target {
         };
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("list") {
-            return applies::to_list(flags).map(|()| Self::List);
+            return known::check_list(flags).map(|()| Self::List);
         }
         if is(SHAPES.0) || is(SHAPES.1) {
-            return applies::to_shapes(flags).map(|()| Self::Shapes);
+            return known::check_shapes(flags).map(|()| Self::Shapes);
         }
         let named = Named::find(name).ok_or_else(|| unknown(name))?;
         scenario(named, flags, options(flags)?)
@@ -71,14 +71,14 @@ fn scenario(
     named: &'static Named,
     flags: &StormFlags,
     options: StormOptions,
-) -> Result<Target, Refusal> {
-    applies::to_scenario(named, flags, &options)?;
-    played(&Source::Named(named, options), flags)
+) -> Result<Target, CommandError> {
+    known::check_scenario(named, flags, &options)?;
+    played(&ScenarioSource::Named(named, options), flags)
 }
 
-fn played(source: &Source, flags: &StormFlags) -> Result<Target, Refusal> {
+fn played(source: &ScenarioSource, flags: &StormFlags) -> Result<Target, CommandError> {
     if !flags.sweep.is_empty() {
-        return Grid::of(source, &flags.sweep).map(|grid| Target::Grid(Box::new(grid)));
+        return SweepGrid::of(source, &flags.sweep).map(|grid| Target::Grid(Box::new(grid)));
     }
     let mut scenario = source.scenario(&[])?;
     let given = [
@@ -93,12 +93,12 @@ fn played(source: &Source, flags: &StormFlags) -> Result<Target, Refusal> {
     Ok(Target::Scenario(Box::new(scenario)))
 }
 
-fn up_at(source: &Source) -> Option<Span> {
-    if let Source::Named(_, options) = source { options.up_at } else { None }
+fn up_at(source: &ScenarioSource) -> Option<Span> {
+    if let ScenarioSource::Named(_, options) = source { options.up_at } else { None }
 }
 
 /// The options of a scenario that the flags change.
-pub(super) fn options(flags: &StormFlags) -> Result<StormOptions, Refusal> {
+pub(super) fn options(flags: &StormFlags) -> Result<StormOptions, CommandError> {
     Ok(StormOptions {
         seed: flags.seed,
         runs: flags.runs,
@@ -110,7 +110,7 @@ pub(super) fn options(flags: &StormFlags) -> Result<StormOptions, Refusal> {
         attempts: flags.attempts,
         laws: flags.law.clone(),
         equal: flags.equal.unwrap_or_default(),
-        policies: policy::all(&flags.policy)?,
+        policies: policies(&flags.policy)?,
     })
 }
 
@@ -119,11 +119,24 @@ fn names() -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().map(|named| named.name).chain([SHAPES.0, "list"])
 }
 
-fn unknown(name: &str) -> Refusal {
+fn unknown(name: &str) -> CommandError {
     let meant = match nearest(&name.to_ascii_lowercase(), names()) {
         Some(near) => format!("did you mean '{near}'?"),
         None => "'stagger storm list' shows them all".to_owned(),
     };
     let message = format!("there is no scenario '{name}': {meant}");
-    Refusal::flag(ErrorKind::InvalidValue, &message)
+    CommandError::flag(ErrorKind::InvalidValue, &message)
+}
+
+/// The policies that the flags name: all of a file, or one of it.
+///
+/// # Errors
+/// A file that cannot be read or is wrong, or a name that is not in it.
+fn policies(asked: &[PolicyArgument]) -> Result<Vec<(String, Policy)>, CommandError> {
+    let mut all = Vec::new();
+    for asked in asked {
+        let loaded = Loaded::open(asked)?;
+        all.extend(loaded.policies.into_iter().map(|entry| (entry.name, entry.policy)));
+    }
+    Ok(all)
 }

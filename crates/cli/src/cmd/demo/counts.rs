@@ -1,18 +1,18 @@
-//! The receiver's counts.
+//! The receiver's counts of attempts and deliveries.
 
 use std::collections::HashMap;
 
 use stagger::Span;
 
-use super::part::Part;
+use super::endpoint::DemoEndpoint;
 
 /// The width of a bucket of arrivals: a herd is over within tenths of a second.
 pub(super) const TENTH: Span = Span::from_millis(100);
 
 /// The arrivals of all endpoints.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    parts: [Arrivals; Part::ALL.len()],
+pub(super) struct ReceiverCounts {
+    parts: [EndpointCounts; DemoEndpoint::ALL.len()],
     /// For each message by id, how many endpoints have answered it with a 2xx.
     answered: HashMap<String, usize>,
     duplicates: usize,
@@ -20,7 +20,7 @@ pub(super) struct Tally {
 
 /// The arrivals at one endpoint by tenths of a second, since the messages were sent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arrivals {
+pub(super) struct EndpointCounts {
     pub(super) first: Vec<u32>,
     pub(super) retries: Vec<u32>,
     /// Messages answered with a 2xx, and when the last one was.
@@ -29,16 +29,16 @@ pub(super) struct Arrivals {
     seen: std::collections::HashSet<String>,
 }
 
-impl Tally {
+impl ReceiverCounts {
     /// Counts an arrival.
-    pub(super) fn arrived(&mut self, part: Part, at: Span, attempt: u32) {
+    pub(super) fn arrived(&mut self, part: DemoEndpoint, at: Span, attempt: u32) {
         let arrivals = &mut self.parts[part as usize];
         let counts = if attempt <= 1 { &mut arrivals.first } else { &mut arrivals.retries };
         *tenth(counts, at) += 1;
     }
 
     /// Counts a success.
-    pub(super) fn answered(&mut self, part: Part, at: Span, id: &str) {
+    pub(super) fn answered(&mut self, part: DemoEndpoint, at: Span, id: &str) {
         let arrivals = &mut self.parts[part as usize];
         if arrivals.seen.insert(id.to_owned()) {
             arrivals.delivered += 1;
@@ -49,13 +49,13 @@ impl Tally {
         }
     }
 
-    pub(super) const fn at(&self, part: Part) -> &Arrivals {
+    pub(super) const fn at(&self, part: DemoEndpoint) -> &EndpointCounts {
         &self.parts[part as usize]
     }
 
     /// Messages that every endpoint has answered with a 2xx.
     pub(super) fn delivered(&self) -> usize {
-        self.answered.values().filter(|count| **count == Part::ALL.len()).count()
+        self.answered.values().filter(|count| **count == DemoEndpoint::ALL.len()).count()
     }
 
     /// Messages that an endpoint has answered with a 2xx more than once.
@@ -64,7 +64,7 @@ impl Tally {
     }
 }
 
-impl Arrivals {
+impl EndpointCounts {
     /// All arrivals by tenths of a second.
     pub(super) fn tenths(&self) -> Vec<u32> {
         let longest = self.first.len().max(self.retries.len());
@@ -99,7 +99,7 @@ fn tenth(counts: &mut Vec<u32>, at: Span) -> &mut u32 {
     &mut counts[index]
 }
 
-/// The last tenth that is counted apart: an hour, in case somebody leaves it open.
+/// The last tenth that is counted apart: an hour, in case the demo is left open.
 const LONGEST: usize = 36_000;
 
 #[cfg(test)]
@@ -108,22 +108,22 @@ mod tests {
 
     #[test]
     fn a_message_is_delivered_when_all_endpoints_have_it_and_twice_is_a_duplicate() {
-        let mut tally = Tally::default();
-        for part in Part::ALL {
-            assert_eq!(tally.delivered(), 0);
-            tally.answered(part, Span::ZERO, "msg_1");
+        let mut counts = ReceiverCounts::default();
+        for part in DemoEndpoint::ALL {
+            assert_eq!(counts.delivered(), 0);
+            counts.answered(part, Span::ZERO, "msg_1");
         }
-        tally.answered(Part::Guarded, Span::ZERO, "msg_1");
-        assert_eq!((tally.delivered(), tally.duplicates()), (1, 1));
+        counts.answered(DemoEndpoint::Guarded, Span::ZERO, "msg_1");
+        assert_eq!((counts.delivered(), counts.duplicates()), (1, 1));
     }
 
     #[test]
     fn first_attempts_are_no_herd_of_retries() {
-        let mut tally = Tally::default();
+        let mut counts = ReceiverCounts::default();
         for (millis, attempt) in [(0, 1), (50, 1), (99, 2), (100, 2), (650, 3), (690, 2)] {
-            tally.arrived(Part::Jittered, Span::from_millis(millis), attempt);
+            counts.arrived(DemoEndpoint::Jittered, Span::from_millis(millis), attempt);
         }
-        let arrivals = tally.at(Part::Jittered);
+        let arrivals = counts.at(DemoEndpoint::Jittered);
         assert_eq!(arrivals.tenths(), [3, 1, 0, 0, 0, 0, 2]);
         assert_eq!((arrivals.peaks(6), arrivals.second(0), arrivals.attempts()), ([1, 2], 6, 6));
     }

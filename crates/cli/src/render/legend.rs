@@ -7,8 +7,7 @@ use stagger_sim::{CaseReport, Peak, RecoveryVerdict};
 use stagger_text::brief;
 
 use super::measures::Measure;
-use super::storm::Storm;
-use super::table::Window;
+use super::storm::{ArrivalsWindow, Storm};
 use super::wrap::hanging;
 
 /// Columns of the names in the legend.
@@ -93,8 +92,9 @@ fn peak_from(storm: Storm<'_>) -> String {
 
 fn arrivals(storm: Storm<'_>, bars: usize) -> String {
     let cases = &storm.report.cases;
-    let windows: Vec<Window> = cases.iter().map(|case| Window::of(storm, case, bars)).collect();
-    let range = |of: fn(&Window) -> stagger_core::Span| {
+    let windows: Vec<ArrivalsWindow> =
+        cases.iter().map(|case| ArrivalsWindow::of(storm, case, bars)).collect();
+    let range = |of: fn(&ArrivalsWindow) -> stagger_core::Span| {
         let (least, most) = (windows.iter().map(of).min(), windows.iter().map(of).max());
         match (least, most) {
             (Some(least), Some(most)) if least != most => {
@@ -104,7 +104,7 @@ fn arrivals(storm: Storm<'_>, bars: usize) -> String {
             _ => String::new(),
         }
     };
-    let (start, bar) = (range(Window::start), range(Window::bar));
+    let (start, bar) = (range(ArrivalsWindow::start), range(ArrivalsWindow::bar));
     let scale = if cases.len() > 1 { "one scale for a block" } else { "one scale for all" };
     format!("attempts over time from {start} on, {scale}; one bar is {bar}")
 }

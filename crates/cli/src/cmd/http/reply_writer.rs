@@ -8,29 +8,29 @@ use crate::stdout;
 
 /// The outlet of the bytes of a reply.
 #[derive(Debug)]
-pub(super) enum Outlet {
+pub(super) enum ReplyWriter {
     /// Standard output, as they come.
     Stdout,
     /// A pipe or a device: bytes go there as they come, and nothing is cut short.
     Stream(File),
     /// A new file beside the one that it becomes.
-    Beside(Beside),
+    Partial(PartialFile),
 }
 
 /// A file that is not there yet.
 #[derive(Debug)]
-pub(super) struct Beside {
+pub(super) struct PartialFile {
     file: File,
     /// `None` once it has been put in place.
     made: Option<PathBuf>,
     place: PathBuf,
 }
 
-impl Outlet {
+impl ReplyWriter {
     /// Opens the place. Nothing of it is changed yet.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn open(path: Option<&Path>) -> io::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             return Ok(Self::Stdout);
@@ -42,21 +42,21 @@ impl Outlet {
             }
             // A link stays one: what it leads to is replaced.
             Ok(found) => {
-                let beside = Beside::of(fs::canonicalize(path)?)?;
+                let beside = PartialFile::of(fs::canonicalize(path)?)?;
                 fs::set_permissions(beside.made.as_deref().unwrap_or(path), found.permissions())?;
-                Ok(Self::Beside(beside))
+                Ok(Self::Partial(beside))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Self::Beside(Beside::of(path.to_path_buf())?))
+                Ok(Self::Partial(PartialFile::of(path.to_path_buf())?))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Writes a piece; whether somebody still wants more.
+    /// Writes a piece; returns whether the reader is still there.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn write(&mut self, piece: &[u8]) -> io::Result<bool> {
         match self {
             Self::Stdout => stdout::piece(piece),
@@ -64,16 +64,16 @@ impl Outlet {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
                 written => written.map(|()| true),
             },
-            Self::Beside(beside) => beside.file.write_all(piece).map(|()| true),
+            Self::Partial(beside) => beside.file.write_all(piece).map(|()| true),
         }
     }
 
-    /// Forgets what was written, where nobody has seen it yet.
+    /// Deletes the bytes written so far, if they went to a partial file.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn restart(&mut self) -> io::Result<()> {
-        let Self::Beside(beside) = self else { return Ok(()) };
+        let Self::Partial(beside) = self else { return Ok(()) };
         beside.file.set_len(0)?;
         beside.file.rewind()
     }
@@ -81,16 +81,16 @@ impl Outlet {
     /// All of it is written.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(super) fn close(self) -> io::Result<()> {
         match self {
-            Self::Beside(beside) => beside.put_in_place(),
+            Self::Partial(beside) => beside.put_in_place(),
             Self::Stdout | Self::Stream(_) => Ok(()),
         }
     }
 }
 
-impl Beside {
+impl PartialFile {
     fn of(place: PathBuf) -> io::Result<Self> {
         let mut name = place.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_os_string();
         name.push(format!(".{}.part", std::process::id()));
@@ -110,7 +110,7 @@ impl Beside {
 }
 
 /// Removes a file that was not put in place.
-impl Drop for Beside {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if let Some(made) = &self.made {
             let _ = fs::remove_file(made);

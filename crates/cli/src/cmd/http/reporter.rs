@@ -11,45 +11,45 @@ use stagger::reqwest::SendError;
 use stagger::{AttemptEnd, Report};
 use stagger_core::{Policy, Span};
 
-use super::again::Past;
-use super::event::{Attempt, Broken, End};
-use super::failure::Failure;
+use super::event::{AttemptEvent, BodyEvent, EndEvent};
+use super::failure::HttpFailure;
+use super::policy::AttemptsMade;
 use super::secrets::{shown, without_userinfo};
+use crate::command_error::CommandError;
 use crate::flags::{HttpFlags, HttpFormat};
-use crate::refusal::Refusal;
 use crate::stderr;
 
 /// Tells attempts and their end.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct HttpReporter {
     policy: Policy,
     format: HttpFormat,
     quiet: bool,
     verbose: bool,
     log: Option<Mutex<File>>,
     /// The attempts and time before the call under way.
-    past: Mutex<Past>,
+    made: Mutex<AttemptsMade>,
     /// The end of the last call.
     report: Mutex<Report>,
 }
 
-impl Teller {
+impl HttpReporter {
     /// As the flags want it.
     ///
     /// # Errors
     /// A log that cannot be opened.
-    pub(super) fn of(flags: &HttpFlags, policy: Policy) -> Result<Self, Refusal> {
+    pub(super) fn of(flags: &HttpFlags, policy: Policy) -> Result<Self, CommandError> {
         let open = |path| {
             let file = File::options().append(true).create(true).open(path);
             file.map(Mutex::new).map_err(|error| {
                 let path = flags.log.clone().unwrap_or_default();
-                Refusal::File(format!("error: {}: {error}", path.display()))
+                CommandError::File(format!("error: {}: {error}", path.display()))
             })
         };
         let log = flags.log.as_ref().map(open).transpose()?;
         let HttpFlags { format, quiet, verbose, .. } = *flags;
-        let (past, report) = (Mutex::default(), Mutex::default());
-        Ok(Self { policy, format, quiet, verbose, log, past, report })
+        let (made, report) = (Mutex::default(), Mutex::default());
+        Ok(Self { policy, format, quiet, verbose, log, made, report })
     }
 
     /// An attempt is about to be made.
@@ -67,20 +67,20 @@ impl Teller {
             stderr::note(&format!("< {:?} {}", reply.version(), reply.status()));
             show('<', reply.headers());
         }
-        let past = *self.past.lock().unwrap_or_else(PoisonError::into_inner);
-        let attempt = Attempt::of(ended, &self.policy, past);
+        let made = *self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let attempt = AttemptEvent::of(ended, &self.policy, made);
         self.tell(&attempt, &attempt.line(self.policy.limits().max_attempts()));
     }
 
     /// A body broke off after this many bytes; `wait` is the delay before it is asked for again.
-    pub(super) fn broken(&self, past: Past, why: &str, received: u64, wait: Option<Span>) {
-        let broken = Broken::of(past, why, received, wait);
+    pub(super) fn broken(&self, made: AttemptsMade, why: &str, received: u64, wait: Option<Span>) {
+        let broken = BodyEvent::of(made, why, received, wait);
         self.tell(&broken, &broken.line());
     }
 
     /// Further attempts come after these.
-    pub(super) fn go_on(&self, past: Past) {
-        *self.past.lock().unwrap_or_else(PoisonError::into_inner) = past;
+    pub(super) fn go_on(&self, made: AttemptsMade) {
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner) = made;
     }
 
     /// Keeps how a call ended, for the end of all.
@@ -89,9 +89,9 @@ impl Teller {
     }
 
     /// All has ended, the body included. One clean attempt is its own end.
-    pub(super) fn end(&self, past: Past, failure: Option<&Failure>) {
+    pub(super) fn end(&self, made: AttemptsMade, failure: Option<&HttpFailure>) {
         let report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = End::of(&report, past, failure);
+        let end = EndEvent::of(&report, made, failure);
         self.tell(&end, end.line());
     }
 

@@ -4,15 +4,15 @@ use stagger_sim::{Scenario, ScenarioCase};
 
 /// The parts that all cells of a sweep have in common.
 #[derive(Debug)]
-pub(super) struct Joined {
-    pub(super) own: Own,
+pub(super) struct CaseGroups {
+    pub(super) own: CaseGroup,
     /// The parameters that are the same in all cells.
     pub(super) shared: Vec<(String, String)>,
 }
 
 /// The cases that the scenario itself has in every cell.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Own {
+pub(super) enum CaseGroup {
     /// There is one.
     One,
     /// They are an axis of its own, with this name and these values.
@@ -23,27 +23,27 @@ pub(super) enum Own {
     Apart,
 }
 
-impl Joined {
+impl CaseGroups {
     /// The parts that these cells have in common; `free` if an axis is left for the scenario's own cases.
     pub(super) fn of(played: &[Scenario], free: bool) -> Self {
         let Some((first, others)) = played.split_first() else {
-            return Self { own: Own::One, shared: Vec::new() };
+            return Self { own: CaseGroup::One, shared: Vec::new() };
         };
         let count = first.cases.len();
         let same = others.iter().all(|other| other.cases.len() == count);
         let everywhere =
             |known: &&(String, String)| others.iter().all(|other| other.parameters.contains(known));
         let own = match count {
-            _ if !same => Own::Apart,
-            0 | 1 => Own::One,
+            _ if !same => CaseGroup::Apart,
+            0 | 1 => CaseGroup::One,
             _ if free => axis(first, others),
-            _ => Own::Named(names(first, others)),
+            _ => CaseGroup::Named(names(first, others)),
         };
         Self { own, shared: first.parameters.iter().filter(everywhere).cloned().collect() }
     }
 }
 
-impl Own {
+impl CaseGroup {
     /// The name by which the n-th case of a cell is told from its others.
     pub(super) fn group(&self, nth: usize, case: &ScenarioCase) -> String {
         match self {
@@ -55,7 +55,7 @@ impl Own {
 }
 
 /// By the values that the scenario varies, where they are the same in all cells; else by names.
-fn axis(first: &Scenario, others: &[Scenario]) -> Own {
+fn axis(first: &Scenario, others: &[Scenario]) -> CaseGroup {
     let values = |scenario: &Scenario| -> Vec<String> {
         scenario.cases.iter().map(|case| case.value.to_string()).collect()
     };
@@ -63,9 +63,9 @@ fn axis(first: &Scenario, others: &[Scenario]) -> Own {
     let distinct = own.iter().enumerate().all(|(nth, value)| !own[..nth].contains(value));
     match &first.varied {
         Some(varied) if distinct && others.iter().all(|other| values(other) == own) => {
-            Own::Axis(varied.clone(), own)
+            CaseGroup::Axis(varied.clone(), own)
         }
-        _ => Own::Axis("case".to_owned(), names(first, others)),
+        _ => CaseGroup::Axis("case".to_owned(), names(first, others)),
     }
 }
 
@@ -105,16 +105,19 @@ mod tests {
             scenario(Some("load"), &[("9 callers, up at 1s", 9.0), ("9 callers, up at 2s", 9.0)]),
         ];
         let names = ["up at 1s", "up at 2s"].map(str::to_owned);
-        assert_eq!(Joined::of(&cells, false).own, Own::Named(names.to_vec()));
-        assert_eq!(Joined::of(&cells, true).own, Own::Axis("case".to_owned(), names.to_vec()));
+        assert_eq!(CaseGroups::of(&cells, false).own, CaseGroup::Named(names.to_vec()));
+        assert_eq!(
+            CaseGroups::of(&cells, true).own,
+            CaseGroup::Axis("case".to_owned(), names.to_vec())
+        );
     }
 
     #[test]
     fn what_a_scenario_varies_is_the_axis_that_nobody_asked_for() {
         let cell = || scenario(Some("load [1/s]"), &[("load 300/s", 300.0), ("load 500/s", 500.0)]);
-        let own = Joined::of(&[cell(), cell()], true).own;
+        let own = CaseGroups::of(&[cell(), cell()], true).own;
         let values = ["300", "500"].map(str::to_owned);
-        assert_eq!(own, Own::Axis("load [1/s]".to_owned(), values.to_vec()));
+        assert_eq!(own, CaseGroup::Axis("load [1/s]".to_owned(), values.to_vec()));
     }
 
     #[test]
@@ -122,9 +125,9 @@ mod tests {
         let cells =
             [scenario(None, &[("a", 0.0), ("b", 0.0)]), scenario(None, &[("c", 0.0), ("d", 0.0)])];
         let names = ["case 1", "case 2"].map(str::to_owned);
-        assert_eq!(Joined::of(&cells, false).own, Own::Named(names.to_vec()));
+        assert_eq!(CaseGroups::of(&cells, false).own, CaseGroup::Named(names.to_vec()));
         let unequal = [cells[0].clone(), scenario(None, &[("c", 0.0)])];
-        assert_eq!(Joined::of(&unequal, true).own, Own::Apart);
+        assert_eq!(CaseGroups::of(&unequal, true).own, CaseGroup::Apart);
     }
 
     #[test]
@@ -133,7 +136,7 @@ mod tests {
             parameters: vec![("base".into(), base.into()), ("cap".into(), "1s".into())],
             ..scenario(None, &[("", 0.0)])
         };
-        let shared = Joined::of(&[with("1ms"), with("2ms")], true).shared;
+        let shared = CaseGroups::of(&[with("1ms"), with("2ms")], true).shared;
         assert_eq!(shared, [("cap".to_owned(), "1s".to_owned())]);
     }
 }

@@ -1,18 +1,16 @@
-//! Why a command did nothing.
+//! The error that ends a command before it has done anything.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 use stagger_core::ConfigError;
 
-use crate::flags::Flags;
 use crate::stderr;
 
 /// A flag or a file that is wrong.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum CommandError {
     /// Shown with the usage of the command.
     Flag(ErrorKind, String),
     /// A file that is no log, with its name.
@@ -23,7 +21,7 @@ pub(crate) enum Refusal {
     File(String),
 }
 
-impl Refusal {
+impl CommandError {
     /// A refusal of flags, with the usage of the command.
     pub(crate) fn flag(kind: ErrorKind, message: &str) -> Self {
         Self::Flag(kind, message.to_owned())
@@ -32,6 +30,11 @@ impl Refusal {
     /// A value that is refused.
     pub(crate) fn bad_value(message: &str) -> Self {
         Self::flag(ErrorKind::ValueValidation, message)
+    }
+
+    /// A value of a flag that is outside of its bound.
+    pub(crate) fn invalid(flag: &str, value: &str, bound: &str) -> Self {
+        Self::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
     }
 
     /// The engine's refusal, with its fields called by their flags.
@@ -46,20 +49,13 @@ impl Refusal {
     /// The engine's refusal, in which `named` calls its fields by the flags of a command.
     pub(crate) fn of_setting(error: &ConfigError, named: impl Fn(&str) -> String) -> Self {
         let (flag, value, bound) = (named(error.field()), error.value(), named(error.bound()));
-        Self::bad_value(&format!("invalid value '{value}' for '{flag}': must be {bound}"))
+        Self::invalid(&flag, value, &bound)
     }
 
-    /// Says so on standard error, as the refusal of a command.
-    pub(crate) fn tell(self, command: &str) -> ExitCode {
+    /// Writes it to standard error; returns the exit code.
+    pub(crate) fn tell(self) -> ExitCode {
         match self {
-            Self::Flag(kind, message) => {
-                let mut flags = Flags::command();
-                flags.build();
-                match flags.find_subcommand_mut(command) {
-                    Some(command) => command.error(kind, message).exit(),
-                    None => flags.error(kind, message).exit(),
-                }
-            }
+            Self::Flag(_, message) => stderr::refuse(&message),
             Self::Log(why) => stderr::refuse(&why),
             Self::Unwritten(path, why) => {
                 stderr::note(&format!("error: cannot write {}: {why}", path.display()));

@@ -1,46 +1,46 @@
-//! The findings of one file.
+//! The findings of one file, and of all files together.
 
 use std::ops::Range;
 
 use stagger_explain::{Code, PolicyFinding, Severity, lint};
 
+use crate::command_error::CommandError;
 use crate::flags::CallsFlags;
 use crate::policy_file::{PolicyArgument, Surveyed, absent, read, survey};
-use crate::refusal::Refusal;
 use crate::toml_file::Flaw;
 
 /// One file: its findings and its flaws, each in the order of the file.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct FileFindings {
     pub(super) file: String,
     pub(super) text: String,
     /// The policies that were looked at.
     pub(super) policies: usize,
-    pub(super) findings: Vec<Placed>,
+    pub(super) findings: Vec<PlacedFinding>,
     pub(super) flaws: Vec<Flaw>,
 }
 
 /// A finding where it stands.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedFinding {
     /// None for a file that is one whole policy.
     pub(super) policy: Option<String>,
     pub(super) at: Range<usize>,
     pub(super) finding: PolicyFinding,
 }
 
-impl Sheet {
+impl FileFindings {
     /// Looks at all policies of `FILE` or `-`, or at the one of `FILE#NAME`.
     ///
     /// # Errors
     /// A file that cannot be read, or a name that is not in it.
-    pub(super) fn of(asked: &PolicyArgument, calls: &CallsFlags) -> Result<Self, Refusal> {
+    pub(super) fn of(asked: &PolicyArgument, calls: &CallsFlags) -> Result<Self, CommandError> {
         let (file, text) = read(&asked.file)?;
         let mut survey = survey(&text);
         if let Some(name) = &asked.name {
             only(&file, name, &mut survey.policies, survey.flaws.is_empty())?;
         }
-        let mut findings: Vec<Placed> =
+        let mut findings: Vec<PlacedFinding> =
             survey.policies.iter().flat_map(|policy| findings(policy, calls)).collect();
         findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
         let policies = survey.policies.len();
@@ -54,13 +54,44 @@ impl Sheet {
     }
 }
 
+/// The files that were read, and those that could not be.
+#[derive(Debug, Default)]
+pub(super) struct LintReport {
+    pub(super) files: Vec<FileFindings>,
+    pub(super) unread: Vec<Unread>,
+}
+
+/// A file that could not be read, or a policy that is not in its file.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) file: String,
+    pub(super) message: String,
+}
+
+impl LintReport {
+    /// The policies that were looked at.
+    pub(super) fn policies(&self) -> usize {
+        self.files.iter().map(|file| file.policies).sum()
+    }
+
+    /// The number of findings that are as severe as this.
+    pub(super) fn findings(&self, severity: Severity) -> usize {
+        self.files.iter().map(|file| file.count(severity)).sum()
+    }
+
+    /// The number of mistakes that kept policies from being looked at.
+    pub(super) fn refused(&self) -> usize {
+        self.files.iter().map(|file| file.flaws.len()).sum::<usize>() + self.unread.len()
+    }
+}
+
 /// Keeps the policy of this name. In a file with flaws it may be among what could not be built.
 fn only(
     file: &str,
     name: &str,
     policies: &mut Vec<Surveyed<'_>>,
     whole: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), CommandError> {
     let is = |known: &Surveyed<'_>| known.name.as_deref() == Some(name);
     if whole && !policies.iter().any(is) {
         return Err(absent(file, name, policies.iter().filter_map(|it| it.name.as_deref())));
@@ -70,12 +101,13 @@ fn only(
 }
 
 /// Findings of a policy that are not accepted, and accepted ones that it does not have.
-fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<Placed> {
+fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<PlacedFinding> {
     let found = lint(&surveyed.policy, &flags.over(&surveyed.calls.setting));
-    let placed = |at, finding| Placed { policy: surveyed.name.clone(), at, finding };
+    let placed = |at, finding| PlacedFinding { policy: surveyed.name.clone(), at, finding };
     let unused =
         surveyed.calls.allow.iter().filter(|(code, _)| !found.iter().any(|it| it.code == *code));
-    let unused: Vec<Placed> = unused.map(|(code, at)| placed(at.clone(), stale(*code))).collect();
+    let unused: Vec<PlacedFinding> =
+        unused.map(|(code, at)| placed(at.clone(), stale(*code))).collect();
     let left = found.into_iter().filter(|finding| !surveyed.calls.allows(finding.code));
     left.map(|finding| placed(surveyed.place(finding.key), finding)).chain(unused).collect()
 }

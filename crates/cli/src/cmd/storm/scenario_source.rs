@@ -3,28 +3,28 @@
 use std::path::Path;
 
 use stagger_sim::{Named, Scenario, StormOptions};
-use stagger_text::nearest;
 
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::refusal::Refusal;
-use crate::scenario_file::{self, Given};
+use crate::scenario_file::{self, ScenarioOverrides};
 use crate::toml_file::{Document, Flaw};
+use stagger_text::nearest;
 
 /// The source of a scenario, with settings that change from one time to the next.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum ScenarioSource {
     /// One that ships.
     Named(&'static Named, StormOptions),
     /// The text of a file.
-    File(Box<Text>),
+    File(Box<ScenarioText>),
 }
 
 /// A file, and what the command line says beside it.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct ScenarioText {
     file: String,
     text: String,
-    given: Given,
+    given: ScenarioOverrides,
 }
 
 /// The settings of scenarios that ship.
@@ -32,7 +32,7 @@ const KEYS: [&str; 5] = ["callers", "up-at", "base", "cap", "attempts"];
 /// Short names for what is swept most in files.
 const SHORT: [(&str, &str); 2] = [("outage", "fault.lasts"), ("load", "arrivals.rate")];
 
-impl Source {
+impl ScenarioSource {
     /// Reads a file; the flags win over what it says.
     ///
     /// # Errors
@@ -41,36 +41,36 @@ impl Source {
         file: &Path,
         flags: &StormFlags,
         options: StormOptions,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, CommandError> {
         let text = read(file)?;
-        let given = Given { options, equal: flags.equal };
-        Ok(Self::File(Box::new(Text { file: file.display().to_string(), text, given })))
+        let given = ScenarioOverrides { options, equal: flags.equal };
+        Ok(Self::File(Box::new(ScenarioText { file: file.display().to_string(), text, given })))
     }
 
     /// The scenario with other settings: keys with their values as text.
     ///
     /// # Errors
     /// A setting that there is not, or a value that is refused; a file that is wrong.
-    pub(super) fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, Refusal> {
+    pub(super) fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, CommandError> {
         match self {
             Self::Named(named, options) => {
                 let mut options = options.clone();
                 for (key, value) in settings {
                     set(&mut options, key, value)?;
                 }
-                named.scenario(&options).map_err(|error| Refusal::of_option(&error))
+                named.scenario(&options).map_err(|error| CommandError::of_option(&error))
             }
             Self::File(text) => text.scenario(settings),
         }
     }
 }
 
-impl Text {
-    fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, Refusal> {
-        let shown = |flaw: Flaw| Refusal::File(flaw.show(&self.file, &self.text));
+impl ScenarioText {
+    fn scenario(&self, settings: &[(&str, &str)]) -> Result<Scenario, CommandError> {
+        let shown = |flaw: Flaw| CommandError::File(flaw.show(&self.file, &self.text));
         let mut document = Document::parse(&self.text).map_err(shown)?;
         // A value of the command line has no place in the file, so it is refused in words alone.
-        let swept = |why: &str| Refusal::bad_value(&format!("--sweep: {why}"));
+        let swept = |why: &str| CommandError::bad_value(&format!("--sweep: {why}"));
         if !settings.is_empty() {
             // A sweep asks about its own values.
             document = document.without("vary");
@@ -90,14 +90,15 @@ impl Text {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub(super) fn read(file: &Path) -> Result<String, Refusal> {
-    let refused = |error| Refusal::File(format!("error: {}: {error}", file.display()));
+pub(super) fn read(file: &Path) -> Result<String, CommandError> {
+    let refused = |error| CommandError::File(format!("error: {}: {error}", file.display()));
     std::fs::read_to_string(file).map_err(refused)
 }
 
-fn set(options: &mut StormOptions, key: &str, value: &str) -> Result<(), Refusal> {
-    let bad =
-        |bound: &str| Refusal::bad_value(&format!("--sweep: {key} = {value}: must be {bound}"));
+fn set(options: &mut StormOptions, key: &str, value: &str) -> Result<(), CommandError> {
+    let bad = |bound: &str| {
+        CommandError::bad_value(&format!("--sweep: {key} = {value}: must be {bound}"))
+    };
     let span = || value.parse().map(Some).map_err(|error| bad(&format!("{error}")));
     let count = || match value.parse::<u32>() {
         Ok(count) if count > 0 => Ok(Some(count)),
@@ -115,7 +116,7 @@ fn set(options: &mut StormOptions, key: &str, value: &str) -> Result<(), Refusal
                 || format!("there are {}", KEYS.join(", ")),
                 |near| format!("did you mean {near}?"),
             );
-            return Err(Refusal::bad_value(&format!("--sweep: unknown key {key}: {hint}")));
+            return Err(CommandError::bad_value(&format!("--sweep: unknown key {key}: {hint}")));
         }
     }
     Ok(())

@@ -11,10 +11,9 @@ use reqwest::{Body, Client, Method, Request, RequestBuilder, Url};
 use stagger::http::IdempotencyKey;
 use stagger::reqwest::CallOptions;
 
-use super::command::bad;
 use super::secrets::without_userinfo;
+use crate::command_error::CommandError;
 use crate::flags::HttpFlags;
-use crate::refusal::Refusal;
 
 /// The longest body that is sent: it is held in memory, because every attempt sends it again.
 const MAX_BODY: u64 = 1 << 30;
@@ -23,14 +22,13 @@ const MAX_BODY: u64 = 1 << 30;
 ///
 /// # Errors
 /// A flag that is no HTTP, or a file that cannot be read.
-pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, Refusal> {
+pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, CommandError> {
     // The builder turns name and password of the URL into a header, which all later headers replace.
     let url = url(&flags.url)?;
     let shown = without_userinfo(&flags.url);
-    let mut request = client
-        .request(method(flags)?, url)
-        .build()
-        .map_err(|_| bad("<URL>", &shown, "a URL whose name and password fit into a header"))?;
+    let mut request = client.request(method(flags)?, url).build().map_err(|_| {
+        CommandError::invalid("<URL>", &shown, "a URL whose name and password fit into a header")
+    })?;
     let headers = headers(flags)?;
     let user = user(flags)?.filter(|_| !headers.contains_key(AUTHORIZATION));
     set(request.headers_mut(), &headers);
@@ -42,7 +40,7 @@ pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, Ref
     RequestBuilder::from_parts(client.clone(), request)
         .basic_auth(name, Some(password))
         .build()
-        .map_err(|_| bad("--user", name, "a name that fits into a header"))
+        .map_err(|_| CommandError::invalid("--user", name, "a name that fits into a header"))
 }
 
 /// Puts headers into others in place of those of the same names; several of one name all stay.
@@ -65,7 +63,7 @@ pub(super) fn call(flags: &HttpFlags) -> CallOptions {
     }
 }
 
-fn method(flags: &HttpFlags) -> Result<Method, Refusal> {
+fn method(flags: &HttpFlags) -> Result<Method, CommandError> {
     let asked = match &flags.request {
         Some(method) => method.as_str(),
         None if flags.head => "HEAD",
@@ -73,12 +71,12 @@ fn method(flags: &HttpFlags) -> Result<Method, Refusal> {
         None => "GET",
     };
     Method::from_bytes(asked.as_bytes())
-        .map_err(|_| bad("--request", asked, "the name of a method, such as PUT"))
+        .map_err(|_| CommandError::invalid("--request", asked, "the name of a method, such as PUT"))
 }
 
-fn url(asked: &str) -> Result<Url, Refusal> {
+fn url(asked: &str) -> Result<Url, CommandError> {
     let shown = without_userinfo(asked);
-    let refused = |bound: &str| Err(bad("<URL>", &shown, bound));
+    let refused = |bound: &str| Err(CommandError::invalid("<URL>", &shown, bound));
     if !asked.contains("://") {
         return refused(&format!("a URL with its scheme; did you mean https://{asked}?"));
     }
@@ -89,7 +87,7 @@ fn url(asked: &str) -> Result<Url, Refusal> {
     }
 }
 
-fn headers(flags: &HttpFlags) -> Result<HeaderMap, Refusal> {
+fn headers(flags: &HttpFlags) -> Result<HeaderMap, CommandError> {
     let mut headers = HeaderMap::new();
     for asked in &flags.header {
         let (name, value) = header(asked)?;
@@ -104,14 +102,14 @@ fn headers(flags: &HttpFlags) -> Result<HeaderMap, Refusal> {
     }
     if let Some(key) = flags.idempotency_key.as_deref().filter(|key| !key.is_empty()) {
         let value = HeaderValue::from_str(key)
-            .map_err(|_| bad("--idempotency-key", key, "visible ASCII"))?;
+            .map_err(|_| CommandError::invalid("--idempotency-key", key, "visible ASCII"))?;
         headers.insert(IdempotencyKey::HEADER, value);
     }
     Ok(headers)
 }
 
-fn header(asked: &str) -> Result<(HeaderName, HeaderValue), Refusal> {
-    let refused = |bound| bad("--header", asked, bound);
+fn header(asked: &str) -> Result<(HeaderName, HeaderValue), CommandError> {
+    let refused = |bound| CommandError::invalid("--header", asked, bound);
     let (name, value) = asked.split_once(':').ok_or_else(|| refused("'Name: value'"))?;
     let name = HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| refused("'Name: value', with a name of letters, digits and hyphens"))?;
@@ -124,15 +122,19 @@ fn header(asked: &str) -> Result<(HeaderName, HeaderValue), Refusal> {
 }
 
 /// Name and password, if there are any that the headers do not have already.
-fn user(flags: &HttpFlags) -> Result<Option<(&str, &str)>, Refusal> {
+fn user(flags: &HttpFlags) -> Result<Option<(&str, &str)>, CommandError> {
     let Some(user) = &flags.user else { return Ok(None) };
     match user.split_once(':') {
         Some(parts) => Ok(Some(parts)),
-        None => Err(bad("--user", user, "a name and a password, with a colon between them")),
+        None => Err(CommandError::invalid(
+            "--user",
+            user,
+            "a name and a password, with a colon between them",
+        )),
     }
 }
 
-fn body(flags: &HttpFlags) -> Result<Option<Vec<u8>>, Refusal> {
+fn body(flags: &HttpFlags) -> Result<Option<Vec<u8>>, CommandError> {
     if let Some(json) = &flags.json {
         return bytes("--json", json).map(Some);
     }
@@ -142,13 +144,13 @@ fn body(flags: &HttpFlags) -> Result<Option<Vec<u8>>, Refusal> {
 }
 
 /// The bytes that a flag gives: its own, or those of the file behind an @.
-fn bytes(flag: &str, data: &OsStr) -> Result<Vec<u8>, Refusal> {
+fn bytes(flag: &str, data: &OsStr) -> Result<Vec<u8>, CommandError> {
     let Some(file) = data.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
         return Ok(data.as_bytes().to_vec());
     };
     let stdin = file == "-";
     let name = if stdin { "standard input".to_owned() } else { file.display().to_string() };
-    let refused = |error| Refusal::File(format!("error: {name}: {error}"));
+    let refused = |error| CommandError::File(format!("error: {name}: {error}"));
     let from: Box<dyn Read> = match stdin {
         true => Box::new(io::stdin().lock()),
         false => Box::new(File::open(file).map_err(refused)?),
@@ -157,7 +159,7 @@ fn bytes(flag: &str, data: &OsStr) -> Result<Vec<u8>, Refusal> {
     from.take(MAX_BODY + 1).read_to_end(&mut bytes).map_err(refused)?;
     // OK because no target has pointers of more than 64 bits.
     if bytes.len() as u64 > MAX_BODY {
-        return Err(bad(flag, &data.display().to_string(), "at most 1 GiB"));
+        return Err(CommandError::invalid(flag, &data.display().to_string(), "at most 1 GiB"));
     }
     Ok(bytes)
 }

@@ -1,4 +1,4 @@
-//! The three endpoints, and what sets them apart.
+//! The three endpoints, which differ in their policies.
 
 use std::num::NonZeroU32;
 
@@ -17,7 +17,7 @@ const CONCURRENCY: NonZeroU32 = NonZeroU32::new(128).expect("above zero");
 
 /// The retry policy of one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum DemoEndpoint {
     /// Doubling delays, all alike.
     Unjittered,
     /// The same ceilings, drawn at random.
@@ -26,7 +26,7 @@ pub(super) enum Part {
     Guarded,
 }
 
-impl Part {
+impl DemoEndpoint {
     pub(super) const ALL: [Self; 3] = [Self::Unjittered, Self::Jittered, Self::Guarded];
 
     pub(super) const fn name(self) -> &'static str {
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn the_parts_differ_in_jitter_and_breaker_only() {
-        let [plain, jittered, guarded] =
-            Part::ALL.map(|part| part.policy().expect("the settings are within their bounds"));
+        let [plain, jittered, guarded] = DemoEndpoint::ALL
+            .map(|part| part.policy().expect("the settings are within their bounds"));
         assert_eq!(plain.backoff().jitter(), Jitter::None);
         assert_eq!(jittered.backoff(), guarded.backoff());
         assert_eq!(plain.breaker(), jittered.breaker());

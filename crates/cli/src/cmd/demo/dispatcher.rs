@@ -1,4 +1,4 @@
-//! Everything the demo runs on: a dispatcher in this process, on a store that is gone afterwards.
+//! The dispatcher of the demo: a node in this process, on a store that is deleted at the end.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -19,23 +19,23 @@ use stagger_dispatch::store::{SqliteOptions, SqliteStore};
 use stagger_dispatch::ui::{self, UiOptions};
 use tokio::net::TcpListener;
 
-use super::part::Part;
+use super::endpoint::DemoEndpoint;
 
 /// Messages that are sent.
 pub(super) const EVENTS: usize = 1000;
 
-/// A dispatcher with an application and an endpoint for each part.
+/// A dispatcher with one application and its endpoints.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct DemoDispatcher {
     pub(super) node: Node,
-    pub(super) endpoints: [EndpointId; Part::ALL.len()],
+    pub(super) endpoints: [EndpointId; DemoEndpoint::ALL.len()],
     /// The address of the operator's page.
     pub(super) page: SocketAddr,
     application: ApplicationId,
     folder: Folder,
 }
 
-impl Stage {
+impl DemoDispatcher {
     /// Starts it; its endpoints are at `receiver`.
     pub(super) async fn start(receiver: SocketAddr) -> Result<Self, Box<dyn Error>> {
         let folder = Folder::new();
@@ -47,7 +47,7 @@ impl Stage {
         let endpoints = || id_generator.make(now).map(EndpointId::from_uuid);
         let endpoints = [endpoints()?, endpoints()?, endpoints()?];
         node.put_application(tenant(application, now)).await?;
-        for (part, id) in Part::ALL.into_iter().zip(endpoints) {
+        for (part, id) in DemoEndpoint::ALL.into_iter().zip(endpoints) {
             let url = format!("http://{receiver}/{}", part as usize);
             node.put_endpoint(endpoint(part, id, application, url)?).await?;
         }
@@ -75,7 +75,7 @@ fn tenant(id: ApplicationId, now: Instant) -> Application {
 }
 
 fn endpoint(
-    part: Part,
+    part: DemoEndpoint,
     id: EndpointId,
     application: ApplicationId,
     url: String,

@@ -1,4 +1,4 @@
-//! The way of the breaker, as the dispatcher tells it.
+//! The states of the breaker over time, as the dispatcher reports them.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use stagger_dispatch::scheduler::QueueView;
 
 /// The states of the breaker, in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Path {
-    steps: Vec<(Span, Step)>,
+pub(super) struct BreakerHistory {
+    steps: Vec<(Span, BreakerChange)>,
     probe: Option<Instant>,
 }
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum BreakerChange {
     Opened,
     /// A probe failed; the next one is later.
     Probed,
@@ -25,21 +25,22 @@ pub(super) enum Step {
     Well,
 }
 
-impl Path {
-    /// Notes how the endpoint stands at `at`.
+impl BreakerHistory {
+    /// Notes the state of the endpoint at `at`.
     pub(super) fn note(&mut self, at: Span, view: &QueueView) {
         let open = view.breaker != StateKind::Closed;
         let last = self.steps.last().map(|(_, step)| *step);
         let step = match last {
-            None | Some(Step::Well) if open => Some(Step::Opened),
-            Some(Step::Opened | Step::Probed) if open => {
-                (view.next_probe.is_some() && view.next_probe != self.probe).then_some(Step::Probed)
+            None | Some(BreakerChange::Well) if open => Some(BreakerChange::Opened),
+            Some(BreakerChange::Opened | BreakerChange::Probed) if open => {
+                (view.next_probe.is_some() && view.next_probe != self.probe)
+                    .then_some(BreakerChange::Probed)
             }
-            Some(Step::Opened | Step::Probed) => Some(Step::Recovering),
-            Some(Step::Recovering) if open => Some(Step::Opened),
-            Some(Step::Recovering) => (view.endpoint_state.recovering_since.is_none()
+            Some(BreakerChange::Opened | BreakerChange::Probed) => Some(BreakerChange::Recovering),
+            Some(BreakerChange::Recovering) if open => Some(BreakerChange::Opened),
+            Some(BreakerChange::Recovering) => (view.endpoint_state.recovering_since.is_none()
                 && is_empty(view))
-            .then_some(Step::Well),
+            .then_some(BreakerChange::Well),
             _ => None,
         };
         self.probe = view.next_probe.or(self.probe);
@@ -48,10 +49,10 @@ impl Path {
 
     /// Whether it has opened and everything has been caught up with since.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.steps.last(), Some((_, Step::Well)))
+        matches!(self.steps.last(), Some((_, BreakerChange::Well)))
     }
 
-    /// The breaker in a word.
+    /// The current state of the breaker.
     pub(super) fn now(&self) -> &'static str {
         match self.steps.last() {
             None => "closed",
@@ -60,7 +61,7 @@ impl Path {
     }
 }
 
-impl Step {
+impl BreakerChange {
     const fn name(self) -> &'static str {
         match self {
             Self::Opened => "open",
@@ -71,7 +72,7 @@ impl Step {
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for BreakerHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (at, step)) in self.steps.iter().enumerate() {
             let comma = if index == 0 { "" } else { "; " };
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn looking_twice_at_the_same_state_is_no_step() {
-        let mut path = Path::default();
+        let mut path = BreakerHistory::default();
         let views = [
             view(StateKind::Closed, None, 9),
             view(StateKind::Open, Some(1), 9),
