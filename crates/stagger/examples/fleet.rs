@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for (process, ledger) in fleet.iter().zip(&ledgers) {
         assert!(process.retry_if(|_: &&str| true).run(async || Ok(())).await.is_ok());
         while stats(ledger).permits == 0 {
-            if stats(ledger).away {
+            if stats(ledger).store_down {
                 return Err("the store is away".into());
             }
             TokioTime.sleep(Span::from_millis(1)).await;

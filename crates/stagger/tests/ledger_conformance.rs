@@ -99,7 +99,7 @@ mod shared {
 
     use stagger::retry::Ledger;
     use stagger::{
-        Away, Clock, Instant, Policy, SharedLedger, SharedOptions, SharedStore, StdTime,
+        Clock, Instant, Policy, SharedLedger, SharedOptions, SharedStore, StdTime, StoreFallback,
     };
     use tokio::runtime::{Builder, Runtime};
 
@@ -108,7 +108,7 @@ mod shared {
     pub(super) fn store() -> Option<SharedStore> {
         let url = shared_redis()?;
         let options = SharedOptions::new(1).and_then(|options| options.with_lease(1_000));
-        let options = options.and_then(|options| options.with_away(Away::Refuse));
+        let options = options.and_then(|options| options.with_fallback(StoreFallback::Refuse));
         let connect = SharedStore::connect(&url, options.expect("in bounds"));
         Some(runtime().block_on(connect).expect("a server at STAGGER_TEST_REDIS"))
     }

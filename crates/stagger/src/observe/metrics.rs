@@ -31,7 +31,7 @@ const LOCAL_GRANTED: &str = "stagger.budget.local_granted";
 #[cfg(feature = "redis")]
 const STORE_UP: &str = "stagger.budget.store_up";
 #[cfg(feature = "redis")]
-const HEARD: &str = "stagger.breaker.heard";
+const HEARD: &str = "stagger.breaker.remote_moves";
 #[cfg(feature = "redis")]
 const PROBES: &str = "stagger.breaker.probes_leased";
 const BREAKER_STATE: &str = "stagger.breaker.state";
@@ -115,9 +115,9 @@ pub fn report_shared(destination: &'static str, stats: &SharedStats) {
     counter!(LEASED, labels(name)).absolute(stats.leased);
     counter!(LEASE_DENIED, labels(name)).absolute(stats.lease_denied);
     counter!(LOCAL_GRANTED, labels(name)).absolute(stats.local_granted);
-    counter!(HEARD, labels(name)).absolute(stats.breaker_heard);
+    counter!(HEARD, labels(name)).absolute(stats.breaker_remote_moves);
     counter!(PROBES, labels(name)).absolute(stats.probes_leased);
-    gauge!(STORE_UP, labels(name)).set(if stats.away { 0.0 } else { 1.0 });
+    gauge!(STORE_UP, labels(name)).set(if stats.store_down { 0.0 } else { 1.0 });
 }
 
 pub(super) fn retried(name: Option<&'static str>, delay: Span, outcome: &Outcome) {

@@ -8,9 +8,9 @@ use stagger_core::retry::Ledger;
 
 use super::call_guard::{CallGuard, Next};
 use super::call_record::CallRecord;
+use super::classifier::Classifier;
 use super::classify::TIMED_OUT;
-use super::context::Slot;
-use super::judge::Judge;
+use super::context::ContextSlot;
 use super::wait::Wait;
 use super::watch::Watch;
 use super::{AttemptEnd, AttemptInfo, ContextGuard, Error, Run};
@@ -24,7 +24,7 @@ use crate::clock::Sleep;
 /// The block captures its variables as they are: arguments of an async fn would be stored twice.
 macro_rules! drive {
     ($run:expr, if $can:expr, |$info:ident, $previous:ident| $attempt:expr) => {{
-        let Run { retrier, mut judge, idempotent, report, cancel: _ } = $run;
+        let Run { retrier, mut classifier, idempotent, report, cancel: _ } = $run;
         let mut guard = CallGuard::new(retrier, idempotent);
         let mut record = CallRecord::new(report);
         async move {
@@ -35,7 +35,7 @@ macro_rules! drive {
                     Next::Call(turn) => {
                         let ($info, $previous) = (turn.info, record.error());
                         let result = Watch::new(&mut guard, pin!($attempt)).await;
-                        let outcome = result.as_ref().map_or(TIMED_OUT, |r| judge.judge(r));
+                        let outcome = result.as_ref().map_or(TIMED_OUT, |r| classifier.classify(r));
                         match result {
                             Some(Ok(value))
                                 if outcome.verdict == Verdict::Ok && !record.is_reported() =>
@@ -45,7 +45,7 @@ macro_rules! drive {
                             }
                             result => {
                                 let (next, mark) = guard.settle(&outcome);
-                                judge.ended(&AttemptEnd::new(
+                                classifier.on_attempt(&AttemptEnd::new(
                                     (next, mark),
                                     result.as_ref(),
                                     &outcome,
@@ -56,7 +56,7 @@ macro_rules! drive {
                         }
                     }
                     Next::Wait(delay) => {
-                        Wait::new(&mut judge, retrier.time.sleep(delay)).await;
+                        Wait::new(&mut classifier, retrier.time.sleep(delay)).await;
                         guard.wake()
                     }
                     Next::Done(done) => {
@@ -80,7 +80,7 @@ pub(super) fn drive<Z, L, J, T, E, F, Fut>(
 where
     Z: Sleep,
     for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
+    J: Classifier<T, E>,
     F: FnMut(AttemptInfo) -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
@@ -95,7 +95,7 @@ pub(super) fn drive_lending<Z, L, J, T, E, F>(
 where
     Z: Sleep,
     for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
+    J: Classifier<T, E>,
     F: AsyncFnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
 {
     drive!(run, if true, |info, previous| op(info, previous))
@@ -110,11 +110,11 @@ pub(super) fn drive_with_context<Z, L, J, C, T, E, F, Fut>(
 where
     Z: Sleep,
     for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
+    J: Classifier<T, E>,
     F: FnMut(AttemptInfo, ContextGuard<C>) -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    let slot = Slot::new(context);
+    let slot = ContextSlot::new(context);
     drive!(run, if slot.is_full(), |info, _previous| {
         op(info, slot.take().expect("it was full just now, and only this line empties it"))
     })

@@ -5,7 +5,7 @@ use stagger_core::retry::Ledger;
 
 use super::call_guard::{CallGuard, Next};
 use super::call_record::CallRecord;
-use super::judge::Judge;
+use super::classifier::Classifier;
 use super::nested::Inside;
 use super::{AttemptEnd, AttemptInfo, Cancel, Error, Run};
 use crate::clock::Pause;
@@ -15,10 +15,10 @@ pub(super) fn drive<Z, L, J, T, E, F>(run: Run<'_, Z, L, J>, mut op: F) -> Resul
 where
     Z: Pause,
     for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
+    J: Classifier<T, E>,
     F: FnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
 {
-    let Run { retrier, mut judge, idempotent, report, cancel } = run;
+    let Run { retrier, mut classifier, idempotent, report, cancel } = run;
     let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
     let mut guard = CallGuard::new(retrier, idempotent);
     let mut record = CallRecord::new(report);
@@ -30,7 +30,7 @@ where
                 let inside = Inside::enter();
                 let result = op(turn.info, record.error());
                 drop(inside);
-                let outcome = judge.judge(&result);
+                let outcome = classifier.classify(&result);
                 match result {
                     Ok(value) if outcome.verdict == Verdict::Ok && !record.is_reported() => {
                         guard.succeed(&outcome);
@@ -38,7 +38,11 @@ where
                     }
                     result => {
                         let (next, mark) = guard.settle(&outcome);
-                        judge.ended(&AttemptEnd::new((next, mark), Some(&result), &outcome));
+                        classifier.on_attempt(&AttemptEnd::new(
+                            (next, mark),
+                            Some(&result),
+                            &outcome,
+                        ));
                         record.note(mark, Some(result), &outcome);
                         next
                     }

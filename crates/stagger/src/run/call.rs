@@ -1,12 +1,14 @@
-//! One call about to be made: who judges its results, and what is special about it.
+//! One call about to be made, with its classifier and its settings.
 
 use std::future::Future;
 
 use stagger_core::Outcome;
 use stagger_core::retry::Ledger;
 
-use super::judge::{ByError, ByResult, ByType, Judge, RetryIf};
-use super::{AttemptInfo, Cancel, ContextGuard, Error, Report, Retrier, asynch, blocking, hedged};
+use super::classifier::{ByError, ByResult, ByType, Classifier, RetryIf};
+use super::{
+    AttemptInfo, CallReport, Cancel, ContextGuard, Error, Retrier, asynch, blocking, hedged,
+};
 use crate::clock::{Pause, Sleep};
 
 /// One call of a [`Retrier`], with settings of its own.
@@ -22,15 +24,15 @@ use crate::clock::{Pause, Sleep};
 #[must_use = "a call does nothing until it is run"]
 pub struct Run<'r, Z, L, J = ByType> {
     pub(super) retrier: &'r Retrier<Z, L>,
-    pub(super) judge: J,
+    pub(super) classifier: J,
     pub(super) idempotent: bool,
-    pub(super) report: Option<&'r mut Report>,
+    pub(super) report: Option<&'r mut CallReport>,
     pub(super) cancel: Option<&'r Cancel>,
 }
 
 impl<'r, Z, L> Run<'r, Z, L> {
     pub(super) const fn new(retrier: &'r Retrier<Z, L>) -> Self {
-        Self { retrier, judge: ByType, idempotent: true, report: None, cancel: None }
+        Self { retrier, classifier: ByType, idempotent: true, report: None, cancel: None }
     }
 
     /// Retries after the errors for which `worth` answers yes: they are transient, all others
@@ -39,31 +41,31 @@ impl<'r, Z, L> Run<'r, Z, L> {
     where
         F: FnMut(&E) -> bool,
     {
-        self.judged_by(RetryIf(worth))
+        self.classified_by(RetryIf(worth))
     }
 
-    /// Has `judge` tell what an error means: verdict, hint and all.
-    pub fn classify<E, F>(self, judge: F) -> Run<'r, Z, L, ByError<F>>
+    /// Classifies errors by `classifier`: verdict, hint and all.
+    pub fn classify<E, F>(self, classifier: F) -> Run<'r, Z, L, ByError<F>>
     where
         F: FnMut(&E) -> Outcome,
     {
-        self.judged_by(ByError(judge))
+        self.classified_by(ByError(classifier))
     }
 
-    /// Has `judge` tell what a result means, `Ok` included: for replies that carry their failure in
-    /// a status. When the attempts end on such an `Ok`, the call returns it as it is; a [`Report`]
+    /// Classifies results by `classifier`, `Ok` included: for replies that carry their failure in
+    /// a status. When the attempts end on such an `Ok`, the call returns it as it is; a [`CallReport`]
     /// tells it from a success.
-    pub fn classify_result<T, E, F>(self, judge: F) -> Run<'r, Z, L, ByResult<F>>
+    pub fn classify_result<T, E, F>(self, classifier: F) -> Run<'r, Z, L, ByResult<F>>
     where
         F: FnMut(&Result<T, E>) -> Outcome,
     {
-        self.judged_by(ByResult(judge))
+        self.classified_by(ByResult(classifier))
     }
 
-    /// Has `judge` tell what a result means.
-    pub fn judged_by<J>(self, judge: J) -> Run<'r, Z, L, J> {
-        let Self { retrier, judge: ByType, idempotent, report, cancel } = self;
-        Run { retrier, judge, idempotent, report, cancel }
+    /// Classifies results by `classifier`.
+    pub fn classified_by<J>(self, classifier: J) -> Run<'r, Z, L, J> {
+        let Self { retrier, classifier: ByType, idempotent, report, cancel } = self;
+        Run { retrier, classifier, idempotent, report, cancel }
     }
 }
 
@@ -76,7 +78,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     }
 
     /// Fills in `report` when the call ends, on success as well as on failure.
-    pub const fn report(mut self, report: &'r mut Report) -> Self {
+    pub const fn report(mut self, report: &'r mut CallReport) -> Self {
         self.report = Some(report);
         self
     }
@@ -114,7 +116,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Sleep,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut() -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
@@ -129,7 +131,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Sleep,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(AttemptInfo) -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
@@ -165,7 +167,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Sleep,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: AsyncFnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
     {
         asynch::drive_lending(self, op)
@@ -212,7 +214,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Sleep,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(AttemptInfo, ContextGuard<C>) -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
@@ -229,7 +231,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Sleep,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut() -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
@@ -244,7 +246,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Sleep,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(AttemptInfo) -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
@@ -261,7 +263,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Pause,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut() -> Result<T, E>,
     {
         blocking::drive(self, |_, _| op())
@@ -275,7 +277,7 @@ impl<'r, Z, L, J> Run<'r, Z, L, J> {
     where
         Z: Pause,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
     {
         blocking::drive(self, op)

@@ -4,21 +4,21 @@ use stagger_core::Outcome;
 use stagger_core::retry::Done;
 
 use super::call_guard::Mark;
-use super::{Error, History, Report};
+use super::{CallReport, Error, History};
 
 /// The last result, and the history: nothing at all until an attempt has failed.
 pub(crate) struct CallRecord<'r, T, E> {
-    record: Option<Box<Record<T, E>>>,
-    report: Option<&'r mut Report>,
+    record: Option<Box<AttemptRecord<T, E>>>,
+    report: Option<&'r mut CallReport>,
 }
 
-struct Record<T, E> {
+struct AttemptRecord<T, E> {
     last: Option<Result<T, E>>,
     history: History,
 }
 
 impl<'r, T, E> CallRecord<'r, T, E> {
-    pub(crate) const fn new(report: Option<&'r mut Report>) -> Self {
+    pub(crate) const fn new(report: Option<&'r mut CallReport>) -> Self {
         Self { record: None, report }
     }
 
@@ -50,7 +50,7 @@ impl<'r, T, E> CallRecord<'r, T, E> {
 
     /// The end of the call: its last result, whatever it is, and the report.
     pub(crate) fn end(self, done: Done) -> Result<T, Error<E>> {
-        let Record { last, history } = self.record.map(|record| *record).unwrap_or_default();
+        let AttemptRecord { last, history } = self.record.map(|record| *record).unwrap_or_default();
         if let Some(report) = self.report {
             report.fill(done, history.clone());
         }
@@ -62,7 +62,7 @@ impl<'r, T, E> CallRecord<'r, T, E> {
     }
 }
 
-impl<T, E> Default for Record<T, E> {
+impl<T, E> Default for AttemptRecord<T, E> {
     fn default() -> Self {
         Self { last: None, history: History::default() }
     }

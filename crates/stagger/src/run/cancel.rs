@@ -18,11 +18,11 @@ use stagger_core::Span;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
-    state: Arc<State>,
+    state: Arc<CancelState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CancelState {
     cancelled: Mutex<bool>,
     changed: Condvar,
 }

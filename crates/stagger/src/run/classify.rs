@@ -28,7 +28,7 @@ use super::Error;
 /// # let _ = LockError::Gone;
 /// ```
 ///
-/// A call whose errors nobody has judged does not compile:
+/// A call whose errors nothing classifies does not compile:
 ///
 /// ```compile_fail,E0277
 /// use stagger::{Policy, Retrier, StdTime};

@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ContextGuard<C> {
     /// Empty only while it is dropped.
     context: Option<C>,
-    slot: Slot<C>,
+    slot: ContextSlot<C>,
 }
 
 /// The place of the context between two attempts.
 #[derive(Debug)]
-pub(super) struct Slot<C>(Arc<Mutex<Option<C>>>);
+pub(super) struct ContextSlot<C>(Arc<Mutex<Option<C>>>);
 
-impl<C> Slot<C> {
+impl<C> ContextSlot<C> {
     pub(super) fn new(context: C) -> Self {
         Self(Arc::new(Mutex::new(Some(context))))
     }

@@ -30,7 +30,7 @@ struct Copy<F> {
 }
 
 /// The first event.
-pub(super) enum Event<R> {
+pub(super) enum CopyEvent<R> {
     /// A copy that was launched at this instant settled; without a result when its time ran out.
     Settled(Launched, Instant, Option<R>),
     /// A further copy is due.
@@ -57,22 +57,22 @@ where
     }
 
     /// The first copy that is ready, the oldest first.
-    fn poll_each(&mut self, context: &mut Context<'_>) -> Option<Event<F::Output>> {
+    fn poll_each(&mut self, context: &mut Context<'_>) -> Option<CopyEvent<F::Output>> {
         let _inside = Inside::enter();
         for at in 0..self.running.len() {
             if let Poll::Ready(result) = self.running[at].future.as_mut().poll(context) {
                 let Copy { launched, since, .. } = self.running.remove(at);
-                return Some(Event::Settled(launched, since, Some(result)));
+                return Some(CopyEvent::Settled(launched, since, Some(result)));
             }
         }
         None
     }
 
     /// Takes out a copy whose time has run out.
-    fn expired<R>(&mut self, now: Instant) -> Option<Event<R>> {
+    fn expired<R>(&mut self, now: Instant) -> Option<CopyEvent<R>> {
         let at = self.running.iter().position(|copy| copy.until <= now)?;
         let Copy { launched, since, .. } = self.running.remove(at);
-        Some(Event::Settled(launched, since, None))
+        Some(CopyEvent::Settled(launched, since, None))
     }
 }
 
@@ -104,7 +104,7 @@ impl<Z: Sleep, L, F: Future> Future for NextEvent<'_, '_, Z, L, F>
 where
     for<'l> &'l L: Ledger,
 {
-    type Output = Event<F::Output>;
+    type Output = CopyEvent<F::Output>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { copies, due, timer } = self.get_mut();
@@ -118,7 +118,7 @@ where
             }
             let now = copies.retrier.time.now();
             if now >= first {
-                return Poll::Ready(copies.expired(now).unwrap_or(Event::Due));
+                return Poll::Ready(copies.expired(now).unwrap_or(CopyEvent::Due));
             }
             let wait = || Box::pin(copies.retrier.time.sleep(first - now));
             match timer.get_or_insert_with(wait).as_mut().poll(context) {

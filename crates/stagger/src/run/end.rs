@@ -5,7 +5,7 @@ use stagger_core::{Outcome, Span};
 
 use super::call_guard::{Mark, Next};
 
-/// An attempt that has settled, for judges that want to [hear](crate::Judge::ended) what follows.
+/// An attempt that has settled, for [classifiers](crate::Classifier::on_attempt) that observe what follows.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AttemptEnd<'a, T, E> {

@@ -25,11 +25,11 @@ use super::History;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error<E> {
     // One pointer, so that a result is no larger than the operation's own.
-    end: Box<End<E>>,
+    end: Box<ErrorParts<E>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct End<E> {
+struct ErrorParts<E> {
     done: Done,
     history: History,
     last: Option<E>,
@@ -37,13 +37,13 @@ struct End<E> {
 
 impl<E> Error<E> {
     pub(super) fn new(done: Done, history: History, last: Option<E>) -> Self {
-        Self { end: Box::new(End { done, history, last }) }
+        Self { end: Box::new(ErrorParts { done, history, last }) }
     }
 
     /// The same end with another type of error.
     #[cfg(feature = "tower")]
     pub(crate) fn map<F>(self, change: impl FnOnce(E) -> F) -> Error<F> {
-        let End { done, history, last } = *self.end;
+        let ErrorParts { done, history, last } = *self.end;
         Error::new(done, history, last.map(change))
     }
 
@@ -105,6 +105,10 @@ impl<E> fmt::Display for Error<E> {
         }
     }
 }
+
+/// Any error, as the layers of tower and the bodies of requests pass them on.
+#[cfg(any(feature = "http", feature = "tower"))]
+pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
 impl<E: StdError + 'static> StdError for Error<E> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {

@@ -69,7 +69,7 @@ impl<'r> FirstAttempt<&'r Policy> {
 
     /// The attempt succeeded. An attempt that was ready at once ended when it started, as far as a
     /// window's slots can tell. So the clock is read again only for one that took time, or where a
-    /// breaker judges how long it took. It is read as exactly as the policy needs it.
+    /// breaker checks how long it took. It is read as exactly as the policy needs it.
     #[inline]
     pub(super) fn succeed(
         self,

@@ -7,9 +7,9 @@ use stagger_core::retry::Ledger;
 
 use super::call_guard::{CallGuard, Next};
 use super::call_record::CallRecord;
+use super::classifier::Classifier;
 use super::classify::TIMED_OUT;
-use super::copies::{Copies, Event};
-use super::judge::Judge;
+use super::copies::{Copies, CopyEvent};
 use super::wait::Wait;
 use super::{AttemptEnd, AttemptInfo, Error, Run};
 use crate::clock::Sleep;
@@ -22,11 +22,11 @@ pub(super) fn drive<Z, L, J, T, E, F, Fut>(
 where
     Z: Sleep,
     for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
+    J: Classifier<T, E>,
     F: FnMut(AttemptInfo) -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    let Run { retrier, mut judge, idempotent, report, cancel: _ } = run;
+    let Run { retrier, mut classifier, idempotent, report, cancel: _ } = run;
     let mut guard = CallGuard::new(retrier, idempotent);
     let mut record = CallRecord::new(report);
     async move {
@@ -44,14 +44,18 @@ where
                     Next::Copies(turn.hedge_at)
                 }
                 Next::Copies(due) => match copies.event(due).await {
-                    Event::Due => guard.wake(),
-                    Event::Settled(launched, since, result) => {
-                        let outcome = result.as_ref().map_or(TIMED_OUT, |r| judge.judge(r));
+                    CopyEvent::Due => guard.wake(),
+                    CopyEvent::Settled(launched, since, result) => {
+                        let outcome = result.as_ref().map_or(TIMED_OUT, |r| classifier.classify(r));
                         if outcome.verdict == Verdict::Ok {
                             retrier.record_latency(since);
                         }
                         let (next, mark) = guard.settle_copy(launched, &outcome);
-                        judge.ended(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
+                        classifier.on_attempt(&AttemptEnd::new(
+                            (next, mark),
+                            result.as_ref(),
+                            &outcome,
+                        ));
                         match result {
                             Some(Ok(value))
                                 if outcome.verdict == Verdict::Ok && !record.is_reported() =>
@@ -65,7 +69,7 @@ where
                     }
                 },
                 Next::Wait(delay) => {
-                    Wait::new(&mut judge, retrier.time.sleep(delay)).await;
+                    Wait::new(&mut classifier, retrier.time.sleep(delay)).await;
                     guard.wake()
                 }
                 Next::Done(done) => {

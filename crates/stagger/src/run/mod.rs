@@ -11,6 +11,7 @@ mod call_guard;
 mod call_record;
 mod cancel;
 mod chance;
+mod classifier;
 mod classify;
 mod clock_precision;
 mod context;
@@ -20,7 +21,6 @@ mod error;
 mod first_attempt;
 mod hedged;
 mod history;
-mod judge;
 mod nested;
 #[cfg(feature = "tower")]
 mod owned_call;
@@ -33,13 +33,13 @@ pub use attempt::AttemptInfo;
 pub use batch::Batch;
 pub use call::Run;
 pub use cancel::Cancel;
+pub use classifier::{ByError, ByResult, ByType, Classifier, RetryIf};
 pub use classify::Classify;
 pub use context::ContextGuard;
 pub use end::{AttemptEnd, NextStep};
 pub use error::Error;
-pub use history::{History, Settled};
-pub use judge::{ByError, ByResult, ByType, Judge, RetryIf};
-pub use report::Report;
+pub use history::{History, SettledAttempt};
+pub use report::CallReport;
 pub use retrier::Retrier;
 
 #[cfg(feature = "tower")]
@@ -50,6 +50,8 @@ pub(crate) use call_record::CallRecord;
 pub(crate) use classify::TIMED_OUT;
 #[cfg(any(feature = "http", feature = "tower"))]
 pub(crate) use classify::UNKNOWN;
+#[cfg(any(feature = "http", feature = "tower"))]
+pub(crate) use error::BoxError;
 #[cfg(feature = "tower")]
 pub(crate) use nested::Inside;
 #[cfg(feature = "tower")]

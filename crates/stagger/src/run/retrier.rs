@@ -9,8 +9,8 @@ use stagger_core::retry::{Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
 
 use super::chance::{Chance, Draw};
+use super::classifier::{ByError, ByResult, ByType, RetryIf};
 use super::clock_precision::ClockPrecision;
-use super::judge::{ByError, ByResult, ByType, RetryIf};
 use super::{Classify, Error, Run};
 use crate::clock::{Clock, Pause, Sleep};
 use crate::ledger::LocalLedger;
@@ -36,7 +36,7 @@ const LATENCY_HALF_LIFE: Span = Span::from_secs(30);
 /// assert_eq!(answer, Ok(3));
 /// ```
 pub struct Retrier<Z, L = LocalLedger> {
-    plan: Arc<Plan>,
+    plan: Arc<RetrierPlan>,
     ledger: Arc<L>,
     /// Set until the caller gives a ledger: what turns a local ledger into one of this kind.
     own_kind: Option<fn(Arc<LocalLedger>) -> Arc<L>>,
@@ -47,7 +47,7 @@ pub struct Retrier<Z, L = LocalLedger> {
 }
 
 /// The facts of a retrier that never change, and the latencies of its hedged calls.
-struct Plan {
+struct RetrierPlan {
     policy: Policy,
     /// The same policy with one attempt, for calls inside another call's attempt.
     single: Policy,
@@ -60,7 +60,8 @@ impl<Z> Retrier<Z> {
     /// Calls under `policy` that wait by `time`, with an empty ledger of its own.
     #[must_use]
     pub fn new(policy: Policy, time: Z) -> Self {
-        let (plan, ledger) = (Arc::new(Plan::new(policy)), Arc::new(LocalLedger::new(&policy)));
+        let (plan, ledger) =
+            (Arc::new(RetrierPlan::new(policy)), Arc::new(LocalLedger::new(&policy)));
         let (chance, own_kind) = (Chance::default(), Some(std::convert::identity as fn(_) -> _));
         Self { plan, ledger, own_kind, time, chance, nested: false, name: None }
     }
@@ -86,7 +87,7 @@ impl<Z, L> Retrier<Z, L> {
     #[cfg(any(feature = "reqwest", feature = "tonic"))]
     #[must_use]
     pub(crate) fn under(mut self, policy: Policy) -> Self {
-        let mut plan = Plan::new(policy);
+        let mut plan = RetrierPlan::new(policy);
         // The same destination, so what was measured of it still holds.
         if policy.hedge() == self.plan.policy.hedge() {
             plan.latencies.clone_from(&self.plan.latencies);
@@ -176,20 +177,20 @@ impl<Z, L> Retrier<Z, L> {
         self.call().retry_if(worth)
     }
 
-    /// One call whose errors `judge` tells the meaning of: verdict, hint and all.
-    pub fn classify<E, F>(&self, judge: F) -> Run<'_, Z, L, ByError<F>>
+    /// One call whose errors `classifier` classifies: verdict, hint and all.
+    pub fn classify<E, F>(&self, classifier: F) -> Run<'_, Z, L, ByError<F>>
     where
         F: FnMut(&E) -> Outcome,
     {
-        self.call().classify(judge)
+        self.call().classify(classifier)
     }
 
-    /// One call whose results, `Ok` included, `judge` tells the meaning of.
-    pub fn classify_result<T, E, F>(&self, judge: F) -> Run<'_, Z, L, ByResult<F>>
+    /// One call whose results, `Ok` included, `classifier` classifies.
+    pub fn classify_result<T, E, F>(&self, classifier: F) -> Run<'_, Z, L, ByResult<F>>
     where
         F: FnMut(&Result<T, E>) -> Outcome,
     {
-        self.call().classify_result(judge)
+        self.call().classify_result(classifier)
     }
 
     /// Runs `op`, whose error type says itself what is retryable; see [`Run::run`].
@@ -296,7 +297,7 @@ impl<Z, L> fmt::Debug for Retrier<Z, L> {
     }
 }
 
-impl Plan {
+impl RetrierPlan {
     fn new(policy: Policy) -> Self {
         let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
         let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));

@@ -1,11 +1,11 @@
-//! The wait between two attempts, which ends when the judge has finished with the attempt before.
+//! The wait between two attempts, which ends when the classifier has finished with the attempt before.
 
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::Judge;
+use super::Classifier;
 
 /// A timer that is not polled again after its end.
 ///
@@ -17,13 +17,13 @@ impl<F: Future<Output = ()>> Timer<F> {
         Self(Some(Box::pin(timer)))
     }
 
-    /// Ready when the time has passed and `judge` is ready for the next attempt.
+    /// Ready when the time has passed and `classifier` is ready for the next attempt.
     pub(crate) fn poll_with<T, E>(
         &mut self,
-        judge: &mut impl Judge<T, E>,
+        classifier: &mut impl Classifier<T, E>,
         context: &mut Context<'_>,
     ) -> Poll<()> {
-        let waiting = judge.poll_waiting(context);
+        let waiting = classifier.poll_waiting(context);
         if self.0.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready()) {
             self.0 = None;
         }
@@ -31,28 +31,28 @@ impl<F: Future<Output = ()>> Timer<F> {
     }
 }
 
-/// The wait of a call that borrows its judge.
+/// The wait of a call that borrows its classifier.
 ///
 /// A type with a name, because nested unnamed futures that borrow are not seen to be `Send`
 /// (rust-lang/rust #110338).
 pub(super) struct Wait<'a, J, F, T, E> {
-    judge: &'a mut J,
+    classifier: &'a mut J,
     timer: Timer<F>,
-    /// The result that the judge judges; nothing of it is held.
+    /// The result that is classified; nothing of it is held.
     results: PhantomData<fn(T, E)>,
 }
 
-impl<'a, J: Judge<T, E>, F: Future<Output = ()>, T, E> Wait<'a, J, F, T, E> {
-    pub(super) fn new(judge: &'a mut J, timer: F) -> Self {
-        Self { judge, timer: Timer::new(timer), results: PhantomData }
+impl<'a, J: Classifier<T, E>, F: Future<Output = ()>, T, E> Wait<'a, J, F, T, E> {
+    pub(super) fn new(classifier: &'a mut J, timer: F) -> Self {
+        Self { classifier, timer: Timer::new(timer), results: PhantomData }
     }
 }
 
-impl<J: Judge<T, E>, F: Future<Output = ()>, T, E> Future for Wait<'_, J, F, T, E> {
+impl<J: Classifier<T, E>, F: Future<Output = ()>, T, E> Future for Wait<'_, J, F, T, E> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Self { judge, timer, .. } = self.get_mut();
-        timer.poll_with(*judge, context)
+        let Self { classifier, timer, .. } = self.get_mut();
+        timer.poll_with(*classifier, context)
     }
 }

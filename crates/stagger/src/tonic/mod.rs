@@ -1,4 +1,4 @@
-//! Calls of tonic's clients under a policy: a layer, its service, and a future with a name.
+//! GrpcCalls of tonic's clients under a policy: a layer, its service, and a future with a name.
 //!
 //! ```no_run
 //! use stagger::tonic::{CallError, Grpc};
@@ -60,7 +60,7 @@
 //!
 //! # What the caller gets
 //!
-//! On success the response, with a [`Report`](crate::Report) in its extensions. On failure the last
+//! On success the response, with a [`CallReport`](crate::CallReport) in its extensions. On failure the last
 //! status of the server with its message, details and metadata; [`CallError::of`] finds the stop
 //! reason and the attempts behind it. When the deadline passes while a stream is read, the stream ends
 //! with DEADLINE_EXCEEDED.

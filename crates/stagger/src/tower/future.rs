@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use super::{FailedReplies, Outgoing, ServiceError};
 use crate::run::{CallRecord, Inside, Next, OwnedCall, TIMED_OUT, Timer, UNKNOWN};
-use crate::{AttemptEnd, AttemptInfo, Judge, Sleep};
+use crate::{AttemptEnd, AttemptInfo, Classifier, Sleep};
 
 pin_project! {
     /// One call under way through a [`Stagger`](super::Stagger).
@@ -31,7 +31,7 @@ pin_project! {
         // Dropped in this order: an attempt ends before its permits go back.
         #[pin]
         phase: CallPhase<S::Future, Z::Timer, K::Refresh>,
-        limit: Limit<Z::Timer>,
+        limit: AttemptTimer<Z::Timer>,
         call: OwnedCall<Z, L>,
         record: CallRecord<'static, S::Response, S::Error>,
         // Whether the service was polled ready and has not been called since.
@@ -44,7 +44,7 @@ pin_project! {
         decided: Option<Instant>,
         // Whether the last reply may have to be read before its connection can be used again.
         draining: bool,
-        judge: J,
+        classifier: J,
     }
 }
 
@@ -66,7 +66,7 @@ pin_project! {
 }
 
 /// The time limit of the attempt under way.
-enum Limit<T> {
+enum AttemptTimer<T> {
     /// The attempt has not yet turned out to take time.
     Unasked,
     None,
@@ -88,10 +88,10 @@ where
     S: Service<K::Request>,
     Z: Sleep,
 {
-    pub(super) fn new(call: OwnedCall<Z, L>, service: S, outgoing: K, judge: J) -> Self {
+    pub(super) fn new(call: OwnedCall<Z, L>, service: S, outgoing: K, classifier: J) -> Self {
         Self {
             phase: CallPhase::Begin,
-            limit: Limit::Unasked,
+            limit: AttemptTimer::Unasked,
             call,
             record: CallRecord::new(None),
             ready: true,
@@ -100,7 +100,7 @@ where
             attempt: AttemptInfo::FIRST,
             decided: None,
             draining: false,
-            judge,
+            classifier,
         }
     }
 }
@@ -112,7 +112,7 @@ where
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     Z: Sleep,
     for<'l> &'l L: Ledger,
-    J: Judge<S::Response, S::Error>,
+    J: Classifier<S::Response, S::Error>,
 {
     type Output = Result<S::Response, ServiceError>;
 
@@ -146,7 +146,7 @@ where
                             .map(|reply| parts.outgoing.poll_discard(reply, context).is_ready());
                         *parts.draining = done == Some(false);
                     }
-                    ready!(timer.poll_with(&mut *parts.judge, context));
+                    ready!(timer.poll_with(&mut *parts.classifier, context));
                     parts.call.wake()
                 }
                 CallPhaseParts::Pause { timer, done } => {
@@ -170,7 +170,7 @@ where
     S::Error: Into<Box<dyn StdError + Send + Sync>>,
     Z: Sleep,
     for<'l> &'l L: Ledger,
-    J: Judge<S::Response, S::Error>,
+    J: Classifier<S::Response, S::Error>,
 {
     /// Turns to what is next; the end, when nothing is.
     fn go_on(&mut self, mut next: Next) -> Option<Done> {
@@ -276,7 +276,7 @@ where
         let Poll::Ready(result) = polled else {
             return self.poll_limit(context).map(Err);
         };
-        let outcome = self.judge.judge(&result);
+        let outcome = self.classifier.classify(&result);
         match result {
             Ok(response) if outcome.verdict == Verdict::Ok => {
                 self.call.succeed(&outcome);
@@ -288,11 +288,12 @@ where
 
     /// The attempt under way takes time: what is next when it took too much.
     fn poll_limit(&mut self, context: &mut Context<'_>) -> Poll<Next> {
-        if let Limit::Unasked = self.limit {
+        if let AttemptTimer::Unasked = self.limit {
             let limit = self.call.limit().map(|span| self.call.sleep(span));
-            *self.limit = limit.map_or(Limit::None, |timer| Limit::Timer(Box::pin(timer)));
+            *self.limit =
+                limit.map_or(AttemptTimer::None, |timer| AttemptTimer::Timer(Box::pin(timer)));
         }
-        let Limit::Timer(timer) = self.limit else {
+        let AttemptTimer::Timer(timer) = self.limit else {
             return Poll::Pending;
         };
         ready!(timer.as_mut().poll(context));
@@ -302,11 +303,11 @@ where
     /// The attempt under way settled, without a result when its time ran out.
     fn settle(&mut self, result: Option<CallResult<S, K>>, outcome: &Outcome) -> Next {
         self.phase.set(CallPhase::Ended);
-        *self.limit = Limit::Unasked;
+        *self.limit = AttemptTimer::Unasked;
         let mut outcome = *outcome;
         outcome.replayable &= self.outgoing.is_replayable();
         let (next, mark) = self.call.settle(&outcome);
-        self.judge.ended(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
+        self.classifier.on_attempt(&AttemptEnd::new((next, mark), result.as_ref(), &outcome));
         self.record.note(mark, result, &outcome);
         next
     }

@@ -34,7 +34,7 @@
 //!   limit of one attempt ends with the head.
 //! - **axum**: put `HandleErrorLayer` around the layer, because a call can end without a reply. The
 //!   handler finds its [`AttemptInfo`](crate::AttemptInfo) among the extensions.
-//! - **tower's own layers** below give their errors in boxes: take `errors_judged_by(ByBoxedChain)`.
+//! - **tower's own layers** below give their errors in boxes: take `errors_classified_by(ByBoxedChain)`.
 
 #[cfg(feature = "http")]
 mod deadline_body;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::process::Signal;
 use stagger::retry::Stop;
-use stagger::{Error, Outcome, Report, Retrier, Verdict};
+use stagger::{CallReport, Error, Outcome, Retrier, Verdict};
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
@@ -58,7 +58,7 @@ pub(super) async fn run(plan: Plan) -> io::Result<Exit> {
     let ledger = Arc::new(HostLedger::new(&policy, budget));
     let time = ToldTime { stage: Rc::clone(&stage), ledger: Arc::clone(&ledger) };
     let retrier = Retrier::new(policy, time).with_ledger(ledger);
-    let mut report = Report::default();
+    let mut report = CallReport::default();
     let call = retrier
         .classify(|ended: &Ended| judge(scene, ended))
         .report(&mut report)

@@ -3,7 +3,7 @@
 use reqwest::Response;
 use serde::Serialize;
 use stagger::reqwest::SendError;
-use stagger::{AttemptEnd, NextStep, Report};
+use stagger::{AttemptEnd, CallReport, NextStep};
 use stagger_core::retry::Stop;
 use stagger_core::{Cause, Entropy, Hint, Policy, Span};
 
@@ -144,7 +144,7 @@ pub(super) struct End {
 
 impl End {
     /// The event of the end: of the last call, or of the body that it lost.
-    pub(super) fn of(report: &Report, past: Past, failure: Option<&Failure>) -> Self {
+    pub(super) fn of(report: &CallReport, past: Past, failure: Option<&Failure>) -> Self {
         let (stop, attempts) = (report.stop(), past.attempts);
         let body = failure.filter(|_| stop == Some(Stop::Succeeded)).and_then(Failure::of_body);
         let s = if attempts == 1 { "" } else { "s" };

@@ -10,8 +10,8 @@ use stagger_core::retry::Ledger;
 use super::Batch;
 use super::pending::Pending;
 use crate::clock::{Pause, Sleep};
-use crate::run::judge::Judge;
-use crate::run::{Cancel, Error, Report, Retrier, Run};
+use crate::run::classifier::Classifier;
+use crate::run::{CallReport, Cancel, Error, Retrier, Run};
 
 impl<Z, L, J> Run<'_, Z, L, J> {
     /// Sends `items` together, and again those that are left, until none is or there is a reason to
@@ -45,15 +45,15 @@ impl<Z, L, J> Run<'_, Z, L, J> {
         Z: Sleep,
         for<'l> &'l L: Ledger,
         I: Clone,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(Vec<I>) -> Fut,
         Fut: Future<Output = Result<Vec<Result<T, E>>, E>>,
     {
-        let Run { retrier, judge, idempotent, report: user, cancel: _ } = self;
-        let mut report = Report::default();
+        let Run { retrier, classifier, idempotent, report: user, cancel: _ } = self;
+        let mut report = CallReport::default();
         // Only one round is under way at a time. The lock is there because a future that borrows what
         // a closure borrows cannot be spawned (rust-lang/rust #110338).
-        let pending = Mutex::new(Pending::new(items, judge, idempotent));
+        let pending = Mutex::new(Pending::new(items, classifier, idempotent));
         if !lock(&pending).items.is_empty() {
             let run = rounds(retrier, idempotent, None).report(&mut report);
             let rounds = run.run(|| {
@@ -75,12 +75,12 @@ impl<Z, L, J> Run<'_, Z, L, J> {
     where
         Z: Pause,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(&[I]) -> Result<Vec<Result<T, E>>, E>,
     {
-        let Run { retrier, judge, idempotent, report: user, cancel } = self;
-        let mut pending = Pending::new(items, judge, idempotent);
-        let mut report = Report::default();
+        let Run { retrier, classifier, idempotent, report: user, cancel } = self;
+        let mut pending = Pending::new(items, classifier, idempotent);
+        let mut report = CallReport::default();
         if !pending.items.is_empty() {
             let run = rounds(retrier, idempotent, cancel).report(&mut report);
             let rounds = run.run_blocking(|| {
@@ -99,14 +99,14 @@ fn rounds<'r, Z, L>(
     idempotent: bool,
     cancel: Option<&'r Cancel>,
 ) -> Run<'r, Z, L, Said> {
-    Run { cancel, ..retrier.call().judged_by(Said).idempotent(idempotent) }
+    Run { cancel, ..retrier.call().classified_by(Said).idempotent(idempotent) }
 }
 
 /// A round knows what it came to.
 struct Said;
 
-impl Judge<Outcome, Infallible> for Said {
-    fn judge(&mut self, round: &Result<Outcome, Infallible>) -> Outcome {
+impl Classifier<Outcome, Infallible> for Said {
+    fn classify(&mut self, round: &Result<Outcome, Infallible>) -> Outcome {
         match round {
             Ok(outcome) => *outcome,
             Err(never) => match *never {},

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_ends_once_and_is_told_from_those_before() {
+    fn a_probe_ends_once_and_differs_from_those_before() {
         let mut leases = HeldLeases::new();
         leases.hold(lease(7, 5));
         let first = leases.admit(at(1)).expect("leased");
