@@ -55,7 +55,7 @@ async fn fleet<const N: usize>(
 ) -> [Arc<SharedLedger>; N] {
     let mut fleet = Vec::new();
     for _ in 0..N {
-        let store = SharedStore::connect(url, options(away)).await.expect("it takes us");
+        let store = SharedStore::connect(url, options(fallback)).await.expect("it takes us");
         fleet.push(store.ledger(name, policy).expect("a name"));
     }
     fleet.try_into().expect("as many")
