@@ -14,13 +14,12 @@ use stagger_core::{Cause, Instant, Outcome, Verdict};
 use super::failed_body::{DRAIN_TIME, Drain, FailedBody};
 use super::replayable_request::ReplayableRequest;
 use super::{ClientOptions, SendError};
-use crate::http::{HttpReplies, Overtaken, classify_transport};
+use crate::http::{Overtaken, classify_transport};
 use crate::run::UNKNOWN;
 use crate::{AttemptEnd, Classifier, Clock, NextStep, TokioTime};
 
 /// Classifies the attempts of one call, and reads the failed replies that another attempt follows.
 pub(super) struct BySend {
-    pub(super) replies: HttpReplies,
     pub(super) options: Arc<ClientOptions>,
     pub(super) kept: Arc<ReplayableRequest>,
     /// The deadline of the call.
@@ -62,13 +61,13 @@ impl Classifier<Response, SendError> for BySend {
 }
 
 impl BySend {
-    /// The provider knows best, where it knows anything.
+    /// A reply without a failed body has succeeded. Of the others the provider knows best, where it
+    /// knows anything.
     fn of_reply(&self, reply: &Response) -> Outcome {
-        let classifier = self.options.provider.as_ref().zip(FailedBody::of(reply));
-        let said = classifier.and_then(|(classifier, body)| {
-            classifier(reply.status(), reply.headers(), &body.known())
-        });
-        said.unwrap_or_else(|| self.replies.reply(reply.status(), reply.headers()))
+        let Some(body) = FailedBody::of(reply) else { return Outcome::OK };
+        let said = self.options.provider.as_ref();
+        let said = said.and_then(|said| said(reply.status(), reply.headers(), &body.known()));
+        said.unwrap_or_else(|| body.outcome())
     }
 
     /// Never for longer than the call has.

@@ -150,7 +150,7 @@ impl Engine {
 
     fn classifier(&self, kept: &Arc<ReplayableRequest>, until: Option<Instant>) -> BySend {
         let (options, kept) = (Arc::clone(&self.options), Arc::clone(kept));
-        BySend { replies: self.replies, options, kept, until, drain: None }
+        BySend { options, kept, until, drain: None }
     }
 
     /// Reads of the reply what belongs to the attempt: of a failed one, only what a provider's classifier
@@ -158,7 +158,7 @@ impl Engine {
     async fn read(&self, reply: Response, limit: Option<usize>) -> Result<Response, SendError> {
         let outcome = self.replies.reply(reply.status(), reply.headers());
         if outcome.verdict != Verdict::Ok {
-            let reply = FailedBody::share(reply);
+            let reply = FailedBody::share(reply, outcome);
             if let (Some(_), Some(body)) = (&self.options.provider, FailedBody::of(&reply)) {
                 body.drain(DRAIN_TIME).await;
             }
