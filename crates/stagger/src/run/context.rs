@@ -21,11 +21,6 @@ impl<C> ContextSlot<C> {
         Self(Arc::new(Mutex::new(Some(context))))
     }
 
-    /// Whether the last attempt handed the context back.
-    pub(super) fn is_full(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
     /// Takes the context for an attempt; `None` while another one keeps it.
     pub(super) fn take(&self) -> Option<ContextGuard<C>> {
         let context = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;

@@ -3,10 +3,11 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use stagger_core::Span;
 use stagger_core::retry::{Done, Stop};
+use stagger_core::{Hint, Outcome, Span, Verdict};
 
-use super::History;
+use super::classify::UNKNOWN;
+use super::{Classify, History};
 
 /// A call that failed for good.
 ///
@@ -113,5 +114,22 @@ pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 impl<E: StdError + 'static> StdError for Error<E> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.get_ref().map(|error| error as &(dyn StdError + 'static))
+    }
+}
+
+impl<E> Classify for Error<E> {
+    /// The end of an inner call: its last attempt's meaning when only its attempts ran out, else
+    /// permanent, because what the inner call refused (an open breaker, an empty budget, a hint) must
+    /// not be tried by the outer one.
+    fn classify(&self) -> Outcome {
+        let last = self.history().last();
+        match (self.stop(), last) {
+            (Stop::Cancelled, _) => Outcome::new(Verdict::Cancelled),
+            (Stop::AttemptsExhausted | Stop::Permanent, Some(last)) => {
+                let outcome = Outcome::new(last.verdict).with_cause(last.cause);
+                self.hint().map_or(outcome, |span| outcome.with_hint(Hint::AtLeast(span)))
+            }
+            _ => UNKNOWN,
+        }
     }
 }

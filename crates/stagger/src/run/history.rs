@@ -2,8 +2,6 @@
 
 use stagger_core::{Cause, Outcome, Span, Verdict};
 
-use super::call_guard::Mark;
-
 /// Attempts that are remembered: far more than a sensible policy makes, and a kilobyte at most for
 /// one that goes on for hours.
 const KEPT: usize = 32;
@@ -35,6 +33,14 @@ pub struct SettledAttempt {
     pub cause: Cause,
     /// The time at which it settled, counted from the start of the call.
     pub at: Span,
+}
+
+/// The time at which an attempt settled.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) attempt: u32,
+    /// Counted from the start of the call.
+    pub(super) at: Span,
 }
 
 impl History {

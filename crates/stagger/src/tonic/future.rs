@@ -69,7 +69,7 @@ where
     let GrpcRules { retrier, codes, idempotent, buffer } = rules;
     let outgoing = GrpcRequest::new(request, buffer);
     let mut report = CallReport::default();
-    let classifier = Meaning { codes, outgoing: outgoing.clone() };
+    let classifier = GrpcClassifier { codes, outgoing: outgoing.clone() };
     let (time, template, mut ready) = (retrier.time().clone(), ready.clone(), Some(ready));
     let op = move |info: AttemptInfo| {
         let until = info.remaining.map(|left| time.now() + left);
@@ -110,12 +110,12 @@ where
 }
 
 /// The classifier of the attempts of one call.
-struct Meaning {
+struct GrpcClassifier {
     codes: Option<CodeSet>,
     outgoing: GrpcRequest,
 }
 
-impl<B> Classifier<Reply<B>, BoxError> for Meaning {
+impl<B> Classifier<Reply<B>, BoxError> for GrpcClassifier {
     fn classify(&mut self, result: &Result<Reply<B>, BoxError>) -> Outcome {
         let outcome = match result {
             Ok(reply) => reply.outcome(self.codes),

@@ -16,7 +16,7 @@ use super::{
     ServiceError, Unchanged,
 };
 use crate::http::{ByMethod, HttpReplies, Replay};
-use crate::run::OwnedCall;
+use crate::run::ActiveCall;
 use crate::{Classifier, Ledgers, LocalLedger, Retrier, Sleep};
 
 /// An HTTP service whose calls are made under a policy; made by [`HttpLayer`].
@@ -104,7 +104,7 @@ where
         let (time, deadline) = (retrier.time().clone(), retrier.policy().limits().deadline());
         let ledger = self.layer.ledger_of(&request);
         let (outgoing, idempotent) = self.layer.outgoing(request);
-        let call = OwnedCall::new(retrier, idempotent).with_ledger(ledger);
+        let call = ActiveCall::new(retrier, ledger, idempotent);
         let call = ResponseFuture::new(call, ready, outgoing, self.layer.classifier());
         HttpFuture::new(call, time, deadline)
     }

@@ -9,7 +9,7 @@ use stagger_core::retry::Ledger;
 use tower_service::Service;
 
 use super::{Cloned, EveryRequest, Idempotent, ResponseFuture, ServiceError};
-use crate::run::{ByType, OwnedCall};
+use crate::run::{ActiveCall, ByType};
 use crate::{Classifier, LocalLedger, Retrier, Sleep};
 
 /// A service whose calls are made under a policy; made by
@@ -84,7 +84,7 @@ where
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let idempotent = self.idempotent.is_idempotent(&request);
-        let call = OwnedCall::new(Arc::clone(&self.retrier), idempotent);
+        let call = ActiveCall::new(Arc::clone(&self.retrier), None, idempotent);
         ResponseFuture::new(call, ready, Cloned(request), self.classifier.clone())
     }
 }

@@ -93,19 +93,19 @@ impl<Z, L, J> Run<'_, Z, L, J> {
     }
 }
 
-/// A call whose attempts say themselves what they came to.
+/// A call whose attempts return their outcome.
 fn rounds<'r, Z, L>(
     retrier: &'r Retrier<Z, L>,
     idempotent: bool,
     cancel: Option<&'r Cancel>,
-) -> Run<'r, Z, L, Said> {
-    Run { cancel, ..retrier.call().classified_by(Said).idempotent(idempotent) }
+) -> Run<'r, Z, L, RoundOutcome> {
+    Run { cancel, ..retrier.call().classified_by(RoundOutcome).idempotent(idempotent) }
 }
 
-/// A round knows what it came to.
-struct Said;
+/// Classifies rounds by the outcome that they return.
+struct RoundOutcome;
 
-impl Classifier<Outcome, Infallible> for Said {
+impl Classifier<Outcome, Infallible> for RoundOutcome {
     fn classify(&mut self, round: &Result<Outcome, Infallible>) -> Outcome {
         match round {
             Ok(outcome) => *outcome,
