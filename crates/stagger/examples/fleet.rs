@@ -92,7 +92,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("{PROCESSES} processes: {retries} retries and {held} permits held, of {BUCKET}");
     assert_eq!(u64::from(retries) + held, u64::from(BUCKET), "not one more, and none is lost");
 
-    // What a process did not use goes back when it ends, and whoever comes next has it.
+    // What a process did not use goes back when it ends, and the next process has it.
     for ledger in &ledgers {
         ledger.close().await;
     }

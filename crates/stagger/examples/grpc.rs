@@ -65,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Away for two calls; then it knows every order, and lets nobody delete one.
+/// Fails two calls; then it knows every order, and refuses to delete one.
 fn answer(call: u32, path: &str) -> http::Response<Body> {
     match path {
         _ if call < 2 => Status::unavailable("starting").into_http(),

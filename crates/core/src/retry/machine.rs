@@ -41,7 +41,7 @@ impl Call {
     }
 }
 
-/// One call under a policy: 64 bytes of plain data, owned by the call and by nobody else.
+/// One call under a policy: 64 bytes of plain data, owned by the call alone.
 ///
 /// Every method takes the policy and the time, and answers with the next [`Step`]. An event that
 /// does not fit (a wake too early, an outcome after the end) changes nothing and repeats the step.

@@ -1,4 +1,4 @@
-//! A waiting call in the fewest words, for whoever holds millions of them.
+//! A waiting call in the fewest words, for drivers that hold millions of them.
 
 use super::machine::{Phase, Spent};
 use super::start::Start;

@@ -132,7 +132,7 @@ impl<'p> Session<'p> {
         self.answer(ledger, now, step)
     }
 
-    /// This attempt was made and nobody waits for its outcome any more: the caller gave up, or another
+    /// This attempt was made and no caller waits for its outcome any more: the caller gave up, or another
     /// copy answered for it. The breaker gets its ticket back as neutral; the budget keeps the charge.
     ///
     /// The server works on it all the same. If abandoned attempts were free, an outer timeout, a
@@ -214,7 +214,7 @@ impl<'p> Session<'p> {
                 ledger.on_settled(now, Settled::FirstTry);
             }
             Verdict::Ok => ledger.on_settled(now, Settled::AfterRetry(launched.paid)),
-            // The attempt was on the wire, so its grant stays paid, whoever dropped the call.
+            // The attempt was on the wire, so its grant stays paid, whatever dropped the call.
             Verdict::Cancelled => {}
             // The server never saw a refused stream, so it says nothing about its load.
             _ if outcome.remedy == Some(Remedy::Transparent) => {}

@@ -6,10 +6,10 @@ use crate::budget::{Charge, Paid};
 use crate::outcome::Remedy;
 use crate::time::{Instant, Span};
 
-/// The next action of whoever drives a call. `A` is the attempt: with its permits for a
+/// The next action of a call's driver. `A` is the attempt: with its permits for a
 /// [`Session`](super::Session), without any for a [`Retry`](super::Retry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the engine only decides; whoever drives it acts"]
+#[must_use = "the engine only decides; its driver acts"]
 pub enum Action<A = Launched> {
     /// Make this attempt, and report its outcome to `on_outcome`.
     Attempt(A),
@@ -23,7 +23,7 @@ pub enum Action<A = Launched> {
 
 /// The next step of the machine: a question, or an action of its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the machine only decides; whoever drives it acts"]
+#[must_use = "the machine only decides; its driver acts"]
 pub enum Step {
     /// Ask for a permit, and report the answer to `on_permit`.
     Ask(Ask),
@@ -34,7 +34,7 @@ pub enum Step {
 /// The party that is asked for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// The destination's budget. A grant that no attempt follows is refunded by whoever asked.
+    /// The destination's budget. A grant that no attempt follows is refunded by the driver.
     Budget(Charge),
     /// The destination's breaker, and its pause where hints are for all calls to it.
     Breaker,

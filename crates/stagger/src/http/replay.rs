@@ -18,7 +18,7 @@ pub const REPLAY_LIMIT: usize = 64 * 1024;
 /// A request's body, kept while it is sent, so that later attempts can send equal bytes.
 ///
 /// The first attempt reads the body as it comes, undelayed; what went by is kept, up to a limit. A
-/// later attempt first yields what is kept and then goes on with what nobody has read yet. Past the
+/// later attempt first yields what is kept and then goes on with what was not read yet. Past the
 /// limit what was kept is let go, the rest passes through, and there is no further attempt. A body
 /// that says beforehand that it is larger is not kept at all; as long as nothing of it was read it
 /// can still be sent from the start.

@@ -12,7 +12,7 @@ use crate::{AttemptEnd, Classifier, StdTime};
 
 /// Classifies HTTP replies by status and headers, with the hints that they carry.
 ///
-/// Errors are left to `J`. 401, 421 and 425 are permanent, unless whoever makes the attempts
+/// Errors are left to `J`. 401, 421 and 425 are permanent, unless the caller
 /// [carries out](Self::carrying_out) what would heal them.
 ///
 /// ```
@@ -73,7 +73,7 @@ impl<J> HttpReplies<J> {
         self
     }
 
-    /// Asks for `remedy` where it would heal the failure: for whoever makes attempts and does what
+    /// Asks for `remedy` where it would heal the failure: for a caller that makes the attempts and does what
     /// [`AttemptInfo::remedy`](crate::AttemptInfo::remedy) tells.
     pub const fn carrying_out(mut self, remedy: Remedy) -> Self {
         self.carried_out.0 |= remedy as u8;

@@ -102,7 +102,7 @@ impl<B: Body> Tape<B> {
             }
             Poll::Ready(Some(Ok(frame))) => {
                 self.wake();
-                // Dropped as soon as it has nothing more to say, so that nobody needs to read on.
+                // Dropped as soon as it has nothing more to say, so that no attempt needs to read on.
                 self.ended = rest.is_end_stream();
                 self.rest = (!self.ended).then_some(rest);
                 let piece = Piece::of(frame);

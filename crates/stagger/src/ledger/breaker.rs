@@ -97,7 +97,7 @@ impl LocalBreaker {
         self.with_machine(now, |machine| machine.admit(now))
     }
 
-    /// A ticket counts once; whoever holds it reports it once.
+    /// A ticket counts once; its holder reports it once.
     #[inline]
     pub(super) fn report(
         &self,

@@ -30,7 +30,7 @@ const SHARD_LEAST: usize = 64;
 
 /// The ledgers of all destinations under one policy; clones share them.
 ///
-/// A ledger that nobody held or looked up for the idle time is forgotten. When there are too many,
+/// A ledger that was not held or looked up for the idle time is forgotten. When there are too many,
 /// the ones looked up longest ago go first: closed before half-open, unused before held, and those
 /// whose breaker is open last of all. A forgotten destination starts over; calls that still hold
 /// its ledger finish with it.

@@ -128,7 +128,7 @@ impl<K: Hash + Eq, L: HasBreaker> LedgerShard<K, L> {
 const OPEN: u8 = 2;
 
 impl<L: HasBreaker> KeyedLedger<L> {
-    /// Somebody has it in hand: a second one beside it would grant the same retries again.
+    /// A call holds it: a second one beside it would grant the same retries again.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.ledger) > 1
     }

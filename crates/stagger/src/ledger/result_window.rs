@@ -114,7 +114,7 @@ impl ResultWindow {
     }
 
     /// Makes the slot of `now` the running one: at most ten steps, however long the gap, and none
-    /// when somebody else did it. One caller at a time.
+    /// when another thread did it. One caller at a time.
     pub(super) fn turn_to(&self, now: Instant) {
         if now.as_nanos() < self.end.load(Ordering::Relaxed) {
             return;

@@ -32,7 +32,7 @@ impl StripedCounter {
         let before = word.load(Ordering::Relaxed);
         let counts = before.wrapping_sub(turn << 32) < FULL;
         if counts {
-            // Release: whoever sees this count sees what the thread saw of the window.
+            // Release: a thread that sees this count sees what its writer saw of the window.
             word.store(before + 1, Ordering::Release);
         }
         counts

@@ -118,7 +118,7 @@ impl WindowBudget {
         }
     }
 
-    /// Reads only: the window does not turn for whoever looks at it.
+    /// Reads only: the window does not turn for a reader.
     pub(super) fn level(&self, now: Instant) -> Level {
         let _held = self.lock();
         let gone = now.as_nanos().saturating_sub(self.start.load(Ordering::Relaxed));
@@ -146,7 +146,7 @@ impl WindowBudget {
             .is_ok()
     }
 
-    /// The first attempts in the window of this turn. Acquire: whoever reads a slot that was cleared
+    /// The first attempts in the window of this turn. Acquire: a thread that reads a slot that was cleared
     /// must also see that the turn was moved before.
     fn firsts(&self, turn: u64) -> u64 {
         let slots: u64 = self.slots.iter().map(|slot| capped(slot.load(Ordering::Acquire))).sum();

@@ -1,7 +1,10 @@
 //! The events of a call, for its subscribers.
 #![cfg_attr(
     not(feature = "tracing"),
-    expect(unused_variables, reason = "metrics take less than events, and nobody takes nothing")
+    expect(
+        unused_variables,
+        reason = "metrics take less than events, and without both nothing is taken"
+    )
 )]
 
 use stagger_core::retry::{Done, Stop};

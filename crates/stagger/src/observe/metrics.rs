@@ -80,7 +80,7 @@ fn describe_shared() {
 }
 
 /// Reports the figures of a ledger under the name of its destination. Nothing counts them in
-/// between, so call it as often as somebody looks: before each scrape, or every few seconds.
+/// between, so call it before each scrape, or every few seconds.
 ///
 /// An unlimited budget has the level infinity. Without a breaker, nothing is said of one.
 ///
@@ -152,7 +152,7 @@ fn float(level: u64) -> f64 {
     if level == u64::MAX {
         return f64::INFINITY;
     }
-    // OK because a level above 2^53 is as good as unlimited to whoever reads it.
+    // OK because a level above 2^53 is as good as unlimited to its reader.
     #[expect(clippy::cast_precision_loss, reason = "a figure for people, rounded at 2^53")]
     let level = level as f64;
     level

@@ -38,7 +38,7 @@
 //! | `stagger.breaker.remote_moves`, `.probes_leased` | counter | | moves of a shared breaker that other processes caused, and probes that the store granted (feature `redis`) |
 //!
 //! All carry `stagger.destination` when there is a name. Those of budgets and breakers are a ledger's
-//! own: `report_ledger` and `report_shared` tell them, as often as somebody looks.
+//! own: `report_ledger` and `report_shared` report them, as often as they are called.
 
 mod events;
 #[cfg(feature = "metrics")]

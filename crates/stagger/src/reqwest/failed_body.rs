@@ -45,7 +45,7 @@ impl FailedBody {
         Response::from(::http::Response::from_parts(parts, Body::wrap(body)))
     }
 
-    /// Leaves the body to whoever gets the reply.
+    /// Leaves the body to the caller that gets the reply.
     pub(super) fn hand_over(reply: &mut Response) {
         reply.extensions_mut().remove::<Self>();
     }

@@ -12,8 +12,8 @@ use crate::{CallReport, Ledgers, Policy};
 
 /// Makes each request through a chain of middlewares a call under a policy.
 ///
-/// What lies inside, added after it, happens once for each attempt; what lies outside, added before
-/// it, happens once for each call. Settings of one call are a [`CallOptions`] in the extensions of the
+/// Middlewares that are added after it run once for each attempt; those that are added before it run
+/// once for each call. Settings of one call are a [`CallOptions`] in the extensions of the
 /// request.
 ///
 /// ```no_run
@@ -42,7 +42,7 @@ impl StaggerMiddleware {
     /// Calls under `policy` as `options` say.
     #[must_use]
     pub fn with_options(policy: Policy, mut options: ClientOptions) -> Self {
-        // The client below is the chain's, so nobody could send over this one.
+        // The client below is the chain's, so no attempt could be sent over this one.
         options.fresh = None;
         Self { engine: Engine::new(policy, options) }
     }

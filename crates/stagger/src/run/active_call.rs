@@ -4,9 +4,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use stagger_core::retry::{
-    Action, Attempt, Call, Detached, FirstAttempt, FirstRefused, Launched, Ledger, Session, Wait,
+    Action, Call, Detached, FirstAttempt, FirstRefused, Launched, Ledger, Session, Wait,
 };
-use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
+use stagger_core::{Entropy, Instant, Outcome, Span};
 
 use super::clock_precision::ClockPrecision;
 use super::history::Mark;
@@ -105,7 +105,7 @@ where
     pub(super) fn begin(&mut self, timed: bool) -> Action<AttemptInfo> {
         let precision = if timed { ClockPrecision::Exact } else { self.retrier.precision() };
         match precision {
-            ClockPrecision::None => Action::Attempt(first_info(self.retrier.policy())),
+            ClockPrecision::None => Action::Attempt(AttemptInfo::first(self.retrier.policy())),
             ClockPrecision::Recent => self.start_at(self.retrier.time.recent(), Since::Recent),
             ClockPrecision::Exact => self.start_at(self.retrier.time.now(), Since::Now),
         }
@@ -254,7 +254,7 @@ where
         match FirstAttempt::start(policy, &mut ledger, call, now) {
             Ok(attempt) => {
                 self.state = CallState::First { attempt, since, single };
-                Action::Attempt(first_info(self.retrier.policy_for(single)))
+                Action::Attempt(AttemptInfo::first(self.retrier.policy_for(single)))
             }
             Err(refused) => self.put_off(refused, (call, single), now),
         }
@@ -363,7 +363,8 @@ where
         let action = event(&mut session, retrier, ledger(&self.ledger, retrier));
         (running.session, running.now) = (session.detach(), now);
         let name = retrier.name();
-        let info = |attempt| info(retrier.policy(), session.retry().started(), now, attempt);
+        let started = session.retry().started();
+        let info = |attempt| AttemptInfo::of(retrier.policy(), (started, now), attempt);
         match action {
             Action::Attempt(launched) => {
                 running.launched = Some(launched);
@@ -409,19 +410,4 @@ impl<R, L> Drop for ActiveCall<R, L> {
 #[inline]
 fn ledger<'c, Z, L>(own: &'c Option<Arc<L>>, retrier: &'c Retrier<Z, L>) -> &'c L {
     own.as_deref().unwrap_or(retrier.ledger())
-}
-
-/// The first attempt, which has all the time there is.
-#[inline]
-fn first_info(policy: &Policy) -> AttemptInfo {
-    let limits = policy.limits();
-    let (timeout, remaining) = (limits.first_attempt_limit(), limits.deadline());
-    AttemptInfo { number: 1, timeout, remaining, remedy: None }
-}
-
-/// An attempt that starts at `now`, of a call that began at `started`.
-fn info(policy: &Policy, started: Instant, now: Instant, attempt: &Attempt) -> AttemptInfo {
-    let Attempt { number, timeout, remedy, .. } = *attempt;
-    let remaining = policy.limits().deadline().map(|limit| (started + limit) - now);
-    AttemptInfo { number, timeout, remaining, remedy }
 }

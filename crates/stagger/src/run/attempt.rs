@@ -1,7 +1,7 @@
 //! An attempt: its facts for the operation that makes it, and its end for the classifier.
 
-use stagger_core::retry::Stop;
-use stagger_core::{Outcome, Remedy, Span};
+use stagger_core::retry::{Attempt, Stop};
+use stagger_core::{Instant, Outcome, Policy, Remedy, Span};
 
 use super::history::Mark;
 
@@ -21,10 +21,25 @@ pub struct AttemptInfo {
     pub remedy: Option<Remedy>,
 }
 
-#[cfg(feature = "tower")]
 impl AttemptInfo {
     /// A first attempt without limits.
+    #[cfg(feature = "tower")]
     pub(crate) const FIRST: Self = Self { number: 1, timeout: None, remaining: None, remedy: None };
+
+    /// The first attempt, which has all the time there is.
+    #[inline]
+    pub(super) fn first(policy: &Policy) -> Self {
+        let limits = policy.limits();
+        let (timeout, remaining) = (limits.first_attempt_limit(), limits.deadline());
+        Self { number: 1, timeout, remaining, remedy: None }
+    }
+
+    /// An attempt that starts at `now`, of a call that began at `started`.
+    pub(super) fn of(policy: &Policy, (started, now): (Instant, Instant), it: &Attempt) -> Self {
+        let Attempt { number, timeout, remedy, .. } = *it;
+        let remaining = policy.limits().deadline().map(|limit| (started + limit) - now);
+        Self { number, timeout, remaining, remedy }
+    }
 }
 
 /// An attempt that has settled, for [classifiers](crate::Classifier::on_attempt) that observe what follows.

@@ -99,7 +99,7 @@ impl<'r, Z, L> Run<'r, Z, L> {
 }
 
 impl<'r, Z, L, J> Run<'r, Z, L, J> {
-    /// Whether doing it twice is the same as doing it once. Default: yes, because somebody said what
+    /// Whether doing it twice is the same as doing it once. Default: yes, because the caller said what
     /// to retry. When not, only failures that the server cannot have acted on are retried.
     pub const fn idempotent(mut self, yes: bool) -> Self {
         self.idempotent = yes;

@@ -28,7 +28,7 @@ struct CancelState {
 }
 
 impl Cancel {
-    /// A handle that nobody has used yet.
+    /// A handle that was not used yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -14,11 +14,10 @@ pub trait Classifier<T, E> {
     /// Classifies this result.
     fn classify(&mut self, result: &Result<T, E>) -> Outcome;
 
-    /// Hears what follows an attempt, once that is decided and before its delay. Default: nothing is
-    /// done with it.
+    /// Called when it is decided what follows an attempt, before its delay. Default: does nothing.
     ///
-    /// Of a call that nobody [asks about](crate::Run::report), the success that ends it is not told;
-    /// nor are the rounds of a batch.
+    /// Not called for the success that ends a call, unless a [report](crate::Run::report) was requested;
+    /// nor for the rounds of a batch.
     ///
     /// ```
     /// use stagger::{AttemptEnd, Classifier, Outcome, Policy, Retrier, NextStep, StdTime, Verdict, retry::Stop};

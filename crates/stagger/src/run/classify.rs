@@ -33,7 +33,7 @@ use stagger_core::{Cause, Outcome, Verdict};
 /// let answer = retrier.run_blocking(|| Err::<(), _>("busy"));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "nobody has said which `{Self}` are worth another attempt",
+    message = "nothing says which `{Self}` are worth another attempt",
     note = "say it for this call: `.retry_if(|error| ..)` or `.classify(|error| ..)`",
     note = "or for the type: `impl stagger::Classify for {Self}`"
 )]

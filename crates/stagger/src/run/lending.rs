@@ -3,13 +3,14 @@
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use stagger_core::retry::{Action, Launched, Ledger};
 
 use super::active_call::ActiveCall;
 use super::attempt_source::{AttemptEvent, AttemptSource};
 use super::classifier::Classifier;
+use super::classify::TIMED_OUT;
 use super::nested::Inside;
 use super::poll_call::{CallDriver, CallPhase};
 use super::{AttemptInfo, Error, Retrier, Run};
@@ -62,7 +63,11 @@ impl<Z, L, J> Run<'_, Z, L, J> {
                     let attempt = pin!(op(attempt, previous));
                     LentAttempt { call, phase, attempt }.await
                 };
-                match driver.on_end(Pin::new(&mut None), result) {
+                let ended = match result {
+                    Some(result) => driver.on_result(Pin::new(&mut None), result),
+                    None => Err(driver.settle(Pin::new(&mut None), None, TIMED_OUT)),
+                };
+                match ended {
                     Ok(value) => return Ok(value),
                     Err(next) => action = Some(next),
                 }
@@ -119,7 +124,17 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { driver, action, lent } = self.get_mut();
-        driver.poll_lent(action.take(), Pin::new(lent), context)
+        let mut place = Pin::new(lent);
+        let done = action.take().and_then(|action| driver.act(place.as_mut(), action));
+        if let Some(done) = done {
+            return Poll::Ready(Err(driver.end(place, done)));
+        }
+        let end = ready!(driver.poll_until_attempt(place.as_mut(), context));
+        Poll::Ready(match (end, *place) {
+            (Some(end), _) => Err(end),
+            (None, Some(attempt)) => Ok(attempt),
+            (None, None) => unreachable!("a driver that attempts has started an attempt"),
+        })
     }
 }
 

@@ -164,42 +164,6 @@ where
         }
     }
 
-    /// Carries out the action that follows an attempt which lived outside of the driver. Ready with the
-    /// next attempt, or with the end of the call.
-    pub(super) fn poll_lent(
-        &mut self,
-        action: Option<Action<AttemptInfo>>,
-        mut place: Pin<&mut Option<AttemptInfo>>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<AttemptInfo, Result<T, Error<E>>>>
-    where
-        Option<AttemptInfo>: AttemptSource<T, E>,
-    {
-        if let Some(done) = action.and_then(|action| self.act(place.as_mut(), action)) {
-            return Poll::Ready(Err(self.end(place, done)));
-        }
-        let end = ready!(self.poll_until_attempt(place.as_mut(), context));
-        Poll::Ready(match (end, *place) {
-            (Some(end), _) => Err(end),
-            (None, Some(attempt)) => Ok(attempt),
-            (None, None) => unreachable!("a driver that attempts has started an attempt"),
-        })
-    }
-
-    /// Settles an attempt by its result, or by its time limit: the value that ends the call, or what
-    /// follows.
-    #[inline]
-    pub(super) fn on_end<A: AttemptSource<T, E>>(
-        &mut self,
-        attempts: Pin<&mut A>,
-        result: Option<Result<T, E>>,
-    ) -> Result<T, Action<AttemptInfo>> {
-        match result {
-            Some(result) => self.on_result(attempts, result),
-            None => Err(self.settle(attempts, None, TIMED_OUT)),
-        }
-    }
-
     /// Classifies the result of the attempt under way: the value that ends the call, or what follows.
     #[inline]
     pub(super) fn on_result<A: AttemptSource<T, E>>(

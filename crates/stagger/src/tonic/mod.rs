@@ -40,7 +40,7 @@
 //! | a reset | by its reason: ENHANCE_YOUR_CALM is throttled, CANCEL cancelled, others INTERNAL | by that |
 //! | no headers within the time limit | transient | yes |
 //!
-//! Where a service config lists codes, they replace UNAVAILABLE and RESOURCE_EXHAUSTED in this table.
+//! The codes that a service config lists replace UNAVAILABLE and RESOURCE_EXHAUSTED in this table.
 //! "Yes" is for methods that may be called twice: those that a service config lists, and those that
 //! [`GrpcLayer::idempotent`] names. Without either, no method is known to be idempotent, and only
 //! unprocessed attempts are retried, as gRPC's own clients do (gRFC A6). `grpc-retry-pushback-ms` is kept to exactly, or forbids the retry; `retry-after` and its

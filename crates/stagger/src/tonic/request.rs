@@ -217,7 +217,7 @@ impl HttpBody for BodyCopy {
     }
 }
 
-/// The caller's body wakes whoever asked it last: when that one goes, the others ask anew.
+/// The caller's body wakes the attempt that asked last: when that one goes, the others ask anew.
 impl Drop for BodyCopy {
     fn drop(&mut self) {
         locked(&self.body).wake();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::{Method, Request};
-use stagger::reqwest::{CallOptions, Client, Options};
+use stagger::reqwest::{CallOptions, Client, ClientOptions};
 use stagger::{CallReport, Clock, Sleep, TokioTime};
 use stagger_core::Policy;
 

@@ -67,7 +67,7 @@ impl LeaseClient {
     /// Until the ledger is dropped.
     pub(super) async fn run(mut self) {
         while !self.leased.is_closed() {
-            // Who called during the last request has called, though nobody waited for it.
+            // A call during the last request counts, though this task did not wait for it.
             if !self.leased.is_called() {
                 self.leased.woken().await;
             }

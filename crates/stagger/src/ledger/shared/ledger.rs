@@ -71,7 +71,7 @@ type Task = Mutex<Option<JoinHandle<()>>>;
 /// The source of permits.
 #[derive(Debug)]
 enum Permits {
-    /// Nobody needs to share these.
+    /// No process needs to share these.
     Own(BudgetPlan),
     Leased {
         leased: Arc<Leased>,

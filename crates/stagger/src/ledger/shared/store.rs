@@ -188,7 +188,7 @@ fn is_final(error: &RedisError) -> bool {
     }
 }
 
-/// No server repeats a password; should one do it, nobody reads it.
+/// No server repeats a password; should one do it, it is not shown.
 fn redacted(text: &str, password: &str) -> String {
     if password.is_empty() { text.to_owned() } else { text.replace(password, "***") }
 }

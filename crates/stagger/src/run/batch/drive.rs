@@ -22,8 +22,8 @@ impl<Z, L, J> Run<'_, Z, L, J> {
     /// policy's delay; items that the answer does not speak of are left. Rounds that did nothing
     /// count against the policy's attempts; deadline, budget and breaker hold for every round.
     ///
-    /// Where the call is not [`idempotent`](Self::idempotent), an item that may have been done is
-    /// handed back and not sent again.
+    /// An item that may have been done is handed back and not sent again, unless the call is
+    /// [`idempotent`](Self::idempotent).
     ///
     /// ```
     /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {

@@ -51,7 +51,7 @@ impl<I, T, E, J: Classifier<T, E>> Pending<I, T, E, J> {
         }
     }
 
-    /// The end of the batch, which is noted in `user` too, if somebody asked for it.
+    /// The end of the batch, which is noted in `user` too, if the caller gave one.
     pub(super) fn end(self, report: CallReport, user: Option<&mut CallReport>) -> Batch<I, T, E> {
         let left = self.places.into_iter().zip(self.items).collect();
         let batch = Batch {

@@ -92,7 +92,7 @@ enum BreakerStep {
         which: usize,
         result: ProbeResult,
     },
-    /// A probe has found something and somebody wants the next one, in one request.
+    /// A probe has ended and the next one is wanted, in one request.
     Both {
         which: usize,
         result: ProbeResult,

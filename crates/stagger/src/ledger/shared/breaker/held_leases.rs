@@ -46,12 +46,12 @@ impl HeldLeases {
         self.free = Some(lease);
     }
 
-    /// The lease that nobody uses yet.
+    /// The lease that no probe uses yet.
     pub(super) const fn free(&self) -> Option<Lease> {
         self.free
     }
 
-    /// Lays down the lease that nobody uses.
+    /// Takes out the lease that no probe uses.
     pub(super) const fn take_free(&mut self) -> Option<Lease> {
         self.free.take()
     }

@@ -11,7 +11,7 @@ use crate::ledger::shared::{SharedOptions, StoreFallback};
 /// The wait of a call that was refused for want of a lease: by then the store has answered.
 const LOOK: Span = Span::from_millis(10);
 /// The age at which an answer is out of date: as long as a registry remembers an idle breaker. So a
-/// process that nobody called meanwhile, and that asked nobody, probes by itself.
+/// process without calls meanwhile, which asked nothing, probes by itself.
 const WORTH: Span = Span::from_secs(600);
 
 /// The fleet's breaker as the store reported it last.
@@ -114,7 +114,7 @@ impl Replica {
     }
 
     /// The time to look again, where the own breaker must not probe: before the store has moved that it
-    /// opened, or without the store where nobody decides alone.
+    /// opened, or without the store where no process decides alone.
     pub(super) fn refuses_own_probe(&self, now: Instant) -> Option<Instant> {
         match self.alone_from {
             _ if self.handed_over => None,

@@ -321,7 +321,7 @@ mod tests {
                 FleetAdmission::OwnBreaker => self.own.admit(now).ticket(),
                 FleetAdmission::Admitted(ticket) => Some(ticket),
                 FleetAdmission::Refused(until) => {
-                    assert!(until > now, "whoever waits has something to wait for");
+                    assert!(until > now, "a refused call has an instant to wait for");
                     None
                 }
             }
