@@ -6,8 +6,8 @@ use stagger_core::breaker::{BreakerPlan, BreakerPlanBuilder, Counts, Report, Sta
 use stagger_core::{Instant, Ratio, Span};
 
 use crate::breaker::LocalBreaker;
-use crate::sync::take_stripe;
 use crate::result_window::ResultWindow;
+use crate::sync::take_stripe;
 
 const PREEMPTIONS: usize = 3;
 

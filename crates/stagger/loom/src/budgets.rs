@@ -5,10 +5,10 @@ use loom::thread;
 use stagger_core::budget::{Charge, FloorRate, IntervalPlan, Settled, TokenPlan, WindowPlan};
 use stagger_core::{Instant, Rate, Ratio, Span};
 
+use crate::atomic_budgets::TokenBucket;
 use crate::interval_budget::IntervalBudget;
 use crate::sync::take_stripe;
 use crate::window_budget::WindowBudget;
-use crate::word::TokenBucket;
 
 /// Preemptions tried in one run: two find most faults (loom's own advice), three take seconds for a
 /// word and minutes for a window that turns.
@@ -31,7 +31,8 @@ fn second(n: u64) -> Instant {
 
 /// Half of the first attempts, without a floor.
 fn half() -> WindowBudget {
-    let plan = WindowPlan::new(Ratio::from_percent(50)).map(|plan| plan.with_floor(FloorRate::Add(Rate::ZERO)));
+    let plan = WindowPlan::new(Ratio::from_percent(50))
+        .map(|plan| plan.with_floor(FloorRate::Add(Rate::ZERO)));
     WindowBudget::new(plan.expect("in bounds"))
 }
 

@@ -3,8 +3,10 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use stagger_core::Instant;
+#[cfg(feature = "tower")]
+use stagger_core::Outcome;
 use stagger_core::retry::{Done, Launched};
-use stagger_core::{Instant, Outcome};
 
 use super::AttemptInfo;
 use crate::clock::Clock;
@@ -62,6 +64,7 @@ pub(crate) enum AttemptEvent<T, E> {
     /// The attempt ended.
     Ended(Result<T, E>),
     /// The attempt ended, or could not be made, and its source says what that means.
+    #[cfg(feature = "tower")]
     Classified(Option<Result<T, E>>, Outcome),
     /// A copy that was launched at this instant ended; without a result when its time ran out.
     CopyEnded(Launched, Instant, Option<Result<T, E>>),

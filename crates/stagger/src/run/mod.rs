@@ -41,7 +41,7 @@ pub use retrier::Retrier;
 pub(crate) use active_call::ActiveCall;
 #[cfg(feature = "tower")]
 pub(crate) use attempt_source::{AttemptEvent, AttemptSource};
-#[cfg(any(feature = "http", feature = "tower"))]
+#[cfg(feature = "http")]
 pub(crate) use classify::TIMED_OUT;
 #[cfg(any(feature = "http", feature = "tower"))]
 pub(crate) use classify::UNKNOWN;

@@ -106,6 +106,7 @@ where
                         Err(action) => action,
                     }
                 }
+                #[cfg(feature = "tower")]
                 Poll::Ready(AttemptEvent::Classified(result, outcome)) => {
                     self.settle(attempts.as_mut(), result, outcome)
                 }
