@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use stagger::http::HttpReplies;
-use stagger::{Error, LocalLedger, Policy, Report, Retrier, TokioTime};
+use stagger::{CallReport, Error, LocalLedger, Policy, Retrier, TokioTime};
 
-use crate::hyper::Pool;
-use crate::{Ask, Caller, End, Integration, Later};
+use crate::hyper::HyperPool;
+use crate::{Ask, CallOutcome, ContractCaller, Integration, Later};
 
 /// The async executor.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,19 @@ impl Integration for Async {
         "async run"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         Box::pin(async move {
             let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
-            let (pool, mut ends) = (Pool::new(), Vec::new());
+            let (pool, mut ends) = (HyperPool::new(), Vec::new());
             for ask in asks {
-                let mut report = Report::default();
+                let mut report = CallReport::default();
                 let retrier = retrier.clone();
-                let run = retrier.call().judged_by(HttpReplies::default());
+                let run = retrier.call().classified_by(HttpReplies::default());
                 let run = run.idempotent(ask.is_idempotent()).report(&mut report);
                 let result = run.run(|| async { pool.clone().send(ask.request()?).await }).await;
                 ends.push(end(result, &report));
@@ -40,13 +45,13 @@ impl Integration for Async {
         })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
-        let (retrier, pool) = (Retrier::new(policy, TokioTime), Pool::by_default());
+    fn client(&self, policy: Policy) -> ContractCaller {
+        let (retrier, pool) = (Retrier::new(policy, TokioTime), HyperPool::by_default());
         Box::new(move |ask| {
             let (retrier, pool) = (retrier.clone(), pool.clone());
             Box::pin(async move {
-                let mut report = Report::default();
-                let run = retrier.call().judged_by(HttpReplies::default()).report(&mut report);
+                let mut report = CallReport::default();
+                let run = retrier.call().classified_by(HttpReplies::default()).report(&mut report);
                 let result = run.run(|| async { pool.clone().send(ask.request()?).await }).await;
                 end(result, &report)
             })
@@ -66,14 +71,19 @@ impl Integration for Hedged {
         "hedged run"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         Box::pin(async move {
             let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
-            let (pool, mut ends) = (Pool::new(), Vec::new());
+            let (pool, mut ends) = (HyperPool::new(), Vec::new());
             for ask in asks {
-                let mut report = Report::default();
+                let mut report = CallReport::default();
                 let retrier = retrier.clone();
-                let run = retrier.call().judged_by(HttpReplies::default());
+                let run = retrier.call().classified_by(HttpReplies::default());
                 let run = run.idempotent(ask.is_idempotent()).report(&mut report);
                 let result =
                     run.run_hedged(|| async { pool.clone().send(ask.request()?).await }).await;
@@ -83,13 +93,13 @@ impl Integration for Hedged {
         })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
-        let (retrier, pool) = (Retrier::new(policy, TokioTime), Pool::by_default());
+    fn client(&self, policy: Policy) -> ContractCaller {
+        let (retrier, pool) = (Retrier::new(policy, TokioTime), HyperPool::by_default());
         Box::new(move |ask| {
             let (retrier, pool) = (retrier.clone(), pool.clone());
             Box::pin(async move {
-                let mut report = Report::default();
-                let run = retrier.call().judged_by(HttpReplies::default()).report(&mut report);
+                let mut report = CallReport::default();
+                let run = retrier.call().classified_by(HttpReplies::default()).report(&mut report);
                 let result =
                     run.run_hedged(|| async { pool.clone().send(ask.request()?).await }).await;
                 end(result, &report)
@@ -119,7 +129,14 @@ pub(crate) fn by_closure(promise: &str) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn end(result: Result<Response<Bytes>, Error<io::Error>>, report: &Report) -> End {
+pub(crate) fn end(
+    result: Result<Response<Bytes>, Error<io::Error>>,
+    report: &CallReport,
+) -> CallOutcome {
     let stop = report.stop();
-    End { result: result.map_err(|e| e.to_string()), stop, attempts: Some(report.attempts()) }
+    CallOutcome {
+        result: result.map_err(|e| e.to_string()),
+        stop,
+        attempts: Some(report.attempts()),
+    }
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use stagger::http::HttpReplies;
-use stagger::{AttemptInfo, LocalLedger, Policy, Report, Retrier, StdTime};
+use stagger::{AttemptInfo, CallReport, LocalLedger, Policy, Retrier, StdTime};
 use ureq::Agent;
 
 use crate::asynch::{by_closure, end};
-use crate::{Ask, Caller, End, Integration, Later};
+use crate::{Ask, CallOutcome, ContractCaller, Integration, Later};
 
 /// The blocking executor, with ureq.
 #[derive(Clone, Copy, Debug)]
@@ -22,29 +22,41 @@ impl Integration for Blocking {
         "blocking run"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         let work = move || calls(policy, ledger, asks);
         Box::pin(async { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
+    fn client(&self, policy: Policy) -> ContractCaller {
         let (retrier, agent) = (Retrier::new(policy, StdTime), agent());
         Box::new(move |ask| {
             let (retrier, agent) = (retrier.clone(), agent.clone());
             let work = move || {
-                let mut report = Report::default();
-                let run = retrier.call().judged_by(HttpReplies::default()).report(&mut report);
+                let mut report = CallReport::default();
+                let run = retrier.call().classified_by(HttpReplies::default()).report(&mut report);
                 let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
                 end(result, &report)
             };
             Box::pin(async {
-                tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| End::failed(&error))
+                tokio::task::spawn_blocking(work)
+                    .await
+                    .unwrap_or_else(|error| CallOutcome::failed(&error))
             })
         })
     }
 
     /// On the thread of the outer call, which is a blocking one.
-    fn nested(&self, policy: Policy, ledger: Arc<LocalLedger>, ask: Ask) -> Later<Vec<End>> {
+    fn nested(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        ask: Ask,
+    ) -> Later<Vec<CallOutcome>> {
         let work = move || {
             let outer = Retrier::new(Policy::default(), StdTime);
             let inner = || calls(policy, Arc::clone(&ledger), vec![ask.clone()]);
@@ -66,13 +78,13 @@ impl Integration for Blocking {
     }
 }
 
-fn calls(policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Vec<End> {
+fn calls(policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Vec<CallOutcome> {
     let retrier = Retrier::new(policy, StdTime).with_ledger(ledger);
     let agent = agent();
     let call = |ask: Ask| {
-        let mut report = Report::default();
+        let mut report = CallReport::default();
         let retrier = retrier.clone();
-        let run = retrier.call().judged_by(HttpReplies::default());
+        let run = retrier.call().classified_by(HttpReplies::default());
         let run = run.idempotent(ask.is_idempotent()).report(&mut report);
         let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
         end(result, &report)
@@ -80,7 +92,7 @@ fn calls(policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Vec<End> {
     asks.into_iter().map(call).collect()
 }
 
-/// Replies are judged by their status, so none is an error.
+/// Replies are classified by their status, so none is an error.
 fn agent() -> Agent {
     Agent::config_builder().http_status_as_error(false).build().into()
 }

@@ -69,7 +69,7 @@ impl Ask {
 
 /// The end of a call.
 #[derive(Debug)]
-pub struct End {
+pub struct CallOutcome {
     /// The last reply with its whole body, or the last error.
     pub result: Result<Response<Bytes>, String>,
     /// Why there was no further attempt, where the integration says it.
@@ -78,7 +78,7 @@ pub struct End {
     pub attempts: Option<u32>,
 }
 
-impl End {
+impl CallOutcome {
     /// A call that came to no end of its own.
     pub(crate) fn failed(why: &dyn Error) -> Self {
         Self { result: Err(why.to_string()), stop: None, attempts: None }

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The result of one promise for one integration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Cell {
+pub enum ContractCell {
     /// Checks that passed, of how many, and what failed.
     Checked {
         /// Checks that passed.
@@ -31,7 +31,7 @@ pub struct Checks {
     failed: Vec<String>,
 }
 
-impl Cell {
+impl ContractCell {
     /// Every check passed, and there was one; or there is a reason for none.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -58,13 +58,13 @@ impl Checks {
 
     /// The cell of these.
     #[must_use]
-    pub fn finish(self) -> Cell {
+    pub fn finish(self) -> ContractCell {
         let passed = self.total - self.failed.len();
-        Cell::Checked { passed, total: self.total, failed: self.failed }
+        ContractCell::Checked { passed, total: self.total, failed: self.failed }
     }
 }
 
-impl fmt::Display for Cell {
+impl fmt::Display for ContractCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Checked { passed, total, .. } => write!(f, "{passed}/{total}"),
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn an_empty_cell_proves_nothing() {
         assert!(!Checks::default().finish().is_good());
-        assert!(!Cell::Waived { reason: "" }.is_good());
+        assert!(!ContractCell::Waived { reason: "" }.is_good());
     }
 
     #[test]

@@ -29,7 +29,7 @@ const BY_METHOD: &str = "PUT and DELETE are idempotent (RFC 9110, 9.2.2) unless 
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct GcsFile {
     retry_tests: Vec<Test>,
 }
 
@@ -37,14 +37,14 @@ struct File {
 #[serde(rename_all = "camelCase")]
 struct Test {
     id: u32,
-    cases: Vec<Case>,
+    cases: Vec<GcsCase>,
     methods: Vec<Operation>,
     precondition_provided: bool,
     expect_success: bool,
 }
 
 #[derive(Deserialize)]
-struct Case {
+struct GcsCase {
     instructions: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ struct Operation {
 /// # Panics
 /// When the file is not the one it was.
 pub async fn gcs_retry() -> Suite {
-    let file: File = serde_json::from_str(FILE).expect("the file does not change");
+    let file: GcsFile = serde_json::from_str(FILE).expect("the file does not change");
     let mut suite = Suite::new("gcs-retry/retry_tests.json");
     for test in &file.retry_tests {
         for case in &test.cases {
@@ -81,7 +81,7 @@ pub async fn gcs_retry() -> Suite {
 }
 
 /// Whether every call of the operation came to a success.
-async fn run(test: &Test, case: &Case, operation: &Operation) -> bool {
+async fn run(test: &Test, case: &GcsCase, operation: &Operation) -> bool {
     let server = TestServer::start(script(case)).await;
     let policy = quick().max_attempts(4).build().expect("the policy is a constant");
     let client = client(policy, Arc::new(LocalLedger::new(&policy)));
@@ -112,7 +112,7 @@ fn asks(operation: &Operation, server: &TestServer, precondition: bool) -> Vec<A
 }
 
 /// Moves a fault after so many bytes to the upload, from the request that begins it.
-fn script(case: &Case) -> Script {
+fn script(case: &GcsCase) -> Script {
     let reactions = case.instructions.iter().map(|instruction| reaction(instruction));
     let whole = Reaction::ok(vec![b'x'; OBJECT]);
     if case.instructions.iter().any(|instruction| instruction.starts_with("return-503-after")) {

@@ -5,52 +5,52 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::promise::Bench;
-use crate::{Cell, DEFAULTS, PROMISES, all};
+use crate::{ContractCell, DEFAULTS, PROMISES, all};
 
 /// Every promise for every integration.
 #[derive(Debug, Serialize)]
-pub struct Grid {
+pub struct ContractGrid {
     /// Their names, in the order of the cells.
     pub integrations: Vec<&'static str>,
     /// One a promise.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ContractRow>,
 }
 
 /// One promise for every integration.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct ContractRow {
     /// The promise.
     pub promise: &'static str,
     /// The section of the specification.
     pub section: &'static str,
     /// The results, one an integration.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ContractCell>,
 }
 
 /// Runs every promise for every integration.
-pub async fn grid() -> Grid {
+pub async fn grid() -> ContractGrid {
     let integrations = all();
     let mut rows = Vec::new();
     for promise in PROMISES.iter().chain(DEFAULTS) {
         let mut cells = Vec::new();
         for integration in &integrations {
             cells.push(match integration.waives(promise.name) {
-                Some(reason) => Cell::Waived { reason },
+                Some(reason) => ContractCell::Waived { reason },
                 None => (promise.check)(&Bench(integration.as_ref())).await.finish(),
             });
         }
-        rows.push(Row { promise: promise.name, section: promise.section, cells });
+        rows.push(ContractRow { promise: promise.name, section: promise.section, cells });
     }
-    Grid { integrations: integrations.iter().map(|one| one.name()).collect(), rows }
+    ContractGrid { integrations: integrations.iter().map(|one| one.name()).collect(), rows }
 }
 
-impl Grid {
+impl ContractGrid {
     /// No cell failed, and none is empty.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        let full = |row: &Row| row.cells.len() == self.integrations.len();
+        let full = |row: &ContractRow| row.cells.len() == self.integrations.len();
         !self.rows.is_empty()
-            && self.rows.iter().all(|row| full(row) && row.cells.iter().all(Cell::is_good))
+            && self.rows.iter().all(|row| full(row) && row.cells.iter().all(ContractCell::is_good))
     }
 
     /// The failures, one a line.
@@ -59,7 +59,7 @@ impl Grid {
         let mut lines = Vec::new();
         for row in &self.rows {
             for (name, cell) in self.integrations.iter().zip(&row.cells) {
-                if let Cell::Checked { failed, .. } = cell {
+                if let ContractCell::Checked { failed, .. } = cell {
                     let line = |what: &String| format!("{} / {name}: {what}", row.promise);
                     lines.extend(failed.iter().map(line));
                 }
@@ -70,11 +70,11 @@ impl Grid {
 }
 
 /// A table in Markdown.
-impl fmt::Display for Grid {
+impl fmt::Display for ContractGrid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| promise | section | {} |", self.integrations.join(" | "))?;
         writeln!(f, "| --- | --- |{}", " --- |".repeat(self.integrations.len()))?;
-        for Row { promise, section, cells } in &self.rows {
+        for ContractRow { promise, section, cells } in &self.rows {
             let cells: Vec<_> = cells.iter().map(ToString::to_string).collect();
             writeln!(f, "| {promise} | {section} | {} |", cells.join(" | "))?;
         }

@@ -12,9 +12,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
 #[derive(Debug)]
-pub(crate) struct Pool<B = Full<Bytes>>(Client<HttpConnector, B>);
+pub(crate) struct HyperPool<B = Full<Bytes>>(Client<HttpConnector, B>);
 
-impl<B> Pool<B>
+impl<B> HyperPool<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
@@ -38,7 +38,7 @@ where
 }
 
 // By hand, because a body need not be `Clone` for its client to be.
-impl<B> Clone for Pool<B> {
+impl<B> Clone for HyperPool<B> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }

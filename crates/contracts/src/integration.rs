@@ -10,7 +10,7 @@ use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use stagger_testkit::server::Reaction;
 
 use crate::{
-    Ask, Async, Blocking, End, Hedged, ReqwestClient, ReqwestMiddleware, Tonic, TowerClone,
+    Ask, Async, Blocking, CallOutcome, Hedged, ReqwestClient, ReqwestMiddleware, Tonic, TowerClone,
     TowerHttp,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Makes calls, all by one client.
-pub type Caller = Box<dyn Fn(Ask) -> Later<End> + Send + Sync>;
+pub type ContractCaller = Box<dyn Fn(Ask) -> Later<CallOutcome> + Send + Sync>;
 
 /// One way to make calls under a policy.
 pub trait Integration: fmt::Debug + Send + Sync {
@@ -26,13 +26,23 @@ pub trait Integration: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Makes calls one after the other, each by a clone of one client, under this policy and this ledger.
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>>;
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>>;
 
     /// A client under this policy, whose other settings are those that it has by default.
-    fn client(&self, policy: Policy) -> Caller;
+    fn client(&self, policy: Policy) -> ContractCaller;
 
     /// Makes a call inside an attempt of another call, which is an async one.
-    fn nested(&self, policy: Policy, ledger: Arc<LocalLedger>, ask: Ask) -> Later<Vec<End>> {
+    fn nested(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        ask: Ask,
+    ) -> Later<Vec<CallOutcome>> {
         let mut inner = Some(self.calls(policy, ledger, vec![ask]));
         Box::pin(async move {
             let outer = Retrier::new(Policy::default(), TokioTime);

@@ -20,12 +20,12 @@ mod tower;
 
 pub use asynch::{Async, Hedged};
 pub use blocking::Blocking;
-pub use call::{Ask, End};
-pub use cell::{Cell, Checks};
+pub use call::{Ask, CallOutcome};
+pub use cell::{Checks, ContractCell};
 pub use defaults::DEFAULTS;
 pub use gcs::gcs_retry;
-pub use grid::{Grid, Row, grid};
-pub use integration::{Caller, Integration, Later, all};
+pub use grid::{ContractGrid, ContractRow, grid};
+pub use integration::{ContractCaller, Integration, Later, all};
 pub use promise::Promise;
 pub use promises::PROMISES;
 pub use reqwest::{ReqwestClient, ReqwestMiddleware};

@@ -8,7 +8,7 @@ use stagger::budget::BudgetPlan;
 use stagger::{Backoff, Jitter, LocalLedger, Policy, PolicyBuilder, Span};
 use stagger_testkit::server::Reaction;
 
-use crate::{Ask, Caller, Checks, End, Integration, Later};
+use crate::{Ask, CallOutcome, Checks, ContractCaller, Integration, Later};
 
 /// One promise: a name, where it is written, and its check.
 #[derive(Clone, Copy)]
@@ -41,13 +41,17 @@ pub struct Bench<'a>(pub &'a dyn Integration);
 
 impl Bench<'_> {
     /// One call, with a ledger of its own.
-    pub async fn call(&self, policy: Policy, ask: Ask) -> End {
+    pub async fn call(&self, policy: Policy, ask: Ask) -> CallOutcome {
         let mut ends = self.calls(policy, vec![ask]).await;
-        ends.pop().unwrap_or(End { result: Err("no end".into()), stop: None, attempts: None })
+        ends.pop().unwrap_or(CallOutcome {
+            result: Err("no end".into()),
+            stop: None,
+            attempts: None,
+        })
     }
 
     /// Calls one after the other, by one client and one ledger.
-    pub async fn calls(&self, policy: Policy, asks: Vec<Ask>) -> Vec<End> {
+    pub async fn calls(&self, policy: Policy, asks: Vec<Ask>) -> Vec<CallOutcome> {
         self.0.calls(policy, Arc::new(LocalLedger::new(&policy)), asks).await
     }
 
@@ -57,17 +61,17 @@ impl Bench<'_> {
         policy: Policy,
         ledger: Arc<LocalLedger>,
         asks: Vec<Ask>,
-    ) -> Later<Vec<End>> {
+    ) -> Later<Vec<CallOutcome>> {
         self.0.calls(policy, ledger, asks)
     }
 
     /// A client as it is by default, but for its policy.
-    pub fn client(&self, policy: Policy) -> Caller {
+    pub fn client(&self, policy: Policy) -> ContractCaller {
         self.0.client(policy)
     }
 
     /// A call inside an attempt of another call.
-    pub async fn nested(&self, policy: Policy, ask: Ask) -> Option<End> {
+    pub async fn nested(&self, policy: Policy, ask: Ask) -> Option<CallOutcome> {
         self.0.nested(policy, Arc::new(LocalLedger::new(&policy)), ask).await.pop()
     }
 

@@ -13,7 +13,7 @@ use stagger_testkit::server::{
 };
 
 use crate::promise::{Bench, promises, quick, steady};
-use crate::{Ask, Checks, End, Promise};
+use crate::{Ask, CallOutcome, Checks, Promise};
 
 promises! {
     /// Every promise of clients whose settings a check chooses.
@@ -364,7 +364,7 @@ fn breaker() -> BreakerPlan {
 }
 
 /// The stop reason, where a reply leaves room for it.
-fn told(checks: &mut Checks, end: &End, want: Stop) {
+fn told(checks: &mut Checks, end: &CallOutcome, want: Stop) {
     if let Some(stop) = end.stop {
         checks.equal("stop", &stop, &want);
     }

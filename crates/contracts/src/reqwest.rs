@@ -7,10 +7,10 @@ use bytes::Bytes;
 use http::{Extensions, Response};
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use stagger::http::IdempotencyKey;
-use stagger::reqwest::{CallOptions, Client, Options, StaggerMiddleware, client_builder};
-use stagger::{LocalLedger, Policy, Report};
+use stagger::reqwest::{CallOptions, Client, ClientOptions, StaggerMiddleware, client_builder};
+use stagger::{CallReport, LocalLedger, Policy};
 
-use crate::{Ask, Caller, End, Integration, Later};
+use crate::{Ask, CallOutcome, ContractCaller, Integration, Later};
 
 /// reqwest's client under a policy.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,12 @@ impl Integration for ReqwestClient {
         "reqwest client"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         Box::pin(async move {
             let client = client(policy, ledger);
             let mut ends = Vec::new();
@@ -39,7 +44,7 @@ impl Integration for ReqwestClient {
         })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
+    fn client(&self, policy: Policy) -> ContractCaller {
         let client = Client::new(inner(), policy);
         Box::new(move |ask| {
             let client = client.clone();
@@ -57,9 +62,14 @@ impl Integration for ReqwestMiddleware {
         "reqwest middleware"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         Box::pin(async move {
-            let options = Options::new().ledger(ledger);
+            let options = ClientOptions::new().ledger(ledger);
             let stagger = StaggerMiddleware::with_options(policy, options);
             let client = ClientBuilder::new(inner()).with(stagger).build();
             let mut ends = Vec::new();
@@ -70,7 +80,7 @@ impl Integration for ReqwestMiddleware {
         })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
+    fn client(&self, policy: Policy) -> ContractCaller {
         let client = ClientBuilder::new(inner()).with(StaggerMiddleware::new(policy)).build();
         Box::new(move |ask| {
             let client = client.clone();
@@ -87,17 +97,17 @@ impl Integration for ReqwestMiddleware {
 
 /// The client under this policy and this ledger.
 pub(crate) fn client(policy: Policy, ledger: Arc<LocalLedger>) -> Client {
-    Client::with_options(inner(), policy, Options::new().ledger(ledger))
+    Client::with_options(inner(), policy, ClientOptions::new().ledger(ledger))
 }
 
 /// One call, its reply read within the attempt.
-pub(crate) async fn send(client: &Client, ask: &Ask, call: CallOptions) -> End {
+pub(crate) async fn send(client: &Client, ask: &Ask, call: CallOptions) -> CallOutcome {
     let report = Arc::default();
     let call = call.buffered(LARGEST).report(Arc::clone(&report));
     end(client.execute_with(request(ask), call).await, &report).await
 }
 
-async fn send_through(client: &ClientWithMiddleware, ask: &Ask) -> End {
+async fn send_through(client: &ClientWithMiddleware, ask: &Ask) -> CallOutcome {
     let report = Arc::default();
     let mut extensions = Extensions::new();
     extensions.insert(options(ask).buffered(LARGEST).report(Arc::clone(&report)));
@@ -126,13 +136,16 @@ fn request(ask: &Ask) -> reqwest::Request {
     request.try_into().expect("the addresses are those of our servers")
 }
 
-async fn end<E: Error>(result: Result<reqwest::Response, E>, report: &Mutex<Report>) -> End {
+async fn end<E: Error>(
+    result: Result<reqwest::Response, E>,
+    report: &Mutex<CallReport>,
+) -> CallOutcome {
     let result = match result {
         Ok(reply) => whole(reply).await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
     let report = report.lock().unwrap_or_else(PoisonError::into_inner);
-    End { result, stop: report.stop(), attempts: Some(report.attempts()) }
+    CallOutcome { result, stop: report.stop(), attempts: Some(report.attempts()) }
 }
 
 async fn whole(mut reply: reqwest::Response) -> reqwest::Result<Response<Bytes>> {

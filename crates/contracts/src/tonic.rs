@@ -16,7 +16,7 @@ use tonic::{Code, Status};
 use tower::{Layer, ServiceExt};
 
 use crate::asynch::ONE_DESTINATION;
-use crate::{Ask, Caller, End, Integration, Later};
+use crate::{Ask, CallOutcome, ContractCaller, Integration, Later};
 
 /// Calls of a gRPC channel. A promise's method says whether the call may be made twice; on the wire
 /// every call is a POST over HTTP/2, and a failure is a status in the headers.
@@ -45,7 +45,12 @@ impl Integration for Tonic {
         "tonic"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         Box::pin(async move {
             let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
             let mut channel = None;
@@ -65,7 +70,7 @@ impl Integration for Tonic {
         })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
+    fn client(&self, policy: Policy) -> ContractCaller {
         let layer = GrpcLayer::new(Retrier::new(policy, TokioTime));
         let channel = OnceLock::new();
         Box::new(move |ask| {
@@ -118,7 +123,7 @@ fn request(ask: &Ask) -> Request<Body> {
     request
 }
 
-async fn answered<B>(result: Result<Response<B>, CallError>) -> End
+async fn answered<B>(result: Result<Response<B>, CallError>) -> CallOutcome
 where
     B: http_body::Body<Data = Bytes, Error: Display>,
 {
@@ -128,24 +133,24 @@ where
     }
 }
 
-async fn whole<B>(response: Response<B>) -> End
+async fn whole<B>(response: Response<B>) -> CallOutcome
 where
     B: http_body::Body<Data = Bytes, Error: Display>,
 {
     let (head, body) = response.into_parts();
-    let report = head.extensions.get::<stagger::Report>();
+    let report = head.extensions.get::<stagger::CallReport>();
     let (stop, attempts) = (report.and_then(|report| report.stop()), report.map(|r| r.attempts()));
     let body = body.collect().await.map_err(|error| error.to_string());
     let result = body.map(|body| Response::from_parts(head, body.to_bytes()));
-    End { result, stop, attempts }
+    CallOutcome { result, stop, attempts }
 }
 
 /// A status that the server sent is a reply, as the promises see it.
-fn end(error: &CallError) -> End {
+fn end(error: &CallError) -> CallOutcome {
     let (status, report) = (error.status(), error.report());
     let sent = report.attempts() > 0 && status.source().is_none();
     let result = reply(status).filter(|_| sent).ok_or_else(|| error.to_string());
-    End { result, stop: report.stop(), attempts: Some(report.attempts()) }
+    CallOutcome { result, stop: report.stop(), attempts: Some(report.attempts()) }
 }
 
 fn reply(status: &Status) -> Option<Response<Bytes>> {

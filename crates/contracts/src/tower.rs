@@ -15,8 +15,8 @@ use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::asynch::ONE_DESTINATION;
-use crate::hyper::Pool;
-use crate::{Ask, Caller, End, Integration, Later};
+use crate::hyper::HyperPool;
+use crate::{Ask, CallOutcome, ContractCaller, Integration, Later};
 
 /// The tower layer over requests that can be cloned.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +27,18 @@ impl Integration for TowerClone {
         "tower"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         Box::pin(async move {
             let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
             let layer = StaggerLayer::new(retrier)
-                .judged_by(HttpReplies::default())
+                .classified_by(HttpReplies::default())
                 .idempotent(Ask::is_idempotent);
-            let pool = Pool::new();
+            let pool = HyperPool::new();
             let service = layer.layer(service_fn(move |ask: Ask| {
                 let pool = pool.clone();
                 async move { pool.send(ask.request()?).await }
@@ -47,13 +52,14 @@ impl Integration for TowerClone {
         })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
-        let pool = Pool::by_default();
+    fn client(&self, policy: Policy) -> ContractCaller {
+        let pool = HyperPool::by_default();
         let layer = StaggerLayer::new(Retrier::new(policy, TokioTime));
-        let service = layer.judged_by(HttpReplies::default()).layer(service_fn(move |ask: Ask| {
-            let pool = pool.clone();
-            async move { pool.send(ask.request()?).await }
-        }));
+        let service =
+            layer.classified_by(HttpReplies::default()).layer(service_fn(move |ask: Ask| {
+                let pool = pool.clone();
+                async move { pool.send(ask.request()?).await }
+            }));
         Box::new(move |ask| {
             let service = service.clone();
             Box::pin(async { end(service.oneshot(ask).await) })
@@ -87,13 +93,18 @@ impl Integration for TowerHttp {
         "tower http"
     }
 
-    fn calls(&self, policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Later<Vec<End>> {
+    fn calls(
+        &self,
+        policy: Policy,
+        ledger: Arc<LocalLedger>,
+        asks: Vec<Ask>,
+    ) -> Later<Vec<CallOutcome>> {
         Box::pin(async move {
             let mut layer = StaggerLayer::http(Retrier::new(policy, TokioTime).with_ledger(ledger));
             if asks.iter().any(|ask| ask.keyed) {
                 layer = layer.idempotency_keys(IdempotencyKey::random);
             }
-            let pool = Pool::new();
+            let pool = HyperPool::new();
             let service = layer.layer(service_fn(move |request: Request<Replay<Full<Bytes>>>| {
                 let pool = pool.clone();
                 async move { pool.send(request).await.map(|reply| reply.map(Full::new)) }
@@ -110,7 +121,7 @@ impl Integration for TowerHttp {
         })
     }
 
-    fn client(&self, policy: Policy) -> Caller {
+    fn client(&self, policy: Policy) -> ContractCaller {
         let layer = StaggerLayer::http(Retrier::new(policy, TokioTime));
         let service = layer.layer(Client::builder(TokioExecutor::new()).build_http());
         Box::new(move |ask| {
@@ -134,7 +145,7 @@ impl Integration for TowerHttp {
 }
 
 /// The reply as its caller reads it, after the call.
-async fn read<B>(reply: Response<DeadlineBody<B, TokioTime>>) -> End
+async fn read<B>(reply: Response<DeadlineBody<B, TokioTime>>) -> CallOutcome
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -142,13 +153,13 @@ where
     let (head, body) = reply.into_parts();
     match body.collect().await {
         Ok(body) => end(Ok(Response::from_parts(head, body.to_bytes()))),
-        Err(error) => End::failed(&*error),
+        Err(error) => CallOutcome::failed(&*error),
     }
 }
 
 /// A reply that came back says no stop reason: only errors carry one.
-fn end(result: Result<Response<Bytes>, ServiceError>) -> End {
+fn end(result: Result<Response<Bytes>, ServiceError>) -> CallOutcome {
     let ended = result.as_ref().err().and_then(ServiceError::end);
     let (stop, attempts) = (ended.map(|e| e.stop()), ended.map(|e| e.attempts()));
-    End { result: result.map_err(|error| error.to_string()), stop, attempts }
+    CallOutcome { result: result.map_err(|error| error.to_string()), stop, attempts }
 }

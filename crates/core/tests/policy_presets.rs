@@ -1,6 +1,6 @@
 //! The ready policies: how long a call under each can take at worst.
 
-use stagger_core::retry::{Act, Call, Done, PlainLedger, Session, Stop, Wait};
+use stagger_core::retry::{Action, Call, Done, PlainLedger, Session, Stop, Wait};
 use stagger_core::{ConfigError, Hint, Instant, Outcome, Policy, Span, Verdict};
 use stagger_testkit::highest;
 
@@ -11,16 +11,16 @@ fn worst(policy: &Policy, each: Span, outcome: &Outcome) -> Done {
     let (mut call, mut act) = Session::start(policy, &mut ledger, Call::idempotent(), now);
     loop {
         act = match act {
-            Act::Call(launched) | Act::Hedge(launched) => {
+            Action::Attempt(launched) | Action::Hedge(launched) => {
                 now = now + launched.attempt.timeout.map_or(each, |limit| limit.min(each));
                 call.on_outcome(&mut ledger, now, launched, outcome, &mut highest())
             }
-            Act::Wait(Wait::Until(at)) => {
+            Action::Wait(Wait::Until(at)) => {
                 now = at;
                 call.on_wake(&mut ledger, now)
             }
-            Act::Wait(Wait::Copies { .. }) => unreachable!("no preset hedges"),
-            Act::Done(done) => return done,
+            Action::Wait(Wait::Copies { .. }) => unreachable!("no preset hedges"),
+            Action::Done(done) => return done,
         };
     }
 }

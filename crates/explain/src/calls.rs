@@ -1,6 +1,6 @@
 //! Calls whose attempts fail at once, played by the engine's own machine.
 
-use stagger_core::retry::{Ask, Call, Permit, Retry, Step, Wait};
+use stagger_core::retry::{Action, Ask, Call, Permit, Retry, Step, Wait};
 use stagger_core::{Backoff, Instant, Jitter, Outcome, Policy, Span, Verdict};
 
 use crate::Method;
@@ -103,7 +103,7 @@ impl PlayedCalls {
         let (mut call, mut step) = Retry::start(policy, Call::idempotent(), now);
         while made < MAX_ATTEMPTS {
             step = match step {
-                Step::Call(_) | Step::Hedge(_) => {
+                Step::Act(Action::Attempt(_) | Action::Hedge(_)) => {
                     last = call.elapsed(now);
                     self.note(made as usize, last, granted);
                     made += 1;
@@ -115,12 +115,12 @@ impl PlayedCalls {
                     }
                     call.on_permit(policy, now, Permit::Granted)
                 }
-                Step::Wait(Wait::Until(at)) => {
+                Step::Act(Action::Wait(Wait::Until(at))) => {
                     now = at;
                     call.on_wake(policy, now)
                 }
                 // No copy is ever under way where attempts fail at once.
-                Step::Wait(Wait::Copies { .. }) | Step::Done(_) => break,
+                Step::Act(Action::Wait(Wait::Copies { .. }) | Action::Done(_)) => break,
             };
         }
         self.calls += 1;

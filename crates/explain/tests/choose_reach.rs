@@ -2,7 +2,7 @@
 //! breaker at the stated rate.
 
 use stagger_core::budget::Settled;
-use stagger_core::retry::{Act, Call, Ledger, PlainLedger, Session, Wait};
+use stagger_core::retry::{Action, Call, Ledger, PlainLedger, Session, Wait};
 use stagger_core::{Instant, Outcome, Policy, Span, Verdict};
 use stagger_explain::{Answers, Code, Repeat, Setting, choose, explain, lint};
 use stagger_testkit::Mix;
@@ -70,18 +70,20 @@ fn alone(policy: &Policy, rps: f64, seed: u64) -> u32 {
     let mut made = 0;
     loop {
         act = match act {
-            Act::Call(launched) => {
+            Action::Attempt(launched) => {
                 made += 1;
                 let failed = Outcome::new(Verdict::Transient);
                 call.on_outcome(&mut ledger, now, launched, &failed, &mut entropy)
             }
-            Act::Wait(Wait::Until(at)) => {
+            Action::Wait(Wait::Until(at)) => {
                 others(&mut ledger, &mut traffic, at, gap);
                 now = at;
                 call.on_wake(&mut ledger, now)
             }
-            Act::Done(_) => return made,
-            Act::Hedge(_) | Act::Wait(Wait::Copies { .. }) => unreachable!("nothing hedges here"),
+            Action::Done(_) => return made,
+            Action::Hedge(_) | Action::Wait(Wait::Copies { .. }) => {
+                unreachable!("nothing hedges here")
+            }
         };
     }
 }
@@ -110,7 +112,7 @@ fn all_failing(policy: &Policy, rps: f64) -> u32 {
                 (next, 0, call, act)
             }
         };
-        let act = if let Act::Call(launched) = act {
+        let act = if let Action::Attempt(launched) = act {
             made += 1;
             most = most.max(made);
             let failed = Outcome::new(Verdict::Transient);
@@ -118,7 +120,7 @@ fn all_failing(policy: &Policy, rps: f64) -> u32 {
         } else {
             act
         };
-        if let Act::Wait(Wait::Until(at)) = act {
+        if let Action::Wait(Wait::Until(at)) = act {
             calls.push((at, made, call));
         }
     }

@@ -91,8 +91,8 @@ fn the_same_law_comes_out_as_it_was_observed() {
 
 #[test]
 fn the_observed_row_had_no_dots_in_the_strips() {
-    let log = read(Format::Csv, &played());
-    let options = Options { laws: vec![Law::Full], runs: Some(1), ..Options::default() };
+    let log = read(AccessLogFormat::Csv, &played());
+    let options = StormOptions { laws: vec![Law::Full], runs: Some(1), ..StormOptions::default() };
     let report = Replay::new(&log, &options, None).unwrap().run(&ThreadPool::single());
     let observed = &report.cases[0].rows[0];
     let (instants, one_in) = observed.strip.instants();

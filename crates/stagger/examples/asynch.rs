@@ -23,10 +23,10 @@ struct Inventory {
 
 impl Inventory {
     async fn count(&self, item: &str) -> Result<u32, Error<Busy>> {
-        let judge = |busy: &Busy| {
+        let classifier = |busy: &Busy| {
             Outcome::new(Verdict::Throttled).with_hint(Hint::AtLeast(busy.retry_after))
         };
-        self.retrier.classify(judge).run(|| self.request(item)).await
+        self.retrier.classify(classifier).run(|| self.request(item)).await
     }
 
     /// Stands in for the network: busy for the first four requests.

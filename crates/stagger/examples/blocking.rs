@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use stagger::{Backoff, Cancel, Pause, Policy, Report, Retrier, Span, StdTime};
+use stagger::{Backoff, CallReport, Cancel, Pause, Policy, Retrier, Span, StdTime};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = Policy::builder()
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
     let server = thread::spawn(move || serve(address));
 
-    let (cancel, mut report) = (Cancel::new(), Report::default());
+    let (cancel, mut report) = (Cancel::new(), CallReport::default());
     let greeting = retrier
         .call() // io::Error says itself what is worth another attempt
         .report(&mut report)

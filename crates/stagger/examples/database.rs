@@ -112,7 +112,7 @@ async fn shop(url: String) -> Result<(), Box<dyn Error + Send + Sync>> {
     let table = "DROP TABLE IF EXISTS orders; CREATE TABLE orders (item text)";
     orders.client().await?.batch_execute(table).await?;
 
-    // Somebody ends the session. The next read is answered, over a new connection.
+    // The server ends the session. The next read is answered, over a new connection.
     let end = "SELECT pg_terminate_backend(pg_backend_pid())";
     orders.client().await?.batch_execute(end).await.expect_err("the session is ended");
     assert_eq!(orders.count().await?, 0);

@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for (process, ledger) in fleet.iter().zip(&ledgers) {
         assert!(process.retry_if(|_: &&str| true).run(async || Ok(())).await.is_ok());
         while stats(ledger).permits == 0 {
-            if stats(ledger).away {
+            if stats(ledger).store_down {
                 return Err("the store is away".into());
             }
             TokioTime.sleep(Span::from_millis(1)).await;
@@ -92,7 +92,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("{PROCESSES} processes: {retries} retries and {held} permits held, of {BUCKET}");
     assert_eq!(u64::from(retries) + held, u64::from(BUCKET), "not one more, and none is lost");
 
-    // What a process did not use goes back when it ends, and whoever comes next has it.
+    // What a process did not use goes back when it ends, and the next process has it.
     for ledger in &ledgers {
         ledger.close().await;
     }

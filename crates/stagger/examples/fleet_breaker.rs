@@ -1,6 +1,6 @@
 //! Many processes, one breaker: a few that call often warn the many that call seldom.
 //!
-//! A breaker needs some calls to judge by, here ten. One that is each process's own lets every process
+//! A breaker needs some calls to decide by, here ten. One that is each process's own lets every process
 //! fail that often, and probe by itself from then on. Shared in Redis or Valkey, it opens for all when
 //! it opens for one, and one process probes for all. No call waits for the store.
 //! (They are forty ledgers of one program here, each with a connection of its own.)

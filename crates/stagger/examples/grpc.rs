@@ -12,7 +12,7 @@ use bytes::{Buf, BufMut, Bytes};
 use http_body_util::{BodyExt, Full};
 use stagger::service_config::ServiceConfig;
 use stagger::tonic::{CallError, GrpcLayer};
-use stagger::{Policy, Report, Retrier, TokioTime};
+use stagger::{CallReport, Policy, Retrier, TokioTime};
 use tonic::body::Body;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::{Endpoint, Server, server::TcpIncoming};
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let request = Request::new(Bytes::from_static(b"order 7"));
         match client.unary(request, path.parse()?, Text).await {
             Ok(response) => {
-                let attempts = response.extensions().get::<Report>().map(Report::attempts);
+                let attempts = response.extensions().get::<CallReport>().map(CallReport::attempts);
                 println!("{path}: {:?} after {attempts:?} attempts", response.get_ref());
             }
             Err(status) => {
@@ -65,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Away for two calls; then it knows every order, and lets nobody delete one.
+/// Fails two calls; then it knows every order, and refuses to delete one.
 fn answer(call: u32, path: &str) -> http::Response<Body> {
     match path {
         _ if call < 2 => Status::unavailable("starting").into_http(),

@@ -1,6 +1,6 @@
 //! A read that is slow now and then, and a second copy of it that is not.
 //!
-//! One request in twenty meets a replica that collects garbage. Whoever makes several requests for
+//! One request in twenty meets a replica that collects garbage. A caller that makes several requests for
 //! one page then has a slow page more often than not. A second copy, sent once a read takes longer
 //! than most (p95, measured), answers instead. Copies are load, so each is paid from the budget: when
 //! every read is slow, hedging must not double what the servers get.

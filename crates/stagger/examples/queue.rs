@@ -1,6 +1,6 @@
 //! A queue consumer that stops in time.
 //!
-//! A queue lends a message: whoever takes it has 30 s, and then the queue takes it for lost and lends
+//! A queue lends a message: a worker that takes it has 30 s, and then the queue takes it for lost and lends
 //! it again. A consumer that tries 4 times for 10 s each, and waits in between, needs 43 s and more:
 //! from second 30 on two consumers work on one message (redpanda-data/connect #1948).
 //!
@@ -78,7 +78,7 @@ async fn consume(queue: Queue, retrier: Retrier<TokioTime>, started: Instant) {
         if queue.receive() {
             match retrier.retry_if(|_: &&str| true).run(|| queue.work(started)).await {
                 Ok(()) => queue.change(|message| message.done = true),
-                // Not handed back early: the lease ends soon, and until then nobody storms the service.
+                // Not handed back early: the lease ends soon, and until then no worker storms the service.
                 Err(failed) => println!("{failed}"),
             }
         }

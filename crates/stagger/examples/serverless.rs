@@ -5,7 +5,7 @@
 //! takes to answer. An attempt that could not end in time is not begun, and a server that asks to
 //! stay away for longer ends the call at once; the caller is told how long.
 //!
-//! What one instance learned stays: all its calls share a budget.
+//! All calls of one instance share a budget, so what the instance learned stays.
 //!
 //! `cargo run -p stagger --example serverless --features http,tokio,tower`
 #![expect(clippy::print_stdout, reason = "an example shows its answers")]

@@ -18,7 +18,7 @@ use stagger::classify::{HttpReply, HttpRules};
 use stagger::hint::HintReader;
 use stagger::retry::Stop;
 use stagger::{
-    Cancel, Cause, Classify, Outcome, Pause, Policy, Report, Retrier, Span, StdTime, Verdict,
+    CallReport, Cancel, Cause, Classify, Outcome, Pause, Policy, Retrier, Span, StdTime, Verdict,
 };
 use ureq::http::Response;
 use ureq::{Agent, Body};
@@ -79,14 +79,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         request.call()
     };
 
-    let mut report = Report::default();
+    let mut report = CallReport::default();
     let call = retrier.classify_result(meaning).report(&mut report);
     let mut answer = call.run_blocking_with(|attempt, _| get(attempt.timeout))?;
     println!("{} after {} attempts", answer.body_mut().read_to_string()?, report.attempts());
     assert_eq!(report.attempts(), 3);
     assert!(report.elapsed() >= Span::from_secs(1), "the server asked for a second");
 
-    let (cancel, mut report) = (Cancel::new(), Report::default());
+    let (cancel, mut report) = (Cancel::new(), CallReport::default());
     let elsewhere = cancel.clone();
     thread::spawn(move || {
         StdTime.pause(Span::from_millis(200), None);

@@ -24,16 +24,16 @@ pub mod tower;
 #[cfg(feature = "tokio")]
 pub use clock::TokioTime;
 pub use clock::{Clock, Pause, Sleep, StdTime};
+pub use ledger::{LedgerStats, Ledgers, LocalLedger};
 #[cfg(feature = "redis")]
 pub use ledger::{
-    Away, SharedLedger, SharedLedgers, SharedOptions, SharedStats, SharedStore, StoreError,
+    SharedLedger, SharedLedgers, SharedOptions, SharedStats, SharedStore, StoreError, StoreFallback,
 };
-pub use ledger::{LedgerStats, Ledgers, LocalLedger};
 pub use poll::{PollError, PollStop, Poller, Progress};
 pub use rng::{OsEntropy, Rng};
 pub use run::{
-    AttemptEnd, AttemptInfo, Batch, ByError, ByResult, ByType, Cancel, Classify, ContextGuard,
-    Error, History, Judge, NextStep, Report, Retrier, RetryIf, Run, Settled,
+    AttemptEnd, AttemptInfo, Batch, ByError, ByResult, ByType, CallReport, Cancel, Classifier,
+    Classify, ContextGuard, Error, History, NextStep, Retrier, RetryIf, Run, SettledAttempt,
 };
 // All of the engine, so that its words have one path here and none can be forgotten.
 #[doc(inline)]

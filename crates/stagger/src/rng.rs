@@ -21,7 +21,7 @@ use stagger_core::Entropy;
 #[derive(Debug)]
 pub struct Rng {
     words: fastrand::Rng,
-    /// The process that was seeded, or nobody for a fixed seed.
+    /// The process that was seeded; none for a fixed seed.
     owner: Option<u32>,
 }
 
@@ -69,7 +69,7 @@ impl Entropy for OsEntropy {
     }
 }
 
-/// 128 bits that nobody can guess and no other call has: a generator's state has too few for a name.
+/// 128 bits that cannot be guessed and that no other call has: a generator's state has too few for a name.
 #[cfg(any(feature = "http", feature = "redis"))]
 pub(crate) fn os_bits() -> u128 {
     let mut bytes = [0; 16];

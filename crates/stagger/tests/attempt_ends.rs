@@ -1,4 +1,4 @@
-//! Every driver reports the same attempts to its judge.
+//! Every driver reports the same attempts to its classifier.
 
 mod support;
 
@@ -9,8 +9,8 @@ use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
 use stagger::retry::Stop;
 use stagger::{
-    AttemptEnd, Backoff, ConfigError, Jitter, Judge, NextStep, Outcome, Policy, PolicyBuilder,
-    Report, Retrier, Span, Verdict,
+    AttemptEnd, Backoff, CallReport, Classifier, ConfigError, Jitter, NextStep, Outcome, Policy,
+    PolicyBuilder, Retrier, Span, Verdict,
 };
 use support::{ManualTime, poll};
 
@@ -27,12 +27,12 @@ type Told = (u32, Option<Result<(), u8>>, Verdict, NextStep, Span);
 
 struct Listening<'a>(&'a mut Vec<Told>);
 
-impl Judge<(), u8> for Listening<'_> {
-    fn judge(&mut self, result: &Result<(), u8>) -> Outcome {
+impl Classifier<(), u8> for Listening<'_> {
+    fn classify(&mut self, result: &Result<(), u8>) -> Outcome {
         Outcome::new(if result.is_ok() { Verdict::Ok } else { Verdict::Transient })
     }
 
-    fn ended(&mut self, attempt: &AttemptEnd<'_, (), u8>) {
+    fn on_attempt(&mut self, attempt: &AttemptEnd<'_, (), u8>) {
         let AttemptEnd { number, at, result, outcome, next, .. } = *attempt;
         self.0.push((number, result.copied(), outcome.verdict, next, at));
     }
@@ -44,7 +44,8 @@ fn an_attempt_is_told_before_its_delay() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy()?.build()?, time.clone());
     let mut told = Vec::new();
     {
-        let mut call = pin!(retrier.call().judged_by(Listening(&mut told)).run(|| ready(Err(5))));
+        let mut call =
+            pin!(retrier.call().classified_by(Listening(&mut told)).run(|| ready(Err(5))));
         assert!(poll(call.as_mut()).is_pending(), "it waits");
     }
     let first = (1, Some(Err(5)), Verdict::Transient, NextStep::Retry(MS(7)), Span::ZERO);
@@ -56,7 +57,8 @@ fn an_attempt_is_told_before_its_delay() -> Result<(), ConfigError> {
 fn the_last_attempt_is_told_with_the_reason_why() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy()?.build()?, ManualTime::default());
     let mut told = Vec::new();
-    let failed = retrier.call().judged_by(Listening(&mut told)).run_blocking(|| Err::<(), _>(5));
+    let failed =
+        retrier.call().classified_by(Listening(&mut told)).run_blocking(|| Err::<(), _>(5));
     assert!(failed.is_err());
     let sequels: Vec<_> = told.iter().map(|told| (told.0, told.3, told.4)).collect();
     let last = NextStep::Stop(Stop::AttemptsExhausted);
@@ -68,8 +70,8 @@ fn the_last_attempt_is_told_with_the_reason_why() -> Result<(), ConfigError> {
 fn a_success_is_told_where_somebody_asks() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy()?.build()?, ManualTime::default());
     for (asked, count) in [(false, 0), (true, 1)] {
-        let (mut told, mut report) = (Vec::new(), Report::default());
-        let call = retrier.call().judged_by(Listening(&mut told));
+        let (mut told, mut report) = (Vec::new(), CallReport::default());
+        let call = retrier.call().classified_by(Listening(&mut told));
         let call = if asked { call.report(&mut report) } else { call };
         assert_eq!(call.run_blocking(|| Ok(())), Ok(()));
         assert_eq!(told.len(), count);
@@ -85,7 +87,7 @@ fn an_attempt_out_of_time_is_told_without_result() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy, time.clone());
     let mut told = Vec::new();
     {
-        let listening = retrier.call().judged_by(Listening(&mut told));
+        let listening = retrier.call().classified_by(Listening(&mut told));
         let mut call = pin!(listening.run(pending::<Result<(), u8>>));
         assert!(poll(call.as_mut()).is_pending());
         time.advance(MS(100));
@@ -103,7 +105,7 @@ fn a_failed_copy_is_told_while_the_other_runs() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy, time.clone());
     let mut told = Vec::new();
     {
-        let listening = retrier.call().judged_by(Listening(&mut told));
+        let listening = retrier.call().classified_by(Listening(&mut told));
         let mut call = pin!(listening.run_hedged_with(async |attempt| match attempt.number {
             1 => pending().await,
             _ => Err(9),

@@ -5,7 +5,7 @@ mod support;
 use stagger::budget::BudgetPlan;
 use stagger::retry::Stop;
 use stagger::{
-    Backoff, Hint, Jitter, Outcome, Policy, PolicyBuilder, Report, Retrier, Span, Verdict,
+    Backoff, CallReport, Hint, Jitter, Outcome, Policy, PolicyBuilder, Retrier, Span, Verdict,
 };
 use support::ManualTime;
 
@@ -46,7 +46,7 @@ fn twenty_four_unprocessed_items_were_lost_behind_a_200() {
 #[test]
 fn a_batch_that_got_on_ran_out_of_attempts() {
     let (retrier, time) = retrier(policy());
-    let mut report = Report::default();
+    let mut report = CallReport::default();
     let batch = retrier
         .retry_if(|_: &&str| true)
         .report(&mut report)
@@ -105,13 +105,14 @@ fn a_reply_lost_on_the_way_back_doubled_the_whole_batch() {
 #[test]
 fn an_item_that_may_have_been_done_was_done_twice() {
     let (retrier, _) = retrier(policy());
-    let judge = |error: &Verdict| Outcome::new(*error);
+    let classifier = |error: &Verdict| Outcome::new(*error);
     let mut sent = Vec::new();
-    let batch = retrier.classify(judge).idempotent(false).run_batch_blocking(vec![0, 1], |items| {
-        sent.push(items.to_vec());
-        let left = |n: &u32| Err([Verdict::Transient, Verdict::Unprocessed][*n as usize]);
-        Ok(items.iter().map(|n| if sent.len() > 1 { Ok(*n) } else { left(n) }).collect())
-    });
+    let batch =
+        retrier.classify(classifier).idempotent(false).run_batch_blocking(vec![0, 1], |items| {
+            sent.push(items.to_vec());
+            let left = |n: &u32| Err([Verdict::Transient, Verdict::Unprocessed][*n as usize]);
+            Ok(items.iter().map(|n| if sent.len() > 1 { Ok(*n) } else { left(n) }).collect())
+        });
     assert_eq!(sent, [vec![0, 1], vec![1]], "what the server cannot have acted on goes again");
     assert_eq!(batch.refused, [(0, 0, Verdict::Transient)]);
     assert_eq!(batch.done, [(1, 1)]);
@@ -129,11 +130,11 @@ fn an_item_that_the_reply_forgot_was_taken_for_done() {
 #[test]
 fn the_longest_hint_of_the_items_was_shortened_by_another() {
     let (retrier, time) = retrier(policy());
-    let judge = |secs: &u64| {
+    let classifier = |secs: &u64| {
         Outcome::new(Verdict::Throttled).with_hint(Hint::AtLeast(Span::from_secs(*secs)))
     };
     let mut rounds = 0;
-    let batch = retrier.classify(judge).run_batch_blocking(vec![2, 9, 4], |items| {
+    let batch = retrier.classify(classifier).run_batch_blocking(vec![2, 9, 4], |items| {
         rounds += 1;
         Ok(items.iter().map(|secs| if rounds == 1 { Err(*secs) } else { Ok(*secs) }).collect())
     });

@@ -9,7 +9,7 @@ use std::thread;
 use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::retry::Stop;
 use stagger::{
-    Backoff, Cancel, Clock, ConfigError, Instant, Jitter, Pause, Policy, PolicyBuilder, Report,
+    Backoff, CallReport, Cancel, Clock, ConfigError, Instant, Jitter, Pause, Policy, PolicyBuilder,
     Retrier, Span, StdTime,
 };
 use support::ManualTime;
@@ -116,7 +116,7 @@ fn a_cancelled_handle_admits_no_attempt_at_all() -> Result<(), ConfigError> {
     let (retrier, cancel) =
         (Retrier::new(seconds()?.build()?, ManualTime::default()), Cancel::new());
     cancel.cancel();
-    let mut report = Report::default();
+    let mut report = CallReport::default();
     let call = retrier.retry_if(|_: &&str| true).cancel(&cancel).report(&mut report);
     let failed = call.run_blocking(|| -> Result<(), _> { panic!("nobody calls") }).unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Cancelled, 0));

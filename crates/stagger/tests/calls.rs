@@ -9,8 +9,8 @@ use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
 use stagger::retry::Stop;
 use stagger::{
-    Backoff, Cause, Clock, ConfigError, Error, Hint, Jitter, Outcome, Policy, PolicyBuilder,
-    Report, Retrier, Span, TokioTime, Verdict,
+    Backoff, CallReport, Cause, Clock, ConfigError, Error, Hint, Jitter, Outcome, Policy,
+    PolicyBuilder, Retrier, Span, TokioTime, Verdict,
 };
 
 /// Delays of 1, 2, 4, ... seconds, and no budget in the way.
@@ -218,13 +218,13 @@ async fn an_empty_budget_ends_the_call_or_pauses_it() -> Done {
 #[tokio::test(start_paused = true)]
 async fn a_bad_reply_is_returned_as_it_is_when_the_attempts_end() -> Done {
     let server = starts(seconds()?)?;
-    let judge = |reply: &Result<u16, String>| match reply {
+    let classifier = |reply: &Result<u16, String>| match reply {
         Ok(503) => Outcome::new(Verdict::Transient),
         Ok(_) => Outcome::OK,
         Err(_) => Outcome::new(Verdict::Permanent),
     };
-    let mut report = Report::default();
-    let call = server.retrier.classify_result(judge).report(&mut report).run(async || Ok(503));
+    let mut report = CallReport::default();
+    let call = server.retrier.classify_result(classifier).report(&mut report).run(async || Ok(503));
     assert_eq!(call.await, Ok(503));
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::AttemptsExhausted), 3));
     assert_eq!(report.elapsed(), Span::from_secs(3));
@@ -237,7 +237,7 @@ async fn a_bad_reply_is_returned_as_it_is_when_the_attempts_end() -> Done {
 async fn a_success_after_retries_can_be_told_from_a_clean_one() -> Done {
     let server = starts(seconds()?)?;
     for retries in [0, 2] {
-        let mut report = Report::default();
+        let mut report = CallReport::default();
         let mut left = retries;
         let call = server.retrier.retry_if(|_: &()| true).report(&mut report);
         let answer = call.run_mut(async |_, _| match left {

@@ -30,7 +30,7 @@ fn retrier(policy: PolicyBuilder) -> Result<(Retrier<ManualTime, Diary>, ManualT
 fn a_success_tells_the_ledger_the_same_by_the_short_way_and_by_the_long() -> Result<(), ConfigError>
 {
     let (retrier, _time) = retrier(policy()?)?;
-    let (mut seen, mut reports) = (Vec::new(), [None, Some(stagger::Report::default())]);
+    let (mut seen, mut reports) = (Vec::new(), [None, Some(stagger::CallReport::default())]);
     for report in &mut reports {
         let mut run = retrier.retry_if(|_: &()| true);
         if let Some(report) = report {

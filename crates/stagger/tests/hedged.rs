@@ -197,8 +197,8 @@ fn copies_under_way_ran_on_beside_the_attempt_with_fresh_credentials() -> Result
     let time = ManualTime::default();
     let retrier = Retrier::new(policy()?.build()?, time.clone());
     let server = Server::new(&time, &[(500, Ok("late")), (10, Err("stale")), (50, Ok("fresh"))]);
-    let judge = |_: &&str| Outcome::new(Verdict::Permanent).with_remedy(Remedy::RefreshAuth);
-    let mut call = pin!(retrier.classify(judge).run_hedged(|| server.copy()));
+    let classifier = |_: &&str| Outcome::new(Verdict::Permanent).with_remedy(Remedy::RefreshAuth);
+    let mut call = pin!(retrier.classify(classifier).run_hedged(|| server.copy()));
     for _ in 0..=110 {
         assert!(poll(call.as_mut()).is_pending());
         time.advance(MS(1));

@@ -7,7 +7,7 @@ use stagger::breaker::{Admission, BreakerPlan, BreakerPlanBuilder, Report, Ticke
 use stagger::budget::{
     BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
 };
-use stagger::retry::{Act, Call, Ledger, PlainLedger, Session, Stop, Wait};
+use stagger::retry::{Action, Call, Ledger, PlainLedger, Session, Stop, Wait};
 use stagger::{
     Backoff, Hint, HintRule, HintScope, Instant, LocalLedger, Outcome, Policy, PolicyBuilder, Rate,
     Ratio, Span, Verdict,
@@ -99,7 +99,7 @@ mod shared {
 
     use stagger::retry::Ledger;
     use stagger::{
-        Away, Clock, Instant, Policy, SharedLedger, SharedOptions, SharedStore, StdTime,
+        Clock, Instant, Policy, SharedLedger, SharedOptions, SharedStore, StdTime, StoreFallback,
     };
     use tokio::runtime::{Builder, Runtime};
 
@@ -108,7 +108,7 @@ mod shared {
     pub(super) fn store() -> Option<SharedStore> {
         let url = shared_redis()?;
         let options = SharedOptions::new(1).and_then(|options| options.with_lease(1_000));
-        let options = options.and_then(|options| options.with_away(Away::Refuse));
+        let options = options.and_then(|options| options.with_fallback(StoreFallback::Refuse));
         let connect = SharedStore::connect(&url, options.expect("in bounds"));
         Some(runtime().block_on(connect).expect("a server at STAGGER_TEST_REDIS"))
     }
@@ -225,16 +225,16 @@ fn fails_for_ever(policy: &Policy, ledger: &mut impl Ledger) -> usize {
     let mut retries = 0;
     loop {
         act = match act {
-            Act::Call(launched) => {
+            Action::Attempt(launched) => {
                 retries += usize::from(launched.attempt.number > 1);
                 session.on_outcome(ledger, now, launched, &failed, &mut lowest())
             }
-            Act::Wait(_) => session.on_wake(ledger, now + Span::from_nanos(1)),
-            Act::Done(done) => {
+            Action::Wait(_) => session.on_wake(ledger, now + Span::from_nanos(1)),
+            Action::Done(done) => {
                 assert_eq!(done.stop, Stop::BudgetEmpty);
                 return retries;
             }
-            Act::Hedge(_) => panic!("not asked for"),
+            Action::Hedge(_) => panic!("not asked for"),
         };
     }
 }
@@ -287,15 +287,15 @@ fn a_call_refused_by_its_breaker_gives_its_grant_back<L: Ledger>(make: impl Fn(&
     let policy = policy(Policy::builder().budget(interval).breaker(breaker));
     let mut ledger = make(&policy);
     let (mut session, act) = Session::start(&policy, &mut ledger, Call::idempotent(), second(0));
-    let Act::Call(first) = act else { panic!("{act:?}") };
+    let Action::Attempt(first) = act else { panic!("{act:?}") };
     let failed = Outcome::new(Verdict::Transient);
     let act = session.on_outcome(&mut ledger, second(0), first, &failed, &mut lowest());
-    assert!(matches!(act, Act::Wait(_)), "{act:?}");
+    assert!(matches!(act, Action::Wait(_)), "{act:?}");
     assert_eq!(ledger.ask(second(0), Charge::Retry), None, "the call holds it");
     // While it waits, somebody else's failure opens the breaker.
     fail(&mut ledger, second(0), 1);
     let act = session.on_wake(&mut ledger, second(1));
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::BreakerOpen), "{act:?}");
+    assert!(matches!(act, Action::Done(done) if done.stop == Stop::BreakerOpen), "{act:?}");
     assert!(ledger.ask(second(1), Charge::Retry).is_some());
 }
 
@@ -304,7 +304,7 @@ fn a_dropped_call_gives_its_grant_back<L: Ledger>(make: impl Fn(&Policy) -> L) {
     let policy = policy(Policy::builder().budget(interval));
     let mut ledger = make(&policy);
     let (mut session, act) = Session::start(&policy, &mut ledger, Call::idempotent(), second(0));
-    let Act::Call(first) = act else { panic!("{act:?}") };
+    let Action::Attempt(first) = act else { panic!("{act:?}") };
     let failed = Outcome::new(Verdict::Transient);
     let _wait = session.on_outcome(&mut ledger, second(0), first, &failed, &mut lowest());
     assert_eq!(ledger.ask(second(0), Charge::Retry), None, "the call holds it");
@@ -429,11 +429,11 @@ fn after_a_hint<L: Ledger>(make: impl Fn(&Policy) -> L, scope: HintScope) -> (Po
     let policy = policy(Policy::builder().hints(hints));
     let mut ledger = make(&policy);
     let (mut session, act) = Session::start(&policy, &mut ledger, Call::idempotent(), second(1));
-    let Act::Call(first) = act else { panic!("{act:?}") };
+    let Action::Attempt(first) = act else { panic!("{act:?}") };
     let hint = Hint::AtLeast(Span::from_secs(2));
     let busy = Outcome::new(Verdict::Throttled).with_hint(hint);
     let act = session.on_outcome(&mut ledger, second(1), first, &busy, &mut lowest());
-    assert!(matches!(act, Act::Wait(_)), "{act:?}");
+    assert!(matches!(act, Action::Wait(_)), "{act:?}");
     (policy, ledger)
 }
 
@@ -441,7 +441,7 @@ fn a_hint_for_the_destination_holds_the_calls_of_others<L: Ledger>(make: impl Fn
     let (policy, mut ledger) = after_a_hint(make, HintScope::Destination);
     let mut start = |now| Session::start(&policy, &mut ledger, Call::idempotent(), now).1;
     let mut held = || match start(second(2)) {
-        Act::Wait(Wait::Until(until)) => until,
+        Action::Wait(Wait::Until(until)) => until,
         act => panic!("not held: {act:?}"),
     };
     let mut starts: Vec<Instant> = (0..10).map(|_| held()).collect();
@@ -450,11 +450,11 @@ fn a_hint_for_the_destination_holds_the_calls_of_others<L: Ledger>(make: impl Fn
     starts.sort_unstable();
     starts.dedup();
     assert_eq!(starts.len(), 10, "no two calls start together");
-    assert!(matches!(start(second(3)), Act::Call(_)), "the pause is over");
+    assert!(matches!(start(second(3)), Action::Attempt(_)), "the pause is over");
 }
 
 fn a_hint_for_one_call_holds_no_other<L: Ledger>(make: impl Fn(&Policy) -> L) {
     let (policy, mut ledger) = after_a_hint(make, HintScope::Call);
     let (_, act) = Session::start(&policy, &mut ledger, Call::idempotent(), second(2));
-    assert!(matches!(act, Act::Call(_)), "{act:?}");
+    assert!(matches!(act, Action::Attempt(_)), "{act:?}");
 }

@@ -11,8 +11,8 @@ use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
 use stagger::{
-    Backoff, Cancel, ConfigError, Hint, Jitter, Outcome, Policy, PolicyBuilder, Report, Retrier,
-    Span, Verdict,
+    Backoff, CallReport, Cancel, ConfigError, Hint, Jitter, Outcome, Policy, PolicyBuilder,
+    Retrier, Span, Verdict,
 };
 use support::{Listener, ManualTime, poll};
 
@@ -75,7 +75,7 @@ fn a_clean_first_try_is_silent_even_where_its_report_is_asked_for() -> Done {
     let breaker = BreakerPlan::builder().build()?;
     let Place { retrier, .. } = place(Policy::builder().breaker(breaker))?;
     let heard = Listener::hear(|| {
-        let mut report = Report::default();
+        let mut report = CallReport::default();
         let call = retrier.retry_if(|_: &()| true).report(&mut report);
         assert_eq!(call.run_blocking(|| Ok(1)), Ok(1));
         assert_eq!(retrier.retry_if(|_: &()| true).run_blocking(|| Ok(2)), Ok(2));
@@ -104,11 +104,11 @@ fn a_hint_is_told_with_its_retry_and_with_the_end_that_it_caused() -> Done {
     let Place { retrier, .. } = place(seconds()?)?;
     let heard = Listener::hear(|| {
         let mut hints = [7, 3_600].into_iter();
-        let judge = move |_: &()| {
+        let classifier = move |_: &()| {
             let hint = Hint::Exactly(Span::from_secs(hints.next().unwrap_or(0)));
             Outcome::new(Verdict::Throttled).with_hint(hint)
         };
-        assert!(retrier.classify(judge).run_blocking(|| Err::<(), _>(())).is_err());
+        assert!(retrier.classify(classifier).run_blocking(|| Err::<(), _>(())).is_err());
     });
     let expected = [
         r#"INFO stagger stagger.retry destination="inventory" attempt=1 delay=7.0 verdict="throttled" hint=7.0"#,

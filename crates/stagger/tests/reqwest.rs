@@ -11,10 +11,10 @@ use reqwest::{Body, Method, Request};
 use stagger::breaker::{BreakerPlan, Destination};
 use stagger::budget::BudgetPlan;
 use stagger::http::{AttemptHeaders, IdempotencyKey};
-use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
+use stagger::reqwest::{CallOptions, Client, ClientOptions, SendError, client_builder};
 use stagger::retry::Stop;
 use stagger::{
-    Backoff, Clock, NextStep, Policy, PolicyBuilder, Report, Retrier, Span, TokioTime, Verdict,
+    Backoff, CallReport, Clock, NextStep, Policy, PolicyBuilder, Retrier, Span, TokioTime, Verdict,
 };
 use stagger_testkit::server::{Identity, Reaction, Reason, RefusingPort, Script, TestServer};
 
@@ -41,10 +41,10 @@ fn bare() -> Result<reqwest::Client, reqwest::Error> {
 }
 
 fn client() -> Result<Client, Box<dyn StdError + Send + Sync>> {
-    with(Options::new())
+    with(ClientOptions::new())
 }
 
-fn with(options: Options) -> Result<Client, Box<dyn StdError + Send + Sync>> {
+fn with(options: ClientOptions) -> Result<Client, Box<dyn StdError + Send + Sync>> {
     Ok(Client::with_options(bare()?, policy()?, options))
 }
 
@@ -96,7 +96,7 @@ async fn a_stream_is_sent_again_unless_it_is_too_long() -> Done {
         let mut request = order(Method::PUT, &server.url("/"))?;
         let whole = Bytes::from(vec![b'x'; bytes]);
         *request.body_mut() = Some(Body::wrap(Stream(Some(whole.clone()))));
-        let report = Arc::new(Mutex::new(Report::default()));
+        let report = Arc::new(Mutex::new(CallReport::default()));
         let call = CallOptions::new().report(Arc::clone(&report));
         let reply = client()?.execute_with(request, call).await?;
         assert_eq!(reply.status().as_u16(), status);
@@ -113,7 +113,7 @@ async fn a_stream_is_sent_again_unless_it_is_too_long() -> Done {
 #[tokio::test]
 async fn the_last_reply_is_returned_with_its_body() -> Done {
     let server = TestServer::start(Script::always(Reaction::status(503).body("come later"))).await;
-    let report = Arc::new(Mutex::new(Report::default()));
+    let report = Arc::new(Mutex::new(CallReport::default()));
     let call = CallOptions::new().report(Arc::clone(&report));
     let reply = client()?.execute_with(order(Method::GET, &server.url("/a"))?, call).await?;
     assert_eq!((reply.status().as_u16(), reply.url().path()), (503, "/a"));
@@ -192,7 +192,7 @@ async fn a_refused_stream_is_sent_again_once_and_counted_by_nobody_else() -> Don
     let refused = Reaction::reset_stream(Reason::REFUSED_STREAM);
     let server = after(refused).await;
     let bare = plain().http2_prior_knowledge().build()?;
-    let report = Arc::new(Mutex::new(Report::default()));
+    let report = Arc::new(Mutex::new(CallReport::default()));
     let call = CallOptions::new().report(Arc::clone(&report));
     let client = Client::new(bare, policy()?);
     let reply = client.execute_with(order(Method::POST, &server.url("/"))?, call).await?;
@@ -234,7 +234,7 @@ async fn a_redirect_without_end_is_permanent() -> Done {
 async fn a_hint_longer_than_allowed_ends_the_call() -> Done {
     let busy = Reaction::status(429).header("retry-after", "3600");
     let server = TestServer::start(Script::always(busy)).await;
-    let report = Arc::new(Mutex::new(Report::default()));
+    let report = Arc::new(Mutex::new(CallReport::default()));
     let call = CallOptions::new().report(Arc::clone(&report));
     let reply = client()?.execute_with(order(Method::GET, &server.url("/"))?, call).await?;
     assert_eq!((reply.status().as_u16(), server.seen().len()), (429, 1));
@@ -302,7 +302,7 @@ async fn credentials_are_refreshed_once() -> Done {
         let server = TestServer::start(script.then(Reaction::ok("done"))).await;
         let token = Arc::new(AtomicUsize::new(0));
         let (read, write) = (Arc::clone(&token), Arc::clone(&token));
-        let options = Options::new()
+        let options = ClientOptions::new()
             .prepare(move |request, _| {
                 let value = read.load(Ordering::Relaxed).into();
                 request.headers_mut().insert("authorization", value);
@@ -326,7 +326,7 @@ async fn credentials_are_refreshed_once() -> Done {
 async fn a_misdirected_request_goes_over_a_fresh_connection() -> Done {
     for (fresh, seen) in [(true, 2), (false, 1)] {
         let server = after(Reaction::status(421)).await;
-        let mut options = Options::new();
+        let mut options = ClientOptions::new();
         if fresh {
             let bare = plain().pool_max_idle_per_host(0).build()?;
             options = options.fresh_client(bare);
@@ -348,7 +348,7 @@ async fn a_request_that_came_too_early_is_sent_again_once() -> Done {
 #[tokio::test]
 async fn every_attempt_tells_its_number() -> Done {
     let server = after(Reaction::status(503)).await;
-    let options = Options::new().attempt_headers(AttemptHeaders::new().number());
+    let options = ClientOptions::new().attempt_headers(AttemptHeaders::new().number());
     with(options)?.execute(order(Method::GET, &server.url("/"))?).await?;
     let numbers: Vec<_> =
         server.seen().iter().map(|seen| seen.headers["stagger-attempt"].clone()).collect();
@@ -429,7 +429,7 @@ async fn every_attempt_is_told_with_what_follows() -> Done {
         TestServer::start(Script::of([Reaction::hang(), limited]).then(Reaction::ok("done"))).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
-    let options = Options::new().on_attempt(move |attempt| {
+    let options = ClientOptions::new().on_attempt(move |attempt| {
         let status =
             attempt.result.map(|result| result.as_ref().map(|reply| reply.status().as_u16()).ok());
         let Ok(mut heard) = heard.lock() else { return };
@@ -525,7 +525,7 @@ async fn a_form_and_a_password_are_sent_on_every_attempt() -> Done {
 #[tokio::test]
 async fn a_request_has_settings_of_its_own() -> Done {
     let server = TestServer::start(Script::always(Reaction::status(503).body("come later"))).await;
-    let (client, report) = (client()?, Arc::new(Mutex::new(Report::default())));
+    let (client, report) = (client()?, Arc::new(Mutex::new(CallReport::default())));
     let once = builder()?.max_attempts(1).build()?;
     client.get(server.url("/")).policy(once).send().await?;
     client.put(server.url("/")).idempotent(false).report(Arc::clone(&report)).send().await?;

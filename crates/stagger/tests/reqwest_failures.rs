@@ -13,9 +13,9 @@ use reqwest::{ClientBuilder, Method};
 use stagger::budget::BudgetPlan;
 use stagger::classify::TransportRules;
 use stagger::http::IdempotencyKey;
-use stagger::reqwest::{CallOptions, Client, Options, SendError, client_builder};
+use stagger::reqwest::{CallOptions, Client, ClientOptions, SendError, client_builder};
 use stagger::retry::Stop;
-use stagger::{Backoff, Jitter, Outcome, Policy, PolicyBuilder, Report, Span, Verdict};
+use stagger::{Backoff, CallReport, Jitter, Outcome, Policy, PolicyBuilder, Span, Verdict};
 use stagger_testkit::server::{
     ConnectionEnd, Identity, Reaction, Reason, RefusingPort, Script, TestServer,
 };
@@ -31,18 +31,18 @@ fn builder() -> Result<PolicyBuilder, Failure> {
     Ok(Policy::builder().backoff(backoff).budget(BudgetPlan::Unlimited))
 }
 
-fn over(inner: ClientBuilder, options: Options) -> Result<Client, Failure> {
+fn over(inner: ClientBuilder, options: ClientOptions) -> Result<Client, Failure> {
     // rustls has no provider of its own here; whoever comes second finds it installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Ok(Client::with_options(inner.no_proxy().build()?, builder()?.build()?, options))
 }
 
 fn client() -> Result<Client, Failure> {
-    over(client_builder(), Options::new())
+    over(client_builder(), ClientOptions::new())
 }
 
 fn http2() -> Result<Client, Failure> {
-    over(client_builder().http2_prior_knowledge(), Options::new())
+    over(client_builder().http2_prior_knowledge(), ClientOptions::new())
 }
 
 async fn after(first: Reaction) -> TestServer {
@@ -76,12 +76,12 @@ async fn an_empty_account_is_not_asked_again_and_a_full_minute_is() -> Done {
         let body = format!(r#"{{"error":{{"code":"{code}","message":"quota per minute"}}}}"#);
         let server =
             TestServer::start(Script::always(Reaction::status(429).body(body.clone()))).await;
-        let options = Options::new();
+        let options = ClientOptions::new();
         let options = if with_judge { options.provider(empty_account) } else { options };
         let client = over(client_builder(), options)?;
         let reply = client.get(server.url("/")).send().await?;
         assert_eq!((reply.status().as_u16(), server.seen().len()), (429, seen), "{code}");
-        assert_eq!(reply.text().await?, body, "what the provider's judge read is still there");
+        assert_eq!(reply.text().await?, body, "what the provider's classifier read is still there");
     }
     Ok(())
 }
@@ -114,7 +114,7 @@ async fn an_overloaded_provider_is_asked_again_but_a_billed_post_is_not() -> Don
 async fn a_timed_out_request_with_a_hint_is_not_sent_at_once() -> Done {
     let late = Reaction::status(408).header("retry-after", "3600");
     let server = TestServer::start(Script::always(late)).await;
-    let report = Arc::new(Mutex::new(Report::default()));
+    let report = Arc::new(Mutex::new(CallReport::default()));
     let client = client()?;
     let call = CallOptions::new().report(Arc::clone(&report));
     client.get(server.url("/")).options(call).send().await?;
@@ -132,7 +132,7 @@ async fn of_several_hints_the_longest_wins() -> Done {
     for [first, second] in [["0", "7200"], ["7200", "0"], ["soon", "7200"]] {
         let busy = Reaction::status(503).header("retry-after", first);
         let server = TestServer::start(Script::always(busy.header("retry-after", second))).await;
-        let report = Arc::new(Mutex::new(Report::default()));
+        let report = Arc::new(Mutex::new(CallReport::default()));
         let client = client()?;
         let call = CallOptions::new().report(Arc::clone(&report));
         client.get(server.url("/")).options(call).send().await?;
@@ -173,7 +173,7 @@ async fn no_hidden_retry_is_made_of_a_refused_stream() -> Done {
     let once = builder()?.max_attempts(1).build()?;
     for (inner, hidden) in [(client_builder(), false), (reqwest::Client::builder(), true)] {
         let server = TestServer::start(Script::of(refused()).then(Reaction::ok("done"))).await;
-        let client = over(inner.http2_prior_knowledge(), Options::new())?;
+        let client = over(inner.http2_prior_knowledge(), ClientOptions::new())?;
         let call = CallOptions::new().policy(once);
         let sent = client.get(server.url("/")).options(call).send().await;
         // One attempt, and one that is free; reqwest's own retries would get as far as the reply.
@@ -205,7 +205,7 @@ async fn a_name_that_does_not_exist_is_asked_for_once() -> Done {
         ("Try again", 3, Stop::AttemptsExhausted),
     ] {
         let inner = client_builder().dns_resolver(Arc::new(Unknown(said)));
-        let client = over(inner, Options::new())?;
+        let client = over(inner, ClientOptions::new())?;
         let failed = client.post("http://no.example/").send().await.unwrap_err();
         assert_eq!((failed.stop(), failed.attempts()), (stop, attempts), "{said}");
     }
@@ -215,7 +215,8 @@ async fn a_name_that_does_not_exist_is_asked_for_once() -> Done {
 #[tokio::test]
 async fn a_refused_connection_is_permanent_for_those_who_say_so() -> Done {
     let refusal = RefusingPort::hold()?;
-    let options = Options::new().transport_rules(TransportRules::default().connect_is_permanent());
+    let options =
+        ClientOptions::new().transport_rules(TransportRules::default().connect_is_permanent());
     let client = over(client_builder(), options)?;
     let failed = client.get(refusal.url("/")).send().await.unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Permanent, 1));
@@ -229,7 +230,7 @@ async fn a_bad_certificate_is_tried_again_for_those_who_say_so() -> Done {
         let server = TestServer::start_tls(Script::always(Reaction::ok("")), &identity).await;
         let root = reqwest::Certificate::from_pem(identity.authority_pem().as_bytes())?;
         let inner = client_builder().tls_certs_only([root]);
-        let client = over(inner, Options::new().transport_rules(rules))?;
+        let client = over(inner, ClientOptions::new().transport_rules(rules))?;
         let sent = client.post(server.url("/")).send().await;
         assert_eq!(sent.err().map(|failed| failed.attempts()), attempts);
     }
@@ -276,7 +277,7 @@ async fn https_without_tls_was_tried_for_every_attempt() -> Done {
     let refusal = RefusingPort::hold()?;
     let without_tls = |_: Failure| Failure::from("invalid URL, scheme is not http");
     let layer = tower::util::MapErrLayer::new(without_tls);
-    let client = over(client_builder().connector_layer(layer), Options::new())?;
+    let client = over(client_builder().connector_layer(layer), ClientOptions::new())?;
     let failed = client.get(refusal.url("/")).send().await.unwrap_err();
     let inner = failed.get_ref().and_then(SendError::as_reqwest);
     assert!(inner.is_some_and(reqwest::Error::is_connect), "{failed:?}");
@@ -286,7 +287,7 @@ async fn https_without_tls_was_tried_for_every_attempt() -> Done {
 
 #[tokio::test]
 async fn a_request_that_cannot_be_built_is_permanent() -> Done {
-    let report = Arc::new(Mutex::new(Report::default()));
+    let report = Arc::new(Mutex::new(CallReport::default()));
     let client = client()?;
     let call = CallOptions::new().report(Arc::clone(&report));
     let failed = client.get("no address").options(call).send().await.unwrap_err();
@@ -310,7 +311,7 @@ async fn a_put_that_counts_up_is_sent_once_on_the_callers_word() -> Done {
 #[tokio::test]
 async fn a_key_stays_for_the_call_and_no_longer() -> Done {
     let server = TestServer::start(Script::always(Reaction::status(503))).await;
-    let options = Options::new().idempotency_keys(IdempotencyKey::random);
+    let options = ClientOptions::new().idempotency_keys(IdempotencyKey::random);
     let client = over(client_builder(), options)?;
     client.post(server.url("/")).body("one bolt").send().await?;
     client.post(server.url("/")).body("one bolt").send().await?;
@@ -349,7 +350,7 @@ async fn a_wait_past_the_deadline_is_not_begun() -> Done {
     let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let backoff = Backoff::constant(Span::from_secs(600)).with_jitter(Jitter::None)?;
     let policy = Policy::builder().backoff(backoff).deadline(Span::from_secs(60)).build()?;
-    let report = Arc::new(Mutex::new(Report::default()));
+    let report = Arc::new(Mutex::new(CallReport::default()));
     let client = client()?;
     let call = CallOptions::new().policy(policy).report(Arc::clone(&report));
     let reply = client.get(server.url("/")).options(call).send().await?;

@@ -12,7 +12,7 @@ use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
 use stagger::reqwest::{CallOptions, Client, client_builder};
 use stagger::retry::{Done as End, Stop};
-use stagger::{Backoff, HintRule, HintScope, Policy, PolicyBuilder, Report, Span};
+use stagger::{Backoff, CallReport, HintRule, HintScope, Policy, PolicyBuilder, Span};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
 type Failure = Box<dyn StdError + Send + Sync>;
@@ -44,7 +44,7 @@ async fn soon<F: Future>(call: F) -> Result<F::Output, Failure> {
 async fn fastest(client: &Client, server: &TestServer) -> Result<Span, Failure> {
     let mut least = Span::MAX;
     for _ in 0..5 {
-        let report = Arc::new(Mutex::new(Report::default()));
+        let report = Arc::new(Mutex::new(CallReport::default()));
         get(client, server, CallOptions::new().report(Arc::clone(&report))).await?;
         least = least.min(report.lock().map_err(|_| "poisoned")?.elapsed());
     }
@@ -184,7 +184,7 @@ async fn a_call_started_at_once_after_the_hint_of_another() -> Done {
     let hasty = builder().hints(hints).deadline(Span::from_millis(100)).build()?;
     let refused = client.get(server.url("/")).policy(hasty).send().await.unwrap_err();
     assert_eq!((refused.stop(), server.taken()), (Stop::HintPastDeadline, 1));
-    let report = Arc::new(Mutex::new(Report::default()));
+    let report = Arc::new(Mutex::new(CallReport::default()));
     get(&client, &server, CallOptions::new().report(Arc::clone(&report))).await?;
     let waited = report.lock().map_err(|_| "poisoned")?.elapsed();
     // The refused call took a little of the pause.

@@ -12,8 +12,8 @@ use stagger::budget::{
 };
 use stagger::retry::{Ledger, Stop};
 use stagger::{
-    Away, Clock, Policy, Rate, Ratio, Retrier, SharedLedger, SharedLedgers, SharedOptions,
-    SharedStats, SharedStore, Span, StdTime, TokioTime,
+    Clock, Policy, Rate, Ratio, Retrier, SharedLedger, SharedLedgers, SharedOptions, SharedStats,
+    SharedStore, Span, StdTime, StoreFallback, TokioTime,
 };
 use support::{Redis, shared_redis};
 
@@ -21,9 +21,9 @@ fn policy(plan: impl Into<BudgetPlan>) -> Policy {
     Policy::builder().budget(plan).build().expect("in bounds")
 }
 
-fn options(lease: u32, away: Away) -> SharedOptions {
+fn options(lease: u32, fallback: StoreFallback) -> SharedOptions {
     let options = SharedOptions::new(1).and_then(|options| options.with_lease(lease));
-    let options = options.and_then(|options| options.with_away(away));
+    let options = options.and_then(|options| options.with_fallback(fallback));
     options.and_then(|options| options.with_again(Span::from_millis(100))).expect("in bounds")
 }
 
@@ -97,7 +97,7 @@ async fn a_fleet_has_what_one_process_would_have_and_not_one_more() {
         let granted = Arc::new(AtomicU32::new(0));
         let mut tasks = Vec::new();
         for _ in 0..8 {
-            let store = store(&url, options(4, Away::Refuse)).await;
+            let store = store(&url, options(4, StoreFallback::Refuse)).await;
             let ledger = store.ledger(&name, &policy).expect("a name");
             let granted = Arc::clone(&granted);
             tasks.push(tokio::spawn(async move {
@@ -123,7 +123,7 @@ async fn callers_that_fail_for_ever_are_stopped() {
     let throttle = ThrottlePlan::new(10, Ratio::from_percent(10)).expect("in bounds");
     // Where a grant takes nothing, the leases that a process holds come on top.
     for (plan, most) in [(BudgetPlan::from(throttle), 5 + 6), (TokenPlan::aws_2_0().into(), 100)] {
-        let store = store(&url, options(4, Away::Refuse)).await;
+        let store = store(&url, options(4, StoreFallback::Refuse)).await;
         let ledger = store.ledger(&name("for-ever"), &policy(plan)).expect("a name");
         let (mut retries, mut refused_after) = (0, 0);
         eventually("the end", || {
@@ -142,7 +142,7 @@ async fn callers_that_fail_for_ever_are_stopped() {
 #[tokio::test]
 async fn a_store_that_stops_leaves_each_node_its_share_and_comes_back_without_a_restart() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let store = store(&redis.url(), options(4, Away::Local { nodes: 2 })).await;
+    let store = store(&redis.url(), options(4, StoreFallback::Local { nodes: 2 })).await;
     let ledger = store.ledger("stop", &tokens(40, 1)).expect("a name");
     take(&ledger, 40).await;
     none_is_left(&ledger).await;
@@ -150,27 +150,30 @@ async fn a_store_that_stops_leaves_each_node_its_share_and_comes_back_without_a_
     // Half of the bucket is this node's own.
     take(&ledger, 20).await;
     let now = stats(&ledger);
-    assert_eq!((now.away, now.went_away, now.local_granted, now.permits), (true, 1, 20, 0));
+    assert_eq!(
+        (now.store_down, now.store_outages, now.local_granted, now.permits),
+        (true, 1, 20, 0)
+    );
     assert!(!ask(&ledger), "no more than its share");
     redis.again();
     // It has lost its data, so the bucket starts as its plan says.
     take(&ledger, 40).await;
     none_is_left(&ledger).await;
     let now = stats(&ledger);
-    assert_eq!((now.away, now.local_granted, now.ledger.grants), (false, 20, 100));
+    assert_eq!((now.store_down, now.local_granted, now.ledger.grants), (false, 20, 100));
 }
 
 #[tokio::test]
 async fn a_store_that_is_paused_hears_every_first_attempt_once() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let store = store(&redis.url(), options(4, Away::Refuse)).await;
+    let store = store(&redis.url(), options(4, StoreFallback::Refuse)).await;
     let ledger = store.ledger("pause", &every_first()).expect("a name");
     (0..10).for_each(|_| first(&ledger));
     eventually("ten are told", || stats(&ledger).ledger.level.capacity == 10).await;
     redis.pause();
     // The store will hear of these in a request whose answer nobody waits for, and once more.
     (0..7).for_each(|_| first(&ledger));
-    eventually("it counts as away", || stats(&ledger).away).await;
+    eventually("it counts as away", || stats(&ledger).store_down).await;
     let left = stats(&ledger).permits;
     for _ in 0..left {
         assert!(ask(&ledger), "leased before");
@@ -179,7 +182,7 @@ async fn a_store_that_is_paused_hears_every_first_attempt_once() {
     // While it is away, a first attempt earns nothing from it.
     (0..100).for_each(|_| first(&ledger));
     redis.resume();
-    eventually("it is back", || !stats(&ledger).away).await;
+    eventually("it is back", || !stats(&ledger).store_down).await;
     first(&ledger);
     eventually("one more is told", || stats(&ledger).ledger.level.capacity >= 18).await;
     assert_eq!(stats(&ledger).ledger.level.capacity, 18);
@@ -190,13 +193,13 @@ async fn a_store_that_is_paused_hears_every_first_attempt_once() {
 #[tokio::test]
 async fn a_store_that_is_not_there_yet_is_no_error() {
     let Some(redis) = Redis::prepare(&[]) else { return };
-    let store = store(&redis.url(), options(2, Away::Local { nodes: 3 })).await;
+    let store = store(&redis.url(), options(2, StoreFallback::Local { nodes: 3 })).await;
     let ledger = store.ledger("late", &tokens(30, 1)).expect("a name");
     assert!(ask(&ledger), "its own share is there at once");
     redis.again();
     eventually("it is found", || {
         first(&ledger);
-        !stats(&ledger).away
+        !stats(&ledger).store_down
     })
     .await;
     take(&ledger, 30).await;
@@ -206,7 +209,7 @@ async fn a_store_that_is_not_there_yet_is_no_error() {
 #[tokio::test]
 async fn a_store_that_forgets_its_scripts_is_told_them_again() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let store = store(&redis.url(), options(4, Away::Refuse)).await;
+    let store = store(&redis.url(), options(4, StoreFallback::Refuse)).await;
     let ledger = store.ledger("flush", &tokens(40, 1)).expect("a name");
     take(&ledger, 10).await;
     let client = redis::Client::open(redis.url()).expect("a URL");
@@ -214,7 +217,7 @@ async fn a_store_that_forgets_its_scripts_is_told_them_again() {
     redis::cmd("SCRIPT").arg("FLUSH").exec(&mut connection).expect("it may");
     take(&ledger, 30).await;
     none_is_left(&ledger).await;
-    assert_eq!(stats(&ledger).went_away, 0);
+    assert_eq!(stats(&ledger).store_outages, 0);
     // Whatever it keeps of us goes by itself.
     let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut connection).expect("keys");
     assert_eq!(keys.len(), 2, "{keys:?}");
@@ -228,7 +231,7 @@ async fn a_store_that_forgets_its_scripts_is_told_them_again() {
 #[tokio::test]
 async fn what_a_process_did_not_use_goes_back_when_it_ends() {
     let Some(url) = shared_redis() else { return };
-    let store = store(&url, options(6, Away::Refuse)).await;
+    let store = store(&url, options(6, StoreFallback::Refuse)).await;
     let (name, policy) = (name("back"), tokens(10, 1));
     let ending = store.ledger(&name, &policy).expect("a name");
     take(&ending, 1).await;
@@ -242,7 +245,7 @@ async fn what_a_process_did_not_use_goes_back_when_it_ends() {
 #[tokio::test]
 async fn a_charge_costs_as_many_permits_as_retries_cost_the_same() {
     let Some(url) = shared_redis() else { return };
-    let store = store(&url, options(1, Away::Refuse)).await;
+    let store = store(&url, options(1, StoreFallback::Refuse)).await;
     // A timeout costs twice as much as a retry.
     let ledger = store.ledger(&name("price"), &policy(TokenPlan::aws_2_0())).expect("a name");
     let mut granted = 0;
@@ -273,7 +276,7 @@ async fn a_wrong_password_is_named_by_host_and_user_and_never_shown() {
     }
     let right = connect(":right-secret@").await.expect("the right one");
     assert!(!format!("{right:?}").contains("secret"));
-    let wrong = SharedStore::connect("redis//x:secret@h", options(4, Away::Refuse)).await;
+    let wrong = SharedStore::connect("redis//x:secret@h", options(4, StoreFallback::Refuse)).await;
     let shown = wrong.expect_err("no URL").to_string();
     assert!(!shown.contains("secret") && shown.contains("redis://user"), "{shown}");
 }
@@ -281,7 +284,7 @@ async fn a_wrong_password_is_named_by_host_and_user_and_never_shown() {
 #[tokio::test]
 async fn calls_end_where_the_fleets_budget_does() {
     let Some(url) = shared_redis() else { return };
-    let store = store(&url, options(4, Away::Refuse)).await;
+    let store = store(&url, options(4, StoreFallback::Refuse)).await;
     let policy = Policy::builder()
         .budget(TokenPlan::new(10, 1).expect("in bounds"))
         .backoff(stagger::Backoff::constant(Span::from_millis(1)))
@@ -307,7 +310,7 @@ async fn calls_end_where_the_fleets_budget_does() {
 #[tokio::test]
 async fn budgets_that_nobody_needs_to_share_ask_no_store() {
     let Some(redis) = Redis::prepare(&[]) else { return };
-    let store = store(&redis.url(), options(4, Away::Refuse)).await;
+    let store = store(&redis.url(), options(4, StoreFallback::Refuse)).await;
     let unlimited = store.ledger("free", &policy(BudgetPlan::Unlimited)).expect("a name");
     let none = store.ledger("none", &policy(BudgetPlan::None)).expect("a name");
     assert!((0..100).all(|_| ask(&unlimited)) && !ask(&none));
@@ -321,7 +324,7 @@ async fn budgets_that_nobody_needs_to_share_ask_no_store() {
 #[tokio::test]
 async fn destinations_have_a_budget_each_within_a_bound() {
     let Some(url) = shared_redis() else { return };
-    let store = store(&url, options(6, Away::Refuse)).await;
+    let store = store(&url, options(6, StoreFallback::Refuse)).await;
     let ledgers = SharedLedgers::new(&store, &tokens(5, 1)).with_bound(2).expect("in bounds");
     let names = ["a", "b", "c"].map(name);
     for name in &names {
@@ -346,23 +349,23 @@ fn a_store_that_goes_and_comes_back_is_told_once() {
     let runtime = runtime.expect("a runtime");
     let heard = support::Listener::hear(|| {
         runtime.block_on(async {
-            let store = store(&redis.url(), options(4, Away::Refuse)).await;
+            let store = store(&redis.url(), options(4, StoreFallback::Refuse)).await;
             let ledger = store.ledger("told", &tokens(40, 1)).expect("a name");
             take(&ledger, 1).await;
             redis.stop();
             eventually("it is away", || {
                 ask(&ledger);
-                stats(&ledger).away
+                stats(&ledger).store_down
             })
             .await;
             redis.again();
-            eventually("it is back", || !stats(&ledger).away).await;
+            eventually("it is back", || !stats(&ledger).store_down).await;
         });
     });
     let place = format!("store=\"the store at {} as default\"", redis.url().replace("unix://", ""));
     let [away, back] = &heard[..] else { panic!("{heard:?}") };
-    assert!(away.starts_with("WARN stagger stagger.store.away"), "{away}");
-    assert!(back.starts_with("INFO stagger stagger.store.back"), "{back}");
+    assert!(away.starts_with("WARN stagger stagger.store.unreachable"), "{away}");
+    assert!(back.starts_with("INFO stagger stagger.store.reachable"), "{back}");
     assert!(away.contains("budget=\"told\"") && back.contains(&place), "{heard:?}");
 }
 
@@ -370,7 +373,7 @@ fn a_store_that_goes_and_comes_back_is_told_once() {
 #[tokio::test]
 async fn the_lease_is_a_figure_for_whoever_looks() {
     let Some(url) = shared_redis() else { return };
-    let store = store(&url, options(4, Away::Refuse)).await;
+    let store = store(&url, options(4, StoreFallback::Refuse)).await;
     let ledger = store.ledger(&name("figures"), &tokens(5, 1)).expect("a name");
     take(&ledger, 5).await;
     none_is_left(&ledger).await;

@@ -7,11 +7,12 @@ use std::net::TcpListener;
 
 use stagger::budget::{Charge, TokenPlan};
 use stagger::retry::Ledger;
-use stagger::{Away, Clock, Policy, SharedOptions, SharedStore, Span, StdTime};
+use stagger::{Clock, Policy, SharedOptions, SharedStore, Span, StdTime, StoreFallback};
 use support::Redis;
 
 fn options() -> SharedOptions {
-    let options = SharedOptions::new(1).and_then(|options| options.with_away(Away::Refuse));
+    let options =
+        SharedOptions::new(1).and_then(|options| options.with_fallback(StoreFallback::Refuse));
     options.expect("in bounds")
 }
 

@@ -13,8 +13,8 @@ use stagger::breaker::{Admission, BreakerPlan, BreakerPlanBuilder, Report, State
 use stagger::budget::BudgetPlan;
 use stagger::retry::{Ledger, Stop};
 use stagger::{
-    Away, Clock, OsEntropy, Policy, Retrier, SharedLedger, SharedOptions, SharedStats, SharedStore,
-    Span, StdTime, TokioTime,
+    Clock, OsEntropy, Policy, Retrier, SharedLedger, SharedOptions, SharedStats, SharedStore, Span,
+    StdTime, StoreFallback, TokioTime,
 };
 use support::{Redis, shared_redis};
 
@@ -29,13 +29,13 @@ fn policy(plan: BreakerPlanBuilder) -> Policy {
     Policy::builder().budget(BudgetPlan::None).breaker(plan).build().expect("in bounds")
 }
 
-const LOCAL: Away = Away::Local { nodes: 3 };
+const LOCAL: StoreFallback = StoreFallback::Local { nodes: 3 };
 
 /// The longest patience with the store: on a machine that is busy, a shorter one takes it for away.
 const PATIENCE: Span = Span::from_secs(1);
 
-fn options(away: Away) -> SharedOptions {
-    let options = SharedOptions::new(3).and_then(|options| options.with_away(away));
+fn options(fallback: StoreFallback) -> SharedOptions {
+    let options = SharedOptions::new(3).and_then(|options| options.with_fallback(fallback));
     let options = options.and_then(|options| options.with_again(PATIENCE));
     options.expect("in bounds").with_shared_breaker(true)
 }
@@ -51,11 +51,11 @@ async fn fleet<const N: usize>(
     url: &str,
     name: &str,
     policy: &Policy,
-    away: Away,
+    fallback: StoreFallback,
 ) -> [Arc<SharedLedger>; N] {
     let mut fleet = Vec::new();
     for _ in 0..N {
-        let store = SharedStore::connect(url, options(away)).await.expect("it takes us");
+        let store = SharedStore::connect(url, options(fallback)).await.expect("it takes us");
         fleet.push(store.ledger(name, policy).expect("a name"));
     }
     fleet.try_into().expect("as many")
@@ -165,7 +165,7 @@ async fn what_one_process_opens_is_open_for_all() {
         assert!(until > StdTime.now() + Span::from_secs(20), "the open time is the fleet's");
         assert_eq!(state(ledger), StateKind::Open);
     }
-    assert_eq!([&one, &other, &third].map(|it| stats(it).breaker_heard), [0, 1, 1]);
+    assert_eq!([&one, &other, &third].map(|it| stats(it).breaker_remote_moves), [0, 1, 1]);
     #[cfg(feature = "metrics")]
     {
         let stats = stats(&other);
@@ -236,7 +236,7 @@ async fn a_bad_probe_opens_it_for_all_and_for_longer() {
     eventually("the store knows", || kept(&url, &name)[4] == 400_000).await;
     eventually("the other hears it", || {
         let _ = admit(&one);
-        stats(&one).breaker_heard == 1
+        stats(&one).breaker_remote_moves == 1
     })
     .await;
     let ticket = probe(&one).await;
@@ -299,7 +299,7 @@ async fn without_the_store_each_opens_and_probes_alone_and_open_wins_when_it_is_
     let [one, other] = fleet(&redis.url(), "alone", &policy, LOCAL).await;
     redis.stop();
     eventually("both know that it is away", || {
-        [&one, &other].iter().all(|it| call(it, Report::Success) && stats(it).away)
+        [&one, &other].iter().all(|it| call(it, Report::Success) && stats(it).store_down)
     })
     .await;
     trip(&one);
@@ -315,7 +315,7 @@ async fn without_the_store_each_opens_and_probes_alone_and_open_wins_when_it_is_
     let ticket = probe(&other).await;
     report(&other, ticket, Report::Success);
     hears_that_it_is_closed(&one).await;
-    assert!([&one, &other].iter().all(|it| !stats(it).away));
+    assert!([&one, &other].iter().all(|it| !stats(it).store_down));
 }
 
 #[tokio::test]
@@ -333,10 +333,10 @@ async fn a_store_that_goes_while_it_is_open_leaves_each_its_own_probes() {
         })
         .await;
     }
-    assert!([&one, &other].iter().all(|it| stats(it).away && call(it, Report::Success)));
+    assert!([&one, &other].iter().all(|it| stats(it).store_down && call(it, Report::Success)));
     redis.again();
     eventually("it is back", || {
-        [&one, &other].iter().all(|it| call(it, Report::Success) && !stats(it).away)
+        [&one, &other].iter().all(|it| call(it, Report::Success) && !stats(it).store_down)
     })
     .await;
     assert!([&one, &other].iter().all(|it| state(it) == StateKind::Closed), "all was well");
@@ -366,7 +366,7 @@ async fn a_store_that_has_lost_its_data_is_reminded() {
     assert!(was.abs_diff(is) < 3_000_000, "{was} {is}");
     eventually("all are back", || {
         assert!(admit(&one).is_none() && admit(&other).is_none(), "still open");
-        !stats(&one).away && !stats(&other).away
+        !stats(&one).store_down && !stats(&other).store_down
     })
     .await;
     // One flush in mid-flight is the same to it.
@@ -379,19 +379,19 @@ async fn a_store_that_has_lost_its_data_is_reminded() {
         kept(&redis.url(), "lost").len() >= 6
     })
     .await;
-    assert!(!stats(&one).away && !stats(&other).away, "never away");
+    assert!(!stats(&one).store_down && !stats(&other).store_down, "never away");
 }
 
 #[tokio::test]
 async fn whoever_may_not_decide_alone_waits_for_the_store_with_its_probes() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let [one] = fleet(&redis.url(), "refuse", &policy(plan()), Away::Refuse).await;
+    let [one] = fleet(&redis.url(), "refuse", &policy(plan()), StoreFallback::Refuse).await;
     trip(&one);
     eventually("the store knows", || kept(&redis.url(), "refuse").len() >= 6).await;
     redis.stop();
     eventually("it is away", || {
         let _ = admit(&one).map(|ticket| report(&one, ticket, Report::Neutral));
-        stats(&one).away
+        stats(&one).store_down
     })
     .await;
     // A lease that was granted before may be used; then there is none, however long.
@@ -411,9 +411,9 @@ async fn whoever_may_not_decide_alone_waits_for_the_store_with_its_probes() {
 #[tokio::test]
 async fn what_opens_without_the_store_stays_open_for_whoever_may_not_decide_alone() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let [one] = fleet(&redis.url(), "stays", &policy(plan()), Away::Refuse).await;
+    let [one] = fleet(&redis.url(), "stays", &policy(plan()), StoreFallback::Refuse).await;
     redis.stop();
-    eventually("it is away", || call(&one, Report::Success) && stats(&one).away).await;
+    eventually("it is away", || call(&one, Report::Success) && stats(&one).store_down).await;
     trip(&one);
     let patience = StdTime.now() + Span::from_secs(1);
     eventually("time passes", || {
@@ -447,7 +447,7 @@ async fn a_store_that_is_paused_keeps_no_call_waiting() {
         let begun = StdTime.now();
         call(one, Report::Success);
         longest = longest.max(StdTime.now() - begun);
-        away |= stats(one).away;
+        away |= stats(one).store_down;
         away && state(one) == StateKind::Closed
     })
     .await;
@@ -456,7 +456,7 @@ async fn a_store_that_is_paused_keeps_no_call_waiting() {
     eventually("they are back", || {
         [one, other].iter().all(|it| {
             call(it, Report::Success);
-            !stats(it).away && state(it) == StateKind::Closed
+            !stats(it).store_down && state(it) == StateKind::Closed
         })
     })
     .await;
@@ -522,16 +522,22 @@ fn what_others_have_seen_is_told_once() {
             hears_that_it_is_closed(&one).await;
             other.close().await;
             redis.stop();
-            eventually("it is away", || call(&one, Report::Success) && stats(&one).away).await;
+            eventually("it is away", || call(&one, Report::Success) && stats(&one).store_down)
+                .await;
             redis.again();
-            eventually("it is back", || call(&one, Report::Success) && !stats(&one).away).await;
+            eventually("it is back", || call(&one, Report::Success) && !stats(&one).store_down)
+                .await;
         });
     });
     assert!(heard.iter().any(|line| line.contains("breaker=\"told\"")), "{heard:?}");
     let count = |what: &str| heard.iter().filter(|line| line.contains(what)).count();
     assert_eq!(count("WARN stagger stagger.breaker.opened"), 1, "{heard:?}");
     assert_eq!(count("INFO stagger stagger.breaker.closed"), 1, "{heard:?}");
-    assert_eq!((count("stagger.store.away"), count("stagger.store.back")), (1, 1), "{heard:?}");
+    assert_eq!(
+        (count("stagger.store.unreachable"), count("stagger.store.reachable")),
+        (1, 1),
+        "{heard:?}"
+    );
 }
 
 /// This test binary again, as a process of the fleet.

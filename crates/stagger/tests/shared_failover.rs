@@ -12,8 +12,8 @@ use stagger::breaker::{BreakerPlan, Report, StateKind};
 use stagger::budget::{Charge, TokenPlan};
 use stagger::retry::Ledger;
 use stagger::{
-    Away, Clock, OsEntropy, Policy, SharedLedger, SharedOptions, SharedStats, SharedStore, Span,
-    StdTime,
+    Clock, OsEntropy, Policy, SharedLedger, SharedOptions, SharedStats, SharedStore, Span, StdTime,
+    StoreFallback,
 };
 use support::{Proxy, Redis};
 
@@ -30,8 +30,8 @@ fn policy() -> Policy {
     policy.breaker(breaker.build().expect("in bounds")).build().expect("in bounds")
 }
 
-async fn join(url: &str, away: Away) -> Arc<SharedLedger> {
-    let options = SharedOptions::new(2).and_then(|options| options.with_away(away));
+async fn join(url: &str, fallback: StoreFallback) -> Arc<SharedLedger> {
+    let options = SharedOptions::new(2).and_then(|options| options.with_fallback(fallback));
     let options = options.and_then(|options| options.with_lease(LEASE));
     let options = options.and_then(|options| options.with_again(Span::from_millis(500)));
     let options = options.expect("in bounds").with_shared_breaker(true);
@@ -172,7 +172,7 @@ async fn a_fleet_exceeds_its_budget_by_what_the_replica_had_not_seen_and_no_more
     let Some(pair) = Pair::start() else { return };
     let mut fleet = Vec::new();
     for _ in 0..4 {
-        fleet.push(join(&pair.store.url(), Away::Refuse).await);
+        fleet.push(join(&pair.store.url(), StoreFallback::Refuse).await);
     }
     take(&fleet, 40).await;
     let seen = at_rest(&fleet).await;
@@ -186,14 +186,15 @@ async fn a_fleet_exceeds_its_budget_by_what_the_replica_had_not_seen_and_no_more
     assert_eq!(granted, u64::from(40 + 20 + late));
     assert_eq!(granted, leased(&fleet), "all that was leased has been used");
     assert_eq!(granted, u64::from(BUCKET) + unseen, "and nothing else is too much");
-    eventually("all are back", || fleet.iter().all(|it| !stats(it).away)).await;
+    eventually("all are back", || fleet.iter().all(|it| !stats(it).store_down)).await;
 }
 
 #[tokio::test]
 async fn what_was_open_stays_open_though_the_replica_had_not_heard_of_it() {
     let Some(pair) = Pair::start() else { return };
     let url = pair.store.url();
-    let (one, other) = (join(&url, Away::Refuse).await, join(&url, Away::Refuse).await);
+    let (one, other) =
+        (join(&url, StoreFallback::Refuse).await, join(&url, StoreFallback::Refuse).await);
     assert!(call(&one, Report::Success) && call(&other, Report::Success));
     pair.freeze().await;
     assert!(call(&one, Report::Failure) && call(&one, Report::Failure));
@@ -209,10 +210,10 @@ async fn what_was_open_stays_open_though_the_replica_had_not_heard_of_it() {
     .await;
     eventually("both are back", || {
         assert!(!call(&one, Report::Success) && !call(&other, Report::Success), "open");
-        !stats(&one).away && !stats(&other).away
+        !stats(&one).store_down && !stats(&other).store_down
     })
     .await;
-    let late = join(&url, Away::Refuse).await;
+    let late = join(&url, StoreFallback::Refuse).await;
     eventually("it hears it from there", || stats(&late).ledger.breaker == Some(StateKind::Open))
         .await;
 }
@@ -227,12 +228,12 @@ async fn a_network_that_is_cut_leaves_each_side_its_own_and_open_wins_after_it()
     let mut get = redis::cmd("CONFIG");
     let (_, port): (String, String) = get.arg("GET").arg("port").query(connection).expect("a port");
     let network = Proxy::to(port.parse().expect("a number"));
-    let far = join(&network.url(), Away::Local { nodes: 2 }).await;
-    let near = join(&redis.url(), Away::Local { nodes: 2 }).await;
+    let far = join(&network.url(), StoreFallback::Local { nodes: 2 }).await;
+    let near = join(&redis.url(), StoreFallback::Local { nodes: 2 }).await;
     take(&[Arc::clone(&far), Arc::clone(&near)], 10).await;
     assert!(call(&far, Report::Success) && call(&near, Report::Success));
     network.hold();
-    eventually("the far one knows", || call(&far, Report::Success) && stats(&far).away).await;
+    eventually("the far one knows", || call(&far, Report::Success) && stats(&far).store_down).await;
     // The near one opens it, and the far one cannot know.
     assert!(call(&near, Report::Failure) && call(&near, Report::Failure));
     eventually("the store knows", || !call(&near, Report::Success)).await;
@@ -252,5 +253,5 @@ async fn a_network_that_is_cut_leaves_each_side_its_own_and_open_wins_after_it()
     let late = drain(&[Arc::clone(&far), Arc::clone(&near)]).await;
     let all = 10 + near_granted + far_granted + late;
     assert!(all <= BUCKET + BUCKET / 2, "one bucket and one half: {all}");
-    assert!(!stats(&far).away && stats(&far).ledger.breaker == Some(StateKind::Open));
+    assert!(!stats(&far).store_down && stats(&far).ledger.breaker == Some(StateKind::Open));
 }

@@ -457,7 +457,7 @@ mod http {
     fn cloning(
         retrier: Retrier<TokioTime>,
     ) -> StaggerLayer<TokioTime, LocalLedger, HttpReplies, ByMethod> {
-        StaggerLayer::new(retrier).judged_by(HttpReplies::default()).idempotent(ByMethod)
+        StaggerLayer::new(retrier).classified_by(HttpReplies::default()).idempotent(ByMethod)
     }
 
     /// Answers with this status, and this header while there is one, until three attempts were made.

@@ -36,7 +36,7 @@ fn seconds() -> Result<PolicyBuilder, ConfigError> {
 
 fn http(policy: PolicyBuilder) -> Result<Boxed, ConfigError> {
     let retrier = Retrier::new(policy.build()?, TokioTime);
-    Ok(StaggerLayer::http(retrier).errors_judged_by(ByBoxedChain))
+    Ok(StaggerLayer::http(retrier).errors_classified_by(ByBoxedChain))
 }
 
 /// For services whose errors are in boxes.
@@ -503,7 +503,7 @@ async fn a_ledger_that_was_given_is_for_all_hosts() -> Done {
     let policy = seconds()?.budget(BudgetPlan::Tokens(TokenPlan::new(1, 1)?)).build()?;
     let ledger = Arc::new(LocalLedger::new(&policy));
     let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
-    let layer = StaggerLayer::http(retrier).errors_judged_by(ByBoxedChain);
+    let layer = StaggerLayer::http(retrier).errors_classified_by(ByBoxedChain);
     let service = layer.layer(hosts(Arc::default()));
     for url in ["http://a.example/", "http://b.example/"] {
         let reply = service.clone().oneshot(Request::get(url).body(full(""))?).await?;

@@ -131,7 +131,7 @@ async fn a_server_that_always_hangs_up_was_healthy_to_the_breaker() -> Done {
 async fn a_time_limit_below_the_layer_was_permanent() -> Done {
     let server = TestServer::start(Script::of([Reaction::hang()]).then(Reaction::ok("done"))).await;
     let service = ServiceBuilder::new()
-        .layer(layer()?.errors_judged_by(ByBoxedChain))
+        .layer(layer()?.errors_classified_by(ByBoxedChain))
         .timeout(Duration::from_millis(100))
         .service(client());
     let reply = service.oneshot(order("GET", &server.url("/"))?).await?;
@@ -139,7 +139,7 @@ async fn a_time_limit_below_the_layer_was_permanent() -> Done {
 
     let server = TestServer::start(Script::always(Reaction::hang())).await;
     let service = ServiceBuilder::new()
-        .layer(layer()?.errors_judged_by(ByBoxedChain))
+        .layer(layer()?.errors_classified_by(ByBoxedChain))
         .timeout(Duration::from_millis(50))
         .service(client());
     let failed = service.oneshot(order("GET", &server.url("/"))?).await.unwrap_err();

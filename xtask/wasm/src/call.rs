@@ -37,7 +37,7 @@ pub extern "C" fn seconds_waited() -> u64 {
     let time = Jumping::default();
     let retrier = Retrier::new(Policy::default(), time.clone());
     let mut replies = Vec::from([200, 503].map(reply));
-    let call = retrier.call().judged_by(HttpReplies::default());
+    let call = retrier.call().classified_by(HttpReplies::default());
     let mut call =
         pin!(call.run(|| ready(replies.pop().unwrap_or(Err(io::ErrorKind::Other.into())))));
     match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

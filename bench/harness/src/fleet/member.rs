@@ -122,7 +122,7 @@ fn count(
         retries_shared: retries(&shared.attempts),
         retries_local: retries(&local.attempts),
         held: stats.permits,
-        away: u64::from(stats.away),
+        away: u64::from(stats.store_down),
         shared_us: shared.retrier.ledger().take_longest(),
         local_us: local.retrier.ledger().take_longest(),
     }

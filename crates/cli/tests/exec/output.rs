@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use stagger_testkit::server::Refusal;
+use stagger_testkit::server::RefusingPort;
 
 use super::tool::{End, UnderWay, end, run, tool};
 
@@ -117,7 +117,7 @@ fn the_pipeline_of_the_help_succeeded_when_the_server_was_down() {
     let help = Command::new(env!("CARGO_BIN_EXE_stagger")).args(["exec", "--help"]).output();
     let help = String::from_utf8(help.expect("built for this test").stdout).expect("UTF-8");
     assert!(docs.contains(PIPELINE) && help.contains(PIPELINE), "{help}");
-    let down = Refusal::hold().expect("a port that refuses");
+    let down = RefusingPort::hold().expect("a port that refuses");
     let pipeline = PIPELINE.replace("https://example.com/", &down.url("/"));
     // An empty input is no failure to jq, which this stands in for.
     let script = format!("jq() {{ cat; }}; export -f jq; \"$0\" exec --base 1ms {pipeline}");

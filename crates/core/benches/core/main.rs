@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use stagger_core::breaker::{Breaker, BreakerPlan, Report};
 use stagger_core::budget::{Budget, BudgetPlan, Charge, TokenPlan};
-use stagger_core::retry::{Act, Call, PlainLedger, Retry, Session, Step};
+use stagger_core::retry::{Action, Call, PlainLedger, Retry, Session, Step};
 use stagger_core::{Backoff, Instant, Jitter, Outcome, Policy, Span};
 
 mod allocations;
@@ -94,10 +94,10 @@ fn calls(ledger: &mut Ledger) {
     ledger.time("first attempt succeeds", || {
         let policy = black_box(&policy);
         let (mut call, first) = Retry::start(policy, Call::idempotent(), black_box(now));
-        let Step::Call(attempt) = first else { return None };
+        let Step::Act(Action::Attempt(attempt)) = first else { return None };
         black_box(attempt.number);
         match call.on_outcome(policy, now, black_box(&Outcome::OK), &mut never) {
-            Step::Done(done) => Some((done.stop, done.attempts)),
+            Step::Act(Action::Done(done)) => Some((done.stop, done.attempts)),
             _ => None,
         }
     });
@@ -107,9 +107,9 @@ fn calls(ledger: &mut Ledger) {
     ledger.time("first attempt succeeds with ledger", || {
         now = now + Span::from_micros(1);
         let (mut call, act) = Session::start(&policy, &mut plain, Call::idempotent(), now);
-        let Act::Call(first) = act else { return None };
+        let Action::Attempt(first) = act else { return None };
         match call.on_outcome(&mut plain, now, first, black_box(&Outcome::OK), &mut never) {
-            Act::Done(done) => Some((done.stop, done.attempts)),
+            Action::Done(done) => Some((done.stop, done.attempts)),
             _ => None,
         }
     });

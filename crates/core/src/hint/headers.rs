@@ -9,6 +9,8 @@ use super::{
 use crate::{Hint, Span};
 
 const PUSHBACK: &str = "grpc-retry-pushback-ms";
+const RETRY_AFTER: &str = "retry-after";
+const RATE_LIMIT: &str = "ratelimit";
 /// Hints in milliseconds: OpenAI and others, Azure, AWS.
 const MILLIS: [&str; 3] = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"];
 
@@ -79,24 +81,50 @@ impl<'r> HintReader<'r> {
         H: IntoIterator<Item = (&'h str, &'h [u8])>,
         H::IntoIter: Clone,
     {
-        let fields = Fields(headers.into_iter());
-        let now = fields.date(now);
-        self.pushback
-            .then(|| pushback(fields.lines(PUSHBACK)))
-            .flatten()
-            .or_else(|| self.wait(&fields, now).map(Hint::AtLeast))
+        self.read_with_source(headers, now).map(|(hint, _)| hint)
     }
 
-    fn wait<'h, H>(&self, fields: &Fields<H>, now: Option<WallTime>) -> Option<Span>
+    /// The same with the name of the header that gave the hint.
+    ///
+    /// ```
+    /// use stagger_core::hint::HintReader;
+    /// let headers = [("Retry-After", &b"3"[..]), ("Retry-After-Ms", b"20")];
+    /// let (_, source) = HintReader::new().read_with_source(headers, None).expect("two hints");
+    /// assert_eq!(source, "retry-after-ms");
+    /// ```
+    #[must_use]
+    pub fn read_with_source<'h, H>(
+        &self,
+        headers: H,
+        now: Option<WallTime>,
+    ) -> Option<(Hint, &'static str)>
+    where
+        H: IntoIterator<Item = (&'h str, &'h [u8])>,
+        H::IntoIter: Clone,
+    {
+        let fields = Fields(headers.into_iter());
+        let now = fields.date(now);
+        let pushback = self.pushback.then(|| pushback(fields.lines(PUSHBACK))).flatten();
+        match pushback {
+            Some(hint) => Some((hint, PUSHBACK)),
+            None => self.wait(&fields, now).map(|(wait, source)| (Hint::AtLeast(wait), source)),
+        }
+    }
+
+    fn wait<'h, H>(&self, fields: &Fields<H>, now: Option<WallTime>) -> Option<(Span, &'static str)>
     where
         H: Iterator<Item = (&'h str, &'h [u8])> + Clone,
     {
+        let millis = |name| Some((fields.lines(name).filter_map(retry_after_ms).max()?, name));
+        let seconds = || fields.lines(RETRY_AFTER).filter_map(|line| retry_after(line, now)).max();
+        let limits = || self.rate_limits.then(|| fields.rate_limit()).flatten();
+        let reset = |header: &ResetHeader| Some((fields.reset(header, now)?, header.reset));
         MILLIS
-            .iter()
-            .find_map(|name| fields.lines(name).filter_map(retry_after_ms).max())
-            .or_else(|| fields.lines("retry-after").filter_map(|v| retry_after(v, now)).max())
-            .or_else(|| self.rate_limits.then(|| fields.rate_limit()).flatten())
-            .or_else(|| self.resets.iter().find_map(|header| fields.reset(header, now)))
+            .into_iter()
+            .find_map(millis)
+            .or_else(|| Some((seconds()?, RETRY_AFTER)))
+            .or_else(|| Some((limits()?, RATE_LIMIT)))
+            .or_else(|| self.resets.iter().find_map(reset))
     }
 }
 
@@ -123,7 +151,7 @@ where
     }
 
     fn rate_limit(&self) -> Option<Span> {
-        let limits = whole(self.lines("ratelimit").map(RateLimit::parse));
+        let limits = whole(self.lines(RATE_LIMIT).map(RateLimit::parse));
         if limits.is_empty() {
             return None;
         }

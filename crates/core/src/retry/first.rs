@@ -1,6 +1,6 @@
 //! A call during its first attempt: nearly every call ends with it, so it is kept in few bytes.
 
-use super::{Act, Call, Launched, Ledger, Permit, Retry, Session, Step};
+use super::{Action, Call, Launched, Ledger, Permit, Retry, Session, Step};
 use crate::breaker::{Admission, BreakerPlan, Report, Ticket};
 use crate::budget::Settled;
 use crate::entropy::Entropy;
@@ -15,7 +15,7 @@ use crate::time::Instant;
 /// have given.
 ///
 /// ```
-/// use stagger_core::retry::{Act, Call, FirstAttempt, PlainLedger, Stop};
+/// use stagger_core::retry::{Action, Call, FirstAttempt, PlainLedger, Stop};
 /// use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Verdict};
 /// let policy = Policy::builder().budget(BudgetPlan::None).build()?;
 /// let (mut ledger, now) = (PlainLedger::new(&policy), Instant::ORIGIN);
@@ -25,7 +25,7 @@ use crate::time::Instant;
 /// let (mut session, launched) = first.session(&policy);
 /// let failed = Outcome::new(Verdict::Transient);
 /// let act = session.on_outcome(&mut ledger, now, launched, &failed, &mut || 0);
-/// assert!(matches!(act, Act::Done(done) if done.stop == Stop::BudgetEmpty));
+/// assert!(matches!(act, Action::Done(done) if done.stop == Stop::BudgetEmpty));
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl FirstRefused {
         ledger: &mut impl Ledger,
         call: Call,
         now: Instant,
-    ) -> (Session<'p>, Act) {
+    ) -> (Session<'p>, Action) {
         match self.by_breaker {
             // The breaker must not be asked twice.
             Some(until) => Session::refused(policy, (call, until), ledger, now),
@@ -99,7 +99,7 @@ impl FirstAttempt {
         if let Step::Ask(_) = step {
             step = retry.on_permit(policy, self.started, Permit::Granted);
         }
-        let Step::Call(attempt) = step else {
+        let Step::Act(Action::Attempt(attempt)) = step else {
             unreachable!("a granted call starts with an attempt")
         };
         (Session::waiting(policy, retry), Launched::free(attempt, self.ticket))

@@ -1,7 +1,7 @@
 //! The state of one call, and how it moves.
 
 use super::start::Start;
-use super::{Ask, Attempt, Done, Permit, Step, Stop, Wait};
+use super::{Action, Ask, Attempt, Done, Permit, Step, Stop, Wait};
 use crate::budget::{BudgetPlan, Charge};
 use crate::entropy::Entropy;
 use crate::hedge::Hedging;
@@ -41,7 +41,7 @@ impl Call {
     }
 }
 
-/// One call under a policy: 64 bytes of plain data, owned by the call and by nobody else.
+/// One call under a policy: 64 bytes of plain data, owned by the call alone.
 ///
 /// Every method takes the policy and the time, and answers with the next [`Step`]. An event that
 /// does not fit (a wake too early, an outcome after the end) changes nothing and repeats the step.
@@ -199,7 +199,7 @@ impl Retry {
     /// The caller gave up; nothing follows.
     pub fn cancel(&mut self, now: Instant) -> Step {
         match self.phase {
-            Phase::Ended(stop) => Step::Done(self.done(now, stop)),
+            Phase::Ended(stop) => Step::Act(Action::Done(self.done(now, stop))),
             _ => self.end(now, Stop::Cancelled, None),
         }
     }
@@ -276,13 +276,13 @@ impl Retry {
     #[inline]
     pub(super) fn wait(&mut self) -> Step {
         self.phase = Phase::Waiting;
-        Step::Wait(Wait::Until(self.wake))
+        Step::Act(Action::Wait(Wait::Until(self.wake)))
     }
 
     fn refused_by_budget(&mut self, policy: &Policy, now: Instant) -> Step {
         let pause = if policy.pauses_when_empty() { self.wake - now } else { Span::ZERO };
         self.phase = Phase::Ended(Stop::BudgetEmpty);
-        Step::Done(Done { pause, ..self.done(now, Stop::BudgetEmpty) })
+        Step::Act(Action::Done(Done { pause, ..self.done(now, Stop::BudgetEmpty) }))
     }
 
     /// Waits for the end of the pause, if the deadline allows that.
@@ -315,14 +315,14 @@ impl Retry {
         }
         self.hedging.restart(now);
         self.phase = Phase::Running;
-        Step::Call(Attempt { remedy, ..self.attempt(policy, now) })
+        Step::Act(Action::Attempt(Attempt { remedy, ..self.attempt(policy, now) }))
     }
 
     fn launch_copy(&mut self, policy: &Policy, now: Instant) -> Step {
         self.attempts = self.attempts.saturating_add(1);
         self.hedging.launch(now);
         self.phase = Phase::Running;
-        Step::Hedge(self.attempt(policy, now))
+        Step::Act(Action::Hedge(self.attempt(policy, now)))
     }
 
     #[inline]
@@ -371,7 +371,7 @@ impl Retry {
     #[inline]
     pub(super) fn end(&mut self, now: Instant, stop: Stop, hint: Option<Span>) -> Step {
         self.phase = Phase::Ended(stop);
-        Step::Done(Done { hint, ..self.done(now, stop) })
+        Step::Act(Action::Done(Done { hint, ..self.done(now, stop) }))
     }
 
     #[inline]
@@ -386,9 +386,11 @@ impl Retry {
             Phase::AskingBudget(charge) => Step::Ask(Ask::Budget(charge)),
             Phase::AskingHedgeBudget => Step::Ask(Ask::Budget(Charge::Hedge)),
             Phase::AskingBreaker | Phase::AskingHedgeBreaker => Step::Ask(Ask::Breaker),
-            Phase::Waiting => Step::Wait(Wait::Until(self.wake)),
-            Phase::Running => Step::Wait(Wait::Copies { hedge_at: self.hedge_at(policy) }),
-            Phase::Ended(stop) => Step::Done(self.done(now, stop)),
+            Phase::Waiting => Step::Act(Action::Wait(Wait::Until(self.wake))),
+            Phase::Running => {
+                Step::Act(Action::Wait(Wait::Copies { hedge_at: self.hedge_at(policy) }))
+            }
+            Phase::Ended(stop) => Step::Act(Action::Done(self.done(now, stop))),
         }
     }
 }

@@ -4,22 +4,24 @@
 //! never asks anybody. [`Session`] is the same machine with its questions answered by a [`Ledger`].
 //!
 //! ```
-//! use stagger_core::retry::{Call, Retry, Step, Stop, Wait};
+//! use stagger_core::retry::{Action, Call, Retry, Step, Stop, Wait};
 //! use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Span, Verdict};
 //!
 //! let policy = Policy::builder().budget(BudgetPlan::Unlimited).build()?;
 //! let mut entropy = || u64::MAX; // always the longest delay
 //! let (mut call, first) = Retry::start(&policy, Call::idempotent(), Instant::ORIGIN);
-//! assert!(matches!(first, Step::Call(attempt) if attempt.number == 1));
+//! assert!(matches!(first, Step::Act(Action::Attempt(attempt)) if attempt.number == 1));
 //!
 //! let failed = Outcome::new(Verdict::Transient);
 //! let next = call.on_outcome(&policy, Instant::ORIGIN, &failed, &mut entropy);
 //! let wake = Instant::ORIGIN + Span::from_millis(100);
-//! assert_eq!(next, Step::Wait(Wait::Until(wake)));
+//! assert_eq!(next, Step::Act(Action::Wait(Wait::Until(wake))));
 //!
-//! assert!(matches!(call.on_wake(&policy, wake), Step::Call(attempt) if attempt.number == 2));
+//! let next = call.on_wake(&policy, wake);
+//! assert!(matches!(next, Step::Act(Action::Attempt(attempt)) if attempt.number == 2));
 //! let end = call.on_outcome(&policy, wake, &Outcome::OK, &mut entropy);
-//! assert!(matches!(end, Step::Done(done) if done.stop == Stop::Succeeded && done.attempts == 2));
+//! let Step::Act(Action::Done(done)) = end else { panic!("a success ends the call") };
+//! assert_eq!((done.stop, done.attempts), (Stop::Succeeded, 2));
 //! # Ok::<(), stagger_core::ConfigError>(())
 //! ```
 
@@ -41,6 +43,6 @@ pub use machine::{Call, Retry};
 pub use parked::Parked;
 pub use reconnect::Reconnect;
 pub use saved::Saved;
-pub use session::{Act, Detached, Launched, Session};
-pub use step::{Ask, Attempt, Permit, Step, Wait};
+pub use session::{Detached, Session};
+pub use step::{Action, Ask, Attempt, Launched, Permit, Step, Wait};
 pub use stop::{Done, Stop};

@@ -1,4 +1,4 @@
-//! A waiting call in the fewest words, for whoever holds millions of them.
+//! A waiting call in the fewest words, for drivers that hold millions of them.
 
 use super::machine::{Phase, Spent};
 use super::start::Start;
@@ -15,12 +15,12 @@ use crate::time::{Instant, Span};
 /// parked form.
 ///
 /// ```
-/// use stagger_core::retry::{Act, Call, PlainLedger, Session};
+/// use stagger_core::retry::{Action, Call, PlainLedger, Session};
 /// use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Verdict};
 /// let policy = Policy::builder().budget(BudgetPlan::Unlimited).build()?;
 /// let mut ledger = PlainLedger::new(&policy);
 /// let (mut call, act) = Session::start(&policy, &mut ledger, Call::idempotent(), Instant::ORIGIN);
-/// let Act::Call(first) = act else { panic!("nothing stands before the first attempt") };
+/// let Action::Attempt(first) = act else { panic!("nothing stands before the first attempt") };
 /// assert_eq!(call.park(), None, "an attempt is under way");
 ///
 /// let failed = Outcome::new(Verdict::Transient);

@@ -14,7 +14,7 @@ use crate::time::{Instant, Span};
 /// ends, because the server may have acted on it.
 ///
 /// ```
-/// use stagger_core::retry::{Call, Retry, Step};
+/// use stagger_core::retry::{Action, Call, Retry, Step};
 /// use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Span, Verdict};
 /// let policy = Policy::builder().budget(BudgetPlan::Unlimited).build()?;
 /// let (mut call, _) = Retry::start(&policy, Call::idempotent(), Instant::ORIGIN);
@@ -26,7 +26,7 @@ use crate::time::{Instant, Span};
 /// let restart = Instant::from_nanos(7); // another process, another clock
 /// let (mut call, _) = saved.resume(&policy, restart);
 /// let step = call.on_wake(&policy, restart + Span::from_millis(60));
-/// assert!(matches!(step, Step::Call(attempt) if attempt.number == 2));
+/// assert!(matches!(step, Step::Act(Action::Attempt(attempt)) if attempt.number == 2));
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

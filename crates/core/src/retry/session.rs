@@ -1,6 +1,6 @@
 //! One call with its ledger: the machine's questions answered, what was taken given back.
 
-use super::{Ask, Attempt, Call, Done, Ledger, Permit, Retry, Step, Stop, Wait};
+use super::{Action, Ask, Attempt, Call, Done, Launched, Ledger, Permit, Retry, Step, Stop, Wait};
 use crate::breaker::{Admission, Report, Ticket};
 use crate::budget::{Paid, Settled};
 use crate::entropy::Entropy;
@@ -11,15 +11,15 @@ use crate::time::{Instant, Span};
 /// A [`Retry`] whose permits come from a [`Ledger`], for drivers that only want to call and wait.
 ///
 /// ```
-/// use stagger_core::retry::{Act, Call, PlainLedger, Session, Stop};
+/// use stagger_core::retry::{Action, Call, PlainLedger, Session, Stop};
 /// use stagger_core::{budget::BudgetPlan, Instant, Outcome, Policy, Verdict};
 /// let policy = Policy::builder().budget(BudgetPlan::None).build()?;
 /// let mut ledger = PlainLedger::new(&policy);
 /// let (mut call, act) = Session::start(&policy, &mut ledger, Call::idempotent(), Instant::ORIGIN);
-/// let Act::Call(first) = act else { panic!("nothing stands before the first attempt") };
+/// let Action::Attempt(first) = act else { panic!("nothing stands before the first attempt") };
 /// let failed = Outcome::new(Verdict::Transient);
 /// let act = call.on_outcome(&mut ledger, Instant::ORIGIN, first, &failed, &mut || 0);
-/// assert!(matches!(act, Act::Done(done) if done.stop == Stop::BudgetEmpty));
+/// assert!(matches!(act, Action::Done(done) if done.stop == Stop::BudgetEmpty));
 /// # Ok::<(), stagger_core::ConfigError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -66,36 +66,6 @@ impl Detached {
     }
 }
 
-/// The next action of a driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the session only decides; whoever drives it acts"]
-pub enum Act {
-    /// Make this attempt, and give it back with its outcome.
-    Call(Launched),
-    /// Make this further copy beside those under way.
-    Hedge(Launched),
-    /// Wait, and then call `on_wake`.
-    Wait(Wait),
-    /// Return to the caller.
-    Done(Done),
-}
-
-/// An attempt under way, with the permits that it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launched {
-    /// The attempt.
-    pub attempt: Attempt,
-    ticket: Option<Ticket>,
-    paid: Paid,
-}
-
-impl Launched {
-    /// An attempt that no budget was asked for.
-    pub(super) const fn free(attempt: Attempt, ticket: Option<Ticket>) -> Self {
-        Self { attempt, ticket, paid: Paid::FREE }
-    }
-}
-
 impl<'p> Session<'p> {
     /// Begins a call.
     #[inline]
@@ -104,7 +74,7 @@ impl<'p> Session<'p> {
         ledger: &mut impl Ledger,
         call: Call,
         now: Instant,
-    ) -> (Self, Act) {
+    ) -> (Self, Action) {
         let (retry, step) = Retry::start(policy, call, now);
         let (granted, hint, hold_end) = (None, None, None);
         let mut session = Self { policy, retry, granted, hint, hold_end, begun: false };
@@ -119,7 +89,7 @@ impl<'p> Session<'p> {
         (call, until): (Call, Instant),
         ledger: &mut impl Ledger,
         now: Instant,
-    ) -> (Self, Act) {
+    ) -> (Self, Action) {
         let (mut retry, mut step) = Retry::start(policy, call, now);
         if let Step::Ask(Ask::Breaker) = step {
             step = retry.on_permit(policy, now, Permit::RefusedUntil(until));
@@ -138,7 +108,7 @@ impl<'p> Session<'p> {
         launched: Launched,
         outcome: &Outcome,
         entropy: &mut impl Entropy,
-    ) -> Act {
+    ) -> Action {
         Self::tell(ledger, now, launched, outcome, entropy);
         self.hint = outcome.hint.and_then(Hint::span);
         if self.policy.hints().is_shared() {
@@ -150,19 +120,19 @@ impl<'p> Session<'p> {
 
     /// The wait is over, or a further copy is due.
     #[inline]
-    pub fn on_wake(&mut self, ledger: &mut impl Ledger, now: Instant) -> Act {
+    pub fn on_wake(&mut self, ledger: &mut impl Ledger, now: Instant) -> Action {
         let step = self.retry.on_wake(self.policy, now);
         self.answer(ledger, now, step)
     }
 
     /// The caller gave up. Attempts that were made must be given back with [`Session::abandon`], one
     /// that was decided on and never made with [`Session::withdraw`].
-    pub fn cancel(&mut self, ledger: &mut impl Ledger, now: Instant) -> Act {
+    pub fn cancel(&mut self, ledger: &mut impl Ledger, now: Instant) -> Action {
         let step = self.retry.cancel(now);
         self.answer(ledger, now, step)
     }
 
-    /// This attempt was made and nobody waits for its outcome any more: the caller gave up, or another
+    /// This attempt was made and no caller waits for its outcome any more: the caller gave up, or another
     /// copy answered for it. The breaker gets its ticket back as neutral; the budget keeps the charge.
     ///
     /// The server works on it all the same. If abandoned attempts were free, an outer timeout, a
@@ -244,7 +214,7 @@ impl<'p> Session<'p> {
                 ledger.on_settled(now, Settled::FirstTry);
             }
             Verdict::Ok => ledger.on_settled(now, Settled::AfterRetry(launched.paid)),
-            // The attempt was on the wire, so its grant stays paid, whoever dropped the call.
+            // The attempt was on the wire, so its grant stays paid, whatever dropped the call.
             Verdict::Cancelled => {}
             // The server never saw a refused stream, so it says nothing about its load.
             _ if outcome.remedy == Some(Remedy::Transparent) => {}
@@ -257,7 +227,7 @@ impl<'p> Session<'p> {
 
     /// Answers the machine's questions until it wants something done.
     #[inline]
-    fn answer(&mut self, ledger: &mut impl Ledger, now: Instant, mut step: Step) -> Act {
+    fn answer(&mut self, ledger: &mut impl Ledger, now: Instant, mut step: Step) -> Action {
         let mut ticket = None;
         loop {
             step = match step {
@@ -265,21 +235,23 @@ impl<'p> Session<'p> {
                     let permit = self.ask(ledger, now, ask, &mut ticket);
                     self.retry.on_permit(self.policy, now, permit)
                 }
-                Step::Call(attempt) => {
+                Step::Act(Action::Attempt(attempt)) => {
                     self.begin(ledger, now);
-                    return Act::Call(self.launched(attempt, ticket));
+                    return Action::Attempt(self.launched(attempt, ticket));
                 }
-                Step::Hedge(attempt) => return Act::Hedge(self.launched(attempt, ticket)),
-                Step::Wait(wait) => {
+                Step::Act(Action::Hedge(attempt)) => {
+                    return Action::Hedge(self.launched(attempt, ticket));
+                }
+                Step::Act(Action::Wait(wait)) => {
                     // A grant waits along with its retry, but not with copies: there it was refused.
                     if matches!(wait, Wait::Copies { .. }) {
                         self.give_back(ledger, now);
                     }
-                    return Act::Wait(wait);
+                    return Action::Wait(wait);
                 }
-                Step::Done(done) => {
+                Step::Act(Action::Done(done)) => {
                     self.give_back(ledger, now);
-                    return Act::Done(Done { hint: self.hint_at(&done), ..done });
+                    return Action::Done(Done { hint: self.hint_at(&done), ..done });
                 }
             }
         }

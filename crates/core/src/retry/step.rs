@@ -1,30 +1,40 @@
-//! The next step of the machine.
+//! The next action of a call, the questions of the machine, and the attempts.
 
 use super::Done;
-use crate::budget::Charge;
+use crate::breaker::Ticket;
+use crate::budget::{Charge, Paid};
 use crate::outcome::Remedy;
 use crate::time::{Instant, Span};
 
-/// The next thing to do for a call.
+/// The next action of a call's driver. `A` is the attempt: with its permits for a
+/// [`Session`](super::Session), without any for a [`Retry`](super::Retry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the machine only decides; whoever drives it acts"]
+#[must_use = "the engine only decides; its driver acts"]
+pub enum Action<A = Launched> {
+    /// Make this attempt, and report its outcome to `on_outcome`.
+    Attempt(A),
+    /// Make this further copy beside those under way.
+    Hedge(A),
+    /// Wait, and then call `on_wake`.
+    Wait(Wait),
+    /// Return to the caller.
+    Done(Done),
+}
+
+/// The next step of the machine: a question, or an action of its driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the machine only decides; its driver acts"]
 pub enum Step {
     /// Ask for a permit, and report the answer to `on_permit`.
     Ask(Ask),
-    /// Make this attempt, and report its outcome to `on_outcome`.
-    Call(Attempt),
-    /// Wait, and then call `on_wake`.
-    Wait(Wait),
-    /// Make this further copy beside those under way.
-    Hedge(Attempt),
-    /// Return to the caller.
-    Done(Done),
+    /// Act.
+    Act(Action<Attempt>),
 }
 
 /// The party that is asked for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// The destination's budget. A grant that no attempt follows is refunded by whoever asked.
+    /// The destination's budget. A grant that no attempt follows is refunded by the driver.
     Budget(Charge),
     /// The destination's breaker, and its pause where hints are for all calls to it.
     Breaker,
@@ -67,4 +77,20 @@ pub struct Attempt {
     pub remedy: Option<Remedy>,
     /// The time at which the driver wakes the machine to launch a copy, if this attempt still runs.
     pub hedge_at: Option<Instant>,
+}
+
+/// An attempt under way, with the permits that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launched {
+    /// The attempt.
+    pub attempt: Attempt,
+    pub(super) ticket: Option<Ticket>,
+    pub(super) paid: Paid,
+}
+
+impl Launched {
+    /// An attempt that no budget was asked for.
+    pub(super) const fn free(attempt: Attempt, ticket: Option<Ticket>) -> Self {
+        Self { attempt, ticket, paid: Paid::FREE }
+    }
 }

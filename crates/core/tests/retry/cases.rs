@@ -1,6 +1,6 @@
 //! Public bugs of one call: clocks, hints, deadlines. Each test is named by what went wrong.
 
-use stagger_core::retry::{Act, Call, PlainLedger, Retry, Session, Step, Stop, Wait};
+use stagger_core::retry::{Action, Call, PlainLedger, Retry, Session, Step, Stop, Wait};
 use stagger_core::{
     Backoff, Hint, HintRule, Instant, Jitter, LongHint, Outcome, Policy, Ratio, Span, Verdict,
 };
@@ -17,18 +17,19 @@ fn a_policy_shared_by_two_calls_began_the_second_where_the_first_had_ended() {
     let (mut a, _) = Retry::start(&policy, Call::idempotent(), at(0));
     let mut now = at(0);
     for _ in 0..5 {
-        let Step::Wait(Wait::Until(wake)) = a.on_outcome(&policy, now, &FAILED, &mut highest())
+        let Step::Act(Action::Wait(Wait::Until(wake))) =
+            a.on_outcome(&policy, now, &FAILED, &mut highest())
         else {
             panic!("attempts are left")
         };
         now = wake;
-        assert!(matches!(a.on_wake(&policy, now), Step::Call(_)));
+        assert!(matches!(a.on_wake(&policy, now), Step::Act(Action::Attempt(_))));
     }
     assert_eq!(a.last_delay(), secs(16));
     for policy in [&policy, &policy.clone()] {
         let (mut b, _) = Retry::start(policy, Call::idempotent(), now);
         let step = b.on_outcome(policy, now, &FAILED, &mut highest());
-        assert_eq!(step, Step::Wait(Wait::Until(now + secs(1))));
+        assert_eq!(step, Step::Act(Action::Wait(Wait::Until(now + secs(1)))));
     }
 }
 
@@ -51,12 +52,15 @@ fn a_clock_set_back_by_an_hour_made_an_hour_of_a_limit_of_one_second() {
     let policy = policy.build().expect("within bounds");
     let (mut call, _) = Retry::start(&policy, Call::idempotent(), Instant::ORIGIN + HOUR + HOUR);
     let back = Instant::ORIGIN + HOUR;
-    let Step::Wait(Wait::Until(wake)) = call.on_outcome(&policy, back, &FAILED, &mut highest())
+    let Step::Act(Action::Wait(Wait::Until(wake))) =
+        call.on_outcome(&policy, back, &FAILED, &mut highest())
     else {
         panic!("there is time for a retry")
     };
     assert_eq!(wake - back, Span::from_millis(100));
-    let Step::Call(attempt) = call.on_wake(&policy, wake) else { panic!("the wait is over") };
+    let Step::Act(Action::Attempt(attempt)) = call.on_wake(&policy, wake) else {
+        panic!("the wait is over")
+    };
     assert_eq!(attempt.timeout, Some(secs(1)), "a negative difference counts as none");
     assert_eq!(call.elapsed(wake), Span::ZERO);
 }
@@ -73,11 +77,15 @@ fn a_laptop_woke_up_and_sent_all_the_attempts_it_had_missed() {
         let _ = call.on_outcome(&policy, at(0), &FAILED, &mut highest());
         let morning = at(8 * 3_600);
         match (call.on_wake(&policy, morning), stop) {
-            (Step::Done(done), Some(stop)) => assert_eq!(done.stop, stop),
-            (Step::Call(attempt), None) => {
+            (Step::Act(Action::Done(done)), Some(stop)) => assert_eq!(done.stop, stop),
+            (Step::Act(Action::Attempt(attempt)), None) => {
                 assert_eq!(attempt.number, 2);
                 let step = call.on_outcome(&policy, morning, &FAILED, &mut highest());
-                assert_eq!(step, Step::Wait(Wait::Until(morning + secs(2))), "no second one");
+                assert_eq!(
+                    step,
+                    Step::Act(Action::Wait(Wait::Until(morning + secs(2)))),
+                    "no second one"
+                );
             }
             (step, _) => panic!("{deadline:?}: {step:?}"),
         }
@@ -247,18 +255,18 @@ fn an_event_that_did_not_fit_moved_the_call_on() {
     let policy = doubling().build().expect("within bounds");
     let mut ledger = PlainLedger::new(&policy);
     let (mut call, act) = Session::start(&policy, &mut ledger, Call::idempotent(), at(0));
-    let Act::Call(first) = act else { panic!("nothing stands before the first attempt") };
+    let Action::Attempt(first) = act else { panic!("nothing stands before the first attempt") };
     let running = call.on_wake(&mut ledger, at(0));
-    assert_eq!(running, Act::Wait(Wait::Copies { hedge_at: None }));
+    assert_eq!(running, Action::Wait(Wait::Copies { hedge_at: None }));
     let wait = call.on_outcome(&mut ledger, at(0), first, &FAILED, &mut highest());
-    assert_eq!(wait, Act::Wait(Wait::Until(at(1))));
+    assert_eq!(wait, Action::Wait(Wait::Until(at(1))));
     let before = *call.retry();
     assert_eq!(call.on_wake(&mut ledger, at(0)), wait, "too early");
     assert_eq!(call.on_outcome(&mut ledger, at(0), first, &Outcome::OK, &mut highest()), wait);
     assert_eq!(*call.retry(), before);
-    let Act::Done(done) = call.cancel(&mut ledger, at(0)) else { panic!("cancelled") };
+    let Action::Done(done) = call.cancel(&mut ledger, at(0)) else { panic!("cancelled") };
     for act in [call.on_wake(&mut ledger, at(9)), call.cancel(&mut ledger, at(9))] {
-        assert!(matches!(act, Act::Done(again) if again.stop == done.stop));
+        assert!(matches!(act, Action::Done(again) if again.stop == done.stop));
     }
 }
 

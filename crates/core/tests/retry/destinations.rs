@@ -2,7 +2,7 @@
 
 use stagger_core::breaker::{BreakerPlan, StateKind};
 use stagger_core::budget::{BudgetPlan, Charge, TokenPlan};
-use stagger_core::retry::{Act, Call, Launched, Ledger, PlainLedger, Session, Stop, Wait};
+use stagger_core::retry::{Action, Call, Launched, Ledger, PlainLedger, Session, Stop, Wait};
 use stagger_core::{Hint, Instant, Outcome, Policy, Span, Verdict};
 use stagger_testkit::{highest, lowest};
 
@@ -14,9 +14,9 @@ fn start<'p>(
     policy: &'p Policy,
     ledger: &mut PlainLedger,
     now: Instant,
-) -> (Session<'p>, Option<Launched>, Act) {
+) -> (Session<'p>, Option<Launched>, Action) {
     let (session, act) = Session::start(policy, ledger, Call::idempotent(), now);
-    let launched = if let Act::Call(launched) = act { Some(launched) } else { None };
+    let launched = if let Action::Attempt(launched) = act { Some(launched) } else { None };
     (session, launched, act)
 }
 
@@ -77,7 +77,7 @@ fn a_future_dropped_in_its_backoff_lost_or_made_a_token() {
         let (mut session, launched, _) = start(&policy, &mut ledger, at(0));
         let launched = launched.expect("closed");
         let act = session.on_outcome(&mut ledger, at(0), launched, &FAILED, &mut lowest());
-        assert!(matches!(act, Act::Wait(_)));
+        assert!(matches!(act, Action::Wait(_)));
         assert_eq!(tokens(&ledger), 90);
         let _ = session.cancel(&mut ledger, at(0));
         let _ = session.cancel(&mut ledger, at(0)); // told twice, given back once
@@ -94,7 +94,7 @@ fn retry_launched<'p>(policy: &'p Policy, ledger: &mut PlainLedger) -> (Session<
     let (mut session, launched, _) = start(policy, ledger, at(0));
     let first = launched.expect("closed");
     let _ = session.on_outcome(ledger, at(0), first, &FAILED, &mut lowest());
-    let Act::Call(retry) = session.on_wake(ledger, at(1)) else { panic!("the wait is over") };
+    let Action::Attempt(retry) = session.on_wake(ledger, at(1)) else { panic!("the wait is over") };
     (session, retry)
 }
 
@@ -177,7 +177,7 @@ fn a_call_retried_against_an_open_breaker() {
     let mut ledger = PlainLedger::new(&policy);
     trip(&mut ledger, at(0));
     let (_, _, act) = start(&policy, &mut ledger, at(0));
-    let Act::Done(done) = act else { panic!("{act:?}") };
+    let Action::Done(done) = act else { panic!("{act:?}") };
     assert_eq!((done.stop, done.attempts), (Stop::BreakerOpen, 0));
     assert_eq!((done.elapsed, done.pause), (Span::ZERO, Span::ZERO));
     assert_eq!(tokens(&ledger), 100);
@@ -193,7 +193,7 @@ fn a_breaker_that_opened_during_the_wait_kept_the_token() {
     let _ = session.on_outcome(&mut ledger, at(0), launched, &failed, &mut lowest());
     assert_eq!(tokens(&ledger), 90);
     trip(&mut ledger, at(1));
-    let Act::Done(done) = session.on_wake(&mut ledger, at(7)) else { panic!("no network use") };
+    let Action::Done(done) = session.on_wake(&mut ledger, at(7)) else { panic!("no network use") };
     assert_eq!((done.stop, done.attempts, tokens(&ledger)), (Stop::BreakerOpen, 1, 100));
     assert_eq!(done.hint, Some(secs(7)), "the hint outlives the refusal");
 }
@@ -207,11 +207,13 @@ fn a_call_that_waits_for_the_breaker_waited_past_its_deadline() {
         trip(&mut ledger, at(0));
         let (mut session, _, act) = start(&policy, &mut ledger, at(0));
         if !waits {
-            assert!(matches!(act, Act::Done(done) if done.stop == Stop::BreakerOpen));
+            assert!(matches!(act, Action::Done(done) if done.stop == Stop::BreakerOpen));
             continue;
         }
-        assert_eq!(act, Act::Wait(Wait::Until(at(30))));
-        let Act::Call(probe) = session.on_wake(&mut ledger, at(30)) else { panic!("half-open") };
+        assert_eq!(act, Action::Wait(Wait::Until(at(30))));
+        let Action::Attempt(probe) = session.on_wake(&mut ledger, at(30)) else {
+            panic!("half-open")
+        };
         assert_eq!((probe.attempt.number, probe.attempt.timeout), (1, Some(secs(1))));
     }
 }
@@ -224,9 +226,9 @@ fn a_retry_that_waited_for_the_breaker_paid_twice_or_lost_its_token() {
     let launched = launched.expect("closed");
     let _ = session.on_outcome(&mut ledger, at(0), launched, &FAILED, &mut lowest());
     trip(&mut ledger, at(0));
-    assert_eq!(session.on_wake(&mut ledger, at(1)), Act::Wait(Wait::Until(at(30))));
+    assert_eq!(session.on_wake(&mut ledger, at(1)), Action::Wait(Wait::Until(at(30))));
     assert_eq!(tokens(&ledger), 90, "held along with the retry");
-    let Act::Call(probe) = session.on_wake(&mut ledger, at(30)) else { panic!("half-open") };
+    let Action::Attempt(probe) = session.on_wake(&mut ledger, at(30)) else { panic!("half-open") };
     let _ = session.on_outcome(&mut ledger, at(30), probe, &Outcome::OK, &mut lowest());
     assert_eq!(tokens(&ledger), 100, "a success brings it back");
 }
@@ -246,9 +248,9 @@ fn calls_that_fail_for_ever_were_never_stopped() {
         for _ in 0..10_000 {
             let (mut session, act) =
                 Session::start(&policy, &mut ledger, Call::idempotent(), at(0));
-            let Act::Call(launched) = act else { panic!("no breaker") };
+            let Action::Attempt(launched) = act else { panic!("no breaker") };
             let act = session.on_outcome(&mut ledger, at(0), launched, &FAILED, &mut highest());
-            retries += u32::from(matches!(act, Act::Wait(_)));
+            retries += u32::from(matches!(act, Action::Wait(_)));
         }
         // A tenth of the first attempts and the floor, or what the full bucket pays.
         assert!(retries <= 1_010, "{plan:?}: {retries}");

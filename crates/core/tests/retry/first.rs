@@ -2,7 +2,7 @@
 
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::budget::{BudgetPlan, TokenPlan};
-use stagger_core::retry::{Act, Call, FirstAttempt, PlainLedger, Session};
+use stagger_core::retry::{Action, Call, FirstAttempt, PlainLedger, Session};
 use stagger_core::{ConfigError, Instant, Outcome, Policy, Span, Verdict};
 
 fn policies() -> Result<[Policy; 4], ConfigError> {
@@ -19,8 +19,8 @@ fn policies() -> Result<[Policy; 4], ConfigError> {
 /// The actions of five calls one after another, each with the same outcomes.
 fn story(
     policy: &Policy,
-    start: impl Fn(&Policy, &mut PlainLedger, Call, Instant) -> Vec<Act>,
-) -> Vec<Act> {
+    start: impl Fn(&Policy, &mut PlainLedger, Call, Instant) -> Vec<Action>,
+) -> Vec<Action> {
     let mut ledger = PlainLedger::new(policy);
     let at = |n: u64| Instant::ORIGIN + Span::from_millis(n * 700);
     let call = |n: u64| if n % 2 == 0 { Call::idempotent() } else { Call::once() };
@@ -28,22 +28,22 @@ fn story(
 }
 
 fn go_on(
-    (mut session, mut act): (Session<'_>, Act),
+    (mut session, mut act): (Session<'_>, Action),
     ledger: &mut PlainLedger,
     mut now: Instant,
-) -> Vec<Act> {
+) -> Vec<Action> {
     let mut acts = vec![act];
     for _ in 0..6 {
         act = match act {
-            Act::Call(launched) => {
+            Action::Attempt(launched) => {
                 let failed = Outcome::new(Verdict::Transient);
                 session.on_outcome(ledger, now, launched, &failed, &mut || 1 << 60)
             }
-            Act::Wait(_) => {
+            Action::Wait(_) => {
                 now = now + Span::from_secs(1);
                 session.on_wake(ledger, now)
             }
-            Act::Hedge(_) | Act::Done(_) => return acts,
+            Action::Hedge(_) | Action::Done(_) => return acts,
         };
         acts.push(act);
     }
@@ -62,7 +62,7 @@ fn a_call_kept_as_its_first_attempt_went_on_otherwise_than_its_session() -> Resu
             let started = match FirstAttempt::start(policy, ledger, call, now) {
                 Ok(first) => {
                     let (session, launched) = first.session(policy);
-                    (session, Act::Call(launched))
+                    (session, Action::Attempt(launched))
                 }
                 Err(refused) => refused.session(policy, ledger, call, now),
             };
@@ -70,8 +70,9 @@ fn a_call_kept_as_its_first_attempt_went_on_otherwise_than_its_session() -> Resu
         });
         assert_eq!(whole, short, "{policy:?}");
         // A call that starts with anything but its first attempt was refused.
-        let refused =
-            |pair: &[Act]| matches!(pair[0], Act::Done(_)) && !matches!(pair[1], Act::Call(_));
+        let refused = |pair: &[Action]| {
+            matches!(pair[0], Action::Done(_)) && !matches!(pair[1], Action::Attempt(_))
+        };
         let is_refused = whole.windows(2).any(refused);
         assert_eq!(is_refused, policy.breaker().is_some(), "the story shows a refusal: {policy:?}");
     }
@@ -85,7 +86,7 @@ fn a_success_told_the_ledger_otherwise_than_its_session() -> Result<(), ConfigEr
         for n in 0..30 {
             let now = Instant::ORIGIN + Span::from_millis(n * 40);
             let (mut session, act) = Session::start(&policy, &mut whole, Call::once(), now);
-            let Act::Call(launched) = act else { panic!("every call succeeds") };
+            let Action::Attempt(launched) = act else { panic!("every call succeeds") };
             let _ = session.on_outcome(&mut whole, now, launched, &Outcome::OK, &mut || 7);
             let first = FirstAttempt::start(&policy, &mut short, Call::once(), now);
             let first = first.expect("every call succeeds");

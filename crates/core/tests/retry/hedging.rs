@@ -3,7 +3,7 @@
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::budget::{BudgetPlan, TokenPlan};
 use stagger_core::hedge::HedgePlan;
-use stagger_core::retry::{Act, Call, Launched, PlainLedger, Session, Stop, Wait};
+use stagger_core::retry::{Action, Call, Launched, PlainLedger, Session, Stop, Wait};
 use stagger_core::{Hint, Instant, Outcome, Policy, PolicyBuilder, Span, Verdict};
 use stagger_testkit::{highest, lowest};
 
@@ -18,8 +18,8 @@ fn hedged() -> PolicyBuilder {
     doubling().hedge(HedgePlan::fixed(Span::from_millis(100), 3).expect("within bounds"))
 }
 
-fn copies(hedge_at: Option<u64>) -> Act {
-    Act::Wait(Wait::Copies { hedge_at: hedge_at.map(ms) })
+fn copies(hedge_at: Option<u64>) -> Action {
+    Action::Wait(Wait::Copies { hedge_at: hedge_at.map(ms) })
 }
 
 /// A call under way, with its destination.
@@ -32,22 +32,22 @@ impl<'p> Race<'p> {
     fn start(policy: &'p Policy, call: Call) -> (Self, Launched) {
         let mut ledger = PlainLedger::new(policy);
         let (session, act) = Session::start(policy, &mut ledger, call, ms(0));
-        let Act::Call(first) = act else { panic!("{act:?}") };
+        let Action::Attempt(first) = act else { panic!("{act:?}") };
         (Self { session, ledger }, first)
     }
 
-    fn wake(&mut self, millis: u64) -> Act {
+    fn wake(&mut self, millis: u64) -> Action {
         self.session.on_wake(&mut self.ledger, ms(millis))
     }
 
     fn copy(&mut self, millis: u64) -> Launched {
         match self.wake(millis) {
-            Act::Hedge(copy) => copy,
+            Action::Hedge(copy) => copy,
             act => panic!("no copy but {act:?}"),
         }
     }
 
-    fn settle(&mut self, millis: u64, copy: Launched, outcome: &Outcome) -> Act {
+    fn settle(&mut self, millis: u64, copy: Launched, outcome: &Outcome) -> Action {
         self.session.on_outcome(&mut self.ledger, ms(millis), copy, outcome, &mut highest())
     }
 
@@ -67,12 +67,14 @@ fn copies_and_retries_counted_their_attempts_apart() {
     assert_eq!(third.attempt.hedge_at, None, "three copies are all");
     assert_eq!(race.settle(300, first, &FAILED), copies(None), "two may still win");
     assert_eq!(race.settle(300, third, &FAILED), copies(None));
-    let Act::Wait(Wait::Until(wake)) = race.settle(400, second, &FAILED) else { panic!("a retry") };
+    let Action::Wait(Wait::Until(wake)) = race.settle(400, second, &FAILED) else {
+        panic!("a retry")
+    };
     assert_eq!(wake, ms(1_400));
-    let Act::Call(fourth) = race.wake(1_400) else { panic!("the wait is over") };
+    let Action::Attempt(fourth) = race.wake(1_400) else { panic!("the wait is over") };
     assert_eq!((fourth.attempt.number, fourth.attempt.hedge_at), (4, None));
     let act = race.settle(1_400, fourth, &FAILED);
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::AttemptsExhausted));
+    assert!(matches!(act, Action::Done(done) if done.stop == Stop::AttemptsExhausted));
 }
 
 // Azure/azure-sdk-for-rust PR 4896: 32 slow calls made 64 requests.
@@ -88,9 +90,9 @@ fn hedges_doubled_the_load() {
     let mut requests = 0;
     for _ in 0..32 {
         let (mut call, act) = Session::start(&policy, &mut ledger, Call::idempotent(), ms(0));
-        requests += u32::from(matches!(act, Act::Call(_)));
+        requests += u32::from(matches!(act, Action::Attempt(_)));
         match call.on_wake(&mut ledger, ms(100)) {
-            Act::Hedge(_) => requests += 1,
+            Action::Hedge(_) => requests += 1,
             act => assert_eq!(act, copies(None), "a refusal just means no hedge"),
         }
         assert_eq!(call.on_wake(&mut ledger, ms(500)), copies(None), "and is not asked again");
@@ -129,12 +131,14 @@ fn a_copy_refused_by_the_breaker_kept_its_token() {
     let (mut race, first) = Race::start(&policy, Call::idempotent());
     // Another call to the same destination fails and opens the breaker.
     let (mut other, act) = Session::start(&policy, &mut race.ledger, Call::once(), ms(50));
-    let Act::Call(launched) = act else { panic!("closed") };
+    let Action::Attempt(launched) = act else { panic!("closed") };
     let _ = other.on_outcome(&mut race.ledger, ms(50), launched, &FAILED, &mut lowest());
     assert_eq!(race.wake(100), copies(None));
     assert_eq!(race.tokens(), 10);
     let act = race.settle(200, first, &Outcome::OK);
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::Succeeded && done.attempts == 1));
+    assert!(
+        matches!(act, Action::Done(done) if done.stop == Stop::Succeeded && done.attempts == 1)
+    );
 }
 
 #[test]
@@ -145,7 +149,9 @@ fn the_loser_was_free_though_the_server_had_worked_on_it() {
     let second = race.copy(100);
     assert_eq!(race.tokens(), 6);
     let act = race.settle(150, first, &Outcome::OK);
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::Succeeded && done.attempts == 2));
+    assert!(
+        matches!(act, Action::Done(done) if done.stop == Stop::Succeeded && done.attempts == 2)
+    );
     Session::abandon(&mut race.ledger, ms(150), second, &mut lowest());
     assert_eq!(race.tokens(), 6);
 }
@@ -168,7 +174,9 @@ fn a_fatal_failure_waited_for_the_other_copies() {
     let (mut race, _first) = Race::start(&policy, Call::idempotent());
     let second = race.copy(100);
     let act = race.settle(150, second, &Outcome::new(Verdict::Permanent));
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::Permanent && done.attempts == 2));
+    assert!(
+        matches!(act, Action::Done(done) if done.stop == Stop::Permanent && done.attempts == 2)
+    );
 }
 
 // grpc/proposal, A6: a non-fatal failure sends the next copy at once, pushback delays it, and a
@@ -179,7 +187,7 @@ fn failures_and_pushback_did_not_move_the_next_copy() {
     let (mut race, first) = Race::start(&policy, Call::idempotent());
     let second = race.copy(100);
     let act = race.settle(110, first, &FAILED);
-    assert!(matches!(act, Act::Hedge(third) if third.attempt.number == 3), "at once: {act:?}");
+    assert!(matches!(act, Action::Hedge(third) if third.attempt.number == 3), "at once: {act:?}");
 
     let (mut pushed, first) = Race::start(&policy, Call::idempotent());
     let _ = pushed.copy(100);
@@ -192,7 +200,7 @@ fn failures_and_pushback_did_not_move_the_next_copy() {
     assert_eq!(stopped.settle(110, first, &FAILED.with_hint(Hint::Never)), copies(None));
     assert_eq!(stopped.wake(5_000), copies(None));
     let act = stopped.settle(5_000, other, &Outcome::OK);
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::Succeeded));
+    assert!(matches!(act, Action::Done(done) if done.stop == Stop::Succeeded));
     let _ = second;
 }
 
@@ -203,15 +211,15 @@ fn the_server_said_never_to_one_copy_and_the_other_was_retried() {
     let second = race.copy(100);
     assert_eq!(race.settle(110, first, &FAILED.with_hint(Hint::Never)), copies(None));
     let act = race.settle(120, second, &FAILED);
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::HintForbids), "{act:?}");
+    assert!(matches!(act, Action::Done(done) if done.stop == Stop::HintForbids), "{act:?}");
 }
 
 #[test]
 fn a_late_loser_moved_the_wait_of_the_retry() {
     let policy = hedged().max_attempts(9).build().expect("within bounds");
     let (mut race, first) = Race::start(&policy, Call::idempotent());
-    let Act::Wait(wait) = race.settle(10, first, &FAILED) else { panic!("a retry") };
-    assert_eq!(race.settle(20, first, &Outcome::OK), Act::Wait(wait));
+    let Action::Wait(wait) = race.settle(10, first, &FAILED) else { panic!("a retry") };
+    assert_eq!(race.settle(20, first, &Outcome::OK), Action::Wait(wait));
 }
 
 #[test]
@@ -220,7 +228,7 @@ fn no_budget_meant_no_first_attempt() {
     let (mut race, first) = Race::start(&policy, Call::idempotent());
     assert_eq!(race.wake(100), copies(None));
     let act = race.settle(200, first, &FAILED);
-    assert!(matches!(act, Act::Done(done) if done.stop == Stop::BudgetEmpty));
+    assert!(matches!(act, Action::Done(done) if done.stop == Stop::BudgetEmpty));
     assert_eq!(at(0), ms(0));
 }
 
@@ -231,8 +239,8 @@ fn the_hint_to_one_copy_was_forgotten_when_another_failed_last() {
     let (mut race, first) = Race::start(&policy, Call::idempotent());
     let second = race.copy(100);
     let hinted = FAILED.with_hint(Hint::AtLeast(secs(30)));
-    assert!(matches!(race.settle(110, first, &hinted), Act::Wait(Wait::Copies { .. })));
+    assert!(matches!(race.settle(110, first, &hinted), Action::Wait(Wait::Copies { .. })));
     let act = race.settle(10_110, second, &FAILED);
-    let Act::Wait(Wait::Until(at)) = act else { panic!("a retry: {act:?}") };
+    let Action::Wait(Wait::Until(at)) = act else { panic!("a retry: {act:?}") };
     assert!(at >= ms(30_110), "{at:?}");
 }

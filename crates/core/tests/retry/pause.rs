@@ -3,7 +3,7 @@
 use stagger_core::PolicyBuilder;
 use stagger_core::budget::TokenPlan;
 use stagger_core::hedge::HedgePlan;
-use stagger_core::retry::{Act, Call, Ledger, PlainLedger, Session, Stop, Wait};
+use stagger_core::retry::{Action, Call, Ledger, PlainLedger, Session, Stop, Wait};
 use stagger_core::{
     Hint, HintRule, HintScope, Instant, LongHint, Outcome, Policy, Ratio, Span, Verdict,
 };
@@ -20,14 +20,14 @@ fn built(policy: PolicyBuilder) -> Policy {
     policy.build().expect("within bounds")
 }
 
-fn start<'p>(policy: &'p Policy, ledger: &mut PlainLedger, now: Instant) -> (Session<'p>, Act) {
+fn start<'p>(policy: &'p Policy, ledger: &mut PlainLedger, now: Instant) -> (Session<'p>, Action) {
     Session::start(policy, ledger, Call::idempotent(), now)
 }
 
 /// A call whose first attempt came to `outcome` at `now`.
-fn fail(policy: &Policy, ledger: &mut PlainLedger, now: Instant, outcome: Outcome) -> Act {
+fn fail(policy: &Policy, ledger: &mut PlainLedger, now: Instant, outcome: Outcome) -> Action {
     let (mut session, act) = start(policy, ledger, now);
-    let Act::Call(launched) = act else { panic!("held before any hint: {act:?}") };
+    let Action::Attempt(launched) = act else { panic!("held before any hint: {act:?}") };
     session.on_outcome(ledger, now, launched, &outcome, &mut Mix::new(7))
 }
 
@@ -35,9 +35,9 @@ fn busy(hint: u64) -> Outcome {
     THROTTLED.with_hint(Hint::AtLeast(secs(hint)))
 }
 
-fn wait(act: Act) -> Option<Instant> {
+fn wait(act: Action) -> Option<Instant> {
     match act {
-        Act::Wait(Wait::Until(at)) => Some(at),
+        Action::Wait(Wait::Until(at)) => Some(at),
         _ => None,
     }
 }
@@ -48,7 +48,7 @@ fn a_ninth_call_started_at_once_after_eight_hints() {
     let mut ledger = PlainLedger::new(&policy);
     let mut calls: Vec<_> = (0..8).map(|_| start(&policy, &mut ledger, at(0))).collect();
     for (session, act) in &mut calls {
-        let Act::Call(launched) = *act else { panic!("no hint was given yet") };
+        let Action::Attempt(launched) = *act else { panic!("no hint was given yet") };
         let _ = session.on_outcome(&mut ledger, at(0), launched, &busy(10), &mut Mix::new(7));
     }
     let (mut ninth, act) = start(&policy, &mut ledger, at(1));
@@ -56,9 +56,12 @@ fn a_ninth_call_started_at_once_after_eight_hints() {
     assert!(until >= at(10) && until <= at(15), "{until:?}");
     assert!(ninth.is_held() && ninth.retry().attempts() == 0);
     assert!(
-        matches!(ninth.on_wake(&mut ledger, until), Act::Call(first) if first.attempt.number == 1)
+        matches!(ninth.on_wake(&mut ledger, until), Action::Attempt(first) if first.attempt.number == 1)
     );
-    assert!(matches!(start(&policy, &mut ledger, at(16)).1, Act::Call(_)), "the pause is over");
+    assert!(
+        matches!(start(&policy, &mut ledger, at(16)).1, Action::Attempt(_)),
+        "the pause is over"
+    );
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn a_call_without_time_for_the_pause_waited_for_nothing() {
     let mut ledger = PlainLedger::new(&policy);
     let _ = fail(&policy, &mut ledger, at(0), busy(10));
     let (_, act) = start(&policy, &mut ledger, at(1));
-    let Act::Done(done) = act else { panic!("{act:?}") };
+    let Action::Done(done) = act else { panic!("{act:?}") };
     assert_eq!((done.stop, done.attempts), (Stop::HintPastDeadline, 0));
     assert!(done.hint.is_some_and(|hint| hint >= secs(9)), "{done:?}");
 }
@@ -110,7 +113,7 @@ fn hints_that_kept_coming_held_a_call_for_ever() {
         ledger.pause(now + secs(10), Span::ZERO, &mut lowest());
         act = held.on_wake(&mut ledger, now);
     }
-    assert!(matches!(act, Act::Call(_)));
+    assert!(matches!(act, Action::Attempt(_)));
     assert_eq!(now, at(20), "no longer than one hint could");
 }
 
@@ -125,7 +128,7 @@ fn the_hint_of_one_call_held_others_that_nobody_asked_to_stay() {
     {
         let mut ledger = PlainLedger::new(policy);
         let _ = fail(policy, &mut ledger, at(0), outcome);
-        assert!(matches!(start(policy, &mut ledger, at(1)).1, Act::Call(_)), "{outcome:?}");
+        assert!(matches!(start(policy, &mut ledger, at(1)).1, Action::Attempt(_)), "{outcome:?}");
     }
 }
 
@@ -135,7 +138,7 @@ fn a_retry_that_was_held_lost_its_grant() {
     let policy = built(shared().budget(bucket));
     let mut ledger = PlainLedger::new(&policy);
     let (mut session, act) = start(&policy, &mut ledger, at(0));
-    let Act::Call(first) = act else { panic!("{act:?}") };
+    let Action::Attempt(first) = act else { panic!("{act:?}") };
     let act = session.on_outcome(&mut ledger, at(0), first, &FAILED, &mut lowest());
     assert_eq!(wait(act), Some(at(1)));
     ledger.pause(at(5), Span::ZERO, &mut lowest());
@@ -145,7 +148,7 @@ fn a_retry_that_was_held_lost_its_grant() {
     let mut dropped = session;
     let _ = dropped.cancel(&mut ledger.clone(), at(2));
     assert!(
-        matches!(session.on_wake(&mut ledger, at(5)), Act::Call(second) if second.attempt.number == 2)
+        matches!(session.on_wake(&mut ledger, at(5)), Action::Attempt(second) if second.attempt.number == 2)
     );
     assert_eq!(level(&ledger), 90);
 }
@@ -155,9 +158,9 @@ fn a_copy_was_sent_to_a_destination_that_is_paused() {
     let policy = built(shared().hedge(HedgePlan::fixed(secs(1), 2).expect("within bounds")));
     let mut ledger = PlainLedger::new(&policy);
     let (mut session, act) = start(&policy, &mut ledger, at(0));
-    assert!(matches!(act, Act::Call(_)));
+    assert!(matches!(act, Action::Attempt(_)));
     ledger.pause(at(10), Span::ZERO, &mut lowest());
     let act = session.on_wake(&mut ledger, at(1));
-    assert_eq!(act, Act::Wait(Wait::Copies { hedge_at: None }), "no copy, and nothing is held");
+    assert_eq!(act, Action::Wait(Wait::Copies { hedge_at: None }), "no copy, and nothing is held");
     assert!(!session.is_held());
 }

@@ -5,7 +5,9 @@ use stagger_core::breaker::{Admission, Breaker, BreakerPlan, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled, TokenPlan};
 use stagger_core::hedge::HedgePlan;
 use stagger_core::hint::DestinationPause;
-use stagger_core::retry::{Act, Call, Done, Launched, Ledger, Permit, Retry, Session, Step, Wait};
+use stagger_core::retry::{
+    Action, Call, Done, Launched, Ledger, Permit, Retry, Session, Step, Wait,
+};
 use stagger_core::{
     Backoff, Cause, Entropy, Hint, HintRule, HintScope, Instant, Jitter, LongHint, Outcome, Policy,
     Ratio, Remedy, Span, Verdict,
@@ -260,7 +262,9 @@ impl<'p> Watched<'p> {
             Event::Wake => {
                 let act = session.on_wake(&mut self.ledger, now);
                 let due = self.wait.is_some_and(|wake| wake <= now);
-                assert!(!due || act != self.wait.map(|t| Act::Wait(Wait::Until(t))).expect("due"));
+                assert!(
+                    !due || act != self.wait.map(|t| Action::Wait(Wait::Until(t))).expect("due")
+                );
                 act
             }
             Event::Cancel => session.cancel(&mut self.ledger, now),
@@ -269,30 +273,30 @@ impl<'p> Watched<'p> {
         self.check(session, now, act, decides);
     }
 
-    fn check(&mut self, session: &Session<'p>, now: Instant, act: Act, decides: bool) {
+    fn check(&mut self, session: &Session<'p>, now: Instant, act: Action, decides: bool) {
         if let Some(done) = self.done {
-            assert!(matches!(act, Act::Done(again) if again.stop == done.stop), "{act:?}");
+            assert!(matches!(act, Action::Done(again) if again.stop == done.stop), "{act:?}");
         }
         self.wait = None;
         match act {
-            Act::Call(launched) => {
+            Action::Attempt(launched) => {
                 assert!(self.policy.hedge().is_some() || self.under_way.is_empty(), "two at once");
                 // Whoever hears of a new attempt drops the copies of the one before.
                 self.under_way.clear();
                 self.launched(launched);
             }
-            Act::Hedge(launched) => {
+            Action::Hedge(launched) => {
                 assert!(self.call.idempotent && !self.under_way.is_empty());
                 self.launched(launched);
             }
-            Act::Wait(Wait::Until(wake)) => {
+            Action::Wait(Wait::Until(wake)) => {
                 assert!(!decides || wake >= now, "a wait in the past");
                 self.wait = Some(wake);
             }
-            Act::Wait(Wait::Copies { .. }) => {
+            Action::Wait(Wait::Copies { .. }) => {
                 assert_eq!(self.ledger.held, 0, "a refused copy keeps no grant");
             }
-            Act::Done(done) => {
+            Action::Done(done) => {
                 assert_eq!(self.ledger.held, 0, "a grant that no attempt followed");
                 self.done.get_or_insert(done);
             }
@@ -412,7 +416,7 @@ proptest! {
                     step
                 }
             };
-            if let Step::Done(done) = answer {
+            if let Step::Act(Action::Done(done)) = answer {
                 prop_assert_eq!(*ended.get_or_insert(done.stop), done.stop);
             } else {
                 prop_assert!(ended.is_none(), "{:?} after the end", answer);

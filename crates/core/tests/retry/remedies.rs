@@ -1,7 +1,7 @@
 //! Remedies, unprocessed calls, and calls that must not run twice.
 
 use stagger_core::budget::{BudgetPlan, Charge, TokenPlan};
-use stagger_core::retry::{Ask, Call, Permit, Retry, Step, Stop, Wait};
+use stagger_core::retry::{Action, Ask, Call, Permit, Retry, Step, Stop, Wait};
 use stagger_core::{Hint, Outcome, Remedy, Span, Verdict};
 use stagger_testkit::{Scripted, highest};
 
@@ -26,7 +26,9 @@ fn a_remedy_waited_or_paid_or_was_tried_for_ever() {
             let asks = Outcome::new(verdict).with_remedy(remedy);
             let (mut retry, _) = Retry::start(&policy, call, at(0));
             let mut none = Scripted::new([]);
-            let Step::Call(again) = retry.on_outcome(&policy, at(0), &asks, &mut none) else {
+            let Step::Act(Action::Attempt(again)) =
+                retry.on_outcome(&policy, at(0), &asks, &mut none)
+            else {
                 panic!("{remedy:?}: no wait, no budget, no chance")
             };
             assert_eq!(again.remedy, Some(remedy));
@@ -39,7 +41,7 @@ fn a_remedy_waited_or_paid_or_was_tried_for_ever() {
                     assert_eq!(second, Step::Ask(Ask::Budget(Charge::Retry)));
                 }
                 _ => assert!(
-                    matches!(second, Step::Done(done) if done.stop == Stop::Permanent),
+                    matches!(second, Step::Act(Action::Done(done)) if done.stop == Stop::Permanent),
                     "{remedy:?}: {second:?}"
                 ),
             }
@@ -78,7 +80,9 @@ fn the_attempt_after_a_remedy_still_carried_it() {
     let asks = Outcome::new(Verdict::Permanent).with_remedy(Remedy::FreshConnection);
     let _ = retry.on_outcome(&policy, at(0), &asks, &mut highest());
     let _ = retry.on_outcome(&policy, at(0), &FAILED, &mut highest());
-    let Step::Call(next) = retry.on_wake(&policy, at(1)) else { panic!("the wait is over") };
+    let Step::Act(Action::Attempt(next)) = retry.on_wake(&policy, at(1)) else {
+        panic!("the wait is over")
+    };
     assert_eq!((next.number, next.remedy), (3, None));
 }
 
@@ -102,11 +106,17 @@ fn a_refused_connection_bypassed_the_budget() {
     let (mut retry, _) = Retry::start(&policy, Call::once(), at(0));
     let first = retry.on_outcome(&policy, at(0), &UNPROCESSED, &mut highest());
     assert_eq!(first, Step::Ask(Ask::Budget(Charge::Retry)), "the first one too");
-    assert_eq!(retry.on_permit(&policy, at(0), Permit::Granted), Step::Wait(Wait::Until(at(1))));
-    assert!(matches!(retry.on_wake(&policy, at(1)), Step::Call(_)));
+    assert_eq!(
+        retry.on_permit(&policy, at(0), Permit::Granted),
+        Step::Act(Action::Wait(Wait::Until(at(1))))
+    );
+    assert!(matches!(retry.on_wake(&policy, at(1)), Step::Act(Action::Attempt(_))));
     let second = retry.on_outcome(&policy, at(1), &UNPROCESSED, &mut highest());
     assert_eq!(second, Step::Ask(Ask::Budget(Charge::Retry)));
-    assert_eq!(retry.on_permit(&policy, at(1), Permit::Granted), Step::Wait(Wait::Until(at(3))));
+    assert_eq!(
+        retry.on_permit(&policy, at(1), Permit::Granted),
+        Step::Act(Action::Wait(Wait::Until(at(3))))
+    );
 }
 
 // istio/istio #50506, microsoft/aspire #4631: a payment sent twice.

@@ -1,7 +1,7 @@
 //! A call that goes on in another process behaves as if it had never stopped.
 
 use proptest::prelude::*;
-use stagger_core::retry::{Call, Permit, Retry, Saved, Step, Stop, Wait};
+use stagger_core::retry::{Action, Call, Permit, Retry, Saved, Step, Stop, Wait};
 use stagger_core::{Instant, Outcome, Policy, Remedy, Span, Verdict};
 use stagger_testkit::Mix;
 
@@ -15,18 +15,18 @@ fn rest(retry: &mut Retry, policy: &Policy, from: Instant, script: &[Outcome]) -
     let mut step = retry.on_wake(policy, now);
     loop {
         step = match step {
-            Step::Wait(Wait::Until(wake)) => {
+            Step::Act(Action::Wait(Wait::Until(wake))) => {
                 log.push(format!("wait {}", wake - now));
                 now = wake;
                 retry.on_wake(policy, now)
             }
-            Step::Call(attempt) => {
+            Step::Act(Action::Attempt(attempt)) => {
                 log.push(format!("{} {:?} {:?}", attempt.number, attempt.timeout, attempt.remedy));
                 now = now + Span::from_millis(300);
                 let outcome = script.next().expect("it repeats for ever");
                 retry.on_outcome(policy, now, outcome, &mut entropy)
             }
-            Step::Done(done) => {
+            Step::Act(Action::Done(done)) => {
                 log.push(format!("{:?} {} {}", done.stop, done.attempts, done.elapsed));
                 return log;
             }
@@ -57,12 +57,12 @@ proptest! {
         let mut entropy = Mix::new(1);
         for _ in 0..failures {
             let step = call.on_outcome(&policy, now, &outcome, &mut entropy);
-            if let Step::Wait(Wait::Until(wake)) = step {
+            if let Step::Act(Action::Wait(Wait::Until(wake))) = step {
                 now = wake;
                 let _ = call.on_wake(&policy, now);
             }
         }
-        prop_assume!(matches!(call.on_outcome(&policy, now, &FAILED, &mut entropy), Step::Wait(_)));
+        prop_assume!(matches!(call.on_outcome(&policy, now, &FAILED, &mut entropy), Step::Act(Action::Wait(_))));
         let now = now + Span::from_millis(pause);
         let script = [FAILED, refused, THROTTLED, FAILED];
 
@@ -88,14 +88,14 @@ fn a_crash_loop_gave_the_call_its_whole_deadline_every_time() {
     for lived in [5, 5, 5] {
         let young = Instant::from_nanos(1);
         let (call, step) = saved.resume(&policy, young);
-        if let Step::Done(done) = step {
+        if let Step::Act(Action::Done(done)) = step {
             assert_eq!((done.stop, done.elapsed), (Stop::DeadlineExceeded, secs(23)));
             return;
         }
         saved = through_json(call.save(young + secs(lived)));
     }
     let (_, step) = saved.resume(&policy, Instant::from_nanos(1));
-    assert!(matches!(step, Step::Done(done) if done.elapsed == secs(23)), "{step:?}");
+    assert!(matches!(step, Step::Act(Action::Done(done)) if done.elapsed == secs(23)), "{step:?}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn an_attempt_that_was_under_way_did_not_count() {
     let saved = through_json(call.save(at(6)));
     assert_eq!((saved.attempts, saved.wait, saved.elapsed), (1, secs(0), secs(1)));
     let (_, step) = saved.resume(&policy, at(0));
-    assert!(matches!(step, Step::Call(attempt) if attempt.number == 2));
+    assert!(matches!(step, Step::Act(Action::Attempt(attempt)) if attempt.number == 2));
 }
 
 #[test]
@@ -123,17 +123,25 @@ fn a_restart_sent_a_payment_twice_or_an_attempt_too_many() {
     let policy = doubling().max_attempts(2).build().expect("within bounds");
     let (mut call, _) = Retry::start(&policy, Call::once(), at(0));
     let (_, step) = through_json(call.save(at(0))).resume(&policy, at(0));
-    assert!(matches!(step, Step::Done(done) if done.stop == Stop::NotIdempotent), "{step:?}");
+    assert!(
+        matches!(step, Step::Act(Action::Done(done)) if done.stop == Stop::NotIdempotent),
+        "{step:?}"
+    );
     // Between two attempts nothing is in doubt.
     let _ = call.on_outcome(&policy, at(0), &Outcome::new(Verdict::Unprocessed), &mut Mix::new(1));
     let _ = call.on_permit(&policy, at(0), Permit::Granted);
     let (mut call, step) = through_json(call.save(at(0))).resume(&policy, at(0));
-    assert_eq!(step, Step::Wait(Wait::Until(at(1))));
-    assert!(matches!(call.on_wake(&policy, at(1)), Step::Call(attempt) if attempt.number == 2));
+    assert_eq!(step, Step::Act(Action::Wait(Wait::Until(at(1)))));
+    assert!(
+        matches!(call.on_wake(&policy, at(1)), Step::Act(Action::Attempt(attempt)) if attempt.number == 2)
+    );
 
     let (mut call, _) = Retry::start(&policy, Call::idempotent(), at(0));
     let _ = call.on_outcome(&policy, at(0), &FAILED, &mut Mix::new(1));
     let _ = call.on_wake(&policy, at(1));
     let (_, step) = through_json(call.save(at(1))).resume(&policy, at(0));
-    assert!(matches!(step, Step::Done(done) if done.stop == Stop::AttemptsExhausted), "{step:?}");
+    assert!(
+        matches!(step, Step::Act(Action::Done(done)) if done.stop == Stop::AttemptsExhausted),
+        "{step:?}"
+    );
 }

@@ -1,6 +1,6 @@
 //! Calls in virtual time: the outcomes of a script, one attempt after the other.
 
-use stagger_core::retry::{Act, Call, Done, PlainLedger, Session, Wait};
+use stagger_core::retry::{Action, Call, Done, PlainLedger, Session, Wait};
 use stagger_core::{
     Backoff, Entropy, Instant, Jitter, Outcome, Policy, PolicyBuilder, Span, Verdict,
 };
@@ -75,18 +75,18 @@ impl<'p> Script<'p> {
         let (mut session, mut act) = Session::start(self.policy, &mut self.ledger, call, self.now);
         loop {
             act = match act {
-                Act::Call(launched) => {
+                Action::Attempt(launched) => {
                     starts.push(self.now - begun);
                     timeouts.push(launched.attempt.timeout);
                     self.now = self.now + self.took;
                     let outcome = outcomes.next().expect("it repeats for ever");
                     session.on_outcome(&mut self.ledger, self.now, launched, outcome, entropy)
                 }
-                Act::Wait(Wait::Until(wake)) => {
+                Action::Wait(Wait::Until(wake)) => {
                     self.now = self.now.max(wake);
                     session.on_wake(&mut self.ledger, self.now)
                 }
-                Act::Done(done) => return Run { starts, timeouts, done },
+                Action::Done(done) => return Run { starts, timeouts, done },
                 other => panic!("no copies in this script: {other:?}"),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use stagger::retry::{Call, Retry, Step, Stop, Wait};
+use stagger::retry::{Action, Call, Retry, Step, Stop, Wait};
 use stagger::{Entropy, Hint, Instant, Outcome, Policy, Span};
 
 use super::queued_delivery::{CallProgress, QueuedDelivery};
@@ -38,16 +38,17 @@ pub(super) fn settle(
     queued.changed_at = now;
     queued.progress = round_of(&call, now);
     match step {
-        Step::Wait(Wait::Until(due)) => {
+        Step::Act(Action::Wait(Wait::Until(due))) => {
             let pause = outcome.hint.and_then(Hint::span).map_or(Span::ZERO, |it| rules.pause(it));
             queued.due = due.max(now + pause);
             Transition::Waiting
         }
-        Step::Done(done) if done.stop == Stop::Succeeded => Transition::Delivered,
-        Step::Done(done) => Transition::Dead(ending_of(done.stop, ending)),
+        Step::Act(Action::Done(done)) if done.stop == Stop::Succeeded => Transition::Delivered,
+        Step::Act(Action::Done(done)) => Transition::Dead(ending_of(done.stop, ending)),
         // A call without budget, breaker and copies asks for no permit, and has nothing else in
         // flight.
-        Step::Ask(_) | Step::Call(_) | Step::Hedge(_) | Step::Wait(Wait::Copies { .. }) => {
+        Step::Ask(_)
+        | Step::Act(Action::Attempt(_) | Action::Hedge(_) | Action::Wait(Wait::Copies { .. })) => {
             Transition::Waiting
         }
     }
@@ -68,7 +69,7 @@ fn after(
     let before = call;
     let step = call.on_outcome(policy, now, outcome, entropy);
     let ends = |stop| matches!(stop, Stop::HintForbids | Stop::HintPastDeadline);
-    if !matches!(step, Step::Done(done) if ends(done.stop)) {
+    if !matches!(step, Step::Act(Action::Done(done)) if ends(done.stop)) {
         return (call, step);
     }
     let mut plain = *outcome;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use stagger_core::budget::{BudgetPlan, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
-use stagger_core::retry::{Act, Call, Launched, PlainLedger, Session, Wait};
+use stagger_core::retry::{Action, Call, Launched, PlainLedger, Session, Wait};
 use stagger_core::{ConfigError, Entropy, Instant, Outcome, Policy, Ratio, Span, Verdict};
 use stagger_explain::{Setting, explain};
 use stagger_testkit::Mix;
@@ -31,7 +31,7 @@ fn load(policy: &Policy, failing: f64) -> f64 {
             waiting.pop();
             let mut session = sessions[index].take().expect("it waits");
             let act = session.on_wake(&mut ledger, at);
-            if let Act::Call(launched) = act {
+            if let Action::Attempt(launched) = act {
                 attempts += u64::from(index as u64 >= SETTLING);
                 if let Some(wake) =
                     settle(&mut session, &mut ledger, (at, launched), failing, &mut chance)
@@ -42,7 +42,7 @@ fn load(policy: &Policy, failing: f64) -> f64 {
             }
         }
         let (mut session, act) = Session::start(policy, &mut ledger, Call::idempotent(), now);
-        let Act::Call(launched) = act else { unreachable!("no breaker stands before it") };
+        let Action::Attempt(launched) = act else { unreachable!("no breaker stands before it") };
         attempts += u64::from(number >= SETTLING);
         let wake = settle(&mut session, &mut ledger, (now, launched), failing, &mut chance);
         if let Some(wake) = wake {
@@ -64,7 +64,7 @@ fn settle(
     let fails = (chance.next_u64() as f64) < failing * u64::MAX as f64;
     let verdict = if fails { Verdict::Transient } else { Verdict::Ok };
     match session.on_outcome(ledger, now, launched, &Outcome::new(verdict), chance) {
-        Act::Wait(Wait::Until(at)) => Some(at),
+        Action::Wait(Wait::Until(at)) => Some(at),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Calls that fail at once, each attempt, played by the engine.
 
 use stagger_core::budget::BudgetPlan;
-use stagger_core::retry::{Act, Call, PlainLedger, Session, Wait};
+use stagger_core::retry::{Action, Call, PlainLedger, Session, Wait};
 use stagger_core::{Entropy, Instant, Outcome, Policy, Span, Verdict};
 
 /// What was seen of many calls.
@@ -33,20 +33,22 @@ fn one(policy: &Policy, seen: &mut Seen, entropy: &mut impl Entropy) {
     let (mut last, mut made) = (Span::ZERO, 0);
     loop {
         act = match act {
-            Act::Call(launched) => {
+            Action::Attempt(launched) => {
                 last = now.since(Instant::ORIGIN);
                 put(&mut seen.starts, made, last);
                 made += 1;
                 let failed = Outcome::new(Verdict::Transient);
                 call.on_outcome(&mut ledger, now, launched, &failed, entropy)
             }
-            Act::Wait(Wait::Until(at)) => {
+            Action::Wait(Wait::Until(at)) => {
                 put(&mut seen.delays, made - 1, at.since(now));
                 now = at;
                 call.on_wake(&mut ledger, now)
             }
-            Act::Done(_) => break,
-            Act::Hedge(_) | Act::Wait(Wait::Copies { .. }) => unreachable!("nothing hedges here"),
+            Action::Done(_) => break,
+            Action::Hedge(_) | Action::Wait(Wait::Copies { .. }) => {
+                unreachable!("nothing hedges here")
+            }
         };
     }
     seen.lasts.push(last);

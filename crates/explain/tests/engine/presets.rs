@@ -1,6 +1,6 @@
 //! The ready policies and every jitter law, with many calls.
 
-use stagger_core::retry::{Act, Call, PlainLedger, Session, Wait};
+use stagger_core::retry::{Action, Call, PlainLedger, Session, Wait};
 use stagger_core::{Backoff, Instant, Jitter, Outcome, Policy, Ratio, Span, Verdict};
 use stagger_explain::{Setting, explain};
 use stagger_testkit::{Mix, highest};
@@ -60,17 +60,17 @@ fn hanging(policy: &Policy) -> Span {
     let (mut call, mut act) = Session::start(policy, &mut ledger, Call::idempotent(), now);
     loop {
         act = match act {
-            Act::Call(launched) | Act::Hedge(launched) => {
+            Action::Attempt(launched) | Action::Hedge(launched) => {
                 now = now + launched.attempt.timeout.expect("a time limit");
                 let failed = Outcome::new(Verdict::Throttled);
                 call.on_outcome(&mut ledger, now, launched, &failed, &mut highest())
             }
-            Act::Wait(Wait::Until(at)) => {
+            Action::Wait(Wait::Until(at)) => {
                 now = at;
                 call.on_wake(&mut ledger, now)
             }
-            Act::Wait(Wait::Copies { .. }) => unreachable!("no preset hedges"),
-            Act::Done(done) => return done.elapsed,
+            Action::Wait(Wait::Copies { .. }) => unreachable!("no preset hedges"),
+            Action::Done(done) => return done.elapsed,
         };
     }
 }

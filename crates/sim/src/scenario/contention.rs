@@ -1,6 +1,6 @@
 //! Writers that contend for one row: the simulation with which full jitter was made known.
 
-use stagger_core::retry::{Act, Call, PlainLedger, Session, Wait};
+use stagger_core::retry::{Action, Call, PlainLedger, Session, Wait};
 use stagger_core::{Instant, Outcome, Span, Verdict};
 
 use crate::dist::normal_magnitude;
@@ -57,7 +57,7 @@ struct Race<'a> {
 
 struct ContendingWriter<'a> {
     session: Session<'a>,
-    act: Act,
+    act: Action,
     /// The version it read.
     read: u64,
     hops: u32,
@@ -137,14 +137,14 @@ impl<'a> Race<'a> {
 
     fn settle(&mut self, id: u32, accepted: bool) {
         let writer = &mut self.writers[id as usize];
-        let Act::Call(launched) = writer.act else { return };
+        let Action::Attempt(launched) = writer.act else { return };
         let verdict = if accepted { Verdict::Ok } else { Verdict::Transient };
         let mut draw = self.delays.at(id, launched.attempt.number);
         let outcome = Outcome::new(verdict);
         let next =
             writer.session.on_outcome(&mut self.ledger, self.now, launched, &outcome, &mut draw);
         match next {
-            Act::Wait(Wait::Until(at)) => {
+            Action::Wait(Wait::Until(at)) => {
                 let foreign = self.contention.caller.foreign;
                 let retries = writer.session.retry().attempts();
                 let more = foreign.map(|law| law.delay(&self.delays, id, retries));
@@ -152,7 +152,7 @@ impl<'a> Race<'a> {
                 writer.act = writer.session.on_wake(&mut self.ledger, at);
                 self.hop(id, AT_READ, at);
             }
-            Act::Done(done) if accepted => {
+            Action::Done(done) if accepted => {
                 self.served.count(self.now);
                 self.latency.add(done.elapsed);
             }

@@ -1,6 +1,6 @@
 //! Callers: the engine's machine, told the virtual time.
 
-use stagger_core::retry::{Act, Call, Done, Launched, Session, Stop, Wait};
+use stagger_core::retry::{Action, Call, Done, Launched, Session, Stop, Wait};
 use stagger_core::{Instant, Outcome, Policy, Verdict};
 
 use super::connections::Connections;
@@ -131,11 +131,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         now: Instant,
         mut who: CallIdentity,
         mut session: Session<'a>,
-        mut act: Act,
+        mut act: Action,
     ) {
         let launched = loop {
             match act {
-                Act::Call(launched) | Act::Hedge(launched) => {
+                Action::Attempt(launched) | Action::Hedge(launched) => {
                     match self.launch(now, &mut who, &session, launched) {
                         SendState::UnderWay => break self.next_hedge(&who, &launched),
                         SendState::Answered(outcome) => {
@@ -144,15 +144,15 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                         }
                     }
                 }
-                Act::Wait(Wait::Copies { hedge_at }) => {
+                Action::Wait(Wait::Copies { hedge_at }) => {
                     self.slab.keep(&mut who, session.detach());
                     break hedge_at;
                 }
-                Act::Wait(Wait::Until(at)) => {
+                Action::Wait(Wait::Until(at)) => {
                     self.wait(&mut who, &session, at);
                     break None;
                 }
-                Act::Done(done) => {
+                Action::Done(done) => {
                     self.end(now, &who, done);
                     break None;
                 }
@@ -173,7 +173,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         session: &mut Session<'a>,
         launched: Launched,
         outcome: &Outcome,
-    ) -> Act {
+    ) -> Action {
         let mut draw = self.delays.at(who.id, launched.attempt.number);
         session.on_outcome(self.ledgers.of(who.ledger), now, launched, outcome, &mut draw)
     }

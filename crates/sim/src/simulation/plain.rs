@@ -4,7 +4,7 @@
 //! the engine's machine, and between two attempts that machine is a few words inside an event. So 25
 //! million callers are 25 million events and nothing else.
 
-use stagger_core::retry::{Call, Retry, Step, Wait};
+use stagger_core::retry::{Action, Call, Retry, Step, Wait};
 use stagger_core::{Instant, Verdict};
 
 use super::callers::Callers;
@@ -33,7 +33,7 @@ impl<Q: Queue> Callers<'_, Q> {
     #[inline(always)]
     fn step_plain(&mut self, now: Instant, id: u32, mut retry: Retry, mut step: Step) {
         let caller = self.front();
-        if let Step::Call(attempt) = step {
+        if let Step::Act(Action::Attempt(attempt)) = step {
             self.score.attempt(id, attempt.number, false);
             let backend = &mut self.traffic.backend;
             let outcome = backend.answer(now, backend.shard_of(id), id, attempt.number);
@@ -45,19 +45,22 @@ impl<Q: Queue> Callers<'_, Q> {
             step = retry.on_any_outcome(&caller.policy, now, &outcome, &mut draw);
         }
         match step {
-            Step::Wait(Wait::Until(at)) => {
+            Step::Act(Action::Wait(Wait::Until(at))) => {
                 let at = self.wakes_at(caller, id, retry.attempts(), at);
                 let call = retry.park(&caller.policy);
                 let wake = call.and_then(|call| parking::wake(at, id, &call, &caller.policy));
                 self.score.track.retrying += 1;
                 self.queue.push(wake.expect("no remedies and few attempts: see `are_plain`"));
             }
-            Step::Done(done) => {
+            Step::Act(Action::Done(done)) => {
                 self.score.over(&done);
                 self.think(now, id, id, 0);
             }
             // Without a budget, a breaker, copies and remedies, nothing is asked or made again.
-            Step::Ask(_) | Step::Call(_) | Step::Hedge(_) | Step::Wait(Wait::Copies { .. }) => {}
+            Step::Ask(_)
+            | Step::Act(
+                Action::Attempt(_) | Action::Hedge(_) | Action::Wait(Wait::Copies { .. }),
+            ) => {}
         }
     }
 }

@@ -6,8 +6,8 @@ use stagger_core::breaker::{BreakerPlan, BreakerPlanBuilder, Counts, Report, Sta
 use stagger_core::{Instant, Ratio, Span};
 
 use crate::breaker::LocalBreaker;
-use crate::sync::take_lane;
-use crate::tally::Tally;
+use crate::result_window::ResultWindow;
+use crate::sync::take_stripe;
 
 const PREEMPTIONS: usize = 3;
 
@@ -163,15 +163,15 @@ fn closing_and_reporting_at_once_starts_with_empty_counters() {
 }
 
 #[test]
-fn a_success_in_a_lane_is_counted_once_on_either_side_of_a_turn() {
+fn a_success_in_a_stripe_is_counted_once_on_either_side_of_a_turn() {
     model(|| {
-        take_lane(0);
+        take_stripe(0);
         let breaker = Arc::new(breaker(plan().minimum_calls(4)));
         let tickets = [0; 4].map(|_| admitted(&breaker, second(0)).expect("closed"));
         report(&breaker, second(0), tickets[0], Report::Success);
         let other = Arc::clone(&breaker);
         let turning = thread::spawn(move || {
-            take_lane(1);
+            take_stripe(1);
             report(&other, second(1), tickets[1], Report::Success);
         });
         report(&breaker, second(0), tickets[2], Report::Failure);
@@ -190,7 +190,7 @@ fn a_failure_and_a_success_of_one_instant_are_judged_by_the_next_result_at_the_l
         let tickets = [0; 3].map(|_| admitted(&breaker, second(0)).expect("closed"));
         let other = Arc::clone(&breaker);
         let succeeding = thread::spawn(move || {
-            take_lane(0);
+            take_stripe(0);
             report(&other, second(0), tickets[0], Report::Success);
         });
         report(&breaker, second(0), tickets[1], Report::Failure);
@@ -201,14 +201,14 @@ fn a_failure_and_a_success_of_one_instant_are_judged_by_the_next_result_at_the_l
 }
 
 #[test]
-fn a_success_in_a_lane_from_before_it_opened_counts_for_nothing_after_it_closed() {
+fn a_success_in_a_stripe_from_before_it_opened_counts_for_nothing_after_it_closed() {
     model(|| {
         let (breaker, stale) = opened(plan());
         let breaker = Arc::new(breaker);
         let probe = admitted(&breaker, second(5)).expect("half-open");
         let other = Arc::clone(&breaker);
         let late = thread::spawn(move || {
-            take_lane(0);
+            take_stripe(0);
             report(&other, second(5), stale, Report::Success);
         });
         report(&breaker, second(5), probe, Report::Success);
@@ -220,9 +220,9 @@ fn a_success_in_a_lane_from_before_it_opened_counts_for_nothing_after_it_closed(
 }
 
 #[test]
-fn a_success_in_a_lane_is_forgotten_with_the_rest_when_it_closes_again() {
+fn a_success_in_a_stripe_is_forgotten_with_the_rest_when_it_closes_again() {
     model(|| {
-        take_lane(0);
+        take_stripe(0);
         let breaker = breaker(plan());
         let tickets = [0; 2].map(|_| admitted(&breaker, second(0)).expect("closed"));
         report(&breaker, second(0), tickets[0], Report::Success);
@@ -238,11 +238,11 @@ fn a_success_in_a_lane_is_forgotten_with_the_rest_when_it_closes_again() {
 #[test]
 fn a_call_that_was_overtaken_by_a_turn_is_not_counted_where_it_no_longer_belongs() {
     model(|| {
-        let tally = Tally::new(Span::from_secs(10));
-        let late = tally.turn();
-        tally.turn_to(second(1));
-        assert_eq!(tally.record(second(1), late, true), None);
-        let sums = tally.record(second(1), tally.turn(), true).expect("the running slot");
+        let window = ResultWindow::new(Span::from_secs(10));
+        let late = window.turn();
+        window.turn_to(second(1));
+        assert_eq!(window.record(second(1), late, true), None);
+        let sums = window.record(second(1), window.turn(), true).expect("the running slot");
         assert_eq!(sums, Counts { calls: 1, failures: 1, slow: 0 });
     });
 }

@@ -5,10 +5,10 @@ use loom::thread;
 use stagger_core::budget::{Charge, FloorRate, IntervalPlan, Settled, TokenPlan, WindowPlan};
 use stagger_core::{Instant, Rate, Ratio, Span};
 
-use crate::interval::Interval;
-use crate::sync::take_lane;
-use crate::window::Window;
-use crate::word::TokenBucket;
+use crate::atomic_budgets::TokenBucket;
+use crate::interval_budget::IntervalBudget;
+use crate::sync::take_stripe;
+use crate::window_budget::WindowBudget;
 
 /// Preemptions tried in one run: two find most faults (loom's own advice), three take seconds for a
 /// word and minutes for a window that turns.
@@ -30,12 +30,13 @@ fn second(n: u64) -> Instant {
 }
 
 /// Half of the first attempts, without a floor.
-fn half() -> Window {
-    let plan = WindowPlan::new(Ratio::from_percent(50)).map(|plan| plan.with_floor(FloorRate::Add(Rate::ZERO)));
-    Window::new(plan.expect("in bounds"))
+fn half() -> WindowBudget {
+    let plan = WindowPlan::new(Ratio::from_percent(50))
+        .map(|plan| plan.with_floor(FloorRate::Add(Rate::ZERO)));
+    WindowBudget::new(plan.expect("in bounds"))
 }
 
-fn counted(n: u32) -> Arc<Window> {
+fn counted(n: u32) -> Arc<WindowBudget> {
     let window = half();
     (0..n).for_each(|_| window.on_first(second(0)));
     Arc::new(window)
@@ -166,13 +167,13 @@ fn first_attempts_are_never_lost_to_a_turn() {
 }
 
 #[test]
-fn first_attempts_in_lanes_are_never_lost_to_a_turn() {
+fn first_attempts_in_stripes_are_never_lost_to_a_turn() {
     model(|| {
         let window = counted(0);
-        let counting = [0, 1].map(|lane| {
+        let counting = [0, 1].map(|stripe| {
             let window = Arc::clone(&window);
             thread::spawn(move || {
-                take_lane(lane);
+                take_stripe(stripe);
                 window.on_first(second(1));
             })
         });
@@ -184,13 +185,13 @@ fn first_attempts_in_lanes_are_never_lost_to_a_turn() {
 }
 
 #[test]
-fn a_retry_is_not_granted_on_first_attempts_in_a_lane_that_have_left() {
+fn a_retry_is_not_granted_on_first_attempts_in_a_stripe_that_have_left() {
     model_within(PREEMPTIONS_OF_A_TURN, || {
-        take_lane(0);
+        take_stripe(0);
         let window = counted(4);
         let turner = Arc::clone(&window);
         let turning = thread::spawn(move || {
-            take_lane(1);
+            take_stripe(1);
             turner.on_first(second(10));
         });
         let _early = window.ask(second(0));
@@ -202,14 +203,14 @@ fn a_retry_is_not_granted_on_first_attempts_in_a_lane_that_have_left() {
 }
 
 #[test]
-fn first_attempts_that_move_from_a_lane_to_their_slot_are_not_paid_out_twice() {
+fn first_attempts_that_move_from_a_stripe_to_their_slot_are_not_paid_out_twice() {
     model_within(PREEMPTIONS_OF_A_TURN, || {
-        take_lane(0);
+        take_stripe(0);
         let window = counted(2);
         let other = Arc::clone(&window);
-        // The next thread that has the lane.
+        // The next thread that has the stripe.
         let moving = thread::spawn(move || {
-            take_lane(0);
+            take_stripe(0);
             other.on_first(second(1));
         });
         let asked = [0; 2].map(|_| usize::from(window.ask(second(1)).is_some()));
@@ -223,7 +224,7 @@ fn first_attempts_that_move_from_a_lane_to_their_slot_are_not_paid_out_twice() {
 fn an_interval_grants_once_and_again_after_a_refund() {
     model(|| {
         let plan = IntervalPlan::new(1, Span::from_secs(30)).expect("in bounds");
-        let interval = Arc::new(Interval::new(plan));
+        let interval = Arc::new(IntervalBudget::new(plan));
         let other = Arc::clone(&interval);
         let asked = thread::spawn(move || other.ask(second(1)));
         let mine = interval.ask(second(1));

@@ -2,20 +2,20 @@
 #![cfg(test)]
 #![expect(dead_code, reason = "not everything that ships is a matter of order")]
 
+#[path = "../../src/ledger/atomic_budgets.rs"]
+mod atomic_budgets;
 #[path = "../../src/ledger/breaker.rs"]
 mod breaker;
-#[path = "../../src/ledger/interval.rs"]
-mod interval;
-#[path = "../../src/ledger/lanes.rs"]
-mod lanes;
+#[path = "../../src/ledger/interval_budget.rs"]
+mod interval_budget;
 #[path = "../../src/ledger/shared/permits.rs"]
 mod permits;
-#[path = "../../src/ledger/tally.rs"]
-mod tally;
-#[path = "../../src/ledger/window.rs"]
-mod window;
-#[path = "../../src/ledger/word.rs"]
-mod word;
+#[path = "../../src/ledger/result_window.rs"]
+mod result_window;
+#[path = "../../src/ledger/striped_counter.rs"]
+mod striped_counter;
+#[path = "../../src/ledger/window_budget.rs"]
+mod window_budget;
 
 mod breakers;
 mod budgets;

@@ -7,18 +7,18 @@ pub(super) use loom::sync::{Mutex, MutexGuard};
 pub(super) use std::sync::PoisonError;
 
 /// As few as can differ.
-pub(super) const LANES: usize = 2;
+pub(super) const STRIPES: usize = 2;
 
 loom::thread_local! {
-    static LANE: Cell<Option<usize>> = Cell::new(None);
+    static STRIPE: Cell<Option<usize>> = Cell::new(None);
 }
 
 /// None, unless the model has given it one.
-pub(super) fn lane() -> Option<usize> {
-    LANE.with(Cell::get)
+pub(super) fn stripe() -> Option<usize> {
+    STRIPE.with(Cell::get)
 }
 
-/// Gives this thread a lane.
-pub(super) fn take_lane(lane: usize) {
-    LANE.with(|mine| mine.set(Some(lane)));
+/// Gives this thread a stripe.
+pub(super) fn take_stripe(stripe: usize) {
+    STRIPE.with(|mine| mine.set(Some(stripe)));
 }

@@ -48,7 +48,7 @@ impl<L> Destinations<L> {
         headers: &HeaderMap,
     ) -> Option<Arc<L>> {
         let Each { ledgers, kind } = self.each.as_ref()?;
-        let server = Server::of(uri, headers)?;
+        let server = RequestServer::of(uri, headers)?;
         let now = clock.recent();
         // Nearly every request goes to a server that is known, and finds its ledger by a name on the
         // stack.
@@ -84,12 +84,12 @@ impl<L> fmt::Debug for Destinations<L> {
 }
 
 /// The server of a request, as the request writes it.
-struct Server<'a> {
+struct RequestServer<'a> {
     scheme: &'a str,
     authority: Cow<'a, Authority>,
 }
 
-impl<'a> Server<'a> {
+impl<'a> RequestServer<'a> {
     /// By the URI, or by the `Host` (RFC 9110 section 7.2).
     fn of(uri: &'a Uri, headers: &HeaderMap) -> Option<Self> {
         let host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
@@ -122,7 +122,7 @@ mod tests {
     fn name(uri: &'static str, host: Option<&'static str>) -> Option<String> {
         let host = host.map(|host| (header::HOST, HeaderValue::from_static(host)));
         let (uri, headers) = (Uri::from_static(uri), host.into_iter().collect());
-        let destination = Server::of(&uri, &headers)?.destination()?;
+        let destination = RequestServer::of(&uri, &headers)?.destination()?;
         Some(destination.to_string())
     }
 

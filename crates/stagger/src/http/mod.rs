@@ -39,8 +39,9 @@ pub(crate) use drain::poll_drain;
 pub use drain::{DRAIN_LIMIT, Drain};
 pub use key::IdempotencyKey;
 pub use method::ByMethod;
-pub use replay::{Overtaken, REPLAY_LIMIT, Replay, Replayable};
+pub use replay::{REPLAY_LIMIT, Replay, Replayable};
 pub use replies::HttpReplies;
+pub use tape::Overtaken;
 pub use transport::classify_transport;
 #[cfg(feature = "tonic")]
 pub(crate) use transport::is_refused;

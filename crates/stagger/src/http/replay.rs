@@ -18,7 +18,7 @@ pub const REPLAY_LIMIT: usize = 64 * 1024;
 /// A request's body, kept while it is sent, so that later attempts can send equal bytes.
 ///
 /// The first attempt reads the body as it comes, undelayed; what went by is kept, up to a limit. A
-/// later attempt first yields what is kept and then goes on with what nobody has read yet. Past the
+/// later attempt first yields what is kept and then goes on with what was not read yet. Past the
 /// limit what was kept is let go, the rest passes through, and there is no further attempt. A body
 /// that says beforehand that it is larger is not kept at all; as long as nothing of it was read it
 /// can still be sent from the start.
@@ -54,7 +54,7 @@ impl<B: Body> Replayable<B> {
 
     /// The same for attempts that run at the same time: whichever is ahead reads on, and the others
     /// yield what is kept. Past the limit the one ahead goes on alone; the others fail with
-    /// [`Overtaken`].
+    /// [`Overtaken`](super::Overtaken).
     #[cfg(feature = "reqwest")]
     pub(crate) fn shared(body: B, limit: usize) -> Self {
         Self::of(body, limit, true)
@@ -69,7 +69,7 @@ impl<B: Body> Replayable<B> {
     /// The body of one more attempt; `None` when bytes are gone that it would have to send.
     ///
     /// Only the newest attempt reads on. One before it that is still alive yields what is kept, and
-    /// then fails with [`Overtaken`] rather than send half of the rest.
+    /// then fails with [`Overtaken`](super::Overtaken) rather than send half of the rest.
     #[must_use]
     pub fn attempt(&self) -> Option<Replay<B>> {
         let size = self.size;
@@ -101,7 +101,7 @@ impl<B> fmt::Debug for Replayable<B> {
 
 /// The body of one attempt; made by [`Replayable::attempt`].
 ///
-/// Its errors are those of the body it reads, unchanged, and [`Overtaken`]. A body that failed cannot
+/// Its errors are those of the body it reads, unchanged, and [`Overtaken`](super::Overtaken). A body that failed cannot
 /// be sent again.
 pub struct Replay<B> {
     tape: Option<Arc<Mutex<Tape<B>>>>,
@@ -162,18 +162,6 @@ impl<B> fmt::Debug for Replay<B> {
             .finish_non_exhaustive()
     }
 }
-
-/// An attempt's body that cannot go on, because a later attempt reads the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overtaken;
-
-impl fmt::Display for Overtaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a later attempt sends this body")
-    }
-}
-
-impl StdError for Overtaken {}
 
 /// The lock is held for one poll of the body at a time. A body that panicked is gone from its tape,
 /// so a poisoned one is as good as any.

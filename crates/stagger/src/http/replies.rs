@@ -8,24 +8,24 @@ use stagger_core::hint::{HintReader, WallTime};
 use stagger_core::{Outcome, Remedy, Verdict};
 
 use super::ByChain;
-use crate::{AttemptEnd, Judge, StdTime};
+use crate::{AttemptEnd, Classifier, StdTime};
 
-/// Judges HTTP replies by status and headers, with the hints that they carry.
+/// Classifies HTTP replies by status and headers, with the hints that they carry.
 ///
-/// Errors are left to `J`. 401, 421 and 425 are permanent, unless whoever makes the attempts
+/// Errors are left to `J`. 401, 421 and 425 are permanent, unless the caller
 /// [carries out](Self::carrying_out) what would heal them.
 ///
 /// ```
 /// use http::Response;
 /// use stagger::http::HttpReplies;
-/// use stagger::{Hint, Judge, Span, Verdict};
+/// use stagger::{Hint, Classifier, Span, Verdict};
 /// let busy = Response::builder().status(429).header("retry-after", "3").body(()).map_err(std::io::Error::other);
-/// let outcome = HttpReplies::default().judge(&busy);
+/// let outcome = HttpReplies::default().classify(&busy);
 /// assert_eq!(outcome.verdict, Verdict::Throttled);
 /// assert_eq!(outcome.hint, Some(Hint::AtLeast(Span::from_secs(3))));
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[must_use = "it judges only for the calls that it is given to"]
+#[must_use = "it classifies only for the calls that it is given to"]
 pub struct HttpReplies<J = ByChain> {
     rules: HttpRules,
     hints: HintReader<'static>,
@@ -41,7 +41,7 @@ impl Default for HttpReplies {
 }
 
 impl HttpReplies {
-    /// Judges statuses by `rules`: 409, `x-should-retry` and single statuses are theirs to decide.
+    /// Classifies statuses by `rules`: 409, `x-should-retry` and single statuses are theirs to decide.
     pub const fn new(rules: HttpRules) -> Self {
         let (hints, wall) = (HintReader::new(), std_wall as fn() -> Option<WallTime>);
         Self { rules, hints, wall, carried_out: Remedies(0), errors: ByChain }
@@ -61,11 +61,11 @@ impl<J> HttpReplies<J> {
     /// ```
     /// use http::Response;
     /// use stagger::http::HttpReplies;
-    /// use stagger::{Hint, Judge, Span, hint::WallTime};
+    /// use stagger::{Hint, Classifier, Span, hint::WallTime};
     /// let date = "Wed, 21 Oct 2015 07:28:03 GMT";
     /// let mut replies = HttpReplies::default().with_wall(|| Some(WallTime::from_unix_secs(1_445_412_480)));
     /// let busy = Response::builder().status(503).header("retry-after", date).body(());
-    /// let outcome = replies.judge(&busy.map_err(std::io::Error::other));
+    /// let outcome = replies.classify(&busy.map_err(std::io::Error::other));
     /// assert_eq!(outcome.hint, Some(Hint::AtLeast(Span::from_secs(3))));
     /// ```
     pub const fn with_wall(mut self, wall: fn() -> Option<WallTime>) -> Self {
@@ -73,14 +73,14 @@ impl<J> HttpReplies<J> {
         self
     }
 
-    /// Asks for `remedy` where it would heal the failure: for whoever makes attempts and does what
+    /// Asks for `remedy` where it would heal the failure: for a caller that makes the attempts and does what
     /// [`AttemptInfo::remedy`](crate::AttemptInfo::remedy) tells.
     pub const fn carrying_out(mut self, remedy: Remedy) -> Self {
         self.carried_out.0 |= remedy as u8;
         self
     }
 
-    /// Has `errors` judge the results that are no reply.
+    /// Classifies by `errors` the results that are no reply.
     pub fn with_errors<K>(self, errors: K) -> HttpReplies<K> {
         let Self { rules, hints, wall, carried_out, errors: _ } = self;
         HttpReplies { rules, hints, wall, carried_out, errors }
@@ -106,16 +106,16 @@ impl<J> HttpReplies<J> {
     }
 }
 
-impl<B, E, J: Judge<Response<B>, E>> Judge<Response<B>, E> for HttpReplies<J> {
-    fn judge(&mut self, result: &Result<Response<B>, E>) -> Outcome {
+impl<B, E, J: Classifier<Response<B>, E>> Classifier<Response<B>, E> for HttpReplies<J> {
+    fn classify(&mut self, result: &Result<Response<B>, E>) -> Outcome {
         match result {
             Ok(response) => self.reply(response.status(), response.headers()),
-            Err(_) => self.errors.judge(result),
+            Err(_) => self.errors.classify(result),
         }
     }
 
-    fn ended(&mut self, attempt: &AttemptEnd<'_, Response<B>, E>) {
-        self.errors.ended(attempt);
+    fn on_attempt(&mut self, attempt: &AttemptEnd<'_, Response<B>, E>) {
+        self.errors.on_attempt(attempt);
     }
 
     fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {

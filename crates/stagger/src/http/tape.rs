@@ -1,6 +1,7 @@
 //! The parts of a body that were read, and the body that holds the rest.
 
 use std::error::Error as StdError;
+use std::fmt;
 use std::mem::size_of;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -9,9 +10,7 @@ use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame};
 
-use super::replay::Overtaken;
-
-type BoxError = Box<dyn StdError + Send + Sync>;
+use crate::run::BoxError;
 
 /// A body, and a record of what was read of it.
 pub(super) struct Tape<B> {
@@ -40,6 +39,18 @@ pub(super) enum Piece {
     Data(Bytes),
     Trailers(HeaderMap),
 }
+
+/// An attempt's body that cannot go on, because a later attempt reads the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overtaken;
+
+impl fmt::Display for Overtaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a later attempt sends this body")
+    }
+}
+
+impl StdError for Overtaken {}
 
 impl<B: Body> Tape<B> {
     pub(super) fn new(body: B, limit: usize, shared: bool) -> Self {
@@ -91,7 +102,7 @@ impl<B: Body> Tape<B> {
             }
             Poll::Ready(Some(Ok(frame))) => {
                 self.wake();
-                // Dropped as soon as it has nothing more to say, so that nobody needs to read on.
+                // Dropped as soon as it has nothing more to say, so that no attempt needs to read on.
                 self.ended = rest.is_end_stream();
                 self.rest = (!self.ended).then_some(rest);
                 let piece = Piece::of(frame);

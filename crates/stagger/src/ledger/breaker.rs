@@ -6,25 +6,25 @@ use stagger_core::breaker::{
 };
 use stagger_core::{Entropy, Instant, Span};
 
+use super::result_window::{ResultWindow, Turn};
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
-use super::tally::{Tally, Turn};
 
 /// The engine's breaker behind a lock, and what it takes to leave the lock alone while it is closed.
 ///
-/// Closed, an admission reads one word, and a result is counted in a [`Tally`]; the one that breaks
+/// Closed, an admission reads one word, and a result is counted in a [`ResultWindow`]; the one that breaks
 /// a rule takes the lock and moves the machine. Open, refusals read two words. A half-open breaker
 /// is asked under the lock, so its probes are exactly as many as planned. So is the gate of a ramp,
 /// and the whole of a breaker that counts a number of calls, or minds slow ones.
 #[derive(Debug)]
 pub(super) struct LocalBreaker {
     plan: BreakerPlan,
-    /// Whether results are counted in `tally`, or by the machine.
+    /// Whether results are counted in `window`, or by the machine.
     counted: bool,
     /// The generation above, the [kind](kind) below.
-    gate: AtomicU64,
+    packed_state: AtomicU64,
     /// The end of the open time, or of the ramp, in nanoseconds.
     until: AtomicU64,
-    tally: Tally,
+    window: ResultWindow,
     /// The generation's lower half above, its failures in a row below.
     row: AtomicU64,
     /// The number of times that it opened.
@@ -67,9 +67,9 @@ impl LocalBreaker {
         Self {
             plan,
             counted: window.is_some(),
-            gate: AtomicU64::new(gate(0, kind)),
+            packed_state: AtomicU64::new(gate(0, kind)),
             until: AtomicU64::new(0),
-            tally: Tally::new(window.unwrap_or(Span::ZERO)),
+            window: ResultWindow::new(window.unwrap_or(Span::ZERO)),
             row: AtomicU64::new(0),
             opened: AtomicU64::new(0),
             machine: Mutex::new(Breaker::new(plan)),
@@ -79,13 +79,13 @@ impl LocalBreaker {
     /// The ticket of a call that is admitted because the breaker is closed: all that most calls ask.
     #[inline]
     pub(super) fn admit_closed(&self, now: Instant) -> Option<Ticket> {
-        let gate = self.gate.load(Ordering::Acquire);
+        let gate = self.packed_state.load(Ordering::Acquire);
         let closed = gate & kind::BITS == kind::CLOSED;
         closed.then(|| Ticket::of_closed(generation(gate), now))
     }
 
     pub(super) fn admit(&self, now: Instant) -> Admission {
-        let gate = self.gate.load(Ordering::Acquire);
+        let gate = self.packed_state.load(Ordering::Acquire);
         if gate & kind::BITS == kind::CLOSED {
             return Admission::Admitted(Ticket::of_closed(generation(gate), now));
         }
@@ -97,7 +97,7 @@ impl LocalBreaker {
         self.with_machine(now, |machine| machine.admit(now))
     }
 
-    /// A ticket counts once; whoever holds it reports it once.
+    /// A ticket counts once; its holder reports it once.
     #[inline]
     pub(super) fn report(
         &self,
@@ -134,8 +134,8 @@ impl LocalBreaker {
     ) -> Option<Obstacle> {
         // In this order: a generation that is current after the turn was read, and a slot that is
         // still that turn's, belong together.
-        let turn = self.tally.turn();
-        let gate = self.gate.load(Ordering::Acquire);
+        let turn = self.window.turn();
+        let gate = self.packed_state.load(Ordering::Acquire);
         let kind = gate & kind::BITS;
         if kind == kind::LOCKED {
             return Some(Obstacle::Machine);
@@ -147,7 +147,7 @@ impl LocalBreaker {
             return None;
         }
         let failed = self.plan.judge(report, now - ticket.admitted_at())?.failed;
-        let Some(counts) = self.tally.record(now, turn, failed) else {
+        let Some(counts) = self.window.record(now, turn, failed) else {
             return Some(Obstacle::Turn);
         };
         let counts = self.completed(counts, turn);
@@ -158,7 +158,7 @@ impl LocalBreaker {
         None
     }
 
-    /// The counts with the successes that are in lanes, where those matter: they break no rule by
+    /// The counts with the successes that are in stripes, where those matter: they break no rule by
     /// themselves, and where enough calls break none, more successes do not either.
     #[inline]
     fn completed(&self, counts: Counts, turn: Turn) -> Counts {
@@ -168,15 +168,15 @@ impl LocalBreaker {
             return counts;
         }
         // OK because both are below 2^28.
-        Counts { calls: counts.calls + self.tally.in_lanes(turn), ..counts }
+        Counts { calls: counts.calls + self.window.in_stripes(turn), ..counts }
     }
 
     #[cold]
     fn clear_away(&self, obstacle: Obstacle, now: Instant) {
         self.with_machine(now, |_| {
             if obstacle == Obstacle::Turn {
-                self.tally.turn_to(now);
-                self.tally.restart_lane();
+                self.window.turn_to(now);
+                self.window.restart_stripe();
             }
         });
     }
@@ -184,7 +184,7 @@ impl LocalBreaker {
     /// The end of the open time, if `gate` is still the gate and the end has not come.
     fn shut(&self, gate: u64, now: Instant) -> Option<Instant> {
         let until = Instant::from_nanos(self.until.load(Ordering::Acquire));
-        (now < until && self.gate.load(Ordering::Acquire) == gate).then_some(until)
+        (now < until && self.packed_state.load(Ordering::Acquire) == gate).then_some(until)
     }
 
     /// The failures in a row, this one included; those of another generation are left alone.
@@ -247,19 +247,19 @@ impl LocalBreaker {
             StateKind::Ramp if self.counted => (kind::RAMP, machine.ramp_until(now)),
             _ => (kind::LOCKED, None),
         };
-        let before = self.gate.load(Ordering::Relaxed);
+        let before = self.packed_state.load(Ordering::Relaxed);
         let after = gate(machine.generation(), kind);
         if before == after {
             return;
         }
         if matches!(kind, kind::CLOSED | kind::RAMP) && generation(before) != generation(after) {
-            self.tally.clear();
+            self.window.clear();
             self.row.store(generation(after) << 32, Ordering::Release);
         }
         if let Some(until) = until {
             self.until.store(until.as_nanos(), Ordering::Release);
         }
-        self.gate.store(after, Ordering::Release);
+        self.packed_state.store(after, Ordering::Release);
     }
 
     fn lock(&self) -> MutexGuard<'_, Breaker> {

@@ -3,10 +3,10 @@
 use stagger_core::Instant;
 use stagger_core::budget::{Budget, BudgetPlan, Charge, Level, Paid, Settled};
 
-use super::interval::Interval;
+use super::atomic_budgets::{Throttle, TokenBucket};
+use super::interval_budget::IntervalBudget;
 use super::sync::{Mutex, MutexGuard, PoisonError};
-use super::window::Window;
-use super::word::{Throttle, TokenBucket};
+use super::window_budget::WindowBudget;
 use crate::OsEntropy;
 
 /// A plan's memory, each kind in the form that needs the fewest locks.
@@ -14,10 +14,10 @@ use crate::OsEntropy;
 pub(super) enum LocalBudget {
     Unlimited,
     None,
-    Window(Box<Window>),
+    Window(Box<WindowBudget>),
     Tokens(TokenBucket),
     Throttle(Throttle),
-    Interval(Box<Interval>),
+    Interval(Box<IntervalBudget>),
     /// Kinds that the engine learns before this crate does.
     Locked(Box<Mutex<Budget>>),
 }
@@ -28,11 +28,11 @@ impl LocalBudget {
             BudgetPlan::Unlimited => Self::Unlimited,
             BudgetPlan::None => Self::None,
             BudgetPlan::Window(plan) => {
-                Self::Window(Box::new(Window::new(plan.in_random_phase(&mut OsEntropy))))
+                Self::Window(Box::new(WindowBudget::new(plan.in_random_phase(&mut OsEntropy))))
             }
             BudgetPlan::Tokens(plan) => Self::Tokens(TokenBucket::new(plan)),
             BudgetPlan::Throttle(plan) => Self::Throttle(Throttle::new(plan)),
-            BudgetPlan::Interval(plan) => Self::Interval(Box::new(Interval::new(plan))),
+            BudgetPlan::Interval(plan) => Self::Interval(Box::new(IntervalBudget::new(plan))),
             _ => Self::Locked(Box::new(Mutex::new(Budget::new(plan)))),
         }
     }

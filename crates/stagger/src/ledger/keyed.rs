@@ -9,8 +9,8 @@ use stagger_core::breaker::Destination;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Policy, Span};
 
+use super::ledger_shard::LedgerShard;
 use super::local::LocalLedger;
-use super::shard::Shard;
 use super::stats::LedgerStats;
 
 /// Ledgers kept unless told otherwise: about 2 KB each, and more destinations than one process
@@ -30,7 +30,7 @@ const SHARD_LEAST: usize = 64;
 
 /// The ledgers of all destinations under one policy; clones share them.
 ///
-/// A ledger that nobody held or looked up for the idle time is forgotten. When there are too many,
+/// A ledger that was not held or looked up for the idle time is forgotten. When there are too many,
 /// the ones looked up longest ago go first: closed before half-open, unused before held, and those
 /// whose breaker is open last of all. A forgotten destination starts over; calls that still hold
 /// its ledger finish with it.
@@ -51,14 +51,14 @@ const SHARD_LEAST: usize = 64;
 /// # Ok::<(), stagger::ConfigError>(())
 /// ```
 pub struct Ledgers<K = Destination> {
-    inner: Arc<Inner<K>>,
+    inner: Arc<LedgersInner<K>>,
 }
 
-struct Inner<K> {
+struct LedgersInner<K> {
     policy: Policy,
     bound: usize,
     idle: Span,
-    shards: Box<[Mutex<Shard<K>>]>,
+    shards: Box<[Mutex<LedgerShard<K>>]>,
     /// Chooses the shard: the same on every run, unlike the maps within the shards, so that it never
     /// depends on chance who makes room for whom.
     chooser: BuildHasherDefault<DefaultHasher>,
@@ -127,9 +127,9 @@ impl<K> Ledgers<K> {
 
     fn of(policy: Policy, bound: usize, idle: Span) -> Self {
         let count = (bound / SHARD_LEAST).clamp(1, MAX_SHARDS);
-        let shards = (0..count).map(|_| Mutex::new(Shard::new(bound / count))).collect();
+        let shards = (0..count).map(|_| Mutex::new(LedgerShard::new(bound / count))).collect();
         let chooser = BuildHasherDefault::new();
-        Self { inner: Arc::new(Inner { policy, bound, idle, shards, chooser }) }
+        Self { inner: Arc::new(LedgersInner { policy, bound, idle, shards, chooser }) }
     }
 }
 
@@ -179,7 +179,7 @@ impl<K: Hash + Eq> Ledgers<K> {
         self.inner.shards.iter().flat_map(|shard| lock(shard).all(figures)).collect()
     }
 
-    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &Mutex<Shard<K>> {
+    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &Mutex<LedgerShard<K>> {
         let shards = &self.inner.shards;
         // OK because the remainder is below the number of shards, which is at most MAX_SHARDS.
         #[expect(clippy::cast_possible_truncation, reason = "below MAX_SHARDS")]
@@ -212,7 +212,7 @@ pub(super) fn memory(plan: &BudgetPlan) -> Span {
     }
 }
 
-pub(super) fn lock<K, L>(shard: &Mutex<Shard<K, L>>) -> MutexGuard<'_, Shard<K, L>> {
+pub(super) fn lock<K, L>(shard: &Mutex<LedgerShard<K, L>>) -> MutexGuard<'_, LedgerShard<K, L>> {
     // Only a key's own `Hash` or `Eq` could panic in there, and a map is whole after that.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

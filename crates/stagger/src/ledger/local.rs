@@ -91,7 +91,7 @@ impl LocalLedger {
     fn admit_slowly(&self, now: Instant) -> Admission {
         let admission = match &self.breaker {
             Some(breaker) => breaker.admit(now),
-            // As the plain ledger: what has no breaker refuses nobody.
+            // As the plain ledger: without a breaker no call is refused.
             None => Admission::Admitted(Ticket::NEUTRAL),
         };
         if matches!(admission, Admission::Refused { .. }) {

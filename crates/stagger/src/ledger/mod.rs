@@ -1,27 +1,27 @@
 //! The memory of budgets and breakers: one [`LocalLedger`] a destination, kept in [`Ledgers`]; or one for
 //! a whole fleet, in `shared`.
 
+mod atomic_budgets;
 mod breaker;
 mod budget;
-mod interval;
+mod interval_budget;
 mod keyed;
-mod lane;
-mod lanes;
+mod ledger_shard;
 mod local;
 mod pause;
-mod shard;
+mod result_window;
 #[cfg(feature = "redis")]
 mod shared;
 mod stats;
+mod stripe;
+mod striped_counter;
 mod sync;
-mod tally;
-mod window;
-mod word;
+mod window_budget;
 
 pub use keyed::Ledgers;
 pub use local::LocalLedger;
 #[cfg(feature = "redis")]
 pub use shared::{
-    Away, SharedLedger, SharedLedgers, SharedOptions, SharedStats, SharedStore, StoreError,
+    SharedLedger, SharedLedgers, SharedOptions, SharedStats, SharedStore, StoreError, StoreFallback,
 };
 pub use stats::LedgerStats;

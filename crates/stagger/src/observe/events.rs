@@ -1,7 +1,10 @@
 //! The events of a call, for its subscribers.
 #![cfg_attr(
     not(feature = "tracing"),
-    expect(unused_variables, reason = "metrics take less than events, and nobody takes nothing")
+    expect(
+        unused_variables,
+        reason = "metrics take less than events, and without both nothing is taken"
+    )
 )]
 
 use stagger_core::retry::{Done, Stop};
@@ -42,16 +45,16 @@ pub(crate) fn ended(name: Option<&'static str>, done: &Done) {
 
 /// The store of the budget of this name does not answer any more.
 #[cfg(feature = "redis")]
-pub(crate) fn store_away(budget: &str, place: &str) {
+pub(crate) fn store_unreachable(budget: &str, place: &str) {
     #[cfg(feature = "tracing")]
-    super::tracing::store_away(budget, place);
+    super::tracing::store_unreachable(budget, place);
 }
 
 /// It answers again.
 #[cfg(feature = "redis")]
-pub(crate) fn store_back(budget: &str, place: &str) {
+pub(crate) fn store_reachable(budget: &str, place: &str) {
     #[cfg(feature = "tracing")]
-    super::tracing::store_back(budget, place);
+    super::tracing::store_reachable(budget, place);
 }
 
 /// The fleet's breaker of this name has opened, for what another process saw.

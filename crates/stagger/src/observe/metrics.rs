@@ -31,7 +31,7 @@ const LOCAL_GRANTED: &str = "stagger.budget.local_granted";
 #[cfg(feature = "redis")]
 const STORE_UP: &str = "stagger.budget.store_up";
 #[cfg(feature = "redis")]
-const HEARD: &str = "stagger.breaker.heard";
+const HEARD: &str = "stagger.breaker.remote_moves";
 #[cfg(feature = "redis")]
 const PROBES: &str = "stagger.breaker.probes_leased";
 const BREAKER_STATE: &str = "stagger.breaker.state";
@@ -80,7 +80,7 @@ fn describe_shared() {
 }
 
 /// Reports the figures of a ledger under the name of its destination. Nothing counts them in
-/// between, so call it as often as somebody looks: before each scrape, or every few seconds.
+/// between, so call it before each scrape, or every few seconds.
 ///
 /// An unlimited budget has the level infinity. Without a breaker, nothing is said of one.
 ///
@@ -115,9 +115,9 @@ pub fn report_shared(destination: &'static str, stats: &SharedStats) {
     counter!(LEASED, labels(name)).absolute(stats.leased);
     counter!(LEASE_DENIED, labels(name)).absolute(stats.lease_denied);
     counter!(LOCAL_GRANTED, labels(name)).absolute(stats.local_granted);
-    counter!(HEARD, labels(name)).absolute(stats.breaker_heard);
+    counter!(HEARD, labels(name)).absolute(stats.breaker_remote_moves);
     counter!(PROBES, labels(name)).absolute(stats.probes_leased);
-    gauge!(STORE_UP, labels(name)).set(if stats.away { 0.0 } else { 1.0 });
+    gauge!(STORE_UP, labels(name)).set(if stats.store_down { 0.0 } else { 1.0 });
 }
 
 pub(super) fn retried(name: Option<&'static str>, delay: Span, outcome: &Outcome) {
@@ -152,7 +152,7 @@ fn float(level: u64) -> f64 {
     if level == u64::MAX {
         return f64::INFINITY;
     }
-    // OK because a level above 2^53 is as good as unlimited to whoever reads it.
+    // OK because a level above 2^53 is as good as unlimited to its reader.
     #[expect(clippy::cast_precision_loss, reason = "a figure for people, rounded at 2^53")]
     let level = level as f64;
     level

@@ -13,7 +13,7 @@
 //! | `stagger.hold` | info | an attempt waits, because another call was given a hint for all | `stagger.delay` |
 //! | `stagger.hedge` | debug | a further copy of a slow call is launched | `stagger.attempt` |
 //! | `stagger.end` | see below | a call ends, unless by a clean first try | `stagger.stop_reason`, `stagger.attempts`, `stagger.elapsed`, `stagger.hint` |
-//! | `stagger.store.away`, `stagger.store.back` | warn, info | the store of a shared budget or breaker answers no more, answers again (feature `redis`) | `stagger.budget`, `stagger.store` |
+//! | `stagger.store.unreachable`, `stagger.store.reachable` | warn, info | the store of a shared budget or breaker answers no more, answers again (feature `redis`) | `stagger.budget`, `stagger.store` |
 //! | `stagger.breaker.opened`, `stagger.breaker.closed` | warn, info | a shared breaker has opened, or closed, for what another process saw (feature `redis`) | `stagger.breaker`, `stagger.store` |
 //!
 //! Those of calls carry `stagger.destination` when there is a name. The end of a call is info when it succeeded
@@ -35,10 +35,10 @@
 //! | `stagger.budget.permits` | gauge | | leased permits that a process holds (feature `redis`) |
 //! | `stagger.budget.leased`, `.lease_denied`, `.local_granted` | counter | | permits that the store granted and did not, and retries granted without it |
 //! | `stagger.budget.store_up` | gauge | | 1 while the store answers, 0 while it does not |
-//! | `stagger.breaker.heard`, `.probes_leased` | counter | | moves of a shared breaker that other processes caused, and probes that the store granted (feature `redis`) |
+//! | `stagger.breaker.remote_moves`, `.probes_leased` | counter | | moves of a shared breaker that other processes caused, and probes that the store granted (feature `redis`) |
 //!
 //! All carry `stagger.destination` when there is a name. Those of budgets and breakers are a ledger's
-//! own: `report_ledger` and `report_shared` tell them, as often as somebody looks.
+//! own: `report_ledger` and `report_shared` report them, as often as they are called.
 
 mod events;
 #[cfg(feature = "metrics")]
@@ -47,7 +47,7 @@ mod metrics;
 mod tracing;
 
 #[cfg(feature = "redis")]
-pub(crate) use events::{breaker_closed, breaker_opened, store_away, store_back};
+pub(crate) use events::{breaker_closed, breaker_opened, store_reachable, store_unreachable};
 pub(crate) use events::{ended, hedged, held, retried};
 #[cfg(all(feature = "metrics", feature = "redis"))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "metrics", feature = "redis"))))]

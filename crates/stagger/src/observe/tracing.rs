@@ -65,9 +65,9 @@ pub(super) fn ended(name: Option<&'static str>, done: &Done) {
 }
 
 #[cfg(feature = "redis")]
-pub(super) fn store_away(budget: &str, place: &str) {
+pub(super) fn store_unreachable(budget: &str, place: &str) {
     tracing::event!(
-        name: "stagger.store.away",
+        name: "stagger.store.unreachable",
         target: "stagger",
         tracing::Level::WARN,
         stagger.budget = budget,
@@ -77,9 +77,9 @@ pub(super) fn store_away(budget: &str, place: &str) {
 }
 
 #[cfg(feature = "redis")]
-pub(super) fn store_back(budget: &str, place: &str) {
+pub(super) fn store_reachable(budget: &str, place: &str) {
     tracing::event!(
-        name: "stagger.store.back",
+        name: "stagger.store.reachable",
         target: "stagger",
         tracing::Level::INFO,
         stagger.budget = budget,

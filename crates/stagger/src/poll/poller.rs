@@ -84,17 +84,17 @@ impl<Z> Poller<Z> {
         F: FnMut() -> Fut,
         Fut: Future<Output = Result<Progress<T>, E>>,
     {
-        let mut watch = Watch::start(self.time.now());
+        let mut run = PollRun::start(self.time.now());
         loop {
-            let looked = self.look(&watch, op()).await;
-            match self.settle(&mut watch, looked)? {
-                Next::Ready(value) => return Ok(value),
-                Next::Wait(delay) => {
+            let looked = self.look(&run, op()).await;
+            match self.settle(&mut run, looked)? {
+                PollStep::Ready(value) => return Ok(value),
+                PollStep::Wait(delay) => {
                     let until = self.time.now() + delay;
                     while self.time.now() < until {
                         self.time.sleep(until - self.time.now()).await;
                     }
-                    self.wake(&watch)?;
+                    self.wake(&run)?;
                 }
             }
         }
@@ -109,32 +109,32 @@ impl<Z> Poller<Z> {
         Z: Pause,
         F: FnMut() -> Result<Progress<T>, E>,
     {
-        let mut watch = Watch::start(self.time.now());
+        let mut run = PollRun::start(self.time.now());
         loop {
             if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-                return Err(watch.end(self.time.now(), PollStop::Cancelled, None));
+                return Err(run.end(self.time.now(), PollStop::Cancelled, None));
             }
-            match self.settle(&mut watch, Some(op()))? {
-                Next::Ready(value) => return Ok(value),
-                Next::Wait(delay) => self.time.pause(delay, self.cancel.as_ref()),
+            match self.settle(&mut run, Some(op()))? {
+                PollStep::Ready(value) => return Ok(value),
+                PollStep::Wait(delay) => self.time.pause(delay, self.cancel.as_ref()),
             }
             if !self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-                self.wake(&watch)?;
+                self.wake(&run)?;
             }
         }
     }
 
     /// Makes an attempt: its result, or `None` when the deadline comes first.
-    async fn look<F: Future>(&self, watch: &Watch, attempt: F) -> Option<F::Output>
+    async fn look<F: Future>(&self, run: &PollRun, attempt: F) -> Option<F::Output>
     where
         Z: Sleep,
     {
         let mut attempt = pin!(attempt);
         loop {
-            let left = self.deadline - watch.elapsed(self.time.now());
+            let left = self.deadline - run.elapsed(self.time.now());
             let looked = within(self.time.sleep(left), attempt.as_mut()).await;
             // A timer that ended early is started again for the rest.
-            if looked.is_some() || watch.elapsed(self.time.now()) >= self.deadline {
+            if looked.is_some() || run.elapsed(self.time.now()) >= self.deadline {
                 return looked;
             }
         }
@@ -142,81 +142,81 @@ impl<Z> Poller<Z> {
 
     /// The wait is over. One that took longer than asked for (a suspended machine) may have taken
     /// all the time there was.
-    fn wake<E>(&self, watch: &Watch) -> Result<(), PollError<E>>
+    fn wake<E>(&self, run: &PollRun) -> Result<(), PollError<E>>
     where
         Z: Clock,
     {
         let now = self.time.now();
-        if watch.elapsed(now) < self.deadline {
+        if run.elapsed(now) < self.deadline {
             return Ok(());
         }
-        Err(watch.end(now, PollStop::DeadlineExceeded, None))
+        Err(run.end(now, PollStop::DeadlineExceeded, None))
     }
 
     /// Decides what follows an attempt, which saw nothing when its time ran out.
     fn settle<T, E>(
         &self,
-        watch: &mut Watch,
+        run: &mut PollRun,
         looked: Option<Result<Progress<T>, E>>,
-    ) -> Result<Next<T>, PollError<E>>
+    ) -> Result<PollStep<T>, PollError<E>>
     where
         Z: Clock,
     {
         let now = self.time.now();
-        watch.attempts = watch.attempts.saturating_add(1);
+        run.attempts = run.attempts.saturating_add(1);
         match looked {
-            Some(Ok(Progress::Ready(value))) => return Ok(Next::Ready(value)),
-            Some(Ok(Progress::NotYet { hint })) => watch.hint = hint,
-            Some(Err(error)) => return Err(watch.end(now, PollStop::Failed, Some(error))),
-            None => return Err(watch.end(now, PollStop::DeadlineExceeded, None)),
+            Some(Ok(Progress::Ready(value))) => return Ok(PollStep::Ready(value)),
+            Some(Ok(Progress::NotYet { hint })) => run.hint = hint,
+            Some(Err(error)) => return Err(run.end(now, PollStop::Failed, Some(error))),
+            None => return Err(run.end(now, PollStop::DeadlineExceeded, None)),
         }
-        if watch.attempts >= self.max_attempts {
-            return Err(watch.end(now, PollStop::AttemptsExhausted, None));
+        if run.attempts >= self.max_attempts {
+            return Err(run.end(now, PollStop::AttemptsExhausted, None));
         }
-        let (least, delay) = self.delay(watch);
+        let (least, delay) = self.delay(run);
         // The spread of a hint is cut where it alone would pass the deadline.
-        let room = self.deadline - watch.elapsed(now) - INSTANT;
+        let room = self.deadline - run.elapsed(now) - INSTANT;
         if least <= room {
-            Ok(Next::Wait(delay.min(room)))
+            Ok(PollStep::Wait(delay.min(room)))
         } else {
-            Err(watch.end(now, PollStop::DeadlineExceeded, None))
+            Err(run.end(now, PollStop::DeadlineExceeded, None))
         }
     }
 
     /// The least to wait, and what is waited if there is room.
-    fn delay(&self, watch: &mut Watch) -> (Span, Span) {
+    fn delay(&self, run: &mut PollRun) -> (Span, Span) {
         let mut seeded =
-            self.seed.map(|seed| Rng::with_seed(seed.wrapping_add(watch.attempts.into())));
+            self.seed.map(|seed| Rng::with_seed(seed.wrapping_add(run.attempts.into())));
         let mut entropy = || match &mut seeded {
             Some(rng) => stagger_core::Entropy::next_u64(rng),
             None => stagger_core::Entropy::next_u64(&mut OsEntropy),
         };
         let own = self.backoff.delay(
-            watch.attempts,
-            watch.delay.unwrap_or(self.backoff.base()),
+            run.attempts,
+            run.delay.unwrap_or(self.backoff.base()),
             &mut entropy,
         );
-        watch.delay = Some(own);
-        let Some(hint) = watch.hint else { return (own, own) };
+        run.delay = Some(own);
+        let Some(hint) = run.hint else { return (own, own) };
         // The deadline bounds the hint, so there is no need of a longest one.
         (own.max(hint), HintRule::default().delay(own, hint, &mut entropy))
     }
 }
 
-enum Next<T> {
+enum PollStep<T> {
     Ready(T),
     Wait(Span),
 }
 
 /// One poll under way.
-struct Watch {
+struct PollRun {
     started: Instant,
     attempts: u32,
     delay: Option<Span>,
     hint: Option<Span>,
 }
 
-impl Watch {
+impl PollRun {
     const fn start(started: Instant) -> Self {
         Self { started, attempts: 0, delay: None, hint: None }
     }

@@ -2,11 +2,11 @@
 
 use std::sync::PoisonError;
 
-use ::reqwest::{IntoUrl, Method, Request, Response};
+use ::reqwest::{Request, Response};
 
 use super::engine::Engine;
-use super::{CallOptions, Options, RequestBuilder, SendError};
-use crate::{Error, Ledgers, Policy, Remedy, Report};
+use super::{CallOptions, ClientOptions, SendError};
+use crate::{CallReport, Error, Ledgers, Policy, Remedy};
 
 /// Settings of a client that makes no retries by itself, so that none escape budget and count.
 pub fn client_builder() -> ::reqwest::ClientBuilder {
@@ -34,15 +34,15 @@ pub struct Client {
 }
 
 impl Client {
-    /// Calls under `policy` with the defaults of [`Options`].
+    /// Calls under `policy` with the defaults of [`ClientOptions`].
     #[must_use]
     pub fn new(inner: ::reqwest::Client, policy: Policy) -> Self {
-        Self::with_options(inner, policy, Options::new())
+        Self::with_options(inner, policy, ClientOptions::new())
     }
 
     /// Calls under `policy` as `options` say.
     #[must_use]
-    pub fn with_options(inner: ::reqwest::Client, policy: Policy, options: Options) -> Self {
+    pub fn with_options(inner: ::reqwest::Client, policy: Policy, options: ClientOptions) -> Self {
         Self { inner, engine: Engine::new(policy, options) }
     }
 
@@ -56,41 +56,6 @@ impl Client {
     #[must_use]
     pub const fn ledgers(&self) -> &Ledgers {
         self.engine.ledgers()
-    }
-
-    /// Begins a GET request.
-    pub fn get(&self, url: impl IntoUrl) -> RequestBuilder {
-        RequestBuilder::new(self, self.inner.get(url))
-    }
-
-    /// Begins a HEAD request.
-    pub fn head(&self, url: impl IntoUrl) -> RequestBuilder {
-        RequestBuilder::new(self, self.inner.head(url))
-    }
-
-    /// Begins a POST request.
-    pub fn post(&self, url: impl IntoUrl) -> RequestBuilder {
-        RequestBuilder::new(self, self.inner.post(url))
-    }
-
-    /// Begins a PUT request.
-    pub fn put(&self, url: impl IntoUrl) -> RequestBuilder {
-        RequestBuilder::new(self, self.inner.put(url))
-    }
-
-    /// Begins a PATCH request.
-    pub fn patch(&self, url: impl IntoUrl) -> RequestBuilder {
-        RequestBuilder::new(self, self.inner.patch(url))
-    }
-
-    /// Begins a DELETE request.
-    pub fn delete(&self, url: impl IntoUrl) -> RequestBuilder {
-        RequestBuilder::new(self, self.inner.delete(url))
-    }
-
-    /// Begins a request of any method.
-    pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
-        RequestBuilder::new(self, self.inner.request(method, url))
     }
 
     /// Makes the call. The last reply is returned as it is, whatever its status.
@@ -119,7 +84,7 @@ impl Client {
         mut call: CallOptions,
     ) -> Result<Response, Error<SendError>> {
         let report = call.report.take();
-        let mut filled = Report::default();
+        let mut filled = CallReport::default();
         let answer = match request {
             Ok(request) => {
                 let send = |request, remedy| self.attempt(request, remedy);

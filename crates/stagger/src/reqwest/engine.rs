@@ -9,25 +9,25 @@ use stagger_core::classify::is_idempotent;
 use stagger_core::retry::Stop;
 use stagger_core::{Instant, Remedy, Verdict};
 
+use super::classifier::BySend;
 use super::failed_body::{DRAIN_TIME, FailedBody};
-use super::judge::BySend;
 use super::replayable_request::ReplayableRequest;
 use super::reply::{bounded, buffer};
-use super::{CallOptions, Options, SendError};
+use super::{CallOptions, ClientOptions, SendError};
 use crate::http::{ByMethod, HttpReplies, IdempotencyKey};
-use crate::{AttemptInfo, Clock, Error, Ledgers, Policy, Report, Retrier, TokioTime};
+use crate::{AttemptInfo, CallReport, Clock, Error, Ledgers, Policy, Retrier, TokioTime};
 
 /// A policy, what its calls remember for each destination, and how requests are made.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     retrier: Retrier<TokioTime>,
     ledgers: Ledgers,
-    options: Arc<Options>,
+    options: Arc<ClientOptions>,
     replies: HttpReplies,
 }
 
 impl Engine {
-    pub(super) fn new(policy: Policy, options: Options) -> Self {
+    pub(super) fn new(policy: Policy, options: ClientOptions) -> Self {
         let mut replies = options.replies.carrying_out(Remedy::WithoutEarlyData);
         if options.refresh.is_some() {
             replies = replies.carrying_out(Remedy::RefreshAuth);
@@ -59,7 +59,7 @@ impl Engine {
         mut request: Request,
         call: CallOptions,
         send: S,
-        report: &mut Report,
+        report: &mut CallReport,
     ) -> Result<Response, Error<SendError>>
     where
         S: Fn(Request, Option<Remedy>) -> Fut,
@@ -76,8 +76,8 @@ impl Engine {
         let until = limit.map(|limit| TokioTime.now() + limit);
         let hedged = retrier.policy().hedge().is_some();
         let kept = Arc::new(ReplayableRequest::new(request, self.options.replay_limit, hedged));
-        let judge = self.judge(&kept, until);
-        let run = retrier.call().judged_by(judge).idempotent(idempotent).report(report);
+        let classifier = self.classifier(&kept, until);
+        let run = retrier.call().classified_by(classifier).idempotent(idempotent).report(report);
         let (kept, send) = (&kept, &send);
         let attempt = |attempt: AttemptInfo| async move {
             let request = self.prepare(kept, &attempt).await?;
@@ -95,7 +95,7 @@ impl Engine {
     pub(super) async fn refuse(
         &self,
         error: ::reqwest::Error,
-        report: &mut Report,
+        report: &mut CallReport,
     ) -> Result<Response, Error<SendError>> {
         let mut error = Some(error);
         let run = self.retrier.retry_if(|_: &SendError| false).report(report);
@@ -148,17 +148,17 @@ impl Engine {
         Ok(request)
     }
 
-    fn judge(&self, kept: &Arc<ReplayableRequest>, until: Option<Instant>) -> BySend {
+    fn classifier(&self, kept: &Arc<ReplayableRequest>, until: Option<Instant>) -> BySend {
         let (options, kept) = (Arc::clone(&self.options), Arc::clone(kept));
-        BySend { replies: self.replies, options, kept, until, drain: None }
+        BySend { options, kept, until, drain: None }
     }
 
-    /// Reads of the reply what belongs to the attempt: of a failed one, only what a provider's judge
+    /// Reads of the reply what belongs to the attempt: of a failed one, only what a provider's classifier
     /// has to see.
     async fn read(&self, reply: Response, limit: Option<usize>) -> Result<Response, SendError> {
         let outcome = self.replies.reply(reply.status(), reply.headers());
         if outcome.verdict != Verdict::Ok {
-            let reply = FailedBody::share(reply);
+            let reply = FailedBody::share(reply, outcome);
             if let (Some(_), Some(body)) = (&self.options.provider, FailedBody::of(&reply)) {
                 body.drain(DRAIN_TIME).await;
             }
@@ -172,7 +172,7 @@ impl Engine {
 }
 
 /// The reply as its caller gets it: with the end of the call where it failed, and with its deadline.
-fn finish(mut reply: Response, report: &Report, until: Option<Instant>) -> Response {
+fn finish(mut reply: Response, report: &CallReport, until: Option<Instant>) -> Response {
     FailedBody::hand_over(&mut reply);
     if let Some(done) = report.done().filter(|done| done.stop != Stop::Succeeded) {
         reply.extensions_mut().insert(done);

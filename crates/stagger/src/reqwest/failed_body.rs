@@ -12,7 +12,7 @@ use http_body::{Body as _, Frame, SizeHint};
 
 use super::reply::take_apart;
 use crate::http::DRAIN_LIMIT;
-use crate::{Sleep, Span, TokioTime};
+use crate::{Outcome, Sleep, Span, TokioTime};
 
 /// The time limit for reading a failed reply: after it a new connection is cheaper.
 pub(super) const DRAIN_TIME: Span = Span::from_millis(100);
@@ -20,7 +20,11 @@ pub(super) const DRAIN_TIME: Span = Span::from_millis(100);
 /// A body that the reply and the call share. What the call has read is still in the reply, for the
 /// caller who gets it.
 #[derive(Clone)]
-pub(super) struct FailedBody(Arc<Mutex<ReadAhead>>);
+pub(super) struct FailedBody {
+    ahead: Arc<Mutex<ReadAhead>>,
+    /// The outcome of the reply by its status and its headers.
+    outcome: Outcome,
+}
 
 /// A body of which something was read already. An error that was met comes in its place, or a body
 /// that broke off would seem whole.
@@ -32,16 +36,16 @@ struct ReadAhead {
 }
 
 impl FailedBody {
-    /// The same reply, with a body that can be read ahead.
-    pub(super) fn share(reply: Response) -> Response {
+    /// The same reply, with a body that can be read ahead, and with its outcome.
+    pub(super) fn share(reply: Response, outcome: Outcome) -> Response {
         let (mut parts, rest) = take_apart(reply);
         let ahead = ReadAhead { read: VecDeque::new(), rest, room: DRAIN_LIMIT };
-        let body = Self(Arc::new(Mutex::new(ahead)));
+        let body = Self { ahead: Arc::new(Mutex::new(ahead)), outcome };
         parts.extensions.insert(body.clone());
         Response::from(::http::Response::from_parts(parts, Body::wrap(body)))
     }
 
-    /// Leaves the body to whoever gets the reply.
+    /// Leaves the body to the caller that gets the reply.
     pub(super) fn hand_over(reply: &mut Response) {
         reply.extensions_mut().remove::<Self>();
     }
@@ -49,6 +53,11 @@ impl FailedBody {
     /// The body of a reply that is shared.
     pub(super) fn of(reply: &Response) -> Option<&Self> {
         reply.extensions().get()
+    }
+
+    /// The outcome of the reply by its status and its headers.
+    pub(super) const fn outcome(&self) -> Outcome {
+        self.outcome
     }
 
     /// Reads ahead for at most `limit`: the connection is free when the whole body was read.
@@ -67,7 +76,7 @@ impl FailedBody {
 
     /// A body that panicked is not read on by anybody who minds.
     fn lock(&self) -> MutexGuard<'_, ReadAhead> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

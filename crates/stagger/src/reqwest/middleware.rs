@@ -7,13 +7,13 @@ use ::reqwest::{Request, Response};
 use ::reqwest_middleware::{Error as ChainError, Middleware, Next};
 
 use super::engine::Engine;
-use super::{CallOptions, Options, SendError};
-use crate::{Ledgers, Policy, Report};
+use super::{CallOptions, ClientOptions, SendError};
+use crate::{CallReport, Ledgers, Policy};
 
 /// Makes each request through a chain of middlewares a call under a policy.
 ///
-/// What lies inside, added after it, happens once for each attempt; what lies outside, added before
-/// it, happens once for each call. Settings of one call are a [`CallOptions`] in the extensions of the
+/// Middlewares that are added after it run once for each attempt; those that are added before it run
+/// once for each call. Settings of one call are a [`CallOptions`] in the extensions of the
 /// request.
 ///
 /// ```no_run
@@ -33,16 +33,16 @@ pub struct StaggerMiddleware {
 }
 
 impl StaggerMiddleware {
-    /// Calls under `policy` with the defaults of [`Options`].
+    /// Calls under `policy` with the defaults of [`ClientOptions`].
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        Self::with_options(policy, Options::new())
+        Self::with_options(policy, ClientOptions::new())
     }
 
     /// Calls under `policy` as `options` say.
     #[must_use]
-    pub fn with_options(policy: Policy, mut options: Options) -> Self {
-        // The client below is the chain's, so nobody could send over this one.
+    pub fn with_options(policy: Policy, mut options: ClientOptions) -> Self {
+        // The client below is the chain's, so no attempt could be sent over this one.
         options.fresh = None;
         Self { engine: Engine::new(policy, options) }
     }
@@ -65,7 +65,7 @@ impl Middleware for StaggerMiddleware {
     ) -> Result<Response, ChainError> {
         let mut call = extensions.get::<CallOptions>().cloned().unwrap_or_default();
         let report = call.report.take();
-        let mut filled = Report::default();
+        let mut filled = CallReport::default();
         // Each attempt has a copy of the extensions; the caller gets those of the last that ended.
         let last = Mutex::new(None);
         let (before, kept) = (&*extensions, &last);

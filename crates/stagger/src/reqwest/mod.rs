@@ -19,8 +19,8 @@
 //! | what does the deadline cover? | the whole call, the reading of the body included: one that stalls ends then, with an error whose `is_timeout` is true |
 //! | are slow calls hedged? | as the policy's hedge plan says, if the request may be sent twice |
 //! | failed replies? | read while the call waits for its next attempt, up to 64 KiB and 100 ms, so that their connections are free again; the last one is handed over at once |
-//! | 401? | permanent, unless there is [`Options::refresh`]: then once more |
-//! | 421? | permanent, unless there is [`Options::fresh_client`]: then once over that one |
+//! | 401? | permanent, unless there is [`ClientOptions::refresh`]: then once more |
+//! | 421? | permanent, unless there is [`ClientOptions::fresh_client`]: then once over that one |
 //! | 425? | once more |
 //! | who shares budget and breaker? | all calls of all clones to one scheme, host and port |
 //!
@@ -36,11 +36,11 @@
 //! - A time limit of the request or the client is one for each attempt, beside the policy's.
 //! - There is no support for wasm.
 
+mod classifier;
 mod client;
 mod engine;
 mod error;
 mod failed_body;
-mod judge;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 mod options;
@@ -52,5 +52,5 @@ pub use client::{Client, client_builder};
 pub use error::SendError;
 #[cfg(feature = "reqwest-middleware")]
 pub use middleware::StaggerMiddleware;
-pub use options::{CallOptions, Options};
+pub use options::{CallOptions, ClientOptions};
 pub use request::RequestBuilder;

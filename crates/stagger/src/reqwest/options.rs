@@ -12,7 +12,7 @@ use stagger_core::classify::TransportRules;
 
 use super::SendError;
 use crate::http::{AttemptHeaders, HttpReplies, IdempotencyKey, REPLAY_LIMIT};
-use crate::{AttemptEnd, AttemptInfo, LocalLedger, Policy, Report};
+use crate::{AttemptEnd, AttemptInfo, CallReport, LocalLedger, Policy};
 
 type OnAttempt = dyn Fn(&AttemptEnd<'_, Response, SendError>) + Send + Sync;
 type Prepare = dyn Fn(&mut Request, &AttemptInfo) + Send + Sync;
@@ -22,7 +22,7 @@ type Refresh = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Syn
 /// The options of all calls.
 #[derive(Clone)]
 #[must_use = "options do nothing until a client has them"]
-pub struct Options {
+pub struct ClientOptions {
     pub(super) replies: HttpReplies,
     pub(super) provider: Option<Arc<Provider>>,
     pub(super) transport: TransportRules,
@@ -37,13 +37,13 @@ pub struct Options {
     pub(super) fresh: Option<::reqwest::Client>,
 }
 
-impl Default for Options {
+impl Default for ClientOptions {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Options {
+impl ClientOptions {
     /// The defaults of this module's table.
     pub fn new() -> Self {
         Self {
@@ -62,24 +62,24 @@ impl Options {
         }
     }
 
-    /// Judges replies by `replies`: rules and hints of a provider.
+    /// Classifies replies by `replies`: rules and hints of a provider.
     pub fn replies(mut self, replies: HttpReplies) -> Self {
         self.replies = replies;
         self
     }
 
-    /// Has `judge` tell what a failed reply means, by its status, its headers and up to 64 KiB of its
+    /// Classifies failed replies by `classifier`, which sees the status, its headers and up to 64 KiB of its
     /// body; `None` leaves it to the rules. For providers that say two things by one status, such as
     /// 429 for a full minute and 429 for an empty account. The body is waited for up to 100 ms.
     pub fn provider(
         mut self,
-        judge: impl Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync + 'static,
+        classifier: impl Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync + 'static,
     ) -> Self {
-        self.provider = Some(Arc::new(judge));
+        self.provider = Some(Arc::new(classifier));
         self
     }
 
-    /// Judges connections that never came to be, and certificates, by `rules`.
+    /// Classifies connections that never came to be, and certificates, by `rules`.
     pub const fn transport_rules(mut self, rules: TransportRules) -> Self {
         self.transport = rules;
         self
@@ -132,13 +132,13 @@ impl Options {
     /// for it.
     ///
     /// ```
-    /// use stagger::{NextStep, reqwest::Options};
-    /// let options = Options::new().on_attempt(|attempt| {
+    /// use stagger::{NextStep, reqwest::ClientOptions};
+    /// let options = ClientOptions::new().on_attempt(|attempt| {
     ///     if let NextStep::Retry(delay) = attempt.next {
     ///         eprintln!("attempt {}: {}, again in {delay}", attempt.number, attempt.outcome.verdict.name());
     ///     }
     /// });
-    /// assert!(format!("{options:?}").starts_with("Options"));
+    /// assert!(format!("{options:?}").starts_with("ClientOptions"));
     /// ```
     pub fn on_attempt(
         mut self,
@@ -167,9 +167,9 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for ClientOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("ClientOptions")
             .field("replies", &self.replies)
             .field("replay_limit", &self.replay_limit)
             .finish_non_exhaustive()
@@ -184,7 +184,7 @@ pub struct CallOptions {
     pub(super) idempotent: Option<bool>,
     pub(super) key: Option<IdempotencyKey>,
     pub(super) buffered: Option<usize>,
-    pub(super) report: Option<Arc<Mutex<Report>>>,
+    pub(super) report: Option<Arc<Mutex<CallReport>>>,
 }
 
 impl CallOptions {
@@ -219,7 +219,7 @@ impl CallOptions {
     }
 
     /// Fills in `report` when the call ends.
-    pub fn report(mut self, report: Arc<Mutex<Report>>) -> Self {
+    pub fn report(mut self, report: Arc<Mutex<CallReport>>) -> Self {
         self.report = Some(report);
         self
     }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue, Version};
-use ::reqwest::{Body, Request, Response};
+use ::reqwest::{Body, IntoUrl, Method, Request, Response};
 use serde::Serialize;
 
 use super::{CallOptions, Client, SendError};
 use crate::http::IdempotencyKey;
-use crate::{Error, Policy, Report};
+use crate::{CallReport, Error, Policy};
 
 /// A request about to be sent by a [`Client`], made by [`Client::get`] and its neighbours.
 ///
@@ -39,8 +39,46 @@ pub struct RequestBuilder {
     call: CallOptions,
 }
 
+/// Requests, whose [`send`](RequestBuilder::send) is the call.
+impl Client {
+    /// Begins a GET request.
+    pub fn get(&self, url: impl IntoUrl) -> RequestBuilder {
+        RequestBuilder::new(self, self.inner().get(url))
+    }
+
+    /// Begins a HEAD request.
+    pub fn head(&self, url: impl IntoUrl) -> RequestBuilder {
+        RequestBuilder::new(self, self.inner().head(url))
+    }
+
+    /// Begins a POST request.
+    pub fn post(&self, url: impl IntoUrl) -> RequestBuilder {
+        RequestBuilder::new(self, self.inner().post(url))
+    }
+
+    /// Begins a PUT request.
+    pub fn put(&self, url: impl IntoUrl) -> RequestBuilder {
+        RequestBuilder::new(self, self.inner().put(url))
+    }
+
+    /// Begins a PATCH request.
+    pub fn patch(&self, url: impl IntoUrl) -> RequestBuilder {
+        RequestBuilder::new(self, self.inner().patch(url))
+    }
+
+    /// Begins a DELETE request.
+    pub fn delete(&self, url: impl IntoUrl) -> RequestBuilder {
+        RequestBuilder::new(self, self.inner().delete(url))
+    }
+
+    /// Begins a request of any method.
+    pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
+        RequestBuilder::new(self, self.inner().request(method, url))
+    }
+}
+
 impl RequestBuilder {
-    pub(super) fn new(client: &Client, request: ::reqwest::RequestBuilder) -> Self {
+    fn new(client: &Client, request: ::reqwest::RequestBuilder) -> Self {
         Self { client: client.clone(), request, call: CallOptions::new() }
     }
 
@@ -71,7 +109,7 @@ impl RequestBuilder {
     }
 
     /// Sets the body. Bytes can always be sent again; a stream is kept while it is sent, up to
-    /// [`Options::replay_limit`](super::Options::replay_limit).
+    /// [`ClientOptions::replay_limit`](super::ClientOptions::replay_limit).
     pub fn body(self, body: impl Into<Body>) -> Self {
         self.map(|request| request.body(body))
     }
@@ -135,7 +173,7 @@ impl RequestBuilder {
     }
 
     /// Fills in `report` when the call ends.
-    pub fn report(self, report: Arc<Mutex<Report>>) -> Self {
+    pub fn report(self, report: Arc<Mutex<CallReport>>) -> Self {
         self.map_call(|call| call.report(report))
     }
 

@@ -1,121 +1,188 @@
-//! The async drivers: poll the attempt, wait, and ask the session what follows.
+//! Async calls: closures whose futures are the attempts of a call.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use stagger_core::Verdict;
-use stagger_core::retry::Ledger;
+use pin_project_lite::pin_project;
+use stagger_core::retry::{Launched, Ledger};
 
-use super::call_guard::{CallGuard, Next};
-use super::call_record::CallRecord;
-use super::classify::TIMED_OUT;
-use super::context::Slot;
-use super::judge::Judge;
-use super::wait::Wait;
-use super::watch::Watch;
-use super::{AttemptEnd, AttemptInfo, ContextGuard, Error, Run};
-use crate::clock::Sleep;
+use super::attempt_source::{AttemptEvent, AttemptSource};
+use super::classifier::Classifier;
+use super::context::ContextSlot;
+use super::nested::Inside;
+use super::poll_call::CallFuture;
+use super::{AttemptInfo, Classify, ContextGuard, Error, Retrier, Run};
+use crate::clock::{Clock, Sleep};
 
-/// The loop, for both kinds of operation: one that lends makes the future of every caller lend, and
-/// then it is not seen to be `Send` where another would be.
-///
-/// Before each attempt it asks whether one `$can` be made; where it cannot, the call ends as cancelled.
-///
-/// The block captures its variables as they are: arguments of an async fn would be stored twice.
-macro_rules! drive {
-    ($run:expr, if $can:expr, |$info:ident, $previous:ident| $attempt:expr) => {{
-        let Run { retrier, mut judge, idempotent, report, cancel: _ } = $run;
-        let mut guard = CallGuard::new(retrier, idempotent);
-        let mut record = CallRecord::new(report);
-        async move {
-            let mut next = guard.begin(record.is_reported());
-            loop {
-                next = match next {
-                    Next::Call(_) if !$can => guard.cancel(),
-                    Next::Call(turn) => {
-                        let ($info, $previous) = (turn.info, record.error());
-                        let result = Watch::new(&mut guard, pin!($attempt)).await;
-                        let outcome = result.as_ref().map_or(TIMED_OUT, |r| judge.judge(r));
-                        match result {
-                            Some(Ok(value))
-                                if outcome.verdict == Verdict::Ok && !record.is_reported() =>
-                            {
-                                guard.succeed(&outcome);
-                                return Ok(value);
-                            }
-                            result => {
-                                let (next, mark) = guard.settle(&outcome);
-                                judge.ended(&AttemptEnd::new(
-                                    (next, mark),
-                                    result.as_ref(),
-                                    &outcome,
-                                ));
-                                record.note(mark, result, &outcome);
-                                next
-                            }
-                        }
-                    }
-                    Next::Wait(delay) => {
-                        Wait::new(&mut judge, retrier.time.sleep(delay)).await;
-                        guard.wake()
-                    }
-                    Next::Done(done) => {
-                        if !done.pause.is_zero() {
-                            Box::pin(retrier.time.sleep(done.pause)).await;
-                        }
-                        return record.end(done);
-                    }
-                    Next::Copies(_) => guard.cancel(),
-                }
-            }
-        }
-    }};
+impl<Z, L> Retrier<Z, L> {
+    /// Runs `op`, whose error type says itself what is retryable; see [`Run::run`].
+    ///
+    /// # Errors
+    /// When no further attempt is made; the error says why.
+    pub fn run<T, E, F, Fut>(&self, op: F) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        E: Classify,
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.call().run(op)
+    }
 }
 
-/// Runs `op` until it succeeds or there is a reason to stop.
-pub(super) fn drive<Z, L, J, T, E, F, Fut>(
-    run: Run<'_, Z, L, J>,
-    mut op: F,
-) -> impl Future<Output = Result<T, Error<E>>>
+impl<Z, L, J> Run<'_, Z, L, J> {
+    /// Runs `op` until it succeeds or there is a reason to stop.
+    ///
+    /// `op` is a closure that returns a future: `|| fetch(url)` or `async || ..`. Where its attempts
+    /// change what they borrow, take [`run_mut`](Self::run_mut).
+    ///
+    /// Dropping the future at any point ends the call: the attempt under way is dropped and stays paid, a
+    /// grant that no attempt has followed goes back, and the breaker counts nothing.
+    ///
+    /// # Errors
+    /// When no further attempt is made; the error says why, and holds the last one of `op`.
+    ///
+    /// ```
+    /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+    /// use stagger::{Policy, Retrier, TokioTime, retry::Stop};
+    /// let retrier = Retrier::new(Policy::default(), TokioTime);
+    /// let answer = retrier.retry_if(|error: &&str| *error == "busy");
+    /// let failed = answer.run(async || Err::<(), _>("busy")).await.unwrap_err();
+    /// assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
+    /// assert_eq!(failed.into_inner(), Some("busy"));
+    /// # Ok(()) })}
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn run<T, E, F, Fut>(self, mut op: F) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        J: Classifier<T, E>,
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.run_attempts(move |_| Some(op()))
+    }
+
+    /// The same for an `op` that wants to know which attempt it is, and how much time is left.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_with<T, E, F, Fut>(self, mut op: F) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        J: Classifier<T, E>,
+        F: FnMut(AttemptInfo) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.run_attempts(move |attempt| Some(op(attempt)))
+    }
+
+    /// The same for attempts that change a `context`, which each hands to the next: a connection behind
+    /// `&mut self`, or a buffer. The future can be spawned where the context is `Send`, which that of
+    /// [`run_mut`](Self::run_mut) often cannot.
+    ///
+    /// An attempt hands its context on when it ends, and when its time limit drops it. One that keeps it, in a
+    /// task of its own for instance, ends the call before the next attempt, with
+    /// [`Stop::Cancelled`](crate::retry::Stop::Cancelled). Costs one allocation a call. Blocking calls need no
+    /// such thing: the closure of [`run_blocking`](Self::run_blocking) may borrow what it changes.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// # #[cfg(feature = "tokio")] fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+    /// use stagger::{Policy, Retrier, TokioTime};
+    /// struct Link { dials: u32 }
+    /// impl Link {
+    ///     async fn send(&mut self) -> Result<u32, &'static str> {
+    ///         self.dials += 1;
+    ///         if self.dials < 3 { Err("reset") } else { Ok(self.dials) }
+    ///     }
+    ///     async fn call(&mut self) -> Option<u32> {
+    ///         let retrier = Retrier::new(Policy::default(), TokioTime);
+    ///         let call = retrier.retry_if(|error: &&str| *error == "reset");
+    ///         call.run_with_context(self, |_, mut link| async move { link.send().await }).await.ok()
+    ///     }
+    /// }
+    /// let spawned = tokio::spawn(async { Link { dials: 0 }.call().await });
+    /// assert_eq!(spawned.await?, Some(3));
+    /// # Ok(()) })}
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn run_with_context<C, T, E, F, Fut>(
+        self,
+        context: C,
+        mut op: F,
+    ) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        J: Classifier<T, E>,
+        F: FnMut(AttemptInfo, ContextGuard<C>) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        let slot = ContextSlot::new(context);
+        self.run_attempts(move |attempt| Some(op(attempt, slot.take()?)))
+    }
+
+    /// Runs `op`, which makes the future of each attempt; none when the call must end before it.
+    fn run_attempts<T, E, F, Fut>(self, op: F) -> impl Future<Output = Result<T, Error<E>>>
+    where
+        Z: Sleep,
+        for<'l> &'l L: Ledger,
+        J: Classifier<T, E>,
+        F: FnMut(AttemptInfo) -> Option<Fut>,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        CallFuture::new(ClosureAttempts { op, attempt: None }, self.driver())
+    }
+}
+
+pin_project! {
+    /// A closure, and the future of its attempt that is under way.
+    struct ClosureAttempts<F, Fut> {
+        op: F,
+        #[pin]
+        attempt: Option<Fut>,
+    }
+}
+
+impl<F, Fut, T, E> AttemptSource<T, E> for ClosureAttempts<F, Fut>
 where
-    Z: Sleep,
-    for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
-    F: FnMut(AttemptInfo) -> Fut,
+    F: FnMut(AttemptInfo) -> Option<Fut>,
     Fut: Future<Output = Result<T, E>>,
 {
-    drive!(run, if true, |info, _previous| op(info))
-}
+    #[inline]
+    fn start<C: Clock>(
+        self: Pin<&mut Self>,
+        attempt: AttemptInfo,
+        _: Option<Launched>,
+        _: &C,
+    ) -> bool {
+        let mut parts = self.project();
+        parts.attempt.set((parts.op)(attempt));
+        parts.attempt.is_some()
+    }
 
-/// The same for an `op` whose futures borrow from it, and from the error before.
-pub(super) fn drive_lending<Z, L, J, T, E, F>(
-    run: Run<'_, Z, L, J>,
-    mut op: F,
-) -> impl Future<Output = Result<T, Error<E>>>
-where
-    Z: Sleep,
-    for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
-    F: AsyncFnMut(AttemptInfo, Option<&E>) -> Result<T, E>,
-{
-    drive!(run, if true, |info, previous| op(info, previous))
-}
+    #[inline]
+    fn poll<C: Clock>(
+        self: Pin<&mut Self>,
+        _: &C,
+        context: &mut Context<'_>,
+    ) -> Poll<AttemptEvent<T, E>> {
+        let Some(attempt) = self.project().attempt.as_pin_mut() else { return Poll::Pending };
+        let _inside = Inside::enter();
+        attempt.poll(context).map(AttemptEvent::Ended)
+    }
 
-/// The same for an `op` whose attempts hand a context from one to the next.
-pub(super) fn drive_with_context<Z, L, J, C, T, E, F, Fut>(
-    run: Run<'_, Z, L, J>,
-    context: C,
-    mut op: F,
-) -> impl Future<Output = Result<T, Error<E>>>
-where
-    Z: Sleep,
-    for<'l> &'l L: Ledger,
-    J: Judge<T, E>,
-    F: FnMut(AttemptInfo, ContextGuard<C>) -> Fut,
-    Fut: Future<Output = Result<T, E>>,
-{
-    let slot = Slot::new(context);
-    drive!(run, if slot.is_full(), |info, _previous| {
-        op(info, slot.take().expect("it was full just now, and only this line empties it"))
-    })
+    #[inline]
+    fn clear(self: Pin<&mut Self>) {
+        self.project().attempt.set(None);
+    }
 }

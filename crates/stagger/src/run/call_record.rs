@@ -3,22 +3,22 @@
 use stagger_core::Outcome;
 use stagger_core::retry::Done;
 
-use super::call_guard::Mark;
-use super::{Error, History, Report};
+use super::history::Mark;
+use super::{CallReport, Error, History};
 
 /// The last result, and the history: nothing at all until an attempt has failed.
-pub(crate) struct CallRecord<'r, T, E> {
-    record: Option<Box<Record<T, E>>>,
-    report: Option<&'r mut Report>,
+pub(super) struct CallRecord<'r, T, E> {
+    record: Option<Box<AttemptRecord<T, E>>>,
+    report: Option<&'r mut CallReport>,
 }
 
-struct Record<T, E> {
+struct AttemptRecord<T, E> {
     last: Option<Result<T, E>>,
     history: History,
 }
 
 impl<'r, T, E> CallRecord<'r, T, E> {
-    pub(crate) const fn new(report: Option<&'r mut Report>) -> Self {
+    pub(super) const fn new(report: Option<&'r mut CallReport>) -> Self {
         Self { record: None, report }
     }
 
@@ -29,7 +29,7 @@ impl<'r, T, E> CallRecord<'r, T, E> {
 
     /// Notes a settled attempt. One that ran out of its time has no result, and leaves the one
     /// before it in place.
-    pub(crate) fn note(&mut self, mark: Mark, result: Option<Result<T, E>>, outcome: &Outcome) {
+    pub(super) fn note(&mut self, mark: Mark, result: Option<Result<T, E>>, outcome: &Outcome) {
         let record = self.record.get_or_insert_with(Box::default);
         record.history.push(mark, outcome);
         if result.is_some() {
@@ -38,19 +38,18 @@ impl<'r, T, E> CallRecord<'r, T, E> {
     }
 
     /// The reply that the last attempt ended with, if it was one.
-    #[cfg(feature = "tower")]
-    pub(crate) fn reply(&mut self) -> Option<&mut T> {
+    pub(super) fn reply(&mut self) -> Option<&mut T> {
         self.record.as_mut()?.last.as_mut()?.as_mut().ok()
     }
 
-    /// Whether somebody asked for a report, so that a success must be noted too.
+    /// Whether a report is wanted, so that a success must be noted too.
     pub(super) const fn is_reported(&self) -> bool {
         self.report.is_some()
     }
 
     /// The end of the call: its last result, whatever it is, and the report.
-    pub(crate) fn end(self, done: Done) -> Result<T, Error<E>> {
-        let Record { last, history } = self.record.map(|record| *record).unwrap_or_default();
+    pub(super) fn end(self, done: Done) -> Result<T, Error<E>> {
+        let AttemptRecord { last, history } = self.record.map(|record| *record).unwrap_or_default();
         if let Some(report) = self.report {
             report.fill(done, history.clone());
         }
@@ -62,7 +61,7 @@ impl<'r, T, E> CallRecord<'r, T, E> {
     }
 }
 
-impl<T, E> Default for Record<T, E> {
+impl<T, E> Default for AttemptRecord<T, E> {
     fn default() -> Self {
         Self { last: None, history: History::default() }
     }

@@ -18,17 +18,17 @@ use stagger_core::Span;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
-    state: Arc<State>,
+    state: Arc<CancelState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CancelState {
     cancelled: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Cancel {
-    /// A handle that nobody has used yet.
+    /// A handle that was not used yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -3,10 +3,7 @@
 use std::io;
 
 use stagger_core::classify::{TransportRules, classify_error};
-use stagger_core::retry::Stop;
-use stagger_core::{Cause, Hint, Outcome, Verdict};
-
-use super::Error;
+use stagger_core::{Cause, Outcome, Verdict};
 
 /// An error that knows whether trying again makes sense.
 ///
@@ -28,7 +25,7 @@ use super::Error;
 /// # let _ = LockError::Gone;
 /// ```
 ///
-/// A call whose errors nobody has judged does not compile:
+/// A call whose errors nothing classifies does not compile:
 ///
 /// ```compile_fail,E0277
 /// use stagger::{Policy, Retrier, StdTime};
@@ -36,7 +33,7 @@ use super::Error;
 /// let answer = retrier.run_blocking(|| Err::<(), _>("busy"));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "nobody has said which `{Self}` are worth another attempt",
+    message = "nothing says which `{Self}` are worth another attempt",
     note = "say it for this call: `.retry_if(|error| ..)` or `.classify(|error| ..)`",
     note = "or for the type: `impl stagger::Classify for {Self}`"
 )]
@@ -50,23 +47,6 @@ impl Classify for io::Error {
     /// permanent.
     fn classify(&self) -> Outcome {
         classify_error(self, &TransportRules::default()).unwrap_or(UNKNOWN)
-    }
-}
-
-impl<E> Classify for Error<E> {
-    /// The end of an inner call: its last attempt's meaning when only its attempts ran out, else
-    /// permanent, because what the inner call refused (an open breaker, an empty budget, a hint) must
-    /// not be tried by the outer one.
-    fn classify(&self) -> Outcome {
-        let last = self.history().last();
-        match (self.stop(), last) {
-            (Stop::Cancelled, _) => Outcome::new(Verdict::Cancelled),
-            (Stop::AttemptsExhausted | Stop::Permanent, Some(last)) => {
-                let outcome = Outcome::new(last.verdict).with_cause(last.cause);
-                self.hint().map_or(outcome, |span| outcome.with_hint(Hint::AtLeast(span)))
-            }
-            _ => UNKNOWN,
-        }
     }
 }
 

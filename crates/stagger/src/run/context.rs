@@ -9,21 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ContextGuard<C> {
     /// Empty only while it is dropped.
     context: Option<C>,
-    slot: Slot<C>,
+    slot: ContextSlot<C>,
 }
 
 /// The place of the context between two attempts.
 #[derive(Debug)]
-pub(super) struct Slot<C>(Arc<Mutex<Option<C>>>);
+pub(super) struct ContextSlot<C>(Arc<Mutex<Option<C>>>);
 
-impl<C> Slot<C> {
+impl<C> ContextSlot<C> {
     pub(super) fn new(context: C) -> Self {
         Self(Arc::new(Mutex::new(Some(context))))
-    }
-
-    /// Whether the last attempt handed the context back.
-    pub(super) fn is_full(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Takes the context for an attempt; `None` while another one keeps it.

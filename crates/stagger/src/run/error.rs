@@ -3,10 +3,11 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use stagger_core::Span;
 use stagger_core::retry::{Done, Stop};
+use stagger_core::{Hint, Outcome, Span, Verdict};
 
-use super::History;
+use super::classify::UNKNOWN;
+use super::{Classify, History};
 
 /// A call that failed for good.
 ///
@@ -25,11 +26,11 @@ use super::History;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error<E> {
     // One pointer, so that a result is no larger than the operation's own.
-    end: Box<End<E>>,
+    end: Box<ErrorParts<E>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct End<E> {
+struct ErrorParts<E> {
     done: Done,
     history: History,
     last: Option<E>,
@@ -37,13 +38,13 @@ struct End<E> {
 
 impl<E> Error<E> {
     pub(super) fn new(done: Done, history: History, last: Option<E>) -> Self {
-        Self { end: Box::new(End { done, history, last }) }
+        Self { end: Box::new(ErrorParts { done, history, last }) }
     }
 
     /// The same end with another type of error.
     #[cfg(feature = "tower")]
     pub(crate) fn map<F>(self, change: impl FnOnce(E) -> F) -> Error<F> {
-        let End { done, history, last } = *self.end;
+        let ErrorParts { done, history, last } = *self.end;
         Error::new(done, history, last.map(change))
     }
 
@@ -106,8 +107,29 @@ impl<E> fmt::Display for Error<E> {
     }
 }
 
+/// Any error, as the layers of tower and the bodies of requests pass them on.
+#[cfg(any(feature = "http", feature = "tower"))]
+pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
+
 impl<E: StdError + 'static> StdError for Error<E> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.get_ref().map(|error| error as &(dyn StdError + 'static))
+    }
+}
+
+impl<E> Classify for Error<E> {
+    /// The end of an inner call: its last attempt's meaning when only its attempts ran out, else
+    /// permanent, because what the inner call refused (an open breaker, an empty budget, a hint) must
+    /// not be tried by the outer one.
+    fn classify(&self) -> Outcome {
+        let last = self.history().last();
+        match (self.stop(), last) {
+            (Stop::Cancelled, _) => Outcome::new(Verdict::Cancelled),
+            (Stop::AttemptsExhausted | Stop::Permanent, Some(last)) => {
+                let outcome = Outcome::new(last.verdict).with_cause(last.cause);
+                self.hint().map_or(outcome, |span| outcome.with_hint(Hint::AtLeast(span)))
+            }
+            _ => UNKNOWN,
+        }
     }
 }

@@ -2,8 +2,6 @@
 
 use stagger_core::{Cause, Outcome, Span, Verdict};
 
-use super::call_guard::Mark;
-
 /// Attempts that are remembered: far more than a sensible policy makes, and a kilobyte at most for
 /// one that goes on for hours.
 const KEPT: usize = 32;
@@ -19,14 +17,14 @@ const KEPT: usize = 32;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    kept: Vec<Settled>,
+    kept: Vec<SettledAttempt>,
     forgotten: u32,
 }
 
 /// One settled attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Settled {
+pub struct SettledAttempt {
     /// Its number, from 1.
     pub attempt: u32,
     /// The verdict on its outcome.
@@ -37,16 +35,24 @@ pub struct Settled {
     pub at: Span,
 }
 
+/// The time at which an attempt settled.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) attempt: u32,
+    /// Counted from the start of the call.
+    pub(super) at: Span,
+}
+
 impl History {
     /// The attempts that are remembered.
     #[must_use]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Settled> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &SettledAttempt> {
         self.kept.iter()
     }
 
     /// The last attempt that settled, if any did.
     #[must_use]
-    pub fn last(&self) -> Option<&Settled> {
+    pub fn last(&self) -> Option<&SettledAttempt> {
         self.kept.last()
     }
 
@@ -62,7 +68,12 @@ impl History {
             self.forgotten = self.forgotten.saturating_add(1);
         }
         let Mark { attempt, at } = mark;
-        self.kept.push(Settled { attempt, verdict: outcome.verdict, cause: outcome.cause, at });
+        self.kept.push(SettledAttempt {
+            attempt,
+            verdict: outcome.verdict,
+            cause: outcome.cause,
+            at,
+        });
     }
 }
 

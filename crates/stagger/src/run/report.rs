@@ -8,20 +8,20 @@ use super::History;
 /// Filled in by a call that was given it with [`Run::report`](crate::Run::report).
 ///
 /// ```
-/// use stagger::{Policy, Report, Retrier, StdTime, retry::Stop};
+/// use stagger::{Policy, CallReport, Retrier, StdTime, retry::Stop};
 /// let retrier = Retrier::new(Policy::default(), StdTime);
-/// let mut report = Report::default();
+/// let mut report = CallReport::default();
 /// let answer = retrier.retry_if(|_: &()| true).report(&mut report).run_blocking(|| Ok(42));
 /// assert!(answer.is_ok());
 /// assert_eq!((report.stop(), report.attempts()), (Some(Stop::Succeeded), 1));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct CallReport {
     done: Option<Done>,
     history: History,
 }
 
-impl Report {
+impl CallReport {
     /// Why the call ended; `None` for a call that was dropped, or has not ended.
     #[must_use]
     pub fn stop(&self) -> Option<Stop> {

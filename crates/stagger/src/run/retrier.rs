@@ -1,18 +1,15 @@
 //! The retrier of a destination: a policy, and the state that its calls share.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stagger_core::hedge::Latencies;
 use stagger_core::retry::{Launched, Ledger, Session};
-use stagger_core::{Entropy, Instant, Outcome, Policy, Span};
+use stagger_core::{Entropy, Instant, Policy, Span};
 
 use super::chance::{Chance, Draw};
 use super::clock_precision::ClockPrecision;
-use super::judge::{ByError, ByResult, ByType, RetryIf};
-use super::{Classify, Error, Run};
-use crate::clock::{Clock, Pause, Sleep};
+use crate::clock::Clock;
 use crate::ledger::LocalLedger;
 
 /// Half-life of the latencies behind a measured hedge delay: long enough for a quantile to be more
@@ -36,7 +33,7 @@ const LATENCY_HALF_LIFE: Span = Span::from_secs(30);
 /// assert_eq!(answer, Ok(3));
 /// ```
 pub struct Retrier<Z, L = LocalLedger> {
-    plan: Arc<Plan>,
+    plan: Arc<RetrierPlan>,
     ledger: Arc<L>,
     /// Set until the caller gives a ledger: what turns a local ledger into one of this kind.
     own_kind: Option<fn(Arc<LocalLedger>) -> Arc<L>>,
@@ -47,7 +44,7 @@ pub struct Retrier<Z, L = LocalLedger> {
 }
 
 /// The facts of a retrier that never change, and the latencies of its hedged calls.
-struct Plan {
+struct RetrierPlan {
     policy: Policy,
     /// The same policy with one attempt, for calls inside another call's attempt.
     single: Policy,
@@ -60,7 +57,8 @@ impl<Z> Retrier<Z> {
     /// Calls under `policy` that wait by `time`, with an empty ledger of its own.
     #[must_use]
     pub fn new(policy: Policy, time: Z) -> Self {
-        let (plan, ledger) = (Arc::new(Plan::new(policy)), Arc::new(LocalLedger::new(&policy)));
+        let (plan, ledger) =
+            (Arc::new(RetrierPlan::new(policy)), Arc::new(LocalLedger::new(&policy)));
         let (chance, own_kind) = (Chance::default(), Some(std::convert::identity as fn(_) -> _));
         Self { plan, ledger, own_kind, time, chance, nested: false, name: None }
     }
@@ -86,7 +84,7 @@ impl<Z, L> Retrier<Z, L> {
     #[cfg(any(feature = "reqwest", feature = "tonic"))]
     #[must_use]
     pub(crate) fn under(mut self, policy: Policy) -> Self {
-        let mut plan = Plan::new(policy);
+        let mut plan = RetrierPlan::new(policy);
         // The same destination, so what was measured of it still holds.
         if policy.hedge() == self.plan.policy.hedge() {
             plan.latencies.clone_from(&self.plan.latencies);
@@ -163,68 +161,16 @@ impl<Z, L> Retrier<Z, L> {
         &self.ledger
     }
 
-    /// One call, to be given its settings.
-    pub fn call(&self) -> Run<'_, Z, L, ByType> {
-        Run::new(self)
-    }
-
-    /// One call that is retried after the errors for which `worth` answers yes.
-    pub fn retry_if<E, F>(&self, worth: F) -> Run<'_, Z, L, RetryIf<F>>
-    where
-        F: FnMut(&E) -> bool,
-    {
-        self.call().retry_if(worth)
-    }
-
-    /// One call whose errors `judge` tells the meaning of: verdict, hint and all.
-    pub fn classify<E, F>(&self, judge: F) -> Run<'_, Z, L, ByError<F>>
-    where
-        F: FnMut(&E) -> Outcome,
-    {
-        self.call().classify(judge)
-    }
-
-    /// One call whose results, `Ok` included, `judge` tells the meaning of.
-    pub fn classify_result<T, E, F>(&self, judge: F) -> Run<'_, Z, L, ByResult<F>>
-    where
-        F: FnMut(&Result<T, E>) -> Outcome,
-    {
-        self.call().classify_result(judge)
-    }
-
-    /// Runs `op`, whose error type says itself what is retryable; see [`Run::run`].
-    ///
-    /// # Errors
-    /// When no further attempt is made; the error says why.
-    pub fn run<T, E, F, Fut>(&self, op: F) -> impl Future<Output = Result<T, Error<E>>>
-    where
-        Z: Sleep,
-        for<'l> &'l L: Ledger,
-        E: Classify,
-        F: FnMut() -> Fut,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        self.call().run(op)
-    }
-
-    /// Runs `op` on this thread; see [`Run::run_blocking`].
-    ///
-    /// # Errors
-    /// When no further attempt is made; the error says why.
-    pub fn run_blocking<T, E, F>(&self, op: F) -> Result<T, Error<E>>
-    where
-        Z: Pause,
-        for<'l> &'l L: Ledger,
-        E: Classify,
-        F: FnMut() -> Result<T, E>,
-    {
-        self.call().run_blocking(op)
-    }
-
-    /// The policy of a call that starts here: one attempt inside another call's.
+    /// Whether a call that starts here makes one attempt, because it is inside another call's.
     #[inline]
-    pub(super) fn policy_for(&self, inside: bool) -> &Policy {
-        if inside && !self.nested { &self.plan.single } else { &self.plan.policy }
+    pub(super) const fn is_single(&self, inside: bool) -> bool {
+        inside && !self.nested
+    }
+
+    /// The policy of a call, or the same with one attempt.
+    #[inline]
+    pub(super) fn policy_for(&self, single: bool) -> &Policy {
+        if single { &self.plan.single } else { &self.plan.policy }
     }
 
     /// The delay of a hedged call before its next copy, where that is measured.
@@ -249,11 +195,6 @@ impl<Z: Clock, L> Retrier<Z, L>
 where
     for<'l> &'l L: Ledger,
 {
-    /// The ledger as the engine asks it.
-    pub(super) fn ledger_handle(&self) -> &L {
-        &self.ledger
-    }
-
     /// A copy that was launched at `since` has answered. Failures are left out: they are often fast,
     /// and a hedge delay that follows them launches copies for nothing.
     pub(super) fn record_latency(&self, since: Instant) {
@@ -296,7 +237,7 @@ impl<Z, L> fmt::Debug for Retrier<Z, L> {
     }
 }
 
-impl Plan {
+impl RetrierPlan {
     fn new(policy: Policy) -> Self {
         let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
         let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));

@@ -1,4 +1,4 @@
-//! The shared state of one channel's calls: a retrier, the service config, the judge of idempotency.
+//! The shared state of one channel's calls: a retrier, the service config, the rule of idempotency.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::{Clock, LocalLedger, Retrier};
 const DEFAULT_BUFFER: usize = 256 * 1024;
 
 /// The shared part of a layer and its services.
-pub(super) struct Calls<Z, L, D> {
+pub(super) struct GrpcCalls<Z, L, D> {
     pub(super) retrier: Retrier<Z, L>,
     destinations: Destinations<L>,
     config: Option<Arc<ServiceConfig>>,
@@ -29,7 +29,7 @@ pub(super) struct Calls<Z, L, D> {
 }
 
 /// The rules of one call.
-pub(super) struct Rules<Z, L> {
+pub(super) struct GrpcRules<Z, L> {
     pub(super) retrier: Retrier<Z, L>,
     /// The codes that are retried, where the service config lists them.
     pub(super) codes: Option<CodeSet>,
@@ -37,31 +37,31 @@ pub(super) struct Rules<Z, L> {
     pub(super) buffer: usize,
 }
 
-impl<Z, L> Calls<Z, L, ByServiceConfig> {
+impl<Z, L> GrpcCalls<Z, L, ByServiceConfig> {
     pub(super) fn new(retrier: Retrier<Z, L>) -> Self {
         let destinations = Destinations::of(&retrier);
         Self { retrier, destinations, config: None, idempotent: None, buffer: DEFAULT_BUFFER }
     }
 }
 
-impl<Z, L, D> Calls<Z, L, D> {
+impl<Z, L, D> GrpcCalls<Z, L, D> {
     /// The same calls by the entries of a service config, with a budget for all of them.
-    pub(super) fn configured(self, config: ServiceConfig) -> Calls<Z, LocalLedger, D> {
+    pub(super) fn configured(self, config: ServiceConfig) -> GrpcCalls<Z, LocalLedger, D> {
         let Self { retrier, destinations: _, config: _, idempotent, buffer } = self;
         let shared = once(retrier.policy(), &config);
         let ledger = Arc::new(LocalLedger::new(&shared));
         let retrier = retrier.under(shared).with_ledger(ledger);
         let (destinations, config) = (Destinations::under(&shared), Some(Arc::new(config)));
-        Calls { retrier, destinations, config, idempotent, buffer }
+        GrpcCalls { retrier, destinations, config, idempotent, buffer }
     }
 
-    pub(super) fn idempotent<C>(self, decide: C) -> Calls<Z, L, C> {
+    pub(super) fn idempotent<C>(self, decide: C) -> GrpcCalls<Z, L, C> {
         let Self { retrier, destinations, config, idempotent: _, buffer } = self;
-        Calls { retrier, destinations, config, idempotent: Some(decide), buffer }
+        GrpcCalls { retrier, destinations, config, idempotent: Some(decide), buffer }
     }
 
     /// The rules for a call of this method, whose caller asks for an end within `asked`.
-    pub(super) fn rules(&self, uri: &Uri, asked: Option<Span>) -> Rules<Z, L>
+    pub(super) fn rules(&self, uri: &Uri, asked: Option<Span>) -> GrpcRules<Z, L>
     where
         Z: Clock + Clone,
         D: Idempotent<Uri>,
@@ -90,7 +90,7 @@ impl<Z, L, D> Calls<Z, L, D> {
         if let Some(ledger) = found {
             retrier = retrier.with_ledger(ledger);
         }
-        Rules { retrier, codes, idempotent, buffer: *buffer }
+        GrpcRules { retrier, codes, idempotent, buffer: *buffer }
     }
 }
 
@@ -146,7 +146,7 @@ fn within(policy: &Policy, asked: Span) -> Policy {
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
-impl<Z: Clone, L, D: Clone> Clone for Calls<Z, L, D> {
+impl<Z: Clone, L, D: Clone> Clone for GrpcCalls<Z, L, D> {
     fn clone(&self) -> Self {
         let Self { retrier, destinations, config, idempotent, buffer } = self;
         let (retrier, config) = (retrier.clone(), config.clone());
@@ -155,10 +155,13 @@ impl<Z: Clone, L, D: Clone> Clone for Calls<Z, L, D> {
     }
 }
 
-impl<Z, L, D> fmt::Debug for Calls<Z, L, D> {
+impl<Z, L, D> fmt::Debug for GrpcCalls<Z, L, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { retrier, config, .. } = self;
         let configured = config.is_some();
-        f.debug_struct("Calls").field("retrier", retrier).field("configured", &configured).finish()
+        f.debug_struct("GrpcCalls")
+            .field("retrier", retrier)
+            .field("configured", &configured)
+            .finish()
     }
 }

@@ -4,14 +4,13 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use stagger_core::classify::sources;
+use stagger_core::classify::Code as GrpcCode;
 use stagger_core::retry::Stop;
 use stagger_core::{Cause, Hint, Outcome, Verdict};
 use tonic::{Code, Status};
 
-use super::transport::{Failure, code_of};
 use crate::run::UNKNOWN;
-use crate::{Classify, Report};
+use crate::{CallReport, Classify};
 
 /// A call that failed for good: its status, and what it took.
 ///
@@ -30,12 +29,12 @@ use crate::{Classify, Report};
 /// no attempt out, DEADLINE_EXCEEDED when the last attempt ran out of its time, and what gRPC makes of
 /// an error of the transport; that error is then the source of the status.
 pub struct CallError {
-    end: Box<End>,
+    end: Box<CallEnd>,
 }
 
-struct End {
+struct CallEnd {
     status: Status,
-    report: Report,
+    report: CallReport,
 }
 
 impl CallError {
@@ -55,31 +54,18 @@ impl CallError {
     /// Stop reason, attempts, time, hint, history. Empty for a service that could not be made ready
     /// for a call.
     #[must_use]
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &CallReport {
         &self.end.report
     }
 
-    /// The service could not be made ready: no call was begun.
-    pub(super) fn not_ready(error: Box<dyn StdError + Send + Sync>) -> Self {
-        Self::transport(error, Report::default())
-    }
-
     /// The call ended on this status of the server.
-    pub(super) fn replied(status: Status, report: Report) -> Self {
-        Self { end: Box::new(End { status, report }) }
-    }
-
-    /// The call ended on an error of the transport.
-    pub(super) fn transport(error: Box<dyn StdError + Send + Sync>, report: Report) -> Self {
-        let code = Failure::of(&*error, None).code;
-        let mut status = Status::new(i32::from(code.number()).into(), told(&*error));
-        status.set_source(Arc::from(error));
-        Self::replied(status, report)
+    pub(super) fn replied(status: Status, report: CallReport) -> Self {
+        Self { end: Box::new(CallEnd { status, report }) }
     }
 
     /// The call ended without anything from the server, or after an attempt that ran out of its time;
     /// `before` is what the server said to an earlier one.
-    pub(super) fn silent(before: Option<Status>, report: Report) -> Self {
+    pub(super) fn silent(before: Option<Status>, report: CallReport) -> Self {
         let late = report.history().last().is_some_and(|last| last.cause == Cause::Timeout);
         let (code, said) = match report.stop() {
             Some(Stop::BreakerOpen) => (Code::Unavailable, "the breaker is open"),
@@ -118,7 +104,7 @@ impl fmt::Display for CallError {
 
 impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let End { status, report } = &*self.end;
+        let CallEnd { status, report } = &*self.end;
         f.debug_struct("CallError").field("status", status).field("report", report).finish()
     }
 }
@@ -146,15 +132,7 @@ impl Classify for CallError {
     }
 }
 
-/// The errors of a chain in one line, without those that repeat the one before.
-fn told(error: &(dyn StdError + 'static)) -> String {
-    let mut said = error.to_string();
-    for inner in sources(error).skip(1) {
-        let inner = inner.to_string();
-        if !said.ends_with(&inner) {
-            said.push_str(": ");
-            said.push_str(&inner);
-        }
-    }
-    said
+/// A code as the engine knows it.
+pub(super) fn code_of(status: &Status) -> GrpcCode {
+    GrpcCode::from_wire(i64::from(i32::from(status.code())))
 }

@@ -1,6 +1,5 @@
 //! The future of a call: makes its attempts by the driver that all async calls have.
 
-use std::error::Error as StdError;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -14,15 +13,15 @@ use stagger_core::{Instant, Outcome};
 use tonic::body::Body;
 use tower_service::Service;
 
-use super::calls::Rules;
+use super::calls::GrpcRules;
 use super::reply::Reply;
-use super::request::{Outgoing, Overtaken};
-use super::transport::Failure;
+use super::request::{GrpcRequest, Overtaken};
+use super::transport::GrpcFailure;
 use super::{CallError, GrpcBody};
-use crate::{AttemptInfo, Error, Judge, Report, Sleep};
+use crate::run::BoxError;
+use crate::{AttemptInfo, CallReport, Classifier, Error, Sleep};
 
-type BoxError = Box<dyn StdError + Send + Sync>;
-type Answer<B, Z> = Result<Response<GrpcBody<B, Z>>, CallError>;
+type CallResult<B, Z> = Result<Response<GrpcBody<B, Z>>, CallError>;
 
 /// One call under way through a [`Grpc`](super::Grpc) service.
 ///
@@ -32,17 +31,17 @@ type Answer<B, Z> = Result<Response<GrpcBody<B, Z>>, CallError>;
 #[must_use = "a call does nothing until it is polled"]
 pub struct ResponseFuture<B, Z: Sleep> {
     // Boxed, because the drivers' futures have no name; a call over a network costs far more.
-    inner: Pin<Box<dyn Future<Output = Answer<B, Z>> + Send>>,
+    inner: Pin<Box<dyn Future<Output = CallResult<B, Z>> + Send>>,
 }
 
 impl<B, Z: Sleep> ResponseFuture<B, Z> {
-    pub(super) fn new(call: impl Future<Output = Answer<B, Z>> + Send + 'static) -> Self {
+    pub(super) fn new(call: impl Future<Output = CallResult<B, Z>> + Send + 'static) -> Self {
         Self { inner: Box::pin(call) }
     }
 }
 
 impl<B, Z: Sleep> Future for ResponseFuture<B, Z> {
-    type Output = Answer<B, Z>;
+    type Output = CallResult<B, Z>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.inner.as_mut().poll(context)
@@ -58,19 +57,19 @@ impl<B, Z: Sleep> fmt::Debug for ResponseFuture<B, Z> {
 /// Makes one call; `ready` was polled ready for its first attempt.
 pub(super) async fn call<S, B, Z, L>(
     ready: S,
-    rules: Rules<Z, L>,
+    rules: GrpcRules<Z, L>,
     request: Request<Body>,
-) -> Answer<B, Z>
+) -> CallResult<B, Z>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone,
     S::Error: Into<BoxError>,
     Z: Sleep + Clone,
     for<'l> &'l L: Ledger,
 {
-    let Rules { retrier, codes, idempotent, buffer } = rules;
-    let outgoing = Outgoing::new(request, buffer);
-    let mut report = Report::default();
-    let judge = Meaning { codes, outgoing: outgoing.clone() };
+    let GrpcRules { retrier, codes, idempotent, buffer } = rules;
+    let outgoing = GrpcRequest::new(request, buffer);
+    let mut report = CallReport::default();
+    let classifier = GrpcClassifier { codes, outgoing: outgoing.clone() };
     let (time, template, mut ready) = (retrier.time().clone(), ready.clone(), Some(ready));
     let op = move |info: AttemptInfo| {
         let until = info.remaining.map(|left| time.now() + left);
@@ -80,7 +79,7 @@ where
         };
         attempt((service, is_ready), outgoing.clone(), info, until)
     };
-    let run = retrier.call().judged_by(judge).idempotent(idempotent).report(&mut report);
+    let run = retrier.call().classified_by(classifier).idempotent(idempotent).report(&mut report);
     let result = match retrier.policy().hedge() {
         Some(_) => run.run_hedged_with(op).await,
         None => run.run_with(op).await,
@@ -91,7 +90,7 @@ where
 /// One attempt: the channel made ready, and the headers of its response.
 async fn attempt<S, B>(
     (mut service, is_ready): (S, bool),
-    outgoing: Outgoing,
+    outgoing: GrpcRequest,
     info: AttemptInfo,
     until: Option<Instant>,
 ) -> Result<Reply<B>, BoxError>
@@ -110,17 +109,17 @@ where
     }
 }
 
-/// The judge of the attempts of one call.
-struct Meaning {
+/// The classifier of the attempts of one call.
+struct GrpcClassifier {
     codes: Option<CodeSet>,
-    outgoing: Outgoing,
+    outgoing: GrpcRequest,
 }
 
-impl<B> Judge<Reply<B>, BoxError> for Meaning {
-    fn judge(&mut self, result: &Result<Reply<B>, BoxError>) -> Outcome {
+impl<B> Classifier<Reply<B>, BoxError> for GrpcClassifier {
+    fn classify(&mut self, result: &Result<Reply<B>, BoxError>) -> Outcome {
         let outcome = match result {
             Ok(reply) => reply.outcome(self.codes),
-            Err(error) => Failure::of(&**error, self.codes).outcome,
+            Err(error) => GrpcFailure::of(&**error, self.codes).outcome,
         };
         match (outcome.verdict, result) {
             (Verdict::Ok, _) => {
@@ -136,9 +135,9 @@ impl<B> Judge<Reply<B>, BoxError> for Meaning {
 /// Makes the caller's answer.
 fn finish<B, Z: Sleep + Clone>(
     result: Result<Reply<B>, Error<BoxError>>,
-    report: Report,
+    report: CallReport,
     time: &Z,
-) -> Answer<B, Z> {
+) -> CallResult<B, Z> {
     match result {
         Ok(reply) if report.stop() == Some(Stop::Succeeded) => {
             let until = reply.until.map(|until| (time.clone(), until));

@@ -3,7 +3,7 @@
 use stagger_core::service_config::ServiceConfig;
 use tower_layer::Layer;
 
-use super::calls::Calls;
+use super::calls::GrpcCalls;
 use super::{ByServiceConfig, Grpc};
 use crate::{LocalLedger, Retrier};
 
@@ -30,15 +30,15 @@ use crate::{LocalLedger, Retrier};
 #[derive(Debug)]
 #[must_use = "a layer does nothing until it wraps a channel"]
 pub struct GrpcLayer<Z, L = LocalLedger, D = ByServiceConfig> {
-    calls: Calls<Z, L, D>,
+    calls: GrpcCalls<Z, L, D>,
 }
 
 impl<Z, L> GrpcLayer<Z, L> {
-    /// Calls by `retrier`, all methods under its policy. Only failures that the server cannot have
+    /// GrpcCalls by `retrier`, all methods under its policy. Only failures that the server cannot have
     /// acted on are retried, until a [service config](Self::service_config) or
     /// [`idempotent`](Self::idempotent) allows more.
     pub fn new(retrier: Retrier<Z, L>) -> Self {
-        Self { calls: Calls::new(retrier) }
+        Self { calls: GrpcCalls::new(retrier) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Calls of tonic's clients under a policy: a layer, its service, and a future with a name.
+//! GrpcCalls of tonic's clients under a policy: a layer, its service, and a future with a name.
 //!
 //! ```no_run
 //! use stagger::tonic::{CallError, Grpc};
@@ -40,7 +40,7 @@
 //! | a reset | by its reason: ENHANCE_YOUR_CALM is throttled, CANCEL cancelled, others INTERNAL | by that |
 //! | no headers within the time limit | transient | yes |
 //!
-//! Where a service config lists codes, they replace UNAVAILABLE and RESOURCE_EXHAUSTED in this table.
+//! The codes that a service config lists replace UNAVAILABLE and RESOURCE_EXHAUSTED in this table.
 //! "Yes" is for methods that may be called twice: those that a service config lists, and those that
 //! [`GrpcLayer::idempotent`] names. Without either, no method is known to be idempotent, and only
 //! unprocessed attempts are retried, as gRPC's own clients do (gRFC A6). `grpc-retry-pushback-ms` is kept to exactly, or forbids the retry; `retry-after` and its
@@ -60,7 +60,7 @@
 //!
 //! # What the caller gets
 //!
-//! On success the response, with a [`Report`](crate::Report) in its extensions. On failure the last
+//! On success the response, with a [`CallReport`](crate::CallReport) in its extensions. On failure the last
 //! status of the server with its message, details and metadata; [`CallError::of`] finds the stop
 //! reason and the attempts behind it. When the deadline passes while a stream is read, the stream ends
 //! with DEADLINE_EXCEEDED.

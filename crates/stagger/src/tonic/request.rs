@@ -27,18 +27,18 @@ const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc
 /// limit. Above the limit nothing is kept, and the attempt that was ahead goes on alone. Unlike the
 /// body that only attempts one after the other send, this one is read by whichever copy is ahead: the copies of a hedged call start before it has ended.
 #[derive(Clone)]
-pub(super) struct Outgoing {
+pub(super) struct GrpcRequest {
     parts: Arc<request::Parts>,
-    log: Arc<Mutex<Log>>,
+    body: Arc<Mutex<SharedBody>>,
     /// The last number given to a copy, by which attempts are told apart.
     copies: Arc<AtomicU64>,
 }
 
 /// The body as far as it has been read from the caller.
-struct Log {
+struct SharedBody {
     source: Option<Body>,
     /// The kept frames, of which the first is the frame number `base`.
-    kept: VecDeque<Part>,
+    kept: VecDeque<BodyPart>,
     base: usize,
     bytes: usize,
     room: usize,
@@ -49,14 +49,14 @@ struct Log {
 }
 
 #[derive(Clone)]
-enum Part {
+enum BodyPart {
     Data(Bytes),
     Trailers(HeaderMap),
 }
 
 /// The body of one attempt.
-struct Copy {
-    log: Arc<Mutex<Log>>,
+struct BodyCopy {
+    body: Arc<Mutex<SharedBody>>,
     next: usize,
     id: u64,
 }
@@ -65,11 +65,11 @@ struct Copy {
 #[derive(Debug)]
 pub(super) struct Overtaken;
 
-impl Outgoing {
+impl GrpcRequest {
     /// Keeps `room` bytes of the body.
     pub(super) fn new(request: Request<Body>, room: usize) -> Self {
         let (parts, body) = request.into_parts();
-        let log = Log {
+        let body = SharedBody {
             source: Some(body),
             kept: VecDeque::new(),
             base: 0,
@@ -79,8 +79,8 @@ impl Outgoing {
             waiting: Vec::new(),
             overtaken: Vec::new(),
         };
-        let (parts, log) = (Arc::new(parts), Arc::new(Mutex::new(log)));
-        Self { parts, log, copies: Arc::default() }
+        let (parts, body) = (Arc::new(parts), Arc::new(Mutex::new(body)));
+        Self { parts, body, copies: Arc::default() }
     }
 
     /// The request of one attempt, and the number that tells its body from the others.
@@ -94,33 +94,33 @@ impl Outgoing {
         if let Some(left) = info.remaining {
             timeout::tell(&mut parts.headers, left);
         }
-        let copy = Copy { log: Arc::clone(&self.log), next: 0, id };
+        let copy = BodyCopy { body: Arc::clone(&self.body), next: 0, id };
         (Request::from_parts(parts, Body::new(copy)), id)
     }
 
     /// Whether a further attempt could send equal bytes: nothing was let go that it would need.
     pub(super) fn is_replayable(&self) -> bool {
-        locked(&self.log).base == 0
+        locked(&self.body).base == 0
     }
 
     /// Nothing need be kept from here on.
     pub(super) fn commit(&self) {
-        locked(&self.log).keeps = false;
+        locked(&self.body).keeps = false;
     }
 
     /// Whether this body could not be sent to its end, because another one was ahead of it.
     pub(super) fn is_overtaken(&self, copy: u64) -> bool {
-        locked(&self.log).overtaken.contains(&copy)
+        locked(&self.body).overtaken.contains(&copy)
     }
 }
 
-impl Log {
+impl SharedBody {
     /// The next part for `copy`; read from the caller when no other copy has read it before.
     fn poll(
         &mut self,
         copy: (&mut usize, u64),
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Part, Status>>> {
+    ) -> Poll<Option<Result<BodyPart, Status>>> {
         let (next, id) = copy;
         loop {
             let Some(at) = next.checked_sub(self.base) else {
@@ -156,8 +156,8 @@ impl Log {
     /// Keeps a frame; above the limit only for the attempt that is at `next`, which asked for it.
     fn take(&mut self, frame: Frame<Bytes>, next: usize) {
         let part = match frame.into_data() {
-            Ok(data) => Part::Data(data),
-            Err(frame) => Part::Trailers(frame.into_trailers().unwrap_or_default()),
+            Ok(data) => BodyPart::Data(data),
+            Err(frame) => BodyPart::Trailers(frame.into_trailers().unwrap_or_default()),
         };
         self.bytes = self.bytes.saturating_add(part.cost());
         if self.keeps && self.bytes > self.room {
@@ -179,7 +179,7 @@ impl Log {
     }
 }
 
-impl Part {
+impl BodyPart {
     /// The memory that it takes. Never zero, or frames without bytes would have no bound.
     fn cost(&self) -> usize {
         match self {
@@ -192,7 +192,7 @@ impl Part {
     }
 }
 
-impl HttpBody for Copy {
+impl HttpBody for BodyCopy {
     type Data = Bytes;
     type Error = Status;
 
@@ -200,27 +200,27 @@ impl HttpBody for Copy {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let Self { log, next, id } = self.get_mut();
-        let part = ready!(locked(log).poll((next, *id), context));
+        let Self { body, next, id } = self.get_mut();
+        let part = ready!(locked(body).poll((next, *id), context));
         Poll::Ready(part.map(|part| {
             part.map(|part| match part {
-                Part::Data(data) => Frame::data(data),
-                Part::Trailers(trailers) => Frame::trailers(trailers),
+                BodyPart::Data(data) => Frame::data(data),
+                BodyPart::Trailers(trailers) => Frame::trailers(trailers),
             })
         }))
     }
 
     fn is_end_stream(&self) -> bool {
-        let log = locked(&self.log);
-        let ended = log.source.as_ref().is_none_or(HttpBody::is_end_stream);
-        ended && self.next == log.base + log.kept.len()
+        let body = locked(&self.body);
+        let ended = body.source.as_ref().is_none_or(HttpBody::is_end_stream);
+        ended && self.next == body.base + body.kept.len()
     }
 }
 
-/// The caller's body wakes whoever asked it last: when that one goes, the others ask anew.
-impl Drop for Copy {
+/// The caller's body wakes the attempt that asked last: when that one goes, the others ask anew.
+impl Drop for BodyCopy {
     fn drop(&mut self) {
-        locked(&self.log).wake();
+        locked(&self.body).wake();
     }
 }
 
@@ -232,7 +232,7 @@ impl fmt::Display for Overtaken {
 
 impl StdError for Overtaken {}
 
-/// A panic of the caller's body has left the log as it was before.
-fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
+/// A panic of the caller's body has left the body as it was before.
+fn locked(body: &Mutex<SharedBody>) -> MutexGuard<'_, SharedBody> {
+    body.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,7 +10,7 @@ use stagger_core::retry::Ledger;
 use tonic::body::Body;
 use tower_service::Service;
 
-use super::calls::Calls;
+use super::calls::GrpcCalls;
 use super::{ByServiceConfig, CallError, GrpcBody, ResponseFuture, future, timeout};
 use crate::tower::Idempotent;
 use crate::{LocalLedger, Retrier, Sleep};
@@ -23,18 +23,18 @@ use crate::{LocalLedger, Retrier, Sleep};
 #[derive(Debug)]
 pub struct Grpc<S, Z, L = LocalLedger, D = ByServiceConfig> {
     inner: S,
-    calls: Calls<Z, L, D>,
+    calls: GrpcCalls<Z, L, D>,
 }
 
 impl<S, Z, L> Grpc<S, Z, L> {
-    /// Calls through `channel` by `retrier`.
+    /// GrpcCalls through `channel` by `retrier`.
     pub fn new(channel: S, retrier: Retrier<Z, L>) -> Self {
-        Self::of(channel, Calls::new(retrier))
+        Self::of(channel, GrpcCalls::new(retrier))
     }
 }
 
 impl<S, Z, L, D> Grpc<S, Z, L, D> {
-    pub(super) const fn of(inner: S, calls: Calls<Z, L, D>) -> Self {
+    pub(super) const fn of(inner: S, calls: GrpcCalls<Z, L, D>) -> Self {
         Self { inner, calls }
     }
 

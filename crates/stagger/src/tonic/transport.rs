@@ -1,6 +1,7 @@
 //! Failures below gRPC: which of them the server cannot have acted on, and which status they are.
 
 use std::error::Error as StdError;
+use std::sync::Arc;
 
 use h2::Reason;
 use stagger_core::classify::{
@@ -10,20 +11,21 @@ use stagger_core::{Cause, Outcome, Remedy, Verdict};
 use tonic::{ConnectError, Status, TimeoutExpired};
 
 use super::CallError;
+use super::error::code_of;
 use super::request::Overtaken;
-use crate::Classify;
 use crate::http::{classify_transport, is_refused};
 use crate::run::TIMED_OUT;
+use crate::{CallReport, Classify};
 
 /// An attempt without a reply: its status in gRPC's terms, and what it means.
 #[derive(Clone, Copy)]
-pub(super) struct Failure {
+pub(super) struct GrpcFailure {
     pub(super) code: Code,
     pub(super) outcome: Outcome,
 }
 
 /// The server never saw the stream, so it is sent again at once (gRFC A6, "Transparent Retries").
-const NEVER_SEEN: Failure = Failure {
+const NEVER_SEEN: GrpcFailure = GrpcFailure {
     code: Code::Unavailable,
     outcome: Outcome::new(Verdict::Unprocessed)
         .with_cause(Cause::Transport)
@@ -31,9 +33,9 @@ const NEVER_SEEN: Failure = Failure {
 };
 
 /// Nothing in the chain tells what happened, so nothing says that it may happen twice.
-const UNKNOWN: Failure = Failure { code: Code::Unknown, outcome: crate::run::UNKNOWN };
+const UNKNOWN: GrpcFailure = GrpcFailure { code: Code::Unknown, outcome: crate::run::UNKNOWN };
 
-impl Failure {
+impl GrpcFailure {
     /// By the first error of the chain that tells; `codes` are the ones that are retried.
     pub(super) fn of(error: &(dyn StdError + 'static), codes: Option<CodeSet>) -> Self {
         let mut known = sources(error).filter_map(|error| Self::known(error, codes));
@@ -104,9 +106,32 @@ impl Failure {
     }
 }
 
-/// A code as the engine knows it.
-pub(super) fn code_of(status: &Status) -> Code {
-    Code::from_wire(i64::from(i32::from(status.code())))
+impl CallError {
+    /// The service could not be made ready: no call was begun.
+    pub(super) fn not_ready(error: Box<dyn StdError + Send + Sync>) -> Self {
+        Self::transport(error, CallReport::default())
+    }
+
+    /// The call ended on an error of the transport.
+    pub(super) fn transport(error: Box<dyn StdError + Send + Sync>, report: CallReport) -> Self {
+        let code = GrpcFailure::of(&*error, None).code;
+        let mut status = Status::new(i32::from(code.number()).into(), told(&*error));
+        status.set_source(Arc::from(error));
+        Self::replied(status, report)
+    }
+}
+
+/// The errors of a chain in one line, without those that repeat the one before.
+fn told(error: &(dyn StdError + 'static)) -> String {
+    let mut said = error.to_string();
+    for inner in sources(error).skip(1) {
+        let inner = inner.to_string();
+        if !said.ends_with(&inner) {
+            said.push_str(": ");
+            said.push_str(&inner);
+        }
+    }
+    said
 }
 
 /// Maps a reset to its code (gRPC over HTTP/2, "Errors").
@@ -127,7 +152,7 @@ mod tests {
     use super::*;
 
     fn verdict(error: &(dyn StdError + 'static)) -> (Code, Verdict) {
-        let failure = Failure::of(error, None);
+        let failure = GrpcFailure::of(error, None);
         (failure.code, failure.outcome.verdict)
     }
 
@@ -159,7 +184,7 @@ mod tests {
         let broken = io::Error::from(io::ErrorKind::ConnectionReset);
         assert_eq!(verdict(&broken), (Code::Unavailable, Verdict::Transient));
         let listed = CodeSet::EMPTY.with(Code::Aborted);
-        assert_eq!(Failure::of(&broken, Some(listed)).outcome.verdict, Verdict::Permanent);
+        assert_eq!(GrpcFailure::of(&broken, Some(listed)).outcome.verdict, Verdict::Permanent);
     }
 
     #[test]

@@ -5,10 +5,8 @@ use std::fmt;
 
 use stagger_core::Outcome;
 
-use crate::run::UNKNOWN;
+use crate::run::{BoxError, UNKNOWN};
 use crate::{Classify, Error};
-
-type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// A call through a service that failed for good.
 ///
@@ -16,11 +14,11 @@ type BoxError = Box<dyn StdError + Send + Sync>;
 /// already. It is the [`source`](StdError::source), unchanged, and can be downcast.
 #[derive(Debug)]
 pub struct ServiceError {
-    kind: Kind,
+    kind: ServiceErrorKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ServiceErrorKind {
     /// The service could not be made ready for a call: no call was begun.
     NotReady(BoxError),
     Ended(Error<BoxError>),
@@ -28,11 +26,11 @@ enum Kind {
 
 impl ServiceError {
     pub(super) fn not_ready(error: impl Into<BoxError>) -> Self {
-        Self { kind: Kind::NotReady(error.into()) }
+        Self { kind: ServiceErrorKind::NotReady(error.into()) }
     }
 
     pub(super) fn ended<E: Into<BoxError>>(end: Error<E>) -> Self {
-        Self { kind: Kind::Ended(end.map(Into::into)) }
+        Self { kind: ServiceErrorKind::Ended(end.map(Into::into)) }
     }
 
     /// The end of the call: stop reason, attempts, time, hint, history. `None` when the service could
@@ -40,8 +38,8 @@ impl ServiceError {
     #[must_use]
     pub const fn end(&self) -> Option<&Error<BoxError>> {
         match &self.kind {
-            Kind::NotReady(_) => None,
-            Kind::Ended(end) => Some(end),
+            ServiceErrorKind::NotReady(_) => None,
+            ServiceErrorKind::Ended(end) => Some(end),
         }
     }
 
@@ -50,8 +48,8 @@ impl ServiceError {
     #[must_use]
     pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         match &self.kind {
-            Kind::NotReady(error) => Some(&**error),
-            Kind::Ended(end) => end.get_ref().map(|error| &**error),
+            ServiceErrorKind::NotReady(error) => Some(&**error),
+            ServiceErrorKind::Ended(end) => end.get_ref().map(|error| &**error),
         }
     }
 
@@ -59,8 +57,8 @@ impl ServiceError {
     #[must_use]
     pub fn into_inner(self) -> Option<BoxError> {
         match self.kind {
-            Kind::NotReady(error) => Some(error),
-            Kind::Ended(end) => end.into_inner(),
+            ServiceErrorKind::NotReady(error) => Some(error),
+            ServiceErrorKind::Ended(end) => end.into_inner(),
         }
     }
 }
@@ -68,8 +66,8 @@ impl ServiceError {
 impl fmt::Display for ServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::NotReady(_) => f.write_str("the service is not ready for calls"),
-            Kind::Ended(end) => end.fmt(f),
+            ServiceErrorKind::NotReady(_) => f.write_str("the service is not ready for calls"),
+            ServiceErrorKind::Ended(end) => end.fmt(f),
         }
     }
 }
@@ -80,7 +78,7 @@ impl StdError for ServiceError {
     }
 }
 
-/// As the end of an inner call judges itself; a service that is not ready will not heal.
+/// As the end of an inner call classifies itself; a service that is not ready will not heal.
 impl Classify for ServiceError {
     fn classify(&self) -> Outcome {
         self.end().map_or(UNKNOWN, Classify::classify)

@@ -14,7 +14,7 @@ use stagger_core::{Instant, Span};
 use tower_service::Service;
 
 use super::{DeadlineBody, FailedReplies, Outgoing, ResponseFuture, ServiceError};
-use crate::{Judge, Sleep};
+use crate::{Classifier, Sleep};
 
 pin_project! {
     /// One call under way through an [`HttpService`](super::HttpService).
@@ -31,13 +31,13 @@ pin_project! {
         #[pin]
         call: ResponseFuture<S, K, J, Z, L>,
         time: Z,
-        limit: Limit,
+        limit: BodyLimit,
     }
 }
 
 /// The deadline of the call: a length until the first poll, an instant from then on.
 #[derive(Clone, Copy)]
-enum Limit {
+enum BodyLimit {
     Within(Span),
     Until(Instant),
     None,
@@ -54,7 +54,7 @@ where
         time: Z,
         deadline: Option<Span>,
     ) -> Self {
-        Self { call, time, limit: deadline.map_or(Limit::None, Limit::Within) }
+        Self { call, time, limit: deadline.map_or(BodyLimit::None, BodyLimit::Within) }
     }
 }
 
@@ -66,19 +66,19 @@ where
     B: Body,
     Z: Sleep + Clone,
     for<'l> &'l L: Ledger,
-    J: Judge<Response<B>, S::Error>,
+    J: Classifier<Response<B>, S::Error>,
 {
     type Output = Result<Response<DeadlineBody<B, Z>>, ServiceError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let parts = self.project();
-        if let Limit::Within(span) = *parts.limit {
-            *parts.limit = Limit::Until(parts.time.now() + span);
+        if let BodyLimit::Within(span) = *parts.limit {
+            *parts.limit = BodyLimit::Until(parts.time.now() + span);
         }
         let reply = ready!(parts.call.poll(context))?;
         let until = match *parts.limit {
-            Limit::Until(until) => Some((parts.time.clone(), until)),
-            Limit::Within(_) | Limit::None => None,
+            BodyLimit::Until(until) => Some((parts.time.clone(), until)),
+            BodyLimit::Within(_) | BodyLimit::None => None,
         };
         Poll::Ready(Ok(reply.map(|body| DeadlineBody::new(body, until))))
     }

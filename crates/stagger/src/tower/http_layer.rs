@@ -6,9 +6,8 @@ use ::http::Request;
 use http_body::Body;
 use stagger_core::Remedy;
 use stagger_core::classify::is_idempotent;
-use tower_layer::Layer;
 
-use super::{HttpRequest, HttpService, Idempotent, Prepare, Refresh, StaggerLayer, Unchanged};
+use super::{HttpRequest, Idempotent, Prepare, Refresh, StaggerLayer, Unchanged};
 use crate::http::{
     AttemptHeaders, ByMethod, Destinations, HttpReplies, IdempotencyKey, REPLAY_LIMIT,
 };
@@ -64,7 +63,7 @@ pub struct HttpLayer<
 > {
     retrier: Arc<Retrier<Z, L>>,
     destinations: Destinations<L>,
-    judge: J,
+    classifier: J,
     idempotent: D,
     settings: Settings,
     hook: H,
@@ -80,7 +79,7 @@ struct Settings {
 }
 
 impl<Z, L> StaggerLayer<Z, L> {
-    /// Calls of HTTP services: replies are judged by status and headers, errors by
+    /// Calls of HTTP services: replies are classified by status and headers, errors by
     /// [`ByChain`](crate::http::ByChain), and requests by method and `Idempotency-Key`.
     ///
     /// Each scheme, host and port has a budget and a breaker of its own, by the URI or the `Host` of
@@ -96,7 +95,7 @@ impl<Z, L> StaggerLayer<Z, L> {
         HttpLayer {
             destinations: Destinations::of(&retrier),
             retrier: Arc::new(retrier),
-            judge: HttpReplies::default(),
+            classifier: HttpReplies::default(),
             idempotent: ByMethod,
             settings,
             hook: Unchanged,
@@ -138,23 +137,26 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         self
     }
 
-    /// Has `judge` tell what a result means, replies included. Each call has a clone of it.
-    pub fn judged_by<K>(self, judge: K) -> HttpLayer<Z, L, K, D, H, R> {
-        let Self { retrier, destinations, judge: _, idempotent, settings, hook, refresh } = self;
-        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
+    /// Classifies results by `classifier`, replies included. Each call has a clone of it.
+    pub fn classified_by<K>(self, classifier: K) -> HttpLayer<Z, L, K, D, H, R> {
+        let Self { retrier, destinations, classifier: _, idempotent, settings, hook, refresh } =
+            self;
+        HttpLayer { retrier, destinations, classifier, idempotent, settings, hook, refresh }
     }
 
     /// Has `decide` tell which requests may be sent twice. Default: [`ByMethod`].
     pub fn idempotent<C>(self, decide: C) -> HttpLayer<Z, L, J, C, H, R> {
-        let Self { retrier, destinations, judge, idempotent: _, settings, hook, refresh } = self;
-        HttpLayer { retrier, destinations, judge, idempotent: decide, settings, hook, refresh }
+        let Self { retrier, destinations, classifier, idempotent: _, settings, hook, refresh } =
+            self;
+        HttpLayer { retrier, destinations, classifier, idempotent: decide, settings, hook, refresh }
     }
 
     /// Changes the head of each attempt's request directly before it is sent: fresh credentials, a
     /// signature with a time. Each call has a clone of the hook.
     pub fn per_attempt<P: Prepare>(self, hook: P) -> HttpLayer<Z, L, J, D, P, R> {
-        let Self { retrier, destinations, judge, idempotent, settings, hook: _, refresh } = self;
-        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
+        let Self { retrier, destinations, classifier, idempotent, settings, hook: _, refresh } =
+            self;
+        HttpLayer { retrier, destinations, classifier, idempotent, settings, hook, refresh }
     }
 
     /// The policy, and the ledger of requests that name no server; of all requests, if it was given
@@ -180,11 +182,11 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         self.destinations.ledger(self.retrier.time(), request.uri(), request.headers())
     }
 
-    pub(super) fn judge(&self) -> J
+    pub(super) fn classifier(&self) -> J
     where
         J: Clone,
     {
-        self.judge.clone()
+        self.classifier.clone()
     }
 
     /// The request as it is kept, and whether it may be sent twice.
@@ -216,45 +218,32 @@ impl<Z, J, D, H, R> HttpLayer<Z, LocalLedger, J, D, H, R> {
 }
 
 impl<Z, L, E, D, H, R> HttpLayer<Z, L, HttpReplies<E>, D, H, R> {
-    /// Has `errors` judge the results that are no reply: [`ByBoxedChain`](crate::http::ByBoxedChain)
-    /// where tower's own layers lie below, or a judge that knows the errors of the client.
-    pub fn errors_judged_by<K>(self, errors: K) -> HttpLayer<Z, L, HttpReplies<K>, D, H, R> {
-        let Self { retrier, destinations, judge, idempotent, settings, hook, refresh } = self;
-        let judge = judge.with_errors(errors);
-        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
+    /// Classifies by `errors` the results that are no reply: [`ByBoxedChain`](crate::http::ByBoxedChain)
+    /// where tower's own layers lie below, or a classifier that knows the errors of the client.
+    pub fn errors_classified_by<K>(self, errors: K) -> HttpLayer<Z, L, HttpReplies<K>, D, H, R> {
+        let Self { retrier, destinations, classifier, idempotent, settings, hook, refresh } = self;
+        let classifier = classifier.with_errors(errors);
+        HttpLayer { retrier, destinations, classifier, idempotent, settings, hook, refresh }
     }
 
     /// After a 401, runs `refresh` and sends the request once more; a second 401 is final. The fresh
     /// credentials get into the request by [`per_attempt`](Self::per_attempt).
     pub fn refresh_auth<F: Refresh>(self, refresh: F) -> HttpLayer<Z, L, HttpReplies<E>, D, H, F> {
-        let Self { retrier, destinations, judge, idempotent, settings, hook, refresh: _ } = self;
-        let judge = judge.carrying_out(Remedy::RefreshAuth);
-        HttpLayer { retrier, destinations, judge, idempotent, settings, hook, refresh }
-    }
-}
-
-impl<S, Z, L, J, D, H, R> Layer<S> for HttpLayer<Z, L, J, D, H, R>
-where
-    J: Clone,
-    D: Clone,
-    H: Clone,
-    R: Clone,
-{
-    type Service = HttpService<S, Z, L, J, D, H, R>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        HttpService::new(inner, self.clone())
+        let Self { retrier, destinations, classifier, idempotent, settings, hook, refresh: _ } =
+            self;
+        let classifier = classifier.carrying_out(Remedy::RefreshAuth);
+        HttpLayer { retrier, destinations, classifier, idempotent, settings, hook, refresh }
     }
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
 impl<Z, L, J: Clone, D: Clone, H: Clone, R: Clone> Clone for HttpLayer<Z, L, J, D, H, R> {
     fn clone(&self) -> Self {
-        let Self { retrier, destinations, judge, idempotent, settings, hook, refresh } = self;
+        let Self { retrier, destinations, classifier, idempotent, settings, hook, refresh } = self;
         Self {
             retrier: Arc::clone(retrier),
             destinations: destinations.clone(),
-            judge: judge.clone(),
+            classifier: classifier.clone(),
             idempotent: idempotent.clone(),
             settings: *settings,
             hook: hook.clone(),

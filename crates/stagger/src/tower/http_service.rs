@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use ::http::{Request, Response};
 use http_body::Body;
 use stagger_core::retry::Ledger;
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{
@@ -15,8 +16,8 @@ use super::{
     ServiceError, Unchanged,
 };
 use crate::http::{ByMethod, HttpReplies, Replay};
-use crate::run::OwnedCall;
-use crate::{Judge, Ledgers, LocalLedger, Retrier, Sleep};
+use crate::run::ActiveCall;
+use crate::{Classifier, Ledgers, LocalLedger, Retrier, Sleep};
 
 /// An HTTP service whose calls are made under a policy; made by [`HttpLayer`].
 ///
@@ -60,6 +61,20 @@ impl<S, Z, L, J, D, H, R> HttpService<S, Z, L, J, D, H, R> {
     }
 }
 
+impl<S, Z, L, J, D, H, R> Layer<S> for HttpLayer<Z, L, J, D, H, R>
+where
+    J: Clone,
+    D: Clone,
+    H: Clone,
+    R: Clone,
+{
+    type Service = HttpService<S, Z, L, J, D, H, R>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        HttpService::new(inner, self.clone())
+    }
+}
+
 impl<S, B, C, Z, L, J, D, H, R> Service<Request<B>> for HttpService<S, Z, L, J, D, H, R>
 where
     S: Service<Request<Replay<B>>, Response = Response<C>> + Clone,
@@ -68,7 +83,7 @@ where
     C: Body + Unpin,
     Z: Sleep + Clone,
     for<'l> &'l L: Ledger,
-    J: Judge<Response<C>, S::Error> + Clone,
+    J: Classifier<Response<C>, S::Error> + Clone,
     D: Idempotent<Request<B>>,
     H: Prepare + Clone,
     R: Refresh + Clone,
@@ -89,8 +104,8 @@ where
         let (time, deadline) = (retrier.time().clone(), retrier.policy().limits().deadline());
         let ledger = self.layer.ledger_of(&request);
         let (outgoing, idempotent) = self.layer.outgoing(request);
-        let call = OwnedCall::new(retrier, idempotent).with_ledger(ledger);
-        let call = ResponseFuture::new(call, ready, outgoing, self.layer.judge());
+        let call = ActiveCall::new(retrier, ledger, idempotent);
+        let call = ResponseFuture::new(call, ready, outgoing, self.layer.classifier());
         HttpFuture::new(call, time, deadline)
     }
 }

@@ -22,7 +22,7 @@ impl<Req, F: Fn(&Req) -> bool> Idempotent<Req> for F {
     }
 }
 
-/// Every request may be sent twice, because somebody said what to retry.
+/// Every request may be sent twice, because the caller said what to retry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EveryRequest;
 

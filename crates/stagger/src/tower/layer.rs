@@ -12,7 +12,7 @@ use crate::{LocalLedger, Retrier};
 /// Makes the calls of a service under a policy.
 ///
 /// It needs to be told which errors are worth another attempt, unless their type says it itself
-/// ([`Classify`](crate::Classify)). `J` judges results, `D` decides which requests may be sent twice.
+/// ([`Classify`](crate::Classify)). `J` classifies results, `D` decides which requests may be sent twice.
 ///
 /// ```
 /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
@@ -38,7 +38,7 @@ use crate::{LocalLedger, Retrier};
 #[must_use = "a layer does nothing until it wraps a service"]
 pub struct StaggerLayer<Z, L = LocalLedger, J = ByType, D = EveryRequest> {
     retrier: Arc<Retrier<Z, L>>,
-    judge: J,
+    classifier: J,
     idempotent: D,
 }
 
@@ -46,7 +46,7 @@ impl<Z, L> StaggerLayer<Z, L> {
     /// Calls by `retrier`, whose policy, budget and breaker all services of the layer share. Keep one
     /// for each destination.
     pub fn new(retrier: Retrier<Z, L>) -> Self {
-        Self { retrier: Arc::new(retrier), judge: ByType, idempotent: EveryRequest }
+        Self { retrier: Arc::new(retrier), classifier: ByType, idempotent: EveryRequest }
     }
 }
 
@@ -57,39 +57,39 @@ impl<Z, L, D> StaggerLayer<Z, L, ByType, D> {
     where
         F: FnMut(&E) -> bool,
     {
-        self.judged_by(RetryIf(worth))
+        self.classified_by(RetryIf(worth))
     }
 
-    /// Has `judge` tell what an error means: verdict, hint and all.
-    pub fn classify<E, F>(self, judge: F) -> StaggerLayer<Z, L, ByError<F>, D>
+    /// Classifies errors by `classifier`: verdict, hint and all.
+    pub fn classify<E, F>(self, classifier: F) -> StaggerLayer<Z, L, ByError<F>, D>
     where
         F: FnMut(&E) -> Outcome,
     {
-        self.judged_by(ByError(judge))
+        self.classified_by(ByError(classifier))
     }
 
-    /// Has `judge` tell what a result means, `Ok` included: for replies that carry their failure in
+    /// Classifies results by `classifier`, `Ok` included: for replies that carry their failure in
     /// a status. When the attempts end on such an `Ok`, the call returns it as it is.
-    pub fn classify_result<T, E, F>(self, judge: F) -> StaggerLayer<Z, L, ByResult<F>, D>
+    pub fn classify_result<T, E, F>(self, classifier: F) -> StaggerLayer<Z, L, ByResult<F>, D>
     where
         F: FnMut(&Result<T, E>) -> Outcome,
     {
-        self.judged_by(ByResult(judge))
+        self.classified_by(ByResult(classifier))
     }
 
-    /// Has `judge` tell what a result means. Each call has a clone of it.
-    pub fn judged_by<J>(self, judge: J) -> StaggerLayer<Z, L, J, D> {
-        let Self { retrier, judge: ByType, idempotent } = self;
-        StaggerLayer { retrier, judge, idempotent }
+    /// Classifies results by `classifier`. Each call has a clone of it.
+    pub fn classified_by<J>(self, classifier: J) -> StaggerLayer<Z, L, J, D> {
+        let Self { retrier, classifier: ByType, idempotent } = self;
+        StaggerLayer { retrier, classifier, idempotent }
     }
 }
 
 impl<Z, L, J, D> StaggerLayer<Z, L, J, D> {
-    /// Has `decide` tell which requests may be sent twice. Default: all of them, because somebody said
+    /// Has `decide` tell which requests may be sent twice. Default: all of them, because the caller said
     /// what to retry. Of the others only failures that the server cannot have acted on are retried.
     pub fn idempotent<C>(self, decide: C) -> StaggerLayer<Z, L, J, C> {
-        let Self { retrier, judge, idempotent: _ } = self;
-        StaggerLayer { retrier, judge, idempotent: decide }
+        let Self { retrier, classifier, idempotent: _ } = self;
+        StaggerLayer { retrier, classifier, idempotent: decide }
     }
 }
 
@@ -101,15 +101,19 @@ where
     type Service = Stagger<S, Z, L, J, D>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        let Self { retrier, judge, idempotent } = self;
-        Stagger::new(inner, Arc::clone(retrier), judge.clone(), idempotent.clone())
+        let Self { retrier, classifier, idempotent } = self;
+        Stagger::new(inner, Arc::clone(retrier), classifier.clone(), idempotent.clone())
     }
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
 impl<Z, L, J: Clone, D: Clone> Clone for StaggerLayer<Z, L, J, D> {
     fn clone(&self) -> Self {
-        let Self { retrier, judge, idempotent } = self;
-        Self { retrier: Arc::clone(retrier), judge: judge.clone(), idempotent: idempotent.clone() }
+        let Self { retrier, classifier, idempotent } = self;
+        Self {
+            retrier: Arc::clone(retrier),
+            classifier: classifier.clone(),
+            idempotent: idempotent.clone(),
+        }
     }
 }

@@ -28,13 +28,13 @@
 //! - **Each scheme, host and port** has a budget and a breaker of its own, unless the retrier was given
 //!   a ledger for all of them.
 //! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why
-//!   nobody asked again: [`retry::Done`](crate::retry::Done).
+//!   no attempt followed: [`retry::Done`](crate::retry::Done).
 //! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's. The
 //!   policy's deadline bounds the body too: one that stalls past it fails ([`DeadlineBody`]). The time
 //!   limit of one attempt ends with the head.
 //! - **axum**: put `HandleErrorLayer` around the layer, because a call can end without a reply. The
 //!   handler finds its [`AttemptInfo`](crate::AttemptInfo) among the extensions.
-//! - **tower's own layers** below give their errors in boxes: take `errors_judged_by(ByBoxedChain)`.
+//! - **tower's own layers** below give their errors in boxes: take `errors_classified_by(ByBoxedChain)`.
 
 #[cfg(feature = "http")]
 mod deadline_body;

@@ -9,8 +9,8 @@ use stagger_core::retry::Ledger;
 use tower_service::Service;
 
 use super::{Cloned, EveryRequest, Idempotent, ResponseFuture, ServiceError};
-use crate::run::{ByType, OwnedCall};
-use crate::{Judge, LocalLedger, Retrier, Sleep};
+use crate::run::{ActiveCall, ByType};
+use crate::{Classifier, LocalLedger, Retrier, Sleep};
 
 /// A service whose calls are made under a policy; made by
 /// [`StaggerLayer`](super::StaggerLayer).
@@ -21,7 +21,7 @@ pub struct Stagger<S, Z, L = LocalLedger, J = ByType, D = EveryRequest> {
     inner: S,
     /// Shared, because each call holds it: one count to raise and to lower.
     retrier: Arc<Retrier<Z, L>>,
-    judge: J,
+    classifier: J,
     idempotent: D,
 }
 
@@ -29,10 +29,10 @@ impl<S, Z, L, J, D> Stagger<S, Z, L, J, D> {
     pub(super) const fn new(
         inner: S,
         retrier: Arc<Retrier<Z, L>>,
-        judge: J,
+        classifier: J,
         idempotent: D,
     ) -> Self {
-        Self { inner, retrier, judge, idempotent }
+        Self { inner, retrier, classifier, idempotent }
     }
 
     /// The service that makes the attempts.
@@ -68,7 +68,7 @@ where
     Req: Clone,
     Z: Sleep,
     for<'l> &'l L: Ledger,
-    J: Judge<S::Response, S::Error> + Clone,
+    J: Classifier<S::Response, S::Error> + Clone,
     D: Idempotent<Req>,
 {
     type Response = S::Response;
@@ -84,15 +84,15 @@ where
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let idempotent = self.idempotent.is_idempotent(&request);
-        let call = OwnedCall::new(Arc::clone(&self.retrier), idempotent);
-        ResponseFuture::new(call, ready, Cloned(request), self.judge.clone())
+        let call = ActiveCall::new(Arc::clone(&self.retrier), None, idempotent);
+        ResponseFuture::new(call, ready, Cloned(request), self.classifier.clone())
     }
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
 impl<S: Clone, Z, L, J: Clone, D: Clone> Clone for Stagger<S, Z, L, J, D> {
     fn clone(&self) -> Self {
-        let Self { inner, retrier, judge, idempotent } = self;
-        Self::new(inner.clone(), Arc::clone(retrier), judge.clone(), idempotent.clone())
+        let Self { inner, retrier, classifier, idempotent } = self;
+        Self::new(inner.clone(), Arc::clone(retrier), classifier.clone(), idempotent.clone())
     }
 }

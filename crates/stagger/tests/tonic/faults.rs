@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Request, Response};
 use serde_json::json;
 use stagger::retry::Stop;
 use stagger::tonic::CallError;
-use stagger::{Report, Span, Verdict};
+use stagger::{CallReport, Span, Verdict};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tonic::Code;
@@ -138,7 +138,7 @@ fn once(server: &Faulty) -> Result<crate::client::Configured, Box<dyn StdError +
 async fn a_refused_stream_was_reported_as_unavailable() -> Done {
     let server = Faulty::start(&[Fate::Reset(Reason::REFUSED_STREAM)]).await?;
     let response = unary(once(&server)?, hello()).await?;
-    let report = response.extensions().get::<Report>().ok_or("no report")?;
+    let report = response.extensions().get::<CallReport>().ok_or("no report")?;
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::Succeeded), 1));
     assert_eq!(report.history().iter().next().map(|a| a.verdict), Some(Verdict::Unprocessed));
     let seen = server.seen();
@@ -153,7 +153,7 @@ async fn a_stream_above_the_last_of_a_goaway_was_reported_as_unavailable() -> Do
     for away in [&[GoAway(0, Reason::NO_ERROR)], &[GoAway(0, Reason::ENHANCE_YOUR_CALM)]] {
         let server = Faulty::going_away(away, &[]).await?;
         let response = unary(once(&server)?, hello()).await?;
-        assert_eq!(response.extensions().get::<Report>().map(Report::attempts), Some(1));
+        assert_eq!(response.extensions().get::<CallReport>().map(CallReport::attempts), Some(1));
         assert_eq!((response.into_inner().as_ref(), server.seen().len()), (&b"done"[..], 1));
     }
     Ok(())

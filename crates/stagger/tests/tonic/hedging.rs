@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use stagger::Report;
+use stagger::CallReport;
 use stagger::tonic::{CallError, GrpcLayer};
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
@@ -26,7 +26,7 @@ async fn a_slow_copy_held_up_the_call() -> Done {
     let rule = hedging(2, "0.02s");
     let service = configured(server.channel(), ("hedgingPolicy", &rule), &json!(null))?;
     let response = unary(service, hello()).await?;
-    let attempts = response.extensions().get::<Report>().map(Report::attempts);
+    let attempts = response.extensions().get::<CallReport>().map(CallReport::attempts);
     assert_eq!((attempts, server.calls()), (Some(2), 2));
     assert_eq!(response.into_inner(), Bytes::from_static(b"done"));
     let seen = server.seen();

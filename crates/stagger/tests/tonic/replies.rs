@@ -6,7 +6,7 @@ use bytes::Bytes;
 use stagger::breaker::BreakerPlan;
 use stagger::retry::Stop;
 use stagger::tonic::CallError;
-use stagger::{Report, Span, Verdict};
+use stagger::{CallReport, Span, Verdict};
 use tonic::{Code, Status};
 
 use crate::Done;
@@ -29,7 +29,7 @@ async fn a_call_that_a_retry_would_have_saved_failed() -> Done {
     });
     let server = server.await?;
     let response = unary(repeatable(server.channel(), retrier(quick()?)?), hello()).await?;
-    let report = response.extensions().get::<Report>().ok_or("no report")?;
+    let report = response.extensions().get::<CallReport>().ok_or("no report")?;
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::Succeeded), 3));
     let verdicts: Vec<_> = report.history().iter().map(|attempt| attempt.verdict).collect();
     assert_eq!(verdicts, [Verdict::Transient, Verdict::Transient, Verdict::Ok]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use stagger_core::budget::TokenPlan;
-use stagger_core::retry::{Act, Call, Launched, PlainLedger, Session, Stop, Wait};
+use stagger_core::retry::{Action, Call, Launched, PlainLedger, Session, Stop, Wait};
 use stagger_core::{Backoff, Cause, ConfigError, Hint, Instant, Outcome, Policy, Span, Verdict};
 
 use super::Suite;
@@ -211,15 +211,17 @@ impl<'p> AwsThread<'p> {
         let act = session.on_outcome(ledger, NOW, launched, &outcome, &mut highest());
         let held = ledger.budget().level(NOW).held;
         let (word, delay) = match act {
-            Act::Wait(Wait::Until(wake)) => {
-                let Act::Call(next) = session.on_wake(ledger, wake) else {
+            Action::Wait(Wait::Until(wake)) => {
+                let Action::Attempt(next) = session.on_wake(ledger, wake) else {
                     unreachable!("neither a breaker nor a deadline stands before it")
                 };
                 self.under_way = Some((session, next));
                 ("retry_request", exchange.expected.delay.and(Some((wake - NOW).as_secs_f64())))
             }
-            Act::Done(done) => (word(done.stop), seconds(done.pause)),
-            Act::Call(_) | Act::Hedge(_) | Act::Wait(Wait::Copies { .. }) => ("?", None),
+            Action::Done(done) => (word(done.stop), seconds(done.pause)),
+            Action::Attempt(_) | Action::Hedge(_) | Action::Wait(Wait::Copies { .. }) => {
+                ("?", None)
+            }
         };
         let retry_quota = exchange.expected.retry_quota.and(Some(held));
         Expected { outcome: word.into(), retry_quota, delay }
@@ -227,7 +229,7 @@ impl<'p> AwsThread<'p> {
 
     fn begin(&self, ledger: &mut PlainLedger) -> (Session<'p>, Launched) {
         match Session::start(self.policy, ledger, Call::idempotent(), NOW) {
-            (session, Act::Call(first)) => (session, first),
+            (session, Action::Attempt(first)) => (session, first),
             _ => unreachable!("nothing stands before a first attempt without a breaker"),
         }
     }
@@ -319,10 +321,10 @@ impl JsCase {
             let before = ledger.budget().level(NOW).held;
             let outcome = step.outcome(self.retries_2026);
             let act = session.on_outcome(&mut ledger, NOW, launched, &outcome, &mut highest());
-            let Act::Wait(Wait::Until(wake)) = act else { break };
+            let Action::Wait(Wait::Until(wake)) = act else { break };
             let cost = before - ledger.budget().level(NOW).held;
             retries.push((Some(cost), (wake - NOW).as_nanos() / 1_000_000));
-            let Act::Call(next) = session.on_wake(&mut ledger, wake) else { break };
+            let Action::Attempt(next) = session.on_wake(&mut ledger, wake) else { break };
             launched = next;
         }
         retries

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use stagger_core::classify::Code;
-use stagger_core::retry::{Act, Call, PlainLedger, Session, Wait};
+use stagger_core::retry::{Action, Call, PlainLedger, Session, Wait};
 use stagger_core::service_config::{
     HedgingPolicy, MethodPolicy, RetryPolicy, RetryThrottling, ServiceConfig,
 };
@@ -118,16 +118,16 @@ impl GrpcClient {
         let (mut session, mut act) = Session::start(&policy, &mut ledger, Call::idempotent(), now);
         loop {
             act = match act {
-                Act::Call(launched) | Act::Hedge(launched) => {
+                Action::Attempt(launched) | Action::Hedge(launched) => {
                     last = self.answer();
                     let outcome: Outcome = self.method.classify(last);
                     session.on_outcome(&mut ledger, now, launched, &outcome, &mut || 0)
                 }
-                Act::Wait(Wait::Until(wake)) => {
+                Action::Wait(Wait::Until(wake)) => {
                     now = wake;
                     session.on_wake(&mut ledger, now)
                 }
-                Act::Wait(Wait::Copies { .. }) | Act::Done(_) => return last,
+                Action::Wait(Wait::Copies { .. }) | Action::Done(_) => return last,
             };
         }
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stagger::{Away, SharedOptions, SharedStore};
+use stagger::{SharedOptions, SharedStore, StoreFallback};
 
 use super::caller::{LayoutCaller, caller, policy, retrier};
 use super::redis_clock::RedisClock;
@@ -20,7 +20,7 @@ pub(super) async fn shared_redis(upstream: Upstream) -> Result<LayoutCaller, Box
         .map_err(|error| format!("{error}; --layouts picks those that need no Redis"))?;
     let clock = RedisClock::start(redis)?;
     // Without its store this fleet makes no retries, so the figures are those of the leases.
-    let options = SharedOptions::new(PROCESSES)?.with_away(Away::Refuse)?;
+    let options = SharedOptions::new(PROCESSES)?.with_fallback(StoreFallback::Refuse)?;
     let mut fleet = Vec::new();
     for _ in 0..PROCESSES {
         let store = SharedStore::connect(clock.url(), options.clone()).await?;

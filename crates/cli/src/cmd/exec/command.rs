@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::process::Signal;
 use stagger::retry::Stop;
-use stagger::{Error, Outcome, Report, Retrier, Verdict};
+use stagger::{CallReport, Error, Outcome, Retrier, Verdict};
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
@@ -62,7 +62,7 @@ async fn run(invocation: Invocation) -> io::Result<Exit> {
     let ledger = Arc::new(HostLedger::new(&policy, budget));
     let time = LoggingTimer { supervisor: Rc::clone(&supervisor), ledger: Arc::clone(&ledger) };
     let retrier = Retrier::new(policy, time).with_ledger(ledger);
-    let mut report = Report::default();
+    let mut report = CallReport::default();
     let call = retrier
         .classify(|ended: &AttemptOutcome| classify_end(context, ended))
         .report(&mut report)

@@ -3,7 +3,7 @@
 use reqwest::Response;
 use serde::Serialize;
 use stagger::reqwest::SendError;
-use stagger::{AttemptEnd, NextStep, Report};
+use stagger::{AttemptEnd, CallReport, NextStep};
 use stagger_core::retry::Stop;
 use stagger_core::{Cause, Entropy, Hint, Policy, Span};
 
@@ -149,7 +149,11 @@ pub(super) struct EndEvent {
 
 impl EndEvent {
     /// The event of the end: of the last call, or of the body that it lost.
-    pub(super) fn of(report: &Report, made: AttemptsMade, failure: Option<&HttpFailure>) -> Self {
+    pub(super) fn of(
+        report: &CallReport,
+        made: AttemptsMade,
+        failure: Option<&HttpFailure>,
+    ) -> Self {
         let (stop, attempts) = (report.stop(), made.attempts);
         let body = failure.filter(|_| stop == Some(Stop::Succeeded)).and_then(HttpFailure::of_body);
         let s = if attempts == 1 { "" } else { "s" };

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::{Method, Request};
-use stagger::reqwest::{CallOptions, Client, Options};
-use stagger::{Clock, Report, Sleep, TokioTime};
+use stagger::reqwest::{CallOptions, Client, ClientOptions};
+use stagger::{CallReport, Clock, Sleep, TokioTime};
 use stagger_core::Policy;
 
 use super::client::client;
@@ -93,7 +93,7 @@ impl Exchange {
         let policy = made.left_of(&self.policy).unwrap_or(self.policy);
         let request =
             request.ok_or_else(|| HttpFailure::Transport("the body is gone".to_owned()))?;
-        let report = Arc::new(Mutex::new(Report::default()));
+        let report = Arc::new(Mutex::new(CallReport::default()));
         self.reporter.go_on(*made);
         let answer =
             self.caller(policy).execute_with(request, call.report(Arc::clone(&report))).await;
@@ -110,7 +110,7 @@ impl Exchange {
 
     fn caller(&self, policy: Policy) -> Client {
         let (begins, ends) = (Arc::clone(&self.reporter), Arc::clone(&self.reporter));
-        let options = Options::new()
+        let options = ClientOptions::new()
             .prepare(move |request, _| begins.begin(request))
             .on_attempt(move |attempt| ends.attempt(attempt));
         Client::with_options(self.client.clone(), policy, options)

@@ -2,33 +2,14 @@
 
 use reqwest::header::HeaderMap;
 use stagger::StdTime;
-use stagger_core::Hint;
-use stagger_core::hint::{HintReader, ResetHeader};
+use stagger_core::hint::HintReader;
 
-/// The sources beside reset headers, each with the headers that it is read with; in the order in
-/// which the engine asks them.
-const SOURCES: [(&str, &str); 6] = [
-    ("grpc-retry-pushback-ms", ""),
-    ("retry-after-ms", ""),
-    ("x-ms-retry-after-ms", ""),
-    ("x-amz-retry-after", ""),
-    ("retry-after", ""),
-    ("ratelimit", "ratelimit-policy"),
-];
-
-/// The first header that gives a hint by itself: the one that the engine obeys.
+/// The header that the engine obeys; `None` where no header gives a hint.
 pub(super) fn hint_source(headers: &HeaderMap) -> Option<&'static str> {
-    let resets = ResetHeader::COMMON.iter().map(|header| (header.reset, header.remaining));
-    let gives = |&(name, beside): &(&'static str, &str)| read(headers, &[name, beside]).is_some();
-    SOURCES.into_iter().chain(resets).find(gives).map(|(name, _)| name)
-}
-
-/// The engine's own reading of these headers alone; dates need the reply's own.
-fn read(headers: &HeaderMap, names: &[&str]) -> Option<Hint> {
     let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let lines = lines.filter(|(name, _)| *name == "date" || names.contains(name));
     let lines: Vec<_> = lines.collect();
-    HintReader::new().read(lines.iter().copied(), Some(StdTime::wall().into()))
+    let now = Some(StdTime::wall().into());
+    HintReader::new().read_with_source(lines.iter().copied(), now).map(|(_, source)| source)
 }
 
 #[cfg(test)]

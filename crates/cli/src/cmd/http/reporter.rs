@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Request, Response};
 use serde::Serialize;
 use stagger::reqwest::SendError;
-use stagger::{AttemptEnd, Report};
+use stagger::{AttemptEnd, CallReport};
 use stagger_core::{Policy, Span};
 
 use super::event::{AttemptEvent, BodyEvent, EndEvent};
@@ -30,7 +30,7 @@ pub(super) struct HttpReporter {
     /// The attempts and time before the call under way.
     made: Mutex<AttemptsMade>,
     /// The end of the last call.
-    report: Mutex<Report>,
+    report: Mutex<CallReport>,
 }
 
 impl HttpReporter {
@@ -84,7 +84,7 @@ impl HttpReporter {
     }
 
     /// Keeps how a call ended, for the end of all.
-    pub(super) fn keep(&self, report: Report) {
+    pub(super) fn keep(&self, report: CallReport) {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
     }
 

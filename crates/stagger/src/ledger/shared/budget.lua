@@ -1,4 +1,4 @@
--- A lease of one process from the budget of a whole fleet: tells the news, gives back, grants, in one atomic step.
+-- Serves one lease request from the budget of a whole fleet: counts the events, takes returns, grants, in one atomic step.
 -- It is a translation of stagger_core::budget, and held to it by differential.rs.
 --
 -- KEYS[1]  the budget's state; KEYS[2]  what this process was answered last. Both have one hash tag.

@@ -11,8 +11,8 @@ use stagger_core::budget::{
 };
 use stagger_core::{Instant, Rate, Ratio, Span};
 
-use super::news::News;
-use super::script::{Answer, Request, Rule, SCRIPT};
+use super::event_counters::BudgetEvents;
+use super::script::{BudgetAnswer, BudgetRequest, BudgetScriptPlan, SCRIPT};
 
 /// The server for tests, if there is one.
 fn connection() -> Option<Connection> {
@@ -53,18 +53,18 @@ fn plans() -> impl Strategy<Value = BudgetPlan> {
 
 /// One event: time passes, or the server's clock is set; then a process asks.
 #[derive(Clone, Debug)]
-struct Event {
+struct BudgetStep {
     process: u128,
     /// In thousandths of the plan's own length of time; below zero the clock is set back.
     shift: i64,
-    news: News,
+    events: BudgetEvents,
     wanted: u64,
     returned: u64,
-    sent: Sent,
+    sent: SendCount,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Sent {
+enum SendCount {
     Once,
     /// The answer was lost.
     Twice,
@@ -72,9 +72,9 @@ enum Sent {
     Overtaken,
 }
 
-fn events() -> impl Strategy<Value = Vec<Event>> {
-    let news = (0..40_u64, 0..10_u64, 0..4_u64, 0..6_u64);
-    let news = news.prop_map(|(firsts, first_tries, after_retry, failed)| News {
+fn events() -> impl Strategy<Value = Vec<BudgetStep>> {
+    let counts = (0..40_u64, 0..10_u64, 0..4_u64, 0..6_u64);
+    let counts = counts.prop_map(|(firsts, first_tries, after_retry, failed)| BudgetEvents {
         firsts,
         first_tries,
         after_retry,
@@ -86,13 +86,12 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => -200..0_i64,
         1 => -9_000..0_i64,
     ];
-    let sent =
-        prop_oneof![8 => Just(Sent::Once), 1 => Just(Sent::Twice), 1 => Just(Sent::Overtaken)];
-    let event = (0..3_u128, shift, news, 0..9_u64, 0..3_u64, sent);
-    let event = event.prop_map(|(process, shift, news, wanted, returned, sent)| Event {
+    let sent = prop_oneof![8 => Just(SendCount::Once), 1 => Just(SendCount::Twice), 1 => Just(SendCount::Overtaken)];
+    let event = (0..3_u128, shift, counts, 0..9_u64, 0..3_u64, sent);
+    let event = event.prop_map(|(process, shift, events, wanted, returned, sent)| BudgetStep {
         process,
         shift,
-        news,
+        events,
         wanted,
         returned,
         sent,
@@ -115,16 +114,16 @@ impl Model {
         Self { budget: Budget::new(plan), price }
     }
 
-    fn serve(&mut self, now: Instant, event: &Event, back: Vec<Paid>) -> Vec<Paid> {
-        // The script looks at the time in every request, the engine when it is told something.
+    fn serve(&mut self, now: Instant, event: &BudgetStep, back: Vec<Paid>) -> Vec<Paid> {
+        // The script looks at the time in every request, the engine in every event.
         self.budget.refund(now, Paid::FREE);
-        for _ in 0..event.news.firsts {
+        for _ in 0..event.events.firsts {
             self.budget.on_first(now);
         }
         for (settled, times) in [
-            (Settled::FirstTry, event.news.first_tries),
-            (Settled::AfterRetry(self.price), event.news.after_retry),
-            (Settled::Failed, event.news.failed),
+            (Settled::FirstTry, event.events.first_tries),
+            (Settled::AfterRetry(self.price), event.events.after_retry),
+            (Settled::Failed, event.events.failed),
         ] {
             for _ in 0..times {
                 self.budget.on_settled(now, settled);
@@ -143,21 +142,21 @@ impl Model {
 }
 
 /// The script on a server, at a time of the test's choice.
-struct Store<'a> {
+struct ScriptedBudget<'a> {
     connection: &'a mut Connection,
-    rule: Rule,
+    rule: BudgetScriptPlan,
     name: String,
 }
 
-impl Store<'_> {
-    fn serve(&mut self, now_us: u64, process: u128, request: &Request) -> Answer {
+impl ScriptedBudget<'_> {
+    fn serve(&mut self, now_us: u64, process: u128, request: &BudgetRequest) -> BudgetAnswer {
         let keys = self.rule.keys("differential", &self.name, process);
         let mut invocation = SCRIPT.key(&keys[..]);
         for argument in self.rule.arguments(request) {
             invocation.arg(argument);
         }
         invocation.arg(now_us);
-        Answer::of(invocation.invoke(self.connection).expect("the script runs"))
+        BudgetAnswer::of(invocation.invoke(self.connection).expect("the script runs"))
     }
 }
 
@@ -171,9 +170,9 @@ fn memory(plan: &BudgetPlan) -> u64 {
     span.as_nanos() / 1_000
 }
 
-fn agree(connection: &mut Connection, plan: BudgetPlan, events: &[Event], name: String) {
-    let rule = Rule::of(&plan).expect("a kind that limits");
-    let (mut store, mut model) = (Store { connection, rule, name }, Model::new(plan));
+fn agree(connection: &mut Connection, plan: BudgetPlan, events: &[BudgetStep], name: String) {
+    let rule = BudgetScriptPlan::of(&plan).expect("a kind that limits");
+    let (mut store, mut model) = (ScriptedBudget { connection, rule, name }, Model::new(plan));
     let mut numbers: HashMap<u128, u64> = HashMap::new();
     // By process: what it was granted last, and the mark.
     let mut last: HashMap<u128, (Vec<Paid>, u64)> = HashMap::new();
@@ -201,17 +200,22 @@ fn agree(connection: &mut Connection, plan: BudgetPlan, events: &[Event], name: 
         let (mut paids, mark) = last.remove(&event.process).unwrap_or_default();
         let returned = event.returned.min(paids.len() as u64);
         let back = paids.split_off(paids.len() - usize::try_from(returned).expect("a few"));
-        let request =
-            Request { number: *number, wanted: event.wanted, returned, mark, news: event.news };
+        let request = BudgetRequest {
+            number: *number,
+            wanted: event.wanted,
+            returned,
+            mark,
+            events: event.events,
+        };
         let granted = model.serve(now, event, back);
         let answer = store.serve(now_us, event.process, &request);
         assert_eq!(answer.granted, granted.len() as u64, "{plan:?} {event:?}");
         assert_eq!(answer.level, model.level(now), "{plan:?} {event:?}");
         match event.sent {
-            Sent::Once => {}
-            Sent::Twice => assert_eq!(store.serve(now_us, event.process, &request), answer),
-            Sent::Overtaken => {
-                let late = Request { number: *number - 1, ..request };
+            SendCount::Once => {}
+            SendCount::Twice => assert_eq!(store.serve(now_us, event.process, &request), answer),
+            SendCount::Overtaken => {
+                let late = BudgetRequest { number: *number - 1, ..request };
                 let late = store.serve(now_us, event.process, &late);
                 assert_eq!((late.granted, late.level), (0, answer.level));
             }
@@ -245,17 +249,23 @@ fn counts_beyond_the_floats_are_exact() {
         for floor in [FloorRate::Add(rate), FloorRate::AtLeast(rate)] {
             let plan = WindowPlan::new(Ratio::from_ppm(ppm)).expect("at most 1000 %");
             let plan = plan.with_floor(floor);
-            let rule = Rule::of(&plan.into()).expect("a window");
+            let rule = BudgetScriptPlan::of(&plan.into()).expect("a window");
             let name = format!("floats-{}-{ppm}-{floor:?}", std::process::id());
-            let mut store = Store { connection: &mut connection, rule, name };
+            let mut store = ScriptedBudget { connection: &mut connection, rule, name };
             let (mut firsts, mut spent) = (0, 0);
             for slot in 0..10_u64 {
-                let news = News { firsts: (1 << 32) - 1 - slot * 77, ..News::default() };
-                let request = Request { number: slot + 1, wanted: 3, news, ..Request::default() };
+                let events =
+                    BudgetEvents { firsts: (1 << 32) - 1 - slot * 77, ..BudgetEvents::default() };
+                let request = BudgetRequest {
+                    number: slot + 1,
+                    wanted: 3,
+                    events,
+                    ..BudgetRequest::default()
+                };
                 let now_us = 1_790_000_000_000_000 + slot * 1_000_000;
                 let answer = store.serve(now_us, 1, &request);
                 spent = plan.spent_after(spent, firsts, 0) + answer.granted * 1_000_000;
-                firsts += news.firsts;
+                firsts += events.firsts;
                 let level = plan.level_of(firsts, spent);
                 assert_eq!(answer.level, [level.retries, level.held, level.capacity]);
             }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A store that will never answer as it is set up: a wrong address, a wrong password.
 ///
-/// A store that is away is no error: it may come back. No password is ever part of it.
+/// A store that is unreachable is no error: it may come back. No password is ever part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreError {
     place: String,

@@ -8,7 +8,7 @@ use stagger_core::{ConfigError, Instant, Policy, Span};
 use super::options::part_of_key;
 use super::{SharedLedger, SharedStats, SharedStore};
 use crate::ledger::keyed::{DEFAULT_BOUND, DEFAULT_IDLE, MAX_BOUND, lock, memory};
-use crate::ledger::shard::Shard;
+use crate::ledger::ledger_shard::LedgerShard;
 
 /// The shared ledgers of all destinations under one policy, over one connection; clones share them.
 ///
@@ -27,15 +27,15 @@ use crate::ledger::shard::Shard;
 /// ```
 #[derive(Clone)]
 pub struct SharedLedgers {
-    inner: Arc<Inner>,
+    inner: Arc<SharedLedgersInner>,
 }
 
-struct Inner {
+struct SharedLedgersInner {
     store: SharedStore,
     policy: Policy,
     bound: usize,
     idle: Span,
-    shard: Mutex<Shard<String, SharedLedger>>,
+    shard: Mutex<LedgerShard<String, SharedLedger>>,
 }
 
 impl SharedLedgers {
@@ -92,8 +92,8 @@ impl SharedLedgers {
 
     fn of(store: SharedStore, policy: Policy, bound: usize) -> Self {
         let idle = DEFAULT_IDLE.max(memory(policy.budget()));
-        let shard = Mutex::new(Shard::new(bound));
-        Self { inner: Arc::new(Inner { store, policy, bound, idle, shard }) }
+        let shard = Mutex::new(LedgerShard::new(bound));
+        Self { inner: Arc::new(SharedLedgersInner { store, policy, bound, idle, shard }) }
     }
 }
 

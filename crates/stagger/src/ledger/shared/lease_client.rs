@@ -1,4 +1,4 @@
-//! The task that leases permits in the background and tells the store the news.
+//! The task that leases permits in the background and reports the events to the store.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use super::SharedStore;
 use super::leased::Leased;
-use super::script::{Request, Rule};
+use super::script::{BudgetRequest, BudgetScriptPlan};
 use crate::clock::{Clock, TokioTime};
-use crate::observe::{store_away, store_back};
+use crate::observe::{store_reachable, store_unreachable};
 use crate::rng::os_bits;
 
 /// The time for which a process waits for its last answer.
@@ -21,7 +21,7 @@ pub(super) struct LeaseClient {
     leased: Arc<Leased>,
     store: SharedStore,
     name: String,
-    rule: Rule,
+    rule: BudgetScriptPlan,
     keys: [String; 2],
     /// The age up to which first attempts are still reported.
     fresh: Span,
@@ -31,8 +31,8 @@ pub(super) struct LeaseClient {
     last: (u64, u64),
     asked_at: Instant,
     refused_until: Instant,
-    /// Whether somebody was told that the store is away.
-    told_away: bool,
+    /// Whether the outage was logged.
+    outage_reported: bool,
 }
 
 impl LeaseClient {
@@ -43,7 +43,7 @@ impl LeaseClient {
         name: &str,
         plan: &BudgetPlan,
     ) -> Option<Self> {
-        let rule = Rule::of(plan)?;
+        let rule = BudgetScriptPlan::of(plan)?;
         let keys = rule.keys(store.options().prefix(), name, os_bits());
         let fresh = match plan {
             BudgetPlan::Window(plan) => plan.slot(),
@@ -60,28 +60,28 @@ impl LeaseClient {
             last: (0, 0),
             asked_at: Instant::ORIGIN,
             refused_until: Instant::ORIGIN,
-            told_away: false,
+            outage_reported: false,
         })
     }
 
     /// Until the ledger is dropped.
     pub(super) async fn run(mut self) {
         while !self.leased.is_closed() {
-            // Who called during the last request has called, though nobody waited for it.
+            // A call during the last request counts, though this task did not wait for it.
             if !self.leased.is_called() {
                 self.leased.woken().await;
             }
             self.until_due().await;
             self.leased.looked();
             let wanted = self.leased.wanted();
-            if !self.leased.is_closed() && (wanted > 0 || self.leased.has_news()) {
+            if !self.leased.is_closed() && (wanted > 0 || self.leased.has_events()) {
                 self.lease(wanted).await;
             }
         }
         self.give_back().await;
     }
 
-    /// News has time; a lease has not, unless the store has just refused one.
+    /// BudgetEvents has time; a lease has not, unless the store has just refused one.
     async fn until_due(&self) {
         while !self.leased.is_closed() {
             let again = self.store.options().again();
@@ -101,8 +101,9 @@ impl LeaseClient {
     async fn lease(&mut self, wanted: u64) {
         let begun = TokioTime.now();
         self.number += 1;
-        let news = self.leased.take_news();
-        let mut request = Request { number: self.number, wanted, news, ..Request::default() };
+        let events = self.leased.take_events();
+        let mut request =
+            BudgetRequest { number: self.number, wanted, events, ..BudgetRequest::default() };
         loop {
             self.asked_at = TokioTime.now();
             match self.store.ask(&self.keys, &self.rule, &request).await {
@@ -117,15 +118,15 @@ impl LeaseClient {
                         self.leased.forget_firsts();
                     }
                     self.leased.answered(wanted, &answer);
-                    if std::mem::take(&mut self.told_away) {
-                        store_back(&self.name, self.store.place());
+                    if std::mem::take(&mut self.outage_reported) {
+                        store_reachable(&self.name, self.store.place());
                     }
                     return;
                 }
                 Err(until) => {
-                    self.leased.went_away();
-                    if !std::mem::replace(&mut self.told_away, true) {
-                        store_away(&self.name, self.store.place());
+                    self.leased.store_lost();
+                    if !std::mem::replace(&mut self.outage_reported, true) {
+                        store_unreachable(&self.name, self.store.place());
                     }
                     self.pause(until).await;
                 }
@@ -135,7 +136,7 @@ impl LeaseClient {
             }
             // A share of first attempts of a while ago is no share of those of now.
             if TokioTime.now() - begun > self.fresh {
-                request.news.firsts = 0;
+                request.events.firsts = 0;
             }
         }
     }
@@ -151,16 +152,16 @@ impl LeaseClient {
         }
     }
 
-    /// The last news, and what is left of the last lease. Asked once: a store that is away keeps the
+    /// The last events, and what is left of the last lease. Asked once: a store that is unreachable keeps the
     /// permits, which then are lost.
     async fn give_back(self) {
         let (granted, mark) = self.last;
         let returned = self.leased.take_permits().min(granted);
-        let news = self.leased.take_news();
+        let events = self.leased.take_events();
         let number = self.number + 1;
-        let request = Request { number, wanted: 0, returned, mark, news };
+        let request = BudgetRequest { number, wanted: 0, returned, mark, events };
         let once = self.store.ask(&self.keys, &self.rule, &request);
-        // Nobody is left to be told.
+        // The ledger is gone, so the answer has no use.
         let _ = timeout(LAST.to_duration(), once).await;
     }
 }

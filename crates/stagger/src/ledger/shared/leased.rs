@@ -6,49 +6,49 @@ use stagger_core::Instant;
 use stagger_core::budget::{Budget, BudgetPlan, Charge, Level, Paid, Settled};
 use tokio::sync::Notify;
 
-use super::Away;
-use super::news::{Counters, News};
+use super::StoreFallback;
+use super::event_counters::{BudgetEvents, EventCounters};
 use super::options::SharedOptions;
 use super::permits::Permits;
-use super::script::Answer;
+use super::script::BudgetAnswer;
 use crate::ledger::budget::LocalBudget;
 
 /// The mark of a leased permit; no budget of the engine's marks a grant so.
 const LEASED: u32 = u32::MAX;
 const CHARGES: [Charge; 4] = [Charge::Retry, Charge::Timeout, Charge::Throttled, Charge::Hedge];
 
-/// A process's share of the store, and what it has not told the store yet.
+/// A process's share of the store, and what it has not reported yet.
 ///
 /// A retry takes leased permits or is refused: it never waits for the store. When half a lease is
 /// used up another one is asked for. A first attempt earns once: from the store, or, while that is
-/// away, from the process's own budget.
+/// unreachable, from the process's own budget.
 #[derive(Debug)]
 pub(super) struct Leased {
     plan: BudgetPlan,
     /// Permits that a lease has: enough for two of the dearest charge.
     lease: u64,
     permits: Permits,
-    news: Counters,
-    away: AtomicBool,
-    /// For when the store is away.
+    events: EventCounters,
+    store_down: AtomicBool,
+    /// For when the store is unreachable.
     own: Option<LocalBudget>,
-    /// The fleet's level as the store told it last: retries, held, capacity.
+    /// The fleet's level as the store reported it last: retries, held, capacity.
     level: [AtomicU64; 3],
-    pub(super) figures: Figures,
-    /// Whether the lease client knows that there is news, and that permits run out: so that a call wakes it
+    pub(super) counters: LeaseCounters,
+    /// Whether the lease client knows that there are events, and that permits run out: so that a call wakes it
     /// once, and not again before it has looked.
-    told: AtomicBool,
+    events_pending: AtomicBool,
     low: AtomicBool,
     closed: AtomicBool,
     wake: Notify,
 }
 
-/// Counters for metrics alone.
+/// EventCounters for metrics alone.
 #[derive(Debug, Default)]
-pub(super) struct Figures {
+pub(super) struct LeaseCounters {
     pub(super) leased: AtomicU64,
     pub(super) lease_denied: AtomicU64,
-    pub(super) went_away: AtomicU64,
+    pub(super) outages: AtomicU64,
     pub(super) local_granted: AtomicU64,
     pub(super) answers: AtomicU64,
 }
@@ -56,9 +56,9 @@ pub(super) struct Figures {
 impl Leased {
     /// No permits yet, and the store not known to be there unless it `is_up`.
     pub(super) fn new(plan: BudgetPlan, options: &SharedOptions, is_up: bool) -> Self {
-        let own = match options.away() {
-            Away::Local { nodes } => Some(LocalBudget::new(plan.share_of(nodes))),
-            Away::Refuse => None,
+        let own = match options.fallback() {
+            StoreFallback::Local { nodes } => Some(LocalBudget::new(plan.share_of(nodes))),
+            StoreFallback::Refuse => None,
         };
         let dearest = CHARGES.map(|charge| price(&plan, charge)).into_iter().max().unwrap_or(1);
         let least = if dearest > 1 { 2 * u64::from(dearest) } else { 1 };
@@ -67,12 +67,12 @@ impl Leased {
             plan,
             lease: u64::from(options.lease()).max(least),
             permits: Permits::new(),
-            news: Counters::default(),
-            away: AtomicBool::new(!is_up),
+            events: EventCounters::default(),
+            store_down: AtomicBool::new(!is_up),
             own,
             level: [start.retries, start.held, start.capacity].map(AtomicU64::new),
-            figures: Figures::default(),
-            told: AtomicBool::new(false),
+            counters: LeaseCounters::default(),
+            events_pending: AtomicBool::new(false),
             low: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             wake: Notify::new(),
@@ -81,12 +81,12 @@ impl Leased {
 
     #[inline]
     pub(super) fn on_first(&self, now: Instant) {
-        if self.is_away() {
+        if self.is_store_down() {
             if let Some(own) = &self.own {
                 own.on_first(now);
             }
         } else {
-            self.note(&self.news.firsts, 1);
+            self.note(&self.events.firsts, 1);
         }
     }
 
@@ -100,11 +100,11 @@ impl Leased {
         if left.is_some() {
             return Some(Paid::new(price, LEASED));
         }
-        if !self.is_away() {
+        if !self.is_store_down() {
             return None;
         }
         let paid = self.own.as_ref()?.ask(now, charge)?;
-        count(&self.figures.local_granted, 1);
+        count(&self.counters.local_granted, 1);
         Some(paid)
     }
 
@@ -120,17 +120,17 @@ impl Leased {
     pub(super) fn on_settled(&self, now: Instant, settled: Settled) {
         let own = match settled {
             Settled::FirstTry => {
-                self.note(&self.news.first_tries, 1);
+                self.note(&self.events.first_tries, 1);
                 settled
             }
             Settled::AfterRetry(paid) if paid.mark() == LEASED => {
-                self.note(&self.news.after_retry, u64::from(paid.amount()));
+                self.note(&self.events.after_retry, u64::from(paid.amount()));
                 Settled::AfterRetry(Paid::FREE)
             }
             // A permit of the process's own, of which the store knows nothing.
             Settled::AfterRetry(_) => settled,
             Settled::Failed => {
-                self.note(&self.news.failed, 1);
+                self.note(&self.events.failed, 1);
                 settled
             }
         };
@@ -141,7 +141,7 @@ impl Leased {
 
     /// The level of the budget that the next retry asks.
     pub(super) fn level(&self, now: Instant) -> Level {
-        if let (true, Some(own)) = (self.is_away(), &self.own) {
+        if let (true, Some(own)) = (self.is_store_down(), &self.own) {
             return own.level(now);
         }
         let mut level = Budget::new(BudgetPlan::None).level(now);
@@ -152,8 +152,8 @@ impl Leased {
         level
     }
 
-    pub(super) fn is_away(&self) -> bool {
-        self.away.load(Ordering::Acquire)
+    pub(super) fn is_store_down(&self) -> bool {
+        self.store_down.load(Ordering::Acquire)
     }
 
     pub(super) fn permits(&self) -> u64 {
@@ -171,29 +171,29 @@ impl Leased {
         if self.permits() <= self.lease / 2 { self.lease } else { 0 }
     }
 
-    pub(super) fn has_news(&self) -> bool {
-        !self.news.is_empty()
+    pub(super) fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// Whether a call wants the lease client to look.
     pub(super) fn is_called(&self) -> bool {
-        self.told.load(Ordering::SeqCst) || self.low.load(Ordering::SeqCst)
+        self.events_pending.load(Ordering::SeqCst) || self.low.load(Ordering::SeqCst)
     }
 
     /// The lease client has looked: from here on a call wakes it again.
     pub(super) fn looked(&self) {
-        self.told.store(false, Ordering::SeqCst);
+        self.events_pending.store(false, Ordering::SeqCst);
         self.low.store(false, Ordering::SeqCst);
     }
 
     /// The events since the last request.
-    pub(super) fn take_news(&self) -> News {
-        self.news.take()
+    pub(super) fn take_events(&self) -> BudgetEvents {
+        self.events.take()
     }
 
-    /// First attempts from before the store went away earn nothing any more.
+    /// First attempts from before the store became unreachable earn nothing any more.
     pub(super) fn forget_firsts(&self) {
-        self.news.firsts.store(0, Ordering::Relaxed);
+        self.events.firsts.store(0, Ordering::Relaxed);
     }
 
     /// The permits that are left, which then are no more.
@@ -201,20 +201,20 @@ impl Leased {
         self.permits.take_all()
     }
 
-    pub(super) fn answered(&self, wanted: u64, answer: &Answer) {
-        for (level, told) in self.level.iter().zip(answer.level) {
-            level.store(told, Ordering::Relaxed);
+    pub(super) fn answered(&self, wanted: u64, answer: &BudgetAnswer) {
+        for (level, latest) in self.level.iter().zip(answer.level) {
+            level.store(latest, Ordering::Relaxed);
         }
-        count(&self.figures.answers, 1);
-        count(&self.figures.leased, answer.granted);
-        count(&self.figures.lease_denied, wanted.saturating_sub(answer.granted));
+        count(&self.counters.answers, 1);
+        count(&self.counters.leased, answer.granted);
+        count(&self.counters.lease_denied, wanted.saturating_sub(answer.granted));
         self.permits.put(answer.granted);
-        self.away.store(false, Ordering::Release);
+        self.store_down.store(false, Ordering::Release);
     }
 
-    pub(super) fn went_away(&self) {
-        if !self.away.swap(true, Ordering::AcqRel) {
-            count(&self.figures.went_away, 1);
+    pub(super) fn store_lost(&self) {
+        if !self.store_down.swap(true, Ordering::AcqRel) {
+            count(&self.counters.outages, 1);
         }
     }
 
@@ -229,7 +229,7 @@ impl Leased {
 
     fn note(&self, counter: &AtomicU64, times: u64) {
         count(counter, times);
-        self.wake_once(&self.told);
+        self.wake_once(&self.events_pending);
     }
 
     /// A load, and nothing more, unless it is the first since the lease client looked. A processor may let

@@ -10,7 +10,7 @@ use stagger_core::{ConfigError, Entropy, Instant, Policy, Span};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::breaker::{Gate, Watcher};
+use super::breaker::{FleetBreaker, Watcher};
 use super::lease_client::LeaseClient;
 use super::leased::Leased;
 use super::options::part_of_key;
@@ -29,18 +29,18 @@ use crate::ledger::pause::LocalPause;
 /// - **Bound.** The fleet's retries never exceed what its plan allows by more than the permits that
 ///   processes hold, at most one and a half leases each. Time is the store's own, so no client's
 ///   clock matters. A store that lost its data starts as its plan says.
-/// - **Away.** While the store does not answer, each process has what [`Away`](super::Away) says. A
+/// - **Away.** While the store does not answer, each process has what [`StoreFallback`](super::StoreFallback) says. A
 ///   first attempt earns once: from the store, or from the process's own share.
 /// - **Price.** A charge that costs more than a retry takes as many permits as that, rounded up.
 /// - **Crash.** The permits of a process that dies are lost, and never granted twice; dropped or
 ///   [closed](Self::close), it gives them back.
-/// - **Breaker.** Shared, each process counts what it sees while it is closed. One that opens tells the
+/// - **Breaker.** Shared, each process counts what it sees while it is closed. One that opens reports_outage the
 ///   store at once; the others hear it with their next request, which follows a call within the
 ///   patience of 500 ms. Half-open, a process admits a probe only while it holds one of the plan's,
-///   each leased by the store until it is told or the lease ends. While the store is away each breaker
+///   each leased by the store until it is reported or the lease ends. While the store is unreachable each breaker
 ///   decides alone; back, open wins.
 /// - **Pause.** A hint for the whole destination holds the calls of the process that received it. Other
-///   processes are not told: each is held by the hints of its own calls.
+///   processes do not learn it: each is held by the hints of its own calls.
 ///
 /// A budget without limit, and one that grants nothing, need no store, and never ask it for permits.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ enum Guard {
     None,
     Own(Box<LocalBreaker>),
     Fleet {
-        gate: Arc<Gate>,
+        breaker: Arc<FleetBreaker>,
         task: Task,
     },
 }
@@ -71,7 +71,7 @@ type Task = Mutex<Option<JoinHandle<()>>>;
 /// The source of permits.
 #[derive(Debug)]
 enum Permits {
-    /// Nobody needs to share these.
+    /// No process needs to share these.
     Own(BudgetPlan),
     Leased {
         leased: Arc<Leased>,
@@ -79,12 +79,23 @@ enum Permits {
     },
 }
 
+impl SharedStore {
+    /// The ledger of the budget that the fleet calls `name`, under the plan of `policy`. Make one for
+    /// each destination, and keep it: each leases for itself. The breaker is this process's own,
+    /// unless the [options](SharedOptions::with_shared_breaker) share it under the same name.
+    ///
+    /// Its tasks run on the tokio runtime that this is called from, and end with the ledger.
+    ///
+    /// # Errors
+    /// `shared.name` empty, longer than 200 bytes or with a brace; `shared.runtime` outside of a
+    /// runtime.
+    pub fn ledger(&self, name: &str, policy: &Policy) -> Result<Arc<SharedLedger>, ConfigError> {
+        SharedLedger::new(self, name, policy)
+    }
+}
+
 impl SharedLedger {
-    pub(super) fn new(
-        store: &SharedStore,
-        name: &str,
-        policy: &Policy,
-    ) -> Result<Arc<Self>, ConfigError> {
+    fn new(store: &SharedStore, name: &str, policy: &Policy) -> Result<Arc<Self>, ConfigError> {
         let name = part_of_key("shared.name", name)?;
         let plan = *policy.budget();
         let leased = Arc::new(Leased::new(plan, store.options(), store.is_up()));
@@ -95,10 +106,11 @@ impl SharedLedger {
         let guard = match policy.breaker() {
             None => Guard::None,
             Some(plan) if store.options().shares_breaker() => {
-                let gate = Arc::new(Gate::new(*plan, store.options(), store.is_up()));
-                let tells = matches!(permits, Permits::Own(_));
-                let watcher = Watcher::new(Arc::clone(&gate), store.clone(), name, plan, tells);
-                Guard::Fleet { gate, task: spawn(watcher.run())? }
+                let breaker = Arc::new(FleetBreaker::new(*plan, store.options(), store.is_up()));
+                let reports_outage = matches!(permits, Permits::Own(_));
+                let watcher =
+                    Watcher::new(Arc::clone(&breaker), store.clone(), name, plan, reports_outage);
+                Guard::Fleet { breaker, task: spawn(watcher.run())? }
             }
             Some(plan) => Guard::Own(Box::new(LocalBreaker::new(*plan))),
         };
@@ -113,7 +125,7 @@ impl SharedLedger {
         }))
     }
 
-    /// Its figures at `now`.
+    /// Its counters at `now`.
     #[must_use]
     pub fn stats(&self, now: Instant) -> SharedStats {
         let (level, leased) = match &self.permits {
@@ -130,24 +142,24 @@ impl SharedLedger {
             breaker_opened: match &self.guard {
                 Guard::None => 0,
                 Guard::Own(breaker) => breaker.opened(),
-                Guard::Fleet { gate, .. } => gate.opened(),
+                Guard::Fleet { breaker, .. } => breaker.opened(),
             },
         };
         let mut stats = SharedStats::unshared(ledger);
         if let Some(leased) = leased {
-            let figures = &leased.figures;
+            let counters = &leased.counters;
             stats.permits = leased.permits();
-            stats.leased = figures.leased.load(Ordering::Relaxed);
-            stats.lease_denied = figures.lease_denied.load(Ordering::Relaxed);
-            stats.away = leased.is_away();
-            stats.went_away = figures.went_away.load(Ordering::Relaxed);
-            stats.local_granted = figures.local_granted.load(Ordering::Relaxed);
-            stats.answers = figures.answers.load(Ordering::Relaxed);
+            stats.leased = counters.leased.load(Ordering::Relaxed);
+            stats.lease_denied = counters.lease_denied.load(Ordering::Relaxed);
+            stats.store_down = leased.is_store_down();
+            stats.store_outages = counters.outages.load(Ordering::Relaxed);
+            stats.local_granted = counters.local_granted.load(Ordering::Relaxed);
+            stats.answers = counters.answers.load(Ordering::Relaxed);
         }
-        if let Guard::Fleet { gate, .. } = &self.guard {
-            stats.away |= gate.is_away();
-            stats.breaker_heard = gate.heard();
-            stats.probes_leased = gate.probes_leased();
+        if let Guard::Fleet { breaker, .. } = &self.guard {
+            stats.store_down |= breaker.is_store_down();
+            stats.breaker_remote_moves = breaker.remote_moves();
+            stats.probes_leased = breaker.probes_leased();
         }
         stats
     }
@@ -157,11 +169,11 @@ impl SharedLedger {
         match &self.guard {
             Guard::None => None,
             Guard::Own(breaker) => Some(breaker.state(now)),
-            Guard::Fleet { gate, .. } => Some(gate.state(now)),
+            Guard::Fleet { breaker, .. } => Some(breaker.state(now)),
         }
     }
 
-    /// Gives back what is left of the leases and tells the last news, for at most 1 s. From then on
+    /// Gives back what is left of the leases and reports the last events, for at most 1 s. From then on
     /// nothing is granted but by the process's own share, and its breaker is its own. Dropping a ledger
     /// does the same in the background, if its runtime lives long enough.
     pub async fn close(&self) {
@@ -183,8 +195,8 @@ impl SharedLedger {
         if let Permits::Leased { leased, .. } = &self.permits {
             leased.close();
         }
-        if let Guard::Fleet { gate, .. } = &self.guard {
-            gate.close();
+        if let Guard::Fleet { breaker, .. } = &self.guard {
+            breaker.close();
         }
     }
 
@@ -193,7 +205,7 @@ impl SharedLedger {
         let admission = match &self.guard {
             Guard::None => Admission::Admitted(Ticket::NEUTRAL),
             Guard::Own(breaker) => breaker.admit(now),
-            Guard::Fleet { gate, .. } => gate.admit(now),
+            Guard::Fleet { breaker, .. } => breaker.admit(now),
         };
         if matches!(admission, Admission::Refused { .. }) {
             count(&self.breaker_refusals);
@@ -250,7 +262,7 @@ impl Ledger for &SharedLedger {
         let ticket = match &self.guard {
             Guard::None => None,
             Guard::Own(breaker) => breaker.admit_closed(now),
-            Guard::Fleet { gate, .. } => gate.admit_closed(now),
+            Guard::Fleet { breaker, .. } => breaker.admit_closed(now),
         };
         match ticket {
             Some(ticket) => Admission::Admitted(ticket),
@@ -263,7 +275,7 @@ impl Ledger for &SharedLedger {
         match &self.guard {
             Guard::None => {}
             Guard::Own(breaker) => breaker.report(now, ticket, report, entropy),
-            Guard::Fleet { gate, .. } => gate.report(now, ticket, report, entropy),
+            Guard::Fleet { breaker, .. } => breaker.report(now, ticket, report, entropy),
         }
     }
 

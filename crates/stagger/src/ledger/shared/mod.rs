@@ -2,20 +2,19 @@
 //!
 //! ```text
 //!  calls ──ask──▶ Leased ◀──permits── LeaseClient ◀──one script a lease── SharedStore ── Redis, Valkey
-//!         (atomics)       ──news────▶ (task)
+//!         (atomics)       ──events──▶ (task)
 //! ```
 
-mod away;
 mod breaker;
 #[cfg(test)]
 mod differential;
 mod error;
+mod event_counters;
 mod keyed;
 mod lease_client;
 mod leased;
 mod ledger;
 mod link;
-mod news;
 mod options;
 mod permits;
 mod script;
@@ -24,10 +23,9 @@ mod store;
 
 use super::sync;
 
-pub use away::Away;
 pub use error::StoreError;
 pub use keyed::SharedLedgers;
 pub use ledger::SharedLedger;
-pub use options::SharedOptions;
+pub use options::{SharedOptions, StoreFallback};
 pub use stats::SharedStats;
 pub use store::SharedStore;

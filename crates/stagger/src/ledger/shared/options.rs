@@ -2,9 +2,7 @@
 
 use stagger_core::{ConfigError, Span};
 
-use super::Away;
-
-/// In front of every key unless told otherwise.
+/// In front of every key by default.
 const PREFIX: &str = "stagger";
 /// The longest prefix or name: keys are sent with every lease, and 200 bytes name anything.
 pub(super) const MAX_NAME: usize = 200;
@@ -13,9 +11,9 @@ pub(super) const MAX_NAME: usize = 200;
 const LEASE: u32 = 4;
 /// The largest lease: what ten thousand calls may fail in one round trip.
 const MAX_LEASE: u32 = 10_000;
-/// Half a second: two news a second from each process, and a store that is slower is as good as away.
+/// Half a second: two reports a second from each process, and a store that is slower is as good as unreachable.
 const AGAIN: Span = Span::from_millis(500);
-/// Shorter, and a pause of a process looks as if the store were away; longer, and what the store
+/// Shorter, and a pause of a process looks as if the store were unreachable; longer, and what the store
 /// knows of first attempts is older than the shortest window.
 const SHORTEST: Span = Span::from_millis(10);
 const LONGEST: Span = Span::from_secs(1);
@@ -24,9 +22,9 @@ const LONGEST: Span = Span::from_secs(1);
 /// what happens without it, and whether the breaker is shared too.
 ///
 /// ```
-/// use stagger::{Away, SharedOptions, Span};
+/// use stagger::{StoreFallback, SharedOptions, Span};
 /// let options = SharedOptions::new(40)?.with_lease(8)?.with_again(Span::from_millis(200))?;
-/// assert_eq!(options.away(), Away::Local { nodes: 40 });
+/// assert_eq!(options.fallback(), StoreFallback::Local { nodes: 40 });
 /// assert!(SharedOptions::new(40)?.with_lease(0).is_err());
 /// # Ok::<(), stagger::ConfigError>(())
 /// ```
@@ -35,20 +33,33 @@ pub struct SharedOptions {
     prefix: String,
     lease: u32,
     again: Span,
-    away: Away,
+    fallback: StoreFallback,
     shares_breaker: bool,
 }
 
+/// The behaviour of a process that has no permit left and gets no answer from the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StoreFallback {
+    /// It falls back to a budget of its own, the fleet's divided by so many nodes: see
+    /// [`BudgetPlan::share_of`](crate::budget::BudgetPlan::share_of).
+    Local {
+        /// The nodes that are expected. At least 1; with more than that, the parts add up to more.
+        nodes: u32,
+    },
+    /// It refuses.
+    Refuse,
+}
+
 impl SharedOptions {
-    /// Leases of 4 permits, news every 500 ms, keys that begin with `stagger`; without the store a
+    /// Leases of 4 permits, reports every 500 ms, keys that begin with `stagger`; without the store a
     /// budget of its own, that of one node of `expected_nodes`.
     ///
     /// # Errors
     /// `shared.nodes` zero.
     pub fn new(expected_nodes: u32) -> Result<Self, ConfigError> {
-        let (prefix, away) = (PREFIX.to_owned(), Away::Refuse);
-        let options = Self { prefix, lease: LEASE, again: AGAIN, away, shares_breaker: false };
-        options.with_away(Away::Local { nodes: expected_nodes })
+        let (prefix, fallback) = (PREFIX.to_owned(), StoreFallback::Refuse);
+        let options = Self { prefix, lease: LEASE, again: AGAIN, fallback, shares_breaker: false };
+        options.with_fallback(StoreFallback::Local { nodes: expected_nodes })
     }
 
     /// The same with another beginning of the keys, default `stagger`. Fleets that share a store and
@@ -73,8 +84,8 @@ impl SharedOptions {
         Ok(Self { lease: permits, ..self })
     }
 
-    /// The same with another patience, default 500 ms: how often news is told, when a process asks
-    /// again that was refused, and after how long without an answer the store counts as away.
+    /// The same with another patience, default 500 ms: how often events are reported, when a
+    /// refused process asks again, and after how long without an answer the store counts as unreachable.
     ///
     /// # Errors
     /// `shared.again` outside 10 ms..=1 s.
@@ -85,15 +96,15 @@ impl SharedOptions {
         Ok(Self { again, ..self })
     }
 
-    /// The same with another answer to a store that is away.
+    /// The same with another fallback for a store that is unreachable.
     ///
     /// # Errors
     /// `shared.nodes` zero.
-    pub fn with_away(self, away: Away) -> Result<Self, ConfigError> {
-        if away == (Away::Local { nodes: 0 }) {
+    pub fn with_fallback(self, fallback: StoreFallback) -> Result<Self, ConfigError> {
+        if fallback == (StoreFallback::Local { nodes: 0 }) {
             return Err(ConfigError::new("shared.nodes", 0, "at least 1"));
         }
-        Ok(Self { away, ..self })
+        Ok(Self { fallback, ..self })
     }
 
     /// The same with one breaker for the whole fleet, or, the default, with one for each process.
@@ -133,8 +144,8 @@ impl SharedOptions {
 
     /// The behaviour while the store is unreachable.
     #[must_use]
-    pub const fn away(&self) -> Away {
-        self.away
+    pub const fn fallback(&self) -> StoreFallback {
+        self.fallback
     }
 
     /// Whether the breaker is the fleet's.

@@ -6,7 +6,7 @@ use redis::Script;
 use stagger_core::Span;
 use stagger_core::budget::{BudgetPlan, Charge, FloorRate};
 
-use super::news::News;
+use super::event_counters::BudgetEvents;
 
 /// `decide` for a whole fleet, in the store's own language.
 pub(super) static SCRIPT: LazyLock<Script> =
@@ -23,7 +23,7 @@ const LONGEST_MS: u64 = 1 << 40;
 
 /// A plan as the script reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct BudgetScriptPlan {
     kind: &'static str,
     numbers: Vec<u64>,
     kept_ms: u64,
@@ -31,18 +31,18 @@ pub(super) struct Rule {
 
 /// One request: numbered, so that the store hears it once however often it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct BudgetRequest {
     pub(super) number: u64,
     pub(super) wanted: u64,
     /// Permits of the last lease that come back unused, and its mark.
     pub(super) returned: u64,
     pub(super) mark: u64,
-    pub(super) news: News,
+    pub(super) events: BudgetEvents,
 }
 
 /// The answer of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct BudgetAnswer {
     pub(super) granted: u64,
     /// The place where the store noted the grant.
     pub(super) mark: u64,
@@ -50,7 +50,7 @@ pub(super) struct Answer {
     pub(super) level: [u64; 3],
 }
 
-impl Rule {
+impl BudgetScriptPlan {
     /// The rule of `plan`; `None` where there is nothing to share.
     pub(super) fn of(plan: &BudgetPlan) -> Option<Self> {
         let (kind, numbers, kept_ms) = match plan {
@@ -94,16 +94,16 @@ impl Rule {
     }
 
     /// The script's arguments, the test's clock left out.
-    pub(super) fn arguments(&self, request: &Request) -> [String; 4] {
-        let Request { number, wanted, returned, mark, news } = *request;
-        let News { firsts, first_tries, after_retry, failed } = news;
+    pub(super) fn arguments(&self, request: &BudgetRequest) -> [String; 4] {
+        let BudgetRequest { number, wanted, returned, mark, events } = *request;
+        let BudgetEvents { firsts, first_tries, after_retry, failed } = events;
         let request = [number, wanted, returned, mark, firsts, first_tries, after_retry, failed];
         let kept = [self.kept_ms, ANSWER_KEPT_MS];
         [self.kind.to_owned(), words(&self.numbers), words(&request), words(&kept)]
     }
 }
 
-impl Answer {
+impl BudgetAnswer {
     /// The answer of these numbers.
     pub(super) const fn of([granted, mark, retries, held, capacity]: [u64; 5]) -> Self {
         Self { granted, mark, level: [retries, held, capacity] }

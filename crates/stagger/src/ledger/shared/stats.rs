@@ -8,8 +8,8 @@ use crate::ledger::LedgerStats;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SharedStats {
-    /// The figures that every ledger has. The level is the fleet's as the store told it last; this
-    /// process's own while the store is away.
+    /// The figures that every ledger has. The level is the fleet's as the store reported it last; this
+    /// process's own while the store is unreachable.
     pub ledger: LedgerStats,
     /// Leased permits that are left.
     pub permits: u64,
@@ -17,17 +17,17 @@ pub struct SharedStats {
     pub leased: u64,
     /// Permits that the store was asked for and did not grant so far.
     pub lease_denied: u64,
-    /// Whether the store is away.
-    pub away: bool,
+    /// Whether the store is unreachable.
+    pub store_down: bool,
     /// The number of outages so far.
-    pub went_away: u64,
-    /// Retries and hedges that this process granted on its own so far, because the store was away.
+    pub store_outages: u64,
+    /// Retries and hedges that this process granted on its own so far, because the store was unreachable.
     pub local_granted: u64,
     /// Requests for permits that the store answered so far.
     pub answers: u64,
     /// The number of times so far that the fleet's breaker opened or closed for what other processes saw; zero
     /// unless it is shared.
-    pub breaker_heard: u64,
+    pub breaker_remote_moves: u64,
     /// Probes that the store has leased to this process so far.
     pub probes_leased: u64,
 }
@@ -40,11 +40,11 @@ impl SharedStats {
             permits: 0,
             leased: 0,
             lease_denied: 0,
-            away: false,
-            went_away: 0,
+            store_down: false,
+            store_outages: 0,
             local_granted: 0,
             answers: 0,
-            breaker_heard: 0,
+            breaker_remote_moves: 0,
             probes_leased: 0,
         }
     }

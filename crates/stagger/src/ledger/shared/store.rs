@@ -8,26 +8,25 @@ use redis::{
     ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo, RedisError, ScriptInvocation,
     ServerErrorKind,
 };
-use stagger_core::{ConfigError, Instant, Policy};
+use stagger_core::Instant;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::StoreError;
-use super::ledger::SharedLedger;
 use super::link::{Link, Lost};
 use super::options::SharedOptions;
-use super::script::{Answer, Request, Rule, SCRIPT};
+use super::script::{BudgetAnswer, BudgetRequest, BudgetScriptPlan, SCRIPT};
 
 /// A Redis (from 5) or Valkey that keeps the budgets and breakers of a fleet; clones share one
 /// connection.
 ///
-/// It may be away at any time, also at the start: then its ledgers do as
-/// [`Away`](super::Away) says, and it is dialled again after delays that grow to 5 s and are jittered.
+/// It may be unreachable at any time, also at the start: then its ledgers do as
+/// [`StoreFallback`](super::StoreFallback) says, and it is dialled again after delays that grow to 5 s and are jittered.
 ///
 /// ```no_run
 /// use stagger::{Policy, Retrier, SharedOptions, SharedStore, TokioTime};
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
-/// // 40 processes expected: that is what each one's share is, should the store be away.
+/// // 40 processes expected: that is what each one's share is, should the store be unreachable.
 /// let store = SharedStore::connect("redis://10.0.0.7", SharedOptions::new(40)?).await?;
 /// let policy = Policy::interactive()?;
 /// let ledger = store.ledger("payments", &policy)?;
@@ -37,10 +36,10 @@ use super::script::{Answer, Request, Rule, SCRIPT};
 /// ```
 #[derive(Clone)]
 pub struct SharedStore {
-    inner: Arc<Inner>,
+    inner: Arc<StoreInner>,
 }
 
-struct Inner {
+struct StoreInner {
     place: String,
     options: SharedOptions,
     link: Mutex<Link>,
@@ -63,8 +62,9 @@ impl SharedStore {
         let place = place(&home);
         let password = home.redis_settings().password().unwrap_or_default().to_owned();
         let link = Mutex::new(Link::new(home, options.again()));
-        let store =
-            Self { inner: Arc::new(Inner { place, options, link, up: AtomicBool::new(false) }) };
+        let store = Self {
+            inner: Arc::new(StoreInner { place, options, link, up: AtomicBool::new(false) }),
+        };
         match store.inner.link.lock().await.connection().await {
             Ok(_) => store.inner.up.store(true, Ordering::Release),
             Err(Lost::Failed(error)) if is_final(&error) => {
@@ -89,35 +89,22 @@ impl SharedStore {
         &self.inner.options
     }
 
-    /// The ledger of the budget that the fleet calls `name`, under the plan of `policy`. Make one for
-    /// each destination, and keep it: each leases for itself. The breaker is this process's own,
-    /// unless the [options](SharedOptions::with_shared_breaker) share it under the same name.
-    ///
-    /// Its tasks run on the tokio runtime that this is called from, and end with the ledger.
+    /// Asks for a lease, and reports the events.
     ///
     /// # Errors
-    /// `shared.name` empty, longer than 200 bytes or with a brace; `shared.runtime` outside of a
-    /// runtime.
-    pub fn ledger(&self, name: &str, policy: &Policy) -> Result<Arc<SharedLedger>, ConfigError> {
-        SharedLedger::new(self, name, policy)
-    }
-
-    /// Asks for a lease, and tells the news.
-    ///
-    /// # Errors
-    /// When the store is away; and when it may be asked again, at the earliest.
+    /// When the store is unreachable; and when it may be asked again, at the earliest.
     pub(super) async fn ask(
         &self,
         keys: &[String; 2],
-        rule: &Rule,
-        request: &Request,
-    ) -> Result<Answer, Instant> {
+        rule: &BudgetScriptPlan,
+        request: &BudgetRequest,
+    ) -> Result<BudgetAnswer, Instant> {
         let mut invocation = SCRIPT.key(&keys[0]);
         invocation.key(&keys[1]);
         for argument in rule.arguments(request) {
             invocation.arg(argument);
         }
-        self.invoke(&invocation).await.map(Answer::of)
+        self.invoke(&invocation).await.map(BudgetAnswer::of)
     }
 
     /// Runs a script.
@@ -131,7 +118,7 @@ impl SharedStore {
         let connection = self.inner.link.lock().await.connection().await;
         let (mut connection, generation) = match connection {
             Ok(connection) => connection,
-            Err(_) => return Err(self.away().await),
+            Err(_) => return Err(self.mark_down().await),
         };
         let answer = invocation.invoke_async(&mut connection);
         let lost = match timeout(self.options().again().to_duration(), answer).await {
@@ -143,7 +130,7 @@ impl SharedStore {
             Err(_) => Lost::Late,
         };
         self.inner.link.lock().await.down(generation, &lost);
-        Err(self.away().await)
+        Err(self.mark_down().await)
     }
 
     /// Whether it answered when it was asked last.
@@ -151,8 +138,8 @@ impl SharedStore {
         self.inner.up.load(Ordering::Acquire)
     }
 
-    /// Notes that it is away, and says when it may be asked again.
-    async fn away(&self) -> Instant {
+    /// Notes that it is unreachable, and says when it may be asked again.
+    async fn mark_down(&self) -> Instant {
         self.inner.up.store(false, Ordering::Release);
         self.inner.link.lock().await.dial_at()
     }
@@ -201,7 +188,7 @@ fn is_final(error: &RedisError) -> bool {
     }
 }
 
-/// No server repeats a password; should one do it, nobody reads it.
+/// No server repeats a password; should one do it, it is not shown.
 fn redacted(text: &str, password: &str) -> String {
     if password.is_empty() { text.to_owned() } else { text.replace(password, "***") }
 }

@@ -10,8 +10,8 @@ use stagger_core::retry::Ledger;
 use super::Batch;
 use super::pending::Pending;
 use crate::clock::{Pause, Sleep};
-use crate::run::judge::Judge;
-use crate::run::{Cancel, Error, Report, Retrier, Run};
+use crate::run::classifier::Classifier;
+use crate::run::{CallReport, Cancel, Error, Retrier, Run};
 
 impl<Z, L, J> Run<'_, Z, L, J> {
     /// Sends `items` together, and again those that are left, until none is or there is a reason to
@@ -22,8 +22,8 @@ impl<Z, L, J> Run<'_, Z, L, J> {
     /// policy's delay; items that the answer does not speak of are left. Rounds that did nothing
     /// count against the policy's attempts; deadline, budget and breaker hold for every round.
     ///
-    /// Where the call is not [`idempotent`](Self::idempotent), an item that may have been done is
-    /// handed back and not sent again.
+    /// An item that may have been done is handed back and not sent again, unless the call is
+    /// [`idempotent`](Self::idempotent).
     ///
     /// ```
     /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
@@ -45,15 +45,15 @@ impl<Z, L, J> Run<'_, Z, L, J> {
         Z: Sleep,
         for<'l> &'l L: Ledger,
         I: Clone,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(Vec<I>) -> Fut,
         Fut: Future<Output = Result<Vec<Result<T, E>>, E>>,
     {
-        let Run { retrier, judge, idempotent, report: user, cancel: _ } = self;
-        let mut report = Report::default();
+        let Run { retrier, classifier, idempotent, report: user, cancel: _ } = self;
+        let mut report = CallReport::default();
         // Only one round is under way at a time. The lock is there because a future that borrows what
         // a closure borrows cannot be spawned (rust-lang/rust #110338).
-        let pending = Mutex::new(Pending::new(items, judge, idempotent));
+        let pending = Mutex::new(Pending::new(items, classifier, idempotent));
         if !lock(&pending).items.is_empty() {
             let run = rounds(retrier, idempotent, None).report(&mut report);
             let rounds = run.run(|| {
@@ -75,12 +75,12 @@ impl<Z, L, J> Run<'_, Z, L, J> {
     where
         Z: Pause,
         for<'l> &'l L: Ledger,
-        J: Judge<T, E>,
+        J: Classifier<T, E>,
         F: FnMut(&[I]) -> Result<Vec<Result<T, E>>, E>,
     {
-        let Run { retrier, judge, idempotent, report: user, cancel } = self;
-        let mut pending = Pending::new(items, judge, idempotent);
-        let mut report = Report::default();
+        let Run { retrier, classifier, idempotent, report: user, cancel } = self;
+        let mut pending = Pending::new(items, classifier, idempotent);
+        let mut report = CallReport::default();
         if !pending.items.is_empty() {
             let run = rounds(retrier, idempotent, cancel).report(&mut report);
             let rounds = run.run_blocking(|| {
@@ -93,20 +93,20 @@ impl<Z, L, J> Run<'_, Z, L, J> {
     }
 }
 
-/// A call whose attempts say themselves what they came to.
+/// A call whose attempts return their outcome.
 fn rounds<'r, Z, L>(
     retrier: &'r Retrier<Z, L>,
     idempotent: bool,
     cancel: Option<&'r Cancel>,
-) -> Run<'r, Z, L, Said> {
-    Run { cancel, ..retrier.call().judged_by(Said).idempotent(idempotent) }
+) -> Run<'r, Z, L, RoundOutcome> {
+    Run { cancel, ..retrier.call().classified_by(RoundOutcome).idempotent(idempotent) }
 }
 
-/// A round knows what it came to.
-struct Said;
+/// Classifies rounds by the outcome that they return.
+struct RoundOutcome;
 
-impl Judge<Outcome, Infallible> for Said {
-    fn judge(&mut self, round: &Result<Outcome, Infallible>) -> Outcome {
+impl Classifier<Outcome, Infallible> for RoundOutcome {
+    fn classify(&mut self, round: &Result<Outcome, Infallible>) -> Outcome {
         match round {
             Ok(outcome) => *outcome,
             Err(never) => match *never {},

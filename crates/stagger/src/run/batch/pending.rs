@@ -6,8 +6,8 @@ use stagger_core::retry::Stop;
 use stagger_core::{Cause, Hint, Outcome, Verdict};
 
 use super::Batch;
-use crate::run::Report;
-use crate::run::judge::Judge;
+use crate::run::CallReport;
+use crate::run::classifier::Classifier;
 
 /// Items without an end, and the ends of all others.
 pub(super) struct Pending<I, T, E, J> {
@@ -18,18 +18,18 @@ pub(super) struct Pending<I, T, E, J> {
     refused: Vec<(usize, I, E)>,
     rounds: u32,
     error: Option<E>,
-    judge: J,
+    classifier: J,
     idempotent: bool,
 }
 
 /// The answer of a round: an end for each of its items, in their order, or one for all of them.
 type Answers<T, E> = Result<Vec<Result<T, E>>, E>;
 
-impl<I, T, E, J: Judge<T, E>> Pending<I, T, E, J> {
-    pub(super) fn new(items: Vec<I>, judge: J, idempotent: bool) -> Self {
+impl<I, T, E, J: Classifier<T, E>> Pending<I, T, E, J> {
+    pub(super) fn new(items: Vec<I>, classifier: J, idempotent: bool) -> Self {
         let places = (0..items.len()).collect();
         let (done, refused) = (Vec::new(), Vec::new());
-        Self { items, places, done, refused, rounds: 0, error: None, judge, idempotent }
+        Self { items, places, done, refused, rounds: 0, error: None, classifier, idempotent }
     }
 
     /// The items that the next round sends.
@@ -44,15 +44,15 @@ impl<I, T, E, J: Judge<T, E>> Pending<I, T, E, J> {
             Ok(answers) => self.settle_each(answers),
             Err(error) => {
                 let result = Err(error);
-                let outcome = self.judge.judge(&result);
+                let outcome = self.classifier.classify(&result);
                 self.error = result.err();
                 outcome
             }
         }
     }
 
-    /// The end of the batch, which is noted in `user` too, if somebody asked for it.
-    pub(super) fn end(self, report: Report, user: Option<&mut Report>) -> Batch<I, T, E> {
+    /// The end of the batch, which is noted in `user` too, if the caller gave one.
+    pub(super) fn end(self, report: CallReport, user: Option<&mut CallReport>) -> Batch<I, T, E> {
         let left = self.places.into_iter().zip(self.items).collect();
         let batch = Batch {
             done: self.done,
@@ -92,7 +92,7 @@ impl<I, T, E, J: Judge<T, E>> Pending<I, T, E, J> {
         place: usize,
         answer: Option<Result<T, E>>,
     ) -> Option<Outcome> {
-        let outcome = answer.as_ref().map_or(UNANSWERED, |answer| self.judge.judge(answer));
+        let outcome = answer.as_ref().map_or(UNANSWERED, |answer| self.classifier.classify(answer));
         match answer {
             Some(Ok(value)) => {
                 self.done.push((place, value));

@@ -10,7 +10,8 @@ use stagger_core::breaker::{Breaker, BreakerPlan, Report, StateKind, Ticket, Tri
 use stagger_core::{Instant, Ratio, Span};
 
 use super::script::{
-    Answer, Finding, FleetState, Opening, Place, Request, Rule, SCRIPT, Token, key,
+    BreakerAnswer, BreakerRequest, BreakerScriptPlan, FleetState, Opening, Place, ProbeResult,
+    SCRIPT, Token, key,
 };
 
 /// A time as Redis has it: microseconds since 1970.
@@ -26,9 +27,9 @@ fn connection() -> Option<Connection> {
     Some(client.get_connection().expect("a server at STAGGER_TEST_REDIS"))
 }
 
-/// Times in microseconds.
+/// BreakerTimes in microseconds.
 #[derive(Clone, Copy, Debug)]
-struct Times {
+struct BreakerTimes {
     open: u64,
     cap: u64,
     lease: Option<u64>,
@@ -37,7 +38,7 @@ struct Times {
     probes: u32,
 }
 
-impl Times {
+impl BreakerTimes {
     /// The plan, with a microsecond as so many nanoseconds.
     fn plan(self, nanos: u64) -> BreakerPlan {
         let span = |micros: u64| Span::from_nanos(micros * nanos);
@@ -52,14 +53,14 @@ impl Times {
     }
 }
 
-fn times() -> impl Strategy<Value = Times> {
+fn times() -> impl Strategy<Value = BreakerTimes> {
     let second = 1_000_000_u64;
     let open = second..=10 * second;
     let factor = prop_oneof![Just(2_000_000_u32), 1_000_000..=3_700_001_u32];
     let lease = prop::option::of(second..=20 * second);
     let ramp = prop::option::of(second..=20 * second);
     (open, 0..=60 * second, lease, ramp, factor, 1..=4_u32).prop_map(
-        |(open, more, lease, ramp, factor_ppm, probes)| Times {
+        |(open, more, lease, ramp, factor_ppm, probes)| BreakerTimes {
             open,
             cap: open + more,
             lease,
@@ -72,7 +73,7 @@ fn times() -> impl Strategy<Value = Times> {
 
 /// The next event.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum BreakerStep {
     Look,
     /// A rule is broken, as seen in the state of now, or in the one before.
     Trip {
@@ -89,32 +90,32 @@ enum Event {
     /// One of the probes has found something.
     Result {
         which: usize,
-        finding: Finding,
+        result: ProbeResult,
     },
-    /// A probe has found something and somebody wants the next one, in one request.
+    /// A probe has ended and the next one is wanted, in one request.
     Both {
         which: usize,
-        finding: Finding,
+        result: ProbeResult,
     },
 }
 
-fn events() -> impl Strategy<Value = Vec<(u64, Event, u32)>> {
-    let finding = || {
+fn events() -> impl Strategy<Value = Vec<(u64, BreakerStep, u32)>> {
+    let result = || {
         prop_oneof![
-            1 => Just(Finding::Nothing),
-            3 => Just(Finding::Good),
-            2 => Just(Finding::Bad),
+            1 => Just(ProbeResult::Nothing),
+            3 => Just(ProbeResult::Good),
+            2 => Just(ProbeResult::Bad),
         ]
     };
-    let result = || (0..5_usize, finding());
+    let result = || (0..5_usize, result());
     let event = prop_oneof![
-        2 => Just(Event::Look),
-        4 => any::<bool>().prop_map(|stale| Event::Trip { stale }),
+        2 => Just(BreakerStep::Look),
+        4 => any::<bool>().prop_map(|stale| BreakerStep::Trip { stale }),
         1 => (0..100_000_000_u64, 0..200_000_000_u64)
-            .prop_map(|(left, open_time)| Event::Remembered { left, open_time }),
-        6 => prop::option::weighted(0.2, 0..5_usize).prop_map(|again| Event::Wish { again }),
-        6 => result().prop_map(|(which, finding)| Event::Result { which, finding }),
-        2 => result().prop_map(|(which, finding)| Event::Both { which, finding }),
+            .prop_map(|(left, open_time)| BreakerStep::Remembered { left, open_time }),
+        6 => prop::option::weighted(0.2, 0..5_usize).prop_map(|again| BreakerStep::Wish { again }),
+        6 => result().prop_map(|(which, result)| BreakerStep::Result { which, result }),
+        2 => result().prop_map(|(which, result)| BreakerStep::Both { which, result }),
     ];
     // In thousandths of the open time.
     let pass = prop_oneof![
@@ -199,21 +200,21 @@ impl Model {
         Some(lease)
     }
 
-    fn result(&mut self, now: Instant, token: Token, finding: Finding, spread_ppm: u32) {
+    fn result(&mut self, now: Instant, token: Token, result: ProbeResult, spread_ppm: u32) {
         let Some(probe) = self.probes.remove(&token) else { return };
         if probe.place.era < self.first_era {
             return;
         }
-        let report = match finding {
-            Finding::Nothing => Report::Neutral,
-            Finding::Good => Report::Success,
-            Finding::Bad => Report::Failure,
+        let report = match result {
+            ProbeResult::Nothing => Report::Neutral,
+            ProbeResult::Good => Report::Success,
+            ProbeResult::Bad => Report::Failure,
         };
         let word = self.word(spread_ppm, true);
         let _ = self.breaker.report(now, probe.ticket, report, &mut || word);
     }
 
-    fn answer(&self, now: Instant, lease: Option<Span>, birth: u64) -> Answer {
+    fn answer(&self, now: Instant, lease: Option<Span>, birth: u64) -> BreakerAnswer {
         let micros = |span: Span| Span::from_micros(span.as_nanos());
         let left = |until: Option<Instant>| micros(until.expect("it has an end") - now);
         let standing = match self.breaker.state(now) {
@@ -222,7 +223,7 @@ impl Model {
             StateKind::HalfOpen => FleetState::HalfOpen,
             StateKind::Ramp => FleetState::Ramp(left(self.breaker.ramp_until(now))),
         };
-        Answer {
+        BreakerAnswer {
             place: Place { birth, era: self.era() },
             standing,
             open_time: micros(self.breaker.open_time()),
@@ -232,34 +233,39 @@ impl Model {
 }
 
 /// The script on a server, at a time of the test's choice.
-struct Store<'a> {
+struct ScriptedBreaker<'a> {
     connection: &'a mut Connection,
-    rule: Rule,
+    rule: BreakerScriptPlan,
     name: String,
 }
 
-impl Store<'_> {
-    fn serve(&mut self, now_us: u64, request: &Request) -> Answer {
+impl ScriptedBreaker<'_> {
+    fn serve(&mut self, now_us: u64, request: &BreakerRequest) -> BreakerAnswer {
         let mut invocation = SCRIPT.key(key("differential", &self.name));
         for argument in self.rule.arguments(request) {
             invocation.arg(argument);
         }
         invocation.arg(now_us);
-        Answer::of(invocation.invoke(self.connection).expect("the script runs"))
+        BreakerAnswer::of(invocation.invoke(self.connection).expect("the script runs"))
     }
 }
 
-fn agree(connection: &mut Connection, times: Times, events: &[(u64, Event, u32)], name: String) {
-    let rule = Rule::of(&times.plan(1_000));
+fn agree(
+    connection: &mut Connection,
+    times: BreakerTimes,
+    events: &[(u64, BreakerStep, u32)],
+    name: String,
+) {
+    let rule = BreakerScriptPlan::of(&times.plan(1_000));
     let plan = times.plan(1);
-    let mut store = Store { connection, rule, name };
+    let mut store = ScriptedBreaker { connection, rule, name };
     let breaker = Breaker::new(plan);
     let mut model = Model { plan, breaker, first_era: 0, probes: BTreeMap::new() };
     let (mut now_us, mut place, mut before) = (START_US, Place::default(), Place::default());
     for (number, &(pass, event, spread_ppm)) in (1..).zip(events) {
         now_us += pass * times.open / 1_000;
         let now = Instant::from_nanos(now_us);
-        let mut request = Request { place, spread_ppm, ..Request::default() };
+        let mut request = BreakerRequest { place, spread_ppm, ..BreakerRequest::default() };
         model.breaker.wake(now);
         let nth = |which: usize| {
             let count = model.probes.len().max(1);
@@ -267,32 +273,32 @@ fn agree(connection: &mut Connection, times: Times, events: &[(u64, Event, u32)]
         };
         let mut lease = None;
         match event {
-            Event::Look => {}
-            Event::Trip { stale } => {
+            BreakerStep::Look => {}
+            BreakerStep::Trip { stale } => {
                 request.opening = Some(Opening::Trip);
                 request.place = if stale { before } else { place };
                 let ours = request.place.birth == place.birth;
                 model.trip(now, ours.then_some(request.place.era), spread_ppm);
             }
-            Event::Remembered { left, open_time } => {
+            BreakerStep::Remembered { left, open_time } => {
                 let micros = Span::from_micros;
                 let (left_span, time) = (micros(left), micros(open_time));
                 request.opening = Some(Opening::Remembered { left: left_span, open_time: time });
                 model.remember(now, left, open_time);
             }
-            Event::Wish { again } => {
+            BreakerStep::Wish { again } => {
                 let known = again.and_then(nth).map(|(token, _)| token);
                 let token = known.unwrap_or(number);
                 request.wish = Some(token);
                 lease = model.wish(now, token, place);
             }
-            Event::Result { which, finding } | Event::Both { which, finding } => {
+            BreakerStep::Result { which, result } | BreakerStep::Both { which, result } => {
                 if let Some((token, granted_in)) = nth(which) {
                     request.place = granted_in;
-                    request.results = vec![(token, finding)];
-                    model.result(now, token, finding, spread_ppm);
+                    request.results = vec![(token, result)];
+                    model.result(now, token, result, spread_ppm);
                 }
-                if matches!(event, Event::Both { .. }) {
+                if matches!(event, BreakerStep::Both { .. }) {
                     request.wish = Some(number);
                     lease = model.wish(now, number, place);
                 }
@@ -335,39 +341,39 @@ fn a_clock_that_is_set_back_delays_nothing_by_more_than_it_could_have_taken() {
     let Some(mut connection) = connection() else { return };
     let second = 1_000_000_u64;
     let (open, cap, ramp) = (4 * second, 60 * second, Some(8 * second));
-    let times = Times { open, cap, lease: None, ramp, factor_ppm: 2_000_000, probes: 1 };
+    let times = BreakerTimes { open, cap, lease: None, ramp, factor_ppm: 2_000_000, probes: 1 };
     let name = format!("{}-set-back", std::process::id());
-    let rule = Rule::of(&times.plan(1_000));
-    let mut store = Store { connection: &mut connection, rule, name };
+    let rule = BreakerScriptPlan::of(&times.plan(1_000));
+    let mut store = ScriptedBreaker { connection: &mut connection, rule, name };
     let mut now_us = START_US;
     let year = 365 * 24 * 3_600 * second;
-    let trip = Request { opening: Some(Opening::Trip), ..Request::default() };
+    let trip = BreakerRequest { opening: Some(Opening::Trip), ..BreakerRequest::default() };
     let place = store.serve(now_us, &trip).place;
     // An open time of 4 s ends 6 s later at the latest.
     now_us -= year;
-    let look = Request { place, ..Request::default() };
+    let look = BreakerRequest { place, ..BreakerRequest::default() };
     assert_eq!(store.serve(now_us, &look).standing, FleetState::Open(Span::from_secs(6)));
     now_us += 6 * second;
-    let wish = Request { place, wish: Some(9), ..Request::default() };
+    let wish = BreakerRequest { place, wish: Some(9), ..BreakerRequest::default() };
     let answer = store.serve(now_us, &wish);
     assert_eq!((answer.standing, answer.lease), (FleetState::HalfOpen, Some(Span::from_secs(4))));
-    // The lease of a probe that is never told.
+    // The lease of a probe that is never reported.
     now_us -= year;
-    let next = Request { place: answer.place, wish: Some(10), ..Request::default() };
+    let next = BreakerRequest { place: answer.place, wish: Some(10), ..BreakerRequest::default() };
     assert_eq!(store.serve(now_us, &next).lease, None);
     now_us += 4 * second;
     assert_eq!(store.serve(now_us, &next).lease, Some(Span::from_secs(4)));
     // The ramp.
-    let good = vec![(10, Finding::Good)];
-    let good = Request { place: answer.place, results: good, ..Request::default() };
+    let good = vec![(10, ProbeResult::Good)];
+    let good = BreakerRequest { place: answer.place, results: good, ..BreakerRequest::default() };
     let ramp = store.serve(now_us, &good);
     assert_eq!(ramp.standing, FleetState::Ramp(Span::from_secs(8)));
     now_us -= year;
-    let look = Request { place: ramp.place, ..Request::default() };
+    let look = BreakerRequest { place: ramp.place, ..BreakerRequest::default() };
     assert_eq!(store.serve(now_us, &look).standing, FleetState::Ramp(Span::from_secs(8)));
     assert_eq!(store.serve(now_us + 8 * second, &look).standing, FleetState::Closed);
     // Set forward, all of it is over at once.
-    let trip = Request { place: ramp.place, ..trip };
+    let trip = BreakerRequest { place: ramp.place, ..trip };
     assert!(matches!(store.serve(now_us, &trip).standing, FleetState::Open(_)));
     assert_eq!(store.serve(now_us + year, &look).standing, FleetState::HalfOpen);
 }

@@ -46,12 +46,12 @@ impl HeldLeases {
         self.free = Some(lease);
     }
 
-    /// The lease that nobody uses yet.
+    /// The lease that no probe uses yet.
     pub(super) const fn free(&self) -> Option<Lease> {
         self.free
     }
 
-    /// Lays down the lease that nobody uses.
+    /// Takes out the lease that no probe uses.
     pub(super) const fn take_free(&mut self) -> Option<Lease> {
         self.free.take()
     }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_ends_once_and_is_told_from_those_before() {
+    fn a_probe_ends_once_and_differs_from_those_before() {
         let mut leases = HeldLeases::new();
         leases.hold(lease(7, 5));
         let first = leases.admit(at(1)).expect("leased");

@@ -1,20 +1,20 @@
 //! One breaker for a whole fleet. No call ever waits for the store: it asks what this process knows.
 //!
 //! ```text
-//!  calls ──admit──▶ Gate ◀──where it stands, leases of probes── Watcher ◀──one script── SharedStore
+//!  calls ──admit──▶ FleetBreaker ◀──where it stands, leases of probes── Watcher ◀──one script── SharedStore
 //!         (atomics, Replica) ─trips, what probes found──▶        (task)
 //! ```
 
 #[cfg(test)]
 mod differential;
-mod follow;
-mod gate;
+mod fleet_breaker;
 mod held_leases;
 mod notify;
 mod replica;
 mod script;
 mod sync;
+mod transitions;
 mod watcher;
 
-pub(super) use gate::Gate;
+pub(super) use fleet_breaker::FleetBreaker;
 pub(super) use watcher::Watcher;

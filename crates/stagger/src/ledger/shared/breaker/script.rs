@@ -12,12 +12,12 @@ pub(super) static SCRIPT: LazyLock<Script> =
 
 /// The time for which an unused breaker is kept besides its own times: a day. Then it is closed.
 const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
-/// The longest time that the script is told, in microseconds: 35 years, so that its sums are exact.
+/// The longest time that the script gets, in microseconds: 35 years, so that its sums are exact.
 const LONGEST_US: u64 = 1 << 50;
 
 /// A plan as the script reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct BreakerScriptPlan {
     numbers: [u64; 6],
     kept_ms: u64,
 }
@@ -43,7 +43,7 @@ pub(super) enum Opening {
 
 /// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Finding {
+pub(super) enum ProbeResult {
     /// It was not made, or says nothing.
     Nothing,
     Good,
@@ -52,10 +52,10 @@ pub(super) enum Finding {
 
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct BreakerRequest {
     /// The state that the process knows: its results and its trip belong to it.
     pub(super) place: Place,
-    pub(super) results: Vec<(Token, Finding)>,
+    pub(super) results: Vec<(Token, ProbeResult)>,
     pub(super) opening: Option<Opening>,
     /// The probe that it wants to make.
     pub(super) wish: Option<Token>,
@@ -75,7 +75,7 @@ pub(super) enum FleetState {
 
 /// The answer of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct BreakerAnswer {
     pub(super) place: Place,
     pub(super) standing: FleetState,
     pub(super) open_time: Span,
@@ -83,7 +83,7 @@ pub(super) struct Answer {
     pub(super) lease: Option<Span>,
 }
 
-impl Rule {
+impl BreakerScriptPlan {
     pub(super) fn of(plan: &BreakerPlan) -> Self {
         let lease = plan.lease().map_or(0, micros);
         let ramp = plan.ramp().map_or(0, |(_, over)| micros(over));
@@ -97,8 +97,8 @@ impl Rule {
     }
 
     /// The script's arguments, the test's clock left out.
-    pub(super) fn arguments(&self, request: &Request) -> [String; 4] {
-        let Request { place, results, opening, wish, spread_ppm } = request;
+    pub(super) fn arguments(&self, request: &BreakerRequest) -> [String; 4] {
+        let BreakerRequest { place, results, opening, wish, spread_ppm } = request;
         let opening = match *opening {
             None => [0, 0, 0],
             Some(Opening::Trip) => [1, 0, 0],
@@ -108,20 +108,20 @@ impl Rule {
         let (wish, spread) = (wish.unwrap_or(0), u64::from(*spread_ppm));
         let ask = [place.birth, place.era, kind, left, open_time, wish, spread];
         let results: Vec<_> =
-            results.iter().flat_map(|&(token, finding)| [token, finding.number()]).collect();
+            results.iter().flat_map(|&(token, result)| [token, result.number()]).collect();
         [words(&self.numbers), words(&ask), words(&results), self.kept_ms.to_string()]
     }
 }
 
-impl Request {
+impl BreakerRequest {
     /// Whether it may move the breaker.
-    pub(super) fn is_news(&self) -> bool {
-        let has_found = |&(_, finding): &(Token, Finding)| finding != Finding::Nothing;
-        self.opening.is_some() || self.results.iter().any(has_found)
+    pub(super) fn may_move_breaker(&self) -> bool {
+        let says_something = |&(_, result): &(Token, ProbeResult)| result != ProbeResult::Nothing;
+        self.opening.is_some() || self.results.iter().any(says_something)
     }
 }
 
-impl Finding {
+impl ProbeResult {
     const fn number(self) -> u64 {
         match self {
             Self::Nothing => 0,
@@ -131,7 +131,7 @@ impl Finding {
     }
 }
 
-impl Answer {
+impl BreakerAnswer {
     /// The answer of these numbers.
     pub(super) const fn of([birth, era, kind, left, open_time, lease]: [u64; 6]) -> Self {
         let left = Span::from_micros(left);

@@ -3,10 +3,10 @@
 use stagger_core::breaker::StateKind;
 use stagger_core::{Entropy, Instant, Ratio, Span};
 
-use super::follow;
 use super::held_leases::Lease;
-use super::replica::{Replica, Seen};
-use super::script::{Answer, Finding, FleetState, Opening, Request, Token};
+use super::replica::{KnownState, Replica};
+use super::script::{BreakerAnswer, BreakerRequest, FleetState, Opening, ProbeResult, Token};
+use super::transitions;
 use crate::ledger::breaker::LocalBreaker;
 
 /// For how many times the [patience](crate::SharedOptions::again) a lease is kept that no call uses:
@@ -17,7 +17,7 @@ const SPREAD: Ratio = Ratio::from_percent(50);
 
 /// A move of the fleet's breaker that this process has not caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum RemoteMove {
     Opened,
     Closed,
 }
@@ -25,10 +25,10 @@ pub(super) enum Heard {
 /// A request, and its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SyncRound<'a> {
-    pub(super) request: &'a Request,
+    pub(super) request: &'a BreakerRequest,
     /// The time at which it was sent.
     pub(super) asked: Instant,
-    pub(super) answer: &'a Answer,
+    pub(super) answer: &'a BreakerAnswer,
     /// The time at which it was answered.
     pub(super) now: Instant,
 }
@@ -42,19 +42,19 @@ impl Replica {
         asked: Instant,
         called: bool,
     ) -> Option<Instant> {
-        let is_new = self.heard_at.is_none();
-        if is_new || self.forgotten || !self.results.is_empty() || self.is_untold(local) {
+        let is_new = self.answered_at.is_none();
+        if is_new || self.forgotten || !self.results.is_empty() || self.is_unreported(local) {
             return Some(asked);
         }
-        let news = called.then(|| asked + self.again);
-        let wish = match self.seen {
-            Seen::Closed => None,
+        let report = called.then(|| asked + self.again);
+        let wish = match self.known {
+            KnownState::Closed => None,
             _ if self.leases.free().is_some() || !(self.wanted || called) => None,
-            Seen::Open(until) => Some(until.max(self.wish_from)),
-            Seen::HalfOpen => Some(self.wish_from),
+            KnownState::Open(until) => Some(until.max(self.wish_from)),
+            KnownState::HalfOpen => Some(self.wish_from),
         };
         let turn = self.leases.free().map(|lease| lease.since + self.again.saturating_mul(TURNS));
-        [news, wish, turn].into_iter().flatten().min()
+        [report, wish, turn].into_iter().flatten().min()
     }
 
     /// The request to the store at `now`. It is sent again until it is answered: what the store has
@@ -65,15 +65,15 @@ impl Replica {
         now: Instant,
         called: bool,
         chance: &mut impl Entropy,
-    ) -> Request {
-        self.wanted |= called && self.seen != Seen::Closed;
+    ) -> BreakerRequest {
+        self.wanted |= called && self.known != KnownState::Closed;
         self.leases.lapse(now);
         let turn = self.again.saturating_mul(TURNS);
         if self.leases.free().is_some_and(|lease| now >= lease.since + turn) {
             self.lay_down();
             self.wish_from = now + self.again;
         }
-        Request {
+        BreakerRequest {
             place: self.place,
             results: self.results.clone(),
             opening: self.opening(local, now),
@@ -87,11 +87,15 @@ impl Replica {
     }
 
     /// Decides alone from now on. The last request: what was found, and the lease that is not needed.
-    pub(super) fn retire(&mut self) -> Option<Request> {
+    pub(super) fn retire(&mut self) -> Option<BreakerRequest> {
         (self.alone, self.handed_over) = (true, true);
         self.lay_down();
         let results = std::mem::take(&mut self.results);
-        (!results.is_empty()).then(|| Request { place: self.place, results, ..Request::default() })
+        (!results.is_empty()).then(|| BreakerRequest {
+            place: self.place,
+            results,
+            ..BreakerRequest::default()
+        })
     }
 
     /// The store has answered. A move that this process has not caused.
@@ -100,66 +104,71 @@ impl Replica {
         local: &LocalBreaker,
         round: &SyncRound<'_>,
         entropy: &mut impl Entropy,
-    ) -> Option<Heard> {
+    ) -> Option<RemoteMove> {
         let SyncRound { request, answer, now, .. } = *round;
         self.results.drain(..request.results.len().min(self.results.len()));
-        let knew_less = self.away.take().is_some() || self.heard_at.is_none();
+        let knew_less = self.alone_from.take().is_some() || self.answered_at.is_none();
         let lost = answer.place.birth != self.place.birth || answer.place.era < self.place.era;
-        self.heard_at = Some(now);
-        let heard = match answer.standing {
+        self.answered_at = Some(now);
+        let moved = match answer.standing {
             FleetState::Closed | FleetState::Ramp(_) => {
-                // Open wins: who knows of it tells the store with the next request.
+                // Open wins: who knows of it reports_outage the store with the next request.
                 self.forgotten = (knew_less || lost) && self.is_open_here(local, now);
                 if self.forgotten { self.keep(round) } else { self.close(local, round) }
             }
-            FleetState::Open(left) => self.open(local, round, Seen::Open(now + left), entropy),
+            FleetState::Open(left) => {
+                self.open(local, round, KnownState::Open(now + left), entropy)
+            }
             FleetState::HalfOpen => {
-                let heard = self.open(local, round, Seen::HalfOpen, entropy);
+                let moved = self.open(local, round, KnownState::HalfOpen, entropy);
                 self.lease(round);
-                heard
+                moved
             }
         };
-        heard.filter(|_| !request.is_news())
+        moved.filter(|_| !request.may_move_breaker())
     }
 
     /// The store does not answer.
-    pub(super) fn went_away(&mut self, now: Instant, entropy: &mut impl Entropy) {
-        if self.away.is_some() {
+    pub(super) fn store_lost(&mut self, now: Instant, entropy: &mut impl Entropy) {
+        if self.alone_from.is_some() {
             return;
         }
         // All processes notice it at once, and must not probe at once.
-        let end = match self.seen {
-            Seen::Open(until) => until.max(now),
+        let end = match self.known {
+            KnownState::Open(until) => until.max(now),
             _ => now,
         };
-        self.away = Some(end + entropy.draw(Span::ZERO, SPREAD.of_span(self.open_time)));
+        self.alone_from = Some(end + entropy.draw(Span::ZERO, SPREAD.of_span(self.open_time)));
     }
 
     /// Whether its own breaker has opened by itself, and the store does not know.
-    fn is_untold(&self, local: &LocalBreaker) -> bool {
-        self.seen == Seen::Closed && local.opened() > self.told_opened
+    fn is_unreported(&self, local: &LocalBreaker) -> bool {
+        self.known == KnownState::Closed && local.opened() > self.reported_opened
     }
 
     fn opening(&mut self, local: &LocalBreaker, now: Instant) -> Option<Opening> {
         if std::mem::take(&mut self.forgotten) {
             return Some(self.remembered(local, now));
         }
-        // Who has not heard the store for a while hears it first.
-        if self.seen != Seen::Closed || self.away.is_some() || self.heard_at.is_none() {
+        // Who has not moved the store for a while hears it first.
+        if self.known != KnownState::Closed
+            || self.alone_from.is_some()
+            || self.answered_at.is_none()
+        {
             return None;
         }
         if is_closed(local, now) {
-            // It may have opened and closed again before anybody was told.
-            self.told_opened = local.opened();
+            // It may have opened and closed again before it was reported.
+            self.reported_opened = local.opened();
             return None;
         }
         Some(Opening::Trip)
     }
 
     fn remembered(&self, local: &LocalBreaker, now: Instant) -> Opening {
-        let (until, open_time) = match self.seen {
-            Seen::Open(until) if !self.handed_over => (Some(until), self.open_time),
-            Seen::HalfOpen if !self.handed_over => (None, self.open_time),
+        let (until, open_time) = match self.known {
+            KnownState::Open(until) if !self.handed_over => (Some(until), self.open_time),
+            KnownState::HalfOpen if !self.handed_over => (None, self.open_time),
             _ => local.with_machine(now, |own| (own.open_until(now), own.open_time())),
         };
         Opening::Remembered { left: until.unwrap_or(now) - now, open_time }
@@ -167,66 +176,67 @@ impl Replica {
 
     /// Whether the breaker is open as far as this process knows.
     fn is_open_here(&self, local: &LocalBreaker, now: Instant) -> bool {
-        let follows = self.seen != Seen::Closed && !self.handed_over;
+        let follows = self.known != KnownState::Closed && !self.handed_over;
         follows || !is_closed(local, now)
     }
 
-    /// Keeps what the store has forgotten until the store is told.
-    fn keep(&mut self, round: &SyncRound<'_>) -> Option<Heard> {
+    /// Keeps what the store has forgotten until it is reported.
+    fn keep(&mut self, round: &SyncRound<'_>) -> Option<RemoteMove> {
         self.place = round.answer.place;
         self.leases.clear(round.now);
         None
     }
 
-    fn close(&mut self, local: &LocalBreaker, round: &SyncRound<'_>) -> Option<Heard> {
+    fn close(&mut self, local: &LocalBreaker, round: &SyncRound<'_>) -> Option<RemoteMove> {
         let (answer, now) = (round.answer, round.now);
-        let was_closed = self.seen == Seen::Closed;
+        let was_closed = self.known == KnownState::Closed;
         if (self.place != answer.place || !was_closed) && !is_closed(local, now) {
-            self.told_opened = follow::close(local, now);
+            self.reported_opened = transitions::close(local, now);
         }
-        self.move_to(round, Seen::Closed);
+        self.move_to(round, KnownState::Closed);
         self.wanted = false;
-        (!was_closed).then_some(Heard::Closed)
+        (!was_closed).then_some(RemoteMove::Closed)
     }
 
     fn open(
         &mut self,
         local: &LocalBreaker,
         round: &SyncRound<'_>,
-        seen: Seen,
+        known: KnownState,
         entropy: &mut impl Entropy,
-    ) -> Option<Heard> {
+    ) -> Option<RemoteMove> {
         let now = round.now;
-        let (was_closed, has_opened) = (self.seen == Seen::Closed, round.request.opening.is_some());
+        let (was_closed, has_opened) =
+            (self.known == KnownState::Closed, round.request.opening.is_some());
         let reopened = !was_closed && !has_opened && self.is_reopened(round.answer);
-        self.told_opened = if is_closed(local, now) {
-            follow::open(local, now, entropy)
+        self.reported_opened = if is_closed(local, now) {
+            transitions::open(local, now, entropy)
         } else if reopened {
-            follow::reopen(local, now, entropy)
+            transitions::reopen(local, now, entropy)
         } else {
             local.opened()
         };
-        self.move_to(round, seen);
+        self.move_to(round, known);
         // Whose own calls have failed has calls to make.
         self.wanted |= has_opened;
-        (was_closed || reopened).then_some(Heard::Opened)
+        (was_closed || reopened).then_some(RemoteMove::Opened)
     }
 
     /// Whether a probe has failed since the last answer: time alone makes one move, to half-open.
-    fn is_reopened(&self, answer: &Answer) -> bool {
+    fn is_reopened(&self, answer: &BreakerAnswer) -> bool {
         let remembers = answer.place.birth == self.place.birth;
         let moves = answer.place.era.saturating_sub(self.place.era);
         remembers && moves > u64::from(answer.standing == FleetState::HalfOpen)
     }
 
-    fn move_to(&mut self, round: &SyncRound<'_>, seen: Seen) {
+    fn move_to(&mut self, round: &SyncRound<'_>, known: KnownState) {
         let answer = round.answer;
-        if self.place != answer.place || self.seen != seen {
+        if self.place != answer.place || self.known != known {
             self.leases.clear(round.now);
         }
         self.place = answer.place;
         self.open_time = answer.open_time;
-        self.seen = seen;
+        self.known = known;
         self.handed_over = false;
     }
 
@@ -242,17 +252,17 @@ impl Replica {
     }
 
     fn is_wishing(&self, now: Instant) -> bool {
-        let over = match self.seen {
-            Seen::Closed => false,
-            Seen::Open(until) => now >= until,
-            Seen::HalfOpen => true,
+        let over = match self.known {
+            KnownState::Closed => false,
+            KnownState::Open(until) => now >= until,
+            KnownState::HalfOpen => true,
         };
         over && self.wanted && self.leases.free().is_none() && now >= self.wish_from
     }
 
     fn lay_down(&mut self) {
         if let Some(lease) = self.leases.take_free() {
-            self.results.push((lease.token, Finding::Nothing));
+            self.results.push((lease.token, ProbeResult::Nothing));
         }
     }
 }
@@ -270,7 +280,7 @@ fn token(chance: &mut impl Entropy) -> Token {
 mod tests {
     use stagger_core::breaker::{BreakerPlan, Report, Ticket};
 
-    use super::super::replica::Door;
+    use super::super::replica::FleetAdmission;
     use super::super::script::Place;
     use super::*;
     use crate::{Rng, SharedOptions};
@@ -294,20 +304,24 @@ mod tests {
         }
 
         /// Asks at `asked`, and is answered at once.
-        fn ask(&mut self, asked: Instant, answer: &Answer) -> (Request, Option<Heard>) {
+        fn ask(
+            &mut self,
+            asked: Instant,
+            answer: &BreakerAnswer,
+        ) -> (BreakerRequest, Option<RemoteMove>) {
             let Self { replica, own, chance } = self;
             let request = replica.request(own, asked, true, chance);
             let round = SyncRound { request: &request, asked, answer, now: asked };
-            let heard = replica.adopt(own, &round, chance);
-            (request, heard)
+            let moved = replica.adopt(own, &round, chance);
+            (request, moved)
         }
 
         fn admit(&mut self, now: Instant) -> Option<Ticket> {
             match self.replica.admit(now) {
-                Door::Own => self.own.admit(now).ticket(),
-                Door::Admitted(ticket) => Some(ticket),
-                Door::Refused(until) => {
-                    assert!(until > now, "whoever waits has something to wait for");
+                FleetAdmission::OwnBreaker => self.own.admit(now).ticket(),
+                FleetAdmission::Admitted(ticket) => Some(ticket),
+                FleetAdmission::Refused(until) => {
+                    assert!(until > now, "a refused call has an instant to wait for");
                     None
                 }
             }
@@ -331,16 +345,16 @@ mod tests {
     }
 
     /// Of the first memory of the store.
-    fn answer(era: u64, standing: FleetState) -> Answer {
+    fn answer(era: u64, standing: FleetState) -> BreakerAnswer {
         let place = Place { birth: if era == 0 { 0 } else { 7 }, era };
-        Answer { place, standing, open_time: Span::from_secs(5), lease: None }
+        BreakerAnswer { place, standing, open_time: Span::from_secs(5), lease: None }
     }
 
-    fn open(era: u64) -> Answer {
+    fn open(era: u64) -> BreakerAnswer {
         answer(era, FleetState::Open(Span::from_secs(5)))
     }
 
-    const CLOSED: Answer = Answer {
+    const CLOSED: BreakerAnswer = BreakerAnswer {
         place: Place { birth: 0, era: 0 },
         standing: FleetState::Closed,
         open_time: Span::from_secs(5),
@@ -348,12 +362,15 @@ mod tests {
     };
 
     #[test]
-    fn what_is_broken_here_is_told_once_and_where_it_was_seen() {
+    fn what_is_broken_here_is_reported_once_and_where_it_was_seen() {
         let mut process = Process::new(1);
         assert_eq!(process.ask(at(0), &CLOSED).0.opening, None);
         assert!(process.call(at(1), Report::Failure) && !process.call(at(1), Report::Failure));
-        let (told, heard) = process.ask(at(1), &open(1));
-        assert_eq!((told.opening, told.place, heard), (Some(Opening::Trip), CLOSED.place, None));
+        let (request, moved) = process.ask(at(1), &open(1));
+        assert_eq!(
+            (request.opening, request.place, moved),
+            (Some(Opening::Trip), CLOSED.place, None)
+        );
         assert_eq!(process.ask(at(1), &open(1)).0.opening, None);
         assert_eq!(process.own.opened(), 1);
     }
@@ -364,8 +381,8 @@ mod tests {
         process.ask(at(0), &answer(3, FleetState::Closed));
         process.call(at(1), Report::Failure);
         // Meanwhile the others have opened it, probed, and closed it.
-        let (_, heard) = process.ask(at(1), &answer(6, FleetState::Closed));
-        assert_eq!((heard, process.state(at(1))), (None, StateKind::Closed));
+        let (_, moved) = process.ask(at(1), &answer(6, FleetState::Closed));
+        assert_eq!((moved, process.state(at(1))), (None, StateKind::Closed));
         assert!(process.call(at(1), Report::Success));
     }
 
@@ -373,12 +390,12 @@ mod tests {
     fn the_own_breaker_is_opened_for_as_long_as_the_fleets() {
         let mut process = Process::new(1);
         for (era, moment, seconds) in [(1, 0, 5), (3, 10, 10), (5, 30, 20), (7, 60, 40)] {
-            assert_eq!(process.ask(at(moment), &open(era)).1, Some(Heard::Opened));
+            assert_eq!(process.ask(at(moment), &open(era)).1, Some(RemoteMove::Opened));
             let time = process.own.with_machine(at(moment), |own| own.open_time());
             assert_eq!(time, Span::from_secs(seconds));
         }
-        let (_, heard) = process.ask(at(70), &answer(9, FleetState::Closed));
-        assert_eq!((heard, process.state(at(70))), (Some(Heard::Closed), StateKind::Closed));
+        let (_, moved) = process.ask(at(70), &answer(9, FleetState::Closed));
+        assert_eq!((moved, process.state(at(70))), (Some(RemoteMove::Closed), StateKind::Closed));
         let time = process.own.with_machine(at(70), |own| own.open_time());
         assert_eq!(time, Span::from_secs(5));
     }
@@ -387,9 +404,9 @@ mod tests {
     fn an_own_breaker_with_probes_under_way_closes_all_the_same() {
         let process = Process::new(1);
         let mut chance = Rng::with_seed(1);
-        follow::open(&process.own, at(0), &mut chance);
+        transitions::open(&process.own, at(0), &mut chance);
         let probes = [0; 2].map(|_| process.own.admit(at(10)).ticket().expect("half-open"));
-        follow::close(&process.own, at(10));
+        transitions::close(&process.own, at(10));
         assert_eq!(process.own.state(at(10)), StateKind::Closed);
         for probe in probes {
             process.own.report(at(10), probe, Report::Failure, &mut chance);
@@ -402,7 +419,8 @@ mod tests {
         let mut process = Process::new(1);
         process.ask(at(0), &open(1));
         assert_eq!(process.admit(at(6)), None, "over, but without a lease");
-        let granted = Answer { lease: Some(Span::from_secs(5)), ..answer(2, FleetState::HalfOpen) };
+        let granted =
+            BreakerAnswer { lease: Some(Span::from_secs(5)), ..answer(2, FleetState::HalfOpen) };
         let (request, _) = process.ask(at(6), &granted);
         let token = request.wish.expect("a call was refused");
         let probe = process.admit(at(7)).expect("leased");
@@ -410,7 +428,7 @@ mod tests {
         process.replica.report(at(8), probe, Report::Success);
         process.replica.report(at(8), probe, Report::Failure);
         // Told until there is an answer.
-        let results = vec![(token, Finding::Good)];
+        let results = vec![(token, ProbeResult::Good)];
         let Process { replica, own, chance } = &mut process;
         assert_eq!(replica.request(own, at(8), false, chance).results, results);
         let (request, _) = process.ask(at(9), &answer(2, FleetState::HalfOpen));
@@ -428,7 +446,7 @@ mod tests {
                 let mut process = Process::new(seed);
                 process.ask(at(0), &open(1));
                 process.ask(at(8), &answer(2, FleetState::HalfOpen));
-                process.replica.went_away(lost_at, &mut process.chance);
+                process.replica.store_lost(lost_at, &mut process.chance);
                 let tenths = (0..100).map(|tenth| lost_at + Span::from_millis(100 * tenth));
                 let mut moments = tenths.filter(|now| process.admit(*now).is_some());
                 moments.next().expect("each probes by itself")
@@ -445,25 +463,25 @@ mod tests {
     fn what_is_open_here_is_open_for_all_when_the_store_is_back() {
         let mut process = Process::new(1);
         process.ask(at(0), &CLOSED);
-        process.replica.went_away(at(1), &mut process.chance);
+        process.replica.store_lost(at(1), &mut process.chance);
         assert!(process.call(at(2), Report::Failure));
         let (request, _) = process.ask(at(3), &CLOSED);
         assert_eq!(request.opening, None, "it hears first");
         let until = process.own.with_machine(at(3), |own| own.open_until(at(3))).expect("open");
         let open_time = Span::from_secs(5);
         let remembered = Opening::Remembered { left: until - at(3), open_time };
-        let (request, heard) = process.ask(at(3), &open(1));
-        assert_eq!((request.opening, heard), (Some(remembered), None));
+        let (request, moved) = process.ask(at(3), &open(1));
+        assert_eq!((request.opening, moved), (Some(remembered), None));
         assert_eq!(process.own.opened(), 1);
     }
 
     #[test]
-    fn a_store_that_knows_less_than_before_is_reminded_and_one_that_knows_more_is_heard() {
+    fn a_store_that_knows_less_than_before_is_reminded_and_one_that_knows_more_is_followed() {
         for (era, birth) in [(0, 7), (0, 0), (4, 9)] {
             let mut process = Process::new(1);
             process.ask(at(0), &open(1));
             let place = Place { birth, era };
-            process.ask(at(2), &Answer { place, ..CLOSED });
+            process.ask(at(2), &BreakerAnswer { place, ..CLOSED });
             assert_eq!(process.state(at(2)), StateKind::Open, "{place:?}");
             let (request, _) = process.ask(at(2), &open(5));
             let remembered =
@@ -481,7 +499,7 @@ mod tests {
     fn what_was_good_here_while_the_store_was_away_is_not_opened_by_an_old_memory_of_it() {
         let mut process = Process::new(1);
         process.ask(at(0), &open(1));
-        process.replica.went_away(at(1), &mut process.chance);
+        process.replica.store_lost(at(1), &mut process.chance);
         // Two good probes close it here.
         assert!(process.call(at(20), Report::Success) && process.call(at(20), Report::Success));
         assert_eq!(process.state(at(20)), StateKind::Closed);
@@ -494,7 +512,7 @@ mod tests {
     fn whoever_calls_once_in_a_quarter_of_an_hour_is_not_refused_for_ever() {
         let mut process = Process::new(1);
         process.ask(at(0), &open(1));
-        assert!(!process.call(at(599), Report::Success), "what was heard counts");
+        assert!(!process.call(at(599), Report::Success), "what is known counts");
         assert!(process.call(at(900), Report::Success), "what is so old does not");
     }
 }

@@ -3,8 +3,8 @@
 use stagger_core::breaker::Counts;
 use stagger_core::{Instant, Span};
 
-use super::lanes::Lanes;
-use super::sync::{AtomicU64, Ordering, lane};
+use super::striped_counter::StripedCounter;
+use super::sync::{AtomicU64, Ordering, stripe};
 
 /// As the engine's window has them.
 const SLOTS: usize = 10;
@@ -12,7 +12,7 @@ const SLOTS: usize = 10;
 const CALL: u64 = 1 << 36;
 const FAILURE: u64 = 1 << 8;
 const TAG: u64 = FAILURE - 1;
-/// Calls that a slot holds: ten such slots fit into 28 bits, and all [`Lanes`] beside them. A slot
+/// Calls that a slot holds: ten such slots fit into 28 bits, and all [`StripedCounter`] beside them. A slot
 /// with more (13 million calls) halves both its counts, so that the share of failures stays what it
 /// is.
 const FULL: u64 = (1 << 27) / SLOTS as u64 - 1;
@@ -25,10 +25,10 @@ const SEALED: u64 = 0;
 /// sealed: so no call is counted in a slot whose sum was already taken, nor in a later generation
 /// of the breaker. A caller would have to sleep through exactly 255 turns between two instructions.
 ///
-/// A success of a thread that has a lane is counted there. One that a turn overtakes is in no sum
+/// A success of a thread that has a stripe is counted there. One that a turn overtakes is in no sum
 /// before the next turn: a failure never is.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct ResultWindow {
     width: u64,
     /// The running [`Turn`].
     turn: AtomicU64,
@@ -38,27 +38,27 @@ pub(super) struct Tally {
     older: AtomicU64,
     slots: [AtomicU64; SLOTS],
     /// Successes that are not in a slot yet.
-    lanes: Lanes,
+    stripes: StripedCounter,
     /// The start of the running slot. Only touched by the thread that turns the window.
     start: AtomicU64,
 }
 
-impl Tally {
+impl ResultWindow {
     /// An empty window of this length.
     pub(super) fn new(window: Span) -> Self {
         // OK because a slot of no width would never end; one nanosecond is the shortest that does.
         let width = (window.as_nanos() / SLOTS as u64).max(1);
-        let tally = Self {
+        let window = Self {
             width,
             turn: AtomicU64::new(0),
             end: AtomicU64::new(0),
             older: AtomicU64::new(0),
             slots: std::array::from_fn(|_| AtomicU64::new(SEALED)),
-            lanes: Lanes::new(),
+            stripes: StripedCounter::new(),
             start: AtomicU64::new(0),
         };
-        tally.clear();
-        tally
+        window.clear();
+        window
     }
 
     /// The running turn, to be read before whatever `record` shall not outlive.
@@ -67,8 +67,8 @@ impl Tally {
         Turn(self.turn.load(Ordering::Acquire))
     }
 
-    /// Counts a call and answers the sums of the window, less what is [in lanes](Self::in_lanes);
-    /// `None` when the window or the lane has to move on, or the window has since `turn`.
+    /// Counts a call and answers the sums of the window, less what is [in stripes](Self::in_stripes);
+    /// `None` when the window or the stripe has to move on, or the window has since `turn`.
     #[inline]
     pub(super) fn record(&self, now: Instant, turn: Turn, failed: bool) -> Option<Counts> {
         if now.as_nanos() >= self.end.load(Ordering::Acquire) {
@@ -81,8 +81,8 @@ impl Tally {
             if word & TAG != turn.tag() || older & TAG != turn.tag() {
                 return None;
             }
-            if let Some(lane) = lane().filter(|_| !failed) {
-                let counted = self.lanes.count(lane, turn.serial());
+            if let Some(stripe) = stripe().filter(|_| !failed) {
+                let counted = self.stripes.count(stripe, turn.serial());
                 return counted.then(|| counts(older, word));
             }
             let after = with_calls(word, 1, u64::from(failed));
@@ -94,18 +94,18 @@ impl Tally {
         }
     }
 
-    /// The successes of the running turn that are in lanes. To be read after [`record`](Self::record).
-    pub(super) fn in_lanes(&self, turn: Turn) -> u32 {
-        // OK because all lanes together hold less than 2^27.
-        u32::try_from(self.lanes.sum(|serial| serial == turn.serial())).unwrap_or(u32::MAX)
+    /// The successes of the running turn that are in stripes. To be read after [`record`](Self::record).
+    pub(super) fn in_stripes(&self, turn: Turn) -> u32 {
+        // OK because all stripes together hold less than 2^27.
+        u32::try_from(self.stripes.sum(|serial| serial == turn.serial())).unwrap_or(u32::MAX)
     }
 
-    /// Makes the running turn that of this thread's lane, if it has one, and moves what that had
+    /// Makes the running turn that of this thread's stripe, if it has one, and moves what that had
     /// counted into its slot, if that is still in the window. One caller at a time.
-    pub(super) fn restart_lane(&self) {
-        let Some(lane) = lane() else { return };
+    pub(super) fn restart_stripe(&self) {
+        let Some(stripe) = stripe() else { return };
         let turn = self.turn();
-        let (serial, count) = self.lanes.restart(lane, turn.serial());
+        let (serial, count) = self.stripes.restart(stripe, turn.serial());
         if let Some(slot) = turn.place_of(serial).map(|place| &self.slots[place]) {
             let _ = slot.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |word| {
                 Some(with_calls(word, count, 0))
@@ -114,7 +114,7 @@ impl Tally {
     }
 
     /// Makes the slot of `now` the running one: at most ten steps, however long the gap, and none
-    /// when somebody else did it. One caller at a time.
+    /// when another thread did it. One caller at a time.
     pub(super) fn turn_to(&self, now: Instant) {
         if now.as_nanos() < self.end.load(Ordering::Relaxed) {
             return;
@@ -135,17 +135,17 @@ impl Tally {
         for slot in &self.slots {
             slot.store(SEALED, Ordering::Release);
         }
-        // What is in lanes is then older than any window.
+        // What is in stripes is then older than any window.
         let turn = (0..SLOTS).fold(self.turn(), |turn, _| turn.next());
         self.open(turn, 0);
     }
 
     /// Lets calls be counted in the slot of `turn`, which is empty and sealed.
     fn open(&self, turn: Turn, start: u64) {
-        // OK because no slot is above FULL, and ten of those with all lanes stay within 28 bits.
+        // OK because no slot is above FULL, and ten of those with all stripes stay within 28 bits.
         let slots: u64 = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed) & !TAG).sum();
-        let in_lanes = self.lanes.sum(|serial| turn.place_of(serial).is_some());
-        let older = slots + in_lanes * CALL;
+        let in_stripes = self.stripes.sum(|serial| turn.place_of(serial).is_some());
+        let older = slots + in_stripes * CALL;
         self.slot(turn).store(turn.tag(), Ordering::Release);
         self.older.store(older | turn.tag(), Ordering::Release);
         self.turn.store(turn.0, Ordering::Release);

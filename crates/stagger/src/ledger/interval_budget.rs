@@ -10,7 +10,7 @@ use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
 /// There are at most sixteen grants an interval, so the lock is hardly ever taken; refusals, which
 /// may be many, read two words. Decisions are made under the lock, so never too many are granted.
 #[derive(Debug)]
-pub(super) struct Interval {
+pub(super) struct IntervalBudget {
     plan: IntervalPlan,
     /// The places' earliest and latest instant of readiness, in nanoseconds.
     earliest: AtomicU64,
@@ -18,7 +18,7 @@ pub(super) struct Interval {
     state: Mutex<IntervalState>,
 }
 
-impl Interval {
+impl IntervalBudget {
     pub(super) fn new(plan: IntervalPlan) -> Self {
         Self {
             plan,

@@ -10,32 +10,32 @@ use super::sync::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     plan: TokenPlan,
-    word: Word,
+    state: AtomicState,
 }
 
 impl TokenBucket {
     pub(super) fn new(plan: TokenPlan) -> Self {
-        Self { plan, word: Word::new(plan.start().to_bits()) }
+        Self { plan, state: AtomicState::new(plan.start().to_bits()) }
     }
 
     pub(super) fn ask(&self, charge: Charge) -> Option<Paid> {
-        self.word.decide(|bits| {
+        self.state.decide(|bits| {
             let (paid, after) = self.plan.ask(TokenState::from_bits(bits), charge)?;
             Some((paid, after.to_bits()))
         })
     }
 
     pub(super) fn refund(&self, paid: Paid) {
-        self.word.change(|bits| self.plan.refund(TokenState::from_bits(bits), paid).to_bits());
+        self.state.change(|bits| self.plan.refund(TokenState::from_bits(bits), paid).to_bits());
     }
 
     pub(super) fn on_settled(&self, settled: Settled) {
-        self.word
+        self.state
             .change(|bits| self.plan.on_settled(TokenState::from_bits(bits), settled).to_bits());
     }
 
     pub(super) fn level(&self) -> Level {
-        self.plan.level(TokenState::from_bits(self.word.get()))
+        self.plan.level(TokenState::from_bits(self.state.get()))
     }
 }
 
@@ -43,35 +43,35 @@ impl TokenBucket {
 #[derive(Debug)]
 pub(super) struct Throttle {
     plan: ThrottlePlan,
-    word: Word,
+    state: AtomicState,
 }
 
 impl Throttle {
     pub(super) fn new(plan: ThrottlePlan) -> Self {
-        Self { plan, word: Word::new(plan.start().to_bits()) }
+        Self { plan, state: AtomicState::new(plan.start().to_bits()) }
     }
 
     /// Takes nothing, so reading is enough.
     pub(super) fn ask(&self) -> Option<Paid> {
-        self.plan.ask(ThrottleState::from_bits(self.word.get()))
+        self.plan.ask(ThrottleState::from_bits(self.state.get()))
     }
 
     pub(super) fn on_settled(&self, settled: Settled) {
-        self.word
+        self.state
             .change(|bits| self.plan.on_settled(ThrottleState::from_bits(bits), settled).to_bits());
     }
 
     pub(super) fn level(&self) -> Level {
-        self.plan.level(ThrottleState::from_bits(self.word.get()))
+        self.plan.level(ThrottleState::from_bits(self.state.get()))
     }
 }
 
 /// State that is decided on and replaced as one. Nothing else is read along with it, so no order
 /// between words is asked of the memory.
 #[derive(Debug)]
-struct Word(AtomicU64);
+struct AtomicState(AtomicU64);
 
-impl Word {
+impl AtomicState {
     fn new(bits: u64) -> Self {
         Self(AtomicU64::new(bits))
     }

@@ -13,15 +13,14 @@ use stagger_core::{Cause, Instant, Outcome, Verdict};
 
 use super::failed_body::{DRAIN_TIME, Drain, FailedBody};
 use super::replayable_request::ReplayableRequest;
-use super::{Options, SendError};
-use crate::http::{HttpReplies, Overtaken, classify_transport};
+use super::{ClientOptions, SendError};
+use crate::http::{Overtaken, classify_transport};
 use crate::run::UNKNOWN;
-use crate::{AttemptEnd, Clock, Judge, NextStep, TokioTime};
+use crate::{AttemptEnd, Classifier, Clock, NextStep, TokioTime};
 
-/// Judges the attempts of one call, and reads the failed replies that another attempt follows.
+/// Classifies the attempts of one call, and reads the failed replies that another attempt follows.
 pub(super) struct BySend {
-    pub(super) replies: HttpReplies,
-    pub(super) options: Arc<Options>,
+    pub(super) options: Arc<ClientOptions>,
     pub(super) kept: Arc<ReplayableRequest>,
     /// The deadline of the call.
     pub(super) until: Option<Instant>,
@@ -29,8 +28,8 @@ pub(super) struct BySend {
     pub(super) drain: Option<Drain>,
 }
 
-impl Judge<Response, SendError> for BySend {
-    fn judge(&mut self, result: &Result<Response, SendError>) -> Outcome {
+impl Classifier<Response, SendError> for BySend {
+    fn classify(&mut self, result: &Result<Response, SendError>) -> Outcome {
         let mut outcome = match result {
             Ok(reply) => self.of_reply(reply),
             Err(SendError::NotReplayable) => NOT_SENT,
@@ -42,7 +41,7 @@ impl Judge<Response, SendError> for BySend {
         outcome
     }
 
-    fn ended(&mut self, attempt: &AttemptEnd<'_, Response, SendError>) {
+    fn on_attempt(&mut self, attempt: &AttemptEnd<'_, Response, SendError>) {
         if let Some(observer) = &self.options.on_attempt {
             observer(attempt);
         }
@@ -62,12 +61,13 @@ impl Judge<Response, SendError> for BySend {
 }
 
 impl BySend {
-    /// The provider knows best, where it knows anything.
+    /// A reply without a failed body has succeeded. Of the others the provider knows best, where it
+    /// knows anything.
     fn of_reply(&self, reply: &Response) -> Outcome {
-        let judge = self.options.provider.as_ref().zip(FailedBody::of(reply));
-        let said =
-            judge.and_then(|(judge, body)| judge(reply.status(), reply.headers(), &body.known()));
-        said.unwrap_or_else(|| self.replies.reply(reply.status(), reply.headers()))
+        let Some(body) = FailedBody::of(reply) else { return Outcome::OK };
+        let said = self.options.provider.as_ref();
+        let said = said.and_then(|said| said(reply.status(), reply.headers(), &body.known()));
+        said.unwrap_or_else(|| body.outcome())
     }
 
     /// Never for longer than the call has.

@@ -16,9 +16,9 @@ use super::shared::SharedLedger;
 /// them is paid for by that many insertions.
 const SWEPT_SHARE: usize = 16;
 
-pub(super) struct Shard<K, L = LocalLedger> {
+pub(super) struct LedgerShard<K, L = LocalLedger> {
     bound: usize,
-    entries: HashMap<K, Entry<L>>,
+    entries: HashMap<K, KeyedLedger<L>>,
     next_sweep: Instant,
     /// Entries made so far.
     made: u64,
@@ -43,7 +43,7 @@ impl HasBreaker for SharedLedger {
     }
 }
 
-struct Entry<L> {
+struct KeyedLedger<L> {
     ledger: Arc<L>,
     used: Instant,
     /// Tells entries apart that are otherwise worth the same.
@@ -54,7 +54,7 @@ struct Entry<L> {
 /// last use, age.
 type Worth = (u8, bool, Instant, u64);
 
-impl<K, L: HasBreaker> Shard<K, L> {
+impl<K, L: HasBreaker> LedgerShard<K, L> {
     pub(super) fn new(bound: usize) -> Self {
         Self { bound, entries: HashMap::new(), next_sweep: Instant::ORIGIN, made: 0 }
     }
@@ -90,7 +90,7 @@ impl<K, L: HasBreaker> Shard<K, L> {
     }
 }
 
-impl<K: Hash + Eq, L: HasBreaker> Shard<K, L> {
+impl<K: Hash + Eq, L: HasBreaker> LedgerShard<K, L> {
     pub(super) fn find<Q>(&mut self, now: Instant, key: &Q) -> Option<Arc<L>>
     where
         K: Borrow<Q>,
@@ -111,7 +111,7 @@ impl<K: Hash + Eq, L: HasBreaker> Shard<K, L> {
 
     pub(super) fn insert(&mut self, now: Instant, key: K, ledger: Arc<L>) -> Arc<L> {
         self.made += 1;
-        let entry = Entry { ledger: Arc::clone(&ledger), used: now, number: self.made };
+        let entry = KeyedLedger { ledger: Arc::clone(&ledger), used: now, number: self.made };
         self.entries.insert(key, entry);
         ledger
     }
@@ -127,8 +127,8 @@ impl<K: Hash + Eq, L: HasBreaker> Shard<K, L> {
 /// The rank of an open breaker.
 const OPEN: u8 = 2;
 
-impl<L: HasBreaker> Entry<L> {
-    /// Somebody has it in hand: a second one beside it would grant the same retries again.
+impl<L: HasBreaker> KeyedLedger<L> {
+    /// A call holds it: a second one beside it would grant the same retries again.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.ledger) > 1
     }

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most that one request tells of a kind: keeps the script's numbers exact. The rest waits.
+/// The most that one request reports of a kind: keeps the script's numbers exact. The rest waits.
 const MOST: u64 = (1 << 32) - 1;
 
 /// The events since the last request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct BudgetEvents {
     pub(super) firsts: u64,
     pub(super) first_tries: u64,
     /// The permits of successes after a retry with a leased one.
@@ -17,17 +17,17 @@ pub(super) struct News {
 
 /// The same, counted by many threads.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct EventCounters {
     pub(super) firsts: AtomicU64,
     pub(super) first_tries: AtomicU64,
     pub(super) after_retry: AtomicU64,
     pub(super) failed: AtomicU64,
 }
 
-impl Counters {
+impl EventCounters {
     /// Everything counted so far, which then is counted no more.
-    pub(super) fn take(&self) -> News {
-        News {
+    pub(super) fn take(&self) -> BudgetEvents {
+        BudgetEvents {
             firsts: take(&self.firsts),
             first_tries: take(&self.first_tries),
             after_retry: take(&self.after_retry),
@@ -55,10 +55,10 @@ mod tests {
 
     #[test]
     fn what_is_too_much_for_one_request_waits_for_the_next() {
-        let counters = Counters::default();
+        let counters = EventCounters::default();
         counters.failed.store(MOST + 5, Ordering::Relaxed);
-        let news = [counters.take(), counters.take(), counters.take()];
-        assert_eq!(news.map(|news| news.failed), [MOST, 5, 0]);
+        let events = [counters.take(), counters.take(), counters.take()];
+        assert_eq!(events.map(|events| events.failed), [MOST, 5, 0]);
         assert!(counters.is_empty());
     }
 }

@@ -8,9 +8,9 @@ use stagger_core::{Entropy, Instant};
 
 use super::held_leases::HeldLeases;
 use super::notify::TaskNotify;
-use super::replica::{Door, Replica, Way};
-use super::script::Request;
-use super::sync::{Heard, SyncRound};
+use super::replica::{FastAnswer, FleetAdmission, Replica};
+use super::script::BreakerRequest;
+use super::sync::{RemoteMove, SyncRound};
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::SharedOptions;
 use crate::rng::OsEntropy;
@@ -24,19 +24,19 @@ const ASK: u64 = 1;
 /// While that is closed, the process's own breaker counts what this process sees, and opens by
 /// itself; the fleet's opens with it. The lock is never held while anybody waits.
 #[derive(Debug)]
-pub(in crate::ledger::shared) struct Gate {
+pub(in crate::ledger::shared) struct FleetBreaker {
     own: LocalBreaker,
-    way: AtomicU64,
+    fast_answer: AtomicU64,
     replica: Mutex<Replica>,
     /// As the replica has it: how often the own breaker had opened when the store knew of it.
-    told_opened: AtomicU64,
+    reported_opened: AtomicU64,
     pub(super) notify: TaskNotify,
     closed: AtomicBool,
-    heard: AtomicU64,
+    remote_moves: AtomicU64,
     probes_leased: AtomicU64,
 }
 
-impl Gate {
+impl FleetBreaker {
     /// Closed, and the store not known to be there unless it `is_up`.
     pub(in crate::ledger::shared) fn new(
         plan: BreakerPlan,
@@ -45,12 +45,12 @@ impl Gate {
     ) -> Self {
         Self {
             own: LocalBreaker::new(plan),
-            way: AtomicU64::new(OWN),
+            fast_answer: AtomicU64::new(OWN),
             replica: Mutex::new(Replica::new(plan, options, is_up)),
-            told_opened: AtomicU64::new(0),
+            reported_opened: AtomicU64::new(0),
             notify: TaskNotify::default(),
             closed: AtomicBool::new(false),
-            heard: AtomicU64::new(0),
+            remote_moves: AtomicU64::new(0),
             probes_leased: AtomicU64::new(0),
         }
     }
@@ -58,11 +58,15 @@ impl Gate {
     /// The ticket of a call that is admitted because all is closed: all that most calls ask.
     #[inline]
     pub(in crate::ledger::shared) fn admit_closed(&self, now: Instant) -> Option<Ticket> {
-        if self.way.load(Ordering::Acquire) == OWN { self.own.admit_closed(now) } else { None }
+        if self.fast_answer.load(Ordering::Acquire) == OWN {
+            self.own.admit_closed(now)
+        } else {
+            None
+        }
     }
 
     pub(in crate::ledger::shared) fn admit(&self, now: Instant) -> Admission {
-        match self.way.load(Ordering::Acquire) {
+        match self.fast_answer.load(Ordering::Acquire) {
             OWN => return self.admit_alone(now),
             until if now.as_nanos() < until => {
                 self.notify.notify_once();
@@ -70,20 +74,20 @@ impl Gate {
             }
             _ => {}
         }
-        let (door, wanted) = self.with_replica(|replica| {
+        let (admission, wanted) = self.with_replica(|replica| {
             let before = replica.wanted;
             (replica.admit(now), replica.wanted && !before)
         });
         // A lease that is wanted now, or that was used up, is asked for at once.
-        if wanted || matches!(door, Door::Admitted(_)) {
+        if wanted || matches!(admission, FleetAdmission::Admitted(_)) {
             self.notify.notify();
         } else {
             self.notify.notify_once();
         }
-        match door {
-            Door::Own => self.admit_alone(now),
-            Door::Admitted(ticket) => Admission::Admitted(ticket),
-            Door::Refused(until) => Admission::Refused { until },
+        match admission {
+            FleetAdmission::OwnBreaker => self.admit_alone(now),
+            FleetAdmission::Admitted(ticket) => Admission::Admitted(ticket),
+            FleetAdmission::Refused(until) => Admission::Refused { until },
         }
     }
 
@@ -100,7 +104,7 @@ impl Gate {
             return self.notify.notify();
         }
         self.own.report(now, ticket, report, entropy);
-        if self.own.opened() == self.told_opened.load(Ordering::Acquire) {
+        if self.own.opened() == self.reported_opened.load(Ordering::Acquire) {
             self.notify.notify_once();
         } else {
             self.notify.notify();
@@ -118,8 +122,8 @@ impl Gate {
     }
 
     /// The number of moves that other processes caused.
-    pub(in crate::ledger::shared) fn heard(&self) -> u64 {
-        self.heard.load(Ordering::Relaxed)
+    pub(in crate::ledger::shared) fn remote_moves(&self) -> u64 {
+        self.remote_moves.load(Ordering::Relaxed)
     }
 
     /// The probes that the store has granted.
@@ -127,8 +131,8 @@ impl Gate {
         self.probes_leased.load(Ordering::Relaxed)
     }
 
-    pub(in crate::ledger::shared) fn is_away(&self) -> bool {
-        self.with_replica(|replica| replica.is_away())
+    pub(in crate::ledger::shared) fn is_store_down(&self) -> bool {
+        self.with_replica(|replica| replica.is_store_down())
     }
 
     /// Ends the sharing: the watcher gives back what it can.
@@ -147,27 +151,27 @@ impl Gate {
         self.with_replica(|replica| replica.due(&self.own, asked, called))
     }
 
-    pub(super) fn request(&self, now: Instant) -> Request {
+    pub(super) fn request(&self, now: Instant) -> BreakerRequest {
         let called = self.notify.is_pending();
         self.notify.looked();
         self.with_replica(|replica| replica.request(&self.own, now, called, &mut OsEntropy))
     }
 
-    pub(super) fn last_request(&self) -> Option<Request> {
+    pub(super) fn last_request(&self) -> Option<BreakerRequest> {
         self.with_replica(Replica::retire)
     }
 
     /// The store has answered. A move that this process has not caused.
-    pub(super) fn adopt(&self, round: &SyncRound<'_>) -> Option<Heard> {
-        let heard = self.with_replica(|replica| replica.adopt(&self.own, round, &mut OsEntropy));
+    pub(super) fn adopt(&self, round: &SyncRound<'_>) -> Option<RemoteMove> {
+        let moved = self.with_replica(|replica| replica.adopt(&self.own, round, &mut OsEntropy));
         let granted = round.answer.lease.is_some();
-        self.heard.fetch_add(u64::from(heard.is_some()), Ordering::Relaxed);
+        self.remote_moves.fetch_add(u64::from(moved.is_some()), Ordering::Relaxed);
         self.probes_leased.fetch_add(u64::from(granted), Ordering::Relaxed);
-        heard
+        moved
     }
 
-    pub(super) fn went_away(&self, now: Instant) {
-        self.with_replica(|replica| replica.went_away(now, &mut OsEntropy));
+    pub(super) fn store_lost(&self, now: Instant) {
+        self.with_replica(|replica| replica.store_lost(now, &mut OsEntropy));
     }
 
     /// As the own breaker says, but for a probe that needs a lease.
@@ -187,13 +191,13 @@ impl Gate {
     fn with_replica<T>(&self, act: impl FnOnce(&mut Replica) -> T) -> T {
         let mut replica = self.lock();
         let answer = act(&mut replica);
-        self.told_opened.store(replica.told_opened, Ordering::Release);
-        let way = match replica.way() {
-            Way::Own => OWN,
-            Way::Ask => ASK,
-            Way::RefusedUntil(until) => until.as_nanos().max(ASK),
+        self.reported_opened.store(replica.reported_opened, Ordering::Release);
+        let fast_answer = match replica.fast_answer() {
+            FastAnswer::OwnBreaker => OWN,
+            FastAnswer::AskReplica => ASK,
+            FastAnswer::RefusedUntil(until) => until.as_nanos().max(ASK),
         };
-        self.way.store(way, Ordering::Release);
+        self.fast_answer.store(fast_answer, Ordering::Release);
         answer
     }
 

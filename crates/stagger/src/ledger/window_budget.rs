@@ -3,8 +3,8 @@
 use stagger_core::Instant;
 use stagger_core::budget::{Level, Paid, WindowPlan};
 
-use super::lanes::Lanes;
-use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError, lane};
+use super::striped_counter::StripedCounter;
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError, stripe};
 
 const SLOTS: usize = WindowPlan::SLOTS;
 /// A slot counts at most 4 * 10^9 first attempts, as in the plan.
@@ -21,7 +21,7 @@ const SPENT: u64 = (1 << SPENT_BITS) - 1;
 /// A window that many threads count in and ask at once.
 ///
 /// Counting and asking take no lock. Once a slot, one caller turns the window while the others
-/// wait for a few dozen instructions. A thread that has a [lane](Lanes) counts its first attempts in
+/// wait for a few dozen instructions. A thread that has a [stripe](StripedCounter) counts its first attempts in
 /// there, and moves them once a slot.
 ///
 /// A grant never spends more than the plan allows over the counts at the moment of the grant. It
@@ -29,7 +29,7 @@ const SPENT: u64 = (1 << SPENT_BITS) - 1;
 /// first attempts out of the window. So either `grants` is unchanged since the first attempts were
 /// added up, and then none of them has left since, or the grant is decided again.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct WindowBudget {
     plan: WindowPlan,
     /// The start of the newest slot, in nanoseconds.
     start: AtomicU64,
@@ -40,12 +40,12 @@ pub(super) struct Window {
     /// First attempts, by slot.
     slots: [AtomicU64; SLOTS],
     /// First attempts that are not in a slot yet.
-    lanes: Lanes,
+    stripes: StripedCounter,
     /// Held while the window turns or takes a retry back.
     turning: Mutex<()>,
 }
 
-impl Window {
+impl WindowBudget {
     pub(super) fn new(plan: WindowPlan) -> Self {
         Self {
             plan,
@@ -53,37 +53,37 @@ impl Window {
             turn: AtomicU64::new(0),
             grants: AtomicU64::new(0),
             slots: std::array::from_fn(|_| AtomicU64::new(0)),
-            lanes: Lanes::new(),
+            stripes: StripedCounter::new(),
             turning: Mutex::new(()),
         }
     }
 
     /// A caller that was overtaken by a turn counts into a slot that is a little too old, or, a
-    /// whole window later, into a newer one if it has no lane: when it counts is when it happened.
+    /// whole window later, into a newer one if it has no stripe: when it counts is when it happened.
     #[inline]
     pub(super) fn on_first(&self, now: Instant) {
         self.turn_to(now);
         let turn = self.turn.load(Ordering::Acquire);
-        match lane() {
-            Some(lane) if self.lanes.count(lane, turn) => {}
-            Some(lane) => self.restart(lane),
+        match stripe() {
+            Some(stripe) if self.stripes.count(stripe, turn) => {}
+            Some(stripe) => self.restart(stripe),
             None => {
                 self.slot(turn).fetch_add(1, Ordering::Relaxed);
             }
         }
     }
 
-    /// Counts one in a lane that was at an older turn, or full: what it had counted goes into its
+    /// Counts one in a stripe that was at an older turn, or full: what it had counted goes into its
     /// slot, if that is still in the window.
     #[cold]
-    fn restart(&self, lane: usize) {
+    fn restart(&self, stripe: usize) {
         let _held = self.lock();
         let turn = self.turn.load(Ordering::Relaxed);
-        let (then, count) = self.lanes.restart(lane, turn);
+        let (then, count) = self.stripes.restart(stripe, turn);
         if is_within(turn, then) {
             self.slot(then).fetch_add(count, Ordering::AcqRel);
         }
-        self.lanes.count(lane, turn);
+        self.stripes.count(stripe, turn);
     }
 
     pub(super) fn ask(&self, now: Instant) -> Option<Paid> {
@@ -118,7 +118,7 @@ impl Window {
         }
     }
 
-    /// Reads only: the window does not turn for whoever looks at it.
+    /// Reads only: the window does not turn for a reader.
     pub(super) fn level(&self, now: Instant) -> Level {
         let _held = self.lock();
         let gone = now.as_nanos().saturating_sub(self.start.load(Ordering::Relaxed));
@@ -146,23 +146,23 @@ impl Window {
             .is_ok()
     }
 
-    /// The first attempts in the window of this turn. Acquire: whoever reads a slot that was cleared
+    /// The first attempts in the window of this turn. Acquire: a thread that reads a slot that was cleared
     /// must also see that the turn was moved before.
     fn firsts(&self, turn: u64) -> u64 {
         let slots: u64 = self.slots.iter().map(|slot| capped(slot.load(Ordering::Acquire))).sum();
-        slots + self.lanes.sum(|then| is_within(turn, then))
+        slots + self.stripes.sum(|then| is_within(turn, then))
     }
 
     /// The first attempts in the slot that the window holds at the place of this turn; the lock is
     /// held.
     fn count(&self, turn: u64) -> u64 {
-        capped(self.slot(turn).load(Ordering::Acquire)) + self.in_lanes(turn)
+        capped(self.slot(turn).load(Ordering::Acquire)) + self.in_stripes(turn)
     }
 
-    /// As many of them as are still in lanes.
-    fn in_lanes(&self, turn: u64) -> u64 {
+    /// As many of them as are still in stripes.
+    fn in_stripes(&self, turn: u64) -> u64 {
         let (now, place) = (self.turn.load(Ordering::Relaxed), turn % SLOTS as u64);
-        self.lanes.sum(|then| then % SLOTS as u64 == place && is_within(now, then))
+        self.stripes.sum(|then| then % SLOTS as u64 == place && is_within(now, then))
     }
 
     /// Changes what is spent; the lock is held. A grant may come between, and counts.
@@ -210,7 +210,7 @@ impl Window {
             Some(marked(turn) | (grants & SPENT))
         });
         let firsts = self.firsts(before);
-        let left = capped(self.slot(turn).swap(0, Ordering::AcqRel)) + self.in_lanes(turn);
+        let left = capped(self.slot(turn).swap(0, Ordering::AcqRel)) + self.in_stripes(turn);
         self.spend(|spent| self.plan.spent_after(spent, firsts, left));
         self.turn.store(turn, Ordering::Release);
     }

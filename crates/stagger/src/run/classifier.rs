@@ -1,4 +1,4 @@
-//! Judges, which classify the results of attempts.
+//! Classifiers of the results of attempts.
 
 use std::task::{Context, Poll};
 
@@ -10,33 +10,32 @@ use super::{AttemptEnd, Classify};
 ///
 /// Made by [`Retrier::retry_if`](crate::Retrier::retry_if) and its neighbours; an integration brings
 /// one of its own for its own results.
-pub trait Judge<T, E> {
+pub trait Classifier<T, E> {
     /// Classifies this result.
-    fn judge(&mut self, result: &Result<T, E>) -> Outcome;
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome;
 
-    /// Hears what follows an attempt, once that is decided and before its delay. Default: nothing is
-    /// done with it.
+    /// Called when it is decided what follows an attempt, before its delay. Default: does nothing.
     ///
-    /// Of a call that nobody [asks about](crate::Run::report), the success that ends it is not told;
-    /// nor are the rounds of a batch.
+    /// Not called for the success that ends a call, unless a [report](crate::Run::report) was requested;
+    /// nor for the rounds of a batch.
     ///
     /// ```
-    /// use stagger::{AttemptEnd, Judge, Outcome, Policy, Retrier, NextStep, StdTime, Verdict, retry::Stop};
+    /// use stagger::{AttemptEnd, Classifier, Outcome, Policy, Retrier, NextStep, StdTime, Verdict, retry::Stop};
     /// struct Listening<'a>(&'a mut Vec<(u32, NextStep)>);
-    /// impl Judge<(), ()> for Listening<'_> {
-    ///     fn judge(&mut self, _: &Result<(), ()>) -> Outcome {
+    /// impl Classifier<(), ()> for Listening<'_> {
+    ///     fn classify(&mut self, _: &Result<(), ()>) -> Outcome {
     ///         Outcome::new(Verdict::Permanent)
     ///     }
-    ///     fn ended(&mut self, attempt: &AttemptEnd<'_, (), ()>) {
+    ///     fn on_attempt(&mut self, attempt: &AttemptEnd<'_, (), ()>) {
     ///         self.0.push((attempt.number, attempt.next));
     ///     }
     /// }
     /// let (retrier, mut heard) = (Retrier::new(Policy::default(), StdTime), Vec::new());
-    /// let failed = retrier.call().judged_by(Listening(&mut heard)).run_blocking(|| Err::<(), ()>(()));
+    /// let failed = retrier.call().classified_by(Listening(&mut heard)).run_blocking(|| Err::<(), ()>(()));
     /// assert!(failed.is_err());
     /// assert_eq!(heard, [(1, NextStep::Stop(Stop::Permanent))]);
     /// ```
-    fn ended(&mut self, attempt: &AttemptEnd<'_, T, E>) {
+    fn on_attempt(&mut self, attempt: &AttemptEnd<'_, T, E>) {
         let _ = attempt;
     }
 
@@ -49,7 +48,7 @@ pub trait Judge<T, E> {
     }
 }
 
-/// The error type judges itself, by [`Classify`]; every `Ok` is a success.
+/// The error type classifies itself, by [`Classify`]; every `Ok` is a success.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByType;
 
@@ -57,35 +56,35 @@ pub struct ByType;
 #[derive(Clone, Copy, Debug)]
 pub struct RetryIf<F>(pub(crate) F);
 
-/// A closure judges errors; every `Ok` is a success.
+/// A closure classifies errors; every `Ok` is a success.
 #[derive(Clone, Copy, Debug)]
 pub struct ByError<F>(pub(crate) F);
 
-/// A closure judges whole results.
+/// A closure classifies whole results.
 #[derive(Clone, Copy, Debug)]
 pub struct ByResult<F>(pub(crate) F);
 
-impl<T, E: Classify> Judge<T, E> for ByType {
-    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+impl<T, E: Classify> Classifier<T, E> for ByType {
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         result.as_ref().err().map_or(Outcome::OK, Classify::classify)
     }
 }
 
-impl<T, E, F: FnMut(&E) -> bool> Judge<T, E> for RetryIf<F> {
-    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+impl<T, E, F: FnMut(&E) -> bool> Classifier<T, E> for RetryIf<F> {
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         let Err(error) = result else { return Outcome::OK };
         Outcome::new(if (self.0)(error) { Verdict::Transient } else { Verdict::Permanent })
     }
 }
 
-impl<T, E, F: FnMut(&E) -> Outcome> Judge<T, E> for ByError<F> {
-    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+impl<T, E, F: FnMut(&E) -> Outcome> Classifier<T, E> for ByError<F> {
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         result.as_ref().err().map_or(Outcome::OK, &mut self.0)
     }
 }
 
-impl<T, E, F: FnMut(&Result<T, E>) -> Outcome> Judge<T, E> for ByResult<F> {
-    fn judge(&mut self, result: &Result<T, E>) -> Outcome {
+impl<T, E, F: FnMut(&Result<T, E>) -> Outcome> Classifier<T, E> for ByResult<F> {
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         (self.0)(result)
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn close(local: &LocalBreaker, now: Instant) -> u64 {
 }
 
 /// Makes a probe whose end is known. One that is not due yet, or has no place, is made when it will
-/// have: until it is told, time is no part of a half-open breaker but for its leases.
+/// have: until it is reported, time is no part of a half-open breaker but for its leases.
 fn probe(
     machine: &mut Breaker,
     now: Instant,
