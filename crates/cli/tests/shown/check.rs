@@ -110,3 +110,9 @@ fn the_file_of_a_command_is_named_behind_its_flag() {
     assert_eq!(file_of("stagger explain p.toml --html page.html").unwrap(), "page.html");
     assert_eq!(file_of("stagger storm"), None);
 }
+
+#[test]
+#[should_panic(expected = "a.md has no stagger gone")]
+fn an_entry_of_the_list_whose_command_is_gone_is_refused() {
+    play_all(&[], &[("a.md", "stagger gone", "for a reason")]);
+}

@@ -8,12 +8,12 @@ use crate::flags::ChooseFlags;
 
 /// The answers about the calls, and which of them were given.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct GivenAnswers {
     pub(super) answers: Answers,
     given: Vec<QuestionKey>,
 }
 
-impl Said {
+impl GivenAnswers {
     /// Takes an answer.
     ///
     /// # Errors
@@ -54,8 +54,8 @@ impl Said {
 ///
 /// # Errors
 /// The first one that is no answer, named by its flag.
-pub(super) fn said(flags: &ChooseFlags) -> Result<Said, CommandError> {
-    let mut said = Said { answers: Answers::default(), given: Vec::new() };
+pub(super) fn given_answers(flags: &ChooseFlags) -> Result<GivenAnswers, CommandError> {
+    let mut said = GivenAnswers { answers: Answers::default(), given: Vec::new() };
     for question in QUESTIONS {
         let Some(text) = flags.given(question.key) else { continue };
         said.set(question.key, text).map_err(|error| {

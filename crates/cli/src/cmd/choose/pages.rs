@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use stagger_core::Policy;
 use stagger_explain::{Answers, Choice, QUESTIONS};
 
-use super::answers::Said;
+use super::answers::GivenAnswers;
 use crate::render::{hanging, wrapped};
 use crate::terminal::{USUAL_WIDTH, page_width};
 
@@ -20,9 +20,9 @@ const COLUMN: usize = 32;
 const COMMENT: usize = USUAL_WIDTH - "# ".len();
 
 /// The policy file. What has no reason is as usual, and left out.
-pub(super) fn toml(said: &Said, choice: &Choice, policy: &Policy) -> String {
+pub(super) fn toml(answers: &GivenAnswers, choice: &Choice, policy: &Policy) -> String {
     let mut page = String::from("# Chosen by `stagger choose`.\n");
-    for line in said.lines().iter().chain(&choice.notes) {
+    for line in answers.lines().iter().chain(&choice.notes) {
         for part in wrapped(line, COMMENT) {
             let _ = writeln!(page, "# {part}");
         }
@@ -57,7 +57,7 @@ fn reasoned(setting: &str, reason: &str) -> String {
 }
 
 /// The object: policy, lines, notes, answers, and the questions without an answer.
-pub(super) fn json(said: &Said, choice: &Choice) -> String {
+pub(super) fn json(answers: &GivenAnswers, choice: &Choice) -> String {
     let policy = serde_json::to_value(choice.policy).expect("every policy can be written");
     let line = |line: &stagger_explain::LineReason| {
         let value = policy.pointer(&format!("/{}", line.key.replace('.', "/")));
@@ -65,15 +65,15 @@ pub(super) fn json(said: &Said, choice: &Choice) -> String {
     };
     let lines: Vec<Value> = choice.lines.iter().map(line).collect();
     let answer = |question: &stagger_explain::Question| {
-        (question.key.name().to_owned(), said.answers.text(question.key).into())
+        (question.key.name().to_owned(), answers.answers.text(question.key).into())
     };
-    let answers: Map<String, Value> = QUESTIONS.iter().map(answer).collect();
+    let by_name: Map<String, Value> = QUESTIONS.iter().map(answer).collect();
     let page = json!({
         "policy": policy,
         "lines": lines,
         "notes": choice.notes,
-        "answers": answers,
-        "defaults": said.taken(),
+        "answers": by_name,
+        "defaults": answers.taken(),
     });
     format!("{page:#}\n")
 }

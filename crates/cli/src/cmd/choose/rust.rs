@@ -7,7 +7,7 @@ use stagger_core::budget::{BudgetPlan, WindowPlan};
 use stagger_core::{Backoff, Envelope, Jitter, LongHint, Policy, Rate, Ratio, Span};
 use stagger_explain::Choice;
 
-use super::answers::Said;
+use super::answers::GivenAnswers;
 use crate::render::wrapped;
 use crate::terminal::USUAL_WIDTH;
 
@@ -37,7 +37,7 @@ const DOCUMENTATION: usize = USUAL_WIDTH - "/// ".len();
 const COMMENT: usize = USUAL_WIDTH - "        // ".len();
 
 /// The function. What has no reason is as usual, and left out.
-pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
+pub(super) fn page(answers: &GivenAnswers, choice: &Choice, policy: &Policy) -> String {
     let function = function(choice, policy);
     let mut page = String::new();
     for (path, names) in NAMES {
@@ -51,7 +51,7 @@ pub(super) fn page(said: &Said, choice: &Choice, policy: &Policy) -> String {
         }
     }
     let _ = writeln!(page, "\n/// Chosen by `stagger choose`.\n///");
-    let paragraphs: Vec<String> = said.lines().into_iter().chain(choice.notes.clone()).collect();
+    let paragraphs: Vec<String> = answers.lines().into_iter().chain(choice.notes.clone()).collect();
     for (number, paragraph) in paragraphs.iter().enumerate() {
         if number > 0 {
             page.push_str("///\n");

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, ErrorKind};
 
 use stagger_explain::{QUESTIONS, Question};
 
-use super::answers::Said;
+use super::answers::GivenAnswers;
 use crate::render::wrapped;
 use crate::{stderr, terminal};
 
@@ -12,16 +12,18 @@ use crate::{stderr, terminal};
 ///
 /// # Errors
 /// The end of the input, or why it cannot be read: then there is no policy.
-pub(super) fn ask(said: &mut Said) -> Result<(), String> {
-    let open = |said: &Said, q: &Question| !said.is_given(q.key) && q.matters(&said.answers);
-    if !QUESTIONS.iter().any(|question| open(said, question)) {
+pub(super) fn ask(answers: &mut GivenAnswers) -> Result<(), String> {
+    let open = |answers: &GivenAnswers, q: &Question| {
+        !answers.is_given(q.key) && q.matters(&answers.answers)
+    };
+    if !QUESTIONS.iter().any(|question| open(answers, question)) {
         return Ok(());
     }
     stderr::note("Enter takes the answer in brackets, Ctrl-D ends without a policy.");
     for question in &QUESTIONS {
-        while open(said, question) {
-            let answer = answer(question, &said.answers.text(question.key))?;
-            if let Err(error) = said.set(question.key, &answer) {
+        while open(answers, question) {
+            let answer = answer(question, &answers.answers.text(question.key))?;
+            if let Err(error) = answers.set(question.key, &answer) {
                 stderr::note(&error.to_string());
             }
         }

@@ -25,7 +25,7 @@ pub(super) enum AttemptOutcome {
     Signalled(i32),
     TimedOut,
     /// It was not begun, because a signal came first.
-    Forestalled,
+    Cancelled,
     NotStarted {
         code: u8,
         why: String,
@@ -33,7 +33,7 @@ pub(super) enum AttemptOutcome {
         may_heal: bool,
     },
     /// Its output could not be kept.
-    Unkept(String),
+    OutputLost(String),
 }
 
 impl AttemptOutcome {
@@ -66,7 +66,7 @@ impl AttemptOutcome {
             Self::Exited(code) | Self::NotStarted { code, .. } => *code,
             Self::Signalled(signal) => signal_code(*signal),
             Self::TimedOut => TIMED_OUT,
-            Self::Forestalled | Self::Unkept(_) => OWN_FAILURE,
+            Self::Cancelled | Self::OutputLost(_) => OWN_FAILURE,
         }
     }
 
@@ -76,8 +76,8 @@ impl AttemptOutcome {
             Self::Exited(_) => "exited",
             Self::Signalled(_) => "signalled",
             Self::TimedOut => "timed_out",
-            Self::Forestalled | Self::NotStarted { .. } => "not_started",
-            Self::Unkept(_) => "output_lost",
+            Self::Cancelled | Self::NotStarted { .. } => "not_started",
+            Self::OutputLost(_) => "output_lost",
         }
     }
 
@@ -88,9 +88,9 @@ impl AttemptOutcome {
             Self::Exited(code) => format!("exited with {code}"),
             Self::Signalled(signal) => format!("was ended by {}", signal_name(*signal)),
             Self::TimedOut => "ran out of time".to_owned(),
-            Self::Forestalled => "was not begun".to_owned(),
+            Self::Cancelled => "was not begun".to_owned(),
             Self::NotStarted { why, .. } => why.clone(),
-            Self::Unkept(why) => format!("lost its output: {why}"),
+            Self::OutputLost(why) => format!("lost its output: {why}"),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Pipes {
 }
 
 /// Whether the reader of our standard output has gone away, so that no attempt could tell anybody.
-pub(super) fn is_unheard() -> bool {
+pub(super) fn reader_is_gone() -> bool {
     let stdout = io::stdout();
     let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };

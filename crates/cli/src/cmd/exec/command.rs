@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
 use super::attempt_outcome::{AttemptOutcome, OWN_FAILURE, signal_code};
-use super::captured_output::is_unheard;
+use super::captured_output::reader_is_gone;
 use super::context::CallContext;
 use super::exit::Exit;
 use super::host_ledger::HostLedger;
@@ -28,7 +28,7 @@ use crate::flags::{ExecFlags, OutputMode};
 use crate::stderr;
 
 /// The signal of a process that writes to a pipe without a reader.
-const UNHEARD: i32 = Signal::PIPE.as_raw();
+const READER_GONE: i32 = Signal::PIPE.as_raw();
 
 /// Runs the command.
 ///
@@ -134,9 +134,9 @@ fn classify_end(context: &CallContext, ended: &AttemptOutcome) -> Outcome {
             .trouble("processes of this attempt are left, and another one would race them");
         return Outcome::new(Verdict::Permanent);
     }
-    if context.may_follow() && is_unheard() {
+    if context.may_follow() && reader_is_gone() {
         context.reporter.remark("the reader of standard output has gone");
-        context.unheard.set(true);
+        context.reader_gone.set(true);
         return Outcome::new(Verdict::Permanent);
     }
     outcome
@@ -179,15 +179,15 @@ fn exit(context: &CallContext, released: io::Result<()>) -> Exit {
     if let Some(signal) = context.caught.get() {
         return Exit::Signal(signal);
     }
-    if context.unheard.get() {
-        return Exit::Code(signal_code(UNHEARD));
+    if context.reader_gone.get() {
+        return Exit::Code(signal_code(READER_GONE));
     }
     let last = context.last.borrow().clone();
     match released {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             // A failure that is final anyway says more than its output that went nowhere.
             if last.as_ref().is_some_and(AttemptOutcome::is_success) {
-                return Exit::Code(signal_code(UNHEARD));
+                return Exit::Code(signal_code(READER_GONE));
             }
         }
         Err(error) => {

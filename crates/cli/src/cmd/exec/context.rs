@@ -32,7 +32,7 @@ pub(super) struct CallContext {
     /// Whether the deadline has passed while an attempt was under way.
     pub(super) expired: Cell<bool>,
     /// Whether a further attempt was left out because the reader of standard output has gone.
-    pub(super) unheard: Cell<bool>,
+    pub(super) reader_gone: Cell<bool>,
     /// The number of the last attempt, from 1.
     pub(super) number: Cell<u32>,
     /// Told when `caught` or `expired` change.
@@ -61,7 +61,7 @@ impl CallContext {
             group: Cell::new(None),
             caught: Cell::new(None),
             expired: Cell::new(false),
-            unheard: Cell::new(false),
+            reader_gone: Cell::new(false),
             number: Cell::new(0),
             changed: Notify::new(),
             last: RefCell::new(None),

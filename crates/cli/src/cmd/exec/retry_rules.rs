@@ -51,8 +51,8 @@ impl RetryRules {
                 let verdict = if *may_heal { Verdict::Unprocessed } else { Verdict::Permanent };
                 Outcome::new(verdict).with_cause(Cause::Transport)
             }
-            AttemptOutcome::Forestalled => Outcome::new(Verdict::Cancelled),
-            AttemptOutcome::Unkept(_) => {
+            AttemptOutcome::Cancelled => Outcome::new(Verdict::Cancelled),
+            AttemptOutcome::OutputLost(_) => {
                 Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
             }
         }

@@ -79,7 +79,7 @@ async fn attempt(context: Rc<CallContext>, info: AttemptInfo) -> AttemptOutcome 
 
 async fn run_attempt(context: &CallContext, info: AttemptInfo) -> AttemptOutcome {
     if context.caught.get().is_some() || context.expired.get() {
-        return AttemptOutcome::Forestalled;
+        return AttemptOutcome::Cancelled;
     }
     match context.command.start(&info) {
         Ok(child) => watch(context, child, info.number).await,
@@ -98,7 +98,7 @@ async fn watch(context: &CallContext, mut child: Child, number: u32) -> AttemptO
     let ended = tokio::select! {
         biased;
         (status, ()) = async { tokio::join!(ended(&mut child), output.fill(&mut pipes)) } => {
-            status.map_or_else(|error| AttemptOutcome::Unkept(error.to_string()), AttemptOutcome::of)
+            status.map_or_else(|error| AttemptOutcome::OutputLost(error.to_string()), AttemptOutcome::of)
         }
         // What is not kept would come out in part, so there is no use in going on.
         () = output.overflow() => {
@@ -126,7 +126,7 @@ async fn watch(context: &CallContext, mut child: Child, number: u32) -> AttemptO
         // A part is worse than nothing: a reader takes it for the whole.
         *context.output.borrow_mut() = lost.is_none().then_some(output);
     }
-    lost.map_or(ended, AttemptOutcome::Unkept)
+    lost.map_or(ended, AttemptOutcome::OutputLost)
 }
 
 /// The command's end, and that of the orphans behind it.
