@@ -54,7 +54,7 @@ impl Reading {
     /// Malformed lines are counted, and the first of them are kept to be shown. At most a line of
     /// 256 KiB, some seconds of attempts, failures of some minutes, and 8 bytes for each first
     /// attempt are held in memory, besides 24 bytes for every 50 ms of the log: see
-    /// [`MemoryPeak`](crate::Held).
+    /// [`MemoryPeak`](crate::MemoryPeak).
     ///
     /// # Errors
     /// See [`ReadError`].
