@@ -142,3 +142,26 @@ fn source_that_is_switched_off_is_not_read() {
     ];
     assert_eq!(reader.read(lines, None), Some(Hint::AtLeast(Span::from_millis(1_500))));
 }
+
+#[test]
+fn the_header_that_is_obeyed_was_not_named() {
+    let lines = [
+        ("grpc-retry-pushback-ms", &b"10"[..]),
+        ("Retry-After-Ms", b"20"),
+        ("x-ms-retry-after-ms", b"30"),
+        ("x-amz-retry-after", b"40"),
+        ("Retry-After", b"3"),
+        ("ratelimit", b"\"a\";r=0;t=5"),
+        ("x-ratelimit-reset", b"7"),
+    ];
+    // Without the first ones the next one is obeyed.
+    for (at, (name, _)) in lines.iter().enumerate() {
+        let rest = lines[at..].iter().copied();
+        let (hint, source) = HintReader::new().read_with_source(rest.clone(), None).expect(name);
+        assert_eq!(source, name.to_ascii_lowercase());
+        assert_eq!(Some(hint), HintReader::new().read(rest, None));
+    }
+    let used = [("x-ratelimit-reset", &b"5"[..]), ("x-ratelimit-remaining", b"7")];
+    assert_eq!(HintReader::new().read_with_source(used, None), None);
+    assert_eq!(HintReader::new().read_with_source([("retry-after", &b"soon"[..])], None), None);
+}

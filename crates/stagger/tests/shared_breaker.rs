@@ -170,7 +170,8 @@ async fn what_one_process_opens_is_open_for_all() {
     {
         let stats = stats(&other);
         let heard = support::Figures::hear(|| stagger::observe::report_shared("one", &stats));
-        for line in ["breaker.heard{destination=one} = 1", "breaker.openings{destination=one} = 1"]
+        for line in
+            ["breaker.remote_moves{destination=one} = 1", "breaker.openings{destination=one} = 1"]
         {
             assert!(heard.iter().any(|it| it.contains(line)), "{heard:?}");
         }

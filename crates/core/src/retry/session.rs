@@ -25,15 +25,7 @@ use crate::time::{Instant, Span};
 #[derive(Clone, Copy, Debug)]
 pub struct Session<'p> {
     policy: &'p Policy,
-    retry: Retry,
-    /// A budget grant that no attempt has followed yet.
-    granted: Option<Paid>,
-    /// The hint of the last outcome, for ends that the machine decides after it has left it behind.
-    hint: Option<Span>,
-    /// The latest start of the next attempt, however long the destination is paused.
-    hold_end: Option<Instant>,
-    /// Whether the first attempt was made, which may come after a wait for the breaker.
-    begun: bool,
+    call: Detached,
 }
 
 /// A [`Session`] without its policy, for a driver that owns the policy and the call together.
@@ -50,9 +42,13 @@ pub struct Session<'p> {
 #[must_use = "a call that is not attached again gives nothing back"]
 pub struct Detached {
     retry: Retry,
+    /// A budget grant that no attempt has followed yet.
     granted: Option<Paid>,
+    /// The hint of the last outcome, for ends that the machine decides after it has left it behind.
     hint: Option<Span>,
+    /// The latest start of the next attempt, however long the destination is paused.
     hold_end: Option<Instant>,
+    /// Whether the first attempt was made, which may come after a wait for the breaker.
     begun: bool,
 }
 
@@ -61,8 +57,12 @@ impl Detached {
     #[must_use]
     #[inline]
     pub const fn attach(self, policy: &Policy) -> Session<'_> {
-        let Self { retry, granted, hint, hold_end, begun } = self;
-        Session { policy, retry, granted, hint, hold_end, begun }
+        Session { policy, call: self }
+    }
+
+    #[inline]
+    const fn new(retry: Retry, begun: bool) -> Self {
+        Self { retry, granted: None, hint: None, hold_end: None, begun }
     }
 }
 
@@ -76,8 +76,7 @@ impl<'p> Session<'p> {
         now: Instant,
     ) -> (Self, Action) {
         let (retry, step) = Retry::start(policy, call, now);
-        let (granted, hint, hold_end) = (None, None, None);
-        let mut session = Self { policy, retry, granted, hint, hold_end, begun: false };
+        let mut session = Self { policy, call: Detached::new(retry, false) };
         let act = session.answer(ledger, now, step);
         (session, act)
     }
@@ -94,7 +93,7 @@ impl<'p> Session<'p> {
         if let Step::Ask(Ask::Breaker) = step {
             step = retry.on_permit(policy, now, Permit::RefusedUntil(until));
         }
-        let mut session = Self { begun: false, ..Self::waiting(policy, retry) };
+        let mut session = Self { policy, call: Detached::new(retry, false) };
         let act = session.answer(ledger, now, step);
         (session, act)
     }
@@ -110,25 +109,25 @@ impl<'p> Session<'p> {
         entropy: &mut impl Entropy,
     ) -> Action {
         Self::tell(ledger, now, launched, outcome, entropy);
-        self.hint = outcome.hint.and_then(Hint::span);
+        self.call.hint = outcome.hint.and_then(Hint::span);
         if self.policy.hints().is_shared() {
             self.share_hint(ledger, now, outcome, entropy);
         }
-        let step = self.retry.on_outcome(self.policy, now, outcome, entropy);
+        let step = self.call.retry.on_outcome(self.policy, now, outcome, entropy);
         self.answer(ledger, now, step)
     }
 
     /// The wait is over, or a further copy is due.
     #[inline]
     pub fn on_wake(&mut self, ledger: &mut impl Ledger, now: Instant) -> Action {
-        let step = self.retry.on_wake(self.policy, now);
+        let step = self.call.retry.on_wake(self.policy, now);
         self.answer(ledger, now, step)
     }
 
     /// The caller gave up. Attempts that were made must be given back with [`Session::abandon`], one
     /// that was decided on and never made with [`Session::withdraw`].
     pub fn cancel(&mut self, ledger: &mut impl Ledger, now: Instant) -> Action {
-        let step = self.retry.cancel(now);
+        let step = self.call.retry.cancel(now);
         self.answer(ledger, now, step)
     }
 
@@ -161,13 +160,13 @@ impl<'p> Session<'p> {
     /// The state of the call.
     #[must_use]
     pub const fn retry(&self) -> &Retry {
-        &self.retry
+        &self.call.retry
     }
 
     /// Whether the next attempt waits for the end of the destination's pause.
     #[must_use]
     pub const fn is_held(&self) -> bool {
-        self.hold_end.is_some()
+        self.call.hold_end.is_some()
     }
 
     /// The policy it was started with.
@@ -179,21 +178,21 @@ impl<'p> Session<'p> {
     /// The machine of the call, if the call has nothing else to remember.
     #[inline]
     pub(super) const fn bare(&self) -> Option<&Retry> {
-        let bare = self.granted.is_none() && self.hint.is_none() && self.hold_end.is_none();
-        if bare && self.begun { Some(&self.retry) } else { None }
+        let bare =
+            self.call.granted.is_none() && self.call.hint.is_none() && self.call.hold_end.is_none();
+        if bare && self.call.begun { Some(&self.call.retry) } else { None }
     }
 
     /// A call that has made its first attempt and has nothing else to remember.
     #[inline]
     pub(super) const fn waiting(policy: &'p Policy, retry: Retry) -> Self {
-        Self { policy, retry, granted: None, hint: None, hold_end: None, begun: true }
+        Self { policy, call: Detached::new(retry, true) }
     }
 
     /// The call without its policy.
     #[inline]
     pub const fn detach(self) -> Detached {
-        let Self { policy: _, retry, granted, hint, hold_end, begun } = self;
-        Detached { retry, granted, hint, hold_end, begun }
+        self.call
     }
 
     /// The ledger hears of an outcome before the machine does, so that the budget that is asked for
@@ -233,7 +232,7 @@ impl<'p> Session<'p> {
             step = match step {
                 Step::Ask(ask) => {
                     let permit = self.ask(ledger, now, ask, &mut ticket);
-                    self.retry.on_permit(self.policy, now, permit)
+                    self.call.retry.on_permit(self.policy, now, permit)
                 }
                 Step::Act(Action::Attempt(attempt)) => {
                     self.begin(ledger, now);
@@ -266,8 +265,8 @@ impl<'p> Session<'p> {
     ) -> Permit {
         match ask {
             Ask::Budget(charge) => {
-                self.granted = ledger.ask(now, charge);
-                if self.granted.is_some() { Permit::Granted } else { Permit::Refused }
+                self.call.granted = ledger.ask(now, charge);
+                if self.call.granted.is_some() { Permit::Granted } else { Permit::Refused }
             }
             Ask::Breaker => {
                 if let Some(until) = self.held_until(ledger, now) {
@@ -307,15 +306,15 @@ impl<'p> Session<'p> {
     /// may hold it on, but never longer than one could.
     fn held_until(&mut self, ledger: &mut impl Ledger, now: Instant) -> Option<Instant> {
         let rule = self.policy.hints();
-        if !rule.is_shared() || self.hold_end.is_some_and(|end| end <= now) {
+        if !rule.is_shared() || self.call.hold_end.is_some_and(|end| end <= now) {
             return None;
         }
         let until = ledger.paused_until(now)?;
         // A further copy is not held: it is not made.
-        if self.retry.is_running() {
+        if self.call.retry.is_running() {
             return Some(until);
         }
-        let end = *self.hold_end.get_or_insert(now + rule.longest_pause());
+        let end = *self.call.hold_end.get_or_insert(now + rule.longest_pause());
         (end > now).then(|| until.min(end))
     }
 
@@ -323,28 +322,28 @@ impl<'p> Session<'p> {
     #[inline]
     fn hint_at(&self, done: &Done) -> Option<Span> {
         match done.stop {
-            Stop::BudgetEmpty | Stop::BreakerOpen | Stop::DeadlineExceeded => self.hint,
+            Stop::BudgetEmpty | Stop::BreakerOpen | Stop::DeadlineExceeded => self.call.hint,
             _ => done.hint,
         }
     }
 
     #[inline]
     fn begin(&mut self, ledger: &mut impl Ledger, now: Instant) {
-        if !self.begun {
-            self.begun = true;
+        if !self.call.begun {
+            self.call.begun = true;
             ledger.on_first(now);
         }
     }
 
     #[inline]
     fn launched(&mut self, attempt: Attempt, ticket: Option<Ticket>) -> Launched {
-        self.hold_end = None;
-        Launched { attempt, ticket, paid: self.granted.take().unwrap_or(Paid::FREE) }
+        self.call.hold_end = None;
+        Launched { attempt, ticket, paid: self.call.granted.take().unwrap_or(Paid::FREE) }
     }
 
     #[inline]
     fn give_back(&mut self, ledger: &mut impl Ledger, now: Instant) {
-        if let Some(paid) = self.granted.take() {
+        if let Some(paid) = self.call.granted.take() {
             ledger.refund(now, paid);
         }
     }

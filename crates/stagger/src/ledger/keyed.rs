@@ -10,8 +10,7 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Policy, Span};
 
 use super::ledger_shard::LedgerShard;
-use super::local::LocalLedger;
-use super::stats::LedgerStats;
+use super::local::{LedgerStats, LocalLedger};
 
 /// Ledgers kept unless told otherwise: about 2 KB each, and more destinations than one process
 /// talks to.

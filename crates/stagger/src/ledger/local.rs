@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stagger_core::breaker::{Admission, Report, StateKind, Ticket};
-use stagger_core::budget::{Charge, Paid, Settled};
+use stagger_core::budget::{Charge, Level, Paid, Settled};
 use stagger_core::retry::Ledger;
 use stagger_core::{Entropy, Instant, Policy, Span};
 
 use super::breaker::LocalBreaker;
 use super::budget::LocalBudget;
 use super::pause::LocalPause;
-use super::stats::LedgerStats;
 
 /// The budget and the breaker of one destination, shared by all threads that call it.
 ///
@@ -56,6 +55,28 @@ pub struct LocalLedger {
     refusals: AtomicU64,
     refunds: AtomicU64,
     breaker_refusals: AtomicU64,
+}
+
+/// A ledger's figures at one instant, for metrics and people.
+///
+/// Each figure is exact, but they are read one after the other while calls go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LedgerStats {
+    /// The level of the budget.
+    pub level: Level,
+    /// Retries and hedges that the budget granted so far.
+    pub grants: u64,
+    /// Retries and hedges that it refused so far.
+    pub refusals: u64,
+    /// Grants that were given back so far, because no attempt followed.
+    pub refunds: u64,
+    /// The state of the breaker, if there is one.
+    pub breaker: Option<StateKind>,
+    /// Attempts that the breaker refused so far.
+    pub breaker_refusals: u64,
+    /// The number of times that the breaker opened so far.
+    pub breaker_opened: u64,
 }
 
 impl LocalLedger {

@@ -12,16 +12,14 @@ mod pause;
 mod result_window;
 #[cfg(feature = "redis")]
 mod shared;
-mod stats;
 mod stripe;
 mod striped_counter;
 mod sync;
 mod window_budget;
 
 pub use keyed::Ledgers;
-pub use local::LocalLedger;
+pub use local::{LedgerStats, LocalLedger};
 #[cfg(feature = "redis")]
 pub use shared::{
     SharedLedger, SharedLedgers, SharedOptions, SharedStats, SharedStore, StoreError, StoreFallback,
 };
-pub use stats::LedgerStats;

@@ -9,7 +9,6 @@ use stagger_core::classify::CodeSet;
 use stagger_core::service_config::ServiceConfig;
 use stagger_core::{Policy, Span};
 
-use super::ByServiceConfig;
 use crate::http::Destinations;
 use crate::tower::Idempotent;
 use crate::{Clock, LocalLedger, Retrier};
@@ -91,6 +90,28 @@ impl<Z, L, D> GrpcCalls<Z, L, D> {
             retrier = retrier.with_ledger(ledger);
         }
         GrpcRules { retrier, codes, idempotent, buffer: *buffer }
+    }
+}
+
+/// The methods that a service config lists may be called twice, and none without one.
+///
+/// A gRPC method does not say whether it is idempotent, as an HTTP method does. The author of a service
+/// config decides it by listing the codes after which a method is called again.
+///
+/// ```
+/// use http::Uri;
+/// use stagger::tonic::ByServiceConfig;
+/// use stagger::tower::Idempotent;
+/// let create = Uri::from_static("/shop.Orders/Create");
+/// assert!(!ByServiceConfig.is_idempotent(&create), "no service config lists it");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByServiceConfig;
+
+/// The layer that has a service config looks the method up there.
+impl Idempotent<Uri> for ByServiceConfig {
+    fn is_idempotent(&self, _: &Uri) -> bool {
+        false
     }
 }
 

@@ -82,7 +82,6 @@
 //! attempt as our time limit does.
 
 mod body;
-mod by_config;
 mod calls;
 mod error;
 mod future;
@@ -94,7 +93,7 @@ mod timeout;
 mod transport;
 
 pub use body::GrpcBody;
-pub use by_config::ByServiceConfig;
+pub use calls::ByServiceConfig;
 pub use error::CallError;
 pub use future::ResponseFuture;
 pub use layer::GrpcLayer;

@@ -8,7 +8,6 @@
 mod breaker;
 #[cfg(test)]
 mod differential;
-mod error;
 mod event_counters;
 mod keyed;
 mod lease_client;
@@ -23,9 +22,8 @@ mod store;
 
 use super::sync;
 
-pub use error::StoreError;
 pub use keyed::SharedLedgers;
 pub use ledger::SharedLedger;
 pub use options::{SharedOptions, StoreFallback};
 pub use stats::SharedStats;
-pub use store::SharedStore;
+pub use store::{SharedStore, StoreError};

@@ -1,5 +1,6 @@
 //! The store that a whole fleet leases its permits from: a connection to Redis or Valkey.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,6 @@ use stagger_core::Instant;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::StoreError;
 use super::link::{Link, Lost};
 use super::options::SharedOptions;
 use super::script::{BudgetAnswer, BudgetRequest, BudgetScriptPlan, SCRIPT};
@@ -153,6 +153,35 @@ impl fmt::Debug for SharedStore {
             .finish_non_exhaustive()
     }
 }
+
+/// A store that will never answer as it is set up: a wrong address, a wrong password.
+///
+/// A store that is unreachable is no error: it may come back. No password is ever part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreError {
+    place: String,
+    reason: String,
+}
+
+impl StoreError {
+    fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { place: place.into(), reason: reason.into() }
+    }
+
+    /// The store, and the user that asked it.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+impl StdError for StoreError {}
 
 /// The URL is left out of the error: a mistake may have put the password anywhere in it.
 fn read(url: &str) -> Result<ConnectionInfo, StoreError> {
