@@ -70,13 +70,7 @@ impl Ledger for &HostLedger {
         (&self.local).admit(now)
     }
 
-    fn report(
-        &mut self,
-        now: Instant,
-        ticket: Ticket,
-        report: Report,
-        entropy: &mut dyn Entropy,
-    ) {
+    fn report(&mut self, now: Instant, ticket: Ticket, report: Report, entropy: &mut dyn Entropy) {
         (&self.local).report(now, ticket, report, entropy);
     }
 }
