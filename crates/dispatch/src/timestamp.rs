@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use stagger::Instant;
 
+use crate::Error;
+
 const NANOS_PER_MILLI: u64 = 1_000_000;
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 const SECS_PER_DAY: u64 = 86_400;
@@ -151,6 +153,18 @@ fn numbers(text: &[u8], shape: &[u8]) -> Option<[i64; 3]> {
         *number = digits.iter().fold(0, |sum, byte| sum * 10 + i64::from(byte - b'0'));
     }
     Some(found)
+}
+
+/// The instant in `text`, if there is one.
+///
+/// # Errors
+/// `field`: it is no time.
+pub(crate) fn bound(field: &'static str, text: Option<&str>) -> Result<Option<Instant>, Error> {
+    let Some(text) = text else { return Ok(None) };
+    let parsed = text.parse::<Timestamp>();
+    parsed
+        .map(|Timestamp(at)| Some(at))
+        .map_err(|NotRfc3339| Error::invalid(field, text, NotRfc3339.to_string()))
 }
 
 #[cfg(test)]

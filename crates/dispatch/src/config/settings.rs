@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use stagger::{ConfigError, Ratio, Span};
 
 use super::admin_key::AdminKey;
-use super::size;
 use super::values::{Config, StoreKind};
 use crate::observe::LogFormat;
 use crate::spelling;
@@ -90,7 +89,7 @@ const SETTINGS: [Setting; 22] = [
     Setting {
         key: "payload_memory",
         bound: "a size such as 64MiB",
-        set: |config, text| size::parse(text).map(|it| config.node.payload_memory = it),
+        set: |config, text| size(text).map(|it| config.node.payload_memory = it),
     },
     Setting {
         key: "retention",
@@ -217,7 +216,7 @@ fn count(text: &str, most: usize) -> Option<usize> {
 }
 
 fn sized(text: &str) -> Option<usize> {
-    size::parse(text).filter(|size| (1..=MAX_SIZE).contains(size))
+    size(text).filter(|size| (1..=MAX_SIZE).contains(size))
 }
 
 fn retention(text: &str) -> Option<Span> {
@@ -238,6 +237,19 @@ fn address(text: &str) -> Option<String> {
     matches!(url.scheme(), "http" | "https").then(|| text.to_owned())
 }
 
+/// Units by their powers of 1024.
+const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+
+/// Bytes: a whole number, alone or right before `KiB`, `MiB` or `GiB`.
+fn size(text: &str) -> Option<usize> {
+    let unit = UNITS.iter().find_map(|(unit, power)| Some((text.strip_suffix(unit)?, *power)));
+    let (digits, power) = unit.unwrap_or((text, 0));
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<usize>().ok()?.checked_mul(1 << power)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,5 +259,14 @@ mod tests {
         assert_eq!(nearest("lisen"), Some("listen"));
         assert_eq!(nearest("max_pyaload"), Some("max_payload"));
         assert_eq!(nearest("workers"), None);
+    }
+
+    #[test]
+    fn a_size_has_digits_and_at_most_one_unit() {
+        assert_eq!(size("64MiB"), Some(64 << 20));
+        assert_eq!(size("1000"), Some(1000));
+        for wrong in ["", "MiB", "-1", "+1", "1.5MiB", "1MB", "1 MiB", "99999999999GiB"] {
+            assert_eq!(size(wrong), None, "{wrong}");
+        }
     }
 }

@@ -74,6 +74,5 @@ mod membership;
 mod share;
 #[cfg(test)]
 mod simulation;
-mod unassigned;
 
 pub use membership::{Actions, Membership};

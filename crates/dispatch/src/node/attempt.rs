@@ -6,7 +6,7 @@ use super::inbox::{AttemptResult, Command, Inbox};
 use super::parts::Parts;
 use super::payloads::CachedMessage;
 use crate::Error;
-use crate::model::{Answer, Failure, MessageId};
+use crate::model::{AttemptAnswer, AttemptFailure, MessageId};
 use crate::observe;
 use crate::scheduler::Launch;
 use crate::send::Written;
@@ -38,8 +38,8 @@ impl Drop for AttemptGuard {
         if self.kept {
             return;
         }
-        let answer = if std::thread::panicking() { broken() } else { Answer::not_made() };
-        let answer = Answer { written: self.written.get(), ..answer };
+        let answer = if std::thread::panicking() { broken() } else { AttemptAnswer::not_made() };
+        let answer = AttemptAnswer { written: self.written.get(), ..answer };
         self.inbox.tell(Command::AttemptDone(self.launch, AttemptResult::Answer(answer, false)));
     }
 }
@@ -85,7 +85,7 @@ async fn read(parts: &Parts, id: MessageId) -> Result<Option<CachedMessage>, Err
 }
 
 /// The answer of an attempt that panicked: it counts, so that a defect cannot repeat it for ever.
-fn broken() -> Answer {
+fn broken() -> AttemptAnswer {
     let detail = Some("the attempt panicked".to_owned());
-    Answer { result: Err(Failure::Transport), detail, ..Answer::not_made() }
+    AttemptAnswer { result: Err(AttemptFailure::Transport), detail, ..AttemptAnswer::not_made() }
 }

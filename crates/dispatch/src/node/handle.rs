@@ -20,7 +20,7 @@ use crate::model::{
 use crate::observe::Gauges;
 use crate::scheduler::QueueView;
 use crate::send::Sender;
-use crate::store::{Accepted, Notification, ReplayRequest, Shards, Store};
+use crate::store::{Accepted, DeliveryStore, Notification, ReplayRequest, Shards};
 
 /// The time for which a shutdown waits for a store that fails; the next run repeats attempts that
 /// were not stored.
@@ -46,11 +46,11 @@ struct Tasks {
     settler: JoinHandle<()>,
     pruning: JoinHandle<()>,
     /// Among others.
-    membership: Option<Membership>,
+    membership: Option<MembershipHandle>,
 }
 
 #[derive(Debug)]
-struct Membership {
+struct MembershipHandle {
     task: JoinHandle<()>,
     leave: watch::Sender<bool>,
 }
@@ -62,7 +62,7 @@ impl Node {
     /// # Errors
     /// The store cannot be read.
     pub async fn start(
-        store: Arc<dyn Store>,
+        store: Arc<dyn DeliveryStore>,
         sender: Sender,
         options: NodeOptions,
     ) -> Result<Self, Error> {
@@ -74,7 +74,7 @@ impl Node {
     /// # Errors
     /// The store cannot be read.
     pub async fn start_with(
-        store: Arc<dyn Store>,
+        store: Arc<dyn DeliveryStore>,
         sender: Sender,
         options: NodeOptions,
         budgets: Option<SharedBudgets>,
@@ -83,7 +83,7 @@ impl Node {
         let (runner, settler) = (tokio::spawn(runner.run()), tokio::spawn(settler.run()));
         let pruning = tokio::spawn(pruning::run(Arc::clone(&parts)));
         let mut aborts: Vec<_> = [&runner, &settler, &pruning].map(JoinHandle::abort_handle).into();
-        let membership = Membership::begin(&parts).await.inspect_err(|_| {
+        let membership = MembershipHandle::begin(&parts).await.inspect_err(|_| {
             aborts.iter().for_each(AbortHandle::abort);
         })?;
         aborts.extend(membership.iter().map(|membership| membership.task.abort_handle()));
@@ -120,7 +120,7 @@ impl Node {
 
     /// The store, for reading.
     #[must_use]
-    pub fn store(&self) -> &dyn Store {
+    pub fn store(&self) -> &dyn DeliveryStore {
         &*self.parts().store
     }
 
@@ -313,7 +313,7 @@ impl Node {
     }
 }
 
-impl Membership {
+impl MembershipHandle {
     /// Joins the other nodes of the store, if it can have any.
     async fn begin(parts: &Arc<Parts>) -> Result<Option<Self>, Error> {
         if parts.store.cluster().is_none() {

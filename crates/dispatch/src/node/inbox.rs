@@ -5,7 +5,7 @@ use std::fmt;
 use tokio::sync::{mpsc, oneshot};
 
 use super::runner::Runner;
-use crate::model::{Answer, Delivery};
+use crate::model::{AttemptAnswer, Delivery};
 use crate::scheduler::Launch;
 
 /// A command for the task that owns the scheduler.
@@ -24,7 +24,7 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) enum AttemptResult {
     /// An answer; `true` if the message was an operational event.
-    Answer(Answer, bool),
+    Answer(AttemptAnswer, bool),
     /// Nothing: the payload was pruned.
     Gone,
 }

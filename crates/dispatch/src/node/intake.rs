@@ -14,7 +14,7 @@ use crate::Error;
 use crate::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
-use crate::store::{Accepted, Cluster, ClusterAccept, Fence, Notification, Shard, Shards};
+use crate::store::{Accepted, Cluster, ClusterAccept, Fence, Notification, ShardId, Shards};
 
 /// The memory of a message besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
@@ -215,7 +215,7 @@ fn deliveries(messages: &[NewMessage]) -> usize {
 /// The shards of deliveries that others lead.
 fn others(fresh: &[NewDeliveries], held: &LeadGuard) -> Shards {
     let endpoints = fresh.iter().flat_map(|fresh| &fresh.endpoints);
-    endpoints.filter(|it| !held.leads(**it)).map(|it| Shard::of(*it)).collect()
+    endpoints.filter(|it| !held.leads(**it)).map(|it| ShardId::of(*it)).collect()
 }
 
 /// A reservation in the memory of messages that wait for the store.

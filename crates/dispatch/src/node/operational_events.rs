@@ -7,7 +7,7 @@ use url::Url;
 use super::intake::JSON;
 use super::parts::Parts;
 use crate::model::{
-    Disabled, Ending, Endpoint, EndpointId, EventType, Message, MessageId, NewMessage,
+    DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, Message, MessageId, NewMessage,
 };
 use crate::scheduler::OperationalEvent;
 use crate::store::Settlement;
@@ -88,7 +88,7 @@ fn dead(endpoint: &Endpoint, message: MessageId, settlement: &Settlement) -> Val
         "endpoint": endpoint.id,
         "url": shown(&endpoint.url),
         "message": message,
-        "reason": delivery.and_then(|delivery| delivery.ending).map(Ending::name),
+        "reason": delivery.and_then(|delivery| delivery.ending).map(DeliveryEnding::name),
         "attempts": delivery.map(|delivery| delivery.attempts),
         "status": settlement.attempt.as_ref().and_then(|attempt| attempt.status),
     })

@@ -20,7 +20,7 @@ use crate::Error;
 use crate::model::Endpoint;
 use crate::observe::Instruments;
 use crate::send::Sender;
-use crate::store::{Cluster, Fence, Store};
+use crate::store::{Cluster, DeliveryStore, Fence};
 
 /// The most concurrent reads of payloads: enough to keep a disk busy, and few enough that accepting
 /// is not starved.
@@ -32,7 +32,7 @@ pub(super) const UNCOMMITTED: usize = 64 << 20;
 /// The state that all tasks of a node share.
 #[derive(Debug)]
 pub(super) struct Parts {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn DeliveryStore>,
     pub(super) sender: Sender,
     /// Budgets that others share.
     pub(super) budgets: Option<SharedBudgets>,
@@ -62,7 +62,7 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn new(
-        store: Arc<dyn Store>,
+        store: Arc<dyn DeliveryStore>,
         (sender, budgets): (Sender, Option<SharedBudgets>),
         options: NodeOptions,
         scheduler: Inbox,

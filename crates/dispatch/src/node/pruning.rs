@@ -6,7 +6,7 @@ use stagger::{Entropy, Instant, OsEntropy, Sleep, Span, TokioTime};
 
 use super::parts::Parts;
 use crate::Error;
-use crate::store::{Shard, Shards};
+use crate::store::{ShardId, Shards};
 
 /// From one round to the next: messages are kept for days, so an hour more is nothing.
 const MEAN: Span = Span::from_secs(60 * 60);
@@ -14,7 +14,7 @@ const MEAN: Span = Span::from_secs(60 * 60);
 const STEP: usize = 200;
 
 /// The shard whose leader prunes.
-const ONE: Shards = Shards::of(Shard(0));
+const ONE: Shards = Shards::of(ShardId(0));
 
 /// Prunes every hour or so, spread so that nodes started together do not prune together.
 pub(super) async fn run(parts: Arc<Parts>) {

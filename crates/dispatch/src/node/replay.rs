@@ -7,7 +7,7 @@ use super::parts::{Parts, run_to_completion};
 use super::runner::Runner;
 use crate::Error;
 use crate::model::{Delivery, EndpointId, MessageId};
-use crate::store::{DeliveryFilter, Notification, ReplayRequest, Shard, Shards};
+use crate::store::{DeliveryFilter, Notification, ReplayRequest, ShardId, Shards};
 
 /// Deliveries in one call of the store: short enough that messages are accepted in between.
 const STEP: usize = 500;
@@ -70,7 +70,7 @@ async fn step(parts: &Parts, request: ReplayRequest, limit: usize) -> Result<Vec
 /// which endpoints get so many that they must be sent slowly.
 async fn leave_to_others(parts: &Parts, deliveries: &[Delivery]) -> bool {
     let Some(cluster) = parts.store.cluster() else { return false };
-    let shards: Shards = deliveries.iter().map(|it| Shard::of(it.endpoint)).collect();
+    let shards: Shards = deliveries.iter().map(|it| ShardId::of(it.endpoint)).collect();
     cluster.notify(Notification::Work(shards)).await;
     true
 }

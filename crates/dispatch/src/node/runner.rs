@@ -13,9 +13,9 @@ use super::operational_events;
 use super::parts::Parts;
 use super::settling::{Receipt, SettleQueue};
 use super::shared_budgets::SharedCharges;
-use crate::model::{Answer, Delivery, EndpointId, EndpointState, MessageId};
+use crate::model::{AttemptAnswer, Delivery, EndpointId, EndpointState, MessageId};
 use crate::observe;
-use crate::scheduler::{Launch, Next, Scheduler};
+use crate::scheduler::{Launch, NextLaunch, Scheduler};
 use crate::store::{Fence, Settlement};
 
 /// Commands taken and launches made in a row, so that neither keeps the other waiting.
@@ -200,12 +200,12 @@ impl Runner {
                 return None;
             }
             match self.scheduler.next(now, &mut OsEntropy) {
-                Next::Send(launch) => match self.shared_charges.ask(&self.parts, &launch) {
+                NextLaunch::Send(launch) => match self.shared_charges.ask(&self.parts, &launch) {
                     Ok(()) => self.send(launch),
                     Err(wait) => self.scheduler.put_off(now, launch, now + wait, &mut OsEntropy),
                 },
-                Next::Until(at) => return Some(at),
-                Next::Idle => return None,
+                NextLaunch::Until(at) => return Some(at),
+                NextLaunch::Idle => return None,
             }
         }
         Some(now)
@@ -235,7 +235,7 @@ impl Runner {
         }
     }
 
-    fn settle(&mut self, launch: Launch, answer: Answer, own: bool) {
+    fn settle(&mut self, launch: Launch, answer: AttemptAnswer, own: bool) {
         let (now, written) = (self.parts.clock.now(), answer.written);
         let settled = self.scheduler.settle(now, launch, answer, &mut OsEntropy);
         let attempt = settled.as_ref().and_then(|it| it.settlement.attempt.as_ref());
@@ -258,7 +258,7 @@ impl Runner {
     fn release(&mut self, launch: Launch) {
         let now = self.parts.clock.now();
         let delivery = self.scheduler.cancel(now, launch.message, launch.endpoint);
-        self.scheduler.settle(now, launch, Answer::not_made(), &mut OsEntropy);
+        self.scheduler.settle(now, launch, AttemptAnswer::not_made(), &mut OsEntropy);
         self.shared_charges.settle(&self.parts, &launch, (None, false));
         if delivery.is_some() {
             self.keep(Settlement { delivery, ..Settlement::default() });

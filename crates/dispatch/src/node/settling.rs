@@ -12,7 +12,7 @@ use super::payloads::CachedMessage;
 use super::runner::MOST_UNSETTLED;
 use crate::Error;
 use crate::model::{Delivery, NewMessage};
-use crate::store::{Fence, Settlement, Shard};
+use crate::store::{Fence, Settlement, ShardId};
 use crate::store_backoff::StoreBackoff;
 
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting
@@ -193,7 +193,7 @@ impl Settler {
     fn deliver(&self, message: NewMessage) {
         let NewMessage { message, payload, endpoints } = message;
         if self.parts.store.cluster().is_some() {
-            return self.parts.notifications.add(endpoints.into_iter().map(Shard::of).collect());
+            return self.parts.notifications.add(endpoints.into_iter().map(ShardId::of).collect());
         }
         let (id, application, at) = (message.id, message.application, message.created_at);
         let cached = CachedMessage { message: Arc::new(message), payload };

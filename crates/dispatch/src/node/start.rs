@@ -12,7 +12,7 @@ use super::shared_budgets::SharedBudgets;
 use crate::Error;
 use crate::model::EndpointId;
 use crate::send::Sender;
-use crate::store::{Cursor, Fence, Store};
+use crate::store::{Cursor, DeliveryStore, Fence};
 
 /// Deliveries loaded in one call of the store: 2 MB.
 const PAGE: usize = 10_000;
@@ -32,7 +32,7 @@ pub(super) struct Loaded {
 /// Takes the store over from any earlier run, and loads open deliveries. In a cluster nothing is
 /// loaded yet: deliveries are loaded with their shards.
 pub(super) async fn load(
-    store: Arc<dyn Store>,
+    store: Arc<dyn DeliveryStore>,
     way: (Sender, Option<SharedBudgets>),
     options: NodeOptions,
 ) -> Result<Loaded, Error> {

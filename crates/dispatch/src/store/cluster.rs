@@ -25,7 +25,7 @@ use crate::model::{
 /// Each shard has at most one leader, which alone makes the attempts to its endpoints. A shard
 /// moves when its leader releases it, after it has settled all attempts in flight, or is evicted.
 ///
-/// Writes are atomic, durable, and can be repeated, as those of [`Store`](super::Store).
+/// Writes are atomic, durable, and can be repeated, as those of [`DeliveryStore`](super::DeliveryStore).
 #[async_trait]
 pub trait Cluster: Send + Sync + fmt::Debug {
     /// Becomes a member; `name` is for people. It leads nothing yet.
@@ -63,7 +63,7 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         page: &mut (dyn FnMut(Vec<Delivery>) + Send),
     ) -> Result<Vec<u64>, Error>;
 
-    /// Takes messages, as [`Store::accept`](super::Store::accept) does. Deliveries to endpoints of the lead's
+    /// Takes messages, as [`DeliveryStore::accept`](super::DeliveryStore::accept) does. Deliveries to endpoints of the lead's
     /// shards are the caller's to make; all others become arrivals, which their leaders find.
     ///
     /// `settings_version` is up to where the caller had followed the settings when it chose the endpoints.
@@ -128,7 +128,7 @@ pub struct Joined {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterView {
     /// All members.
-    pub members: Vec<Member>,
+    pub members: Vec<ClusterMember>,
     /// Shards without a leader.
     pub free: Shards,
     /// The number of the last change of settings.
@@ -139,7 +139,7 @@ pub struct ClusterView {
 
 /// A member, and its shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct ClusterMember {
     /// Its membership.
     pub fence: Fence,
     /// Its name, for people.

@@ -13,20 +13,20 @@ use crate::store::test_fixture::{
     app, application, at, attempt, endpoint, ep, furnish, msg, settled,
 };
 use crate::store::{
-    Arrival, Cluster, DeliveryFilter, EndpointCommand, Fence, Lead, MemoryStore, ReplayRequest,
-    Settlement, Shard, Shards, Store,
+    Arrival, Cluster, DeliveryFilter, DeliveryStore, EndpointCommand, Fence, Lead, MemoryStore,
+    ReplayRequest, Settlement, ShardId, Shards,
 };
 
 /// One call of a node. Members are counted in the order in which they joined, orders as they were given.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum ClusterStep {
     BeginRun,
     Join,
     Heartbeat { who: usize, leaving: bool },
     Evict { who: usize, missed: u64 },
     SendCommand(usize),
     Acquire { who: usize, most: usize },
-    Release { who: usize, of: Part },
+    Release { who: usize, of: PartOfShards },
     Accept { who: Option<usize>, behind: u64, news: Vec<New> },
     AcceptForAll(Vec<New>),
     Settle { who: usize, of: (u64, u64), state: DeliveryState, news: Option<New> },
@@ -36,44 +36,44 @@ pub(crate) enum Step {
     PutEndpoint(u64),
     DeleteApplication(u64),
     DeleteEndpoint(u64),
-    Load(Part),
-    Arrivals { of: Part, done: u64, limit: usize },
+    Load(PartOfShards),
+    Arrivals { of: PartOfShards, done: u64, limit: usize },
     News { behind: u64 },
     Command { of: u64, command: EndpointCommand },
-    Commands(Part),
+    Commands(PartOfShards),
     CompleteCommands(usize),
     IsCarriedOut(usize),
     EndpointState(u64),
 }
 
 /// Some shards: those of endpoints 1 to 3 that are wanted, and whether all others are.
-type Part = ([bool; 3], bool);
+type PartOfShards = ([bool; 3], bool);
 
 /// Steps that a store may be taken through.
-pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<ClusterStep>> {
     vec(
         prop_oneof![8 => of_members(), 12 => of_messages(), 3 => of_settings(), 4 => of_orders()],
         1..80,
     )
 }
 
-fn of_members() -> impl Strategy<Value = Step> {
+fn of_members() -> impl Strategy<Value = ClusterStep> {
     let who = || 0..4_usize;
-    let some = any::<Part>;
+    let some = any::<PartOfShards>;
     prop_oneof![
-        1 => Just(Step::BeginRun),
-        6 => Just(Step::Join),
-        6 => (who(), any::<bool>()).prop_map(|(who, leaving)| Step::Heartbeat { who, leaving }),
-        4 => (who(), 0..2_u64).prop_map(|(who, missed)| Step::Evict { who, missed }),
-        1 => who().prop_map(Step::SendCommand),
-        10 => (who(), 0..400_usize).prop_map(|(who, most)| Step::Acquire { who, most }),
-        4 => (who(), some()).prop_map(|(who, of)| Step::Release { who, of }),
+        1 => Just(ClusterStep::BeginRun),
+        6 => Just(ClusterStep::Join),
+        6 => (who(), any::<bool>()).prop_map(|(who, leaving)| ClusterStep::Heartbeat { who, leaving }),
+        4 => (who(), 0..2_u64).prop_map(|(who, missed)| ClusterStep::Evict { who, missed }),
+        1 => who().prop_map(ClusterStep::SendCommand),
+        10 => (who(), 0..400_usize).prop_map(|(who, most)| ClusterStep::Acquire { who, most }),
+        4 => (who(), some()).prop_map(|(who, of)| ClusterStep::Release { who, of }),
     ]
 }
 
-fn of_messages() -> impl Strategy<Value = Step> {
+fn of_messages() -> impl Strategy<Value = ClusterStep> {
     let who = || 0..4_usize;
-    let some = any::<Part>;
+    let some = any::<PartOfShards>;
     let name = || (1..=MESSAGES, 1..=3_u64);
     let state = proptest::sample::select(&DeliveryState::ALL[..]);
     let behind = prop_oneof![9 => Just(0_u64), 1 => Just(1)];
@@ -81,28 +81,28 @@ fn of_messages() -> impl Strategy<Value = Step> {
     let settle = (who(), name(), state, proptest::option::weighted(0.2, new()));
     let replay = (1..=2_u64, proptest::option::of(name()), 1..4_usize);
     prop_oneof![
-        8 => accept.prop_map(|(who, behind, news)| Step::Accept { who, behind, news }),
-        2 => vec(new(), 1..4).prop_map(Step::AcceptForAll),
-        8 => settle.prop_map(|(who, of, state, news)| Step::Settle { who, of, state, news }),
-        4 => replay.prop_map(|(of, one, limit)| Step::Replay { of, one, limit }),
-        1 => (1..=MESSAGES + 1).prop_map(Step::Prune),
-        4 => some().prop_map(Step::Load),
+        8 => accept.prop_map(|(who, behind, news)| ClusterStep::Accept { who, behind, news }),
+        2 => vec(new(), 1..4).prop_map(ClusterStep::AcceptForAll),
+        8 => settle.prop_map(|(who, of, state, news)| ClusterStep::Settle { who, of, state, news }),
+        4 => replay.prop_map(|(of, one, limit)| ClusterStep::Replay { of, one, limit }),
+        1 => (1..=MESSAGES + 1).prop_map(ClusterStep::Prune),
+        4 => some().prop_map(ClusterStep::Load),
         8 => (some(), 1..=MESSAGES, 0..4_usize)
-            .prop_map(|(of, done, limit)| Step::Arrivals { of, done, limit }),
+            .prop_map(|(of, done, limit)| ClusterStep::Arrivals { of, done, limit }),
     ]
 }
 
-fn of_settings() -> impl Strategy<Value = Step> {
+fn of_settings() -> impl Strategy<Value = ClusterStep> {
     prop_oneof![
-        3 => (1..=2_u64).prop_map(Step::PutApplication),
-        4 => (1..=3_u64).prop_map(Step::PutEndpoint),
-        1 => (1..=2_u64).prop_map(Step::DeleteApplication),
-        1 => (1..=3_u64).prop_map(Step::DeleteEndpoint),
-        4 => (0..9_u64).prop_map(|behind| Step::News { behind }),
+        3 => (1..=2_u64).prop_map(ClusterStep::PutApplication),
+        4 => (1..=3_u64).prop_map(ClusterStep::PutEndpoint),
+        1 => (1..=2_u64).prop_map(ClusterStep::DeleteApplication),
+        1 => (1..=3_u64).prop_map(ClusterStep::DeleteEndpoint),
+        4 => (0..9_u64).prop_map(|behind| ClusterStep::News { behind }),
     ]
 }
 
-fn of_orders() -> impl Strategy<Value = Step> {
+fn of_orders() -> impl Strategy<Value = ClusterStep> {
     let command = prop_oneof![
         Just(EndpointCommand::Enable),
         Just(EndpointCommand::Disable),
@@ -110,23 +110,23 @@ fn of_orders() -> impl Strategy<Value = Step> {
         (1..=MESSAGES).prop_map(|n| EndpointCommand::Cancel(msg(n))),
     ];
     prop_oneof![
-        (1..=3_u64, command).prop_map(|(of, command)| Step::Command { of, command }),
-        any::<Part>().prop_map(Step::Commands),
-        (0..9_usize).prop_map(Step::CompleteCommands),
-        (0..9_usize).prop_map(Step::IsCarriedOut),
-        (1..=3_u64).prop_map(Step::EndpointState),
+        (1..=3_u64, command).prop_map(|(of, command)| ClusterStep::Command { of, command }),
+        any::<PartOfShards>().prop_map(ClusterStep::Commands),
+        (0..9_usize).prop_map(ClusterStep::CompleteCommands),
+        (0..9_usize).prop_map(ClusterStep::IsCarriedOut),
+        (1..=3_u64).prop_map(ClusterStep::EndpointState),
     ]
 }
 
 /// Makes the steps with both stores, each opened by two processes that take turns, and compares
 /// every answer, and the final contents.
-pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
+pub(crate) async fn compare(fast: [&dyn DeliveryStore; 2], steps: &[ClusterStep]) {
     let plain = MemoryStore::shared();
     let other = plain.handle();
     let mut sides = [Side::of([&plain, &other]).await, Side::of(fast).await];
     let whole = [
-        Step::Arrivals { of: ([true; 3], true), done: 0, limit: 99 },
-        Step::Commands(([true; 3], true)),
+        ClusterStep::Arrivals { of: ([true; 3], true), done: 0, limit: 99 },
+        ClusterStep::Commands(([true; 3], true)),
     ];
     for (now, step) in (100..).zip(steps.iter().chain(&whole)) {
         let [expected, answer] = &mut sides;
@@ -141,14 +141,14 @@ pub(crate) async fn compare(fast: [&dyn Store; 2], steps: &[Step]) {
 /// A store in two processes, and the answers that its nodes got.
 struct Side<'s> {
     /// The process that makes the next call.
-    store: &'s dyn Store,
-    other: &'s dyn Store,
+    store: &'s dyn DeliveryStore,
+    other: &'s dyn DeliveryStore,
     members: Vec<Fence>,
     commands: Vec<u64>,
 }
 
 impl<'s> Side<'s> {
-    async fn of([store, other]: [&'s dyn Store; 2]) -> Self {
+    async fn of([store, other]: [&'s dyn DeliveryStore; 2]) -> Self {
         furnish(store).await;
         Self { store, other, members: Vec::new(), commands: Vec::new() }
     }
@@ -163,72 +163,80 @@ impl<'s> Side<'s> {
     }
 
     /// Takes a step, and writes down the answer.
-    async fn take(&mut self, step: &Step, now: u64) -> String {
+    async fn take(&mut self, step: &ClusterStep, now: u64) -> String {
         let store = self.store;
         match step.clone() {
-            Step::AcceptForAll(news) => {
+            ClusterStep::AcceptForAll(news) => {
                 answer(store.accept(news.into_iter().map(build).collect()).await)
             }
-            Step::Settle { who, of, state, news } => {
+            ClusterStep::Settle { who, of, state, news } => {
                 let settlement = settlement(of, state, news, now);
                 answer(store.settle(self.fence(who), vec![settlement]).await)
             }
-            Step::Replay { of, one, limit } => {
+            ClusterStep::Replay { of, one, limit } => {
                 let request = match one {
                     Some((n, to)) => ReplayRequest::One(msg(n), ep(to)),
                     None => ReplayRequest::Many(app(of), DeliveryFilter::default()),
                 };
                 answer(store.replay(request, at(now), limit).await)
             }
-            Step::Prune(before) => answer(store.prune(at(before), 99).await),
-            Step::PutApplication(n) => answer(store.put_application(application(n)).await),
-            Step::PutEndpoint(n) => answer(store.put_endpoint(endpoint(n, n / 3 + 1)).await),
-            Step::DeleteApplication(n) => answer(store.delete_application(app(n)).await),
-            Step::DeleteEndpoint(n) => answer(store.delete_endpoint(ep(n), at(now)).await),
-            Step::BeginRun => answer(store.begin_run().await),
-            Step::Load(of) => self.load(shards(of)).await,
-            Step::Arrivals { of, done, limit } => self.arrivals(shards(of), done, limit).await,
-            Step::Accept { who, behind, news } => self.accept(who, behind, news).await,
+            ClusterStep::Prune(before) => answer(store.prune(at(before), 99).await),
+            ClusterStep::PutApplication(n) => answer(store.put_application(application(n)).await),
+            ClusterStep::PutEndpoint(n) => answer(store.put_endpoint(endpoint(n, n / 3 + 1)).await),
+            ClusterStep::DeleteApplication(n) => answer(store.delete_application(app(n)).await),
+            ClusterStep::DeleteEndpoint(n) => answer(store.delete_endpoint(ep(n), at(now)).await),
+            ClusterStep::BeginRun => answer(store.begin_run().await),
+            ClusterStep::Load(of) => self.load(shards(of)).await,
+            ClusterStep::Arrivals { of, done, limit } => {
+                self.arrivals(shards(of), done, limit).await
+            }
+            ClusterStep::Accept { who, behind, news } => self.accept(who, behind, news).await,
             step => self.take_with_others(step).await,
         }
     }
 
     /// The steps that only stores with several nodes know.
-    async fn take_with_others(&mut self, step: Step) -> String {
+    async fn take_with_others(&mut self, step: ClusterStep) -> String {
         let cluster = self.cluster();
         match step {
-            Step::Join => {
+            ClusterStep::Join => {
                 let joined = cluster.join(&format!("node {}", self.members.len())).await.unwrap();
                 self.members.push(joined.fence);
                 answer(Ok(joined.fence))
             }
-            Step::Heartbeat { who, leaving } => {
+            ClusterStep::Heartbeat { who, leaving } => {
                 answer(cluster.heartbeat(self.fence(who), leaving).await)
             }
-            Step::Evict { who, missed } => {
+            ClusterStep::Evict { who, missed } => {
                 let heartbeat = self.heartbeat_of(who).await.saturating_sub(missed);
                 answer(cluster.evict(self.fence(who), heartbeat).await)
             }
-            Step::SendCommand(who) => answer(cluster.leave(self.fence(who)).await),
-            Step::Acquire { who, most } => answer(cluster.acquire(self.fence(who), most).await),
-            Step::Release { who, of } => answer(cluster.release(self.fence(who), shards(of)).await),
-            Step::News { behind } => {
+            ClusterStep::SendCommand(who) => answer(cluster.leave(self.fence(who)).await),
+            ClusterStep::Acquire { who, most } => {
+                answer(cluster.acquire(self.fence(who), most).await)
+            }
+            ClusterStep::Release { who, of } => {
+                answer(cluster.release(self.fence(who), shards(of)).await)
+            }
+            ClusterStep::News { behind } => {
                 // One more than there is, too.
                 let after = (self.settings_version().await + 1).saturating_sub(behind);
                 answer(cluster.changes_since(after).await)
             }
-            Step::Command { of, command } => {
+            ClusterStep::Command { of, command } => {
                 let number = cluster.send_command(ep(of), command).await;
                 self.commands.extend(&number);
                 answer(number.map(|_| self.commands.len()))
             }
-            Step::Commands(of) => self.commands(shards(of)).await,
-            Step::CompleteCommands(n) => answer(cluster.complete_commands(&self.given(n)).await),
-            Step::IsCarriedOut(n) => match self.given(n).first() {
+            ClusterStep::Commands(of) => self.commands(shards(of)).await,
+            ClusterStep::CompleteCommands(n) => {
+                answer(cluster.complete_commands(&self.given(n)).await)
+            }
+            ClusterStep::IsCarriedOut(n) => match self.given(n).first() {
                 Some(command) => answer(cluster.is_command_done(*command).await),
                 None => String::new(),
             },
-            Step::EndpointState(n) => answer(cluster.endpoint_state(ep(n)).await),
+            ClusterStep::EndpointState(n) => answer(cluster.endpoint_state(ep(n)).await),
             step => unreachable!("{step:?} is of one node"),
         }
     }
@@ -258,7 +266,7 @@ impl<'s> Side<'s> {
         let arrived: BTreeSet<_> = arrived.iter().map(|it| it.number).collect();
         covered.sort_unstable();
         assert!(covered.iter().eq(&arrived));
-        let name = |it: &Delivery| (Shard::of(it.endpoint), it.message, it.endpoint);
+        let name = |it: &Delivery| (ShardId::of(it.endpoint), it.message, it.endpoint);
         for shard in of.iter() {
             assert!(found.iter().filter(|it| name(it).0 == shard).is_sorted_by_key(name));
         }
@@ -338,9 +346,9 @@ fn settlement(
     }
 }
 
-fn shards((endpoints, others): Part) -> Shards {
-    let all: Shards = [1, 2, 3].map(|n| Shard::of(ep(n))).into_iter().collect();
+fn shards((endpoints, others): PartOfShards) -> Shards {
+    let all: Shards = [1, 2, 3].map(|n| ShardId::of(ep(n))).into_iter().collect();
     let wanted = [1, 2, 3].into_iter().zip(endpoints).filter(|(_, wanted)| *wanted);
-    let wanted: Shards = wanted.map(|(n, _)| Shard::of(ep(n))).collect();
+    let wanted: Shards = wanted.map(|(n, _)| ShardId::of(ep(n))).collect();
     if others { wanted.union(Shards::ALL.without(all)) } else { wanted }
 }

@@ -11,13 +11,13 @@ use crate::store::test_fixture::{
     app, application, at, attempt, endpoint, ep, furnish, keyed, message, msg, page, settled,
 };
 use crate::store::{
-    Cursor, DeliveryFilter, Fence, MemoryStore, MessageFilter, PageRequest, ReplayRequest,
-    Settlement, Store,
+    Cursor, DeliveryFilter, DeliveryStore, Fence, MemoryStore, MessageFilter, PageRequest,
+    ReplayRequest, Settlement,
 };
 
 /// One call of a store.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum StoreStep {
     BeginRun,
     PutApplication(u64),
     PutEndpoint(u64),
@@ -37,7 +37,7 @@ pub(super) type New = (u64, u64, Option<u8>, bool, bool);
 pub(super) const MESSAGES: u64 = 12;
 
 /// Steps that a store may be taken through.
-pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<StoreStep>> {
     let name = || (1..=MESSAGES, 1..=3_u64);
     let state = || proptest::sample::select(&DeliveryState::ALL[..]);
     let settle = (
@@ -49,22 +49,22 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     );
     let replay = (1..=2_u64, proptest::option::of(name()), deliveries_filter(), 1..4_usize);
     let step = prop_oneof![
-        1 => Just(Step::BeginRun),
-        1 => (1..=2_u64).prop_map(Step::PutApplication),
-        2 => (1..=3_u64).prop_map(Step::PutEndpoint),
-        1 => (1..=2_u64).prop_map(Step::DeleteApplication),
-        1 => (1..=3_u64).prop_map(Step::DeleteEndpoint),
-        12 => vec(new(), 1..4).prop_map(Step::Accept),
+        1 => Just(StoreStep::BeginRun),
+        1 => (1..=2_u64).prop_map(StoreStep::PutApplication),
+        2 => (1..=3_u64).prop_map(StoreStep::PutEndpoint),
+        1 => (1..=2_u64).prop_map(StoreStep::DeleteApplication),
+        1 => (1..=3_u64).prop_map(StoreStep::DeleteEndpoint),
+        12 => vec(new(), 1..4).prop_map(StoreStep::Accept),
         16 => settle.prop_map(|(stale, of, state, number, news)| {
-            Step::Settle { stale, of, state, number, news }
+            StoreStep::Settle { stale, of, state, number, news }
         }),
-        4 => replay.prop_map(|(of, one, filter, limit)| Step::Replay { of, one, filter, limit }),
+        4 => replay.prop_map(|(of, one, filter, limit)| StoreStep::Replay { of, one, filter, limit }),
         3 => (1..=MESSAGES + 1, 1..4_usize)
-            .prop_map(|(before, limit)| Step::Prune { before, limit }),
+            .prop_map(|(before, limit)| StoreStep::Prune { before, limit }),
         4 => (1..=2_u64, messages_filter(), request())
-            .prop_map(|(of, filter, page)| Step::Messages { of, filter, page }),
+            .prop_map(|(of, filter, page)| StoreStep::Messages { of, filter, page }),
         6 => (proptest::option::of(1..=2_u64), deliveries_filter(), request())
-            .prop_map(|(of, filter, page)| Step::Deliveries { of, filter, page }),
+            .prop_map(|(of, filter, page)| StoreStep::Deliveries { of, filter, page }),
     ];
     vec(step, 1..60)
 }
@@ -106,14 +106,14 @@ fn request() -> impl Strategy<Value = PageRequest> {
 }
 
 /// Takes the steps with both stores, and compares every answer, and all that is there at the end.
-pub(crate) async fn compare(fast: &dyn Store, steps: &[Step]) {
+pub(crate) async fn compare(fast: &dyn DeliveryStore, steps: &[StoreStep]) {
     let plain = MemoryStore::default();
-    for store in [&plain as &dyn Store, fast] {
+    for store in [&plain as &dyn DeliveryStore, fast] {
         furnish(store).await;
     }
     let mut run = 1;
     for (now, step) in (100..).zip(steps) {
-        run += u64::from(matches!(step, Step::BeginRun));
+        run += u64::from(matches!(step, StoreStep::BeginRun));
         let expected = take(&plain, step, run, now).await;
         assert_eq!(take(fast, step, run, now).await, expected, "{step:?}");
     }
@@ -121,15 +121,17 @@ pub(crate) async fn compare(fast: &dyn Store, steps: &[Step]) {
 }
 
 /// Takes a step, and writes down the answer.
-async fn take(store: &dyn Store, step: &Step, run: u64, now: u64) -> String {
+async fn take(store: &dyn DeliveryStore, step: &StoreStep, run: u64, now: u64) -> String {
     match step.clone() {
-        Step::BeginRun => answer(store.begin_run().await),
-        Step::PutApplication(n) => answer(store.put_application(application(n)).await),
-        Step::PutEndpoint(n) => answer(store.put_endpoint(endpoint(n, n / 3 + 1)).await),
-        Step::DeleteApplication(n) => answer(store.delete_application(app(n)).await),
-        Step::DeleteEndpoint(n) => answer(store.delete_endpoint(ep(n), at(now)).await),
-        Step::Accept(news) => answer(store.accept(news.into_iter().map(build).collect()).await),
-        Step::Settle { stale, of: (n, to), state, number, news } => {
+        StoreStep::BeginRun => answer(store.begin_run().await),
+        StoreStep::PutApplication(n) => answer(store.put_application(application(n)).await),
+        StoreStep::PutEndpoint(n) => answer(store.put_endpoint(endpoint(n, n / 3 + 1)).await),
+        StoreStep::DeleteApplication(n) => answer(store.delete_application(app(n)).await),
+        StoreStep::DeleteEndpoint(n) => answer(store.delete_endpoint(ep(n), at(now)).await),
+        StoreStep::Accept(news) => {
+            answer(store.accept(news.into_iter().map(build).collect()).await)
+        }
+        StoreStep::Settle { stale, of: (n, to), state, number, news } => {
             let settlement = Settlement {
                 attempt: Some(attempt(n, to, number, Verdict::Transient)),
                 operational: news.map(build),
@@ -137,16 +139,18 @@ async fn take(store: &dyn Store, step: &Step, run: u64, now: u64) -> String {
             };
             answer(store.settle(Fence(run - u64::from(stale)), vec![settlement]).await)
         }
-        Step::Replay { of, one, filter, limit } => {
+        StoreStep::Replay { of, one, filter, limit } => {
             let request = match one {
                 Some((n, to)) => ReplayRequest::One(msg(n), ep(to)),
                 None => ReplayRequest::Many(app(of), filter),
             };
             answer(store.replay(request, at(now), limit).await)
         }
-        Step::Prune { before, limit } => answer(store.prune(at(before), limit).await),
-        Step::Messages { of, filter, page } => answer(store.messages(app(of), filter, page).await),
-        Step::Deliveries { of, filter, page } => {
+        StoreStep::Prune { before, limit } => answer(store.prune(at(before), limit).await),
+        StoreStep::Messages { of, filter, page } => {
+            answer(store.messages(app(of), filter, page).await)
+        }
+        StoreStep::Deliveries { of, filter, page } => {
             answer(store.deliveries(of.map(app), filter, page).await)
         }
     }
@@ -174,7 +178,7 @@ pub(super) fn build((n, time, key, first, second): New) -> crate::model::NewMess
 }
 
 /// All that a store can be asked for.
-pub(super) async fn everything(store: &dyn Store) -> Vec<String> {
+pub(super) async fn everything(store: &dyn DeliveryStore) -> Vec<String> {
     let all = page(250);
     let mut found = vec![
         answer(store.applications().await),

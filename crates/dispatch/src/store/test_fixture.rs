@@ -7,11 +7,11 @@ use stagger::retry::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use uuid::Uuid;
 
-use super::{Fence, PageRequest, Settlement, Store};
+use super::{DeliveryStore, Fence, PageRequest, Settlement};
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, DeliveryState, Ending, Endpoint, EndpointId,
-    EventFilter, Failure, HeaderTemplate, KeyHash, Message, MessageId, NewMessage, Pace, Recovery,
-    Secret, SecretKind, Statuses,
+    Application, ApplicationId, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
+    DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Message, MessageId,
+    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses,
 };
 
 /// Millisecond `n`.
@@ -125,23 +125,23 @@ pub(crate) fn delivery(n: u64, to: u64, of: u64, state: DeliveryState, now: u64)
         due: at(now + 100),
         attempts: 2,
         call: failed.then_some(call),
-        ending: (state == DeliveryState::Dead).then_some(Ending::AttemptsExhausted),
+        ending: (state == DeliveryState::Dead).then_some(DeliveryEnding::AttemptsExhausted),
         updated_at: at(now),
         ..Delivery::new(msg(n), ep(to), app(of), at(n))
     }
 }
 
 /// Attempt `number` at the delivery of message `n` to endpoint `to`.
-pub(crate) fn attempt(n: u64, to: u64, number: u32, verdict: Verdict) -> Attempt {
+pub(crate) fn attempt(n: u64, to: u64, number: u32, verdict: Verdict) -> DeliveryAttempt {
     let well = verdict == Verdict::Ok;
-    Attempt {
+    DeliveryAttempt {
         message: msg(n),
         endpoint: ep(to),
         number,
         started_at: at(n + u64::from(number)),
         latency: Span::from_micros(1500),
         status: well.then_some(204),
-        failure: (!well).then_some(Failure::Tls),
+        failure: (!well).then_some(AttemptFailure::Tls),
         detail: (!well).then(|| "bad certificate".into()),
         reply: if well { Bytes::new() } else { Bytes::from_static(b"\0\xff!") },
         verdict,
@@ -161,7 +161,7 @@ pub(crate) const fn page(limit: usize) -> PageRequest {
 }
 
 /// Application 1 with endpoints 1 and 2, application 2 with endpoint 3, in a new run.
-pub(crate) async fn furnish(store: &dyn Store) -> Fence {
+pub(crate) async fn furnish(store: &dyn DeliveryStore) -> Fence {
     for n in [1, 2] {
         store.put_application(application(n)).await.unwrap();
     }

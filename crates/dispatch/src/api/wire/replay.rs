@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::instant;
 use super::schema::TimestampText;
 use crate::Error;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::DeliveryFilter;
+use crate::timestamp;
 
 /// The deliveries to replay.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -38,8 +38,8 @@ impl ReplayFilter {
             Some("delivered") => DeliveryState::Delivered,
             Some(other) => return Err(Error::invalid("state", other, "dead or delivered")),
         };
-        let since = instant::bound("since", self.since.as_deref())?;
-        let until = instant::bound("until", self.until.as_deref())?;
+        let since = timestamp::bound("since", self.since.as_deref())?;
+        let until = timestamp::bound("until", self.until.as_deref())?;
         Ok(DeliveryFilter { endpoint, state: Some(state), since, until })
     }
 }

@@ -3,10 +3,10 @@
 use stagger::Span;
 use stagger_testkit::Mix;
 
-use super::clock::Clock;
-use super::faults::{Conditions, Fault};
+use super::faults::Conditions;
+use super::machine::{Fault, SimClock, SimMachine};
 use super::node::Mutation;
-use super::world::{SimWorld, Slot};
+use super::world::SimWorld;
 use crate::leadership::share;
 use crate::store::{Fence, Shards};
 
@@ -26,7 +26,7 @@ fn storm(seed: u64, mutation: Mutation, conditions: Conditions) -> Result<SimWor
 }
 
 fn calm(count: usize) -> SimWorld {
-    let slot = |_| Slot::new(Clock { rate: 1_000_000, origin: 7 }, LEASE);
+    let slot = |_| SimMachine::new(SimClock { rate: 1_000_000, origin: 7 }, LEASE);
     let mut world =
         SimWorld::new(LEASE, Mutation::None, (0..count).map(slot).collect(), Mix::new(5));
     (0..count).for_each(|at| world.plan(0, at, Fault::Start));

@@ -1,25 +1,11 @@
-//! The faults that the simulation injects into nodes.
+//! Random schedules of the faults that the simulation injects into nodes.
 
 use stagger::Span;
 use stagger_testkit::Mix;
 
-use super::clock::Clock;
+use super::machine::{Fault, SimClock, SimMachine};
 use super::node::Mutation;
-use super::world::{SimWorld, Slot};
-
-/// A fault of one node.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Fault {
-    Start,
-    Kill,
-    Leave,
-    /// It stands still for so long.
-    Pause(u64),
-    /// No answers reach it for so long; nor do its calls reach the store, if it is mute.
-    Cut(u64, bool),
-    /// From now on each way takes up to so long, and a call is given up after this.
-    Slow(u64, u64),
-}
+use super::world::SimWorld;
 
 /// The severity of the faults.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +31,7 @@ impl SimWorld {
             let drift = world.up_to(2 * conditions.drift);
             let rate = 1_000_000 - conditions.drift + drift;
             let origin = world.up_to(lease.as_nanos() * 1_000);
-            world.slots.push(Slot::new(Clock { rate, origin }, lease));
+            world.slots.push(SimMachine::new(SimClock { rate, origin }, lease));
         }
         for slot in 0..world.slots.len() {
             let time = world.up_to(lease.as_nanos());
@@ -76,21 +62,6 @@ impl SimWorld {
                 Fault::Slow(slowest, lease / 50 + self.up_to(lease))
             }
             _ => Fault::Start,
-        }
-    }
-
-    /// Lets it happen.
-    pub(super) fn inject(&mut self, at: usize, fault: Fault) {
-        let now = self.now;
-        let slot = &mut self.slots[at];
-        slot.well_since = None;
-        match fault {
-            Fault::Start => self.start(at),
-            Fault::Kill => slot.node = None,
-            Fault::Leave => slot.node.iter_mut().for_each(|node| node.leaving = true),
-            Fault::Pause(span) => slot.paused_until = slot.paused_until.max(now + span),
-            Fault::Cut(span, is_mute) => (slot.cut_until, slot.is_mute) = (now + span, is_mute),
-            Fault::Slow(delay, timeout) => (slot.delay, slot.timeout) = (delay, timeout),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use stagger::Span;
 
-use super::world::Slot;
-use crate::store::{Shard, Shards};
+use super::machine::SimMachine;
+use crate::store::{ShardId, Shards};
 
 /// Remembers when each shard was last acted on.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Invariants {
     }
 
     /// Before something happens at `now`: who has acted until then.
-    pub(super) fn note(&mut self, now: u64, slots: &[Slot]) {
+    pub(super) fn note(&mut self, now: u64, slots: &[SimMachine]) {
         for slot in slots.iter().filter(|slot| !slot.is_paused(now)) {
             let Some(node) = &slot.node else { continue };
             let until = slot.clock.reaches(node.until).min(now);
@@ -37,7 +37,7 @@ impl Invariants {
     }
 
     /// No two nodes believe that they may act on one shard, those counted that are paused.
-    pub(super) fn check_alone(now: u64, slots: &[Slot]) -> Result<(), String> {
+    pub(super) fn check_alone(now: u64, slots: &[SimMachine]) -> Result<(), String> {
         let mut acted = Shards::NONE;
         for slot in slots {
             let own = slot.acts_on(now);
@@ -51,7 +51,7 @@ impl Invariants {
     }
 
     /// While a node has been healthy for a lease, no shard has been without a leader for a lease.
-    pub(super) fn check_led(&mut self, now: u64, slots: &[Slot]) -> Result<(), String> {
+    pub(super) fn check_led(&mut self, now: u64, slots: &[SimMachine]) -> Result<(), String> {
         let well = slots.iter().filter_map(|slot| slot.well_since).min();
         if well.is_none_or(|since| since + self.lease > now) {
             return Ok(());
@@ -62,7 +62,7 @@ impl Invariants {
             return Ok(());
         }
         let shard =
-            (0..=u8::MAX).map(Shard).find(|shard| self.last[usize::from(shard.0)] == oldest);
+            (0..=u8::MAX).map(ShardId).find(|shard| self.last[usize::from(shard.0)] == oldest);
         Err(format!("no node has acted on {shard:?} from {oldest} to {now}: {slots:#?}"))
     }
 }

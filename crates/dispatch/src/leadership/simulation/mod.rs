@@ -2,9 +2,9 @@
 //! its own.
 
 mod cases;
-mod clock;
 mod faults;
 mod invariants;
+mod machine;
 mod node;
 mod store_model;
 mod world;

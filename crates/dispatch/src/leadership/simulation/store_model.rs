@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::{ClusterView, Fence, Member, Shard, Shards};
+use crate::store::{ClusterMember, ClusterView, Fence, ShardId, Shards};
 
 /// The store that all nodes share.
 #[derive(Debug)]
 pub(super) struct StoreModel {
-    members: BTreeMap<Fence, Member>,
+    members: BTreeMap<Fence, ClusterMember>,
     free: Shards,
     last: u64,
     /// Counts the times that a shard changed hands.
@@ -23,7 +23,8 @@ impl StoreModel {
         self.last += 1;
         let fence = Fence(self.last);
         let (name, shards) = (String::new(), Shards::NONE);
-        self.members.insert(fence, Member { fence, name, heartbeat: 0, leaving: false, shards });
+        self.members
+            .insert(fence, ClusterMember { fence, name, heartbeat: 0, leaving: false, shards });
         fence
     }
 
@@ -70,5 +71,5 @@ impl StoreModel {
 
 /// The first so many of a set.
 pub(super) fn some(shards: Shards, count: usize) -> Shards {
-    shards.iter().take(count).collect::<Vec<Shard>>().into_iter().collect()
+    shards.iter().take(count).collect::<Vec<ShardId>>().into_iter().collect()
 }

@@ -5,32 +5,10 @@ use std::collections::BTreeMap;
 use stagger::{Entropy, Span};
 use stagger_testkit::Mix;
 
-use super::clock::Clock;
-use super::faults::Fault;
 use super::invariants::Invariants;
+use super::machine::{Fault, SimMachine};
 use super::node::{Mutation, NodeStep, SimNode, StoreAnswer, StoreCall};
 use super::store_model::StoreModel;
-use crate::store::Shards;
-
-/// A machine on which a node may run.
-#[derive(Debug)]
-pub(super) struct Slot {
-    pub(super) node: Option<SimNode>,
-    pub(super) clock: Clock,
-    /// Counts the nodes that ran here.
-    life: u64,
-    /// The call that it waits for.
-    call: Option<u64>,
-    pub(super) paused_until: u64,
-    /// Nothing comes back before this; with `deaf`, nothing gets through either.
-    pub(super) cut_until: u64,
-    pub(super) is_mute: bool,
-    /// The longest way to the store, or back.
-    pub(super) delay: u64,
-    pub(super) timeout: u64,
-    /// Since when nothing is wrong with it.
-    pub(super) well_since: Option<u64>,
-}
 
 #[derive(Debug)]
 enum SimEvent {
@@ -45,7 +23,7 @@ enum SimEvent {
 #[derive(Debug)]
 pub(super) struct SimWorld {
     pub(super) now: u64,
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<SimMachine>,
     pub(super) store_model: StoreModel,
     pub(super) invariants: Invariants,
     pub(super) chance: Mix,
@@ -55,34 +33,13 @@ pub(super) struct SimWorld {
     serial: u64,
 }
 
-impl Slot {
-    pub(super) fn new(clock: Clock, lease: Span) -> Self {
-        Self {
-            node: None,
-            clock,
-            life: 0,
-            call: None,
-            paused_until: 0,
-            cut_until: 0,
-            is_mute: false,
-            delay: lease.as_nanos() / 200,
-            timeout: lease.as_nanos() / 10,
-            well_since: None,
-        }
-    }
-
-    pub(super) const fn is_paused(&self, now: u64) -> bool {
-        now < self.paused_until
-    }
-
-    pub(super) fn acts_on(&self, now: u64) -> Shards {
-        let node = self.node.as_ref();
-        node.map_or(Shards::NONE, |node| node.acts_on(self.clock.at(now)))
-    }
-}
-
 impl SimWorld {
-    pub(super) fn new(lease: Span, mutation: Mutation, slots: Vec<Slot>, chance: Mix) -> Self {
+    pub(super) fn new(
+        lease: Span,
+        mutation: Mutation,
+        slots: Vec<SimMachine>,
+        chance: Mix,
+    ) -> Self {
         Self {
             now: 0,
             slots,
@@ -163,6 +120,21 @@ impl SimWorld {
                 }
             }
             SimEvent::Fault(at, fault) => self.inject(at, fault),
+        }
+    }
+
+    /// Lets it happen.
+    fn inject(&mut self, at: usize, fault: Fault) {
+        let now = self.now;
+        let slot = &mut self.slots[at];
+        slot.well_since = None;
+        match fault {
+            Fault::Start => self.start(at),
+            Fault::Kill => slot.node = None,
+            Fault::Leave => slot.node.iter_mut().for_each(|node| node.leaving = true),
+            Fault::Pause(span) => slot.paused_until = slot.paused_until.max(now + span),
+            Fault::Cut(span, is_mute) => (slot.cut_until, slot.is_mute) = (now + span, is_mute),
+            Fault::Slow(delay, timeout) => (slot.delay, slot.timeout) = (delay, timeout),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::model::{Delivery, EndpointId};
 use crate::node::inbox::Command;
 use crate::node::parts::Parts;
 use crate::node::start::BACKLOG;
-use crate::store::{Cluster, Shard, Shards};
+use crate::store::{Cluster, ShardId, Shards};
 use crate::store_backoff::StoreBackoff;
 
 /// Makes this node lead shards that the store says it leads: as often as it takes.
@@ -58,7 +58,7 @@ async fn add_queues(parts: &Parts, cluster: &dyn Cluster, shards: Shards) -> Res
     let _turn = parts.settings_sync.turn.lock().await;
     settings_sync::look(parts, cluster).await?;
     let mut endpoints = parts.store.endpoints().await?;
-    endpoints.retain(|(endpoint, _)| shards.contains(Shard::of(endpoint.id)));
+    endpoints.retain(|(endpoint, _)| shards.contains(ShardId::of(endpoint.id)));
     parts.leadership.add_queues(shards);
     let now = parts.clock.now();
     let lay = move |runner: &mut crate::node::runner::Runner| {

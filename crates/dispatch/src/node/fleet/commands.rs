@@ -9,7 +9,7 @@ use crate::node::parts::Parts;
 use crate::node::runner::Runner;
 use crate::node::settling::Receipt;
 use crate::scheduler::Scheduler;
-use crate::store::{Cluster, EndpointCommand, Notification, Shard, Shards};
+use crate::store::{Cluster, EndpointCommand, Notification, ShardId, Shards};
 
 /// The first and the longest pause between two checks whether a command is done.
 const FIRST_LOOK: Span = Span::from_millis(5);
@@ -26,7 +26,7 @@ pub(in crate::node) async fn send_command(
     command: EndpointCommand,
 ) -> Result<(), Error> {
     let number = cluster.send_command(endpoint, command).await?;
-    cluster.notify(Notification::Work(Shards::of(Shard::of(endpoint)))).await;
+    cluster.notify(Notification::Work(Shards::of(ShardId::of(endpoint)))).await;
     let until = parts.clock.now() + COMMAND_TIMEOUT;
     let mut pause = FIRST_LOOK;
     while !cluster.is_command_done(number).await? {

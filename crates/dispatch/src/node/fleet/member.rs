@@ -48,7 +48,7 @@ enum TaskResult {
 
 /// One membership.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct MemberTask {
     parts: Arc<Parts>,
     fence: Fence,
     notifications: mpsc::UnboundedReceiver<Notification>,
@@ -67,7 +67,7 @@ pub(super) struct Member {
     outage_logged: bool,
 }
 
-impl Member {
+impl MemberTask {
     pub(super) async fn begin(parts: &Arc<Parts>, joined: Joined) -> Self {
         let Joined { fence, notifications } = joined;
         parts.leadership.begin(fence);

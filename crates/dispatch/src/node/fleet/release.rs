@@ -7,7 +7,7 @@ use crate::Error;
 use crate::model::EndpointId;
 use crate::node::parts::Parts;
 use crate::node::runner::Runner;
-use crate::store::{Cluster, Notification, Shard, Shards};
+use crate::store::{Cluster, Notification, ShardId, Shards};
 
 /// The pause between two checks whether attempts have ended.
 const LOOK: Span = Span::from_millis(20);
@@ -65,7 +65,7 @@ async fn idle(parts: &Parts, shards: Shards) -> Shards {
     let endpoints = endpoints(parts, shards);
     let busy = move |runner: &mut Runner| -> Shards {
         let busy = endpoints.iter().filter(|endpoint| !runner.scheduler.is_idle(**endpoint));
-        busy.map(|endpoint| Shard::of(*endpoint)).collect()
+        busy.map(|endpoint| ShardId::of(*endpoint)).collect()
     };
     // Without a scheduler no attempt is in flight.
     shards.without(parts.scheduler.ask(busy).await.unwrap_or_default())
@@ -88,6 +88,6 @@ async fn clear(parts: &Parts, shards: Shards) {
 
 fn endpoints(parts: &Parts, shards: Shards) -> Vec<EndpointId> {
     let mut all = parts.directory.all_endpoints();
-    all.retain(|endpoint| shards.contains(Shard::of(*endpoint)));
+    all.retain(|endpoint| shards.contains(ShardId::of(*endpoint)));
     all
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::member::{Member, MembershipEnd};
+use super::member::{MemberTask, MembershipEnd};
 use super::settings_sync::sync_settings;
 use crate::Error;
 use crate::node::parts::Parts;
@@ -25,7 +25,7 @@ pub(in crate::node) async fn run(
     mut leave: watch::Receiver<bool>,
 ) {
     loop {
-        let mut member = Member::begin(&parts, joined).await;
+        let mut member = MemberTask::begin(&parts, joined).await;
         let fence = member.fence();
         let end = member.live(&mut leave).await;
         member.end().await;

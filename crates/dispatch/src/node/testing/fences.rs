@@ -11,7 +11,9 @@ use crate::node::inbox::Command;
 use crate::node::parts::Parts;
 use crate::node::settling::{Receipt, SettleQueue};
 use crate::store::test_fixture::{application, delivery, endpoint, ep, message, msg};
-use crate::store::{Cluster, Cut, Fence, MemoryStore, Settlement, Shard, Shards, Store};
+use crate::store::{
+    Cluster, DeliveryStore, Fence, LinkFault, MemoryStore, Settlement, ShardId, Shards,
+};
 
 /// A store with deliveries 1, 2 and 3 to endpoint 1.
 async fn filled(store: MemoryStore) -> MemoryStore {
@@ -20,7 +22,7 @@ async fn filled(store: MemoryStore) -> MemoryStore {
         store.put_endpoint(endpoint(n, 1)).await.unwrap();
     }
     let messages = [1, 2, 3].map(|n| message(n, 1, &[1])).to_vec();
-    Store::accept(&store, messages).await.unwrap();
+    DeliveryStore::accept(&store, messages).await.unwrap();
     store
 }
 
@@ -77,7 +79,7 @@ async fn a_flush_waits_for_a_store_that_is_away() {
     let store = filled(MemoryStore::shared()).await;
     let handle = Arc::new(store.handle());
     let fence = join(&handle).await;
-    handle.cut(Cut::Refused);
+    handle.cut(LinkFault::Refused);
     let (parts, _commands) = parts(handle.clone());
     let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
     let (settled, flushed) = (push(&parts, &queue, 1, None), queue.flushed());
@@ -98,7 +100,7 @@ async fn a_flush_waits_for_a_store_that_is_away() {
 
 #[tokio::test]
 async fn an_operational_event_is_delivered_by_the_leader_of_its_endpoint() {
-    async fn tell(store: Arc<dyn Store>, fence: Fence) -> (Arc<Parts>, Commands) {
+    async fn tell(store: Arc<dyn DeliveryStore>, fence: Fence) -> (Arc<Parts>, Commands) {
         let (parts, commands) = parts(store);
         let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
         _ = push(&parts, &queue, 1, Some(message(4, 1, &[2])));
@@ -118,7 +120,7 @@ async fn an_operational_event_is_delivered_by_the_leader_of_its_endpoint() {
     let fence = join(&store).await;
     let (parts, mut commands) = tell(Arc::new(store.handle()), fence).await;
     assert!(matches!(commands.try_recv(), Err(TryRecvError::Empty)));
-    let shards: Shards = [Shard::of(ep(2))].into_iter().collect();
+    let shards: Shards = [ShardId::of(ep(2))].into_iter().collect();
     assert_eq!(within(parts.notifications.next()).await, shards);
     let arrivals = store.arrivals(shards, &[], 10).await.unwrap();
     assert_eq!(arrivals[0].delivery.map(|delivery| delivery.message), Some(msg(4)));

@@ -11,7 +11,7 @@ use crate::node::NodeOptions;
 use crate::node::inbox::{Command, Inbox};
 use crate::node::parts::Parts;
 use crate::send::{SendOptions, Sender};
-use crate::store::{Store, test_fixture as fixture};
+use crate::store::{DeliveryStore, test_fixture as fixture};
 
 /// The longest that a test waits for anything.
 const BOUND: Duration = Duration::from_secs(60);
@@ -19,7 +19,7 @@ const BOUND: Duration = Duration::from_secs(60);
 pub(super) type Commands = mpsc::UnboundedReceiver<Command>;
 
 /// Parts of a node, and the receiver of its scheduler's commands.
-pub(super) fn parts(store: Arc<dyn Store>) -> (Arc<Parts>, Commands) {
+pub(super) fn parts(store: Arc<dyn DeliveryStore>) -> (Arc<Parts>, Commands) {
     let options = SendOptions { allow_private: true, ..SendOptions::default() };
     let sender = Sender::new(options).expect("no certificates");
     let (inbox, commands) = Inbox::new();

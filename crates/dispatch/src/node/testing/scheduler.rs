@@ -12,7 +12,7 @@ use crate::node::parts::Parts;
 use crate::node::runner::Runner;
 use crate::node::settling::SettleQueue;
 use crate::store::test_fixture::{app, application, ep, message, msg};
-use crate::store::{MemoryStore, Store};
+use crate::store::{DeliveryStore, MemoryStore};
 
 /// A scheduler with an endpoint whose attempts a test answers by hand.
 struct SchedulerFixture {

@@ -2,15 +2,18 @@
 
 use crate::model::{Delivery, DeliveryState, EndpointId, Message, MessageId};
 use crate::store::test_fixture::{app, ep, msg, page};
-use crate::store::{DeliveryFilter, MessageFilter, Store};
+use crate::store::{DeliveryFilter, DeliveryStore, MessageFilter};
 
-pub(super) async fn counted(store: &dyn Store, endpoint: Option<EndpointId>) -> [u64; 5] {
+pub(super) async fn counted(store: &dyn DeliveryStore, endpoint: Option<EndpointId>) -> [u64; 5] {
     let counts = store.counts(endpoint).await.unwrap();
     DeliveryState::ALL.map(|state| counts.of(state))
 }
 
 /// All messages of application 1 that pass, by pages of 2.
-pub(super) async fn all_messages(store: &dyn Store, filter: MessageFilter) -> Vec<MessageId> {
+pub(super) async fn all_messages(
+    store: &dyn DeliveryStore,
+    filter: MessageFilter,
+) -> Vec<MessageId> {
     let (mut found, mut next) = (Vec::new(), page(2));
     loop {
         let page = store.messages(app(1), filter.clone(), next).await.unwrap();
@@ -24,7 +27,7 @@ pub(super) async fn all_messages(store: &dyn Store, filter: MessageFilter) -> Ve
 
 /// All deliveries that pass, by pages of 2.
 pub(super) async fn all_deliveries(
-    store: &dyn Store,
+    store: &dyn DeliveryStore,
     of: Option<u64>,
     filter: DeliveryFilter,
 ) -> Vec<(MessageId, EndpointId)> {

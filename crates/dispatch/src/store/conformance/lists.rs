@@ -3,9 +3,9 @@
 use super::answers::{all_deliveries, all_messages, ids, names};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending, Waiting};
 use crate::store::test_fixture::{app, at, ep, furnish, message, msg, page, settled};
-use crate::store::{Cursor, DeliveryFilter, MessageFilter, PageRequest, Store};
+use crate::store::{Cursor, DeliveryFilter, DeliveryStore, MessageFilter, PageRequest};
 
-pub(crate) async fn open_deliveries_are_paged_in_order(store: &dyn Store) {
+pub(crate) async fn open_deliveries_are_paged_in_order(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     let batch = [4, 2, 3, 1].map(|n| message(n, 1, &[2, 1]));
     store.accept(batch.to_vec()).await.unwrap();
@@ -23,7 +23,7 @@ pub(crate) async fn open_deliveries_are_paged_in_order(store: &dyn Store) {
     assert_eq!(found, expected.map(|(n, to)| (msg(n), ep(to))));
 }
 
-pub(crate) async fn messages_are_paged_newest_first(store: &dyn Store) {
+pub(crate) async fn messages_are_paged_newest_first(store: &dyn DeliveryStore) {
     furnish(store).await;
     for n in [3, 1, 5, 2, 4] {
         store.accept(vec![message(n, 1, &[1]), message(n + 10, 2, &[3])]).await.unwrap();
@@ -41,7 +41,7 @@ pub(crate) async fn messages_are_paged_newest_first(store: &dyn Store) {
     assert_eq!((whole.items.len(), whole.next), (6, None));
 }
 
-pub(crate) async fn messages_are_filtered(store: &dyn Store) {
+pub(crate) async fn messages_are_filtered(store: &dyn DeliveryStore) {
     furnish(store).await;
     store.accept((1..=9).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
     // Its id says another time than that of its acceptance.
@@ -60,7 +60,7 @@ pub(crate) async fn messages_are_filtered(store: &dyn Store) {
     assert_eq!(all_messages(store, filter).await, [msg(9)]);
 }
 
-pub(crate) async fn deliveries_are_paged_newest_first(store: &dyn Store) {
+pub(crate) async fn deliveries_are_paged_newest_first(store: &dyn DeliveryStore) {
     furnish(store).await;
     store.accept((1..=3).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     store.accept(vec![message(4, 2, &[3])]).await.unwrap();
@@ -72,7 +72,7 @@ pub(crate) async fn deliveries_are_paged_newest_first(store: &dyn Store) {
     assert_eq!(of_all[1..], expected);
 }
 
-pub(crate) async fn deliveries_are_filtered(store: &dyn Store) {
+pub(crate) async fn deliveries_are_filtered(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=6).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     store.accept(vec![message(7, 2, &[3])]).await.unwrap();

@@ -5,9 +5,9 @@ use stagger::Verdict;
 use super::answers::{names, to_first};
 use crate::model::DeliveryState::Delivered;
 use crate::store::test_fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
-use crate::store::{Settlement, Store};
+use crate::store::{DeliveryStore, Settlement};
 
-pub(crate) async fn pruning_takes_finished_messages_oldest_first(store: &dyn Store) {
+pub(crate) async fn pruning_takes_finished_messages_oldest_first(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=400).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
     let made = |n| Settlement {
@@ -31,7 +31,7 @@ pub(crate) async fn pruning_takes_finished_messages_oldest_first(store: &dyn Sto
     assert_eq!(names(&store.open_deliveries(None, 9).await.unwrap()), to_first(&[1, 7]));
 }
 
-pub(crate) async fn pruning_looks_again_at_what_has_finished_since(store: &dyn Store) {
+pub(crate) async fn pruning_looks_again_at_what_has_finished_since(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=4).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
     store.settle(fence, vec![settled(3, 1, 1, Delivered, 9)]).await.unwrap();
@@ -42,7 +42,7 @@ pub(crate) async fn pruning_looks_again_at_what_has_finished_since(store: &dyn S
     assert_eq!(store.prune(at(99), 9).await.unwrap().messages, 2);
 }
 
-pub(crate) async fn pruned_keys_can_be_used_again(store: &dyn Store) {
+pub(crate) async fn pruned_keys_can_be_used_again(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept(vec![keyed(1, 1, &[1], "k")]).await.unwrap();
     store.settle(fence, vec![settled(1, 1, 1, Delivered, 5)]).await.unwrap();

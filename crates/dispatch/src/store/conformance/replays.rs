@@ -3,9 +3,9 @@
 use super::answers::{names, to_first};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending};
 use crate::store::test_fixture::{app, at, ep, furnish, message, msg, settled};
-use crate::store::{DeliveryFilter, ReplayRequest, Store};
+use crate::store::{DeliveryFilter, DeliveryStore, ReplayRequest};
 
-pub(crate) async fn one_delivery_is_replayed_unless_it_is_open(store: &dyn Store) {
+pub(crate) async fn one_delivery_is_replayed_unless_it_is_open(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=4).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     let ends = [(1, Dead), (2, Delivered), (3, Cancelled)].map(|(n, s)| settled(n, 1, 1, s, 9));
@@ -26,7 +26,7 @@ pub(crate) async fn one_delivery_is_replayed_unless_it_is_open(store: &dyn Store
     assert!(store.replay(orphan, at(70), 1).await.unwrap_err().is_not_found());
 }
 
-pub(crate) async fn replays_of_many_take_the_dead_oldest_first(store: &dyn Store) {
+pub(crate) async fn replays_of_many_take_the_dead_oldest_first(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=9).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
     store.accept(vec![message(20, 2, &[3])]).await.unwrap();
@@ -42,7 +42,7 @@ pub(crate) async fn replays_of_many_take_the_dead_oldest_first(store: &dyn Store
     assert_eq!(store.delivery(msg(20), ep(3)).await.unwrap().unwrap().state, Dead);
 }
 
-pub(crate) async fn replays_of_many_follow_their_filter(store: &dyn Store) {
+pub(crate) async fn replays_of_many_follow_their_filter(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=9).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     let dead = (1..=9).flat_map(|n| [settled(n, 1, 1, Dead, 30), settled(n, 2, 1, Delivered, 30)]);
@@ -62,7 +62,7 @@ pub(crate) async fn replays_of_many_follow_their_filter(store: &dyn Store) {
     assert_eq!(replay(DeliveryFilter::default()).await.unwrap(), []);
 }
 
-pub(crate) async fn replays_of_many_come_to_an_end(store: &dyn Store) {
+pub(crate) async fn replays_of_many_come_to_an_end(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=3).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
     let dead = (1..=3).map(|n| settled(n, 1, 1, Dead, 30)).collect();

@@ -6,9 +6,9 @@ use super::answers::{counted, names};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending, Waiting};
 use crate::model::EndpointState;
 use crate::store::test_fixture::{app, at, attempt, delivery, ep, furnish, message, msg, settled};
-use crate::store::{Counts, Fence, ReplayRequest, Settlement, Store};
+use crate::store::{DeliveryCounts, DeliveryStore, Fence, ReplayRequest, Settlement};
 
-pub(crate) async fn a_settlement_is_written_whole(store: &dyn Store) {
+pub(crate) async fn a_settlement_is_written_whole(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept(vec![message(1, 1, &[1, 2])]).await.unwrap();
     let failed = Settlement {
@@ -29,7 +29,7 @@ pub(crate) async fn a_settlement_is_written_whole(store: &dyn Store) {
     assert_eq!(open, [(msg(1), ep(1)), (msg(2), ep(2))]);
 }
 
-pub(crate) async fn a_stale_run_changes_nothing(store: &dyn Store) {
+pub(crate) async fn a_stale_run_changes_nothing(store: &dyn DeliveryStore) {
     let stale = furnish(store).await;
     store.accept(vec![message(1, 1, &[1])]).await.unwrap();
     let fence = store.begin_run().await.unwrap();
@@ -42,7 +42,7 @@ pub(crate) async fn a_stale_run_changes_nothing(store: &dyn Store) {
     store.settle(fence, vec![settled(1, 1, 1, Delivered, 5)]).await.unwrap();
 }
 
-pub(crate) async fn a_finished_delivery_stays_finished(store: &dyn Store) {
+pub(crate) async fn a_finished_delivery_stays_finished(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept(vec![message(1, 1, &[1])]).await.unwrap();
     let late = Settlement {
@@ -56,7 +56,7 @@ pub(crate) async fn a_finished_delivery_stays_finished(store: &dyn Store) {
     assert_eq!(store.delivery(msg(1), ep(1)).await.unwrap().unwrap().state, Delivered);
 }
 
-pub(crate) async fn settlements_of_what_is_gone_are_left_out(store: &dyn Store) {
+pub(crate) async fn settlements_of_what_is_gone_are_left_out(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     let gone = Settlement {
         delivery: Some(delivery(1, 1, 1, Waiting, 5)),
@@ -68,10 +68,10 @@ pub(crate) async fn settlements_of_what_is_gone_are_left_out(store: &dyn Store) 
     assert_eq!(store.delivery(msg(1), ep(1)).await.unwrap(), None);
     assert_eq!(store.attempts(msg(1), ep(1)).await.unwrap(), []);
     assert_eq!(store.endpoints().await.unwrap().len(), 3);
-    assert_eq!(store.counts(None).await.unwrap(), Counts::default());
+    assert_eq!(store.counts(None).await.unwrap(), DeliveryCounts::default());
 }
 
-pub(crate) async fn attempts_come_back_in_order_as_they_were(store: &dyn Store) {
+pub(crate) async fn attempts_come_back_in_order_as_they_were(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept(vec![message(1, 1, &[1, 2])]).await.unwrap();
     let verdicts = [
@@ -91,9 +91,9 @@ pub(crate) async fn attempts_come_back_in_order_as_they_were(store: &dyn Store) 
     assert_eq!(store.attempts(msg(1), ep(2)).await.unwrap(), []);
 }
 
-pub(crate) async fn counts_follow_every_change(store: &dyn Store) {
+pub(crate) async fn counts_follow_every_change(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
-    assert_eq!(store.counts(Some(ep(1))).await.unwrap(), Counts::default());
+    assert_eq!(store.counts(Some(ep(1))).await.unwrap(), DeliveryCounts::default());
     store.accept((1..=6).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     let states = [Waiting, Delivered, Dead, Cancelled].into_iter();
     let ends = (1..).zip(states).map(|(n, state)| settled(n, 1, 1, state, 9)).collect();

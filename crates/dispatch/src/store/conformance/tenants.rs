@@ -4,13 +4,13 @@ use stagger::{Span, Verdict};
 
 use super::answers::names;
 use crate::model::DeliveryState::{Cancelled, Delivered, Pending, Waiting};
-use crate::model::{Disabled, Ending, EndpointState, Opened};
+use crate::model::{DeliveryEnding, Disabled, EndpointState, Opened};
 use crate::store::test_fixture::{
     app, application, at, attempt, endpoint, ep, furnish, message, msg, settled,
 };
-use crate::store::{Settlement, Store};
+use crate::store::{DeliveryStore, Settlement};
 
-pub(crate) async fn applications_come_back_as_they_were(store: &dyn Store) {
+pub(crate) async fn applications_come_back_as_they_were(store: &dyn DeliveryStore) {
     let (second, mut first) = (application(2), application(1));
     store.put_application(second.clone()).await.unwrap();
     store.put_application(first.clone()).await.unwrap();
@@ -20,7 +20,9 @@ pub(crate) async fn applications_come_back_as_they_were(store: &dyn Store) {
     assert_eq!(store.applications().await.unwrap(), [first, second]);
 }
 
-pub(crate) async fn endpoints_come_back_as_they_were_and_keep_their_standing(store: &dyn Store) {
+pub(crate) async fn endpoints_come_back_as_they_were_and_keep_their_standing(
+    store: &dyn DeliveryStore,
+) {
     let fence = furnish(store).await;
     let endpoint_state = EndpointState {
         disabled: Some(Disabled::Gone),
@@ -44,7 +46,7 @@ pub(crate) async fn endpoints_come_back_as_they_were_and_keep_their_standing(sto
 }
 
 pub(crate) async fn a_deleted_endpoint_cancels_what_is_open_and_what_comes_later(
-    store: &dyn Store,
+    store: &dyn DeliveryStore,
 ) {
     let fence = furnish(store).await;
     store.accept((1..=600).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
@@ -57,13 +59,15 @@ pub(crate) async fn a_deleted_endpoint_cancels_what_is_open_and_what_comes_later
     assert_eq!((counts.of(Cancelled), counts.of(Delivered), counts.of(Pending)), (600, 1, 0));
     for (n, when) in [(1, 700), (3, 700), (600, 700), (800, 800)] {
         let cancelled = store.delivery(msg(n), ep(1)).await.unwrap().unwrap();
-        assert_eq!(cancelled.ending, Some(Ending::EndpointDeleted));
+        assert_eq!(cancelled.ending, Some(DeliveryEnding::EndpointDeleted));
         assert_eq!(cancelled.updated_at, at(when));
     }
     assert_eq!(store.counts(Some(ep(2))).await.unwrap().of(Pending), 601);
 }
 
-pub(crate) async fn a_deleted_application_leaves_nothing_and_gets_nothing(store: &dyn Store) {
+pub(crate) async fn a_deleted_application_leaves_nothing_and_gets_nothing(
+    store: &dyn DeliveryStore,
+) {
     let fence = furnish(store).await;
     store.accept((1..=300).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     store.accept(vec![message(301, 2, &[3])]).await.unwrap();

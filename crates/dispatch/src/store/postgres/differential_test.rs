@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tokio::runtime::Builder;
 
 use super::check_postgres;
-use super::test_schema::Scratch;
+use super::test_schema::ScratchSchema;
 use crate::store::{cluster_differential_test, differential_test};
 
 proptest! {
@@ -14,7 +14,7 @@ proptest! {
     fn both_stores_answer_the_same(steps in differential_test::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            if let Some(store) = Scratch::new().await {
+            if let Some(store) = ScratchSchema::new().await {
                 differential_test::compare(&*store, &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();
             }
@@ -25,7 +25,7 @@ proptest! {
     fn both_stores_answer_nodes_the_same(steps in cluster_differential_test::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            if let Some(store) = Scratch::new().await {
+            if let Some(store) = ScratchSchema::new().await {
                 let other = store.schema.open().await;
                 cluster_differential_test::compare([&*store, &other], &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();

@@ -40,7 +40,7 @@ pub(super) fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<(i64, 
 #[cfg(test)]
 mod tests {
     use super::super::test_folder::TestFolder;
-    use crate::store::Store;
+    use crate::store::DeliveryStore;
     use crate::store::test_fixture::{furnish, message};
 
     #[tokio::test]

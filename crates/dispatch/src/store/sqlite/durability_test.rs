@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::test_folder::TestFolder;
 use super::{check, file};
-use crate::store::Store;
+use crate::store::DeliveryStore;
 use crate::store::test_fixture::{furnish, message, msg};
 
 const MESSAGES: u64 = 60;

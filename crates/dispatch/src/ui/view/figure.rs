@@ -22,6 +22,14 @@ pub(in crate::ui) fn bytes(n: usize) -> String {
     }
 }
 
+/// The number of deliveries in a state.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct Tile {
+    pub(in crate::ui) name: &'static str,
+    pub(in crate::ui) count: String,
+    pub(in crate::ui) href: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,9 @@ use super::fixture::{ClusterFixture, numbers, shards};
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
 use crate::store::conformance::answers::names;
 use crate::store::test_fixture::{app, at, delivery, ep, message, msg, settled};
-use crate::store::{DeliveryFilter, Lead, ReplayRequest, Settlement, Shards, Store};
+use crate::store::{DeliveryFilter, DeliveryStore, Lead, ReplayRequest, Settlement, Shards};
 
-pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn Store) {
+pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     for n in [3, 1, 2] {
         fixture.accept(Lead::default(), vec![message(n, 1, &[1, 2])]).await;
@@ -31,7 +31,7 @@ pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn Store)
     assert_eq!(store.open_deliveries(None, 99).await.unwrap().len(), 6);
 }
 
-pub(crate) async fn arrivals_show_deliveries_as_they_are(store: &dyn Store) {
+pub(crate) async fn arrivals_show_deliveries_as_they_are(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     fixture.accept(Lead::default(), (1..=3).map(|n| message(n, 1, &[1])).collect()).await;
     let changes = [settled(1, 1, 1, Waiting, 9), settled(2, 1, 1, Delivered, 9)];
@@ -48,7 +48,7 @@ pub(crate) async fn arrivals_show_deliveries_as_they_are(store: &dyn Store) {
     assert_eq!(left, []);
 }
 
-pub(crate) async fn deleted_deliveries_do_not_arrive(store: &dyn Store) {
+pub(crate) async fn deleted_deliveries_do_not_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let batch = vec![message(1, 1, &[1]), message(2, 2, &[3]), message(3, 1, &[1])];
     fixture.accept(Lead::default(), batch).await;
@@ -60,7 +60,7 @@ pub(crate) async fn deleted_deliveries_do_not_arrive(store: &dyn Store) {
     assert_eq!(fixture.cluster.arrivals(Shards::ALL, &covered, 9).await.unwrap(), []);
 }
 
-pub(crate) async fn replays_arrive(store: &dyn Store) {
+pub(crate) async fn replays_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     store.accept((1..=3).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();
     let ends = [(1, 1), (2, 1), (3, 2)].map(|(n, to)| settled(n, to, 1, Dead, 9));
@@ -82,7 +82,7 @@ pub(crate) async fn replays_arrive(store: &dyn Store) {
     assert_eq!(fixture.arrivals(&[1, 2]).await.len(), 3);
 }
 
-pub(crate) async fn operational_messages_arrive(store: &dyn Store) {
+pub(crate) async fn operational_messages_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;

@@ -4,9 +4,9 @@ use super::fixture::ClusterFixture;
 use crate::model::EndpointState;
 use crate::store::SettingChange::{Application, Endpoint};
 use crate::store::test_fixture::{app, application, at, endpoint, ep};
-use crate::store::{ChangeLog, Settlement, Store};
+use crate::store::{ChangeLog, DeliveryStore, Settlement};
 
-pub(crate) async fn the_change_log_has_the_current_settings(store: &dyn Store) {
+pub(crate) async fn the_change_log_has_the_current_settings(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     let mut renamed = application(1);
@@ -35,7 +35,7 @@ pub(crate) async fn the_change_log_has_the_current_settings(store: &dyn Store) {
     assert_eq!(fixture.cluster_view().await.settings_version, log.to);
 }
 
-pub(crate) async fn the_change_log_has_deletions(store: &dyn Store) {
+pub(crate) async fn the_change_log_has_deletions(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     store.delete_endpoint(ep(2), at(20)).await.unwrap();
@@ -50,7 +50,7 @@ pub(crate) async fn the_change_log_has_deletions(store: &dyn Store) {
     assert!(log.to > between.to);
 }
 
-pub(crate) async fn an_application_is_told_of_before_its_endpoints(store: &dyn Store) {
+pub(crate) async fn an_application_is_told_of_before_its_endpoints(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     store.put_application(application(3)).await.unwrap();
@@ -62,7 +62,7 @@ pub(crate) async fn an_application_is_told_of_before_its_endpoints(store: &dyn S
     assert_eq!(changes.len(), 3);
 }
 
-pub(crate) async fn a_learned_state_is_no_setting_change(store: &dyn Store) {
+pub(crate) async fn a_learned_state_is_no_setting_change(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     let endpoint_state = EndpointState { paused_until: Some(at(3)), ..EndpointState::default() };
@@ -72,7 +72,7 @@ pub(crate) async fn a_learned_state_is_no_setting_change(store: &dyn Store) {
     assert_eq!(fixture.settings_version().await, begin);
 }
 
-pub(crate) async fn old_changes_are_returned_complete_or_not_at_all(store: &dyn Store) {
+pub(crate) async fn old_changes_are_returned_complete_or_not_at_all(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let begin = fixture.settings_version().await;
     for n in 1..=20 {

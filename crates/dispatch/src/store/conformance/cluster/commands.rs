@@ -4,9 +4,9 @@ use super::fixture::{ClusterFixture, shards};
 use crate::model::DeliveryState::{Dead, Waiting};
 use crate::model::{Disabled, EndpointState};
 use crate::store::test_fixture::{app, at, ep, message, msg, settled};
-use crate::store::{EndpointCommand, Lead, ReplayRequest, Settlement, Shards, Store};
+use crate::store::{DeliveryStore, EndpointCommand, Lead, ReplayRequest, Settlement, Shards};
 
-pub(crate) async fn commands_are_kept_until_they_are_complete(store: &dyn Store) {
+pub(crate) async fn commands_are_kept_until_they_are_complete(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let cluster = fixture.cluster;
     let all = [
@@ -35,7 +35,7 @@ pub(crate) async fn commands_are_kept_until_they_are_complete(store: &dyn Store)
     assert_eq!(cluster.commands(shards(&[3])).await.unwrap().len(), 4);
 }
 
-pub(crate) async fn there_are_no_commands_for_deleted_endpoints(store: &dyn Store) {
+pub(crate) async fn there_are_no_commands_for_deleted_endpoints(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let cluster = fixture.cluster;
     assert!(cluster.send_command(ep(9), EndpointCommand::Enable).await.unwrap_err().is_not_found());
@@ -53,7 +53,7 @@ pub(crate) async fn there_are_no_commands_for_deleted_endpoints(store: &dyn Stor
     assert!(cluster.send_command(ep(1), EndpointCommand::Enable).await.unwrap_err().is_not_found());
 }
 
-pub(crate) async fn a_standing_is_as_it_was_settled(store: &dyn Store) {
+pub(crate) async fn a_standing_is_as_it_was_settled(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let endpoint_state =
         EndpointState { disabled: Some(Disabled::Gone), ..EndpointState::default() };
@@ -68,7 +68,7 @@ pub(crate) async fn a_standing_is_as_it_was_settled(store: &dyn Store) {
     assert_eq!(of(1).await.unwrap(), None);
 }
 
-pub(crate) async fn the_cluster_view_counts_open_deliveries(store: &dyn Store) {
+pub(crate) async fn the_cluster_view_counts_open_deliveries(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     fixture.accept(Lead::default(), vec![message(1, 1, &[1, 2]), message(2, 2, &[3])]).await;
     assert_eq!(fixture.cluster_view().await.open, 3);

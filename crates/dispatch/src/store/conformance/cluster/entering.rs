@@ -5,9 +5,9 @@ use bytes::Bytes;
 use super::fixture::{ClusterFixture, shards};
 use crate::model::{Delivery, DeliveryState};
 use crate::store::test_fixture::{app, at, ep, keyed, message, msg};
-use crate::store::{ClusterAccept, Fence, Lead, Store};
+use crate::store::{ClusterAccept, DeliveryStore, Fence, Lead};
 
-pub(crate) async fn deliveries_for_other_leaders_arrive(store: &dyn Store) {
+pub(crate) async fn deliveries_for_other_leaders_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1]).await;
     let new = message(1, 1, &[1, 2]);
@@ -23,7 +23,7 @@ pub(crate) async fn deliveries_for_other_leaders_arrive(store: &dyn Store) {
     assert_eq!(store.deliveries_of(msg(1)).await.unwrap().len(), 2);
 }
 
-pub(crate) async fn a_node_that_leads_nothing_takes_messages(store: &dyn Store) {
+pub(crate) async fn a_node_that_leads_nothing_takes_messages(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     fixture.leads(fixture.ann, &[1]).await;
     let lead = Lead { fence: Fence(9999), ..Lead::default() };
@@ -32,7 +32,7 @@ pub(crate) async fn a_node_that_leads_nothing_takes_messages(store: &dyn Store) 
     assert_eq!(fixture.arrived(&[2]).await, [(msg(1), ep(2))]);
 }
 
-pub(crate) async fn messages_of_a_store_all_arrive(store: &dyn Store) {
+pub(crate) async fn messages_of_a_store_all_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     fixture.leads(fixture.ann, &[1, 2, 3]).await;
     store.accept(vec![message(1, 1, &[1, 2]), message(2, 2, &[])]).await.unwrap();
@@ -40,7 +40,7 @@ pub(crate) async fn messages_of_a_store_all_arrive(store: &dyn Store) {
     assert_eq!(fixture.arrived(&[1, 3]).await, [(msg(1), ep(1))]);
 }
 
-pub(crate) async fn a_repeated_message_arrives_once(store: &dyn Store) {
+pub(crate) async fn a_repeated_message_arrives_once(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let twice = vec![keyed(1, 1, &[1], "k"), keyed(2, 1, &[1, 2], "k"), message(1, 1, &[2])];
     assert_eq!(fixture.accept(Lead::default(), twice.clone()).await, [false, true, true]);
@@ -50,7 +50,7 @@ pub(crate) async fn a_repeated_message_arrives_once(store: &dyn Store) {
     assert_eq!(fixture.arrived(&[1]).await, [(msg(1), ep(1))]);
 }
 
-pub(crate) async fn a_large_payload_does_not_arrive(store: &dyn Store) {
+pub(crate) async fn a_large_payload_does_not_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let mut new = message(1, 1, &[1]);
     new.payload = Bytes::from(vec![b'x'; 1 << 20]);
@@ -62,7 +62,7 @@ pub(crate) async fn a_large_payload_does_not_arrive(store: &dyn Store) {
     assert_eq!(store.payload(msg(1)).await.unwrap(), Some(new.payload));
 }
 
-pub(crate) async fn settings_that_were_not_followed_are_outdated(store: &dyn Store) {
+pub(crate) async fn settings_that_were_not_followed_are_outdated(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1]).await;
     let settings_version = fixture.settings_version().await;
@@ -80,7 +80,7 @@ pub(crate) async fn settings_that_were_not_followed_are_outdated(store: &dyn Sto
     assert_eq!(cancelled.state, DeliveryState::Cancelled);
 }
 
-pub(crate) async fn an_application_that_is_gone_takes_no_messages(store: &dyn Store) {
+pub(crate) async fn an_application_that_is_gone_takes_no_messages(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     store.delete_application(app(1)).await.unwrap();
     let batch = vec![message(1, 2, &[3]), message(2, 1, &[1])];
@@ -91,7 +91,7 @@ pub(crate) async fn an_application_that_is_gone_takes_no_messages(store: &dyn St
     assert_eq!(fixture.arrivals(&[1, 3]).await, []);
 }
 
-pub(crate) async fn accepts_at_once_arrive_once_each(store: &dyn Store) {
+pub(crate) async fn accepts_at_once_arrive_once_each(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1]).await;
     let settings_version = fixture.settings_version().await;

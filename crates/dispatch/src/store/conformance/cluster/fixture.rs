@@ -4,7 +4,7 @@ use crate::model::{Delivery, EndpointId, MessageId, NewMessage};
 use crate::store::conformance::answers::names;
 use crate::store::test_fixture::{ep, furnish};
 use crate::store::{
-    Arrival, Cluster, ClusterAccept, ClusterView, Fence, Lead, Shard, Shards, Store,
+    Arrival, Cluster, ClusterAccept, ClusterView, DeliveryStore, Fence, Lead, ShardId, Shards,
 };
 
 /// Members of a store with applications and endpoints.
@@ -15,7 +15,7 @@ pub(super) struct ClusterFixture<'s> {
 }
 
 impl<'s> ClusterFixture<'s> {
-    pub(super) async fn of(store: &'s dyn Store) -> Self {
+    pub(super) async fn of(store: &'s dyn DeliveryStore) -> Self {
         furnish(store).await;
         let cluster = store.cluster().expect("several nodes can share it");
         let ann = cluster.join("ann").await.unwrap().fence;
@@ -80,7 +80,7 @@ impl<'s> ClusterFixture<'s> {
 }
 
 pub(super) fn shards(endpoints: &[u64]) -> Shards {
-    endpoints.iter().map(|n| Shard::of(ep(*n))).collect()
+    endpoints.iter().map(|n| ShardId::of(ep(*n))).collect()
 }
 
 pub(super) fn numbers(arrivals: &[Arrival]) -> Vec<u64> {

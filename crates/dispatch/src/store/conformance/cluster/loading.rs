@@ -5,9 +5,9 @@ use crate::model::Delivery;
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
 use crate::store::conformance::answers::names;
 use crate::store::test_fixture::{at, delivery, ep, message, msg, settled};
-use crate::store::{Lead, ReplayRequest, Shards, Store};
+use crate::store::{DeliveryStore, Lead, ReplayRequest, Shards};
 
-pub(crate) async fn open_deliveries_are_loaded_oldest_first(store: &dyn Store) {
+pub(crate) async fn open_deliveries_are_loaded_oldest_first(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let batch = [4, 2, 5, 3, 1].map(|n| message(n, 1, &[2, 1]));
     store.accept(batch.to_vec()).await.unwrap();
@@ -29,7 +29,7 @@ pub(crate) async fn open_deliveries_are_loaded_oldest_first(store: &dyn Store) {
     assert_eq!(fixture.load(Shards::NONE).await, (Vec::new(), Vec::new()));
 }
 
-pub(crate) async fn a_long_backlog_is_loaded_whole(store: &dyn Store) {
+pub(crate) async fn a_long_backlog_is_loaded_whole(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     for thousand in 0..4 {
         let batch = (1..=1000).rev().map(|n| message(thousand * 1000 + n, 1, &[1, 2])).collect();
@@ -44,7 +44,7 @@ pub(crate) async fn a_long_backlog_is_loaded_whole(store: &dyn Store) {
     }
 }
 
-pub(crate) async fn loading_covers_what_has_arrived(store: &dyn Store) {
+pub(crate) async fn loading_covers_what_has_arrived(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let batch = (1..=3).map(|n| message(n, 1, &[1, 2])).collect();
     fixture.accept(Lead::default(), batch).await;

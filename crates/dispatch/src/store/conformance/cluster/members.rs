@@ -7,15 +7,17 @@ use tokio::time::timeout;
 use super::fixture::{ClusterFixture, shards};
 use crate::model::DeliveryState::{Delivered, Pending};
 use crate::store::test_fixture::{ep, furnish, message, msg, settled};
-use crate::store::{ClusterAccept, Fence, Lead, Member, Notification, Shards, Store};
+use crate::store::{
+    ClusterAccept, ClusterMember, DeliveryStore, Fence, Lead, Notification, Shards,
+};
 
-pub(crate) async fn the_cluster_view_has_all_members(store: &dyn Store) {
+pub(crate) async fn the_cluster_view_has_all_members(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     assert!(fixture.ann < fixture.bob);
     let cluster_view = fixture.cluster.heartbeat(fixture.ann, false).await.unwrap();
     let member = |fence, name: &str, heartbeat| {
         let (name, shards) = (name.to_owned(), Shards::NONE);
-        Member { fence, name, heartbeat, leaving: false, shards }
+        ClusterMember { fence, name, heartbeat, leaving: false, shards }
     };
     assert_eq!(
         cluster_view.members,
@@ -25,7 +27,7 @@ pub(crate) async fn the_cluster_view_has_all_members(store: &dyn Store) {
     assert_eq!(cluster_view.settings_version, fixture.settings_version().await);
 }
 
-pub(crate) async fn heartbeats_are_counted_and_record_leaving_members(store: &dyn Store) {
+pub(crate) async fn heartbeats_are_counted_and_record_leaving_members(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     for leaving in [false, false, true] {
         fixture.cluster.heartbeat(fixture.ann, leaving).await.unwrap();
@@ -35,7 +37,7 @@ pub(crate) async fn heartbeats_are_counted_and_record_leaving_members(store: &dy
     assert_eq!(seen, [(3, true), (1, false)]);
 }
 
-pub(crate) async fn a_member_with_a_newer_heartbeat_is_not_evicted(store: &dyn Store) {
+pub(crate) async fn a_member_with_a_newer_heartbeat_is_not_evicted(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     fixture.cluster.heartbeat(fixture.ann, false).await.unwrap();
     fixture.cluster.heartbeat(fixture.ann, false).await.unwrap();
@@ -48,7 +50,7 @@ pub(crate) async fn a_member_with_a_newer_heartbeat_is_not_evicted(store: &dyn S
     assert_eq!(fixture.cluster_view().await.members.len(), 1);
 }
 
-pub(crate) async fn an_evicted_member_leads_and_writes_nothing(store: &dyn Store) {
+pub(crate) async fn an_evicted_member_leads_and_writes_nothing(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
@@ -62,7 +64,7 @@ pub(crate) async fn an_evicted_member_leads_and_writes_nothing(store: &dyn Store
     assert_eq!(store.delivery(msg(1), ep(1)).await.unwrap().unwrap().state, Delivered);
 }
 
-pub(crate) async fn a_member_that_left_leads_and_writes_nothing(store: &dyn Store) {
+pub(crate) async fn a_member_that_left_leads_and_writes_nothing(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
@@ -78,7 +80,7 @@ pub(crate) async fn a_member_that_left_leads_and_writes_nothing(store: &dyn Stor
 }
 
 /// Nothing is taken from a membership that has ended.
-async fn is_out(store: &dyn Store, fixture: &ClusterFixture<'_>, lead: Lead) {
+async fn is_out(store: &dyn DeliveryStore, fixture: &ClusterFixture<'_>, lead: Lead) {
     let (cluster, fence) = (fixture.cluster, lead.fence);
     assert!(cluster.heartbeat(fence, false).await.unwrap_err().is_conflict());
     assert!(cluster.acquire(fence, 1).await.unwrap_err().is_conflict());
@@ -94,7 +96,7 @@ async fn is_out(store: &dyn Store, fixture: &ClusterFixture<'_>, lead: Lead) {
     assert_eq!(fixture.arrived(&[1, 2]).await, []);
 }
 
-pub(crate) async fn all_members_settle(store: &dyn Store) {
+pub(crate) async fn all_members_settle(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     store.accept(vec![message(1, 1, &[1, 2])]).await.unwrap();
     store.settle(fixture.ann, vec![settled(1, 1, 1, Delivered, 5)]).await.unwrap();
@@ -104,7 +106,7 @@ pub(crate) async fn all_members_settle(store: &dyn Store) {
     assert!(store.settle(stranger, Vec::new()).await.unwrap_err().is_conflict());
 }
 
-pub(crate) async fn a_run_has_the_store_alone(store: &dyn Store) {
+pub(crate) async fn a_run_has_the_store_alone(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
@@ -119,7 +121,7 @@ pub(crate) async fn a_run_has_the_store_alone(store: &dyn Store) {
     assert_eq!((cluster_view.members.len(), cluster_view.free), (1, Shards::ALL));
 }
 
-pub(crate) async fn notifications_reach_all_members(store: &dyn Store) {
+pub(crate) async fn notifications_reach_all_members(store: &dyn DeliveryStore) {
     furnish(store).await;
     let cluster = store.cluster().unwrap();
     let (mut ann, mut bob) =

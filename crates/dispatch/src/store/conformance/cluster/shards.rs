@@ -1,9 +1,9 @@
 //! Leadership of shards.
 
 use super::fixture::ClusterFixture;
-use crate::store::{Fence, Shard, Shards, Store};
+use crate::store::{DeliveryStore, Fence, ShardId, Shards};
 
-pub(crate) async fn no_shard_is_led_twice(store: &dyn Store) {
+pub(crate) async fn no_shard_is_led_twice(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let first = fixture.cluster.acquire(fixture.ann, 100).await.unwrap();
     let second = fixture.cluster.acquire(fixture.bob, 100).await.unwrap();
@@ -17,7 +17,7 @@ pub(crate) async fn no_shard_is_led_twice(store: &dyn Store) {
     assert_eq!(led, [first.union(third), second]);
 }
 
-pub(crate) async fn takes_at_once_share_what_is_free(store: &dyn Store) {
+pub(crate) async fn takes_at_once_share_what_is_free(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let acquire = |member| fixture.cluster.acquire(member, 200);
     let (a, b, c) = tokio::join!(acquire(fixture.ann), acquire(fixture.bob), acquire(fixture.ann));
@@ -27,7 +27,7 @@ pub(crate) async fn takes_at_once_share_what_is_free(store: &dyn Store) {
     assert_eq!(taken.into_iter().fold(Shards::NONE, Shards::union), Shards::ALL);
 }
 
-pub(crate) async fn no_more_shards_are_taken_than_wanted(store: &dyn Store) {
+pub(crate) async fn no_more_shards_are_taken_than_wanted(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     assert_eq!(fixture.cluster.acquire(fixture.ann, 0).await.unwrap(), Shards::NONE);
     assert_eq!(fixture.cluster.acquire(fixture.ann, 1).await.unwrap().len(), 1);
@@ -37,7 +37,7 @@ pub(crate) async fn no_more_shards_are_taken_than_wanted(store: &dyn Store) {
     assert_eq!(fixture.cluster_view().await.free.len(), 255);
 }
 
-pub(crate) async fn shards_given_up_are_free(store: &dyn Store) {
+pub(crate) async fn shards_given_up_are_free(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let led = fixture.cluster.acquire(fixture.ann, 10).await.unwrap();
     let some: Shards = led.iter().take(4).collect();
@@ -56,10 +56,10 @@ pub(crate) async fn shards_given_up_are_free(store: &dyn Store) {
     assert_eq!(fixture.cluster_view().await.free, Shards::NONE);
 }
 
-pub(crate) async fn each_end_of_the_shards_is_led(store: &dyn Store) {
+pub(crate) async fn each_end_of_the_shards_is_led(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     fixture.cluster.acquire(fixture.ann, Shards::COUNT).await.unwrap();
-    let ends: Shards = [0, 63, 64, 127, 128, 255].map(Shard).into_iter().collect();
+    let ends: Shards = [0, 63, 64, 127, 128, 255].map(ShardId).into_iter().collect();
     fixture.cluster.release(fixture.ann, ends).await.unwrap();
     assert_eq!(fixture.cluster_view().await.free, ends);
     assert_eq!(fixture.cluster.acquire(fixture.bob, Shards::COUNT).await.unwrap(), ends);

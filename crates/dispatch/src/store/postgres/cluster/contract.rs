@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 
 use super::super::accept::Choice;
+use super::super::lookups;
 use super::super::store::PostgresStore;
-use super::super::tenants;
 use super::super::writer::SELDOM;
 use super::arrivals::{Claim, FORGOTTEN};
 use super::change_log;
 use super::commands::{CompleteCommands, SendCommand, commands, is_gone};
-use super::members::{End, Join, heartbeat};
+use super::members::{EndMembership, Join, heartbeat};
 use super::shards::{Acquire, Release, load};
 use crate::Error;
 use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
@@ -37,7 +37,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn evict(&self, fence: Fence, heartbeat: u64) -> Result<bool, Error> {
-        self.membership.write(SELDOM, &End { fence, heartbeat: Some(heartbeat) }).await
+        self.membership.write(SELDOM, &EndMembership { fence, heartbeat: Some(heartbeat) }).await
     }
 
     async fn acquire(&self, fence: Fence, most: usize) -> Result<Shards, Error> {
@@ -49,7 +49,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn leave(&self, fence: Fence) -> Result<(), Error> {
-        self.membership.write(SELDOM, &End { fence, heartbeat: None }).await?;
+        self.membership.write(SELDOM, &EndMembership { fence, heartbeat: None }).await?;
         self.memberships().remove(&fence);
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error> {
-        self.read(async |db| tenants::endpoint_state(&**db, endpoint).await).await
+        self.read(async |db| lookups::endpoint_state(&**db, endpoint).await).await
     }
 
     async fn notify(&self, notification: Notification) {
@@ -131,10 +131,10 @@ impl Cluster for PostgresStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test_schema::Scratch;
+    use super::super::super::test_schema::ScratchSchema;
     use crate::store::conformance::cluster_suite;
 
-    cluster_suite!(match Scratch::new().await {
+    cluster_suite!(match ScratchSchema::new().await {
         Some(store) => store,
         None => return,
     });
