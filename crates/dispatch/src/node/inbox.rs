@@ -4,7 +4,7 @@ use std::fmt;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::runner::Runner;
+use super::scheduler_state::SchedulerState;
 use crate::model::{AttemptAnswer, Delivery};
 use crate::scheduler::Launch;
 
@@ -15,7 +15,7 @@ pub(super) enum Command {
     /// An attempt is over.
     AttemptDone(Launch, AttemptResult),
     /// Something rare.
-    Do(Box<dyn FnOnce(&mut Runner) + Send>),
+    Do(Box<dyn FnOnce(&mut SchedulerState) + Send>),
     /// There is room for more launches again.
     Resume,
 }
@@ -52,12 +52,12 @@ impl Inbox {
     /// ended.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut Runner) -> T + Send + 'static,
+        question: impl FnOnce(&mut SchedulerState) -> T + Send + 'static,
     ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.tell(Command::Do(Box::new(move |runner| {
+        self.tell(Command::Do(Box::new(move |state| {
             // The caller may have stopped waiting.
-            _ = reply.send(question(runner));
+            _ = reply.send(question(state));
         })));
         answer.await.ok()
     }

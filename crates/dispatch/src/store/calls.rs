@@ -1,7 +1,9 @@
 //! The requests and the results of calls to a store.
 
+use stagger::Instant;
+
 use super::DeliveryFilter;
-use crate::model::{ApplicationId, DeliveryState, EndpointId, MessageId};
+use crate::model::{Application, ApplicationId, DeliveryState, Endpoint, EndpointId, MessageId};
 
 /// The result of accepting a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,23 @@ impl ReplayRequest {
             Some(_) => None,
         }
     }
+}
+
+/// A setting to write.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are endpoints, and few are there at a time"
+)]
+pub enum SettingWrite {
+    /// An application, new or changed.
+    PutApplication(Application),
+    /// The end of an application and everything of it.
+    DeleteApplication(ApplicationId),
+    /// The settings of an endpoint, new or changed.
+    PutEndpoint(Endpoint),
+    /// The end of an endpoint, and its time.
+    DeleteEndpoint(EndpointId, Instant),
 }
 
 /// Deliveries by state.

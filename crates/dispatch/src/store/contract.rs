@@ -8,7 +8,7 @@ use stagger::Instant;
 
 use super::{
     Accepted, Cluster, Cursor, DeliveryCounts, DeliveryFilter, Fence, ListPage, MessageFilter,
-    PageRequest, Pruned, ReplayRequest, Settlement,
+    PageRequest, Pruned, ReplayRequest, SettingWrite, Settlement,
 };
 use crate::Error;
 use crate::model::{
@@ -45,6 +45,16 @@ pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
     async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error>;
     /// All endpoints with their learned state, oldest first.
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error>;
+
+    /// Writes a setting, by the method for it.
+    async fn write_setting(&self, write: SettingWrite) -> Result<(), Error> {
+        match write {
+            SettingWrite::PutApplication(application) => self.put_application(application).await,
+            SettingWrite::DeleteApplication(id) => self.delete_application(id).await,
+            SettingWrite::PutEndpoint(endpoint) => self.put_endpoint(endpoint).await,
+            SettingWrite::DeleteEndpoint(id, now) => self.delete_endpoint(id, now).await,
+        }
+    }
 
     /// Stores messages with all their deliveries: all of them or none. A message whose application
     /// has sent its key before is not stored again; the answer names the first. Nor is a message
@@ -128,8 +138,9 @@ pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
     /// Whether it can write now, for readiness.
     async fn check(&self) -> Result<(), Error>;
 
-    /// The cluster operations; `None` if the store is for one node, which then leads everything.
-    fn cluster(&self) -> Option<&dyn Cluster> {
+    /// The cluster operations of a store that several nodes share; `None` if the store is for one node,
+    /// which is then a cluster of one.
+    fn cluster(&self) -> Option<&(dyn Cluster + 'static)> {
         None
     }
 }

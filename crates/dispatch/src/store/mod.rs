@@ -20,6 +20,9 @@ mod postgres;
 mod saved;
 mod settlement;
 mod shard;
+mod sole_cluster;
+#[cfg(test)]
+mod sole_cluster_test;
 mod sqlite;
 mod tally;
 #[cfg(test)]
@@ -27,7 +30,7 @@ pub(crate) mod test_fixture;
 mod unreadable;
 mod walk;
 
-pub use calls::{Accepted, DeliveryCounts, Pruned, ReplayRequest};
+pub use calls::{Accepted, DeliveryCounts, Pruned, ReplayRequest, SettingWrite};
 pub use cluster::{
     Arrival, ChangeLog, Cluster, ClusterAccept, ClusterMember, ClusterView, EndpointCommand,
     Joined, Lead, Notification, SettingChange,
@@ -42,4 +45,5 @@ pub use postgres::{
 };
 pub use settlement::{Fence, Settlement};
 pub use shard::{ShardId, Shards};
+pub(crate) use sole_cluster::ClusterHandle;
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};

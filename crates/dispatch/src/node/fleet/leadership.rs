@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use crate::model::EndpointId;
 use crate::store::{Fence, Lead, ShardId, Shards};
 
-/// The shards that this node leads. With a store for one node these are always all.
+/// The shards that this node leads. With a store for one node these are all.
 #[derive(Debug)]
 pub(in crate::node) struct Leadership {
     state: Mutex<LeadershipState>,
@@ -34,18 +34,10 @@ pub(in crate::node) struct LeadGuard {
 pub(super) struct FormerLead(watch::Receiver<()>);
 
 impl Leadership {
-    /// Leads everything, without a membership.
-    pub(in crate::node) fn alone() -> Self {
-        Self::of(Lead { fence: Fence::default(), shards: Shards::ALL }, Shards::ALL)
-    }
-
     /// Leads nothing yet.
     pub(in crate::node) fn nothing() -> Self {
-        Self::of(Lead::default(), Shards::NONE)
-    }
-
-    fn of(lead: Lead, queues: Shards) -> Self {
-        Self { state: Mutex::new(LeadershipState { held: LeadGuard::new(lead), queues }) }
+        let held = LeadGuard::new(Lead::default());
+        Self { state: Mutex::new(LeadershipState { held, queues: Shards::NONE }) }
     }
 
     /// Guards the current leadership.

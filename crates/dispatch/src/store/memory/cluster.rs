@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use stagger::Instant;
 
 use super::MemoryStore;
 use super::change_log::Changed;
@@ -10,8 +11,9 @@ use super::tables::Tables;
 use crate::Error;
 use crate::model::{Delivery, DeliveryId, EndpointId, EndpointState, NewMessage};
 use crate::store::{
-    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Fence, Joined, Lead,
-    Notification, SettingChange, ShardId, Shards,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, DeliveryStore, EndpointCommand, Fence,
+    Joined, Lead, Notification, ReplayRequest, SettingChange, SettingWrite, Settlement, ShardId,
+    Shards,
 };
 
 /// Deliveries in a page of [`Cluster::load`]: as few as the smallest tests fill.
@@ -25,7 +27,8 @@ impl Cluster for MemoryStore {
     async fn join(&self, name: &str) -> Result<Joined, Error> {
         let fence = self.call(|tables| Ok(tables.members.join(name))).await?;
         self.fences().insert(fence);
-        Ok(Joined { fence, notifications: self.notifications.listen(&self.line) })
+        let notifications = self.notifications.listen(&self.line);
+        Ok(Joined { fence, shards: Shards::NONE, heartbeats: true, notifications })
     }
 
     async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error> {
@@ -73,6 +76,27 @@ impl Cluster for MemoryStore {
         messages: Vec<NewMessage>,
     ) -> Result<ClusterAccept, Error> {
         self.call_to_the_end(|tables| tables.enter(lead, settings_version, messages)).await
+    }
+
+    async fn settle_as_leader(
+        &self,
+        fence: Fence,
+        settlements: Vec<Settlement>,
+    ) -> Result<(), Error> {
+        self.settle(fence, settlements).await
+    }
+
+    async fn replay_to_leaders(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.replay(request, now, limit).await
+    }
+
+    async fn change_setting(&self, write: SettingWrite) -> Result<(), Error> {
+        self.write_setting(write).await
     }
 
     async fn arrivals(
@@ -228,7 +252,7 @@ mod tests {
         let second = bob.join("bob").await.unwrap().fence;
         ann.evict(first, 0).await.unwrap();
         bob.acquire(second, Shards::COUNT).await.unwrap();
-        bob.accept(Lead::default(), 9, vec![message(1, 1, &[1])]).await.unwrap();
+        Cluster::accept(&bob, Lead::default(), 9, vec![message(1, 1, &[1])]).await.unwrap();
         assert_eq!(ann.arrivals(Shards::ALL, &[1], 9).await.unwrap(), []);
         let found = bob.arrivals(Shards::ALL, &[], 9).await.unwrap();
         assert_eq!(found.iter().map(|it| it.number).collect::<Vec<_>>(), [1]);

@@ -228,7 +228,7 @@ impl DeliveryStore for MemoryStore {
         self.call(|_| Ok(())).await
     }
 
-    fn cluster(&self) -> Option<&dyn Cluster> {
+    fn cluster(&self) -> Option<&(dyn Cluster + 'static)> {
         self.tables().shared.then_some(self)
     }
 }

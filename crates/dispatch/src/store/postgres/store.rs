@@ -280,7 +280,7 @@ impl DeliveryStore for PostgresStore {
         self.writer.write(SELDOM, &Touch).await
     }
 
-    fn cluster(&self) -> Option<&dyn Cluster> {
+    fn cluster(&self) -> Option<&(dyn Cluster + 'static)> {
         Some(self)
     }
 }

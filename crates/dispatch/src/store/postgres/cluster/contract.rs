@@ -1,6 +1,7 @@
 //! The contract for several nodes, kept by the database.
 
 use async_trait::async_trait;
+use stagger::Instant;
 
 use super::super::accept::Choice;
 use super::super::lookups;
@@ -14,8 +15,8 @@ use super::shards::{Acquire, Release, load};
 use crate::Error;
 use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
 use crate::store::{
-    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Fence, Joined, Lead,
-    Notification, Shards,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, DeliveryStore, EndpointCommand, Fence,
+    Joined, Lead, Notification, ReplayRequest, SettingWrite, Settlement, Shards,
 };
 
 #[async_trait]
@@ -25,7 +26,7 @@ impl Cluster for PostgresStore {
         let (fence, slot) = self.membership.write(SELDOM, &Join(name)).await?;
         self.writer.count_in(slot);
         self.memberships().insert(fence);
-        Ok(Joined { fence, notifications })
+        Ok(Joined { fence, shards: Shards::NONE, heartbeats: true, notifications })
     }
 
     async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error> {
@@ -69,6 +70,27 @@ impl Cluster for PostgresStore {
         messages: Vec<NewMessage>,
     ) -> Result<ClusterAccept, Error> {
         self.intake.accept(messages, Some(Choice { lead, settings_version })).await
+    }
+
+    async fn settle_as_leader(
+        &self,
+        fence: Fence,
+        settlements: Vec<Settlement>,
+    ) -> Result<(), Error> {
+        self.settle(fence, settlements).await
+    }
+
+    async fn replay_to_leaders(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.replay(request, now, limit).await
+    }
+
+    async fn change_setting(&self, write: SettingWrite) -> Result<(), Error> {
+        self.write_setting(write).await
     }
 
     async fn arrivals(
