@@ -73,6 +73,6 @@ mod failure_detector;
 mod membership;
 mod share;
 #[cfg(test)]
-mod simulation;
+mod simulation_test;
 
 pub use membership::{Actions, Membership};

@@ -263,7 +263,7 @@ mod tests {
     use crate::model::Secret;
     use crate::store::postgres::test_schema::TestSchema;
     use crate::store::sqlite::test_folder::TestFolder;
-    use crate::store::test_fixture::{
+    use crate::store::testing::fixture::{
         at, attempt, delivery, endpoint, ep, furnish, keyed, message, msg, settled,
     };
     use crate::store::{DeliveryFilter, Fence, ReplayRequest};

@@ -2,14 +2,8 @@
 
 mod calls;
 mod cluster;
-#[cfg(test)]
-mod cluster_differential_test;
-#[cfg(test)]
-mod conformance;
 mod contract;
 mod copy;
-#[cfg(test)]
-mod differential_test;
 mod document;
 mod encoding;
 mod id_range;
@@ -21,12 +15,10 @@ mod saved;
 mod settlement;
 mod shard;
 mod sole_cluster;
-#[cfg(test)]
-mod sole_cluster_test;
 mod sqlite;
 mod tally;
 #[cfg(test)]
-pub(crate) mod test_fixture;
+pub(crate) mod testing;
 mod unreadable;
 mod walk;
 

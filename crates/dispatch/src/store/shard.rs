@@ -120,7 +120,7 @@ impl fmt::Debug for Shards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::test_fixture::ep;
+    use crate::store::testing::fixture::ep;
 
     #[test]
     fn an_endpoint_stays_in_its_shard_for_ever() {

@@ -259,6 +259,9 @@ impl Cluster for SoleCluster {
         command: EndpointCommand,
     ) -> Result<u64, Error> {
         let mut state = self.state();
+        if !state.member.shards.contains(ShardId::of(endpoint)) {
+            return Err(Error::busy("the dispatcher is stopping"));
+        }
         state.given += 1;
         let number = state.given;
         state.commands.insert(number, (endpoint, command));

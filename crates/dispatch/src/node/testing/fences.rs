@@ -10,7 +10,7 @@ use crate::model::{DeliveryState, NewMessage};
 use crate::node::health::NodeHealth;
 use crate::node::settle_queue::{Receipt, SettleQueue};
 use crate::node::settler::Settler;
-use crate::store::test_fixture::{application, delivery, endpoint, ep, message, msg};
+use crate::store::testing::fixture::{application, delivery, endpoint, ep, message, msg};
 use crate::store::{
     Cluster, DeliveryStore, Fence, LinkFault, MemoryStore, Settlement, ShardId, Shards,
 };

@@ -8,7 +8,8 @@ use crate::model::{Endpoint, Secret, SecretKind};
 use crate::node::NodeOptions;
 use crate::node::start::{NodeParts, assemble};
 use crate::send::{SendOptions, Sender};
-use crate::store::{DeliveryStore, test_fixture as fixture};
+use crate::store::DeliveryStore;
+use crate::store::testing::fixture;
 
 /// The longest that a test waits for anything.
 const BOUND: Duration = Duration::from_secs(60);

@@ -13,7 +13,7 @@ use crate::node::directory::{Directory, KnownEndpoint};
 use crate::node::health::NodeHealth;
 use crate::node::inbox::Inbox;
 use crate::node::scheduler_state::SchedulerState;
-use crate::store::test_fixture::{app, application, ep, message, msg};
+use crate::store::testing::fixture::{app, application, ep, message, msg};
 use crate::store::{DeliveryStore, MemoryStore};
 
 /// A scheduler with an endpoint whose attempts a test answers by hand.

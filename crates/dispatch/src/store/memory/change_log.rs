@@ -53,7 +53,7 @@ impl RecentChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::test_fixture::ep;
+    use crate::store::testing::fixture::ep;
 
     #[test]
     fn more_changes_than_are_kept_push_out_the_oldest() {

@@ -237,8 +237,8 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::conformance::cluster_suite;
-    use crate::store::test_fixture::{furnish, message};
+    use crate::store::testing::conformance::cluster_suite;
+    use crate::store::testing::fixture::{furnish, message};
 
     cluster_suite!(Box::new(MemoryStore::shared()));
 

@@ -236,7 +236,7 @@ impl DeliveryStore for MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::conformance::suite;
+    use crate::store::testing::conformance::suite;
 
     suite!(Box::new(MemoryStore::default()));
 

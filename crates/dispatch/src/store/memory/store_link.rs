@@ -88,7 +88,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::store::test_fixture::{furnish, message, msg};
+    use crate::store::testing::fixture::{furnish, message, msg};
     use crate::store::{Cluster, ClusterAccept, DeliveryStore, Lead, MemoryStore, Notification};
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use super::test_proxy::{CommitFault, Proxy};
 use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Dead, Delivered};
-use crate::store::test_fixture::{app, at, ep, furnish, keyed, msg, settled};
+use crate::store::testing::fixture::{app, at, ep, furnish, keyed, msg, settled};
 use crate::store::{DeliveryFilter, DeliveryStore, Fence, ReplayRequest};
 
 /// A store with a connection that can be cut.

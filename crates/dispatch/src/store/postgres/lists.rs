@@ -224,7 +224,7 @@ mod tests {
     use super::super::test_schema::TestSchema;
     use super::*;
     use crate::model::DeliveryState::Dead;
-    use crate::store::test_fixture::{app, ep};
+    use crate::store::testing::fixture::{app, ep};
 
     #[tokio::test]
     async fn no_list_is_sorted_or_scanned() {

@@ -10,7 +10,7 @@ use super::test_schema::{ScratchSchema, TestSchema};
 use super::test_server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Waiting};
-use crate::store::test_fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
+use crate::store::testing::fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
 use crate::store::{Accepted, DeliveryStore, Settlement};
 use crate::store_backoff::StoreBackoff;
 

@@ -288,7 +288,7 @@ impl DeliveryStore for PostgresStore {
 #[cfg(test)]
 mod tests {
     use super::super::test_schema::ScratchSchema;
-    use crate::store::conformance::suite;
+    use crate::store::testing::conformance::suite;
 
     suite!(match ScratchSchema::new().await {
         Some(store) => store,

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::test_schema::TestSchema;
 use super::test_server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
-use crate::store::test_fixture::{furnish, message, msg};
+use crate::store::testing::fixture::{furnish, message, msg};
 use crate::store::{Cluster, DeliveryStore, Notification};
 
 /// A certificate for a name, its key, and the authority that signed it, in PEM.

@@ -12,7 +12,7 @@ use super::migrations::{VERSION, migrate_postgres, steps_until};
 use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Pending};
-use crate::store::test_fixture::{app, application, at, endpoint, ep, msg, settled};
+use crate::store::testing::fixture::{app, application, at, endpoint, ep, msg, settled};
 use crate::store::{Cluster, ClusterAccept, DeliveryStore, Fence, ShardId, Shards, document};
 
 /// A schema as version 1 made it, with a run, an application, an endpoint, and messages that the old

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::model::DeliveryState;
     use crate::store::DeliveryStore;
-    use crate::store::test_fixture::{furnish, message, msg};
+    use crate::store::testing::fixture::{furnish, message, msg};
 
     #[tokio::test]
     async fn a_copy_made_beside_a_running_store_can_be_restored() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tokio::runtime::Builder;
 
 use super::test_folder::ScratchFolder;
-use crate::store::differential_test::{compare, steps};
+use crate::store::testing::differential::{compare, steps};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]

@@ -12,7 +12,7 @@ use super::db_error::DbError;
 use super::test_folder::TestFolder;
 use super::{SqliteOptions, SqliteStore, check};
 use crate::model::DeliveryState;
-use crate::store::test_fixture::{at, furnish, message, msg, settled};
+use crate::store::testing::fixture::{at, furnish, message, msg, settled};
 use crate::store::{DeliveryStore, Fence};
 
 #[tokio::test]

@@ -165,7 +165,7 @@ mod tests {
     use super::super::test_folder::TestFolder;
     use super::super::{file, lookups};
     use super::*;
-    use crate::store::test_fixture::{app, ep};
+    use crate::store::testing::fixture::{app, ep};
 
     /// The plan of SQLite for a statement, with every parameter unknown.
     fn plan(db: &Connection, sql: &str) -> String {

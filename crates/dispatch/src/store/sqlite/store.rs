@@ -292,7 +292,7 @@ impl SqliteStore {
 #[cfg(test)]
 mod tests {
     use super::super::test_folder::ScratchFolder;
-    use crate::store::conformance::suite;
+    use crate::store::testing::conformance::suite;
 
     suite!(ScratchFolder::new());
 }

@@ -61,7 +61,7 @@ mod tests {
     use super::super::test_folder::TestFolder;
     use crate::model::DeliveryState;
     use crate::store::DeliveryStore;
-    use crate::store::test_fixture::{app, at, ep, furnish, message, msg};
+    use crate::store::testing::fixture::{app, at, ep, furnish, message, msg};
 
     #[tokio::test]
     async fn deletions_that_a_crash_cut_short_are_ended() {

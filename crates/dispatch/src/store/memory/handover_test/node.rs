@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Delivery, DeliveryId, DeliveryState};
 use crate::store::memory::MemoryStore;
-use crate::store::test_fixture::{app, at, ep, msg};
+use crate::store::testing::fixture::{app, at, ep, msg};
 use crate::store::{Arrival, Cluster, ClusterAccept, Fence, Lead, Settlement, ShardId, Shards};
 
 /// A defect of a node, which the checks must detect.

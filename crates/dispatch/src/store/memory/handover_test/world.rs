@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use super::node::{Defect, ModelNode, StoreAnswer, StoreCall, delivered};
 use crate::model::{Delivery, DeliveryId};
 use crate::store::memory::MemoryStore;
-use crate::store::test_fixture::{at, furnish, message};
+use crate::store::testing::fixture::{at, furnish, message};
 use crate::store::{Cluster, DeliveryStore, Fence, ReplayRequest, Shards};
 
 /// Runs, each with many events: each defect is found in a third of them.

@@ -154,7 +154,7 @@ impl Cluster for PostgresStore {
 #[cfg(test)]
 mod tests {
     use super::super::super::test_schema::ScratchSchema;
-    use crate::store::conformance::cluster_suite;
+    use crate::store::testing::conformance::cluster_suite;
 
     cluster_suite!(match ScratchSchema::new().await {
         Some(store) => store,

@@ -14,7 +14,7 @@ use super::super::test_schema::TestSchema;
 use super::super::writer::SELDOM;
 use super::super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Pending};
-use crate::store::test_fixture::{ep, furnish, message, msg, settled};
+use crate::store::testing::fixture::{ep, furnish, message, msg, settled};
 use crate::store::{Accepted, Cluster, ClusterAccept, DeliveryStore, Fence, Lead, ShardId, Shards};
 
 /// The longest time that an operation may take, on a busy machine.
@@ -288,7 +288,7 @@ async fn a_doubtful_write_that_was_stored_is_not_refused_later() {
     let (held, lost) = ([message(1, 1, &[1])], [message(2, 1, &[1])]);
     let call = |messages| AcceptCall { messages, choice };
     assert_eq!(entries(&store, &[call(&held)], false).await, [stored(1)]);
-    store.put_endpoint(crate::store::test_fixture::endpoint(2, 1)).await.unwrap();
+    store.put_endpoint(crate::store::testing::fixture::endpoint(2, 1)).await.unwrap();
     let again = entries(&store, &[call(&held), call(&lost)], true).await;
     assert_eq!(again, [stored(1), ClusterAccept::Outdated]);
     store.leave(fence).await.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::model::Delivery;
 use crate::store::DeliveryStore;
-use crate::store::test_fixture::{app, at, ep, furnish, keyed, message, msg};
+use crate::store::testing::fixture::{app, at, ep, furnish, keyed, message, msg};
 
 pub(crate) async fn accepted_messages_are_stored(store: &dyn DeliveryStore) {
     furnish(store).await;

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::fixture::{ClusterFixture, shards};
 use crate::model::DeliveryState::{Delivered, Pending};
-use crate::store::test_fixture::{ep, furnish, message, msg, settled};
+use crate::store::testing::fixture::{ep, furnish, message, msg, settled};
 use crate::store::{
     ClusterAccept, ClusterMember, DeliveryStore, Fence, Lead, Notification, Shards,
 };

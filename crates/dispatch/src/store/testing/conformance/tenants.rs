@@ -5,7 +5,7 @@ use stagger::{Span, Verdict};
 use super::answers::names;
 use crate::model::DeliveryState::{Cancelled, Delivered, Pending, Waiting};
 use crate::model::{DeliveryEnding, Disabled, EndpointState, Opened};
-use crate::store::test_fixture::{
+use crate::store::testing::fixture::{
     app, application, at, attempt, endpoint, ep, furnish, message, msg, settled,
 };
 use crate::store::{DeliveryStore, Settlement};

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::fixture::{ClusterFixture, shards};
 use crate::model::{Delivery, DeliveryState};
-use crate::store::test_fixture::{app, at, ep, keyed, message, msg};
+use crate::store::testing::fixture::{app, at, ep, keyed, message, msg};
 use crate::store::{ClusterAccept, DeliveryStore, Fence, Lead};
 
 pub(crate) async fn deliveries_for_other_leaders_arrive(store: &dyn DeliveryStore) {

@@ -7,7 +7,7 @@ use stagger::{Instant, Verdict};
 
 use crate::Error;
 use crate::model::DeliveryState;
-use crate::store::test_fixture::{
+use crate::store::testing::fixture::{
     app, application, at, attempt, endpoint, ep, furnish, keyed, message, msg, page, settled,
 };
 use crate::store::{

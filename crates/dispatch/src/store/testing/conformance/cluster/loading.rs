@@ -3,8 +3,8 @@
 use super::fixture::{ClusterFixture, numbers, shards};
 use crate::model::Delivery;
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
-use crate::store::conformance::answers::names;
-use crate::store::test_fixture::{at, delivery, ep, message, msg, settled};
+use crate::store::testing::conformance::answers::names;
+use crate::store::testing::fixture::{at, delivery, ep, message, msg, settled};
 use crate::store::{DeliveryStore, Lead, ReplayRequest, Shards};
 
 pub(crate) async fn open_deliveries_are_loaded_oldest_first(store: &dyn DeliveryStore) {

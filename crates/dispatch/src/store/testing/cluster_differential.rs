@@ -7,9 +7,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use stagger::Verdict;
 
-use super::differential_test::{MESSAGES, New, answer, build, everything, new};
+use super::differential::{MESSAGES, New, answer, build, everything, new};
 use crate::model::{Delivery, DeliveryState, EndpointState};
-use crate::store::test_fixture::{
+use crate::store::testing::fixture::{
     app, application, at, attempt, endpoint, ep, furnish, msg, settled,
 };
 use crate::store::{

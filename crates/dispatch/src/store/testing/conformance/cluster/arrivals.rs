@@ -2,8 +2,8 @@
 
 use super::fixture::{ClusterFixture, numbers, shards};
 use crate::model::DeliveryState::{Dead, Delivered, Waiting};
-use crate::store::conformance::answers::names;
-use crate::store::test_fixture::{app, at, delivery, ep, message, msg, settled};
+use crate::store::testing::conformance::answers::names;
+use crate::store::testing::fixture::{app, at, delivery, ep, message, msg, settled};
 use crate::store::{DeliveryFilter, DeliveryStore, Lead, ReplayRequest, Settlement, Shards};
 
 pub(crate) async fn arrivals_are_answered_until_they_are_done(store: &dyn DeliveryStore) {

@@ -7,12 +7,12 @@ use stagger::retry::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use uuid::Uuid;
 
-use super::{DeliveryStore, Fence, PageRequest, Settlement};
 use crate::model::{
     Application, ApplicationId, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
     DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Message, MessageId,
     NewMessage, Pace, Recovery, Secret, SecretKind, Statuses,
 };
+use crate::store::{DeliveryStore, Fence, PageRequest, Settlement};
 
 /// Millisecond `n`.
 pub(crate) fn at(n: u64) -> Instant {

@@ -4,7 +4,7 @@ use stagger::Verdict;
 
 use super::answers::{names, to_first};
 use crate::model::DeliveryState::Delivered;
-use crate::store::test_fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
+use crate::store::testing::fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
 use crate::store::{DeliveryStore, Settlement};
 
 pub(crate) async fn pruning_takes_finished_messages_oldest_first(store: &dyn DeliveryStore) {

@@ -3,7 +3,7 @@
 /// Runs them on the store that an expression opens.
 macro_rules! cluster_suite {
     ($open:expr) => {
-        $crate::store::conformance::each! { $open;
+        $crate::store::testing::conformance::each! { $open;
             the_cluster_view_has_all_members,
             heartbeats_are_counted_and_record_leaving_members,
             a_member_with_a_newer_heartbeat_is_not_evicted,

@@ -1,8 +1,8 @@
 //! A fixture with two members.
 
 use crate::model::{Delivery, EndpointId, MessageId, NewMessage};
-use crate::store::conformance::answers::names;
-use crate::store::test_fixture::{ep, furnish};
+use crate::store::testing::conformance::answers::names;
+use crate::store::testing::fixture::{ep, furnish};
 use crate::store::{
     Arrival, Cluster, ClusterAccept, ClusterView, DeliveryStore, Fence, Lead, ShardId, Shards,
 };

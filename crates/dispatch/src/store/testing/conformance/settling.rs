@@ -5,7 +5,9 @@ use stagger::Verdict;
 use super::answers::{counted, names};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending, Waiting};
 use crate::model::EndpointState;
-use crate::store::test_fixture::{app, at, attempt, delivery, ep, furnish, message, msg, settled};
+use crate::store::testing::fixture::{
+    app, at, attempt, delivery, ep, furnish, message, msg, settled,
+};
 use crate::store::{DeliveryCounts, DeliveryStore, Fence, ReplayRequest, Settlement};
 
 pub(crate) async fn a_settlement_is_written_whole(store: &dyn DeliveryStore) {

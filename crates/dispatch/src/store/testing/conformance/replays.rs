@@ -2,7 +2,7 @@
 
 use super::answers::{names, to_first};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending};
-use crate::store::test_fixture::{app, at, ep, furnish, message, msg, settled};
+use crate::store::testing::fixture::{app, at, ep, furnish, message, msg, settled};
 use crate::store::{DeliveryFilter, DeliveryStore, ReplayRequest};
 
 pub(crate) async fn one_delivery_is_replayed_unless_it_is_open(store: &dyn DeliveryStore) {

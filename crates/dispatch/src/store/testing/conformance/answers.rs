@@ -1,7 +1,7 @@
 //! The answers of a store, in the terms of the checks.
 
 use crate::model::{Delivery, DeliveryState, EndpointId, Message, MessageId};
-use crate::store::test_fixture::{app, ep, msg, page};
+use crate::store::testing::fixture::{app, ep, msg, page};
 use crate::store::{DeliveryFilter, DeliveryStore, MessageFilter};
 
 pub(super) async fn counted(store: &dyn DeliveryStore, endpoint: Option<EndpointId>) -> [u64; 5] {

@@ -3,7 +3,7 @@
 /// Runs all checks on the store that an expression opens.
 macro_rules! suite {
     ($open:expr) => {
-        $crate::store::conformance::each! { $open;
+        $crate::store::testing::conformance::each! { $open;
             applications_come_back_as_they_were,
             endpoints_come_back_as_they_were_and_keep_their_standing,
             accepted_messages_are_stored,
@@ -43,7 +43,7 @@ macro_rules! each {
         #[tokio::test]
         async fn $check() {
             let store = $open;
-            $crate::store::conformance::$check(&*store).await;
+            $crate::store::testing::conformance::$check(&*store).await;
         }
     )*};
 }

@@ -3,7 +3,7 @@
 use super::fixture::{ClusterFixture, shards};
 use crate::model::DeliveryState::{Dead, Waiting};
 use crate::model::{Disabled, EndpointState};
-use crate::store::test_fixture::{app, at, ep, message, msg, settled};
+use crate::store::testing::fixture::{app, at, ep, message, msg, settled};
 use crate::store::{DeliveryStore, EndpointCommand, Lead, ReplayRequest, Settlement, Shards};
 
 pub(crate) async fn commands_are_kept_until_they_are_complete(store: &dyn DeliveryStore) {

@@ -2,7 +2,7 @@
 
 use super::answers::{all_deliveries, all_messages, ids, names};
 use crate::model::DeliveryState::{Cancelled, Dead, Delivered, Pending, Waiting};
-use crate::store::test_fixture::{app, at, ep, furnish, message, msg, page, settled};
+use crate::store::testing::fixture::{app, at, ep, furnish, message, msg, page, settled};
 use crate::store::{Cursor, DeliveryFilter, DeliveryStore, MessageFilter, PageRequest};
 
 pub(crate) async fn open_deliveries_are_paged_in_order(store: &dyn DeliveryStore) {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::test_fixture::{app, application, at, endpoint, ep, furnish, message, msg, settled};
-use super::{
+use super::fixture::{app, application, at, endpoint, ep, furnish, message, msg, settled};
+use crate::model::{DeliveryState, EndpointState};
+use crate::store::{
     ChangeLog, ClusterAccept, ClusterHandle, DeliveryStore, EndpointCommand, Joined, Lead,
     MemoryStore, Notification, ReplayRequest, SettingChange, SettingWrite, Settlement, ShardId,
     Shards,
 };
-use crate::model::{DeliveryState, EndpointState};
 
 /// A store for one node with applications and endpoints, and the membership of its node.
 async fn joined() -> (Arc<dyn DeliveryStore>, ClusterHandle, Joined) {
@@ -136,4 +136,7 @@ async fn the_node_is_notified_of_its_own_work_and_commands_wait_until_they_are_c
     assert!(!cluster.is_command_done(number).await.unwrap());
     cluster.complete_commands(&[number]).await.unwrap();
     assert!(cluster.is_command_done(number).await.unwrap());
+    cluster.release(joined.fence, shards(&[1])).await.unwrap();
+    let late = cluster.send_command(ep(1), EndpointCommand::Enable).await;
+    assert!(late.unwrap_err().is_unavailable());
 }

@@ -3,7 +3,7 @@
 use super::fixture::ClusterFixture;
 use crate::model::EndpointState;
 use crate::store::SettingChange::{Application, Endpoint};
-use crate::store::test_fixture::{app, application, at, endpoint, ep};
+use crate::store::testing::fixture::{app, application, at, endpoint, ep};
 use crate::store::{ChangeLog, DeliveryStore, Settlement};
 
 pub(crate) async fn the_change_log_has_the_current_settings(store: &dyn DeliveryStore) {
