@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use stagger::{Span, StdTime, Verdict};
 use stagger_dispatch::model::{
-    ApplicationId, Attempt, Delivery, DeliveryState, EndpointId, IdGenerator, Message, MessageId,
-    NewMessage,
+    ApplicationId, Delivery, DeliveryAttempt, DeliveryState, EndpointId, IdGenerator, Message,
+    MessageId, NewMessage,
 };
 use stagger_dispatch::store::{
-    Cursor, DeliveryFilter, Fence, PageRequest, Settlement, SqliteOptions, SqliteStore, Store,
+    Cursor, DeliveryFilter, DeliveryStore, Fence, PageRequest, Settlement, SqliteOptions,
+    SqliteStore,
 };
 use uuid::Uuid;
 
@@ -198,7 +199,7 @@ impl Bench {
     }
 
     fn settled(&self, delivery: &Delivery) -> Settlement {
-        let attempt = Attempt {
+        let attempt = DeliveryAttempt {
             message: delivery.message,
             endpoint: delivery.endpoint,
             number: 1,

@@ -14,11 +14,11 @@ use stagger::ConfigError;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    kind: Kind,
+    kind: ErrorCause,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum ErrorCause {
     Invalid(ConfigError),
     NotFound(&'static str),
     Conflict(String),
@@ -35,35 +35,35 @@ impl Error {
     /// There is no such thing: "endpoint", "message", ...
     #[must_use]
     pub const fn not_found(what: &'static str) -> Self {
-        Self { kind: Kind::NotFound(what) }
+        Self { kind: ErrorCause::NotFound(what) }
     }
 
     /// A conflict with the existing state.
     pub fn conflict(why: impl Into<String>) -> Self {
-        Self { kind: Kind::Conflict(why.into()) }
+        Self { kind: ErrorCause::Conflict(why.into()) }
     }
 
     /// There is no room for it now; later there will be.
     pub fn busy(why: impl Into<String>) -> Self {
-        Self { kind: Kind::Busy(why.into()) }
+        Self { kind: ErrorCause::Busy(why.into()) }
     }
 
     /// The store did not do it: a full disk, a lock, a lost connection.
     pub fn store(why: impl Into<String>) -> Self {
-        Self { kind: Kind::Store(why.into()) }
+        Self { kind: ErrorCause::Store(why.into()) }
     }
 
     /// Whether a value was out of its bounds.
     #[must_use]
     pub const fn is_invalid(&self) -> bool {
-        matches!(self.kind, Kind::Invalid(_))
+        matches!(self.kind, ErrorCause::Invalid(_))
     }
 
     /// The value that was out of its bounds, if that is the error.
     #[must_use]
     pub const fn as_invalid(&self) -> Option<&ConfigError> {
         match &self.kind {
-            Kind::Invalid(error) => Some(error),
+            ErrorCause::Invalid(error) => Some(error),
             _ => None,
         }
     }
@@ -71,29 +71,29 @@ impl Error {
     /// Whether there is no such thing.
     #[must_use]
     pub const fn is_not_found(&self) -> bool {
-        matches!(self.kind, Kind::NotFound(_))
+        matches!(self.kind, ErrorCause::NotFound(_))
     }
 
     /// Whether it is a conflict with the existing state.
     #[must_use]
     pub const fn is_conflict(&self) -> bool {
-        matches!(self.kind, Kind::Conflict(_))
+        matches!(self.kind, ErrorCause::Conflict(_))
     }
 
     /// Whether asking again later can help: no room, or a store that is away.
     #[must_use]
     pub const fn is_unavailable(&self) -> bool {
-        matches!(self.kind, Kind::Busy(_) | Kind::Store(_))
+        matches!(self.kind, ErrorCause::Busy(_) | ErrorCause::Store(_))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Invalid(error) => error.fmt(f),
-            Kind::NotFound(what) => write!(f, "no such {what}"),
-            Kind::Conflict(why) | Kind::Busy(why) => f.write_str(why),
-            Kind::Store(why) => write!(f, "the store failed: {why}"),
+            ErrorCause::Invalid(error) => error.fmt(f),
+            ErrorCause::NotFound(what) => write!(f, "no such {what}"),
+            ErrorCause::Conflict(why) | ErrorCause::Busy(why) => f.write_str(why),
+            ErrorCause::Store(why) => write!(f, "the store failed: {why}"),
         }
     }
 }
@@ -101,7 +101,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
-            Kind::Invalid(error) => Some(error),
+            ErrorCause::Invalid(error) => Some(error),
             _ => None,
         }
     }
@@ -109,6 +109,6 @@ impl std::error::Error for Error {
 
 impl From<ConfigError> for Error {
     fn from(error: ConfigError) -> Self {
-        Self { kind: Kind::Invalid(error) }
+        Self { kind: ErrorCause::Invalid(error) }
     }
 }

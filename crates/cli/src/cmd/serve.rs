@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use stagger_dispatch::config::{Config, ConfigFault};
-use stagger_dispatch::server::Server;
+use stagger_dispatch::server::NodeServer;
 use stagger_dispatch::{Error, observe};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -47,7 +47,7 @@ fn run(config: Config) -> Result<(), Error> {
             Some(url) => observe::init_logs_and_traces(config.log, url)?,
             None => observe::init_logs(config.log)?,
         }
-        let server = Server::start(config).await?;
+        let server = NodeServer::start(config).await?;
         greet(&server);
         server.run(stop).await
     })
@@ -66,7 +66,7 @@ fn stop() -> Result<impl Future<Output = ()>, Error> {
     })
 }
 
-fn greet(server: &Server) {
+fn greet(server: &NodeServer) {
     stderr::note(&format!("listening on http://{}", server.address()));
     let key = server.admin_key();
     match (key.file(), key.made_for_this_run()) {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use stagger_dispatch::Error;
 use stagger_dispatch::model::DeliveryState;
-use stagger_dispatch::store::{self, Copied, Counts, Health, StorePlace};
+use stagger_dispatch::store::{self, Copied, DeliveryCounts, Health, StorePlace};
 
 use crate::flags::{StoreCommand, StoreFlags};
 use crate::{stderr, stdout};
@@ -99,7 +99,7 @@ fn balance(copied: &Copied) -> String {
     page
 }
 
-fn deliveries(counts: &Counts) -> String {
+fn deliveries(counts: &DeliveryCounts) -> String {
     let line = |state: DeliveryState| format!("{} deliveries {}\n", counts.of(state), state.name());
     DeliveryState::ALL.map(line).concat()
 }

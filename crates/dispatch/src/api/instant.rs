@@ -9,7 +9,10 @@ use crate::Error;
 ///
 /// # Errors
 /// `field`: it is no time.
-pub(super) fn bound(field: &'static str, text: Option<&str>) -> Result<Option<Instant>, Error> {
+pub(in crate::api) fn bound(
+    field: &'static str,
+    text: Option<&str>,
+) -> Result<Option<Instant>, Error> {
     let Some(text) = text else { return Ok(None) };
     let parsed = text.parse::<Timestamp>();
     parsed

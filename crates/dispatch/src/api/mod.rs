@@ -17,7 +17,6 @@ mod keys;
 mod merge;
 mod messages;
 mod openapi;
-mod options;
 mod problem;
 mod query;
 mod rate;
@@ -28,5 +27,5 @@ mod secrets;
 mod state;
 mod wire;
 
-pub use options::ApiOptions;
 pub use router::router;
+pub use state::ApiOptions;

@@ -7,11 +7,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
+use super::cursor;
 use super::problem::Problem;
 use super::state::Api;
 use super::wire::{StateName, TimestampText};
-use super::{cursor, instant};
+
 use crate::Error;
+use crate::api::instant::bound;
 use crate::model::{DeliveryState, EndpointId, EventType};
 use crate::store::{Cursor, DeliveryFilter, MessageFilter, PageRequest};
 
@@ -79,8 +81,8 @@ impl MessageQuery {
     pub(super) fn check(&self) -> Result<(MessageFilter, PageRequest), Error> {
         let filter = MessageFilter {
             event_type: self.event_type.as_deref().map(str::parse).transpose()?,
-            since: instant::bound("since", self.since.as_deref())?,
-            until: instant::bound("until", self.until.as_deref())?,
+            since: bound("since", self.since.as_deref())?,
+            until: bound("until", self.until.as_deref())?,
         };
         Ok((filter, page(self.limit.as_deref(), self.cursor.as_deref())?))
     }
@@ -115,8 +117,8 @@ impl DeliveryQuery {
         let filter = DeliveryFilter {
             endpoint: self.endpoint.as_deref().map(str::parse).transpose()?,
             state: self.state.as_deref().map(state).transpose()?,
-            since: instant::bound("since", self.since.as_deref())?,
-            until: instant::bound("until", self.until.as_deref())?,
+            since: bound("since", self.since.as_deref())?,
+            until: bound("until", self.until.as_deref())?,
         };
         Ok((filter, page(self.limit.as_deref(), self.cursor.as_deref())?))
     }

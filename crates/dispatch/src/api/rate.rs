@@ -20,7 +20,7 @@ const TOKEN: u64 = 1_000_000_000;
 pub(super) struct Limiter {
     rate: Option<NonZeroU32>,
     burst: u32,
-    buckets: Mutex<BTreeMap<ApplicationId, Bucket>>,
+    buckets: Mutex<BTreeMap<ApplicationId, ApplicationBucket>>,
 }
 
 impl Limiter {
@@ -40,7 +40,7 @@ impl Limiter {
     pub(super) fn take(&self, id: ApplicationId, tokens: u32, now: Instant) -> Result<(), Span> {
         let Some(rate) = self.rate else { return Ok(()) };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let bucket = buckets.entry(id).or_insert_with(|| Bucket::full(self.burst, now));
+        let bucket = buckets.entry(id).or_insert_with(|| ApplicationBucket::full(self.burst, now));
         bucket.take(tokens, rate, self.burst, now)
     }
 
@@ -52,13 +52,13 @@ impl Limiter {
 
 /// The remaining tokens of one application.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct ApplicationBucket {
     /// In parts of a token.
     level: u64,
     at: Instant,
 }
 
-impl Bucket {
+impl ApplicationBucket {
     fn full(burst: u32, now: Instant) -> Self {
         Self { level: parts(burst), at: now }
     }

@@ -18,11 +18,11 @@ const BYTES: usize = 32;
 #[derive(Clone)]
 pub struct AdminKey {
     key: String,
-    source: Source,
+    source: AdminKeySource,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum AdminKeySource {
     Given,
     /// Made for this process, and in its memory only.
     Made,
@@ -33,7 +33,7 @@ impl AdminKey {
     /// A given key.
     #[must_use]
     pub fn given(key: String) -> Self {
-        Self { key, source: Source::Given }
+        Self { key, source: AdminKeySource::Given }
     }
 
     /// A new key that is kept nowhere.
@@ -41,7 +41,7 @@ impl AdminKey {
     /// # Errors
     /// The system has no random bytes to give.
     pub fn made() -> Result<Self, Error> {
-        Ok(Self { key: random()?, source: Source::Made })
+        Ok(Self { key: random()?, source: AdminKeySource::Made })
     }
 
     /// The key in the folder `data`, which is made, folder and key, if there is none. Only its owner can
@@ -59,11 +59,13 @@ impl AdminKey {
                 file.display(),
                 "a file with a key in it; delete it to have one made",
             )),
-            Ok(text) => Ok(Self { key: text.trim().to_owned(), source: Source::Kept(file) }),
+            Ok(text) => {
+                Ok(Self { key: text.trim().to_owned(), source: AdminKeySource::Kept(file) })
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let key = random()?;
                 write(&file, &key).map_err(failed)?;
-                Ok(Self { key, source: Source::Kept(file) })
+                Ok(Self { key, source: AdminKeySource::Kept(file) })
             }
             Err(error) => Err(failed(error)),
         }
@@ -85,8 +87,8 @@ impl AdminKey {
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         match &self.source {
-            Source::Kept(file) => Some(file),
-            Source::Given | Source::Made => None,
+            AdminKeySource::Kept(file) => Some(file),
+            AdminKeySource::Given | AdminKeySource::Made => None,
         }
     }
 
@@ -94,7 +96,7 @@ impl AdminKey {
     /// can ever have it.
     #[must_use]
     pub fn made_for_this_run(&self) -> Option<&str> {
-        matches!(self.source, Source::Made).then_some(self.key.as_str())
+        matches!(self.source, AdminKeySource::Made).then_some(self.key.as_str())
     }
 }
 

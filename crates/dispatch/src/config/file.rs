@@ -1,16 +1,36 @@
 //! A file of settings: flat TOML, every key and value with its place.
 
+use std::fmt;
 use std::ops::Range;
 
 use stagger_text::position;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::ConfigFault;
 use super::settings;
 
+/// A setting that is wrong, and where it stands: file, line and column, or variable, or flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFault {
+    message: String,
+}
+
+impl ConfigFault {
+    pub(super) fn at(place: &str, what: &dyn fmt::Display) -> Self {
+        Self { message: format!("{place}: {what}") }
+    }
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ConfigFault {}
+
 /// A key and its value as text.
-pub(super) struct Entry {
+pub(super) struct ConfigEntry {
     pub(super) key: String,
     pub(super) value: String,
     /// File, line and column of the value.
@@ -21,7 +41,7 @@ pub(super) struct Entry {
 ///
 /// # Errors
 /// The text is no TOML, or has an unknown key, or a value that is a table.
-pub(super) fn entries(file: &str, text: &str) -> Result<Vec<Entry>, ConfigFault> {
+pub(super) fn entries(file: &str, text: &str) -> Result<Vec<ConfigEntry>, ConfigFault> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().unwrap_or_default();
         ConfigFault::at(&place(file, text, &at), &error.message())
@@ -34,7 +54,7 @@ fn entry(
     text: &str,
     key: &Spanned<std::borrow::Cow<'_, str>>,
     value: &Spanned<DeValue<'_>>,
-) -> Result<Entry, ConfigFault> {
+) -> Result<ConfigEntry, ConfigFault> {
     let name = key.get_ref().as_ref();
     if !settings::keys().any(|known| known == name) {
         return Err(ConfigFault::at(&place(file, text, &key.span()), &unknown(name)));
@@ -43,7 +63,7 @@ fn entry(
     let Some(written) = written(value.get_ref()) else {
         return Err(ConfigFault::at(&place, &format!("{name} is no plain value")));
     };
-    Ok(Entry { key: name.to_owned(), value: written, place })
+    Ok(ConfigEntry { key: name.to_owned(), value: written, place })
 }
 
 /// A value as a flag would give it: lists with commas between.

@@ -4,13 +4,13 @@
 //! read by the same code and refused in the same words.
 
 mod admin_key;
-mod error;
+mod apply;
 mod file;
 mod redis_url;
 mod settings;
 mod values;
 
 pub use admin_key::AdminKey;
-pub use error::ConfigFault;
+pub use file::ConfigFault;
 pub use redis_url::{NoRedisUrl, RedisUrl};
 pub use values::{Config, StoreKind};

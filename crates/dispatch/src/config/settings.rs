@@ -250,4 +250,13 @@ mod tests {
         assert_eq!(nearest("max_pyaload"), Some("max_payload"));
         assert_eq!(nearest("workers"), None);
     }
+
+    #[test]
+    fn a_size_has_digits_and_at_most_one_unit() {
+        assert_eq!(size("64MiB"), Some(64 << 20));
+        assert_eq!(size("1000"), Some(1000));
+        for wrong in ["", "MiB", "-1", "+1", "1.5MiB", "1MB", "1 MiB", "99999999999GiB"] {
+            assert_eq!(size(wrong), None, "{wrong}");
+        }
+    }
 }

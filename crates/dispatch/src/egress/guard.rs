@@ -13,7 +13,7 @@ pub(crate) struct Guard {
 
 /// An address that may not be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct EgressRefusal {
     address: IpAddr,
     range: &'static str,
 }
@@ -29,7 +29,7 @@ impl Guard {
     ///
     /// # Errors
     /// The address is not to be reached.
-    pub(crate) fn judge(self, address: IpAddr) -> Result<IpAddr, Refusal> {
+    pub(crate) fn judge(self, address: IpAddr) -> Result<IpAddr, EgressRefusal> {
         let unmapped = address.to_canonical();
         let refusal = match unmapped {
             IpAddr::V4(ip) => self.refuse_v4(ip),
@@ -37,7 +37,7 @@ impl Guard {
         };
         match refusal {
             None => Ok(unmapped),
-            Some(range) => Err(Refusal { address, range }),
+            Some(range) => Err(EgressRefusal { address, range }),
         }
     }
 
@@ -46,7 +46,7 @@ impl Guard {
     ///
     /// # Errors
     /// The first that is not to be reached.
-    pub(crate) fn judge_all(self, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, Refusal> {
+    pub(crate) fn judge_all(self, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, EgressRefusal> {
         addresses.iter().map(|address| self.judge(*address)).collect()
     }
 
@@ -71,7 +71,7 @@ impl Guard {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for EgressRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is not globally routable: {}", self.address, self.range)
     }
@@ -88,7 +88,7 @@ const fn inner(ip: Ipv6Addr, shift: u32) -> Ipv4Addr {
 mod tests {
     use super::*;
 
-    fn judge(allow_private: bool, text: &str) -> Result<IpAddr, Refusal> {
+    fn judge(allow_private: bool, text: &str) -> Result<IpAddr, EgressRefusal> {
         Guard::new(allow_private).judge(text.parse().expect(text))
     }
 

@@ -2,10 +2,9 @@
 
 use stagger::{Instant, Span};
 
-use super::failure_detector::FailureDetector;
+use super::failure_detector::{FailureDetector, Unassigned};
 use super::share;
-use super::unassigned::Unassigned;
-use crate::store::{ClusterView, Fence, Member};
+use crate::store::{ClusterMember, ClusterView, Fence};
 
 /// Heartbeats in a lease: enough that losing one or two does no harm.
 const HEARTBEATS_PER_LEASE: u64 = 10;
@@ -25,10 +24,10 @@ const MOST_A_LOOK: u64 = 2;
 /// ```
 /// use stagger::{Instant, Span};
 /// use stagger_dispatch::leadership::{Membership, Actions};
-/// use stagger_dispatch::store::{Fence, Member, ClusterView, Shards};
+/// use stagger_dispatch::store::{Fence, ClusterMember, ClusterView, Shards};
 /// let mut membership = Membership::new(Span::from_secs(10));
 /// let name = "a".to_owned();
-/// let own = Member { fence: Fence(1), name, heartbeat: 1, leaving: false, shards: Shards::NONE };
+/// let own = ClusterMember { fence: Fence(1), name, heartbeat: 1, leaving: false, shards: Shards::NONE };
 /// let view = ClusterView { members: vec![own], free: Shards::ALL, ..ClusterView::default() };
 /// let actions = membership.on_cluster_view(Instant::ORIGIN, Fence(1), &view);
 /// assert_eq!(actions, Actions { acquire: 256, ..Actions::default() });
@@ -99,11 +98,11 @@ impl Membership {
         let Some(me) = cluster_view.members.iter().find(|member| member.fence == own) else {
             return Actions::default();
         };
-        let is_dead = |member: &&Member| {
+        let is_dead = |member: &&ClusterMember| {
             member.fence != own
                 && self.failure_detector.silence(member.fence) >= self.failure_timeout()
         };
-        let dead: Vec<&Member> = cluster_view.members.iter().filter(is_dead).collect();
+        let dead: Vec<&ClusterMember> = cluster_view.members.iter().filter(is_dead).collect();
         let evict: Vec<_> = dead.iter().map(|member| (member.fence, member.heartbeat)).collect();
         let free = dead.iter().fold(cluster_view.free, |free, member| free.union(member.shards));
         let is_overdue = self.unassigned.is_overdue(step, free, self.heartbeat_interval());
@@ -130,7 +129,7 @@ impl Membership {
     }
 
     /// The number of shards that the others lack, without members that may be dead.
-    fn wanted(&self, own: Fence, cluster_view: &ClusterView, dead: &[&Member]) -> usize {
+    fn wanted(&self, own: Fence, cluster_view: &ClusterView, dead: &[&ClusterMember]) -> usize {
         let doubted = self.heartbeat_interval().saturating_mul(DOUBTED);
         let living = living(cluster_view, dead);
         let others = cluster_view.members.iter().filter(|member| {
@@ -138,16 +137,18 @@ impl Membership {
                 && !member.leaving
                 && self.failure_detector.silence(member.fence) < doubted
         });
-        let lacks =
-            |member: &Member| share::of(member.fence, &living).saturating_sub(member.shards.len());
+        let lacks = |member: &ClusterMember| {
+            share::of(member.fence, &living).saturating_sub(member.shards.len())
+        };
         others.map(lacks).sum()
     }
 }
 
 /// The members that get a share. A member without a heartbeat may never send one: perhaps it did
 /// not get the answer to its join.
-fn living(cluster_view: &ClusterView, dead: &[&Member]) -> Vec<Fence> {
-    let is_dead = |member: &Member| dead.iter().any(|one| one.fence == member.fence);
-    let wants = |member: &&Member| member.heartbeat > 0 && !member.leaving && !is_dead(member);
+fn living(cluster_view: &ClusterView, dead: &[&ClusterMember]) -> Vec<Fence> {
+    let is_dead = |member: &ClusterMember| dead.iter().any(|one| one.fence == member.fence);
+    let wants =
+        |member: &&ClusterMember| member.heartbeat > 0 && !member.leaving && !is_dead(member);
     cluster_view.members.iter().filter(wants).map(|member| member.fence).collect()
 }

@@ -73,7 +73,6 @@ mod failure_detector;
 mod membership;
 mod share;
 #[cfg(test)]
-mod simulation;
-mod unassigned;
+mod simulation_test;
 
 pub use membership::{Actions, Membership};

@@ -5,9 +5,9 @@ use stagger::{Hint, Span};
 
 /// The facts of one attempt, as the sender saw them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct AttemptAnswer {
     /// The status of the reply, or the failure.
-    pub result: Result<u16, Failure>,
+    pub result: Result<u16, AttemptFailure>,
     /// A description of the failure.
     pub detail: Option<String>,
     /// The hint in the reply's headers about the next call.
@@ -21,12 +21,12 @@ pub struct Answer {
     pub written: bool,
 }
 
-impl Answer {
+impl AttemptAnswer {
     /// The answer of an attempt that does not count.
     #[must_use]
     pub const fn not_made() -> Self {
         Self {
-            result: Err(Failure::Stopped),
+            result: Err(AttemptFailure::Stopped),
             detail: None,
             hint: None,
             reply: Bytes::new(),
@@ -38,7 +38,7 @@ impl Answer {
 
 /// Why there was no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum AttemptFailure {
     /// The name has no address, or the resolver did not answer.
     Resolve,
     /// No connection: refused, unreachable.
@@ -57,7 +57,7 @@ pub enum Failure {
     Stopped,
 }
 
-impl Failure {
+impl AttemptFailure {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Resolve,

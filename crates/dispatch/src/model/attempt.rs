@@ -3,14 +3,14 @@
 use bytes::Bytes;
 use stagger::{Instant, Span, Verdict};
 
-use super::{EndpointId, Failure, MessageId};
+use super::{AttemptFailure, EndpointId, MessageId};
 
 /// Bytes of a reply that are kept: enough for an error page's first words, and no store fills with them.
 pub const REPLY_LIMIT: usize = 1024;
 
 /// The record of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct DeliveryAttempt {
     /// The message that was sent.
     pub message: MessageId,
     /// The endpoint it was sent to.
@@ -24,7 +24,7 @@ pub struct Attempt {
     /// The status, if there was a reply.
     pub status: Option<u16>,
     /// The kind of failure, if no reply came.
-    pub failure: Option<Failure>,
+    pub failure: Option<AttemptFailure>,
     /// A description of the failure.
     pub detail: Option<String>,
     /// The first [`REPLY_LIMIT`] bytes of the reply.

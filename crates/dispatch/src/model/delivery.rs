@@ -25,7 +25,7 @@ pub struct Delivery {
     /// The engine's state of the call, once an attempt has failed since the last replay.
     pub call: Option<Saved>,
     /// Why it is dead or cancelled.
-    pub ending: Option<Ending>,
+    pub ending: Option<DeliveryEnding>,
     /// The time of the last change.
     pub updated_at: Instant,
 }
@@ -64,7 +64,7 @@ impl Delivery {
     /// The delivery once its endpoint was deleted: cancelled.
     #[must_use]
     pub const fn endpoint_deleted(self, now: Instant) -> Self {
-        let (state, ending) = (DeliveryState::Cancelled, Some(Ending::EndpointDeleted));
+        let (state, ending) = (DeliveryState::Cancelled, Some(DeliveryEnding::EndpointDeleted));
         Self { state, ending, updated_at: now, ..self }
     }
 }
@@ -114,9 +114,12 @@ impl DeliveryState {
     }
 }
 
+/// The identity of a delivery.
+pub(crate) type DeliveryId = (MessageId, EndpointId);
+
 /// Why a delivery ended without success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub enum DeliveryEnding {
     /// The policy allows no further attempt.
     AttemptsExhausted,
     /// The policy's deadline has passed.
@@ -136,7 +139,7 @@ pub enum Ending {
     Cancelled,
 }
 
-impl Ending {
+impl DeliveryEnding {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::AttemptsExhausted,

@@ -2,7 +2,7 @@
 //!
 //! An [`Application`] (a tenant) has [`Endpoint`]s and sends [`Message`]s. A message fans out into one
 //! [`Delivery`] for each endpoint that wants its type; each delivery is attempted until it is delivered
-//! or dead, and every [`Attempt`] is kept. Instants are nanoseconds since the Unix epoch, UTC.
+//! or dead, and every [`DeliveryAttempt`] is kept. Instants are nanoseconds since the Unix epoch, UTC.
 
 mod answer;
 mod application;
@@ -20,10 +20,11 @@ mod pace;
 mod secret;
 mod statuses;
 
-pub use answer::{Answer, Failure};
+pub use answer::{AttemptAnswer, AttemptFailure};
 pub use application::{Application, KeyHash};
-pub use attempt::{Attempt, REPLY_LIMIT};
-pub use delivery::{Delivery, DeliveryState, Ending};
+pub use attempt::{DeliveryAttempt, REPLY_LIMIT};
+pub(crate) use delivery::DeliveryId;
+pub use delivery::{Delivery, DeliveryEnding, DeliveryState};
 pub use endpoint::{Endpoint, EventFilter};
 pub use endpoint_state::{Disabled, EndpointState, Opened};
 pub use event_type::EventType;

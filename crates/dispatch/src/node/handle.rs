@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use stagger::{Instant, Sleep, Span, TokioTime};
-use tokio::sync::{Mutex, watch};
-use tokio::task::{AbortHandle, JoinHandle};
+use stagger::Span;
 
-use super::health::HealthState;
-use super::parts::Parts;
-use super::start::{Loaded, load};
-use super::{
-    AttemptRates, NodeOptions, SharedBudgets, Submission, changes, fleet, gauges, intake, pruning,
-    replay,
-};
+use super::directory::Directory;
+use super::endpoint_control::EndpointControl;
+use super::fleet::SettingsSync;
+use super::health::NodeHealth;
+use super::intake::Intake;
+use super::replay::Replayer;
+use super::settings_writer::SettingsWriter;
+use super::start::assemble;
+use super::status::NodeStatus;
+use super::tasks::NodeTasks;
+use super::{AttemptRates, NodeOptions, SharedBudgets, Submission};
 use crate::Error;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
@@ -20,11 +22,7 @@ use crate::model::{
 use crate::observe::Gauges;
 use crate::scheduler::QueueView;
 use crate::send::Sender;
-use crate::store::{Accepted, Notification, ReplayRequest, Shards, Store};
-
-/// The time for which a shutdown waits for a store that fails; the next run repeats attempts that
-/// were not stored.
-const LAST_TRIES: Span = Span::from_secs(2);
+use crate::store::{Accepted, DeliveryStore, EndpointCommand, ReplayRequest, Shards};
 
 /// A running dispatcher. Clones are handles of the same one. When the last is dropped the node ends
 /// immediately, as in a crash: nothing is lost, and attempts in flight are repeated.
@@ -35,24 +33,17 @@ pub struct Node {
 
 #[derive(Debug)]
 struct Handle {
-    parts: Arc<Parts>,
-    tasks: Mutex<Option<Tasks>>,
-    aborts: Vec<AbortHandle>,
-}
-
-#[derive(Debug)]
-struct Tasks {
-    runner: JoinHandle<()>,
-    settler: JoinHandle<()>,
-    pruning: JoinHandle<()>,
-    /// Among others.
-    membership: Option<Membership>,
-}
-
-#[derive(Debug)]
-struct Membership {
-    task: JoinHandle<()>,
-    leave: watch::Sender<bool>,
+    store: Arc<dyn DeliveryStore>,
+    sender: Sender,
+    directory: Arc<Directory>,
+    health: Arc<NodeHealth>,
+    settings: Arc<SettingsSync>,
+    settings_writer: SettingsWriter,
+    endpoint_control: EndpointControl,
+    intake: Intake,
+    replayer: Replayer,
+    status: NodeStatus,
+    tasks: NodeTasks,
 }
 
 impl Node {
@@ -62,7 +53,7 @@ impl Node {
     /// # Errors
     /// The store cannot be read.
     pub async fn start(
-        store: Arc<dyn Store>,
+        store: Arc<dyn DeliveryStore>,
         sender: Sender,
         options: NodeOptions,
     ) -> Result<Self, Error> {
@@ -74,90 +65,75 @@ impl Node {
     /// # Errors
     /// The store cannot be read.
     pub async fn start_with(
-        store: Arc<dyn Store>,
+        store: Arc<dyn DeliveryStore>,
         sender: Sender,
         options: NodeOptions,
         budgets: Option<SharedBudgets>,
     ) -> Result<Self, Error> {
-        let Loaded { parts, runner, settler } = load(store, (sender, budgets), options).await?;
-        let (runner, settler) = (tokio::spawn(runner.run()), tokio::spawn(settler.run()));
-        let pruning = tokio::spawn(pruning::run(Arc::clone(&parts)));
-        let mut aborts: Vec<_> = [&runner, &settler, &pruning].map(JoinHandle::abort_handle).into();
-        let membership = Membership::begin(&parts).await.inspect_err(|_| {
-            aborts.iter().for_each(AbortHandle::abort);
-        })?;
-        aborts.extend(membership.iter().map(|membership| membership.task.abort_handle()));
-        let tasks = Tasks { runner, settler, pruning, membership };
-        let handle = Handle { parts, tasks: Mutex::new(Some(tasks)), aborts };
+        let parts = assemble(&store, &sender, budgets, &options);
+        let tasks = (parts.runner, parts.settler, parts.pruner);
+        let handle = Handle {
+            tasks: NodeTasks::start(tasks, parts.fleet).await?,
+            store,
+            sender,
+            directory: parts.directory,
+            health: parts.health,
+            settings: parts.settings,
+            settings_writer: parts.settings_writer,
+            endpoint_control: parts.endpoint_control,
+            intake: parts.intake,
+            replayer: parts.replayer,
+            status: parts.status,
+        };
         Ok(Self { handle: Arc::new(handle) })
     }
 
     /// Stops launching, waits at most `grace` for attempts in flight, and stores their results. A
     /// second call returns when the first has ended.
     pub async fn shutdown(&self, grace: Span) {
-        let parts = self.parts();
-        parts.health.turn(HealthState::Stopping);
-        // Held to the end, so that nothing takes a shutdown that has begun for one that is done.
-        let mut held = self.handle.tasks.lock().await;
-        let Some(tasks) = held.take() else { return };
-        tasks.pruning.abort();
-        let deadline = parts.clock.now() + grace;
-        if let Some(membership) = tasks.membership {
-            membership.leave(parts, deadline).await;
-        }
-        parts.scheduler.ask(move |runner| runner.end(deadline)).await;
-        // A task that panicked has said so, and its deliveries are safe in the store.
-        _ = tasks.runner.await;
-        tokio::select! {
-            _ = tasks.settler => {}
-            () = parts.clock.until(Some(deadline + LAST_TRIES)) => {
-                let unsettled = parts.health.unsettled();
-                tracing::warn!(unsettled, "store unavailable at shutdown, the next run repeats these attempts");
-            }
-        }
-        end_membership(parts).await;
+        self.handle.tasks.shutdown(grace).await;
     }
 
     /// The store, for reading.
     #[must_use]
-    pub fn store(&self) -> &dyn Store {
-        &*self.parts().store
+    pub fn store(&self) -> &dyn DeliveryStore {
+        &*self.handle.store
     }
 
     /// The sender, which checks addresses and headers before they are saved.
     #[must_use]
     pub fn sender(&self) -> &Sender {
-        &self.parts().sender
+        &self.handle.sender
     }
 
     /// An application, from memory.
     #[must_use]
     pub fn application(&self, id: ApplicationId) -> Option<Arc<Application>> {
-        self.parts().directory.application(id)
+        self.handle.directory.application(id)
     }
 
     /// The application whose key has this hash, from memory.
     #[must_use]
     pub fn application_of_key(&self, key: KeyHash) -> Option<Arc<Application>> {
-        self.parts().directory.application_of_key(key)
+        self.handle.directory.application_of_key(key)
     }
 
     /// All applications, oldest first, from memory.
     #[must_use]
     pub fn applications(&self) -> Vec<Arc<Application>> {
-        self.parts().directory.applications()
+        self.handle.directory.applications()
     }
 
     /// An endpoint, from memory.
     #[must_use]
     pub fn endpoint(&self, id: EndpointId) -> Option<Arc<Endpoint>> {
-        self.parts().directory.endpoint(id)
+        self.handle.directory.endpoint(id)
     }
 
     /// An application's endpoints, oldest first, from memory.
     #[must_use]
     pub fn endpoints(&self, application: ApplicationId) -> Vec<Arc<Endpoint>> {
-        self.parts().directory.endpoints(application)
+        self.handle.directory.endpoints(application)
     }
 
     /// Writes an application, new or changed.
@@ -165,7 +141,7 @@ impl Node {
     /// # Errors
     /// The store did not do it.
     pub async fn put_application(&self, application: Application) -> Result<(), Error> {
-        changes::put_application(Arc::clone(self.parts()), application).await
+        self.handle.settings_writer.put_application(application).await
     }
 
     /// Deletes an application and everything of it.
@@ -173,7 +149,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
-        changes::delete_application(Arc::clone(self.parts()), id).await
+        self.handle.settings_writer.delete_application(id).await
     }
 
     /// Writes the settings of an endpoint, new or changed.
@@ -181,7 +157,7 @@ impl Node {
     /// # Errors
     /// Its application is not there; a value is out of its bounds; the store did not do it.
     pub async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
-        changes::put_endpoint(Arc::clone(self.parts()), endpoint).await
+        self.handle.settings_writer.put_endpoint(endpoint).await
     }
 
     /// Deletes an endpoint; its open deliveries are cancelled.
@@ -189,7 +165,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn delete_endpoint(&self, id: EndpointId) -> Result<(), Error> {
-        changes::delete_endpoint(Arc::clone(self.parts()), id).await
+        self.handle.settings_writer.delete_endpoint(id).await
     }
 
     /// Enables an endpoint: one probe first, then its backlog leaves slowly.
@@ -197,7 +173,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn enable(&self, id: EndpointId) -> Result<(), Error> {
-        changes::enable(self.parts(), id).await
+        self.handle.endpoint_control.execute(id, EndpointCommand::Enable).await
     }
 
     /// Disables an endpoint by hand: its deliveries wait.
@@ -205,7 +181,7 @@ impl Node {
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn disable(&self, id: EndpointId) -> Result<(), Error> {
-        changes::disable(self.parts(), id).await
+        self.handle.endpoint_control.execute(id, EndpointCommand::Disable).await
     }
 
     /// Accepts messages: all of them, durably and fanned out, or none. Answers in their order.
@@ -217,7 +193,7 @@ impl Node {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
-        intake::accept(self.parts(), application, messages).await
+        self.handle.intake.accept(application, messages).await
     }
 
     /// Sends one message to one endpoint only, whatever it asked for: a test event, type
@@ -226,7 +202,7 @@ impl Node {
     /// # Errors
     /// The endpoint is not there; the store did not do it.
     pub async fn send_test(&self, endpoint: EndpointId) -> Result<MessageId, Error> {
-        intake::test(self.parts(), endpoint).await
+        self.handle.intake.test(endpoint).await
     }
 
     /// Makes finished deliveries pending again, all that the request names, in bounded steps; they
@@ -235,7 +211,7 @@ impl Node {
     /// # Errors
     /// The one delivery is not there or is open; the store did not do it.
     pub async fn replay(&self, request: ReplayRequest) -> Result<usize, Error> {
-        replay::replay(Arc::clone(self.parts()), request).await
+        self.handle.replayer.replay(request).await
     }
 
     /// Cancels an open delivery.
@@ -247,43 +223,34 @@ impl Node {
         message: MessageId,
         endpoint: EndpointId,
     ) -> Result<Delivery, Error> {
-        changes::cancel(self.parts(), message, endpoint).await
+        self.handle.endpoint_control.cancel(message, endpoint).await
     }
 
     /// The current state of an endpoint's queue. For an endpoint that another node leads, the state
     /// is read from the store.
     pub async fn view(&self, id: EndpointId) -> Option<QueueView> {
-        let parts = self.parts();
-        let now = parts.clock.now();
-        let here =
-            parts.scheduler.ask(move |runner| runner.scheduler.view(now, id)).await.flatten();
-        match parts.store.cluster().filter(|_| here.is_none()) {
-            // While the store is away nothing is known of it.
-            Some(cluster) => fleet::view(parts, cluster, id).await.ok().flatten(),
-            None => here,
-        }
+        self.handle.status.view(id).await
     }
 
     /// The shards that this node leads: all with a store of one node.
     #[must_use]
     pub fn led(&self) -> Shards {
-        self.parts().leadership.shards()
+        self.handle.status.led()
     }
 
     /// Reads the settings that other nodes have changed, so that later calls see all earlier
-    /// changes. Does nothing with a store for one node.
+    /// changes. Reads nothing with a store for one node.
     ///
     /// # Errors
     /// The store cannot be read.
     pub async fn sync_settings(&self) -> Result<(), Error> {
-        fleet::sync_settings(self.parts()).await
+        self.handle.settings.sync().await
     }
 
     /// The attempts of the last 5 minutes, of one endpoint or of all.
     #[must_use]
     pub fn attempt_rates(&self, endpoint: Option<EndpointId>) -> AttemptRates {
-        let parts = self.parts();
-        parts.attempts.read(endpoint, parts.clock.now())
+        self.handle.status.attempt_rates(endpoint)
     }
 
     /// Whether messages can be accepted now: for readiness.
@@ -291,67 +258,17 @@ impl Node {
     /// # Errors
     /// The store cannot write; there is no room; it is stopping.
     pub async fn ready(&self) -> Result<(), Error> {
-        let parts = self.parts();
-        parts.health.check()?;
-        drop(parts.health.reserve(1, parts.options.max_open)?);
-        parts.store.check().await
+        self.handle.status.ready().await
     }
 
     /// Waits until the node has ended by itself, and returns the reason: another run took over the
     /// store. The caller should then stop too.
     pub async fn ended(&self) -> String {
-        self.parts().health.ended().await
+        self.handle.health.ended().await
     }
 
     /// Its figures at this moment.
     pub(crate) async fn gauges(&self) -> Gauges {
-        gauges::gauges(self.parts()).await
-    }
-
-    fn parts(&self) -> &Arc<Parts> {
-        &self.handle.parts
-    }
-}
-
-impl Membership {
-    /// Joins the other nodes of the store, if it can have any.
-    async fn begin(parts: &Arc<Parts>) -> Result<Option<Self>, Error> {
-        if parts.store.cluster().is_none() {
-            return Ok(None);
-        }
-        let joined = fleet::join(parts).await?;
-        let (leave, left) = watch::channel(false);
-        let task = tokio::spawn(fleet::run(Arc::clone(parts), joined, left));
-        Ok(Some(Self { task, leave }))
-    }
-
-    /// Gives everything up to others, as far as that is done by `patience`.
-    async fn leave(mut self, parts: &Parts, deadline: Instant) {
-        self.leave.send_replace(true);
-        tokio::select! {
-            // If it panicked, it has said so.
-            _ = &mut self.task => {}
-            () = parts.clock.until(Some(deadline)) => self.task.abort(),
-        }
-    }
-}
-
-/// Frees the shards that the node still leads. If that fails, the other nodes detect that this one
-/// is gone.
-async fn end_membership(parts: &Parts) {
-    let Some(cluster) = parts.store.cluster() else { return };
-    let fence = parts.leadership.hold().lead().fence;
-    tokio::select! {
-        left = cluster.leave(fence) => match left {
-            Ok(()) => cluster.notify(Notification::Members).await,
-            Err(error) => tracing::warn!(%error, "leave not stored, the other nodes will evict this one"),
-        },
-        () = TokioTime.sleep(LAST_TRIES) => {}
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.aborts.iter().for_each(AbortHandle::abort);
+        self.handle.status.gauges().await
     }
 }

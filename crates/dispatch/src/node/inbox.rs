@@ -4,8 +4,8 @@ use std::fmt;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::runner::Runner;
-use crate::model::{Answer, Delivery};
+use super::scheduler_state::SchedulerState;
+use crate::model::{AttemptAnswer, Delivery};
 use crate::scheduler::Launch;
 
 /// A command for the task that owns the scheduler.
@@ -15,7 +15,7 @@ pub(super) enum Command {
     /// An attempt is over.
     AttemptDone(Launch, AttemptResult),
     /// Something rare.
-    Do(Box<dyn FnOnce(&mut Runner) + Send>),
+    Do(Box<dyn FnOnce(&mut SchedulerState) + Send>),
     /// There is room for more launches again.
     Resume,
 }
@@ -24,7 +24,7 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) enum AttemptResult {
     /// An answer; `true` if the message was an operational event.
-    Answer(Answer, bool),
+    Answer(AttemptAnswer, bool),
     /// Nothing: the payload was pruned.
     Gone,
 }
@@ -52,12 +52,12 @@ impl Inbox {
     /// ended.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut Runner) -> T + Send + 'static,
+        question: impl FnOnce(&mut SchedulerState) -> T + Send + 'static,
     ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.tell(Command::Do(Box::new(move |runner| {
+        self.tell(Command::Do(Box::new(move |state| {
             // The caller may have stopped waiting.
-            _ = reply.send(question(runner));
+            _ = reply.send(question(state));
         })));
         answer.await.ok()
     }

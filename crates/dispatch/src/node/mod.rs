@@ -4,15 +4,16 @@
 //! attempt is a task of its own. Results go through one queue into the store, many in a batch. The
 //! tasks of callers accept messages, which reach the scheduler once they are durable.
 //!
-//! With a store that several nodes share, `fleet` decides which endpoints this node schedules.
+//! `fleet` decides which endpoints this node schedules. With a store for one node these are all: it is a
+//! cluster of one.
 
 mod attempt;
 mod attempt_rates;
-mod changes;
 mod clock;
+mod detached;
 mod directory;
+mod endpoint_control;
 mod fleet;
-mod gauges;
 mod handle;
 mod health;
 mod inbox;
@@ -21,20 +22,23 @@ mod message_ids;
 mod notifications;
 mod operational_events;
 mod options;
-mod parts;
 mod payloads;
 mod pruning;
 mod replay;
 mod runner;
-mod settling;
+mod scheduler_state;
+mod settings_writer;
+mod settle_queue;
+mod settler;
 mod shared_budgets;
 mod start;
-mod submission;
+mod status;
+mod tasks;
 #[cfg(test)]
 mod testing;
 
 pub use attempt_rates::{AttemptRates, Second};
 pub use handle::Node;
+pub use intake::Submission;
 pub use options::NodeOptions;
 pub use shared_budgets::SharedBudgets;
-pub use submission::Submission;

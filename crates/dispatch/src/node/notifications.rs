@@ -43,12 +43,12 @@ impl PendingNotifications {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Shard;
+    use crate::store::ShardId;
 
     #[tokio::test]
     async fn shards_added_without_a_waiting_task_are_not_lost() {
         let notifications = PendingNotifications::default();
-        let of = |shard| [Shard(shard)].into_iter().collect();
+        let of = |shard| [ShardId(shard)].into_iter().collect();
         notifications.add(of(1));
         notifications.add(of(9));
         notifications.add(Shards::NONE);

@@ -1,72 +1,84 @@
 //! Operational webhooks: events about the dispatcher itself, for an application.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use stagger::Instant;
 use stagger_text::Timestamp;
 use url::Url;
 
-use super::intake::JSON;
-use super::parts::Parts;
+use super::directory::Directory;
+use super::message_ids::MessageIds;
 use crate::model::{
-    Disabled, Ending, Endpoint, EndpointId, EventType, Message, MessageId, NewMessage,
+    DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, Message, MessageId, NewMessage,
 };
 use crate::scheduler::OperationalEvent;
 use crate::store::Settlement;
 
+/// The content type of the dispatcher's own messages.
+pub(super) const JSON: &str = "application/json";
 const DISABLED: &str = "stagger.endpoint.disabled";
 const DEAD: &str = "stagger.delivery.dead";
 
-/// The message about the event, for the endpoints of the same application that subscribe to its
-/// type; `None` if there are none.
-pub(super) fn message(
-    parts: &Parts,
-    event: OperationalEvent,
-    settlement: &Settlement,
-    now: Instant,
-) -> Option<NewMessage> {
-    let (OperationalEvent::EndpointDisabled(id, _) | OperationalEvent::DeliveryDead(id, _)) = event;
-    let endpoint = parts.directory.endpoint(id)?;
-    let (name, data) = match event {
-        OperationalEvent::EndpointDisabled(_, why) => {
-            (DISABLED, disabled(&endpoint, why, settlement))
-        }
-        OperationalEvent::DeliveryDead(_, message) => (DEAD, dead(&endpoint, message, settlement)),
-    };
-    let event_type: EventType = name.parse().ok()?;
-    let mut endpoints = receivers(parts, &endpoint, &event_type)?;
-    if name == DISABLED {
-        // It would only wait there.
-        endpoints.retain(|receiver| *receiver != id);
-    }
-    if endpoints.is_empty() {
-        return None;
-    }
-    let id = parts
-        .message_ids
-        .messages(1, now)
-        .inspect_err(|error| tracing::warn!(%error, "operational event dropped"))
-        .ok()?
-        .pop()?;
-    let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
-    let payload = body.to_string();
-    let message = Message {
-        id,
-        application: endpoint.application,
-        event_type,
-        key: None,
-        content_type: JSON.to_owned(),
-        size: payload.len(),
-        created_at: now,
-    };
-    Some(NewMessage { message, payload: payload.into(), endpoints })
+/// Makes operational messages.
+#[derive(Debug)]
+pub(super) struct OperationalEvents {
+    pub(super) directory: Arc<Directory>,
+    pub(super) message_ids: Arc<MessageIds>,
 }
 
-fn receivers(
-    parts: &Parts,
-    endpoint: &Endpoint,
-    event_type: &EventType,
-) -> Option<Vec<EndpointId>> {
-    parts.directory.fan_out(endpoint.application, std::iter::once(event_type))?.pop()
+impl OperationalEvents {
+    /// The message about the event, for the endpoints of the same application that subscribe to its
+    /// type; `None` if there are none.
+    pub(super) fn message(
+        &self,
+        event: OperationalEvent,
+        settlement: &Settlement,
+        now: Instant,
+    ) -> Option<NewMessage> {
+        let (OperationalEvent::EndpointDisabled(id, _) | OperationalEvent::DeliveryDead(id, _)) =
+            event;
+        let endpoint = self.directory.endpoint(id)?;
+        let (name, data) = match event {
+            OperationalEvent::EndpointDisabled(_, why) => {
+                (DISABLED, disabled(&endpoint, why, settlement))
+            }
+            OperationalEvent::DeliveryDead(_, message) => {
+                (DEAD, dead(&endpoint, message, settlement))
+            }
+        };
+        let event_type: EventType = name.parse().ok()?;
+        let mut endpoints = self.receivers(&endpoint, &event_type)?;
+        if name == DISABLED {
+            // It would only wait there.
+            endpoints.retain(|receiver| *receiver != id);
+        }
+        if endpoints.is_empty() {
+            return None;
+        }
+        let id = self
+            .message_ids
+            .messages(1, now)
+            .inspect_err(|error| tracing::warn!(%error, "operational event dropped"))
+            .ok()?
+            .pop()?;
+        let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
+        let payload = body.to_string();
+        let message = Message {
+            id,
+            application: endpoint.application,
+            event_type,
+            key: None,
+            content_type: JSON.to_owned(),
+            size: payload.len(),
+            created_at: now,
+        };
+        Some(NewMessage { message, payload: payload.into(), endpoints })
+    }
+
+    fn receivers(&self, endpoint: &Endpoint, event_type: &EventType) -> Option<Vec<EndpointId>> {
+        self.directory.fan_out(endpoint.application, std::iter::once(event_type))?.pop()
+    }
 }
 
 fn disabled(endpoint: &Endpoint, why: Disabled, settlement: &Settlement) -> Value {
@@ -88,7 +100,7 @@ fn dead(endpoint: &Endpoint, message: MessageId, settlement: &Settlement) -> Val
         "endpoint": endpoint.id,
         "url": shown(&endpoint.url),
         "message": message,
-        "reason": delivery.and_then(|delivery| delivery.ending).map(Ending::name),
+        "reason": delivery.and_then(|delivery| delivery.ending).map(DeliveryEnding::name),
         "attempts": delivery.map(|delivery| delivery.attempts),
         "status": settlement.attempt.as_ref().and_then(|attempt| attempt.status),
     })

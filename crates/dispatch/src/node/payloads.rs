@@ -24,11 +24,11 @@ pub(super) struct CachedMessage {
 #[derive(Debug)]
 pub(super) struct PayloadCache {
     room: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedPayloads>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedPayloads {
     /// By id, which is by age.
     messages: BTreeMap<MessageId, (CachedMessage, usize)>,
     bytes: usize,
@@ -75,7 +75,7 @@ impl PayloadCache {
         self.lock().bytes
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CachedPayloads> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

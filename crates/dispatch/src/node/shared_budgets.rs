@@ -16,7 +16,7 @@ use stagger::{
     TokioTime, Verdict,
 };
 
-use super::parts::Parts;
+use super::directory::Directory;
 use crate::Error;
 use crate::model::{EndpointId, MessageId};
 use crate::scheduler::Launch;
@@ -67,16 +67,22 @@ const REFUSED: Span = Span::from_millis(100);
 const ON_ITS_WAY: Span = Span::from_millis(5);
 
 /// The charges of attempts in flight to shared budgets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SharedCharges {
+    budgets: Option<SharedBudgets>,
+    directory: Arc<Directory>,
     paid: HashMap<(MessageId, EndpointId), Paid>,
 }
 
 impl SharedCharges {
+    pub(super) fn new(budgets: Option<SharedBudgets>, directory: Arc<Directory>) -> Self {
+        Self { budgets, directory, paid: HashMap::new() }
+    }
+
     /// Charges an attempt to its budget; the error is the time for which retries of its endpoint
     /// have to wait. A probe is always allowed, because it ends an outage.
-    pub(super) fn ask(&mut self, parts: &Parts, launch: &Launch) -> Result<(), Span> {
-        let Some(ledger) = ledger(parts, launch) else { return Ok(()) };
+    pub(super) fn ask(&mut self, launch: &Launch) -> Result<(), Span> {
+        let Some(ledger) = self.ledger(launch) else { return Ok(()) };
         let now = TokioTime.now();
         if !launch.retry {
             (&*ledger).on_first(now);
@@ -91,14 +97,9 @@ impl SharedCharges {
 
     /// Settles the charge of an attempt with its `verdict`, `None` if it counts as not made. An
     /// attempt that was `written` stays paid: the receiver may have seen it.
-    pub(super) fn settle(
-        &mut self,
-        parts: &Parts,
-        launch: &Launch,
-        (verdict, written): (Option<Verdict>, bool),
-    ) {
+    pub(super) fn settle(&mut self, launch: &Launch, (verdict, written): (Option<Verdict>, bool)) {
         let paid = self.paid.remove(&(launch.message, launch.endpoint));
-        let Some(ledger) = ledger(parts, launch) else { return };
+        let Some(ledger) = self.ledger(launch) else { return };
         let now = TokioTime.now();
         match (verdict, paid) {
             (None | Some(Verdict::Cancelled), Some(paid)) if !written => {
@@ -118,16 +119,16 @@ impl SharedCharges {
             _ => {}
         }
     }
+
+    fn ledger(&self, launch: &Launch) -> Option<Arc<SharedLedger>> {
+        let budgets = self.budgets.as_ref()?;
+        budgets.ledger(self.directory.target(launch.endpoint)?.origin()?)
+    }
 }
 
 /// The time for which refused retries wait at this level of the budget.
 fn wait(level: &Level) -> Span {
     if level.retries > 0 { ON_ITS_WAY } else { REFUSED }
-}
-
-fn ledger(parts: &Parts, launch: &Launch) -> Option<Arc<SharedLedger>> {
-    let budgets = parts.budgets.as_ref()?;
-    budgets.ledger(parts.directory.target(launch.endpoint)?.origin()?)
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use stagger::{Instant, Span};
 
 use super::Instruments;
-use crate::model::{Attempt, Delivery, DeliveryState, Ending, EndpointId, EndpointState};
+use crate::model::{
+    Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId, EndpointState,
+};
 use crate::store::Settlement;
 
 /// Logs the result of an attempt. A success at the first attempt is counted, but not logged.
@@ -53,7 +55,7 @@ pub(crate) fn moved(endpoint: EndpointId, before: &EndpointState, after: &Endpoi
 
 /// `retry_attempt` is the number of the attempt that is to come, so that counting the lines by it
 /// shows how deep retries go.
-fn retry(attempt: &Attempt, delay: Span) {
+fn retry(attempt: &DeliveryAttempt, delay: Span) {
     tracing::info!(
         retry_attempt = attempt.number.saturating_add(1),
         delay = delay.as_secs_f64(),
@@ -61,20 +63,20 @@ fn retry(attempt: &Attempt, delay: Span) {
         endpoint = %attempt.endpoint,
         verdict = attempt.verdict.name(),
         status = attempt.status,
-        failure = attempt.failure.map(crate::model::Failure::name),
+        failure = attempt.failure.map(crate::model::AttemptFailure::name),
         hint = attempt.hint.map(Span::as_secs_f64),
         "attempt failed, retrying after the delay"
     );
 }
 
-fn dead(delivery: &Delivery, attempt: &Attempt) {
+fn dead(delivery: &Delivery, attempt: &DeliveryAttempt) {
     tracing::warn!(
         attempts = delivery.attempts,
         msg = %delivery.message,
         endpoint = %delivery.endpoint,
-        reason = delivery.ending.map(Ending::name),
+        reason = delivery.ending.map(DeliveryEnding::name),
         status = attempt.status,
-        failure = attempt.failure.map(crate::model::Failure::name),
+        failure = attempt.failure.map(crate::model::AttemptFailure::name),
         "delivery is dead, no further attempt"
     );
 }

@@ -7,7 +7,7 @@ use metrics::{
 use stagger::breaker::StateKind;
 use stagger::{Span, Verdict};
 
-use crate::model::{Attempt, DeliveryState};
+use crate::model::{DeliveryAttempt, DeliveryState};
 
 const ATTEMPTS: &str = "stagger.attempts";
 const LATENCY: &str = "stagger.attempt.latency";
@@ -86,7 +86,7 @@ impl Instruments {
         }
     }
 
-    pub(crate) fn attempted(&self, attempt: &Attempt) {
+    pub(crate) fn attempted(&self, attempt: &DeliveryAttempt) {
         let at = Verdict::ALL.iter().position(|verdict| *verdict == attempt.verdict);
         if let Some(attempts) = at.and_then(|at| self.attempts.get(at)) {
             attempts.increment(1);

@@ -5,14 +5,17 @@ use std::future::Future;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::model::Answer;
+use crate::model::AttemptAnswer;
 use crate::scheduler::Launch;
 
 /// The target of the spans: nothing listens unless traces are exported, and then they cost nothing.
 pub(super) const TARGET: &str = "stagger_trace";
 
 /// Runs an attempt in a span of its own.
-pub(crate) async fn traced(launch: &Launch, attempt: impl Future<Output = Answer>) -> Answer {
+pub(crate) async fn traced(
+    launch: &Launch,
+    attempt: impl Future<Output = AttemptAnswer>,
+) -> AttemptAnswer {
     let span = tracing::info_span!(
         target: TARGET,
         "stagger.attempt",

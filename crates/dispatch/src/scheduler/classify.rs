@@ -3,7 +3,7 @@
 use stagger::breaker::Report;
 use stagger::{Cause, Outcome, Verdict};
 
-use crate::model::{Answer, Ending, Failure, Statuses};
+use crate::model::{AttemptAnswer, AttemptFailure, DeliveryEnding, Statuses};
 
 /// The classified answer to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) struct Classification {
     /// For the breaker.
     pub(super) report: Report,
     /// Why the delivery ends if the outcome is permanent.
-    pub(super) ending: Ending,
+    pub(super) ending: DeliveryEnding,
     /// Whether the endpoint said that it is gone.
     pub(super) gone: bool,
 }
@@ -47,7 +47,7 @@ impl Classification {
 /// A throttled answer counts as a failure for the endpoint's breaker only if its plan says so; an
 /// address that the guard refuses always does, so that a wrong DNS record cannot end a whole
 /// backlog.
-pub(super) fn classify(permanent: &Statuses, answer: &Answer) -> Classification {
+pub(super) fn classify(permanent: &Statuses, answer: &AttemptAnswer) -> Classification {
     let outcome = match answer.result {
         Ok(status) => Outcome::new(verdict_of(permanent, status)),
         Err(failure) => outcome_of(failure),
@@ -58,7 +58,7 @@ pub(super) fn classify(permanent: &Statuses, answer: &Answer) -> Classification 
     };
     let gone = answer.result == Ok(GONE);
     let report = match answer.result {
-        Ok(GONE) | Err(Failure::Egress) => Report::Failure,
+        Ok(GONE) | Err(AttemptFailure::Egress) => Report::Failure,
         _ => Report::of(&outcome),
     };
     Classification { outcome, report, ending: ending_of(answer), gone }
@@ -77,24 +77,27 @@ fn verdict_of(permanent: &Statuses, status: u16) -> Verdict {
     }
 }
 
-const fn outcome_of(failure: Failure) -> Outcome {
+const fn outcome_of(failure: AttemptFailure) -> Outcome {
     match failure {
-        Failure::Timeout => Outcome::new(Verdict::Transient).with_cause(Cause::Timeout),
-        Failure::Resolve | Failure::Connect | Failure::Tls | Failure::Transport => {
+        AttemptFailure::Timeout => Outcome::new(Verdict::Transient).with_cause(Cause::Timeout),
+        AttemptFailure::Resolve
+        | AttemptFailure::Connect
+        | AttemptFailure::Tls
+        | AttemptFailure::Transport => {
             Outcome::new(Verdict::Transient).with_cause(Cause::Transport)
         }
-        Failure::Egress | Failure::Unbuildable => {
+        AttemptFailure::Egress | AttemptFailure::Unbuildable => {
             Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
         }
-        Failure::Stopped => Outcome::new(Verdict::Cancelled).with_cause(Cause::Transport),
+        AttemptFailure::Stopped => Outcome::new(Verdict::Cancelled).with_cause(Cause::Transport),
     }
 }
 
-const fn ending_of(answer: &Answer) -> Ending {
+const fn ending_of(answer: &AttemptAnswer) -> DeliveryEnding {
     match answer.result {
-        Err(Failure::Egress) => Ending::EgressRefused,
-        Err(Failure::Unbuildable) => Ending::Unbuildable,
-        _ => Ending::Permanent,
+        Err(AttemptFailure::Egress) => DeliveryEnding::EgressRefused,
+        Err(AttemptFailure::Unbuildable) => DeliveryEnding::Unbuildable,
+        _ => DeliveryEnding::Permanent,
     }
 }
 
@@ -104,10 +107,10 @@ mod tests {
     use bytes::Bytes;
     use stagger::{Hint, Span};
 
-    fn classified(result: Result<u16, Failure>, hint: Option<Hint>) -> Classification {
+    fn classified(result: Result<u16, AttemptFailure>, hint: Option<Hint>) -> Classification {
         let listed = Statuses::try_from(vec![410, 422, 503]).unwrap();
         let (detail, reply, latency) = (None, Bytes::new(), Span::ZERO);
-        classify(&listed, &Answer { result, detail, hint, reply, latency, written: true })
+        classify(&listed, &AttemptAnswer { result, detail, hint, reply, latency, written: true })
     }
 
     #[test]
@@ -130,7 +133,7 @@ mod tests {
         for status in [422, 503] {
             let Classification { outcome, report, ending, .. } = classified(Ok(status), None);
             assert_eq!((outcome.verdict, report), (Verdict::Permanent, Report::Success));
-            assert_eq!(ending, Ending::Permanent);
+            assert_eq!(ending, DeliveryEnding::Permanent);
         }
     }
 
@@ -149,20 +152,27 @@ mod tests {
             let Classification { outcome, report, ending, .. } = classified(Err(failure), None);
             (outcome.verdict, report, ending)
         };
-        for failure in
-            [Failure::Resolve, Failure::Connect, Failure::Tls, Failure::Timeout, Failure::Transport]
-        {
-            let transient = (Verdict::Transient, Report::Failure, Ending::Permanent);
+        for failure in [
+            AttemptFailure::Resolve,
+            AttemptFailure::Connect,
+            AttemptFailure::Tls,
+            AttemptFailure::Timeout,
+            AttemptFailure::Transport,
+        ] {
+            let transient = (Verdict::Transient, Report::Failure, DeliveryEnding::Permanent);
             assert_eq!(meaning(failure), transient, "{failure:?}");
         }
         let permanent = Verdict::Permanent;
-        assert_eq!(meaning(Failure::Egress), (permanent, Report::Failure, Ending::EgressRefused));
         assert_eq!(
-            meaning(Failure::Unbuildable),
-            (permanent, Report::Neutral, Ending::Unbuildable)
+            meaning(AttemptFailure::Egress),
+            (permanent, Report::Failure, DeliveryEnding::EgressRefused)
         );
-        assert_eq!(meaning(Failure::Stopped).0, Verdict::Cancelled);
-        assert_eq!(meaning(Failure::Stopped).1, Report::Neutral);
+        assert_eq!(
+            meaning(AttemptFailure::Unbuildable),
+            (permanent, Report::Neutral, DeliveryEnding::Unbuildable)
+        );
+        assert_eq!(meaning(AttemptFailure::Stopped).0, Verdict::Cancelled);
+        assert_eq!(meaning(AttemptFailure::Stopped).1, Report::Neutral);
     }
 
     #[test]

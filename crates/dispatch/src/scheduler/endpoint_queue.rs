@@ -10,12 +10,12 @@ use super::health::{BreakerPermit, Health};
 use super::pacer::{self, Pacer};
 use super::pending_index::PendingIndex;
 use super::queued_delivery::{QueueState, QueuedDelivery};
-use super::rules::Rules;
+use super::rules::QueueRules;
 use super::transition::{self, Transition};
-use super::{Launch, OperationalEvent, QueueView, Settled};
+use super::{Launch, OperationalEvent, QueueView, SettledAttempt};
 use crate::model::{
-    Answer, ApplicationId, Attempt, Delivery, DeliveryState, Disabled, Ending, Endpoint,
-    EndpointId, EndpointState, MessageId, REPLY_LIMIT,
+    ApplicationId, AttemptAnswer, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState,
+    Disabled, Endpoint, EndpointId, EndpointState, MessageId, REPLY_LIMIT,
 };
 use crate::store::Settlement;
 
@@ -24,7 +24,7 @@ use crate::store::Settlement;
 pub(super) struct EndpointQueue {
     id: EndpointId,
     application: ApplicationId,
-    rules: Rules,
+    rules: QueueRules,
     health: Health,
     pacer: Pacer,
     pending: PendingIndex,
@@ -62,7 +62,7 @@ struct Selection {
 
 impl EndpointQueue {
     pub(super) fn new(endpoint: &Endpoint, endpoint_state: EndpointState) -> Self {
-        let rules = Rules::of(endpoint);
+        let rules = QueueRules::of(endpoint);
         Self {
             id: endpoint.id,
             application: endpoint.application,
@@ -88,7 +88,7 @@ impl EndpointQueue {
 
     /// Takes changed settings.
     pub(super) fn change(&mut self, endpoint: &Endpoint) {
-        self.rules = Rules::of(endpoint);
+        self.rules = QueueRules::of(endpoint);
         self.health.change(&self.rules);
         self.pacer.change(&self.rules);
     }
@@ -134,7 +134,7 @@ impl EndpointQueue {
         let queued = QueuedDelivery { changed_at: now, ..queued };
         Some(Delivery {
             state: DeliveryState::Cancelled,
-            ending: Some(Ending::Cancelled),
+            ending: Some(DeliveryEnding::Cancelled),
             ..queued.to_delivery(self.id, self.application)
         })
     }
@@ -173,9 +173,9 @@ impl EndpointQueue {
         &mut self,
         now: Instant,
         launch: &Launch,
-        answer: Answer,
+        answer: AttemptAnswer,
         entropy: &mut impl Entropy,
-    ) -> Option<Settled> {
+    ) -> Option<SettledAttempt> {
         let attempt = self.in_flight.remove(&launch.serial)?;
         let before = self.health.endpoint_state();
         let classification = classify(&self.rules.permanent, &answer);
@@ -203,8 +203,10 @@ impl EndpointQueue {
         // Of two events, the one about the endpoint is more important.
         let event = disabled.map(|why| OperationalEvent::EndpointDisabled(self.id, why)).or(dead);
         let something = settlement.delivery.is_some() || endpoint_state.is_some();
-        something
-            .then_some(Settled { settlement: Settlement { endpoint_state, ..settlement }, event })
+        something.then_some(SettledAttempt {
+            settlement: Settlement { endpoint_state, ..settlement },
+            event,
+        })
     }
 
     pub(super) fn enable(&mut self, now: Instant) -> EndpointState {
@@ -283,7 +285,7 @@ impl EndpointQueue {
         now: Instant,
         mut queued: QueuedDelivery,
         launch: &Launch,
-        (answer, classification): (Answer, Classification),
+        (answer, classification): (AttemptAnswer, Classification),
         entropy: &mut impl Entropy,
     ) -> (Settlement, Option<OperationalEvent>) {
         let outcome = classification.for_call();
@@ -312,13 +314,13 @@ impl EndpointQueue {
 
 fn attempt_of(
     launch: &Launch,
-    answer: Answer,
+    answer: AttemptAnswer,
     classification: &Classification,
     next: Option<Instant>,
-) -> Attempt {
+) -> DeliveryAttempt {
     let mut reply = answer.reply;
     reply.truncate(REPLY_LIMIT);
-    Attempt {
+    DeliveryAttempt {
         message: launch.message,
         endpoint: launch.endpoint,
         number: launch.number,

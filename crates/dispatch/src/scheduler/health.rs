@@ -5,7 +5,7 @@ use stagger::breaker::{Admission, Breaker, Report, StateKind, Ticket, Transition
 use stagger::{Entropy, Hint, Instant, Verdict};
 
 use super::classify::Classification;
-use super::rules::Rules;
+use super::rules::QueueRules;
 use crate::model::{Disabled, EndpointState, Opened};
 
 /// The state of an endpoint, and its breaker.
@@ -33,7 +33,7 @@ impl BreakerPermit {
 }
 
 impl Health {
-    pub(super) fn new(rules: &Rules, endpoint_state: EndpointState) -> Self {
+    pub(super) fn new(rules: &QueueRules, endpoint_state: EndpointState) -> Self {
         Self {
             endpoint_state,
             breaker: breaker_of(rules, endpoint_state.open),
@@ -43,7 +43,7 @@ impl Health {
     }
 
     /// Applies another plan: the history is discarded, but an open breaker stays open.
-    pub(super) fn change(&mut self, rules: &Rules) {
+    pub(super) fn change(&mut self, rules: &QueueRules) {
         if rules.breaker != *self.breaker.plan() {
             self.replace_breaker(rules);
         }
@@ -82,7 +82,7 @@ impl Health {
     pub(super) fn learn(
         &mut self,
         now: Instant,
-        rules: &Rules,
+        rules: &QueueRules,
         (permit, classification): (&BreakerPermit, &Classification),
         backlog: bool,
         entropy: &mut impl Entropy,
@@ -115,7 +115,7 @@ impl Health {
 
     /// One probe first, then the recovery. While a failed probe of an enabling before cools down, it
     /// waits for that.
-    pub(super) fn enable(&mut self, now: Instant, rules: &Rules) {
+    pub(super) fn enable(&mut self, now: Instant, rules: &QueueRules) {
         if self.endpoint_state.disabled.take().is_none() {
             return;
         }
@@ -131,7 +131,7 @@ impl Health {
 
     /// Disables the endpoint. Discards the history of the breaker, except for the cooldown after
     /// the failed probe of an endpoint that was enabled.
-    pub(super) fn disable(&mut self, rules: &Rules, reason: Disabled) {
+    pub(super) fn disable(&mut self, rules: &QueueRules, reason: Disabled) {
         self.endpoint_state.disabled = Some(reason);
         self.endpoint_state.recovering_since = None;
         if !self.probation {
@@ -147,7 +147,7 @@ impl Health {
 
     /// Ends a recovery when no backlog is left, after its first stretch: before that, deliveries
     /// that are due in a moment may not be ready yet.
-    pub(super) fn end_recovery(&mut self, now: Instant, rules: &Rules) {
+    pub(super) fn end_recovery(&mut self, now: Instant, rules: &QueueRules) {
         let first_stretch = rules.pace.recovery.over;
         if self.endpoint_state.recovering_since.is_some_and(|since| now - since >= first_stretch) {
             self.endpoint_state.recovering_since = None;
@@ -185,7 +185,7 @@ impl Health {
         }
     }
 
-    fn reason_to_disable(&self, now: Instant, rules: &Rules, gone: bool) -> Option<Disabled> {
+    fn reason_to_disable(&self, now: Instant, rules: &QueueRules, gone: bool) -> Option<Disabled> {
         if self.endpoint_state.disabled.is_some() {
             return None;
         }
@@ -197,13 +197,13 @@ impl Health {
         }
     }
 
-    fn replace_breaker(&mut self, rules: &Rules) {
+    fn replace_breaker(&mut self, rules: &QueueRules) {
         self.breaker = breaker_of(rules, self.endpoint_state.open);
         self.generation = self.generation.wrapping_add(1);
     }
 }
 
-fn breaker_of(rules: &Rules, open: Option<Opened>) -> Breaker {
+fn breaker_of(rules: &QueueRules, open: Option<Opened>) -> Breaker {
     match open {
         Some(Opened { until, open_time }) => Breaker::reopened(rules.breaker, until, open_time),
         None => Breaker::new(rules.breaker),

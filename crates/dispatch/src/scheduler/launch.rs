@@ -7,7 +7,7 @@ use crate::store::Settlement;
 
 /// The next decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextLaunch {
     /// Make this attempt now, and settle its answer.
     Send(Launch),
     /// Nothing before this time, unless another event comes first.
@@ -39,7 +39,7 @@ pub struct Launch {
 
 /// The result of a settled attempt.
 #[derive(Clone, Debug)]
-pub struct Settled {
+pub struct SettledAttempt {
     /// The changes to make durable.
     pub settlement: Settlement,
     /// The event to report to the application.

@@ -36,6 +36,6 @@ mod rules;
 mod timers;
 mod transition;
 
-pub use launch::{Launch, Next, OperationalEvent, Settled};
+pub use launch::{Launch, NextLaunch, OperationalEvent, SettledAttempt};
 pub use queue_view::QueueView;
 pub use queues::Scheduler;

@@ -5,7 +5,7 @@ use stagger::{Instant, Outcome, Span, Verdict};
 
 use super::rate_limiter::RateLimiter;
 use super::recovery::{self, MICROS};
-use super::rules::Rules;
+use super::rules::QueueRules;
 
 /// The burst that a cap on the rate allows: a tenth of a second's worth. Less would cost the
 /// endpoint traffic, because timers are not exact; more would be felt.
@@ -32,7 +32,7 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    pub(super) fn new(rules: &Rules) -> Self {
+    pub(super) fn new(rules: &QueueRules) -> Self {
         Self {
             cap: RateLimiter::default(),
             recovery: RateLimiter::default(),
@@ -47,7 +47,7 @@ impl Pacer {
     pub(super) fn take_over(
         &mut self,
         now: Instant,
-        rules: &Rules,
+        rules: &QueueRules,
         recovering_since: Option<Instant>,
     ) {
         if let Some(interval) = cap_interval(rules) {
@@ -64,14 +64,14 @@ impl Pacer {
     }
 
     /// Follows another budget, which has seen nothing yet.
-    pub(super) fn change(&mut self, rules: &Rules) {
+    pub(super) fn change(&mut self, rules: &QueueRules) {
         if rules.budget != *self.budget.plan() {
             self.budget = Budget::new(rules.budget);
         }
     }
 
     /// From when on an attempt may be made, as far as cap and recovery go.
-    pub(super) fn opens(&self, rules: &Rules, recovering_since: Option<Instant>) -> Instant {
+    pub(super) fn opens(&self, rules: &QueueRules, recovering_since: Option<Instant>) -> Instant {
         let cap = cap_interval(rules).map(|interval| self.cap.opens(cap_slack(interval)));
         let recovery = recovering_since.map(|_| self.recovery.opens(RECOVERY_SLACK));
         cap.max(recovery).unwrap_or(Instant::ORIGIN)
@@ -102,7 +102,7 @@ impl Pacer {
     pub(super) fn launched(
         &mut self,
         now: Instant,
-        rules: &Rules,
+        rules: &QueueRules,
         recovering_since: Option<Instant>,
         is_retry: bool,
     ) {
@@ -143,7 +143,11 @@ impl Pacer {
 }
 
 /// Attempts a second that are allowed now, rounded down, but not to none; `None` without a bound.
-pub(super) fn rate(now: Instant, rules: &Rules, recovering_since: Option<Instant>) -> Option<u64> {
+pub(super) fn rate(
+    now: Instant,
+    rules: &QueueRules,
+    recovering_since: Option<Instant>,
+) -> Option<u64> {
     let cap = rules.pace.rate.map(|rate| u64::from(rate.get()));
     let recovery = recovering_since
         .map(|since| (recovery::rate(&rules.pace.recovery, now - since) / MICROS).max(1));
@@ -155,7 +159,7 @@ fn cap_slack(interval: Span) -> Span {
     CAP_SLACK - interval
 }
 
-fn cap_interval(rules: &Rules) -> Option<Span> {
+fn cap_interval(rules: &QueueRules) -> Option<Span> {
     let rate = u64::from(rules.pace.rate?.get());
     Some(recovery::interval(rate * MICROS))
 }

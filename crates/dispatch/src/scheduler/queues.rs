@@ -8,9 +8,10 @@ use stagger::{Entropy, Instant, Span};
 use super::endpoint_queue::{Blocked, EndpointQueue};
 use super::fair_queue::FairQueue;
 use super::timers::Timers;
-use super::{Launch, Next, QueueView, Settled};
+use super::{Launch, NextLaunch, QueueView, SettledAttempt};
 use crate::model::{
-    Answer, ApplicationId, Delivery, Disabled, Endpoint, EndpointId, EndpointState, MessageId,
+    ApplicationId, AttemptAnswer, Delivery, Disabled, Endpoint, EndpointId, EndpointState,
+    MessageId,
 };
 
 /// The queues of all endpoints.
@@ -108,7 +109,7 @@ impl Scheduler {
     ) {
         self.with_queue(launch.endpoint, |queue| queue.hold_retries(until));
         // It counts as not made, so that there is nothing to store.
-        self.settle(now, launch, Answer::not_made(), entropy);
+        self.settle(now, launch, AttemptAnswer::not_made(), entropy);
     }
 
     /// Whether no attempt of an endpoint is in flight; also if the endpoint is not known.
@@ -150,7 +151,7 @@ impl Scheduler {
     }
 
     /// The next decision at `now`. Call it again until it is not `Send`.
-    pub fn next(&mut self, now: Instant, entropy: &mut impl Entropy) -> Next {
+    pub fn next(&mut self, now: Instant, entropy: &mut impl Entropy) -> NextLaunch {
         let _ = entropy;
         while let Some(id) = self.timers.pop(now) {
             self.join(id);
@@ -159,10 +160,10 @@ impl Scheduler {
             let launch = self.launch(now, application);
             self.enqueue_application(application);
             if let Some(launch) = launch {
-                return Next::Send(launch);
+                return NextLaunch::Send(launch);
             }
         }
-        self.timers.first().map_or(Next::Idle, Next::Until)
+        self.timers.first().map_or(NextLaunch::Idle, NextLaunch::Until)
     }
 
     /// Settles a launched attempt; `None` if there is nothing to store: the attempt counts as not
@@ -171,9 +172,9 @@ impl Scheduler {
         &mut self,
         now: Instant,
         launch: Launch,
-        answer: Answer,
+        answer: AttemptAnswer,
         entropy: &mut impl Entropy,
-    ) -> Option<Settled> {
+    ) -> Option<SettledAttempt> {
         if let Some(application) = self.orphaned.remove(&launch.serial) {
             self.give_back(application);
             return None;

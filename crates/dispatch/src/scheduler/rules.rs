@@ -12,7 +12,7 @@ const LEASE_MARGIN: Span = Span::from_secs(10);
 
 /// The settings of an endpoint that its queue needs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rules {
+pub(super) struct QueueRules {
     /// The endpoint's policy, without the parts that the queue itself enforces.
     pub(super) policy: Policy,
     pub(super) budget: BudgetPlan,
@@ -23,7 +23,7 @@ pub(super) struct Rules {
     pub(super) disable_after: Span,
 }
 
-impl Rules {
+impl QueueRules {
     pub(super) fn of(endpoint: &Endpoint) -> Self {
         Self {
             policy: call_policy(&endpoint.policy),

@@ -6,8 +6,8 @@ use stagger::retry::{Action, Call, Retry, Step, Stop, Wait};
 use stagger::{Entropy, Hint, Instant, Outcome, Policy, Span};
 
 use super::queued_delivery::{CallProgress, QueuedDelivery};
-use super::rules::Rules;
-use crate::model::Ending;
+use super::rules::QueueRules;
+use crate::model::DeliveryEnding;
 
 /// The next state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Transition {
     /// It waits for its next attempt.
     Waiting,
     /// No attempt follows.
-    Dead(Ending),
+    Dead(DeliveryEnding),
 }
 
 /// Counts an attempt that began at `launched` and ended with `outcome` at `now`, and returns the
@@ -27,9 +27,9 @@ pub(super) enum Transition {
 /// its queue, or by limits that were changed meanwhile, has had the attempt that it was promised.
 pub(super) fn settle(
     queued: &mut QueuedDelivery,
-    rules: &Rules,
+    rules: &QueueRules,
     (launched, now): (Instant, Instant),
-    (outcome, ending): (&Outcome, Ending),
+    (outcome, ending): (&Outcome, DeliveryEnding),
     entropy: &mut impl Entropy,
 ) -> Transition {
     let call = running(queued.progress, &rules.policy, launched);
@@ -102,10 +102,10 @@ fn round_of(call: &Retry, now: Instant) -> Option<CallProgress> {
     })
 }
 
-const fn ending_of(stop: Stop, ending: Ending) -> Ending {
+const fn ending_of(stop: Stop, ending: DeliveryEnding) -> DeliveryEnding {
     match stop {
-        Stop::AttemptsExhausted => Ending::AttemptsExhausted,
-        Stop::DeadlineExceeded => Ending::DeadlineExceeded,
+        Stop::AttemptsExhausted => DeliveryEnding::AttemptsExhausted,
+        Stop::DeadlineExceeded => DeliveryEnding::DeadlineExceeded,
         // The others belong to hints, which end nothing here, and to budget, breaker and callers,
         // which a queue's call does not have.
         _ => ending,

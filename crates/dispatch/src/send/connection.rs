@@ -1,4 +1,4 @@
-//! A connection that its attempt owns.
+//! A connection that its attempt owns, and the time limit on its steps.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -10,9 +10,8 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, Builder, SendRequest};
-use stagger::{Instant, Span};
+use stagger::{Instant, Sleep, Span, TokioTime};
 
-use super::time_limit::within;
 use crate::model::REPLY_LIMIT;
 
 /// Longest head of a reply, in bytes, and the most of it in memory: common servers send far less.
@@ -129,5 +128,15 @@ impl Connection {
             }
         })
         .await
+    }
+}
+
+/// The output of `work`, or `None` if it takes longer than `span`; `work` is then dropped.
+pub(super) async fn within<F: Future>(span: Span, work: F) -> Option<F::Output> {
+    let (work, timer) = (pin!(work), pin!(TokioTime.sleep(span)));
+    tokio::select! {
+        biased;
+        output = work => Some(output),
+        () = timer => None,
     }
 }

@@ -8,12 +8,11 @@ use stagger::{Clock, Span, TokioTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::connection::{ByteStream, Connection};
+use super::connection::{ByteStream, Connection, within};
 use super::resolve::Resolve;
 use super::send_failure::SendFailure;
-use super::time_limit::within;
 use crate::egress::{Address, Guard, Host};
-use crate::model::Failure;
+use crate::model::AttemptFailure;
 
 /// The longest time for one of several addresses, so that the next one gets its turn: two lost
 /// packets.
@@ -53,14 +52,14 @@ impl Dialer {
         let checked = self
             .guard
             .judge_all(&answers)
-            .map_err(|refusal| SendFailure::new(Failure::Egress, refusal.to_string()))?;
+            .map_err(|refusal| SendFailure::new(AttemptFailure::Egress, refusal.to_string()))?;
         *phase = ConnectPhase::Connect;
         let stream = connect(&checked, to.port).await?;
         *phase = ConnectPhase::Tls;
         let stream = self.secure(stream, to).await?;
         *phase = ConnectPhase::Reply;
         let connection = Connection::open(stream, TokioTime.now()).await;
-        connection.map_err(|error| SendFailure::by(Failure::Transport, &error))
+        connection.map_err(|error| SendFailure::by(AttemptFailure::Transport, &error))
     }
 
     async fn resolve(&self, to: &Address) -> Result<Vec<IpAddr>, SendFailure> {
@@ -70,10 +69,10 @@ impl Dialer {
         };
         match self.resolver.resolve(name).await {
             Ok(answers) if answers.is_empty() => {
-                Err(SendFailure::new(Failure::Resolve, format!("{name} has no address")))
+                Err(SendFailure::new(AttemptFailure::Resolve, format!("{name} has no address")))
             }
             Ok(answers) => Ok(answers),
-            Err(error) => Err(SendFailure::by(Failure::Resolve, &error)),
+            Err(error) => Err(SendFailure::by(AttemptFailure::Resolve, &error)),
         }
     }
 
@@ -86,14 +85,14 @@ impl Dialer {
         let Some(name) = &to.tls_name else { return Ok(Box::new(TokioIo::new(stream))) };
         match self.tls.connect(name.clone(), stream).await {
             Ok(stream) => Ok(Box::new(TokioIo::new(stream))),
-            Err(error) => Err(SendFailure::by(Failure::Tls, &error)),
+            Err(error) => Err(SendFailure::by(AttemptFailure::Tls, &error)),
         }
     }
 }
 
 /// The first of these addresses that answers.
 async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, SendFailure> {
-    let mut last = SendFailure::new(Failure::Connect, "no address");
+    let mut last = SendFailure::new(AttemptFailure::Connect, "no address");
     let tried = addresses.len().min(MAX_DIALS);
     for (n, ip) in addresses[..tried].iter().enumerate() {
         let address = SocketAddr::new(*ip, port);
@@ -105,8 +104,10 @@ async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, SendFailu
                 _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
-            Some(Err(error)) => SendFailure::new(Failure::Connect, format!("{address}: {error}")),
-            None => SendFailure::new(Failure::Connect, format!("{address}: no answer")),
+            Some(Err(error)) => {
+                SendFailure::new(AttemptFailure::Connect, format!("{address}: {error}"))
+            }
+            None => SendFailure::new(AttemptFailure::Connect, format!("{address}: no answer")),
         };
     }
     Err(last)

@@ -14,11 +14,9 @@ mod resolve;
 mod send_failure;
 mod sender;
 mod target;
-mod time_limit;
-mod written;
 
 pub use options::SendOptions;
+pub(crate) use request::Written;
 pub use resolve::{Resolve, SystemResolver};
 pub use sender::Sender;
 pub use target::Target;
-pub(crate) use written::Written;

@@ -25,7 +25,7 @@ const MAX_AGE: Span = Span::from_secs(5 * 60);
 /// resolved again for it. A changed DNS record takes effect when the connection is too old, or
 /// closed.
 #[derive(Default)]
-pub(super) struct Pool {
+pub(super) struct ConnectionPool {
     idle_connections: Mutex<IdleConnections>,
 }
 
@@ -42,7 +42,7 @@ struct Idle {
     since: Instant,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// A connection that can take a request now, the one that was used last.
     pub(super) async fn take(&self, origin: &str) -> Option<Connection> {
         loop {
@@ -88,7 +88,7 @@ impl Pool {
     }
 }
 
-impl fmt::Debug for Pool {
+impl fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let idle = self.with(|idle_connections| idle_connections.idle);
         f.debug_struct("Pool").field("idle", &idle).finish()
@@ -132,7 +132,7 @@ impl IdleConnections {
 }
 
 /// Ends when nothing waits any more, or the pool is gone.
-async fn sweep_on(pool: Weak<Pool>) {
+async fn sweep_on(pool: Weak<ConnectionPool>) {
     loop {
         TokioTime.sleep(Span::from_nanos(IDLE_TIME.as_nanos() / 2)).await;
         match pool.upgrade() {

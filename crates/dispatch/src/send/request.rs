@@ -1,5 +1,6 @@
-//! One attempt's request.
+//! One attempt's request, and whether the receiver may have seen it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use stagger::StdTime;
 use super::send_failure::SendFailure;
 use super::target::Ready;
 use crate::Error;
-use crate::model::{Failure, Message};
+use crate::model::{AttemptFailure, Message};
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -42,7 +43,8 @@ impl<'a> Post<'a> {
         let mut headers = to.fixed.clone();
         for (name, template) in &to.templates {
             let value = template.fill(message, number);
-            let unbuildable = |e: Error| SendFailure::new(Failure::Unbuildable, e.to_string());
+            let unbuildable =
+                |e: Error| SendFailure::new(AttemptFailure::Unbuildable, e.to_string());
             headers.insert(name.clone(), value.map_err(unbuildable)?);
         }
         headers.insert(CONTENT_TYPE, value(message.content_type.clone())?);
@@ -61,7 +63,7 @@ impl<'a> Post<'a> {
         let timestamp = StdTime::wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let signature = self.to.signer.sign(&self.id, timestamp, &self.payload);
         if signature.is_empty() {
-            return Err(SendFailure::new(Failure::Unbuildable, "no secret signs any more"));
+            return Err(SendFailure::new(AttemptFailure::Unbuildable, "no secret signs any more"));
         }
         let mut request = Request::new(Full::new(self.payload.clone()));
         *request.method_mut() = Method::POST;
@@ -75,6 +77,22 @@ impl<'a> Post<'a> {
 
 fn value(text: String) -> Result<HeaderValue, SendFailure> {
     HeaderValue::from_maybe_shared(Bytes::from(text)).map_err(|_| {
-        SendFailure::new(Failure::Unbuildable, "a header value with control characters")
+        SendFailure::new(AttemptFailure::Unbuildable, "a header value with control characters")
     })
+}
+
+/// Set before the first byte of a request is handed to its connection, and readable when the attempt was
+/// dropped in the middle.
+#[derive(Debug, Default)]
+pub(crate) struct Written(AtomicBool);
+
+impl Written {
+    // Relaxed, because the attempt and the later reader are one task.
+    pub(super) fn set(&self, yes: bool) {
+        self.0.store(yes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }

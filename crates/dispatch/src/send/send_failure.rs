@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use crate::model::Failure;
+use crate::model::AttemptFailure;
 
 /// Longest detail that is kept, in characters: a sentence, and no store fills with them.
 const MAX_DETAIL: usize = 200;
@@ -10,17 +10,17 @@ const MAX_DETAIL: usize = 200;
 /// A failure to send.
 #[derive(Clone, Debug)]
 pub(super) struct SendFailure {
-    pub(super) failure: Failure,
+    pub(super) failure: AttemptFailure,
     pub(super) detail: String,
 }
 
 impl SendFailure {
-    pub(super) fn new(failure: Failure, detail: impl AsRef<str>) -> Self {
+    pub(super) fn new(failure: AttemptFailure, detail: impl AsRef<str>) -> Self {
         Self { failure, detail: bounded(detail.as_ref()) }
     }
 
     /// With the words of an error and of all that caused it.
-    pub(super) fn by(failure: Failure, error: &(dyn StdError + 'static)) -> Self {
+    pub(super) fn by(failure: AttemptFailure, error: &(dyn StdError + 'static)) -> Self {
         let mut detail = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -54,6 +54,6 @@ mod tests {
     #[test]
     fn a_cause_that_was_told_already_is_not_told_again() {
         let io = std::io::Error::other(std::io::Error::other("no route"));
-        assert_eq!(SendFailure::by(Failure::Connect, &io).detail, "no route");
+        assert_eq!(SendFailure::by(AttemptFailure::Connect, &io).detail, "no route");
     }
 }

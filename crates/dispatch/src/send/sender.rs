@@ -9,18 +9,16 @@ use http::{HeaderMap, StatusCode};
 use stagger::hint::HintReader;
 use stagger::{Clock, Hint, Instant, Span, StdTime, TokioTime};
 
-use super::connection::{Connection, Lost};
+use super::connection::{Connection, Lost, within};
 use super::dial::{ConnectPhase, Dialer};
-use super::pool::Pool;
-use super::request::Post;
+use super::pool::ConnectionPool;
+use super::request::{Post, Written};
 use super::send_failure::{SendFailure, bounded};
 use super::target::Ready;
-use super::time_limit::within;
-use super::written::Written;
 use super::{Resolve, SendOptions, SystemResolver, Target};
 use crate::Error;
 use crate::egress::{Address, Guard, Ports};
-use crate::model::{Answer, Endpoint, Failure, HeaderTemplate, MAX_HEADERS, Message};
+use crate::model::{AttemptAnswer, AttemptFailure, Endpoint, HeaderTemplate, MAX_HEADERS, Message};
 use crate::sign::Signer;
 
 /// Makes attempts over pooled connections, through the egress guard. Clones share the pool.
@@ -32,7 +30,7 @@ use crate::sign::Signer;
 pub struct Sender {
     dialer: Dialer,
     ports: Arc<Ports>,
-    pool: Arc<Pool>,
+    pool: Arc<ConnectionPool>,
 }
 
 /// The head of a reply, and the connection it came over.
@@ -106,7 +104,7 @@ impl Sender {
         message: &Message,
         payload: Bytes,
         number: u32,
-    ) -> Answer {
+    ) -> AttemptAnswer {
         self.send_to(&self.prepare(endpoint), message, payload, number).await
     }
 
@@ -117,7 +115,7 @@ impl Sender {
         message: &Message,
         payload: Bytes,
         number: u32,
-    ) -> Answer {
+    ) -> AttemptAnswer {
         self.send_noting(target, (message, payload), number, &Written::default()).await
     }
 
@@ -129,9 +127,9 @@ impl Sender {
         (message, payload): (&Message, Bytes),
         number: u32,
         written: &Written,
-    ) -> Answer {
+    ) -> AttemptAnswer {
         let answer = self.attempt(target, (message, payload), number, written).await;
-        Answer { written: written.get(), ..answer }
+        AttemptAnswer { written: written.get(), ..answer }
     }
 
     async fn attempt(
@@ -140,7 +138,7 @@ impl Sender {
         (message, payload): (&Message, Bytes),
         number: u32,
         written: &Written,
-    ) -> Answer {
+    ) -> AttemptAnswer {
         let started = TokioTime.now();
         let ready = match &target.ready {
             Ok(ready) => ready,
@@ -193,7 +191,13 @@ impl Sender {
     }
 
     /// Reads the kept part of the body; the status is known, and the body cannot change it.
-    async fn finish(&self, to: &Ready, reply: OpenReply, latency: Span, end: Instant) -> Answer {
+    async fn finish(
+        &self,
+        to: &Ready,
+        reply: OpenReply,
+        latency: Span,
+        end: Instant,
+    ) -> AttemptAnswer {
         let OpenReply { response, mut connection } = reply;
         let (head, body) = response.into_parts();
         let (reply, ended) = connection.read(body, end.since(TokioTime.now())).await;
@@ -203,7 +207,7 @@ impl Sender {
         let detail = not_followed(head.status, &head.headers);
         let hint = hint(head.status, &head.headers);
         let result = Ok(head.status.as_u16());
-        Answer { result, detail, hint, reply, latency, written: true }
+        AttemptAnswer { result, detail, hint, reply, latency, written: true }
     }
 }
 
@@ -218,24 +222,29 @@ impl fmt::Debug for Sender {
     }
 }
 
-fn failed(send_failure: SendFailure, latency: Span) -> Answer {
+fn failed(send_failure: SendFailure, latency: Span) -> AttemptAnswer {
     let SendFailure { failure, detail } = send_failure;
-    Answer { result: Err(failure), detail: Some(detail), latency, ..Answer::not_made() }
+    AttemptAnswer {
+        result: Err(failure),
+        detail: Some(detail),
+        latency,
+        ..AttemptAnswer::not_made()
+    }
 }
 
 fn midway(error: Option<hyper::Error>) -> SendFailure {
     match error {
-        Some(error) => SendFailure::by(Failure::Transport, &error),
-        None => SendFailure::new(Failure::Transport, "the connection was closed"),
+        Some(error) => SendFailure::by(AttemptFailure::Transport, &error),
+        None => SendFailure::new(AttemptFailure::Transport, "the connection was closed"),
     }
 }
 
 fn overdue(phase: ConnectPhase, timeout: Span) -> SendFailure {
     let (failure, what) = match phase {
-        ConnectPhase::Resolve => (Failure::Resolve, "no answer of the resolver"),
-        ConnectPhase::Connect => (Failure::Timeout, "no connection"),
-        ConnectPhase::Tls => (Failure::Timeout, "no end of the TLS handshake"),
-        ConnectPhase::Reply => (Failure::Timeout, "no head of a reply"),
+        ConnectPhase::Resolve => (AttemptFailure::Resolve, "no answer of the resolver"),
+        ConnectPhase::Connect => (AttemptFailure::Timeout, "no connection"),
+        ConnectPhase::Tls => (AttemptFailure::Timeout, "no end of the TLS handshake"),
+        ConnectPhase::Reply => (AttemptFailure::Timeout, "no head of a reply"),
     };
     SendFailure::new(failure, format!("{what} within {timeout}"))
 }

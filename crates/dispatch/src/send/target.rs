@@ -8,7 +8,7 @@ use url::Url;
 use super::send_failure::SendFailure;
 use crate::Error;
 use crate::egress::{Address, Ports};
-use crate::model::{Endpoint, Failure, HeaderTemplate};
+use crate::model::{AttemptFailure, Endpoint, HeaderTemplate};
 use crate::sign::Signer;
 
 /// An endpoint made ready to be sent to: its URL, headers and keys are read once, for all attempts
@@ -37,7 +37,8 @@ const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 impl Target {
     /// Prepares an endpoint. An invalid setting is reported by each attempt.
     pub(super) fn new(endpoint: &Endpoint, ports: &Ports) -> Self {
-        let unbuildable = |error: Error| SendFailure::new(Failure::Unbuildable, error.to_string());
+        let unbuildable =
+            |error: Error| SendFailure::new(AttemptFailure::Unbuildable, error.to_string());
         let ready = Ready::new(endpoint, ports).map_err(unbuildable);
         let origin = Url::parse(&endpoint.url).ok().map(|url| url.origin().ascii_serialization());
         Self { timeout: endpoint.timeout, origin, ready }

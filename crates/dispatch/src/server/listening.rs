@@ -17,13 +17,13 @@ use crate::node::{Node, NodeOptions, SharedBudgets};
 use crate::observe;
 use crate::send::{SendOptions, Sender};
 use crate::store::{
-    MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store,
+    DeliveryStore, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore,
 };
 use crate::ui::{self, UiOptions};
 
 /// A node with its HTTP server: it accepts, delivers, and shows its state.
 #[derive(Debug)]
-pub struct Server {
+pub struct NodeServer {
     listener: TcpListener,
     address: SocketAddr,
     routes: Router,
@@ -32,7 +32,7 @@ pub struct Server {
     config: Config,
 }
 
-impl Server {
+impl NodeServer {
     /// Opens the store, resumes its open deliveries, and listens.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ async fn budgets(config: &Config) -> Result<Option<SharedBudgets>, Error> {
     Ok(Some(budgets))
 }
 
-async fn open_store(config: &Config) -> Result<Arc<dyn Store>, Error> {
+async fn open_store(config: &Config) -> Result<Arc<dyn DeliveryStore>, Error> {
     match &config.store {
         StoreKind::Memory => Ok(Arc::new(MemoryStore::default())),
         StoreKind::Embedded => {

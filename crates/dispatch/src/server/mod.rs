@@ -2,4 +2,4 @@
 
 mod listening;
 
-pub use listening::Server;
+pub use listening::NodeServer;

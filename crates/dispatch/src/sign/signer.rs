@@ -27,10 +27,10 @@ pub(super) type HmacSha256 = Hmac<Sha256>;
 /// # Ok::<(), stagger_dispatch::Error>(())
 /// ```
 pub struct Signer {
-    keys: Vec<(Key, Option<Instant>)>,
+    keys: Vec<(SignerKey, Option<Instant>)>,
 }
 
-enum Key {
+enum SignerKey {
     /// With the key's own blocks hashed already.
     Symmetric(Box<HmacSha256>),
     Asymmetric(Box<SigningKey>),
@@ -43,7 +43,7 @@ impl Signer {
     /// `endpoint.secrets`, if there is none, or a key has not the length of its kind.
     pub fn new(secrets: &[Secret]) -> Result<Self, Error> {
         let keys: Option<Vec<_>> =
-            secrets.iter().map(|secret| Some((Key::of(secret)?, secret.until))).collect();
+            secrets.iter().map(|secret| Some((SignerKey::of(secret)?, secret.until))).collect();
         match keys {
             Some(keys) if !keys.is_empty() => Ok(Self { keys }),
             _ => Err(Error::invalid("endpoint.secrets", "(not shown)", "at least one whole key")),
@@ -75,7 +75,7 @@ impl fmt::Debug for Signer {
     }
 }
 
-impl Key {
+impl SignerKey {
     fn of(secret: &Secret) -> Option<Self> {
         match secret.kind {
             SecretKind::Symmetric if secret.key.is_empty() => None,

@@ -40,10 +40,10 @@ const MAX_DIGITS: usize = 20;
 /// # Ok::<(), stagger_dispatch::Error>(())
 /// ```
 pub struct Verifier {
-    keys: Vec<Key>,
+    keys: Vec<VerifierKey>,
 }
 
-enum Key {
+enum VerifierKey {
     Symmetric(Box<HmacSha256>),
     Asymmetric(Box<VerifyingKey>),
 }
@@ -81,7 +81,7 @@ impl Verifier {
     /// # Errors
     /// `secret`, if a text is no key.
     pub fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, Error> {
-        let keys: Result<_, _> = texts.into_iter().map(Key::parse).collect();
+        let keys: Result<_, _> = texts.into_iter().map(VerifierKey::parse).collect();
         Ok(Self { keys: keys? })
     }
 
@@ -133,7 +133,7 @@ impl fmt::Display for Rejection {
 
 impl std::error::Error for Rejection {}
 
-impl Key {
+impl VerifierKey {
     fn parse(text: &str) -> Result<Self, Error> {
         let wrong = || Error::invalid("secret", "(not shown)", "a whsec_, whsk_ or whpk_ key");
         if let Some(base64) = text.strip_prefix(PUBLIC) {

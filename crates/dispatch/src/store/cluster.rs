@@ -5,9 +5,10 @@ use std::fmt;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use stagger::Instant;
 use tokio::sync::mpsc;
 
-use super::{Accepted, Fence, Shards};
+use super::{Accepted, Fence, ReplayRequest, SettingWrite, Settlement, Shards};
 use crate::Error;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, EndpointState, Message, MessageId,
@@ -25,11 +26,19 @@ use crate::model::{
 /// Each shard has at most one leader, which alone makes the attempts to its endpoints. A shard
 /// moves when its leader releases it, after it has settled all attempts in flight, or is evicted.
 ///
-/// Writes are atomic, durable, and can be repeated, as those of [`Store`](super::Store).
+/// Writes are atomic, durable, and can be repeated, as those of [`DeliveryStore`](super::DeliveryStore).
 #[async_trait]
 pub trait Cluster: Send + Sync + fmt::Debug {
-    /// Becomes a member; `name` is for people. It leads nothing yet.
+    /// Becomes a member; `name` is for people.
     async fn join(&self, name: &str) -> Result<Joined, Error>;
+
+    /// Becomes a member again, after the membership of this fence has ended.
+    ///
+    /// # Errors
+    /// A conflict if another run has the store: the node has to end.
+    async fn rejoin(&self, name: &str, _ended: Fence) -> Result<Joined, Error> {
+        self.join(name).await
+    }
 
     /// Counts a heartbeat of a member, and records whether it is leaving. Returns the state of all
     /// members, as of one moment.
@@ -63,7 +72,7 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         page: &mut (dyn FnMut(Vec<Delivery>) + Send),
     ) -> Result<Vec<u64>, Error>;
 
-    /// Takes messages, as [`Store::accept`](super::Store::accept) does. Deliveries to endpoints of the lead's
+    /// Takes messages, as [`DeliveryStore::accept`](super::DeliveryStore::accept) does. Deliveries to endpoints of the lead's
     /// shards are the caller's to make; all others become arrivals, which their leaders find.
     ///
     /// `settings_version` is up to where the caller had followed the settings when it chose the endpoints.
@@ -73,6 +82,26 @@ pub trait Cluster: Send + Sync + fmt::Debug {
         settings_version: u64,
         messages: Vec<NewMessage>,
     ) -> Result<ClusterAccept, Error>;
+
+    /// Writes results of attempts, as [`DeliveryStore::settle`](super::DeliveryStore::settle) does. Deliveries
+    /// of operational messages become arrivals.
+    async fn settle_as_leader(
+        &self,
+        fence: Fence,
+        settlements: Vec<Settlement>,
+    ) -> Result<(), Error>;
+
+    /// Makes finished deliveries pending again, as [`DeliveryStore::replay`](super::DeliveryStore::replay)
+    /// does. They become arrivals.
+    async fn replay_to_leaders(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error>;
+
+    /// Writes a setting, and logs the change.
+    async fn change_setting(&self, write: SettingWrite) -> Result<(), Error>;
 
     /// Forgets the arrivals numbered `done`, and answers with others of `shards` that are still open,
     /// `limit` at most, oldest first. They are answered again until they are done.
@@ -120,6 +149,10 @@ pub trait Cluster: Send + Sync + fmt::Debug {
 pub struct Joined {
     /// Its name in all writes.
     pub fence: Fence,
+    /// The shards that it leads from the start.
+    pub shards: Shards,
+    /// Whether it sends heartbeats. Without them nothing evicts it.
+    pub heartbeats: bool,
     /// Notifications from other nodes. The channel stays open while the store lives.
     pub notifications: mpsc::UnboundedReceiver<Notification>,
 }
@@ -128,7 +161,7 @@ pub struct Joined {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterView {
     /// All members.
-    pub members: Vec<Member>,
+    pub members: Vec<ClusterMember>,
     /// Shards without a leader.
     pub free: Shards,
     /// The number of the last change of settings.
@@ -139,7 +172,7 @@ pub struct ClusterView {
 
 /// A member, and its shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct ClusterMember {
     /// Its membership.
     pub fence: Fence,
     /// Its name, for people.

@@ -6,11 +6,14 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Instant;
 
-use super::{Cluster, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Settlement};
+use super::{
+    Accepted, Cluster, Cursor, DeliveryCounts, DeliveryFilter, Fence, ListPage, MessageFilter,
+    PageRequest, Pruned, ReplayRequest, SettingWrite, Settlement,
+};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, DeliveryState, Endpoint, EndpointId,
-    EndpointState, Message, MessageId, NewMessage,
+    Application, ApplicationId, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState,
+    Message, MessageId, NewMessage,
 };
 
 /// Keeps applications, endpoints, messages, deliveries and attempts.
@@ -24,7 +27,7 @@ use crate::model::{
 /// then answer once the result is known, however long it takes, because the memory has to agree.
 /// All other calls fail as above, and have the same effect when repeated.
 #[async_trait]
-pub trait Store: Send + Sync + fmt::Debug + 'static {
+pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
     /// Opens the store for a new run of the dispatcher; settlements of earlier runs are refused from
     /// now on. In a store that several nodes can share, this one alone has it: all members are evicted.
     async fn begin_run(&self) -> Result<Fence, Error>;
@@ -42,6 +45,16 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     async fn delete_endpoint(&self, id: EndpointId, now: Instant) -> Result<(), Error>;
     /// All endpoints with their learned state, oldest first.
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error>;
+
+    /// Writes a setting, by the method for it.
+    async fn write_setting(&self, write: SettingWrite) -> Result<(), Error> {
+        match write {
+            SettingWrite::PutApplication(application) => self.put_application(application).await,
+            SettingWrite::DeleteApplication(id) => self.delete_application(id).await,
+            SettingWrite::PutEndpoint(endpoint) => self.put_endpoint(endpoint).await,
+            SettingWrite::DeleteEndpoint(id, now) => self.delete_endpoint(id, now).await,
+        }
+    }
 
     /// Stores messages with all their deliveries: all of them or none. A message whose application
     /// has sent its key before is not stored again; the answer names the first. Nor is a message
@@ -93,7 +106,7 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         application: ApplicationId,
         filter: MessageFilter,
         page: PageRequest,
-    ) -> Result<Page<Message>, Error>;
+    ) -> Result<ListPage<Message>, Error>;
     /// One delivery.
     async fn delivery(
         &self,
@@ -108,15 +121,15 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         application: Option<ApplicationId>,
         filter: DeliveryFilter,
         page: PageRequest,
-    ) -> Result<Page<Delivery>, Error>;
+    ) -> Result<ListPage<Delivery>, Error>;
     /// A delivery's attempts, in order.
     async fn attempts(
         &self,
         message: MessageId,
         endpoint: EndpointId,
-    ) -> Result<Vec<Attempt>, Error>;
+    ) -> Result<Vec<DeliveryAttempt>, Error>;
     /// The number of deliveries in each state, of one endpoint or of all.
-    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error>;
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<DeliveryCounts, Error>;
 
     /// Deletes finished messages accepted before `before`, with payloads, deliveries and attempts: at
     /// most `limit` messages, oldest first. Messages with an open delivery stay.
@@ -125,66 +138,9 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Whether it can write now, for readiness.
     async fn check(&self) -> Result<(), Error>;
 
-    /// The cluster operations; `None` if the store is for one node, which then leads everything.
-    fn cluster(&self) -> Option<&dyn Cluster> {
+    /// The cluster operations of a store that several nodes share; `None` if the store is for one node,
+    /// which is then a cluster of one.
+    fn cluster(&self) -> Option<&(dyn Cluster + 'static)> {
         None
     }
-}
-
-/// The result of accepting a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Accepted {
-    /// Its name, or that of the first with its key.
-    pub id: MessageId,
-    /// Whether it was there before, so that nothing was stored.
-    pub repeated: bool,
-}
-
-/// The deliveries to make pending again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplayRequest {
-    /// This one, whatever its state, unless it is open already.
-    One(MessageId, EndpointId),
-    /// The dead deliveries of an application that pass a filter; only delivered ones if the
-    /// filter's state says so. The filter's endpoint and times apply.
-    Many(ApplicationId, DeliveryFilter),
-}
-
-impl ReplayRequest {
-    /// The state of the deliveries that are replayed when many are asked for; `None` when the filter
-    /// names a state that cannot be replayed.
-    #[must_use]
-    pub const fn state_of_many(filter: &DeliveryFilter) -> Option<DeliveryState> {
-        match filter.state {
-            None | Some(DeliveryState::Dead) => Some(DeliveryState::Dead),
-            Some(DeliveryState::Delivered) => Some(DeliveryState::Delivered),
-            Some(_) => None,
-        }
-    }
-}
-
-/// Deliveries by state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    by_state: [u64; DeliveryState::ALL.len()],
-}
-
-impl Counts {
-    /// The number of deliveries in `state`.
-    #[must_use]
-    pub const fn of(&self, state: DeliveryState) -> u64 {
-        self.by_state[state as usize]
-    }
-
-    /// Says how many are in `state`.
-    pub const fn set(&mut self, state: DeliveryState, count: u64) {
-        self.by_state[state as usize] = count;
-    }
-}
-
-/// The number of rows that a pruning deleted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
-    /// Messages, each with its payload, deliveries and attempts.
-    pub messages: usize,
 }

@@ -5,10 +5,11 @@ use sha2::{Digest, Sha256};
 
 use super::document;
 use super::place::{Opened, StorePlace};
-use super::{Counts, MessageFilter, PageRequest, Settlement, Store};
+use super::{DeliveryCounts, DeliveryStore, MessageFilter, PageRequest, Settlement};
 use crate::Error;
 use crate::model::{
-    Application, Attempt, Delivery, DeliveryState, Endpoint, EndpointState, Message, NewMessage,
+    Application, Delivery, DeliveryAttempt, DeliveryState, Endpoint, EndpointState, Message,
+    NewMessage,
 };
 
 /// Messages that are read and written together: some megabytes at most.
@@ -26,7 +27,7 @@ pub struct Copied {
     /// Attempts.
     pub attempts: u64,
     /// Deliveries by state.
-    pub deliveries: Counts,
+    pub deliveries: DeliveryCounts,
     /// The SHA-256 of all of it.
     pub checksum: [u8; 32],
 }
@@ -69,7 +70,7 @@ pub async fn copy(
     Ok(copied)
 }
 
-async fn is_empty(store: &dyn Store) -> Result<bool, Error> {
+async fn is_empty(store: &dyn DeliveryStore) -> Result<bool, Error> {
     let counts = store.counts(None).await?;
     Ok(store.applications().await?.is_empty()
         && store.endpoints().await?.is_empty()
@@ -83,7 +84,7 @@ async fn transfer(
 ) -> Result<Copied, Error> {
     let (from, to) = (source.store(), target.store());
     let fence = to.begin_run().await?;
-    let mut stock = Stock::default();
+    let mut stock = CopyTotals::default();
     let applications = from.applications().await?;
     for application in &applications {
         stock.application(application)?;
@@ -96,13 +97,14 @@ async fn transfer(
         to.settle(fence, vec![Settlement { endpoint_state, ..Settlement::default() }]).await?;
     }
     for application in &applications {
-        let mut pages = Pages::of(from, application);
+        let mut pages = MessagePages::of(from, application);
         while let Some(page) = pages.next().await? {
             page.iter().for_each(|bundle| stock.bundle(bundle));
             let ids: Vec<_> = page.iter().map(|bundle| bundle.message.id).collect();
             target.make_room(&ids).await?;
-            to.accept(page.iter().map(Bundle::as_new).collect()).await?;
-            to.settle(fence, page.into_iter().flat_map(Bundle::into_settlements).collect()).await?;
+            to.accept(page.iter().map(CopiedMessage::as_new).collect()).await?;
+            to.settle(fence, page.into_iter().flat_map(CopiedMessage::into_settlements).collect())
+                .await?;
             tell(stock.copied.messages);
         }
     }
@@ -110,15 +112,15 @@ async fn transfer(
 }
 
 /// Counts and sums up all that is in a store.
-async fn take_stock(store: &dyn Store) -> Result<Copied, Error> {
-    let mut stock = Stock::default();
+async fn take_stock(store: &dyn DeliveryStore) -> Result<Copied, Error> {
+    let mut stock = CopyTotals::default();
     let applications = store.applications().await?;
     applications.iter().try_for_each(|application| stock.application(application))?;
     for (endpoint, endpoint_state) in store.endpoints().await? {
         stock.endpoint(&endpoint, &endpoint_state)?;
     }
     for application in &applications {
-        let mut pages = Pages::of(store, application);
+        let mut pages = MessagePages::of(store, application);
         while let Some(page) = pages.next().await? {
             page.iter().for_each(|bundle| stock.bundle(bundle));
         }
@@ -127,14 +129,14 @@ async fn take_stock(store: &dyn Store) -> Result<Copied, Error> {
 }
 
 /// A message with all that belongs to it.
-struct Bundle {
+struct CopiedMessage {
     message: Message,
     payload: Bytes,
-    deliveries: Vec<(Delivery, Vec<Attempt>)>,
+    deliveries: Vec<(Delivery, Vec<DeliveryAttempt>)>,
 }
 
-impl Bundle {
-    async fn read(store: &dyn Store, message: Message) -> Result<Self, Error> {
+impl CopiedMessage {
+    async fn read(store: &dyn DeliveryStore, message: Message) -> Result<Self, Error> {
         let payload = store.payload(message.id).await?;
         let payload = payload.ok_or_else(|| Error::store("a message has no payload"))?;
         let mut deliveries = Vec::new();
@@ -170,25 +172,25 @@ impl Bundle {
 }
 
 /// An application's messages, newest first, some at a time.
-struct Pages<'s> {
-    store: &'s dyn Store,
+struct MessagePages<'s> {
+    store: &'s dyn DeliveryStore,
     application: &'s Application,
     next: Option<PageRequest>,
 }
 
-impl<'s> Pages<'s> {
-    const fn of(store: &'s dyn Store, application: &'s Application) -> Self {
+impl<'s> MessagePages<'s> {
+    const fn of(store: &'s dyn DeliveryStore, application: &'s Application) -> Self {
         Self { store, application, next: Some(PageRequest { after: None, limit: PAGE }) }
     }
 
-    async fn next(&mut self) -> Result<Option<Vec<Bundle>>, Error> {
+    async fn next(&mut self) -> Result<Option<Vec<CopiedMessage>>, Error> {
         let Some(request) = self.next else { return Ok(None) };
         let filter = MessageFilter::default();
         let page = self.store.messages(self.application.id, filter, request).await?;
         self.next = page.next.map(|after| PageRequest { after: Some(after), limit: PAGE });
         let mut bundles = Vec::with_capacity(page.items.len());
         for message in page.items {
-            bundles.push(Bundle::read(self.store, message).await?);
+            bundles.push(CopiedMessage::read(self.store, message).await?);
         }
         Ok(Some(bundles))
     }
@@ -196,12 +198,12 @@ impl<'s> Pages<'s> {
 
 /// Counts, and the sum over everything in the order in which it is read.
 #[derive(Default)]
-struct Stock {
+struct CopyTotals {
     copied: Copied,
     sum: Sha256,
 }
 
-impl Stock {
+impl CopyTotals {
     fn application(&mut self, application: &Application) -> Result<(), Error> {
         self.copied.applications += 1;
         self.text(&application.id.to_string());
@@ -221,7 +223,7 @@ impl Stock {
         Ok(())
     }
 
-    fn bundle(&mut self, bundle: &Bundle) {
+    fn bundle(&mut self, bundle: &CopiedMessage) {
         self.copied.messages += 1;
         self.text(&format!("{:?}", bundle.message));
         self.bytes(&bundle.payload);
@@ -261,14 +263,14 @@ mod tests {
     use crate::model::Secret;
     use crate::store::postgres::test_schema::TestSchema;
     use crate::store::sqlite::test_folder::TestFolder;
-    use crate::store::test_fixture::{
+    use crate::store::testing::fixture::{
         at, attempt, delivery, endpoint, ep, furnish, keyed, message, msg, settled,
     };
     use crate::store::{DeliveryFilter, Fence, ReplayRequest};
 
     /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint,
     /// and more messages than a page has.
-    async fn fill(store: &dyn Store) {
+    async fn fill(store: &dyn DeliveryStore) {
         let fence = furnish(store).await;
         let mut changed = endpoint(2, 1);
         changed.secrets.push(Secret::parse("whsec_AQIDBAUGBwgJEBESExQVFg==").unwrap());

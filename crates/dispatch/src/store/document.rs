@@ -287,7 +287,7 @@ fn read<'d, T: Deserialize<'d>>(text: &'d str) -> Result<T, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::test_fixture::{app, endpoint as built, ep};
+    use crate::store::testing::fixture::{app, endpoint as built, ep};
 
     #[test]
     fn a_document_of_another_release_is_read() {

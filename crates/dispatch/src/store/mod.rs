@@ -1,46 +1,41 @@
 //! Durable storage: one contract, several stores.
 
-mod bits;
+mod calls;
 mod cluster;
-#[cfg(test)]
-mod cluster_differential_test;
-mod columns;
-#[cfg(test)]
-mod conformance;
 mod contract;
 mod copy;
-#[cfg(test)]
-mod differential_test;
 mod document;
+mod encoding;
 mod id_range;
 mod memory;
-mod numbers;
 mod page;
 mod place;
 mod postgres;
 mod saved;
 mod settlement;
 mod shard;
+mod sole_cluster;
 mod sqlite;
 mod tally;
 #[cfg(test)]
-pub(crate) mod test_fixture;
+pub(crate) mod testing;
 mod unreadable;
-mod verdicts;
 mod walk;
 
+pub use calls::{Accepted, DeliveryCounts, Pruned, ReplayRequest, SettingWrite};
 pub use cluster::{
-    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Joined, Lead, Member,
-    Notification, SettingChange,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterMember, ClusterView, EndpointCommand,
+    Joined, Lead, Notification, SettingChange,
 };
-pub use contract::{Accepted, Counts, Pruned, ReplayRequest, Store};
+pub use contract::DeliveryStore;
 pub use copy::{Copied, copy};
-pub use memory::{Cut, MemoryStore};
-pub use page::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+pub use memory::{LinkFault, MemoryStore};
+pub use page::{Cursor, DeliveryFilter, ListPage, MessageFilter, PageRequest};
 pub use place::StorePlace;
 pub use postgres::{
     PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
 };
 pub use settlement::{Fence, Settlement};
-pub use shard::{Shard, Shards};
+pub use shard::{ShardId, Shards};
+pub(crate) use sole_cluster::ClusterHandle;
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};

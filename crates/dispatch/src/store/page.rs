@@ -42,7 +42,7 @@ pub struct PageRequest {
 /// A page can be shorter than its limit, even empty, although there is a next one: a store looks at a
 /// bounded number of entries for each page, however few of them pass the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<T> {
+pub struct ListPage<T> {
     /// The entries.
     pub items: Vec<T>,
     /// The position of the next page.

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use super::sqlite::{check, has_store};
 use super::{
-    Health, PostgresAddress, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store,
-    check_postgres, migrate_postgres,
+    DeliveryStore, Health, PostgresAddress, PostgresOptions, PostgresStore, SqliteOptions,
+    SqliteStore, check_postgres, migrate_postgres,
 };
 use crate::Error;
 use crate::model::MessageId;
@@ -91,7 +91,7 @@ pub(super) enum Opened {
 }
 
 impl Opened {
-    pub(super) fn store(&self) -> &dyn Store {
+    pub(super) fn store(&self) -> &dyn DeliveryStore {
         match self {
             Self::Folder(store) => store,
             Self::Database(store) => &**store,
@@ -114,11 +114,6 @@ impl Opened {
             Self::Database(store) => store.mark_copy(under_way).await,
         }
     }
-}
-
-/// The error on opening a store into which a copy was interrupted.
-pub(super) fn cut_short() -> Error {
-    Error::store("a copy into this store was interrupted: delete its contents, and copy again")
 }
 
 fn there(folder: &Path) -> Result<&Path, Error> {

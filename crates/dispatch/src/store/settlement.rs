@@ -1,7 +1,7 @@
 //! The changes that become durable together when an attempt has settled.
 
 use crate::Error;
-use crate::model::{Attempt, Delivery, EndpointId, EndpointState, NewMessage};
+use crate::model::{Delivery, DeliveryAttempt, EndpointId, EndpointState, NewMessage};
 
 /// The fencing token of a run: every opening of a store for work takes the next number, and writes
 /// with an earlier one are refused.
@@ -21,7 +21,7 @@ pub struct Settlement {
     /// The delivery as it is now.
     pub delivery: Option<Delivery>,
     /// The attempt that was made.
-    pub attempt: Option<Attempt>,
+    pub attempt: Option<DeliveryAttempt>,
     /// The learned state of the endpoint.
     pub endpoint_state: Option<(EndpointId, EndpointState)>,
     /// The operational message to its application.

@@ -11,15 +11,15 @@ use crate::model::EndpointId;
 ///
 /// ```
 /// use stagger_dispatch::model::EndpointId;
-/// use stagger_dispatch::store::{Shard, Shards};
-/// let shard = Shard::of(EndpointId::from_uuid(uuid::Uuid::nil()));
-/// assert_eq!(shard, Shard(55));
+/// use stagger_dispatch::store::{ShardId, Shards};
+/// let shard = ShardId::of(EndpointId::from_uuid(uuid::Uuid::nil()));
+/// assert_eq!(shard, ShardId(55));
 /// assert!(Shards::ALL.contains(shard));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Shard(pub u8);
+pub struct ShardId(pub u8);
 
-impl Shard {
+impl ShardId {
     /// The shard of an endpoint.
     #[must_use]
     pub fn of(endpoint: EndpointId) -> Self {
@@ -30,11 +30,11 @@ impl Shard {
 /// A set of shards.
 ///
 /// ```
-/// use stagger_dispatch::store::{Shard, Shards};
-/// let some: Shards = [Shard(0), Shard(255)].into_iter().collect();
+/// use stagger_dispatch::store::{ShardId, Shards};
+/// let some: Shards = [ShardId(0), ShardId(255)].into_iter().collect();
 /// assert_eq!(some.len(), 2);
 /// assert_eq!(some.union(Shards::ALL.without(some)), Shards::ALL);
-/// assert_eq!(some.iter().collect::<Vec<_>>(), [Shard(0), Shard(255)]);
+/// assert_eq!(some.iter().collect::<Vec<_>>(), [ShardId(0), ShardId(255)]);
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shards([u64; 4]);
@@ -49,7 +49,7 @@ impl Shards {
 
     /// One shard.
     #[must_use]
-    pub const fn of(shard: Shard) -> Self {
+    pub const fn of(shard: ShardId) -> Self {
         let mut set = Self::NONE;
         set.insert(shard);
         set
@@ -57,12 +57,12 @@ impl Shards {
 
     /// Whether `shard` is among them.
     #[must_use]
-    pub const fn contains(self, shard: Shard) -> bool {
+    pub const fn contains(self, shard: ShardId) -> bool {
         self.0[shard.0 as usize / 64] & (1 << (shard.0 % 64)) != 0
     }
 
     /// Adds a shard.
-    pub const fn insert(&mut self, shard: Shard) {
+    pub const fn insert(&mut self, shard: ShardId) {
         self.0[shard.0 as usize / 64] |= 1 << (shard.0 % 64);
     }
 
@@ -98,13 +98,13 @@ impl Shards {
     }
 
     /// All of them, in order.
-    pub fn iter(self) -> impl Iterator<Item = Shard> {
-        (0..=u8::MAX).map(Shard).filter(move |shard| self.contains(*shard))
+    pub fn iter(self) -> impl Iterator<Item = ShardId> {
+        (0..=u8::MAX).map(ShardId).filter(move |shard| self.contains(*shard))
     }
 }
 
-impl FromIterator<Shard> for Shards {
-    fn from_iter<I: IntoIterator<Item = Shard>>(shards: I) -> Self {
+impl FromIterator<ShardId> for Shards {
+    fn from_iter<I: IntoIterator<Item = ShardId>>(shards: I) -> Self {
         let mut set = Self::NONE;
         shards.into_iter().for_each(|shard| set.insert(shard));
         set
@@ -120,10 +120,10 @@ impl fmt::Debug for Shards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::test_fixture::ep;
+    use crate::store::testing::fixture::ep;
 
     #[test]
     fn an_endpoint_stays_in_its_shard_for_ever() {
-        assert_eq!([1, 2, 3].map(|n| Shard::of(ep(n)).0), [100, 147, 32]);
+        assert_eq!([1, 2, 3].map(|n| ShardId::of(ep(n)).0), [100, 147, 32]);
     }
 }

@@ -14,11 +14,11 @@ pub(super) const ALL: EndpointId = EndpointId::from_uuid(Uuid::nil());
 
 /// By how much a transaction has changed the counts.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct CountChanges {
     changes: BTreeMap<EndpointId, [i64; STATES]>,
 }
 
-impl Tally {
+impl CountChanges {
     /// A delivery to `endpoint` is in `state` now.
     pub(super) fn add(&mut self, endpoint: EndpointId, state: DeliveryState) {
         self.change(endpoint, state, 1);

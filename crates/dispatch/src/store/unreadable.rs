@@ -1,6 +1,8 @@
-//! Stored values that this release cannot read or write.
+//! The reasons for which a store cannot be read: values of another release, an interrupted copy.
 
 use std::fmt;
+
+use crate::Error;
 
 /// A value that does not fit its column, and the reason.
 #[derive(Debug)]
@@ -24,3 +26,8 @@ impl fmt::Display for Unreadable {
 }
 
 impl std::error::Error for Unreadable {}
+
+/// The error on opening a store into which a copy was interrupted.
+pub(super) fn cut_short() -> Error {
+    Error::store("a copy into this store was interrupted: delete its contents, and copy again")
+}

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use super::id_range::IdRange;
-use super::{Cursor, DeliveryFilter, Page};
+use super::{Cursor, DeliveryFilter, ListPage};
 use crate::model::{ApplicationId, DeliveryState, EndpointId, MessageId};
 
 /// Entries that are examined for one page: some 10 ms of work, whatever the filter. A page that is
@@ -13,7 +13,7 @@ pub(super) const EXAMINED: usize = 10_000;
 
 /// The direction of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum WalkOrder {
     NewestFirst,
     OldestFirst,
 }
@@ -71,14 +71,14 @@ impl<T> Gathering<T> {
         self.items.len() > self.limit || self.examined >= EXAMINED
     }
 
-    pub(super) fn into_page(mut self) -> Page<T> {
+    pub(super) fn into_page(mut self) -> ListPage<T> {
         let next = if self.items.len() > self.limit {
             self.items.truncate(self.limit);
             self.items.last().map(|(at, _)| *at)
         } else {
             self.last.filter(|_| self.examined >= EXAMINED)
         };
-        Page { items: self.items.into_iter().map(|(_, item)| item).collect(), next }
+        ListPage { items: self.items.into_iter().map(|(_, item)| item).collect(), next }
     }
 }
 
@@ -91,17 +91,17 @@ pub(super) struct Begin {
 }
 
 impl Begin {
-    pub(super) fn of(order: Order, after: Option<Cursor>, ids: IdRange) -> Self {
+    pub(super) fn of(order: WalkOrder, after: Option<Cursor>, ids: IdRange) -> Self {
         let (nearest, farthest, outside) = match order {
-            Order::NewestFirst => (ids.to, ids.from, Uuid::max()),
-            Order::OldestFirst => (ids.from, ids.to, Uuid::nil()),
+            WalkOrder::NewestFirst => (ids.to, ids.from, Uuid::max()),
+            WalkOrder::OldestFirst => (ids.from, ids.to, Uuid::nil()),
         };
         let edge = (nearest, EndpointId::from_uuid(outside));
         let after =
             after.map(|c| (MessageId::from_uuid(c.message), EndpointId::from_uuid(c.endpoint)));
         let (message, endpoint) = match order {
-            Order::NewestFirst => after.map_or(edge, |after| after.min(edge)),
-            Order::OldestFirst => after.map_or(edge, |after| after.max(edge)),
+            WalkOrder::NewestFirst => after.map_or(edge, |after| after.min(edge)),
+            WalkOrder::OldestFirst => after.map_or(edge, |after| after.max(edge)),
         };
         Self { message, endpoint, end: farthest }
     }
@@ -123,6 +123,6 @@ mod tests {
             found.see(at(n), (n == 7).then_some(n));
         }
         assert!(found.is_over());
-        assert_eq!(found.into_page(), Page { items: vec![7], next: Some(at(EXAMINED - 1)) });
+        assert_eq!(found.into_page(), ListPage { items: vec![7], next: Some(at(EXAMINED - 1)) });
     }
 }

@@ -6,7 +6,6 @@
 //! inline scripts, foreign origins and frames.
 
 mod asset;
-mod options;
 mod page_state;
 mod pages;
 mod router;
@@ -14,5 +13,5 @@ mod security_headers;
 mod sessions;
 mod view;
 
-pub use options::UiOptions;
 pub use router::router;
+pub use sessions::UiOptions;

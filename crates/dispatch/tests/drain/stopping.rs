@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use stagger_dispatch::config::{Config, StoreKind};
 use stagger_dispatch::model::{ApplicationId, DeliveryState};
-use stagger_dispatch::server::Server;
+use stagger_dispatch::server::NodeServer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -29,7 +29,7 @@ async fn a_signal_cut_off_the_attempt_under_way_instead_of_waiting_for_it() {
         allow_private: true,
         ..Config::default()
     };
-    let server = Server::start(config).await.expect("it starts");
+    let server = NodeServer::start(config).await.expect("it starts");
     let (address, node) = (server.address(), server.node().clone());
     let app = ApplicationId::from_uuid(Uuid::from_u128(1));
     node.put_application(application(app)).await.expect("it is stored");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use stagger::Span;
 use stagger_dispatch::model::*;
-use stagger_dispatch::store::{Cut, Shards};
+use stagger_dispatch::store::{LinkFault, Shards};
 use stagger_testkit::server::{Reaction, Script};
 
 use crate::fleet::{Fleet, id, until};
@@ -72,7 +72,7 @@ async fn an_attempt_that_hangs_keeps_back_its_own_shard_only() {
     let staying = &fleet.nodes[0];
     // All but one: that of the endpoint that hangs.
     until("the others are led", || staying.led().len() == Shards::COUNT - 1).await;
-    assert!(!staying.led().contains(stagger_dispatch::store::Shard::of(id(1))));
+    assert!(!staying.led().contains(stagger_dispatch::store::ShardId::of(id(1))));
     shutdown.abort();
 }
 
@@ -84,7 +84,7 @@ async fn a_node_that_was_cut_off_is_replaced_and_comes_back() {
     let third = fleet.start_on(store.clone()).await;
     fleet.nodes.push(third);
     fleet.until_even().await;
-    store.cut(Cut::Unanswered);
+    store.cut(LinkFault::Unanswered);
     let third = fleet.nodes.pop().unwrap();
     fleet.until_even().await;
     for n in 0..10 {

@@ -7,7 +7,7 @@ use stagger::Span;
 use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_dispatch::send::{SendOptions, Sender};
-use stagger_dispatch::store::{MemoryStore, Shard, Shards, Store};
+use stagger_dispatch::store::{DeliveryStore, MemoryStore, ShardId, Shards};
 use stagger_testkit::server::{Script, TestServer};
 use uuid::Uuid;
 
@@ -47,7 +47,7 @@ impl Fleet {
         self.start_on(Arc::new(self.memory.handle())).await
     }
 
-    pub(crate) async fn start_on(&self, store: Arc<dyn Store>) -> Node {
+    pub(crate) async fn start_on(&self, store: Arc<dyn DeliveryStore>) -> Node {
         let options = NodeOptions { lease: LEASE, ..NodeOptions::default() };
         let allowed = SendOptions { allow_private: true, ..SendOptions::default() };
         let sender = Sender::new(allowed).expect("no certificates");
@@ -80,7 +80,7 @@ impl Fleet {
 
     /// The node that leads endpoint `n`.
     pub(crate) fn leader(&self, n: u128) -> usize {
-        let shard = Shard::of(id(n));
+        let shard = ShardId::of(id(n));
         self.nodes.iter().position(|node| node.led().contains(shard)).expect("somebody leads it")
     }
 

@@ -1,7 +1,7 @@
 //! Deliveries and endpoints that end otherwise than well.
 
 use stagger_dispatch::model::*;
-use stagger_dispatch::store::Store;
+use stagger_dispatch::store::DeliveryStore;
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::Fixture;
@@ -42,7 +42,7 @@ async fn a_deleted_endpoints_deliveries_end_and_its_answers_are_ignored() {
     for message in sent {
         let delivery = fixture.delivery(message, to).await;
         assert_eq!(delivery.state, DeliveryState::Cancelled);
-        assert_eq!(delivery.ending, Some(Ending::EndpointDeleted));
+        assert_eq!(delivery.ending, Some(DeliveryEnding::EndpointDeleted));
     }
     assert!(fixture.node.view(to).await.is_none() && fixture.node.endpoint(to).is_none());
     assert!(fixture.node.delete_endpoint(to).await.is_err_and(|error| error.is_not_found()));

@@ -6,7 +6,7 @@ use stagger_dispatch::Error;
 use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_dispatch::send::{SendOptions, Sender};
-use stagger_dispatch::store::{MemoryStore, Store};
+use stagger_dispatch::store::{DeliveryStore, MemoryStore};
 use uuid::Uuid;
 
 use crate::shared;
@@ -79,6 +79,6 @@ pub(crate) fn sender() -> Sender {
         .expect("no certificates")
 }
 
-pub(crate) async fn start(store: Arc<dyn Store>) -> Node {
+pub(crate) async fn start(store: Arc<dyn DeliveryStore>) -> Node {
     Node::start(store, sender(), NodeOptions::default()).await.expect("it loads")
 }

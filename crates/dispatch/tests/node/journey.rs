@@ -1,7 +1,7 @@
 //! From acceptance to delivery.
 
 use stagger_dispatch::model::*;
-use stagger_dispatch::store::{DeliveryFilter, ReplayRequest, Store};
+use stagger_dispatch::store::{DeliveryFilter, DeliveryStore, ReplayRequest};
 use stagger_testkit::server::{Reaction, Script, SeenRequest, TestServer};
 
 use crate::fixture::{Fixture, submission};
@@ -47,7 +47,7 @@ async fn a_failed_attempt_is_made_again_under_the_same_id() {
     let attempts = fixture.store.attempts(sent, to).await.unwrap();
     assert_eq!(attempts.len(), 4);
     // Full jitter: two delays of three alike are a chance of one in a million.
-    let delay = |a: &Attempt| a.next.map(|next| next - (a.started_at + a.latency));
+    let delay = |a: &DeliveryAttempt| a.next.map(|next| next - (a.started_at + a.latency));
     let delays: Vec<_> = attempts.iter().filter_map(delay).collect();
     assert_eq!(delays.len(), 3);
     assert!(delays[0] != delays[1] || delays[1] != delays[2]);

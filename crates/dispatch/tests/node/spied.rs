@@ -23,13 +23,13 @@ pub(crate) struct Log {
 /// Another store, seen through a window.
 #[derive(Debug)]
 pub(crate) struct Spied {
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn DeliveryStore>,
     fails: AtomicBool,
     log: watch::Sender<Log>,
 }
 
 impl Spied {
-    pub(crate) fn new(inner: impl Store) -> Arc<Self> {
+    pub(crate) fn new(inner: impl DeliveryStore) -> Arc<Self> {
         let (fails, log) = (AtomicBool::new(false), watch::Sender::default());
         Arc::new(Self { inner: Arc::new(inner), fails, log })
     }
@@ -58,7 +58,7 @@ impl Spied {
 }
 
 #[async_trait]
-impl Store for Spied {
+impl DeliveryStore for Spied {
     async fn begin_run(&self) -> Result<Fence, Error> {
         self.inner.begin_run().await
     }
@@ -122,7 +122,7 @@ impl Store for Spied {
         application: ApplicationId,
         filter: MessageFilter,
         page: PageRequest,
-    ) -> Result<Page<Message>, Error> {
+    ) -> Result<ListPage<Message>, Error> {
         self.inner.messages(application, filter, page).await
     }
     async fn delivery(
@@ -140,17 +140,17 @@ impl Store for Spied {
         application: Option<ApplicationId>,
         filter: DeliveryFilter,
         page: PageRequest,
-    ) -> Result<Page<Delivery>, Error> {
+    ) -> Result<ListPage<Delivery>, Error> {
         self.inner.deliveries(application, filter, page).await
     }
     async fn attempts(
         &self,
         message: MessageId,
         endpoint: EndpointId,
-    ) -> Result<Vec<Attempt>, Error> {
+    ) -> Result<Vec<DeliveryAttempt>, Error> {
         self.inner.attempts(message, endpoint).await
     }
-    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<DeliveryCounts, Error> {
         self.inner.counts(endpoint).await
     }
     async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {

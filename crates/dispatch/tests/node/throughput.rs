@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stagger::{Clock, StdTime};
 use stagger_dispatch::model::*;
-use stagger_dispatch::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
+use stagger_dispatch::store::{DeliveryStore, MemoryStore, SqliteOptions, SqliteStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -32,7 +32,7 @@ async fn deliveries_a_second_on_disk() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-async fn measure(name: &str, store: Arc<dyn Store>) {
+async fn measure(name: &str, store: Arc<dyn DeliveryStore>) {
     let served = Arc::new(Semaphore::new(0));
     let url = receiver(Arc::clone(&served)).await;
     let node = start(store.clone()).await;

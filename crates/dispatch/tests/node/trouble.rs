@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stagger::Span;
 use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
-use stagger_dispatch::store::Store;
+use stagger_dispatch::store::DeliveryStore;
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::{Fixture, sender, start, submission};

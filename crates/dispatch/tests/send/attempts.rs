@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use bytes::Bytes;
 use stagger::{Clock, Hint, Instant, Span, StdTime};
 use stagger_dispatch::model::{
-    Answer, Endpoint, Failure, HeaderTemplate, REPLY_LIMIT, Secret, SecretKind,
+    AttemptAnswer, AttemptFailure, Endpoint, HeaderTemplate, REPLY_LIMIT, Secret, SecretKind,
 };
 use stagger_dispatch::send::{SendOptions, Sender};
 use stagger_dispatch::sign::{Received, TOLERANCE, Verifier};
@@ -22,12 +22,12 @@ fn sender() -> Sender {
     Sender::new(private()).expect("no certificates to read")
 }
 
-async fn send(sender: &Sender, endpoint: &Endpoint) -> Answer {
+async fn send(sender: &Sender, endpoint: &Endpoint) -> AttemptAnswer {
     sender.send(endpoint, &message(), Bytes::from_static(BODY.as_bytes()), 1).await
 }
 
 /// The answer of the endpoint for one reaction.
-async fn ask(reaction: Reaction) -> Answer {
+async fn ask(reaction: Reaction) -> AttemptAnswer {
     let server = TestServer::start(Script::always(reaction)).await;
     send(&sender(), &endpoint(&server.url("/hook"))).await
 }
@@ -97,7 +97,7 @@ async fn all_secrets_in_force_sign_and_a_replaced_one_does_not() {
     assert_eq!(verifier.verify(&received, now, TOLERANCE), Ok(()));
 
     endpoint.secrets = vec![gone];
-    assert_eq!(send(&sender(), &endpoint).await.result, Err(Failure::Unbuildable));
+    assert_eq!(send(&sender(), &endpoint).await.result, Err(AttemptFailure::Unbuildable));
     assert_eq!(server.seen().len(), 1);
 }
 
@@ -148,13 +148,13 @@ async fn a_header_that_was_stored_broken_is_never_sent() {
         endpoint.headers = vec![header];
         assert!(sender().check(&endpoint).is_err());
         let answer = send(&sender(), &endpoint).await;
-        assert_eq!(answer.result, Err(Failure::Unbuildable), "{name} {value}");
+        assert_eq!(answer.result, Err(AttemptFailure::Unbuildable), "{name} {value}");
         assert!(answer.detail.is_some_and(|text| !text.contains("Bearer")));
     }
     let mut message = message();
     message.content_type = "text/plain\r\nx-b: 2".into();
     let answer = sender().send(&endpoint(&server.url("/")), &message, BODY.into(), 1).await;
-    assert_eq!(answer.result, Err(Failure::Unbuildable));
+    assert_eq!(answer.result, Err(AttemptFailure::Unbuildable));
     assert_eq!(server.connections(), 0);
 }
 
@@ -179,16 +179,16 @@ async fn the_retry_hint_of_a_reply_is_read_unless_it_is_a_success() {
 async fn each_way_to_break_has_its_name() {
     for reaction in [Reaction::reset(), Reaction::close(), Reaction::reset_unread()] {
         let answer = ask(reaction).await;
-        assert_eq!(answer.result, Err(Failure::Transport), "{:?}", answer.detail);
+        assert_eq!(answer.result, Err(AttemptFailure::Transport), "{:?}", answer.detail);
         assert!(answer.written, "the receiver has seen it");
     }
     let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", free.local_addr().expect("bound"));
     drop(free);
     let refused = send(&sender(), &endpoint(&url)).await;
-    assert_eq!((refused.result, refused.written), (Err(Failure::Connect), false));
+    assert_eq!((refused.result, refused.written), (Err(AttemptFailure::Connect), false));
     let answer = send(&sender(), &endpoint("not a url")).await;
-    assert_eq!(answer.result, Err(Failure::Unbuildable));
+    assert_eq!(answer.result, Err(AttemptFailure::Unbuildable));
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn a_receiver_that_hangs_costs_the_timeout_and_no_more() {
     let mut endpoint = endpoint(&server.url("/"));
     endpoint.timeout = Span::from_millis(50);
     let answer = send(&sender(), &endpoint).await;
-    assert_eq!((answer.result, answer.written), (Err(Failure::Timeout), true));
+    assert_eq!((answer.result, answer.written), (Err(AttemptFailure::Timeout), true));
     assert!(answer.latency >= endpoint.timeout && answer.latency < Span::from_secs(5));
     // The connection is closed with the attempt.
     server.until_open(0).await;
@@ -275,12 +275,12 @@ async fn endless(
 async fn a_head_without_an_end_is_cut_off() {
     let (url, task) = endless(b"HTTP/1.1 200 OK\r\nx-a: ", &[b'a'; 1024]).await;
     let answer = send(&sender(), &endpoint(&url)).await;
-    assert_eq!(answer.result, Err(Failure::Transport), "{:?}", answer.detail);
+    assert_eq!(answer.result, Err(AttemptFailure::Transport), "{:?}", answer.detail);
     // The kernel's buffers take some, and we no more than our own bound.
     assert!(task.await.expect("no panic") < 16 << 20);
 
     let (url, _task) = endless(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n").await;
-    assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(Failure::Transport));
+    assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(AttemptFailure::Transport));
 }
 
 #[tokio::test]
@@ -295,7 +295,7 @@ async fn a_body_without_an_end_is_cut_off() {
 #[tokio::test]
 async fn a_reply_that_is_not_http_is_a_transport_failure() {
     let (url, _task) = endless(b"SSH-2.0-OpenSSH_9.9\r\n", b"").await;
-    assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(Failure::Transport));
+    assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(AttemptFailure::Transport));
 }
 
 #[tokio::test]
@@ -327,7 +327,7 @@ async fn a_connection_that_breaks_after_the_request_is_a_failed_attempt() {
     let server = TestServer::start(Script::of([Reaction::ok("a"), Reaction::reset()])).await;
     let (endpoint, sender) = (endpoint(&server.url("/")), sender());
     assert_eq!(send(&sender, &endpoint).await.result, Ok(200));
-    assert_eq!(send(&sender, &endpoint).await.result, Err(Failure::Transport));
+    assert_eq!(send(&sender, &endpoint).await.result, Err(AttemptFailure::Transport));
     assert_eq!((server.seen().len(), server.connections()), (2, 1));
 }
 
@@ -335,9 +335,9 @@ async fn a_connection_that_breaks_after_the_request_is_a_failed_attempt() {
 async fn only_a_certificate_of_a_trusted_authority_for_this_name_is_spoken_to() {
     let identities = [
         (Identity::valid(), Ok(200)),
-        (Identity::expired(), Err(Failure::Tls)),
-        (Identity::self_signed(), Err(Failure::Tls)),
-        (Identity::wrong_name(), Err(Failure::Tls)),
+        (Identity::expired(), Err(AttemptFailure::Tls)),
+        (Identity::self_signed(), Err(AttemptFailure::Tls)),
+        (Identity::wrong_name(), Err(AttemptFailure::Tls)),
     ];
     for (identity, result) in identities {
         let server = TestServer::start_tls(Script::always(Reaction::ok("")), &identity).await;
@@ -346,7 +346,7 @@ async fn only_a_certificate_of_a_trusted_authority_for_this_name_is_spoken_to() 
         let answer = send(&trusting, &endpoint(&server.url("/"))).await;
         assert_eq!(answer.result, result, "{:?}", answer.detail);
         let answer = send(&sender(), &endpoint(&server.url("/"))).await;
-        assert_eq!(answer.result, Err(Failure::Tls), "an unknown authority");
+        assert_eq!(answer.result, Err(AttemptFailure::Tls), "an unknown authority");
     }
 }
 
@@ -354,7 +354,7 @@ async fn only_a_certificate_of_a_trusted_authority_for_this_name_is_spoken_to() 
 async fn a_server_without_tls_is_no_server_for_https() {
     let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let url = server.url("/").replace("http:", "https:");
-    assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(Failure::Tls));
+    assert_eq!(send(&sender(), &endpoint(&url)).await.result, Err(AttemptFailure::Tls));
 }
 
 #[test]

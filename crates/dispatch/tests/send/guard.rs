@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use stagger_dispatch::model::{Answer, Failure};
+use stagger_dispatch::model::{AttemptAnswer, AttemptFailure};
 use stagger_dispatch::send::{Resolve, SendOptions, Sender};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
@@ -40,7 +40,7 @@ fn guarded(server: &TestServer) -> SendOptions {
     SendOptions { ports: vec![server.address().port()], ..SendOptions::default() }
 }
 
-async fn send(sender: &Sender, url: &str) -> Answer {
+async fn send(sender: &Sender, url: &str) -> AttemptAnswer {
     sender.send(&endpoint(url), &message(), Bytes::from_static(b"{}"), 1).await
 }
 
@@ -69,7 +69,7 @@ async fn no_notation_of_an_address_reaches_this_machine() {
     for host in hosts {
         let url = format!("http://{host}:{port}/");
         let answer = send(&sender, &url).await;
-        assert_eq!(answer.result, Err(Failure::Egress), "{url}: {:?}", answer.detail);
+        assert_eq!(answer.result, Err(AttemptFailure::Egress), "{url}: {:?}", answer.detail);
         assert!(host == "localhost" || sender.check_url(&url).is_err(), "{url}");
     }
     assert_eq!(server.connections(), 0);
@@ -92,7 +92,7 @@ async fn one_bad_answer_among_good_ones_refuses_the_name() {
     for answers in mixed {
         let sender = Sender::with_resolver(guarded(&server), Scripted::of(&[answers]));
         let answer = send(&sender.expect("no certificates"), &url).await;
-        assert_eq!(answer.result, Err(Failure::Egress), "{answers:?}");
+        assert_eq!(answer.result, Err(AttemptFailure::Egress), "{answers:?}");
         assert!(answer.detail.is_some_and(|text| text.contains("not globally routable")));
     }
     assert_eq!(server.connections(), 0);
@@ -110,7 +110,7 @@ async fn a_name_that_changes_its_answer_is_not_asked_twice() {
     // The connection waits: its address was judged. A new one has to ask again, and is refused.
     assert_eq!(send(&sender, &url).await.result, Ok(200));
     let other = url.replace("hook", "other");
-    assert_eq!(send(&sender, &other).await.result, Err(Failure::Egress));
+    assert_eq!(send(&sender, &other).await.result, Err(AttemptFailure::Egress));
     assert_eq!(server.connections(), 1);
 }
 
@@ -136,16 +136,16 @@ async fn metadata_is_refused_on_a_private_network_too() {
     let urls = ["http://169.254.169.254/", "http://[fd00:ec2::254]/", "http://[::ffff:a9fe:a9fe]/"];
     for url in urls {
         assert!(sender.check_url(url).is_err(), "{url}");
-        assert_eq!(send(&sender, url).await.result, Err(Failure::Egress), "{url}");
+        assert_eq!(send(&sender, url).await.result, Err(AttemptFailure::Egress), "{url}");
     }
 }
 
 #[tokio::test]
 async fn a_name_without_an_address_is_no_refusal() {
     let sender = Sender::with_resolver(private(), Scripted::of(&[&[]])).expect("no certificates");
-    assert_eq!(send(&sender, "http://hook.example/").await.result, Err(Failure::Resolve));
+    assert_eq!(send(&sender, "http://hook.example/").await.result, Err(AttemptFailure::Resolve));
     let sender = Sender::with_resolver(private(), Scripted::of(&[])).expect("no certificates");
-    assert_eq!(send(&sender, "http://hook.example/").await.result, Err(Failure::Resolve));
+    assert_eq!(send(&sender, "http://hook.example/").await.result, Err(AttemptFailure::Resolve));
 }
 
 #[tokio::test]

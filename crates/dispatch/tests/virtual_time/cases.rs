@@ -4,9 +4,11 @@ use stagger::breaker::{BreakerPlan, StateKind};
 use stagger::budget::IntervalPlan;
 use stagger::{Backoff, Hint, HintRule, Instant, LongHint, Policy, Ratio, Span};
 use stagger_dispatch::model::{
-    Answer, Delivery, DeliveryState, Disabled, Ending, Endpoint, Failure,
+    AttemptAnswer, AttemptFailure, Delivery, DeliveryEnding, DeliveryState, Disabled, Endpoint,
 };
-use stagger_dispatch::scheduler::{Launch, Next, OperationalEvent, QueueView, Scheduler, Settled};
+use stagger_dispatch::scheduler::{
+    Launch, NextLaunch, OperationalEvent, QueueView, Scheduler, SettledAttempt,
+};
 use stagger_testkit::{highest, lowest};
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
@@ -33,13 +35,13 @@ impl World {
         }
     }
 
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> NextLaunch {
         self.scheduler.next(self.now, &mut lowest())
     }
 
     fn launch(&mut self) -> Launch {
         match self.next() {
-            Next::Send(launch) => launch,
+            NextLaunch::Send(launch) => launch,
             other => panic!("{other:?} instead of a launch"),
         }
     }
@@ -47,7 +49,7 @@ impl World {
     /// All that can be launched now.
     fn launches(&mut self) -> Vec<Launch> {
         std::iter::from_fn(|| match self.next() {
-            Next::Send(launch) => Some(launch),
+            NextLaunch::Send(launch) => Some(launch),
             _ => None,
         })
         .collect()
@@ -55,21 +57,21 @@ impl World {
 
     fn wait(&mut self) -> Instant {
         match self.next() {
-            Next::Until(until) => until,
+            NextLaunch::Until(until) => until,
             other => panic!("{other:?} instead of a wait"),
         }
     }
 
-    fn settle(&mut self, launch: Launch, answer: Answer) -> Settled {
+    fn settle(&mut self, launch: Launch, answer: AttemptAnswer) -> SettledAttempt {
         self.scheduler
             .settle(self.now, launch, answer, &mut highest())
             .expect("its delivery is there")
     }
 
     /// Attempts to the endpoint that fail one after the other, until it has to wait.
-    fn fail(&mut self, result: Result<u16, Failure>) -> usize {
+    fn fail(&mut self, result: Result<u16, AttemptFailure>) -> usize {
         let mut failed = 0;
-        while let Next::Send(launch) = self.next() {
+        while let NextLaunch::Send(launch) = self.next() {
             self.settle(launch, answer(result));
             failed += 1;
         }
@@ -95,7 +97,7 @@ fn a_delivered_message_is_gone_from_memory() {
     let delivery = settled.settlement.delivery.unwrap();
     assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Delivered, 1));
     assert!(world.scheduler.is_empty() && settled.settlement.endpoint_state.is_none());
-    assert_eq!((world.next(), world.scheduler.in_flight()), (Next::Idle, 0));
+    assert_eq!((world.next(), world.scheduler.in_flight()), (NextLaunch::Idle, 0));
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn a_hint_for_one_message_is_obeyed_by_all_others() {
     world.add(1, [1, 2]);
     let launch = world.launch();
     let hint = Some(Hint::AtLeast(Span::from_secs(60)));
-    let settled = world.settle(launch, Answer { hint, ..answer(Ok(429)) });
+    let settled = world.settle(launch, AttemptAnswer { hint, ..answer(Ok(429)) });
     let (_, endpoint_state) = settled.settlement.endpoint_state.unwrap();
     assert_eq!(endpoint_state.paused_until, Some(at(60_000)));
     assert_eq!(world.wait(), at(60_000));
@@ -120,7 +122,7 @@ fn deliveries_gathered_in_a_pause_are_not_sent_in_one_burst() {
     world.add(1, [0]);
     let launch = world.launch();
     let hint = Some(Hint::AtLeast(Span::from_secs(60)));
-    world.settle(launch, Answer { hint, ..answer(Ok(429)) });
+    world.settle(launch, AttemptAnswer { hint, ..answer(Ok(429)) });
     world.add(1, 1..1_000);
     assert_eq!(world.wait(), at(60_000));
     world.now = at(60_000);
@@ -139,7 +141,8 @@ fn a_hint_that_was_too_long_or_a_refusal_to_be_asked_again_ended_a_delivery() {
             let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
             world.add(1, [1]);
             let launch = world.launch();
-            let settled = world.settle(launch, Answer { hint: Some(hint), ..answer(Ok(503)) });
+            let settled =
+                world.settle(launch, AttemptAnswer { hint: Some(hint), ..answer(Ok(503)) });
             let delivery = settled.settlement.delivery.unwrap();
             assert_eq!(
                 (delivery.state, delivery.attempts),
@@ -176,7 +179,7 @@ fn an_endpoint_that_is_gone_is_disabled_and_its_delivery_kept() {
     assert_eq!(endpoint_state.disabled, Some(Disabled::Gone));
     assert_eq!(settled.settlement.delivery.unwrap().state, DeliveryState::Waiting);
     world.pass(Span::from_secs(24 * 60 * 60));
-    assert_eq!(world.next(), Next::Idle);
+    assert_eq!(world.next(), NextLaunch::Idle);
     world.scheduler.enable(world.now, endpoint_id(1)).unwrap();
     let launch = world.launch();
     assert!(launch.probe && launch.number == 2);
@@ -186,7 +189,7 @@ fn an_endpoint_that_is_gone_is_disabled_and_its_delivery_kept() {
 fn while_a_breaker_is_open_no_attempt_is_spent() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, 0..300);
-    assert_eq!(world.fail(Err(Failure::Connect)), 5);
+    assert_eq!(world.fail(Err(AttemptFailure::Connect)), 5);
     let view = world.view(1);
     assert_eq!((view.breaker, view.ready, view.waiting), (StateKind::Open, 295, 5));
     let until = world.wait();
@@ -228,7 +231,7 @@ fn the_last_attempt_of_a_policy_is_the_last() {
         let settled = world.settle(launch, answer(Ok(500)));
         let delivery = settled.settlement.delivery.unwrap();
         let dead = number == 2;
-        assert_eq!(delivery.ending, dead.then_some(Ending::AttemptsExhausted));
+        assert_eq!(delivery.ending, dead.then_some(DeliveryEnding::AttemptsExhausted));
         let event = OperationalEvent::DeliveryDead(endpoint_id(1), message(1));
         assert_eq!(settled.event, dead.then_some(event));
     }
@@ -240,7 +243,7 @@ fn an_attempt_that_was_stopped_counts_as_not_made() {
     let mut world = World::of(&[endpoint(1)]);
     world.add(1, [1]);
     let launch = world.launch();
-    let stopped = answer(Err(Failure::Stopped));
+    let stopped = answer(Err(AttemptFailure::Stopped));
     assert!(world.scheduler.settle(world.now, launch, stopped, &mut lowest()).is_none());
     assert_eq!((world.launch().number, world.scheduler.in_flight()), (1, 1));
 }
@@ -258,7 +261,7 @@ fn retries_after_a_stopped_one(written: bool) -> usize {
     world.pass(Span::from_secs(5));
     let retries = world.launches();
     assert_eq!(retries.len(), 1, "the budget has room for one");
-    let stopped = Answer { written, ..answer(Err(Failure::Stopped)) };
+    let stopped = AttemptAnswer { written, ..answer(Err(AttemptFailure::Stopped)) };
     world.scheduler.settle(world.now, retries[0], stopped, &mut lowest());
     world.launches().len()
 }
@@ -307,21 +310,21 @@ fn an_endpoint_enabled_while_still_down_goes_back_with_a_cooldown() {
     let mut event = None;
     while event.is_none() {
         match world.next() {
-            Next::Send(launch) => event = world.settle(launch, answer(Ok(404))).event,
-            Next::Until(until) => world.now = until,
-            Next::Idle => panic!("it gave up before it was disabled"),
+            NextLaunch::Send(launch) => event = world.settle(launch, answer(Ok(404))).event,
+            NextLaunch::Until(until) => world.now = until,
+            NextLaunch::Idle => panic!("it gave up before it was disabled"),
         }
     }
     let failing = OperationalEvent::EndpointDisabled(endpoint_id(1), Disabled::Failing);
     assert_eq!(event, Some(failing));
-    assert_eq!((world.next(), world.view(1).endpoint_state.open), (Next::Idle, None));
+    assert_eq!((world.next(), world.view(1).endpoint_state.open), (NextLaunch::Idle, None));
 
     world.pass(Span::from_secs(3 * 24 * 60 * 60));
     world.scheduler.enable(world.now, endpoint_id(1));
     let launches = world.launches();
     assert_eq!(launches.len(), 1);
     assert_eq!(world.settle(launches[0], answer(Ok(404))).event, Some(failing));
-    assert_eq!(world.next(), Next::Idle);
+    assert_eq!(world.next(), NextLaunch::Idle);
     world.scheduler.enable(world.now, endpoint_id(1));
     assert_eq!(world.wait(), world.now + Span::from_secs(30), "enabling in a loop does not help");
 }
@@ -338,11 +341,11 @@ fn a_restart_forgets_nothing_of_an_endpoint() {
     later.add(world.now, &Delivery::new(message(99), endpoint_id(1), APP, world.now));
     assert_eq!(
         later.next(world.now, &mut lowest()),
-        Next::Until(endpoint_state.open.unwrap().until)
+        NextLaunch::Until(endpoint_state.open.unwrap().until)
     );
     assert_eq!(later.view(world.now, endpoint_id(1)).unwrap().endpoint_state, endpoint_state);
     let now = endpoint_state.open.unwrap().until;
-    let Next::Send(launch) = later.next(now, &mut lowest()) else { panic!("no probe") };
+    let NextLaunch::Send(launch) = later.next(now, &mut lowest()) else { panic!("no probe") };
     assert!(launch.probe);
 }
 
@@ -381,7 +384,7 @@ fn a_deadline_is_not_longer_after_a_restart() {
         delivery = world.settle(launch, answer(Ok(500))).settlement.delivery.unwrap();
         world.pass(Span::from_secs(4));
     }
-    assert_eq!(delivery.ending, Some(Ending::DeadlineExceeded));
+    assert_eq!(delivery.ending, Some(DeliveryEnding::DeadlineExceeded));
 }
 
 #[test]
@@ -396,7 +399,7 @@ fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
     world.scheduler.enable(world.now, endpoint_id(1));
     let launch = world.launch();
     let delivery = world.settle(launch, answer(Ok(500))).settlement.delivery.unwrap();
-    assert_eq!((delivery.attempts, delivery.ending), (2, Some(Ending::DeadlineExceeded)));
+    assert_eq!((delivery.attempts, delivery.ending), (2, Some(DeliveryEnding::DeadlineExceeded)));
 }
 
 /// A breaker that opens at the first failure, and treats throttled answers by its default.

@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 
 use stagger::{Instant, Policy, Span};
 use stagger_dispatch::model::{
-    Answer, ApplicationId, Endpoint, EndpointId, EventFilter, Failure, MessageId, Pace, Statuses,
+    ApplicationId, AttemptAnswer, AttemptFailure, Endpoint, EndpointId, EventFilter, MessageId,
+    Pace, Statuses,
 };
 use uuid::Uuid;
 
@@ -48,6 +49,6 @@ pub(crate) fn endpoint(n: u128) -> Endpoint {
     }
 }
 
-pub(crate) fn answer(result: Result<u16, Failure>) -> Answer {
-    Answer { result, ..Answer::not_made() }
+pub(crate) fn answer(result: Result<u16, AttemptFailure>) -> AttemptAnswer {
+    AttemptAnswer { result, ..AttemptAnswer::not_made() }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use stagger::{Instant, Span};
-use stagger_dispatch::model::{Answer, Delivery, Endpoint, Failure, Pace};
-use stagger_dispatch::scheduler::{Launch, Next, Scheduler, Settled};
+use stagger_dispatch::model::{AttemptAnswer, AttemptFailure, Delivery, Endpoint, Pace};
+use stagger_dispatch::scheduler::{Launch, NextLaunch, Scheduler, SettledAttempt};
 use stagger_testkit::Mix;
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
@@ -18,13 +18,13 @@ struct Run<F> {
     now: Instant,
     chance: Mix,
     server: F,
-    answers: BTreeMap<(Instant, u64), (Launch, Answer)>,
+    answers: BTreeMap<(Instant, u64), (Launch, AttemptAnswer)>,
     launches: Vec<Launch>,
     /// Messages that are still to come, by time.
     arrivals: BTreeMap<(Instant, u128), u128>,
 }
 
-impl<F: FnMut(&Launch) -> Answer> Run<F> {
+impl<F: FnMut(&Launch) -> AttemptAnswer> Run<F> {
     fn new(total: u32, endpoints: impl IntoIterator<Item = Endpoint>, server: F) -> Self {
         let mut scheduler = Scheduler::new(slots(total));
         for endpoint in endpoints {
@@ -47,7 +47,7 @@ impl<F: FnMut(&Launch) -> Answer> Run<F> {
     }
 
     /// Runs until `end`, or until nothing is left.
-    fn run(&mut self, end: Instant, mut hear: impl FnMut(Instant, &Settled)) {
+    fn run(&mut self, end: Instant, mut hear: impl FnMut(Instant, &SettledAttempt)) {
         loop {
             let wake = self.pump();
             let answer = self.answers.first_key_value().map(|((at, _), _)| *at);
@@ -72,14 +72,14 @@ impl<F: FnMut(&Launch) -> Answer> Run<F> {
     fn pump(&mut self) -> Option<Instant> {
         loop {
             match self.scheduler.next(self.now, &mut self.chance) {
-                Next::Send(launch) => {
+                NextLaunch::Send(launch) => {
                     let answer = (self.server)(&launch);
                     let number = self.launches.len() as u64;
                     self.answers.insert((self.now + answer.latency, number), (launch, answer));
                     self.launches.push(launch);
                 }
-                Next::Until(until) => return Some(until),
-                Next::Idle => return None,
+                NextLaunch::Until(until) => return Some(until),
+                NextLaunch::Idle => return None,
             }
         }
     }
@@ -97,8 +97,8 @@ impl<F: FnMut(&Launch) -> Answer> Run<F> {
     }
 }
 
-fn after(millis: u64, result: Result<u16, Failure>) -> Answer {
-    Answer { latency: Span::from_millis(millis), ..answer(result) }
+fn after(millis: u64, result: Result<u16, AttemptFailure>) -> AttemptAnswer {
+    AttemptAnswer { latency: Span::from_millis(millis), ..answer(result) }
 }
 
 /// The most attempts that a recovery with the default settings allows in its second number
@@ -125,7 +125,11 @@ fn three_hundred_thousand_waiting_messages_do_not_stampede() {
     let now = std::cell::Cell::new(at(0));
     let server = |launch: &Launch| {
         now.set(launch.at);
-        if launch.at < well_from { after(20, Err(Failure::Connect)) } else { after(20, Ok(200)) }
+        if launch.at < well_from {
+            after(20, Err(AttemptFailure::Connect))
+        } else {
+            after(20, Ok(200))
+        }
     };
     let mut run = Run::new(1_000, [Endpoint { pace, ..endpoint(1) }], server);
     for n in 0..300_000 {
@@ -173,7 +177,7 @@ fn longest_delay<F>(run: &Run<F>, ill: u128, arrived: impl Fn(u128) -> Instant) 
 fn hundred_endpoints(ill: u128, room: u32) -> Span {
     let server = |launch: &Launch| {
         let hangs = launch.endpoint < endpoint_id(ill);
-        if hangs { after(30_000, Err(Failure::Timeout)) } else { after(50, Ok(200)) }
+        if hangs { after(30_000, Err(AttemptFailure::Timeout)) } else { after(50, Ok(200)) }
     };
     let mut run = Run::new(1_024, (0..100).map(endpoint), server);
     run.scheduler.put_application(APP, slots(room));
@@ -202,7 +206,7 @@ fn an_endpoint_that_hangs_delays_no_other() {
 fn dead_endpoints_that_wait_hold_no_slot() {
     let server = |launch: &Launch| {
         let dead = launch.endpoint < endpoint_id(16);
-        if dead { after(10, Err(Failure::Connect)) } else { after(10, Ok(200)) }
+        if dead { after(10, Err(AttemptFailure::Connect)) } else { after(10, Ok(200)) }
     };
     let mut run = Run::new(16, (0..17).map(endpoint), server);
     for endpoint in 0..16 {
@@ -275,7 +279,7 @@ fn measure_turns() {
         let mut made = 0_u128;
         while !scheduler.is_empty() {
             let mut batch = Vec::new();
-            while let Next::Send(launch) = scheduler.next(now, &mut chance) {
+            while let NextLaunch::Send(launch) = scheduler.next(now, &mut chance) {
                 batch.push(launch);
             }
             now = now + Span::from_millis(1);

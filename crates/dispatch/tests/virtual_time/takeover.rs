@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 use stagger::{Instant, Ratio, Span};
 use stagger_dispatch::model::{Delivery, Endpoint, EndpointState, Pace, Recovery};
-use stagger_dispatch::scheduler::{Next, Scheduler};
+use stagger_dispatch::scheduler::{NextLaunch, Scheduler};
 use stagger_testkit::{highest, lowest};
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
@@ -33,7 +33,7 @@ impl Leader {
     /// Sends all allowed attempts, observed only at some instants, as a busy node does.
     fn run(&mut self, mut now: Instant, gaps: &[u64]) -> Instant {
         for gap in gaps {
-            while let Next::Send(launch) = self.scheduler.next(now, &mut lowest()) {
+            while let NextLaunch::Send(launch) = self.scheduler.next(now, &mut lowest()) {
                 self.sent.push(now.as_nanos());
                 self.scheduler.settle(now, launch, answer(Ok(200)), &mut highest());
             }
@@ -103,8 +103,8 @@ fn a_new_endpoint_has_its_whole_slack_and_one_taken_over_has_none() {
         leader.run(at(0), &[0]);
         (leader.sent.len(), leader.scheduler.next(at(0), &mut lowest()))
     };
-    assert_eq!(at_once(None), (10, Next::Until(at(10))));
-    assert_eq!(at_once(Some(EndpointState::default())), (0, Next::Until(at(10))));
+    assert_eq!(at_once(None), (10, NextLaunch::Until(at(10))));
+    assert_eq!(at_once(Some(EndpointState::default())), (0, NextLaunch::Until(at(10))));
 }
 
 #[test]
@@ -114,19 +114,19 @@ fn a_draining_queue_launches_nothing_and_settles_attempts_in_flight() {
     for n in 0..3 {
         scheduler.add(at(0), &Delivery::new(message(n), endpoint_id(1), APP, at(0)));
     }
-    let Next::Send(launch) = scheduler.next(at(0), &mut lowest()) else {
+    let NextLaunch::Send(launch) = scheduler.next(at(0), &mut lowest()) else {
         panic!("nothing is sent")
     };
     scheduler.drain(endpoint_id(1));
     scheduler.put_endpoint(at(0), &endpoint(1), None);
     assert_eq!(
         (scheduler.next(at(0), &mut lowest()), scheduler.is_idle(endpoint_id(1))),
-        (Next::Idle, false)
+        (NextLaunch::Idle, false)
     );
     scheduler.settle(at(1), launch, answer(Ok(200)), &mut highest()).expect("it counts");
     assert_eq!(
         (scheduler.next(at(1), &mut lowest()), scheduler.is_idle(endpoint_id(1))),
-        (Next::Idle, true)
+        (NextLaunch::Idle, true)
     );
     assert_eq!(scheduler.endpoints().collect::<Vec<_>>(), [endpoint_id(1)]);
     assert!(scheduler.is_idle(endpoint_id(2)));

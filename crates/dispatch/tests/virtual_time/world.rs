@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use stagger::{Entropy, Instant, Span};
 use stagger_dispatch::model::{
-    Answer, ApplicationId, Delivery, DeliveryState, Disabled, Endpoint, EndpointId, EndpointState,
-    MessageId,
+    ApplicationId, AttemptAnswer, Delivery, DeliveryState, Disabled, Endpoint, EndpointId,
+    EndpointState, MessageId,
 };
-use stagger_dispatch::scheduler::{Launch, Next, Scheduler};
+use stagger_dispatch::scheduler::{Launch, NextLaunch, Scheduler};
 use stagger_dispatch::store::Settlement;
 use stagger_testkit::Mix;
 
@@ -30,7 +30,7 @@ pub(crate) struct Site {
 
 #[derive(Debug)]
 enum Event {
-    Answer(Launch, Answer),
+    Answer(Launch, AttemptAnswer),
     Commit,
 }
 
@@ -226,12 +226,12 @@ impl World {
     fn pump(&mut self) {
         self.wake = loop {
             match self.scheduler.next(self.now, &mut self.chance) {
-                Next::Send(launch) => self.launch(launch),
-                Next::Until(until) => {
+                NextLaunch::Send(launch) => self.launch(launch),
+                NextLaunch::Until(until) => {
                     assert!(until > self.now);
                     break Some(until);
                 }
-                Next::Idle => break None,
+                NextLaunch::Idle => break None,
             }
         };
     }
@@ -248,11 +248,11 @@ impl World {
         self.at(self.now + answer.latency, Event::Answer(launch, answer));
     }
 
-    fn settle(&mut self, launch: Launch, answer: Answer) {
+    fn settle(&mut self, launch: Launch, answer: AttemptAnswer) {
         let alive = self.witness.returned(&launch);
         let site = self.sites.get(&launch.endpoint);
         let failed = !matches!(answer.result, Ok(200..=299));
-        let stopped = answer.result == Err(stagger_dispatch::model::Failure::Stopped);
+        let stopped = answer.result == Err(stagger_dispatch::model::AttemptFailure::Stopped);
         let spared = site.and_then(|site| obeyed(&site.endpoint, answer.hint));
         let hint_end = spared
             .filter(|_| failed && !stopped)

@@ -6,7 +6,7 @@ use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{FailureName, SpanText, TimestampText, VerdictName};
-use crate::model::{Attempt, Failure};
+use crate::model::{AttemptFailure, DeliveryAttempt};
 
 /// One request to an endpoint, and its result.
 #[derive(Debug, Serialize, ToSchema)]
@@ -41,14 +41,14 @@ pub(in super::super) struct AttemptView {
     next: Option<Timestamp>,
 }
 
-impl From<&Attempt> for AttemptView {
-    fn from(attempt: &Attempt) -> Self {
+impl From<&DeliveryAttempt> for AttemptView {
+    fn from(attempt: &DeliveryAttempt) -> Self {
         Self {
             number: attempt.number,
             started_at: Timestamp(attempt.started_at),
             latency: attempt.latency,
             status: attempt.status,
-            failure: attempt.failure.map(Failure::name),
+            failure: attempt.failure.map(AttemptFailure::name),
             detail: attempt.detail.clone(),
             reply: String::from_utf8_lossy(&attempt.reply).into_owned(),
             verdict: attempt.verdict.name(),

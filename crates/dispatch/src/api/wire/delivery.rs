@@ -5,7 +5,7 @@ use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{EndingName, StateName, TimestampText};
-use crate::model::{Delivery, Ending, EndpointId, MessageId};
+use crate::model::{Delivery, DeliveryEnding, EndpointId, MessageId};
 
 /// One message on its way to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]
@@ -39,7 +39,7 @@ impl From<&Delivery> for DeliveryView {
             due: delivery.state.is_open().then_some(Timestamp(delivery.due)),
             attempts: delivery.attempts,
             replays: delivery.replays,
-            ending: delivery.ending.map(Ending::name),
+            ending: delivery.ending.map(DeliveryEnding::name),
             updated_at: Timestamp(delivery.updated_at),
         }
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::cursor;
-use crate::store::{Cursor, Page};
+use crate::store::{Cursor, ListPage};
 
 /// One page of a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -20,8 +20,8 @@ impl<T> PageOf<T> {
     }
 }
 
-impl<T, U: for<'i> From<&'i T>> From<Page<T>> for PageOf<U> {
-    fn from(page: Page<T>) -> Self {
+impl<T, U: for<'i> From<&'i T>> From<ListPage<T>> for PageOf<U> {
+    fn from(page: ListPage<T>) -> Self {
         Self::new(page.items.iter().map(U::from).collect(), page.next)
     }
 }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::instant;
 use super::schema::TimestampText;
 use crate::Error;
+use crate::api::instant::bound;
 use crate::model::{DeliveryState, EndpointId};
 use crate::store::DeliveryFilter;
 
@@ -38,8 +38,8 @@ impl ReplayFilter {
             Some("delivered") => DeliveryState::Delivered,
             Some(other) => return Err(Error::invalid("state", other, "dead or delivered")),
         };
-        let since = instant::bound("since", self.since.as_deref())?;
-        let until = instant::bound("until", self.until.as_deref())?;
+        let since = bound("since", self.since.as_deref())?;
+        let until = bound("until", self.until.as_deref())?;
         Ok(DeliveryFilter { endpoint, state: Some(state), since, until })
     }
 }

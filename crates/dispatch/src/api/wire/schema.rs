@@ -8,7 +8,8 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::model::{
-    ApplicationId, DeliveryState, Disabled, Ending, EndpointId, EventType, Failure, MessageId,
+    ApplicationId, AttemptFailure, DeliveryEnding, DeliveryState, Disabled, EndpointId, EventType,
+    MessageId,
 };
 
 /// A text of a certain form: a type for the document only, or one of the model.
@@ -170,11 +171,11 @@ words!(
 );
 words!(
     /// An ending's name.
-    EndingName as "Ending", "Why a delivery ended without success.", Ending::ALL.map(Ending::name)
+    EndingName as "Ending", "Why a delivery ended without success.", DeliveryEnding::ALL.map(DeliveryEnding::name)
 );
 words!(
     /// A failure's name.
-    FailureName as "Failure", "Why there was no reply.", Failure::ALL.map(Failure::name)
+    FailureName as "Failure", "Why there was no reply.", AttemptFailure::ALL.map(AttemptFailure::name)
 );
 words!(
     /// A reason's name.

@@ -14,7 +14,7 @@ use crate::scheduler::QueueView;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EndpointStatus)]
 pub(super) struct Status {
-    state: State,
+    state: StatusWord,
     /// Why it is disabled, if so.
     #[schema(value_type = Option<DisabledName>)]
     disabled_reason: Option<&'static str>,
@@ -41,7 +41,7 @@ pub(super) struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = EndpointState)]
-enum State {
+enum StatusWord {
     /// All is well.
     Active,
     /// It is not attempted at all; its deliveries wait.
@@ -76,14 +76,16 @@ impl Status {
 }
 
 /// The strongest reason for which attempts are held back.
-const fn state(view: &QueueView, paused: bool) -> State {
+const fn state(view: &QueueView, paused: bool) -> StatusWord {
     match view.breaker {
-        _ if view.endpoint_state.disabled.is_some() => State::Disabled,
-        StateKind::Open => State::Open,
-        StateKind::HalfOpen => State::HalfOpen,
-        _ if paused => State::Paused,
-        StateKind::Ramp => State::Recovering,
-        StateKind::Closed if view.endpoint_state.recovering_since.is_some() => State::Recovering,
-        StateKind::Closed => State::Active,
+        _ if view.endpoint_state.disabled.is_some() => StatusWord::Disabled,
+        StateKind::Open => StatusWord::Open,
+        StateKind::HalfOpen => StatusWord::HalfOpen,
+        _ if paused => StatusWord::Paused,
+        StateKind::Ramp => StatusWord::Recovering,
+        StateKind::Closed if view.endpoint_state.recovering_since.is_some() => {
+            StatusWord::Recovering
+        }
+        StateKind::Closed => StatusWord::Active,
     }
 }

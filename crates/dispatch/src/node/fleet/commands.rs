@@ -1,92 +1,82 @@
-//! Commands to the leader of an endpoint, sent through the store.
+//! Executes commands to the endpoints that this node leads.
 
-use stagger::{Instant, Sleep, Span, TokioTime};
+use std::sync::Arc;
 
-use super::settings_sync::sync_settings;
+use stagger::Instant;
+
+use super::settings_sync::SettingsSync;
 use crate::Error;
 use crate::model::{Disabled, EndpointId, EndpointState};
-use crate::node::parts::Parts;
-use crate::node::runner::Runner;
-use crate::node::settling::Receipt;
+use crate::node::directory::Directory;
+use crate::node::inbox::Inbox;
+use crate::node::scheduler_state::SchedulerState;
+use crate::node::settle_queue::Receipt;
 use crate::scheduler::Scheduler;
-use crate::store::{Cluster, EndpointCommand, Notification, Shard, Shards};
+use crate::store::{ClusterHandle, DeliveryStore, EndpointCommand, Shards};
 
-/// The first and the longest pause between two checks whether a command is done.
-const FIRST_LOOK: Span = Span::from_millis(5);
-const LOOK: Span = Span::from_millis(100);
-/// The time for which a caller waits for a command: longer than the default time in which a dead
-/// leader is replaced. The command is executed later all the same.
-const COMMAND_TIMEOUT: Span = Span::from_secs(15);
+/// Executes the commands of the store.
+#[derive(Debug)]
+pub(in crate::node) struct CommandExecutor {
+    pub(in crate::node) store: Arc<dyn DeliveryStore>,
+    pub(in crate::node) cluster: ClusterHandle,
+    pub(in crate::node) settings: Arc<SettingsSync>,
+    pub(in crate::node) directory: Arc<Directory>,
+    pub(in crate::node) inbox: Inbox,
+}
 
-/// Orders it of the endpoint's leader, and waits until it is done.
-pub(in crate::node) async fn send_command(
-    parts: &Parts,
-    cluster: &dyn Cluster,
+impl CommandExecutor {
+    /// Executes the commands for this node; returns whether some have to wait.
+    pub(super) async fn execute(&self, shards: Shards) -> Result<bool, Error> {
+        let commands = self.cluster.commands(shards).await?;
+        if commands.iter().any(|(_, endpoint, _)| self.directory.endpoint(*endpoint).is_none()) {
+            self.settings.sync().await?;
+        }
+        let mut some_wait = false;
+        for (number, endpoint, command) in commands {
+            match self.inbox.ask(move |state| apply(state, endpoint, command)).await.flatten() {
+                Some(receipt) => receipt.wait().await?,
+                None if self.is_coming(endpoint, command).await? => {
+                    some_wait = true;
+                    continue;
+                }
+                None => {}
+            }
+            self.cluster.complete_commands(&[number]).await?;
+        }
+        Ok(some_wait)
+    }
+
+    /// Whether the delivery to cancel is open, and has not reached the scheduler yet.
+    async fn is_coming(
+        &self,
+        endpoint: EndpointId,
+        command: EndpointCommand,
+    ) -> Result<bool, Error> {
+        let EndpointCommand::Cancel(message) = command else { return Ok(false) };
+        let delivery = self.store.delivery(message, endpoint).await?;
+        Ok(delivery.is_some_and(|delivery| delivery.state.is_open()))
+    }
+}
+
+/// Executes a command in the scheduler. `None` where it has no effect: the endpoint is gone, the
+/// delivery has ended.
+pub(in crate::node) fn apply(
+    state: &mut SchedulerState,
     endpoint: EndpointId,
     command: EndpointCommand,
-) -> Result<(), Error> {
-    let number = cluster.send_command(endpoint, command).await?;
-    cluster.notify(Notification::Work(Shards::of(Shard::of(endpoint)))).await;
-    let until = parts.clock.now() + COMMAND_TIMEOUT;
-    let mut pause = FIRST_LOOK;
-    while !cluster.is_command_done(number).await? {
-        if parts.clock.now() >= until {
-            return Err(Error::busy(
-                "the endpoint's leader has not executed the command yet; it will",
-            ));
-        }
-        TokioTime.sleep(pause).await;
-        pause = (pause + pause).min(LOOK);
-    }
-    Ok(())
-}
-
-/// Executes the commands for this node.
-pub(super) async fn execute(
-    parts: &Parts,
-    cluster: &dyn Cluster,
-    shards: Shards,
-) -> Result<(), Error> {
-    let commands = cluster.commands(shards).await?;
-    if commands.iter().any(|(_, endpoint, _)| parts.directory.endpoint(*endpoint).is_none()) {
-        sync_settings(parts).await?;
-    }
-    for (number, endpoint, command) in commands {
-        match parts.scheduler.ask(move |runner| apply(runner, endpoint, command)).await.flatten() {
-            Some(receipt) => receipt.wait().await?,
-            None if is_coming(parts, endpoint, command).await? => continue,
-            None => {}
-        }
-        cluster.complete_commands(&[number]).await?;
-    }
-    Ok(())
-}
-
-/// Whether the delivery to cancel is open, and has not reached the scheduler yet.
-async fn is_coming(
-    parts: &Parts,
-    endpoint: EndpointId,
-    command: EndpointCommand,
-) -> Result<bool, Error> {
-    let EndpointCommand::Cancel(message) = command else { return Ok(false) };
-    let delivery = parts.store.delivery(message, endpoint).await?;
-    Ok(delivery.is_some_and(|delivery| delivery.state.is_open()))
-}
-
-/// Nothing where it has no effect: the endpoint is gone, the delivery has ended.
-fn apply(runner: &mut Runner, endpoint: EndpointId, command: EndpointCommand) -> Option<Receipt> {
+) -> Option<Receipt> {
     match command {
         EndpointCommand::Cancel(message) => {
-            runner.cancel(message, endpoint).map(|(_, receipt)| receipt)
+            state.cancel(message, endpoint).map(|(_, receipt)| receipt)
         }
         EndpointCommand::Enable => {
-            runner.change(endpoint, |scheduler, now| scheduler.enable(now, endpoint))
+            state.change(endpoint, |scheduler, now| scheduler.enable(now, endpoint))
         }
         EndpointCommand::Disable => {
-            runner.change(endpoint, |scheduler, now| disable(scheduler, now, endpoint))
+            state.change(endpoint, |scheduler, now| disable(scheduler, now, endpoint))
         }
         EndpointCommand::Recover => {
-            runner.change(endpoint, |scheduler, now| scheduler.recover(now, endpoint))
+            state.change(endpoint, |scheduler, now| scheduler.recover(now, endpoint))
         }
     }
 }

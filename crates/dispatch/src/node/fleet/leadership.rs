@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::model::EndpointId;
-use crate::store::{Fence, Lead, Shard, Shards};
+use crate::store::{Fence, Lead, ShardId, Shards};
 
-/// The shards that this node leads. With a store for one node these are always all.
+/// The shards that this node leads. With a store for one node these are all.
 #[derive(Debug)]
 pub(in crate::node) struct Leadership {
     state: Mutex<LeadershipState>,
@@ -34,18 +34,10 @@ pub(in crate::node) struct LeadGuard {
 pub(super) struct FormerLead(watch::Receiver<()>);
 
 impl Leadership {
-    /// Leads everything, without a membership.
-    pub(in crate::node) fn alone() -> Self {
-        Self::of(Lead { fence: Fence::default(), shards: Shards::ALL }, Shards::ALL)
-    }
-
     /// Leads nothing yet.
     pub(in crate::node) fn nothing() -> Self {
-        Self::of(Lead::default(), Shards::NONE)
-    }
-
-    fn of(lead: Lead, queues: Shards) -> Self {
-        Self { state: Mutex::new(LeadershipState { held: LeadGuard::new(lead), queues }) }
+        let held = LeadGuard::new(Lead::default());
+        Self { state: Mutex::new(LeadershipState { held, queues: Shards::NONE }) }
     }
 
     /// Guards the current leadership.
@@ -60,7 +52,7 @@ impl Leadership {
 
     /// Whether the endpoint's queue is here, or should be.
     pub(in crate::node) fn has_queue(&self, endpoint: EndpointId) -> bool {
-        self.state().queues.contains(Shard::of(endpoint))
+        self.state().queues.contains(ShardId::of(endpoint))
     }
 
     /// Whether the node leads the endpoint.
@@ -127,7 +119,7 @@ impl LeadGuard {
     }
 
     pub(in crate::node) fn leads(&self, endpoint: EndpointId) -> bool {
-        self.lead.shards.contains(Shard::of(endpoint))
+        self.lead.shards.contains(ShardId::of(endpoint))
     }
 }
 
@@ -149,9 +141,11 @@ mod tests {
         leadership.begin(Fence(1));
         leadership.add(Shards::ALL);
         let (one, two) = (leadership.hold(), leadership.hold());
-        let given: Shards = [Shard(7)].into_iter().collect();
+        let given: Shards = [ShardId(7)].into_iter().collect();
         let mut over = Box::pin(leadership.remove(given).over());
-        assert!(!leadership.shards().contains(Shard(7)) && one.lead().shards.contains(Shard(7)));
+        assert!(
+            !leadership.shards().contains(ShardId(7)) && one.lead().shards.contains(ShardId(7))
+        );
         let later = leadership.hold();
         drop(one);
         tokio::select! {

@@ -6,17 +6,19 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::acquire::acquire;
-use super::release::release;
-use super::settings_sync::sync_settings;
-use super::task::asked;
+use super::leadership::Leadership;
+use super::settings_sync::SettingsSync;
+use super::shard_mover::ShardMover;
+use super::view::FleetView;
 use super::work::Work;
 use crate::Error;
 use crate::leadership::Membership;
-use crate::node::inbox::Command;
-use crate::node::parts::Parts;
-use crate::node::runner::Runner;
-use crate::store::{ClusterView, Fence, Joined, Notification, Shards};
+use crate::node::clock::EngineClock;
+use crate::node::health::NodeHealth;
+use crate::node::inbox::{Command, Inbox};
+use crate::node::notifications::PendingNotifications;
+use crate::node::scheduler_state::SchedulerState;
+use crate::store::{ClusterHandle, ClusterView, Fence, Joined, Notification, Shards};
 
 /// The share of the heartbeat interval after which a notification makes it check again.
 const SOONER: u64 = 4;
@@ -46,61 +48,103 @@ enum TaskResult {
     Worked,
 }
 
+/// The parts of a node that a membership moves.
+#[derive(Debug)]
+pub(in crate::node) struct FleetLinks {
+    pub(in crate::node) cluster: ClusterHandle,
+    pub(in crate::node) leadership: Arc<Leadership>,
+    pub(in crate::node) settings: Arc<SettingsSync>,
+    pub(in crate::node) view: Arc<FleetView>,
+    pub(in crate::node) mover: Arc<ShardMover>,
+    pub(in crate::node) work: Arc<Work>,
+    /// Shards with new work, of which the other nodes have not been notified yet.
+    pub(in crate::node) notifications: Arc<PendingNotifications>,
+    /// The membership under which settlements were refused last: it has ended.
+    pub(in crate::node) lost: watch::Sender<Option<Fence>>,
+    pub(in crate::node) health: Arc<NodeHealth>,
+    pub(in crate::node) inbox: Inbox,
+    pub(in crate::node) clock: EngineClock,
+    /// The name of the node, for people.
+    pub(in crate::node) name: String,
+    pub(in crate::node) lease: Span,
+}
+
 /// One membership.
 #[derive(Debug)]
-pub(super) struct Member {
-    parts: Arc<Parts>,
+pub(in crate::node) struct MemberTask {
+    links: Arc<FleetLinks>,
     fence: Fence,
+    /// Whether it has to send heartbeats.
+    heartbeats: bool,
     notifications: mpsc::UnboundedReceiver<Notification>,
     membership: Membership,
-    work: Arc<Work>,
     tasks: JoinSet<TaskResult>,
     /// Shards that tasks are acquiring, and shards that they are releasing.
     acquiring: Shards,
     releasing: Shards,
     leaving: bool,
     last_heartbeat: Instant,
-    next: Instant,
+    /// The time of the next heartbeat, if it sends one by itself.
+    next: Option<Instant>,
     /// Whether the last heartbeat was answered.
     answered: bool,
     /// Whether the log has reported that the store does not answer.
     outage_logged: bool,
 }
 
-impl Member {
-    pub(super) async fn begin(parts: &Arc<Parts>, joined: Joined) -> Self {
-        let Joined { fence, notifications } = joined;
-        parts.leadership.begin(fence);
-        let begin = move |runner: &mut Runner| {
-            runner.begin(fence);
+impl MemberTask {
+    /// Begins a membership. Shards that it leads from the start are loaded when this returns.
+    ///
+    /// # Errors
+    /// These shards cannot be loaded.
+    pub(in crate::node) async fn begin(
+        links: &Arc<FleetLinks>,
+        joined: Joined,
+    ) -> Result<Self, Error> {
+        let Joined { fence, shards, heartbeats, notifications } = joined;
+        links.leadership.begin(fence);
+        links.work.begin();
+        let begin = move |state: &mut SchedulerState| {
+            state.begin(fence);
             // Until the first heartbeat.
-            runner.lead_until(Some(Instant::ORIGIN));
+            state.lead_until(Some(Instant::ORIGIN));
         };
-        parts.scheduler.ask(begin).await;
-        let now = parts.clock.now();
-        let (work, mut tasks) = (Arc::new(Work::default()), JoinSet::new());
-        let (theirs, its) = (Arc::clone(parts), Arc::clone(&work));
-        tasks.spawn(async move {
-            its.run(&theirs, theirs.cluster()).await;
-            TaskResult::Worked
-        });
-        let theirs = Arc::clone(parts);
-        tasks.spawn(async move { pass_on(&theirs).await });
-        Self {
-            parts: Arc::clone(parts),
+        links.inbox.ask(begin).await;
+        if !shards.is_empty() {
+            links.mover.try_acquire(&links.work, shards).await?;
+        }
+        if !heartbeats {
+            links.inbox.ask(|state| state.lead_until(None)).await;
+        }
+        let now = links.clock.now();
+        let mut member = Self {
+            links: Arc::clone(links),
             fence,
+            heartbeats,
             notifications,
-            membership: Membership::new(parts.options.lease),
-            work,
-            tasks,
+            membership: Membership::new(links.lease),
+            tasks: JoinSet::new(),
             acquiring: Shards::NONE,
             releasing: Shards::NONE,
             leaving: false,
             last_heartbeat: now,
-            next: now,
+            next: heartbeats.then_some(now),
             answered: true,
             outage_logged: false,
-        }
+        };
+        member.begin_work();
+        Ok(member)
+    }
+
+    fn begin_work(&mut self) {
+        let (every, heartbeats) = (self.membership.heartbeat_interval(), self.heartbeats);
+        let links = Arc::clone(&self.links);
+        self.tasks.spawn(async move {
+            links.work.run(every, heartbeats).await;
+            TaskResult::Worked
+        });
+        let links = Arc::clone(&self.links);
+        self.tasks.spawn(async move { pass_on(&links).await });
     }
 
     pub(super) const fn fence(&self) -> Fence {
@@ -110,18 +154,18 @@ impl Member {
     /// Until it has left, or was taken for dead.
     pub(super) async fn live(&mut self, leave: &mut watch::Receiver<bool>) -> MembershipEnd {
         loop {
-            let (parts, fence) = (Arc::clone(&self.parts), self.fence);
+            let (links, fence) = (Arc::clone(&self.links), self.fence);
             tokio::select! {
                 biased;
-                () = lost(&parts, fence) => return MembershipEnd::Evicted,
-                () = parts.clock.until(Some(self.next)) => {
+                () = lost(&links, fence) => return MembershipEnd::Evicted,
+                () = links.clock.until(self.next) => {
                     if let Some(end) = self.heartbeat().await {
                         return end;
                     }
                 }
                 () = asked(leave), if !self.leaving => {
                     self.leaving = true;
-                    self.next = self.last_heartbeat;
+                    self.next = Some(self.last_heartbeat);
                 }
                 Some(on_task_result) = self.tasks.join_next() => match on_task_result {
                     Ok(on_task_result) if self.on_task_result(on_task_result) => {}
@@ -135,22 +179,24 @@ impl Member {
 
     /// Ends all its tasks, and leads nothing.
     pub(super) async fn end(mut self) {
-        self.parts.leadership.end(self.fence);
+        self.links.leadership.end(self.fence);
         self.tasks.shutdown().await;
-        self.parts.scheduler.ask(|runner| runner.forget_all()).await;
-        self.parts.leadership.begin(self.fence);
+        self.links.inbox.ask(SchedulerState::forget_all).await;
+        self.links.leadership.begin(self.fence);
     }
 
     async fn heartbeat(&mut self) -> Option<MembershipEnd> {
-        let parts = Arc::clone(&self.parts);
-        let (sent, every) = (parts.clock.now(), self.membership.heartbeat_interval());
-        (self.last_heartbeat, self.next) = (sent, sent + every);
+        let links = Arc::clone(&self.links);
+        let (sent, every) = (links.clock.now(), self.membership.heartbeat_interval());
+        (self.last_heartbeat, self.next) = (sent, self.heartbeats.then(|| sent + every));
         let cluster_view = self.within(self.ask()).await;
         self.answered = cluster_view.is_ok();
         match cluster_view {
             Ok(cluster_view) => {
-                let until = Some(sent + self.membership.lease_validity());
-                parts.scheduler.tell(Command::Do(Box::new(move |runner| runner.lead_until(until))));
+                if self.heartbeats {
+                    let until = Some(sent + self.membership.lease_validity());
+                    links.inbox.tell(Command::Do(Box::new(move |state| state.lead_until(until))));
+                }
                 if std::mem::take(&mut self.outage_logged) {
                     tracing::info!("heartbeats of other nodes received again");
                 }
@@ -170,9 +216,9 @@ impl Member {
     /// arrive without answers coming back would keep the others from replacing a node that does not
     /// act.
     async fn ask(&self) -> Result<ClusterView, Error> {
-        let cluster = self.parts.cluster();
+        let cluster = &self.links.cluster;
         if !self.answered {
-            cluster.changes_since(self.parts.settings_sync.settings_version()).await?;
+            cluster.changes_since(self.links.settings.version()).await?;
         }
         cluster.heartbeat(self.fence, self.leaving).await
     }
@@ -188,25 +234,25 @@ impl Member {
     }
 
     async fn act(&mut self, cluster_view: &ClusterView) -> Option<MembershipEnd> {
-        let parts = Arc::clone(&self.parts);
-        parts.fleet.update(cluster_view);
-        if cluster_view.settings_version > parts.settings_sync.settings_version() {
+        let links = Arc::clone(&self.links);
+        links.view.update(cluster_view);
+        if cluster_view.settings_version > links.settings.version() {
             self.sync_settings();
         }
-        let actions = self.membership.on_cluster_view(parts.clock.now(), self.fence, cluster_view);
+        let actions = self.membership.on_cluster_view(links.clock.now(), self.fence, cluster_view);
         let mut freed = false;
         for (fence, heartbeat) in actions.evict {
             freed |= self.evict(fence, heartbeat).await;
         }
         if freed {
             // The next heartbeat finds the free shards, here and on other nodes.
-            self.next = self.last_heartbeat;
-            parts.cluster().notify(Notification::Members).await;
+            self.next = Some(self.last_heartbeat);
+            links.cluster.notify(Notification::Members).await;
         }
         let own = cluster_view.members.iter().find(|member| member.fence == self.fence);
         let own = own.map_or(Shards::NONE, |member| member.shards);
         self.begin_acquire(
-            own.without(parts.leadership.shards()).without(self.acquiring).without(self.releasing),
+            own.without(links.leadership.shards()).without(self.acquiring).without(self.releasing),
         );
         if actions.acquire > 0 && !self.leaving {
             self.acquire_free(actions.acquire).await;
@@ -221,7 +267,13 @@ impl Member {
     fn on_task_result(&mut self, on_task_result: TaskResult) -> bool {
         match on_task_result {
             TaskResult::Acquired(shards) => self.acquiring = self.acquiring.without(shards),
-            TaskResult::Released(shards) => self.releasing = self.releasing.without(shards),
+            TaskResult::Released(shards) => {
+                self.releasing = self.releasing.without(shards);
+                if self.leaving {
+                    // The answer to the next heartbeat ends the membership.
+                    self.next = Some(self.last_heartbeat);
+                }
+            }
             TaskResult::Synced | TaskResult::Worked => {}
             TaskResult::Unconfirmed => return false,
         }
@@ -231,18 +283,19 @@ impl Member {
     fn on_notification(&mut self, notification: Notification) {
         match notification {
             Notification::Work(shards)
-                if shards.common(self.parts.leadership.shards()).is_empty() => {}
-            Notification::Work(_) => self.work.wake(),
+                if shards.common(self.links.leadership.shards()).is_empty() => {}
+            Notification::Work(_) => self.links.work.wake(),
             Notification::Settings => self.sync_settings(),
             Notification::Members => {
                 let every = self.membership.heartbeat_interval().as_nanos() / SOONER;
-                self.next = self.next.min(self.last_heartbeat + Span::from_nanos(every));
+                let soon = self.last_heartbeat + Span::from_nanos(every);
+                self.next = self.next.map(|next| next.min(soon));
             }
         }
     }
 
     async fn evict(&self, fence: Fence, heartbeat: u64) -> bool {
-        match self.within(self.parts.cluster().evict(fence, heartbeat)).await {
+        match self.within(self.links.cluster.evict(fence, heartbeat)).await {
             Ok(true) => {
                 tracing::warn!(node = fence.0, "dead node evicted, its shards are free");
                 true
@@ -256,7 +309,7 @@ impl Member {
     }
 
     async fn acquire_free(&mut self, most: usize) {
-        match self.within(self.parts.cluster().acquire(self.fence, most)).await {
+        match self.within(self.links.cluster.acquire(self.fence, most)).await {
             Ok(taken) => self.begin_acquire(taken),
             // Shards acquired by a call whose answer was lost are in the next cluster view.
             Err(error) => tracing::warn!(%error, "shards not acquired, retrying"),
@@ -268,24 +321,24 @@ impl Member {
             return;
         }
         self.acquiring = self.acquiring.union(shards);
-        let (parts, work) = (Arc::clone(&self.parts), Arc::clone(&self.work));
+        let links = Arc::clone(&self.links);
         self.tasks.spawn(async move {
-            acquire(&parts, parts.cluster(), &work, shards).await;
+            links.mover.acquire(&links.work, shards).await;
             tracing::info!(shards = shards.len(), "shards acquired");
             TaskResult::Acquired(shards)
         });
     }
 
     fn begin_release(&mut self, count: usize) {
-        let shards: Vec<_> = self.parts.leadership.shards().iter().collect();
+        let shards: Vec<_> = self.links.leadership.shards().iter().collect();
         let shards: Shards = shards.into_iter().rev().take(count).collect();
         if shards.is_empty() {
             return;
         }
         self.releasing = self.releasing.union(shards);
-        let parts = Arc::clone(&self.parts);
+        let links = Arc::clone(&self.links);
         self.tasks.spawn(async move {
-            match release(&parts, parts.cluster(), shards).await {
+            match links.mover.release(shards).await {
                 Ok(()) => {
                     tracing::info!(shards = shards.len(), "shards released");
                     TaskResult::Released(shards)
@@ -299,9 +352,9 @@ impl Member {
     }
 
     fn sync_settings(&mut self) {
-        let parts = Arc::clone(&self.parts);
+        let links = Arc::clone(&self.links);
         self.tasks.spawn(async move {
-            if let Err(error) = sync_settings(&parts).await {
+            if let Err(error) = links.settings.sync().await {
                 tracing::debug!(%error, "changed settings not read, retrying");
             }
             TaskResult::Synced
@@ -310,15 +363,23 @@ impl Member {
 }
 
 /// Ready once a settlement of this membership was refused.
-async fn lost(parts: &Parts, fence: Fence) {
-    // It cannot close: the parts hold its sender.
-    _ = parts.lost.subscribe().wait_for(|lost| *lost == Some(fence)).await;
+async fn lost(links: &FleetLinks, fence: Fence) {
+    // It cannot close: the links hold a sender.
+    _ = links.lost.subscribe().wait_for(|lost| *lost == Some(fence)).await;
 }
 
 /// Notifies other nodes of the work that settlements of this one have created.
-async fn pass_on(parts: &Parts) -> TaskResult {
+async fn pass_on(links: &FleetLinks) -> TaskResult {
     loop {
-        let shards = parts.notifications.next().await;
-        parts.cluster().notify(Notification::Work(shards)).await;
+        let shards = links.notifications.next().await;
+        links.cluster.notify(Notification::Work(shards)).await;
+    }
+}
+
+/// Completes once the node is told to leave; never, if all senders are gone.
+pub(super) async fn asked(leave: &mut watch::Receiver<bool>) {
+    let asked = leave.wait_for(|leaves| *leaves).await.is_ok();
+    if !asked {
+        std::future::pending::<()>().await;
     }
 }

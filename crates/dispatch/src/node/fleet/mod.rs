@@ -5,23 +5,28 @@
 //! messages. Deliveries to endpoints that other nodes lead are stored as arrivals, which their
 //! leaders take.
 //!
+//! A node that has its store alone is a cluster of one: it leads all shards from the start, sends no
+//! heartbeats, and is the leader of all that arrives.
+//!
 //! All nodes share the settings. The directory changes in one way only, by reading the change log
 //! of the store, so that all nodes see changes in one order.
 
-mod acquire;
+mod backlog;
 mod commands;
 mod leadership;
 mod member;
-mod release;
-mod settings;
 mod settings_sync;
+mod shard_mover;
 mod task;
 mod view;
 mod work;
 
-pub(super) use commands::send_command;
+pub(super) use backlog::recover;
+pub(super) use commands::{CommandExecutor, apply};
 pub(super) use leadership::{LeadGuard, Leadership};
-pub(super) use settings::{delete_application, delete_endpoint, put_application, put_endpoint};
-pub(super) use settings_sync::{SettingsSync, sync_settings};
+pub(super) use member::{FleetLinks, MemberTask};
+pub(super) use settings_sync::SettingsSync;
+pub(super) use shard_mover::ShardMover;
 pub(super) use task::{join, run};
-pub(super) use view::{FleetView, view};
+pub(super) use view::FleetView;
+pub(super) use work::Work;

@@ -2,71 +2,79 @@
 
 use std::sync::Arc;
 
+use stagger::Instant;
 use tokio::sync::watch;
 
-use super::member::{Member, MembershipEnd};
-use super::settings_sync::sync_settings;
+use super::member::{FleetLinks, MemberTask, MembershipEnd, asked};
 use crate::Error;
-use crate::node::parts::Parts;
-use crate::store::Joined;
+use crate::node::health::HealthState;
+use crate::store::{Fence, Joined};
 use crate::store_backoff::StoreBackoff;
 
 /// Becomes a member, and reads the settings for the first time.
-pub(in crate::node) async fn join(parts: &Parts) -> Result<Joined, Error> {
-    let joined = parts.cluster().join(&parts.options.name()).await?;
-    sync_settings(parts).await?;
+pub(in crate::node) async fn join(links: &FleetLinks) -> Result<Joined, Error> {
+    let joined = links.cluster.join(&links.name).await?;
+    links.settings.sync().await?;
     Ok(joined)
 }
 
-/// Keeps the node a member until it is told to leave and has released all its shards.
+/// Keeps the node a member until it is told to leave and has released all its shards, or until another
+/// run has the store.
 pub(in crate::node) async fn run(
-    parts: Arc<Parts>,
-    mut joined: Joined,
+    links: Arc<FleetLinks>,
+    mut member: MemberTask,
     mut leave: watch::Receiver<bool>,
 ) {
     loop {
-        let mut member = Member::begin(&parts, joined).await;
         let fence = member.fence();
         let end = member.live(&mut leave).await;
         member.end().await;
         match end {
             MembershipEnd::Left => return,
-            MembershipEnd::Evicted => {
-                tracing::warn!("node evicted by the others, joining again");
-            }
+            MembershipEnd::Evicted => tracing::warn!("membership ended by others, joining again"),
             MembershipEnd::Unconfirmed => {
                 tracing::warn!("membership ended, joining again under a new fence");
                 // Where it fails the others find out by themselves.
-                parts.cluster().leave(fence).await.ok();
+                links.cluster.leave(fence).await.ok();
             }
         }
-        joined = tokio::select! {
-            again = join_again(&parts) => again,
+        member = tokio::select! {
+            again = begin_again(&links, fence) => match again {
+                Ok(again) => again,
+                Err(error) => return stop_for_other_run(&links, &error).await,
+            },
             () = asked(&mut leave) => return,
         };
     }
 }
 
-async fn join_again(parts: &Parts) -> Joined {
+/// Joins as often as it takes.
+///
+/// # Errors
+/// Another run has the store.
+async fn begin_again(links: &Arc<FleetLinks>, ended: Fence) -> Result<MemberTask, Error> {
     let mut backoff = StoreBackoff::new();
     loop {
-        // Called first: the others would count on a member that cannot read settings.
-        let joined = match sync_settings(parts).await {
-            Ok(()) => join(parts).await,
-            Err(error) => Err(error),
-        };
-        match joined {
-            Ok(joined) => return joined,
+        match try_again(links, ended).await {
+            Err(error) if error.is_conflict() => return Err(error),
             Err(error) => tracing::warn!(%error, "join failed, retrying"),
+            begun => return begun,
         }
         backoff.wait().await;
     }
 }
 
-/// Completes once the node is told to leave; never, if all senders are gone.
-pub(super) async fn asked(leave: &mut watch::Receiver<bool>) {
-    let asked = leave.wait_for(|leaves| *leaves).await.is_ok();
-    if !asked {
-        std::future::pending::<()>().await;
-    }
+async fn try_again(links: &Arc<FleetLinks>, ended: Fence) -> Result<MemberTask, Error> {
+    // Called first: the others would count on a member that cannot read settings.
+    links.settings.sync().await?;
+    let joined = links.cluster.rejoin(&links.name, ended).await?;
+    links.settings.sync().await?;
+    MemberTask::begin(links, joined).await
+}
+
+/// Stops the node: it would repeat the attempts of the other run.
+async fn stop_for_other_run(links: &FleetLinks, error: &Error) {
+    tracing::error!(%error, "store taken over by another run, stopping");
+    links.health.turn(HealthState::Ended(format!("another run owns the store: {error}")));
+    links.inbox.ask(|state| state.end(Instant::ORIGIN)).await;
 }

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::fixture::{Commands, parts, within};
+use super::fixture::{parts, within};
 use crate::Error;
 use crate::model::{DeliveryState, NewMessage};
-use crate::node::inbox::Command;
-use crate::node::parts::Parts;
-use crate::node::settling::{Receipt, SettleQueue};
-use crate::store::test_fixture::{application, delivery, endpoint, ep, message, msg};
-use crate::store::{Cluster, Cut, Fence, MemoryStore, Settlement, Shard, Shards, Store};
+use crate::node::health::NodeHealth;
+use crate::node::settle_queue::{Receipt, SettleQueue};
+use crate::node::settler::Settler;
+use crate::store::testing::fixture::{application, delivery, endpoint, ep, message, msg};
+use crate::store::{
+    Cluster, DeliveryStore, Fence, LinkFault, MemoryStore, Settlement, ShardId, Shards,
+};
 
 /// A store with deliveries 1, 2 and 3 to endpoint 1.
 async fn filled(store: MemoryStore) -> MemoryStore {
@@ -20,7 +22,7 @@ async fn filled(store: MemoryStore) -> MemoryStore {
         store.put_endpoint(endpoint(n, 1)).await.unwrap();
     }
     let messages = [1, 2, 3].map(|n| message(n, 1, &[1])).to_vec();
-    Store::accept(&store, messages).await.unwrap();
+    DeliveryStore::accept(&store, messages).await.unwrap();
     store
 }
 
@@ -30,10 +32,22 @@ async fn join(store: &MemoryStore) -> Fence {
 }
 
 /// Hands over that a delivery is over.
-fn push(parts: &Parts, queue: &SettleQueue, n: u64, operational: Option<NewMessage>) -> Receipt {
+fn push(
+    health: &NodeHealth,
+    queue: &SettleQueue,
+    n: u64,
+    operational: Option<NewMessage>,
+) -> Receipt {
     let over = Some(delivery(n, 1, 1, DeliveryState::Cancelled, 9));
-    parts.health.begin_settling();
+    health.begin_settling();
     queue.push_with_receipt(Settlement { delivery: over, operational, ..Settlement::default() })
+}
+
+/// A queue under a fence, and the settler at its other end.
+fn settling(settler: Settler, fence: Fence) -> (SettleQueue, Settler) {
+    let (mut sender, queue) = SettleQueue::new();
+    sender.begin(fence);
+    (sender, Settler { queue, ..settler })
 }
 
 async fn state(store: &MemoryStore, n: u64) -> DeliveryState {
@@ -45,13 +59,15 @@ async fn settlements_of_an_ended_membership_are_dropped_and_the_rest_is_stored()
     let store = filled(MemoryStore::shared()).await;
     let (ended, lives) = (join(&store).await, join(&store).await);
     assert!(store.evict(ended, 0).await.unwrap());
-    let (parts, _commands) = parts(Arc::new(store.handle()));
-    let (mut queue, settler) = SettleQueue::new(Arc::clone(&parts), lives);
-    let first = push(&parts, &queue, 1, None);
+    let node_store: Arc<dyn DeliveryStore> = Arc::new(store.handle());
+    let parts = parts(&node_store);
+    let (health, lost) = (parts.health, parts.fleet.lost.clone());
+    let (mut queue, settler) = settling(parts.settler, lives);
+    let first = push(&health, &queue, 1, None);
     queue.begin(ended);
-    let (second, flushed) = (push(&parts, &queue, 2, None), queue.flushed());
+    let (second, flushed) = (push(&health, &queue, 2, None), queue.flushed());
     queue.begin(lives);
-    let third = push(&parts, &queue, 3, None);
+    let third = push(&health, &queue, 3, None);
     let settler = tokio::spawn(settler.run());
 
     let left_out = Err(Error::busy("another node leads this endpoint now"));
@@ -62,14 +78,14 @@ async fn settlements_of_an_ended_membership_are_dropped_and_the_rest_is_stored()
     let states = [state(&store, 1).await, state(&store, 2).await, state(&store, 3).await];
     let over = DeliveryState::Cancelled;
     assert_eq!(states, [over, DeliveryState::Pending, over]);
-    assert_eq!((*parts.lost.borrow(), parts.health.unsettled()), (Some(ended), 0));
+    assert_eq!((*lost.borrow(), health.unsettled()), (Some(ended), 0));
 
     queue.begin(ended);
-    let late = push(&parts, &queue, 2, None);
+    let late = push(&health, &queue, 2, None);
     assert_eq!(within(late.wait()).await, left_out);
     drop(queue);
     within(settler).await.expect("it ends by itself");
-    assert!(parts.health.check().is_ok() && parts.health.unsettled() == 0);
+    assert!(health.check().is_ok() && health.unsettled() == 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,10 +93,12 @@ async fn a_flush_waits_for_a_store_that_is_away() {
     let store = filled(MemoryStore::shared()).await;
     let handle = Arc::new(store.handle());
     let fence = join(&handle).await;
-    handle.cut(Cut::Refused);
-    let (parts, _commands) = parts(handle.clone());
-    let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
-    let (settled, flushed) = (push(&parts, &queue, 1, None), queue.flushed());
+    handle.cut(LinkFault::Refused);
+    let node_store: Arc<dyn DeliveryStore> = handle.clone();
+    let parts = parts(&node_store);
+    let health = parts.health;
+    let (queue, settler) = settling(parts.settler, fence);
+    let (settled, flushed) = (push(&health, &queue, 1, None), queue.flushed());
     let settler = tokio::spawn(settler.run());
     assert!(settled.wait().await.is_err_and(|error| error.is_unavailable()));
     let mut flushed = std::pin::pin!(flushed.wait());
@@ -98,28 +116,24 @@ async fn a_flush_waits_for_a_store_that_is_away() {
 
 #[tokio::test]
 async fn an_operational_event_is_delivered_by_the_leader_of_its_endpoint() {
-    async fn tell(store: Arc<dyn Store>, fence: Fence) -> (Arc<Parts>, Commands) {
-        let (parts, commands) = parts(store);
-        let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
-        _ = push(&parts, &queue, 1, Some(message(4, 1, &[2])));
+    async fn check(store: Arc<dyn DeliveryStore>, fence: Fence) {
+        let mut parts = parts(&store);
+        let cluster = parts.settler.cluster.clone();
+        let (queue, settler) = settling(parts.settler, fence);
+        _ = push(&parts.health, &queue, 1, Some(message(4, 1, &[2])));
         drop(queue);
         settler.run().await;
-        (parts, commands)
+        assert!(matches!(parts.runner.commands.try_recv(), Err(TryRecvError::Empty)));
+        let shards: Shards = [ShardId::of(ep(2))].into_iter().collect();
+        assert_eq!(within(parts.fleet.notifications.next()).await, shards);
+        let arrivals = cluster.arrivals(shards, &[], 10).await.unwrap();
+        let delivery = arrivals[0].delivery.expect("it is open");
+        assert_eq!((delivery.message, delivery.endpoint), (msg(4), ep(2)));
     }
-    let accept_alone = filled(MemoryStore::default()).await;
-    let fence = accept_alone.begin_run().await.unwrap();
-    let (_, mut commands) = tell(Arc::new(accept_alone), fence).await;
-    let Ok(Command::Add(deliveries)) = commands.try_recv() else {
-        panic!("the floor was not told")
-    };
-    assert_eq!(deliveries[0].endpoint, ep(2));
-
+    let alone = filled(MemoryStore::default()).await;
+    let fence = alone.begin_run().await.unwrap();
+    check(Arc::new(alone), fence).await;
     let store = filled(MemoryStore::shared()).await;
     let fence = join(&store).await;
-    let (parts, mut commands) = tell(Arc::new(store.handle()), fence).await;
-    assert!(matches!(commands.try_recv(), Err(TryRecvError::Empty)));
-    let shards: Shards = [Shard::of(ep(2))].into_iter().collect();
-    assert_eq!(within(parts.notifications.next()).await, shards);
-    let arrivals = store.arrivals(shards, &[], 10).await.unwrap();
-    assert_eq!(arrivals[0].delivery.map(|delivery| delivery.message), Some(msg(4)));
+    check(Arc::new(store.handle()), fence).await;
 }

@@ -4,26 +4,21 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-
 use crate::model::{Endpoint, Secret, SecretKind};
 use crate::node::NodeOptions;
-use crate::node::inbox::{Command, Inbox};
-use crate::node::parts::Parts;
+use crate::node::start::{NodeParts, assemble};
 use crate::send::{SendOptions, Sender};
-use crate::store::{Store, test_fixture as fixture};
+use crate::store::DeliveryStore;
+use crate::store::testing::fixture;
 
 /// The longest that a test waits for anything.
 const BOUND: Duration = Duration::from_secs(60);
 
-pub(super) type Commands = mpsc::UnboundedReceiver<Command>;
-
-/// Parts of a node, and the receiver of its scheduler's commands.
-pub(super) fn parts(store: Arc<dyn Store>) -> (Arc<Parts>, Commands) {
+/// The parts of a node whose tasks do not run.
+pub(super) fn parts(store: &Arc<dyn DeliveryStore>) -> NodeParts {
     let options = SendOptions { allow_private: true, ..SendOptions::default() };
     let sender = Sender::new(options).expect("no certificates");
-    let (inbox, commands) = Inbox::new();
-    (Arc::new(Parts::new(store, (sender, None), NodeOptions::default(), inbox)), commands)
+    assemble(store, &sender, None, &NodeOptions::default())
 }
 
 /// Endpoint 1 of application 1, with an address.

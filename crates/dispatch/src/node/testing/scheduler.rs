@@ -8,16 +8,21 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::fixture::{endpoint, parts, within};
 use crate::model::{Delivery, DeliveryState, EndpointState};
-use crate::node::parts::Parts;
-use crate::node::runner::Runner;
-use crate::node::settling::SettleQueue;
-use crate::store::test_fixture::{app, application, ep, message, msg};
-use crate::store::{MemoryStore, Store};
+use crate::node::clock::EngineClock;
+use crate::node::directory::{Directory, KnownEndpoint};
+use crate::node::health::NodeHealth;
+use crate::node::inbox::Inbox;
+use crate::node::scheduler_state::SchedulerState;
+use crate::store::testing::fixture::{app, application, ep, message, msg};
+use crate::store::{DeliveryStore, MemoryStore};
 
 /// A scheduler with an endpoint whose attempts a test answers by hand.
 struct SchedulerFixture {
     store: Arc<MemoryStore>,
-    parts: Arc<Parts>,
+    directory: Arc<Directory>,
+    health: Arc<NodeHealth>,
+    inbox: Inbox,
+    clock: EngineClock,
     receiver: TcpListener,
 }
 
@@ -30,28 +35,33 @@ impl SchedulerFixture {
         store.put_endpoint(endpoint(url.clone())).await.unwrap();
         store.accept(vec![message(1, 1, &[1])]).await.unwrap();
         let fence = store.begin_run().await.unwrap();
-        let (parts, commands) = parts(store.clone());
-        parts.know(Arc::new(endpoint(url)));
-        let (queue, settler) = SettleQueue::new(Arc::clone(&parts), fence);
-        tokio::spawn(settler.run());
-        tokio::spawn(Runner::new(Arc::clone(&parts), commands, queue).run());
-        Self { store, parts, receiver }
+        let node_store: Arc<dyn DeliveryStore> = store.clone();
+        let mut parts = parts(&node_store);
+        let known = Arc::new(endpoint(url));
+        let target = Arc::new(parts.settings_writer.sender.prepare(&known));
+        parts.directory.put_endpoint(KnownEndpoint { endpoint: known, target });
+        parts.runner.state.begin(fence);
+        let (inbox, clock) = (parts.runner.inbox.clone(), parts.runner.state.clock);
+        tokio::spawn(parts.settler.run());
+        tokio::spawn(parts.runner.run());
+        let (directory, health) = (parts.directory, parts.health);
+        Self { store, directory, health, inbox, clock, receiver }
     }
 
     async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut Runner) -> T + Send + 'static,
+        question: impl FnOnce(&mut SchedulerState) -> T + Send + 'static,
     ) -> T {
-        within(self.parts.scheduler.ask(question)).await.expect("it runs")
+        within(self.inbox.ask(question)).await.expect("it runs")
     }
 
     /// Schedules the endpoint and its delivery, as a leader does.
     async fn lead(&self) {
-        let (now, endpoint) = (self.parts.clock.now(), self.parts.directory.endpoint(ep(1)));
+        let (now, endpoint) = (self.clock.now(), self.directory.endpoint(ep(1)));
         let endpoint = endpoint.expect("it is known");
-        self.ask(move |runner| {
-            runner.scheduler.put_endpoint(now, &endpoint, Some(EndpointState::default()));
-            runner.add(&[Delivery::new(msg(1), ep(1), app(1), now)]);
+        self.ask(move |state| {
+            state.scheduler.put_endpoint(now, &endpoint, Some(EndpointState::default()));
+            state.add(&[Delivery::new(msg(1), ep(1), app(1), now)]);
         })
         .await;
     }
@@ -65,12 +75,12 @@ impl SchedulerFixture {
     async fn answer(&self, socket: &mut TcpStream) {
         socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
         self.until_idle().await;
-        let flushed = self.ask(|runner| runner.flushed()).await;
+        let flushed = self.ask(|state| state.flushed()).await;
         within(flushed.wait()).await.unwrap();
     }
 
     async fn until_idle(&self) {
-        within(async { while self.ask(|runner| runner.scheduler.in_flight()).await > 0 {} }).await;
+        within(async { while self.ask(|state| state.scheduler.in_flight()).await > 0 {} }).await;
     }
 
     async fn stored(&self) -> (DeliveryState, u32, usize) {
@@ -91,17 +101,17 @@ async fn an_attempt_is_broken_off_when_the_time_is_over_and_made_again_when_ther
     let fixture = SchedulerFixture::start().await;
     fixture.lead().await;
     let socket = fixture.attempt().await;
-    let soon = fixture.parts.clock.now() + Span::from_millis(20);
-    fixture.ask(move |runner| runner.lead_until(Some(soon))).await;
+    let soon = fixture.clock.now() + Span::from_millis(20);
+    fixture.ask(move |state| state.lead_until(Some(soon))).await;
     closed(socket).await;
     fixture.until_idle().await;
-    let now = fixture.parts.clock.now();
+    let now = fixture.clock.now();
     assert!(now >= soon);
-    let view = fixture.ask(move |runner| runner.scheduler.view(now, ep(1))).await.unwrap();
+    let view = fixture.ask(move |state| state.scheduler.view(now, ep(1))).await.unwrap();
     assert_eq!((view.ready + view.waiting, view.in_flight), (1, 0), "it stays, and is not sent");
     assert_eq!(fixture.stored().await, (DeliveryState::Pending, 0, 0));
 
-    fixture.ask(move |runner| runner.lead_until(None)).await;
+    fixture.ask(move |state| state.lead_until(None)).await;
     let mut again = fixture.attempt().await;
     fixture.answer(&mut again).await;
     assert_eq!(fixture.stored().await, (DeliveryState::Delivered, 1, 1));
@@ -112,11 +122,11 @@ async fn a_node_that_forgets_all_breaks_off_and_can_begin_again() {
     let fixture = SchedulerFixture::start().await;
     fixture.lead().await;
     let socket = fixture.attempt().await;
-    fixture.ask(Runner::forget_all).await;
+    fixture.ask(SchedulerState::forget_all).await;
     closed(socket).await;
     fixture.until_idle().await;
     let left =
-        fixture.ask(|runner| (runner.scheduler.len(), runner.scheduler.endpoints().count())).await;
+        fixture.ask(|state| (state.scheduler.len(), state.scheduler.endpoints().count())).await;
     assert_eq!(left, (0, 0));
     assert_eq!(fixture.stored().await, (DeliveryState::Pending, 0, 0));
 
@@ -124,7 +134,7 @@ async fn a_node_that_forgets_all_breaks_off_and_can_begin_again() {
     let mut again = fixture.attempt().await;
     fixture.answer(&mut again).await;
     assert_eq!(fixture.stored().await, (DeliveryState::Delivered, 1, 1));
-    assert_eq!(fixture.parts.health.unsettled(), 0);
+    assert_eq!(fixture.health.unsettled(), 0);
 }
 
 #[tokio::test]
@@ -132,11 +142,11 @@ async fn a_node_that_ends_breaks_off_when_its_time_is_over_however_patient_it_is
     let fixture = SchedulerFixture::start().await;
     fixture.lead().await;
     let socket = fixture.attempt().await;
-    let now = fixture.parts.clock.now();
+    let now = fixture.clock.now();
     fixture
-        .ask(move |runner| {
-            runner.end(now + Span::from_secs(3_600));
-            runner.lead_until(Some(now));
+        .ask(move |state| {
+            state.end(now + Span::from_secs(3_600));
+            state.lead_until(Some(now));
         })
         .await;
     closed(socket).await;

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tables::Tables;
 use crate::model::{ApplicationId, EndpointId};
-use crate::store::{ChangeLog, SettingChange};
 
 /// Changes that are kept: a node that has missed more reads all settings anew, which is hardly
 /// slower then.
@@ -44,7 +42,7 @@ impl RecentChanges {
     /// The changes after `after`, in the order of the first change of each: so no endpoint comes
     /// before its application. `None`, too, if `after` is newer than the last change, as in a
     /// restored store.
-    fn since(&self, after: u64) -> Option<Vec<Changed>> {
+    pub(super) fn since(&self, after: u64) -> Option<Vec<Changed>> {
         let mut seen = BTreeSet::new();
         let later = self.changes.range(after.saturating_add(1)..).map(|(_, changed)| *changed);
         let is_known = (self.forgotten..=self.last).contains(&after);
@@ -52,27 +50,10 @@ impl RecentChanges {
     }
 }
 
-impl Tables {
-    pub(super) fn changes_since(&self, after: u64) -> ChangeLog {
-        let changed = self.change_log.since(after);
-        let changes = changed.map(|all| all.into_iter().map(|one| self.setting(one)).collect());
-        ChangeLog { to: self.change_log.last(), changes }
-    }
-
-    fn setting(&self, changed: Changed) -> SettingChange {
-        match changed {
-            Changed::Application(id) => {
-                SettingChange::Application(id, self.applications.get(&id).cloned())
-            }
-            Changed::Endpoint(id) => SettingChange::Endpoint(id, self.endpoints.get(&id).cloned()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::test_fixture::ep;
+    use crate::store::testing::fixture::ep;
 
     #[test]
     fn more_changes_than_are_kept_push_out_the_oldest() {

@@ -1,25 +1,34 @@
 //! The contract of a store that several nodes work on, kept in memory.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
+use stagger::Instant;
 
 use super::MemoryStore;
+use super::change_log::Changed;
 use super::tables::Tables;
 use crate::Error;
-use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
+use crate::model::{Delivery, DeliveryId, EndpointId, EndpointState, NewMessage};
 use crate::store::{
-    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Fence, Joined, Lead,
-    Notification, Shard, Shards,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, DeliveryStore, EndpointCommand, Fence,
+    Joined, Lead, Notification, ReplayRequest, SettingChange, SettingWrite, Settlement, ShardId,
+    Shards,
 };
 
 /// Deliveries in a page of [`Cluster::load`]: as few as the smallest tests fill.
 const PAGE: usize = 100;
+
+/// Payloads up to this many bytes come with the arrival: a leader has to read larger ones by themselves.
+const SMALL: usize = 8 * 1024;
 
 #[async_trait]
 impl Cluster for MemoryStore {
     async fn join(&self, name: &str) -> Result<Joined, Error> {
         let fence = self.call(|tables| Ok(tables.members.join(name))).await?;
         self.fences().insert(fence);
-        Ok(Joined { fence, notifications: self.notifications.listen(&self.line) })
+        let notifications = self.notifications.listen(&self.line);
+        Ok(Joined { fence, shards: Shards::NONE, heartbeats: true, notifications })
     }
 
     async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error> {
@@ -67,6 +76,27 @@ impl Cluster for MemoryStore {
         messages: Vec<NewMessage>,
     ) -> Result<ClusterAccept, Error> {
         self.call_to_the_end(|tables| tables.enter(lead, settings_version, messages)).await
+    }
+
+    async fn settle_as_leader(
+        &self,
+        fence: Fence,
+        settlements: Vec<Settlement>,
+    ) -> Result<(), Error> {
+        self.settle(fence, settlements).await
+    }
+
+    async fn replay_to_leaders(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.replay(request, now, limit).await
+    }
+
+    async fn change_setting(&self, write: SettingWrite) -> Result<(), Error> {
+        self.write_setting(write).await
     }
 
     async fn arrivals(
@@ -137,7 +167,7 @@ impl Tables {
     ) -> Result<ClusterAccept, Error> {
         let mut endpoints = messages.iter().flat_map(|new| &new.endpoints);
         // Without a delivery of its own it does not matter whether it leads.
-        let leads = endpoints.any(|endpoint| lead.shards.contains(Shard::of(*endpoint)));
+        let leads = endpoints.any(|endpoint| lead.shards.contains(ShardId::of(*endpoint)));
         if leads && !self.members.is_member(lead.fence) {
             return Ok(ClusterAccept::NotLeading);
         }
@@ -146,13 +176,69 @@ impl Tables {
         }
         self.accept(messages, lead.shards).map(ClusterAccept::Stored)
     }
+
+    /// Deletes the finished arrivals of a node with these memberships and returns others, except
+    /// those of shards that another member leads: an evicted node that has not noticed would
+    /// otherwise take arrivals that the next leader has not seen.
+    fn arrivals(
+        &mut self,
+        node: &BTreeSet<Fence>,
+        shards: Shards,
+        done: &[u64],
+        limit: usize,
+    ) -> Vec<Arrival> {
+        let left = self.members.left_to(node);
+        done.iter().for_each(|number| self.arrivals.forget(*number, left));
+        let found = self.arrivals.of(shards.common(left)).take(limit);
+        found.map(|(number, name)| self.arrival(number, name)).collect()
+    }
+
+    /// The open deliveries of `shards`, oldest first, and the numbers of all their arrivals.
+    fn load(&self, shards: Shards) -> (Vec<Delivery>, Vec<u64>) {
+        let wanted = |(_, to): &&DeliveryId| shards.contains(ShardId::of(*to));
+        let open = self.open.iter().filter(wanted).map(|name| self.deliveries[name]).collect();
+        (open, self.arrivals.of(shards).map(|(number, _)| number).collect())
+    }
+
+    fn arrival(&self, number: u64, (message, endpoint): DeliveryId) -> Arrival {
+        let delivery = self.delivery(message, endpoint).filter(|it| it.state.is_open());
+        let content = delivery.and_then(|_| self.messages.get(&message).cloned());
+        let content = content.filter(|(_, payload)| payload.len() <= SMALL);
+        Arrival { number, delivery, content }
+    }
+
+    fn changes_since(&self, after: u64) -> ChangeLog {
+        let changed = self.change_log.since(after);
+        let changes = changed.map(|all| all.into_iter().map(|one| self.setting(one)).collect());
+        ChangeLog { to: self.change_log.last(), changes }
+    }
+
+    fn setting(&self, changed: Changed) -> SettingChange {
+        match changed {
+            Changed::Application(id) => {
+                SettingChange::Application(id, self.applications.get(&id).cloned())
+            }
+            Changed::Endpoint(id) => SettingChange::Endpoint(id, self.endpoints.get(&id).cloned()),
+        }
+    }
+
+    fn send_command(
+        &mut self,
+        endpoint: EndpointId,
+        command: EndpointCommand,
+    ) -> Result<u64, Error> {
+        if !self.endpoints.contains_key(&endpoint) {
+            return Err(Error::not_found("endpoint"));
+        }
+        Ok(self.commands.add(endpoint, command))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::conformance::cluster_suite;
-    use crate::store::test_fixture::{furnish, message};
+    use crate::store::testing::conformance::cluster_suite;
+    use crate::store::testing::fixture::{furnish, message};
 
     cluster_suite!(Box::new(MemoryStore::shared()));
 
@@ -166,7 +252,7 @@ mod tests {
         let second = bob.join("bob").await.unwrap().fence;
         ann.evict(first, 0).await.unwrap();
         bob.acquire(second, Shards::COUNT).await.unwrap();
-        bob.accept(Lead::default(), 9, vec![message(1, 1, &[1])]).await.unwrap();
+        Cluster::accept(&bob, Lead::default(), 9, vec![message(1, 1, &[1])]).await.unwrap();
         assert_eq!(ann.arrivals(Shards::ALL, &[1], 9).await.unwrap(), []);
         let found = bob.arrivals(Shards::ALL, &[], 9).await.unwrap();
         assert_eq!(found.iter().map(|it| it.number).collect::<Vec<_>>(), [1]);

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::tables::Tables;
-use crate::Error;
 use crate::model::EndpointId;
-use crate::store::{EndpointCommand, Shard, Shards};
+use crate::store::{EndpointCommand, ShardId, Shards};
 
 /// The open commands; those of deleted endpoints are removed with them.
 #[derive(Debug, Default)]
@@ -15,9 +13,16 @@ pub(super) struct Commands {
 }
 
 impl Commands {
+    pub(super) fn add(&mut self, endpoint: EndpointId, command: EndpointCommand) -> u64 {
+        self.given += 1;
+        self.rows.insert(self.given, (endpoint, command));
+        self.given
+    }
+
     pub(super) fn of(&self, shards: Shards) -> Vec<(u64, EndpointId, EndpointCommand)> {
-        let wanted =
-            |(_, (to, _)): &(&u64, &(EndpointId, EndpointCommand))| shards.contains(Shard::of(*to));
+        let wanted = |(_, (to, _)): &(&u64, &(EndpointId, EndpointCommand))| {
+            shards.contains(ShardId::of(*to))
+        };
         let found = self.rows.iter().filter(wanted);
         found.map(|(number, (endpoint, command))| (*number, *endpoint, *command)).collect()
     }
@@ -34,20 +39,5 @@ impl Commands {
 
     pub(super) fn keep(&mut self, is_there: impl Fn(EndpointId) -> bool) {
         self.rows.retain(|_, (endpoint, _)| is_there(*endpoint));
-    }
-}
-
-impl Tables {
-    pub(super) fn send_command(
-        &mut self,
-        endpoint: EndpointId,
-        command: EndpointCommand,
-    ) -> Result<u64, Error> {
-        if !self.endpoints.contains_key(&endpoint) {
-            return Err(Error::not_found("endpoint"));
-        }
-        self.commands.given += 1;
-        self.commands.rows.insert(self.commands.given, (endpoint, command));
-        Ok(self.commands.given)
     }
 }

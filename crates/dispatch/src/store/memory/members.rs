@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
-use crate::store::{ClusterView, Fence, Member, Shards};
+use crate::store::{ClusterMember, ClusterView, Fence, Shards};
 
 /// The memberships that have not ended, and the run that has the store alone, if one has.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(super) struct Members {
     /// The last fence that was issued.
     given: u64,
     alone: Option<Fence>,
-    rows: BTreeMap<Fence, Member>,
+    rows: BTreeMap<Fence, ClusterMember>,
 }
 
 impl Members {
@@ -25,7 +25,7 @@ impl Members {
     pub(super) fn join(&mut self, name: &str) -> Fence {
         let fence = self.next();
         self.alone = None;
-        let member = Member {
+        let member = ClusterMember {
             fence,
             name: name.to_owned(),
             heartbeat: 0,
@@ -90,7 +90,7 @@ impl Members {
         self.left_to(&BTreeSet::new())
     }
 
-    fn member(&mut self, fence: Fence) -> Result<&mut Member, Error> {
+    fn member(&mut self, fence: Fence) -> Result<&mut ClusterMember, Error> {
         self.rows.get_mut(&fence).ok_or_else(|| fence.is_over())
     }
 

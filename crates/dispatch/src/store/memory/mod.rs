@@ -14,4 +14,4 @@ mod store_link;
 mod tables;
 
 pub use store::MemoryStore;
-pub use store_link::Cut;
+pub use store_link::LinkFault;

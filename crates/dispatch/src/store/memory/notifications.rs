@@ -10,11 +10,11 @@ use crate::store::Notification;
 /// The listeners.
 #[derive(Debug, Default)]
 pub(super) struct Notifications {
-    state: Mutex<State>,
+    state: Mutex<NotificationState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct NotificationState {
     lost: bool,
     listeners: Vec<(Arc<StoreLink>, mpsc::UnboundedSender<Notification>)>,
 }
@@ -41,7 +41,7 @@ impl Notifications {
         self.state().lost = lost;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, NotificationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::tables::Tables;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
-    MessageId,
+    Application, ApplicationId, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState,
+    Message, MessageId,
 };
-use crate::store::{Counts, Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+use crate::store::{Cursor, DeliveryCounts, DeliveryFilter, ListPage, MessageFilter, PageRequest};
 
 impl Tables {
     pub(super) fn applications(&self) -> Vec<Application> {
@@ -39,12 +39,16 @@ impl Tables {
         self.deliveries.range(ends).map(|(_, delivery)| *delivery).collect()
     }
 
-    pub(super) fn attempts(&self, message: MessageId, endpoint: EndpointId) -> Vec<Attempt> {
+    pub(super) fn attempts(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Vec<DeliveryAttempt> {
         let ends = (message, endpoint, 0)..=(message, endpoint, u32::MAX);
         self.attempts.range(ends).map(|(_, attempt)| attempt.clone()).collect()
     }
 
-    pub(super) fn counts(&self, endpoint: Option<EndpointId>) -> Counts {
+    pub(super) fn counts(&self, endpoint: Option<EndpointId>) -> DeliveryCounts {
         self.counts.get(&endpoint).copied().unwrap_or_default()
     }
 
@@ -59,7 +63,7 @@ impl Tables {
         application: ApplicationId,
         filter: &MessageFilter,
         page: PageRequest,
-    ) -> Page<Message> {
+    ) -> ListPage<Message> {
         let end = page.after.map_or(Unbounded, |cursor| Excluded(name(cursor).0));
         let wanted = |(message, _): &&(Message, Bytes)| {
             message.application == application && filter.passes(message)
@@ -74,7 +78,7 @@ impl Tables {
         application: Option<ApplicationId>,
         filter: &DeliveryFilter,
         page: PageRequest,
-    ) -> Page<Delivery> {
+    ) -> ListPage<Delivery> {
         let end = page.after.map_or(Unbounded, |cursor| Excluded(name(cursor)));
         let wanted = |delivery: &Delivery| {
             application.is_none_or(|wanted| wanted == delivery.application)
@@ -97,9 +101,13 @@ const fn name(cursor: Cursor) -> (MessageId, EndpointId) {
     (MessageId::from_uuid(cursor.message), EndpointId::from_uuid(cursor.endpoint))
 }
 
-fn gather<T>(rows: impl Iterator<Item = T>, limit: usize, at: impl Fn(&T) -> Cursor) -> Page<T> {
+fn gather<T>(
+    rows: impl Iterator<Item = T>,
+    limit: usize,
+    at: impl Fn(&T) -> Cursor,
+) -> ListPage<T> {
     let mut items: Vec<T> = rows.take(limit + 1).collect();
     let more = items.len() > limit;
     items.truncate(limit);
-    Page { next: items.last().filter(|_| more).map(at), items }
+    ListPage { next: items.last().filter(|_| more).map(at), items }
 }

@@ -8,22 +8,22 @@ use bytes::Bytes;
 use stagger::Instant;
 
 use super::notifications::Notifications;
-use super::store_link::{Cut, Doubt, StoreLink};
+use super::store_link::{Doubt, LinkFault, StoreLink};
 use super::tables::Tables;
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
-    MessageId, NewMessage,
+    Application, ApplicationId, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState,
+    Message, MessageId, NewMessage,
 };
 use crate::store::{
-    Accepted, Cluster, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest,
-    Pruned, ReplayRequest, Settlement, Shards, Store,
+    Accepted, Cluster, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, Fence, ListPage,
+    MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement, Shards,
 };
 
 /// Keeps everything in memory: for tests and experiments. Its contents end with it.
 ///
 /// ```
-/// use stagger_dispatch::store::{MemoryStore, Store};
+/// use stagger_dispatch::store::{MemoryStore, DeliveryStore};
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
 /// # runtime.block_on(async {
 /// let store = MemoryStore::default();
@@ -45,7 +45,7 @@ impl MemoryStore {
     /// A store that several nodes of one process can share: each has a [`handle`](Self::handle).
     ///
     /// ```
-    /// use stagger_dispatch::store::{MemoryStore, Store};
+    /// use stagger_dispatch::store::{MemoryStore, DeliveryStore};
     /// let store = MemoryStore::shared();
     /// assert!(store.cluster().is_some() && store.handle().cluster().is_some());
     /// assert!(MemoryStore::default().cluster().is_none());
@@ -63,7 +63,7 @@ impl MemoryStore {
     }
 
     /// Cuts the node of this handle off; it receives no notifications either.
-    pub fn cut(&self, how: Cut) {
+    pub fn cut(&self, how: LinkFault) {
         self.line.set(Some(how));
     }
 
@@ -104,7 +104,7 @@ impl MemoryStore {
 }
 
 #[async_trait]
-impl Store for MemoryStore {
+impl DeliveryStore for MemoryStore {
     async fn begin_run(&self) -> Result<Fence, Error> {
         self.call(|tables| Ok(tables.members.begin_run())).await
     }
@@ -183,7 +183,7 @@ impl Store for MemoryStore {
         application: ApplicationId,
         filter: MessageFilter,
         page: PageRequest,
-    ) -> Result<Page<Message>, Error> {
+    ) -> Result<ListPage<Message>, Error> {
         self.call(|tables| Ok(tables.messages(application, &filter, page))).await
     }
 
@@ -204,7 +204,7 @@ impl Store for MemoryStore {
         application: Option<ApplicationId>,
         filter: DeliveryFilter,
         page: PageRequest,
-    ) -> Result<Page<Delivery>, Error> {
+    ) -> Result<ListPage<Delivery>, Error> {
         self.call(|tables| Ok(tables.deliveries(application, &filter, page))).await
     }
 
@@ -212,11 +212,11 @@ impl Store for MemoryStore {
         &self,
         message: MessageId,
         endpoint: EndpointId,
-    ) -> Result<Vec<Attempt>, Error> {
+    ) -> Result<Vec<DeliveryAttempt>, Error> {
         self.call(|tables| Ok(tables.attempts(message, endpoint))).await
     }
 
-    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<DeliveryCounts, Error> {
         self.call(|tables| Ok(tables.counts(endpoint))).await
     }
 
@@ -228,7 +228,7 @@ impl Store for MemoryStore {
         self.call(|_| Ok(())).await
     }
 
-    fn cluster(&self) -> Option<&dyn Cluster> {
+    fn cluster(&self) -> Option<&(dyn Cluster + 'static)> {
         self.tables().shared.then_some(self)
     }
 }
@@ -236,7 +236,7 @@ impl Store for MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::conformance::suite;
+    use crate::store::testing::conformance::suite;
 
     suite!(Box::new(MemoryStore::default()));
 

@@ -6,7 +6,7 @@ use crate::Error;
 
 /// A fault in the link between a node and a store that it shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum LinkFault {
     /// Calls fail immediately, and change nothing.
     Refused,
     /// Calls do nothing until the line is whole again, and are made then.
@@ -27,11 +27,11 @@ pub(super) enum Doubt {
 
 #[derive(Debug)]
 pub(super) struct StoreLink {
-    cut: watch::Sender<Option<Cut>>,
+    cut: watch::Sender<Option<LinkFault>>,
 }
 
 impl StoreLink {
-    pub(super) fn set(&self, cut: Option<Cut>) {
+    pub(super) fn set(&self, cut: Option<LinkFault>) {
         self.cut.send_replace(cut);
     }
 
@@ -45,22 +45,22 @@ impl StoreLink {
         doubt: Doubt,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        while self.now() == Some(Cut::Silent) {
+        while self.now() == Some(LinkFault::Silent) {
             self.whole().await;
         }
         match (self.now(), doubt) {
             (None, _) => work(),
-            (Some(Cut::Unanswered), Doubt::Fails) => work().and(Err(away())),
-            (Some(Cut::Unanswered), Doubt::Waits) => {
+            (Some(LinkFault::Unanswered), Doubt::Fails) => work().and(Err(away())),
+            (Some(LinkFault::Unanswered), Doubt::Waits) => {
                 let answer = work();
                 self.whole().await;
                 answer
             }
-            (Some(Cut::Refused | Cut::Silent), _) => Err(away()),
+            (Some(LinkFault::Refused | LinkFault::Silent), _) => Err(away()),
         }
     }
 
-    fn now(&self) -> Option<Cut> {
+    fn now(&self) -> Option<LinkFault> {
         *self.cut.borrow()
     }
 
@@ -88,14 +88,14 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::store::test_fixture::{furnish, message, msg};
-    use crate::store::{Cluster, ClusterAccept, Lead, MemoryStore, Notification, Store};
+    use crate::store::testing::fixture::{furnish, message, msg};
+    use crate::store::{Cluster, ClusterAccept, DeliveryStore, Lead, MemoryStore, Notification};
 
     #[tokio::test]
     async fn a_refused_call_changes_nothing() {
         let store = MemoryStore::shared();
         furnish(&store).await;
-        store.cut(Cut::Refused);
+        store.cut(LinkFault::Refused);
         assert!(enter(&store).await.unwrap_err().is_unavailable());
         assert!(store.check().await.unwrap_err().is_unavailable());
         assert_eq!(store.handle().message(msg(1)).await.unwrap(), None);
@@ -107,7 +107,7 @@ mod tests {
     async fn a_silent_line_makes_calls_once_it_is_whole() {
         let store = MemoryStore::shared();
         furnish(&store).await;
-        store.cut(Cut::Silent);
+        store.cut(LinkFault::Silent);
         let call = async {
             let waits = timeout(Duration::from_secs(3600), store.message(msg(1))).await;
             assert!(waits.is_err());
@@ -124,7 +124,7 @@ mod tests {
         furnish(&store).await;
         let (ann, other) = (store.join("ann").await.unwrap().fence, store.handle());
         let bob = other.join("bob").await.unwrap().fence;
-        store.cut(Cut::Unanswered);
+        store.cut(LinkFault::Unanswered);
         assert!(store.heartbeat(ann, false).await.unwrap_err().is_unavailable());
         assert_eq!(other.heartbeat(bob, false).await.unwrap().members[0].heartbeat, 1);
         let watch = async {
@@ -143,7 +143,7 @@ mod tests {
         let bob = ann.handle();
         let mut to_ann = ann.join("ann").await.unwrap().notifications;
         let mut to_bob = bob.join("bob").await.unwrap().notifications;
-        ann.cut(Cut::Silent);
+        ann.cut(LinkFault::Silent);
         ann.notify(Notification::Members).await;
         bob.notify(Notification::Settings).await;
         ann.mend();

@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use stagger::Instant;
 
-use super::arrivals::Arrivals;
+use super::arrivals::ArrivalTable;
 use super::change_log::{Changed, RecentChanges};
 use super::commands::Commands;
 use super::members::Members;
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState,
+    Application, ApplicationId, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState,
     IdempotencyKey, Message, MessageId, NewMessage,
 };
 use crate::store::{
-    Accepted, Counts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement, Shard, Shards,
+    Accepted, DeliveryCounts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement, ShardId,
+    Shards,
 };
 
 /// Rows by their keys, and secondary indexes.
@@ -26,10 +27,10 @@ pub(super) struct Tables {
     pub(super) messages: BTreeMap<MessageId, (Message, Bytes)>,
     pub(super) deliveries: BTreeMap<(MessageId, EndpointId), Delivery>,
     pub(super) open: BTreeSet<(MessageId, EndpointId)>,
-    pub(super) attempts: BTreeMap<(MessageId, EndpointId, u32), Attempt>,
-    pub(super) counts: BTreeMap<Option<EndpointId>, Counts>,
+    pub(super) attempts: BTreeMap<(MessageId, EndpointId, u32), DeliveryAttempt>,
+    pub(super) counts: BTreeMap<Option<EndpointId>, DeliveryCounts>,
     pub(super) members: Members,
-    pub(super) arrivals: Arrivals,
+    pub(super) arrivals: ArrivalTable,
     pub(super) change_log: RecentChanges,
     pub(super) commands: Commands,
     /// Whether several nodes can share it. If not, no node reads arrivals and setting changes.
@@ -192,7 +193,7 @@ impl Tables {
 
     /// Adds an arrival for the leader of the endpoint, unless its shard is in `led`.
     fn arrive(&mut self, delivery: &Delivery, led: Shards) {
-        let known = !self.shared || led.contains(Shard::of(delivery.endpoint));
+        let known = !self.shared || led.contains(ShardId::of(delivery.endpoint));
         if !known && delivery.state.is_open() {
             self.arrivals.add(delivery);
         }

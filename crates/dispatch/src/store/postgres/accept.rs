@@ -11,7 +11,7 @@ use super::statement;
 use super::writer::Change;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
-use crate::store::{Accepted, ClusterAccept, Fence, Lead, Shard, Shards};
+use crate::store::{Accepted, ClusterAccept, Fence, Lead, ShardId, Shards};
 
 /// Calls of `accept` that share a transaction. Each is answered on its own: all of it, or refused.
 pub(super) struct Accept<'n>(pub(super) &'n [AcceptCall<'n>]);
@@ -97,7 +97,7 @@ impl AcceptCall<'_> {
     fn fence(&self) -> Option<Fence> {
         let led = self.led();
         let mut endpoints = self.messages.iter().flat_map(|new| &new.endpoints);
-        let any = endpoints.any(|endpoint| led.contains(Shard::of(*endpoint)));
+        let any = endpoints.any(|endpoint| led.contains(ShardId::of(*endpoint)));
         self.choice.filter(|_| any).map(|choice| choice.lead.fence)
     }
 }
@@ -224,7 +224,7 @@ impl Changes<'_> {
         for (one, led) in new {
             for to in &one.endpoints {
                 let delivery = delivery(&one.message, to);
-                if delivery.state.is_open() && !led.contains(Shard::of(*to)) {
+                if delivery.state.is_open() && !led.contains(ShardId::of(*to)) {
                     arrivals.insert((one.message.id, *to));
                 }
                 deliveries.insert((one.message.id, *to), delivery);

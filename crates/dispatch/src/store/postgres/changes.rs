@@ -10,13 +10,13 @@ use super::db_error::DbError;
 use super::statement;
 use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
-use crate::store::tally::Tally;
+use crate::store::tally::CountChanges;
 
 /// The running transaction.
 pub(super) struct Changes<'c> {
     pub(super) db: Transaction<'c>,
     pub(super) memory: &'c Memory,
-    pub(super) tally: Tally,
+    pub(super) tally: CountChanges,
     /// Whether this was tried before and may hold already.
     pub(super) again: bool,
     /// The slack that this transaction writes down.

@@ -1,11 +1,11 @@
 //! Connections that fail in the middle of a commit, so that its result is unknown.
 
-use super::test_proxy::{Cut, Proxy};
+use super::test_proxy::{CommitFault, Proxy};
 use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Dead, Delivered};
-use crate::store::test_fixture::{app, at, ep, furnish, keyed, msg, settled};
-use crate::store::{DeliveryFilter, Fence, ReplayRequest, Store};
+use crate::store::testing::fixture::{app, at, ep, furnish, keyed, msg, settled};
+use crate::store::{DeliveryFilter, DeliveryStore, Fence, ReplayRequest};
 
 /// A store with a connection that can be cut.
 struct CommitFixture {
@@ -35,7 +35,7 @@ impl CommitFixture {
 /// whatever happened to the commit.
 #[tokio::test]
 async fn a_doubtful_accept_is_new_exactly_once() {
-    for cut in [Cut::Answer, Cut::Question] {
+    for cut in [CommitFault::Answer, CommitFault::Question] {
         let Some(fixture) = CommitFixture::new().await else { return };
         fixture.store.accept(vec![keyed(1, 1, &[1], "first")]).await.unwrap();
         fixture.proxy.arm(cut);
@@ -52,7 +52,7 @@ async fn a_doubtful_accept_is_new_exactly_once() {
 
 #[tokio::test]
 async fn a_doubtful_replay_is_pending_and_returned() {
-    for cut in [Cut::Answer, Cut::Question] {
+    for cut in [CommitFault::Answer, CommitFault::Question] {
         let Some(fixture) = CommitFixture::new().await else { return };
         let store = &fixture.store;
         let batch = (1..=3).map(|n| keyed(n, 1, &[1], &n.to_string())).collect();
@@ -75,7 +75,7 @@ async fn a_doubtful_replay_is_pending_and_returned() {
 
 #[tokio::test]
 async fn a_doubtful_settlement_can_be_repeated() {
-    for cut in [Cut::Answer, Cut::Question] {
+    for cut in [CommitFault::Answer, CommitFault::Question] {
         let Some(fixture) = CommitFixture::new().await else { return };
         fixture.store.accept(vec![keyed(1, 1, &[1], "k")]).await.unwrap();
         fixture.proxy.arm(cut);

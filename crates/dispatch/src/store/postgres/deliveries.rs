@@ -6,17 +6,14 @@ use super::changes::Changes;
 use super::column::{columns_of, from_instant};
 use super::db_error::DbError;
 use super::{row, statement};
-use crate::model::{Delivery, DeliveryState, EndpointId, MessageId};
-use crate::store::numbers::state_number;
-use crate::store::{Shard, saved};
-
-/// A delivery's name.
-pub(super) type Name = (MessageId, EndpointId);
+use crate::model::{Delivery, DeliveryId, DeliveryState};
+use crate::store::encoding::state_number;
+use crate::store::{ShardId, saved};
 
 /// The deliveries of these names that are there, in order, locked until the transaction ends.
 pub(super) async fn lock(
     db: &impl GenericClient,
-    names: impl IntoIterator<Item = &Name>,
+    names: impl IntoIterator<Item = &DeliveryId>,
 ) -> Result<Vec<Delivery>, DbError> {
     let (messages, endpoints) = columns_of(names);
     let sql = format!(
@@ -38,9 +35,9 @@ impl Changes<'_> {
         for delivery in new {
             self.tally.add(delivery.endpoint, delivery.state);
         }
-        let columns = Columns::of(new.iter());
+        let columns = DeliveryColumns::of(new.iter());
         let applications: Vec<_> = new.iter().map(|d| *d.application.as_uuid()).collect();
-        let shards: Vec<_> = new.iter().map(|d| i16::from(Shard::of(d.endpoint).0)).collect();
+        let shards: Vec<_> = new.iter().map(|d| i16::from(ShardId::of(d.endpoint).0)).collect();
         let sql = "INSERT INTO delivery (message, endpoint, application, shard, state, ended, due, \
                    attempts, replays, call, ending, updated_at) \
                    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::smallint[], \
@@ -85,7 +82,7 @@ impl Changes<'_> {
                 self.lower_floor(delivery.message);
             }
         }
-        let c = &Columns::of(changed.iter().map(|(delivery, _)| delivery));
+        let c = &DeliveryColumns::of(changed.iter().map(|(delivery, _)| delivery));
         let sql = "UPDATE delivery AS d SET state = n.state, ended = n.ended, due = n.due, \
                    attempts = n.attempts, replays = n.replays, call = n.call, ending = n.ending, \
                    updated_at = n.updated_at \
@@ -116,7 +113,7 @@ impl Changes<'_> {
 
 /// Columns that an insert and an update share.
 #[derive(Default)]
-struct Columns {
+struct DeliveryColumns {
     messages: Vec<uuid::Uuid>,
     endpoints: Vec<uuid::Uuid>,
     states: Vec<i16>,
@@ -129,7 +126,7 @@ struct Columns {
     updated_at: Vec<i64>,
 }
 
-impl Columns {
+impl DeliveryColumns {
     fn of<'d>(deliveries: impl Iterator<Item = &'d Delivery>) -> Self {
         let mut columns = Self::default();
         for delivery in deliveries {

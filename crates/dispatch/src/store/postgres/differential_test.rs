@@ -4,30 +4,30 @@ use proptest::prelude::*;
 use tokio::runtime::Builder;
 
 use super::check_postgres;
-use super::test_schema::Scratch;
-use crate::store::{cluster_differential_test, differential_test};
+use super::test_schema::ScratchSchema;
+use crate::store::testing::{cluster_differential, differential};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_stores_answer_the_same(steps in differential_test::steps()) {
+    fn both_stores_answer_the_same(steps in differential::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            if let Some(store) = Scratch::new().await {
-                differential_test::compare(&*store, &steps).await;
+            if let Some(store) = ScratchSchema::new().await {
+                differential::compare(&*store, &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();
             }
         });
     }
 
     #[test]
-    fn both_stores_answer_nodes_the_same(steps in cluster_differential_test::steps()) {
+    fn both_stores_answer_nodes_the_same(steps in cluster_differential::steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            if let Some(store) = Scratch::new().await {
+            if let Some(store) = ScratchSchema::new().await {
                 let other = store.schema.open().await;
-                cluster_differential_test::compare([&*store, &other], &steps).await;
+                cluster_differential::compare([&*store, &other], &steps).await;
                 check_postgres(&store.schema.address()).await.unwrap();
             }
         });

@@ -4,7 +4,7 @@ use super::address::PostgresAddress;
 use super::column::get;
 use super::db_error::DbError;
 use super::options::PostgresOptions;
-use super::pool::{Pool, PooledClient};
+use super::pool::{PooledClient, PostgresPool};
 use super::{migrations, statement, tally};
 use crate::Error;
 use crate::store::Health;
@@ -16,7 +16,7 @@ use crate::store::Health;
 /// The database cannot be reached, holds no store, a store of another release, or a damaged one;
 /// the error names the first damage.
 pub async fn check_postgres(address: &PostgresAddress) -> Result<Health, Error> {
-    let pool = Pool::new(address, &PostgresOptions::default())?;
+    let pool = PostgresPool::new(address, &PostgresOptions::default())?;
     let mut loan = pool.lend().await?;
     let found = look(&mut loan).await;
     Ok(loan.end(Some(found))?)

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::accept::{Accept, AcceptCall, Choice};
 use super::db_error::DbError;
-use super::writer::{Counter, Writer};
+use super::writer::{Counter, PostgresWriter};
 use crate::Error;
 use crate::model::NewMessage;
 use crate::store::ClusterAccept;
@@ -23,17 +23,17 @@ const BATCH_BYTES: usize = 4 << 20;
 /// The queue of calls.
 #[derive(Debug)]
 pub(super) struct Intake {
-    queue: mpsc::Sender<Job>,
+    queue: mpsc::Sender<AcceptJob>,
 }
 
 #[derive(Debug)]
-struct Job {
+struct AcceptJob {
     messages: Vec<NewMessage>,
     choice: Option<Choice>,
     reply: oneshot::Sender<Result<ClusterAccept, Error>>,
 }
 
-impl Job {
+impl AcceptJob {
     fn call(&self) -> AcceptCall<'_> {
         AcceptCall { messages: &self.messages, choice: self.choice }
     }
@@ -41,7 +41,7 @@ impl Job {
 
 impl Intake {
     /// Starts the workers, which end with this.
-    pub(super) fn start(writer: &Writer, queue: usize) -> Self {
+    pub(super) fn start(writer: &PostgresWriter, queue: usize) -> Self {
         let (queue, jobs) = mpsc::channel(queue);
         let jobs = Arc::new(Mutex::new(jobs));
         for worker in 0..WORKERS {
@@ -57,15 +57,21 @@ impl Intake {
         choice: Option<Choice>,
     ) -> Result<ClusterAccept, Error> {
         let (reply, answer) = oneshot::channel();
-        self.queue.try_send(Job { messages, choice, reply }).map_err(|refused| match refused {
-            TrySendError::Full(_) => Error::busy("the store's queue of writes is full"),
-            TrySendError::Closed(_) => Error::store("closed"),
-        })?;
+        self.queue.try_send(AcceptJob { messages, choice, reply }).map_err(
+            |refused| match refused {
+                TrySendError::Full(_) => Error::busy("the store's queue of writes is full"),
+                TrySendError::Closed(_) => Error::store("closed"),
+            },
+        )?;
         answer.await.unwrap_or_else(|_| Err(Error::store("closed")))
     }
 }
 
-async fn work(writer: Writer, counter: Counter, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
+async fn work(
+    writer: PostgresWriter,
+    counter: Counter,
+    jobs: Arc<Mutex<mpsc::Receiver<AcceptJob>>>,
+) {
     loop {
         let batch = collect(&mut *jobs.lock().await).await;
         if batch.is_empty() {
@@ -76,7 +82,7 @@ async fn work(writer: Writer, counter: Counter, jobs: Arc<Mutex<mpsc::Receiver<J
 }
 
 /// The next jobs; none when there will be no more.
-async fn collect(jobs: &mut mpsc::Receiver<Job>) -> Vec<Job> {
+async fn collect(jobs: &mut mpsc::Receiver<AcceptJob>) -> Vec<AcceptJob> {
     let (mut batch, mut count, mut bytes) = (Vec::new(), 0, 0);
     let mut next = jobs.recv().await;
     while let Some(job) = next {
@@ -90,8 +96,8 @@ async fn collect(jobs: &mut mpsc::Receiver<Job>) -> Vec<Job> {
 }
 
 /// Writes a batch. If one of its writes may have caused a failure, each is tried on its own.
-async fn write(writer: &Writer, counter: Counter, batch: Vec<Job>) {
-    let calls: Vec<_> = batch.iter().map(Job::call).collect();
+async fn write(writer: &PostgresWriter, counter: Counter, batch: Vec<AcceptJob>) {
+    let calls: Vec<_> = batch.iter().map(AcceptJob::call).collect();
     match writer.write_surely(counter, &Accept(&calls)).await {
         Ok(answers) => {
             for (job, answer) in batch.into_iter().zip(answers) {

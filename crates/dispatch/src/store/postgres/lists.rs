@@ -10,10 +10,10 @@ use super::column::{from_size, get, instant};
 use super::db_error::DbError;
 use super::{row, statement};
 use crate::model::{ApplicationId, Delivery, Message, MessageId};
+use crate::store::encoding::state_number;
 use crate::store::id_range::IdRange;
-use crate::store::numbers::state_number;
-use crate::store::walk::{Begin, Gathering, Order, Walk};
-use crate::store::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+use crate::store::walk::{Begin, Gathering, Walk, WalkOrder};
+use crate::store::{Cursor, DeliveryFilter, ListPage, MessageFilter, PageRequest};
 
 /// Rows that are fetched in one read, once the first few have not been enough.
 const FETCHED: usize = 2_000;
@@ -26,7 +26,7 @@ pub(super) async fn messages(
     application: ApplicationId,
     filter: &MessageFilter,
     page: PageRequest,
-) -> Result<Page<Message>, DbError> {
+) -> Result<ListPage<Message>, DbError> {
     let ids = ids(db, filter.since, filter.until).await?;
     let after = page.after.map(|cursor| MessageId::from_uuid(cursor.message));
     let mut begin = after.map_or(ids.to, |after| after.min(ids.to));
@@ -64,11 +64,11 @@ pub(super) async fn deliveries(
     application: Option<ApplicationId>,
     filter: &DeliveryFilter,
     page: PageRequest,
-) -> Result<Page<Delivery>, DbError> {
+) -> Result<ListPage<Delivery>, DbError> {
     let along = Walk::of(application, filter);
     let mut found = Gathering::new(page.limit);
     let first = page.limit + 1;
-    walk(db, along, filter, Order::NewestFirst, page.after, first, &mut |at, seen| {
+    walk(db, along, filter, WalkOrder::NewestFirst, page.after, first, &mut |at, seen| {
         let passes = |(delivery, accepted_at): &(Delivery, Instant)| {
             application.is_none_or(|wanted| wanted == delivery.application)
                 && filter.passes(delivery, *accepted_at)
@@ -86,7 +86,7 @@ pub(super) async fn walk(
     db: &impl GenericClient,
     along: Walk,
     filter: &DeliveryFilter,
-    order: Order,
+    order: WalkOrder,
     after: Option<Cursor>,
     first: usize,
     see: &mut (dyn FnMut(Cursor, Option<(Delivery, Instant)>) -> bool + Send),
@@ -141,10 +141,10 @@ fn messages_sql() -> String {
 
 /// The statement of a walk. `$1` and `$2` are its begin, `$3` is its end, `$4` the number of rows,
 /// `$5` and `$6` its filter.
-fn walk_sql(along: Walk, order: Order) -> String {
+fn walk_sql(along: Walk, order: WalkOrder) -> String {
     let (past, until, way) = match order {
-        Order::NewestFirst => ("<", ">=", "DESC"),
-        Order::OldestFirst => (">", "<=", "ASC"),
+        WalkOrder::NewestFirst => ("<", ">=", "DESC"),
+        WalkOrder::OldestFirst => (">", "<=", "ASC"),
     };
     if let Walk::OfApplication(_) = along {
         // Spelt out, because statistics do not tell whether few of all deliveries are this
@@ -202,10 +202,10 @@ fn number(state: crate::model::DeliveryState) -> &'static i16 {
 const ACCEPTED_AT: usize = 10;
 
 /// The position of a row. A message without deliveries is past the position of its deliveries.
-fn place(row: &Row, order: Order) -> Result<Cursor, DbError> {
+fn place(row: &Row, order: WalkOrder) -> Result<Cursor, DbError> {
     let past = match order {
-        Order::NewestFirst => Uuid::nil(),
-        Order::OldestFirst => Uuid::max(),
+        WalkOrder::NewestFirst => Uuid::nil(),
+        WalkOrder::OldestFirst => Uuid::max(),
     };
     let message = get(row, ACCEPTED_AT + 1)?;
     Ok(Cursor { message, endpoint: get::<Option<Uuid>>(row, 1)?.unwrap_or(past) })
@@ -224,7 +224,7 @@ mod tests {
     use super::super::test_schema::TestSchema;
     use super::*;
     use crate::model::DeliveryState::Dead;
-    use crate::store::test_fixture::{app, ep};
+    use crate::store::testing::fixture::{app, ep};
 
     #[tokio::test]
     async fn no_list_is_sorted_or_scanned() {
@@ -239,7 +239,7 @@ mod tests {
             (Walk::EndedOfEndpoint(ep(1), Dead), "delivery_ended_by_endpoint", 6),
         ];
         for (walk, index, parameters) in walks {
-            for order in [Order::NewestFirst, Order::OldestFirst] {
+            for order in [WalkOrder::NewestFirst, WalkOrder::OldestFirst] {
                 let plan = schema.plan(&walk_sql(walk, order), parameters).await;
                 assert!(plan.contains(&format!("{index} on delivery d")), "{plan}");
                 assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
@@ -248,7 +248,7 @@ mod tests {
         let plan = schema.plan(&messages_sql(), 5).await;
         assert!(plan.contains("message_by_application") && !plan.contains("Sort"), "{plan}");
         // An application's deliveries are found through its messages, a bounded number at a time.
-        let of = walk_sql(Walk::OfApplication(app(1)), Order::NewestFirst);
+        let of = walk_sql(Walk::OfApplication(app(1)), WalkOrder::NewestFirst);
         let plan = schema.plan(&of, 5).await;
         assert!(plan.contains("message_by_application") && !plan.contains("Seq Scan"), "{plan}");
     }

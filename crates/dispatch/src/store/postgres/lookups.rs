@@ -1,15 +1,17 @@
-//! Queries by primary key.
+//! Queries by primary key, and of all settings.
 
 use bytes::Bytes;
 use deadpool_postgres::GenericClient;
 use uuid::Uuid;
 
-use super::column::{from_size, get};
+use super::column::{application_id, endpoint_id, from_size, get};
 use super::days::day_of;
 use super::db_error::DbError;
 use super::{row, statement};
-use crate::model::{Attempt, Delivery, EndpointId, Message, MessageId};
-use crate::store::Cursor;
+use crate::model::{
+    Application, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState, Message, MessageId,
+};
+use crate::store::{Cursor, document};
 
 /// One message.
 pub(super) async fn message(
@@ -78,7 +80,7 @@ pub(super) async fn attempts(
     db: &impl GenericClient,
     message: MessageId,
     endpoint: EndpointId,
-) -> Result<Vec<Attempt>, DbError> {
+) -> Result<Vec<DeliveryAttempt>, DbError> {
     let sql = format!(
         "SELECT {} FROM attempt WHERE day = $1 AND message = $2 AND endpoint = $3 \
          AND EXISTS (SELECT 1 FROM delivery WHERE message = $2 AND endpoint = $3) ORDER BY number",
@@ -87,4 +89,42 @@ pub(super) async fn attempts(
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
         [&day_of(message), message.as_uuid(), endpoint.as_uuid()];
     statement::rows(db, &sql, &bound).await?.iter().map(row::attempt).collect()
+}
+
+/// All applications, or those of these ids that exist; oldest first.
+pub(super) async fn applications(
+    db: &impl GenericClient,
+    ids: Option<&[Uuid]>,
+) -> Result<Vec<Application>, DbError> {
+    let sql = "SELECT id, document FROM application WHERE NOT gone \
+               AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
+    let read = |row: &tokio_postgres::Row| -> Result<Application, DbError> {
+        Ok(document::application(application_id(row, 0)?, get(row, 1)?)?)
+    };
+    statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
+}
+
+/// All endpoints with their learned state, or those of these ids that exist; oldest first.
+pub(super) async fn endpoints(
+    db: &impl GenericClient,
+    ids: Option<&[Uuid]>,
+) -> Result<Vec<(Endpoint, EndpointState)>, DbError> {
+    let sql = "SELECT id, application, document, standing FROM endpoint \
+               WHERE gone_at IS NULL AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
+    let read = |row: &tokio_postgres::Row| -> Result<(Endpoint, EndpointState), DbError> {
+        let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
+        let endpoint = document::endpoint(id, of, get(row, 2)?)?;
+        Ok((endpoint, document::endpoint_state(get(row, 3)?)?))
+    };
+    statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
+}
+
+/// The learned state of an endpoint that exists.
+pub(super) async fn endpoint_state(
+    db: &impl GenericClient,
+    id: EndpointId,
+) -> Result<Option<EndpointState>, DbError> {
+    let sql = "SELECT standing FROM endpoint WHERE id = $1 AND gone_at IS NULL";
+    let row = statement::row(db, sql, &[id.as_uuid()]).await?;
+    row.map(|row| Ok(document::endpoint_state(get(&row, 0)?)?)).transpose()
 }

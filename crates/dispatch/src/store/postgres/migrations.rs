@@ -9,7 +9,7 @@ use super::address::PostgresAddress;
 use super::column::get;
 use super::db_error::DbError;
 use super::options::PostgresOptions;
-use super::pool::{Pool, PooledClient};
+use super::pool::{PooledClient, PostgresPool};
 use super::statement;
 use crate::Error;
 
@@ -34,7 +34,7 @@ const TURN_WAIT: &str = "60s";
 /// It cannot be reached or written, a lock was not free in time, or it is of a later release or
 /// damaged. Nothing has changed then.
 pub async fn migrate_postgres(address: &PostgresAddress) -> Result<u32, Error> {
-    let pool = Pool::new(address, &PostgresOptions::default())?;
+    let pool = PostgresPool::new(address, &PostgresOptions::default())?;
     let mut loan = pool.lend().await?;
     let done = migrate(&mut loan).await;
     Ok(loan.end(Some(done))?)

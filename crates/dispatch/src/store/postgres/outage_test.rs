@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use stagger::Verdict;
 
-use super::test_schema::{Scratch, TestSchema};
+use super::test_schema::{ScratchSchema, TestSchema};
 use super::test_server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Waiting};
-use crate::store::test_fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
-use crate::store::{Accepted, Settlement, Store};
+use crate::store::testing::fixture::{at, attempt, ep, furnish, keyed, message, msg, settled};
+use crate::store::{Accepted, DeliveryStore, Settlement};
 use crate::store_backoff::StoreBackoff;
 
 /// Messages that are accepted through a restart, and the number of concurrent senders.
@@ -117,7 +117,7 @@ async fn without_a_server_everything_is_unavailable_until_it_is_back() {
 
 #[tokio::test]
 async fn a_database_that_only_reads_is_unavailable_and_says_so() {
-    let Some(scratch) = Scratch::new().await else { return };
+    let Some(scratch) = ScratchSchema::new().await else { return };
     furnish(&*scratch).await;
     let only_reads = scratch.schema.address_with("-cdefault_transaction_read_only%3Don");
     let store = PostgresStore::open(&only_reads, PostgresOptions::default()).await.unwrap();
@@ -149,7 +149,7 @@ async fn a_server_that_is_not_there_is_named_without_the_password() {
 
 #[tokio::test]
 async fn characters_that_postgres_cannot_store_are_replaced() {
-    let Some(store) = Scratch::new().await else { return };
+    let Some(store) = ScratchSchema::new().await else { return };
     furnish(&*store).await;
     let mut odd = message(1, 1, &[1]);
     odd.message.content_type = "nul \0 within".into();
@@ -160,7 +160,7 @@ async fn characters_that_postgres_cannot_store_are_replaced() {
 
 #[tokio::test]
 async fn attempts_of_a_day_go_with_it_once_no_message_is_left() {
-    let Some(store) = Scratch::new().await else { return };
+    let Some(store) = ScratchSchema::new().await else { return };
     let fence = furnish(&*store).await;
     let day = 20_000;
     let first = day * 86_400_000;

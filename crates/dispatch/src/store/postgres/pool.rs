@@ -37,7 +37,7 @@ const SHORTEST_LEASE: Span = Span::from_millis(100);
 
 /// The connections to the database, made when they are needed.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct PostgresPool {
     inner: Inner,
     limit: Span,
 }
@@ -56,7 +56,7 @@ struct Bounds {
     whole: Span,
 }
 
-impl Pool {
+impl PostgresPool {
     /// A pool that has made no connection yet.
     pub(super) fn new(address: &PostgresAddress, options: &PostgresOptions) -> Result<Self, Error> {
         let lease = options.lease;

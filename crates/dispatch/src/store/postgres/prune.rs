@@ -13,8 +13,8 @@ use super::lists;
 use super::statement;
 use super::writer::Change;
 use crate::model::{EndpointId, MessageId};
+use crate::store::encoding::state;
 use crate::store::id_range::IdRange;
-use crate::store::numbers::state;
 
 /// Messages that one step deletes at most: some milliseconds of work.
 const STEP: usize = 256;

@@ -6,12 +6,12 @@ use stagger::Instant;
 
 use super::changes::Changes;
 use super::db_error::DbError;
-use super::deliveries::{self, Name};
+use super::deliveries;
 use super::lists;
 use super::writer::Change;
 use crate::Error;
-use crate::model::{ApplicationId, Delivery, DeliveryState};
-use crate::store::walk::{Order, Walk};
+use crate::model::{ApplicationId, Delivery, DeliveryId, DeliveryState};
+use crate::store::walk::{Walk, WalkOrder};
 use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
 
 /// The deliveries of a request for many, oldest first, `limit` at most, after `after`.
@@ -22,12 +22,12 @@ pub(super) async fn find(
     now: Instant,
     after: Option<Cursor>,
     limit: usize,
-) -> Result<Vec<Name>, DbError> {
+) -> Result<Vec<DeliveryId>, DbError> {
     let Some(state) = ReplayRequest::state_of_many(filter) else { return Ok(Vec::new()) };
     let filter = DeliveryFilter { state: Some(state), ..*filter };
     let mut found = Vec::new();
     let walk = Walk::of(Some(application), &filter);
-    lists::walk(db, walk, &filter, Order::OldestFirst, after, limit, &mut |_, seen| {
+    lists::walk(db, walk, &filter, WalkOrder::OldestFirst, after, limit, &mut |_, seen| {
         if let Some((delivery, accepted_at)) = seen {
             let wanted = delivery.application == application
                 && delivery.updated_at <= now
@@ -41,7 +41,7 @@ pub(super) async fn find(
 }
 
 /// Replays one delivery.
-pub(super) struct ReplayOne(pub(super) Name, pub(super) Instant);
+pub(super) struct ReplayOne(pub(super) DeliveryId, pub(super) Instant);
 
 impl Change for ReplayOne {
     type Done = Delivery;
@@ -67,7 +67,7 @@ impl Change for ReplayOne {
 }
 
 /// Replays deliveries that have not changed since they were found, and whose endpoint exists.
-pub(super) struct ReplayMany<'n>(pub(super) &'n [Name], pub(super) Instant);
+pub(super) struct ReplayMany<'n>(pub(super) &'n [DeliveryId], pub(super) Instant);
 
 impl Change for ReplayMany<'_> {
     type Done = Vec<Delivery>;

@@ -5,12 +5,14 @@ use tokio_postgres::Row;
 
 use super::column::{application_id, endpoint_id, get, instant, message_id, span};
 use super::db_error::DbError;
-use crate::model::{Attempt, Delivery, Ending, EventType, Failure, IdempotencyKey, Message};
-pub(super) use crate::store::columns::{ATTEMPT, DELIVERY, MESSAGE};
-use crate::store::numbers::state;
+use crate::model::{
+    AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding, EventType, IdempotencyKey, Message,
+};
+use crate::store::encoding::state;
+use crate::store::encoding::verdict;
+pub(super) use crate::store::encoding::{ATTEMPT, DELIVERY, MESSAGE};
 use crate::store::saved;
 use crate::store::unreadable::Unreadable;
-use crate::store::verdicts::verdict;
 
 /// The message of a row.
 pub(super) fn message(row: &Row) -> Result<Message, DbError> {
@@ -35,7 +37,7 @@ pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
 pub(super) fn delivery(row: &Row) -> Result<Delivery, DbError> {
     let read_call = |bytes| saved::decode(bytes).ok_or_else(|| Unreadable::new("not a saved call"));
     let read_ending =
-        |name| Ending::by_name(name).ok_or_else(|| Unreadable::unknown("ending", name));
+        |name| DeliveryEnding::by_name(name).ok_or_else(|| Unreadable::unknown("ending", name));
     Ok(Delivery {
         message: message_id(row, 0)?,
         endpoint: endpoint_id(row, 1)?,
@@ -51,11 +53,11 @@ pub(super) fn delivery(row: &Row) -> Result<Delivery, DbError> {
 }
 
 /// The attempt of a row.
-pub(super) fn attempt(row: &Row) -> Result<Attempt, DbError> {
+pub(super) fn attempt(row: &Row) -> Result<DeliveryAttempt, DbError> {
     let read_failure =
-        |name| Failure::by_name(name).ok_or_else(|| Unreadable::unknown("failure", name));
+        |name| AttemptFailure::by_name(name).ok_or_else(|| Unreadable::unknown("failure", name));
     let status = get::<Option<i32>>(row, 5)?.map(u16::try_from).transpose();
-    Ok(Attempt {
+    Ok(DeliveryAttempt {
         message: message_id(row, 0)?,
         endpoint: endpoint_id(row, 1)?,
         number: number(row, 2)?,

@@ -6,10 +6,12 @@ use super::changes::Changes;
 use super::column::{from_instant, from_span, text};
 use super::days::day_of;
 use super::db_error::DbError;
-use super::deliveries::{self, Name};
+use super::deliveries;
 use super::statement;
 use super::writer::Change;
-use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, EndpointState, NewMessage};
+use crate::model::{
+    Delivery, DeliveryAttempt, DeliveryId, DeliveryState, EndpointId, EndpointState, NewMessage,
+};
 use crate::store::{Fence, Settlement, Shards, document};
 
 /// Settlements of a run.
@@ -22,7 +24,7 @@ impl Change for Settle<'_> {
     type Done = ();
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
-        let names: BTreeSet<Name> = self.settlements.iter().flat_map(names).collect();
+        let names: BTreeSet<DeliveryId> = self.settlements.iter().flat_map(names).collect();
         let ((), stored) = tokio::try_join!(
             biased;
             changes.member(self.fence),
@@ -34,7 +36,7 @@ impl Change for Settle<'_> {
     }
 }
 
-fn names(settlement: &Settlement) -> impl Iterator<Item = Name> {
+fn names(settlement: &Settlement) -> impl Iterator<Item = DeliveryId> {
     let delivery = settlement.delivery.map(|delivery| (delivery.message, delivery.endpoint));
     let attempt = settlement.attempt.as_ref().map(|attempt| (attempt.message, attempt.endpoint));
     delivery.into_iter().chain(attempt)
@@ -43,9 +45,9 @@ fn names(settlement: &Settlement) -> impl Iterator<Item = Name> {
 /// The combined result of settlements: the last value of each row.
 struct Outcome<'s> {
     /// The state in the store, and the current state.
-    states: BTreeMap<Name, (DeliveryState, DeliveryState)>,
-    deliveries: BTreeMap<Name, Delivery>,
-    attempts: BTreeMap<(Name, u32), &'s Attempt>,
+    states: BTreeMap<DeliveryId, (DeliveryState, DeliveryState)>,
+    deliveries: BTreeMap<DeliveryId, Delivery>,
+    attempts: BTreeMap<(DeliveryId, u32), &'s DeliveryAttempt>,
     endpoint_states: BTreeMap<EndpointId, EndpointState>,
     operational: Vec<&'s NewMessage>,
 }
@@ -84,7 +86,7 @@ impl<'s> Outcome<'s> {
     }
 
     async fn write(self, changes: &mut Changes<'_>) -> Result<(), DbError> {
-        let before = |name: &Name| self.states.get(name).map(|(stored, _)| *stored);
+        let before = |name: &DeliveryId| self.states.get(name).map(|(stored, _)| *stored);
         let changed: Vec<_> =
             self.deliveries.iter().filter_map(|(name, d)| Some((*d, before(name)?))).collect();
         changes.update_deliveries(&changed).await?;
@@ -109,7 +111,7 @@ impl<'s> Outcome<'s> {
 
 impl Changes<'_> {
     /// Writes attempts, no two of the same number at the same delivery.
-    pub(super) async fn insert_attempts(&self, made: &[&Attempt]) -> Result<(), DbError> {
+    pub(super) async fn insert_attempts(&self, made: &[&DeliveryAttempt]) -> Result<(), DbError> {
         if made.is_empty() {
             return Ok(());
         }
@@ -122,7 +124,7 @@ impl Changes<'_> {
         let statuses: Vec<_> = made.iter().map(|a| a.status.map(i32::from)).collect();
         let failures: Vec<_> = made.iter().map(|a| a.failure.map(|it| it.name())).collect();
         let details: Vec<_> = made.iter().map(|a| a.detail.as_deref().map(text)).collect();
-        let reply = |a: &&Attempt| (!a.reply.is_empty()).then(|| a.reply.to_vec());
+        let reply = |a: &&DeliveryAttempt| (!a.reply.is_empty()).then(|| a.reply.to_vec());
         let replies: Vec<_> = made.iter().map(reply).collect();
         let verdicts: Vec<_> = made.iter().map(|a| a.verdict.name()).collect();
         let hints: Vec<_> = made.iter().map(|a| a.hint.map(from_span)).collect();

@@ -13,23 +13,23 @@ use super::db_error::DbError;
 use super::intake::Intake;
 use super::marks::{MarkCopy, Touch};
 use super::options::PostgresOptions;
-use super::pool::{self, Pool, PooledClient};
+use super::pool::{self, PooledClient, PostgresPool};
 use super::prune::Prune;
 use super::replay::{self, ReplayMany, ReplayOne};
 use super::settle::Settle;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
-use super::writer::{SELDOM, SETTLING, Writer};
-use super::{days, lists, lookups, migrations, statement, sweep, tally, tenants};
+use super::writer::{PostgresWriter, SELDOM, SETTLING};
+use super::{days, lists, lookups, migrations, statement, sweep, tally};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
-    MessageId, NewMessage,
+    Application, ApplicationId, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState,
+    Message, MessageId, NewMessage,
 };
 use crate::store::id_range::IdRange;
-use crate::store::place::cut_short;
+use crate::store::unreadable::cut_short;
 use crate::store::{
-    Accepted, Cluster, ClusterAccept, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page,
-    PageRequest, Pruned, ReplayRequest, Settlement, Store,
+    Accepted, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, Fence,
+    ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement,
 };
 
 /// Keeps everything in a PostgreSQL database, version 14 or later.
@@ -39,11 +39,11 @@ use crate::store::{
 /// between, the next opening does the rest.
 #[derive(Debug)]
 pub struct PostgresStore {
-    pub(super) pool: Arc<Pool>,
-    pub(super) writer: Writer,
+    pub(super) pool: Arc<PostgresPool>,
+    pub(super) writer: PostgresWriter,
     pub(super) intake: Intake,
     /// Writes for membership.
-    pub(super) membership: Writer,
+    pub(super) membership: PostgresWriter,
     pub(super) notifications: Notifications,
     /// The memberships of this process, as far as it knows.
     memberships: Mutex<BTreeSet<Fence>>,
@@ -56,14 +56,15 @@ impl PostgresStore {
     /// The database cannot be reached, is of a later release or, without
     /// [`migrate`](PostgresOptions::migrate), of an earlier one, or a copy into it was cut short.
     pub async fn open(address: &PostgresAddress, options: PostgresOptions) -> Result<Self, Error> {
-        let pool = Arc::new(Pool::new(address, &options)?);
+        let pool = Arc::new(PostgresPool::new(address, &options)?);
         let mut loan = pool.lend().await?;
         let ready = pool.bounded(prepare(&mut loan, options.migrate)).await;
         loan.end(ready)?;
-        let writer = Writer::new(Arc::clone(&pool));
+        let writer = PostgresWriter::new(Arc::clone(&pool));
         sweep::finish(&pool, &writer).await?;
         let intake = Intake::start(&writer, options.queue.get());
-        let membership = Writer::new(Arc::new(Pool::for_membership(address, &options)?));
+        let membership =
+            PostgresWriter::new(Arc::new(PostgresPool::for_membership(address, &options)?));
         let notifications = Notifications::new(pool::line(address, &options)?);
         Ok(Self { pool, writer, intake, membership, notifications, memberships: Mutex::default() })
     }
@@ -140,7 +141,7 @@ async fn prepare(loan: &mut PooledClient, migrate: bool) -> Result<(), DbError> 
 }
 
 #[async_trait]
-impl Store for PostgresStore {
+impl DeliveryStore for PostgresStore {
     async fn begin_run(&self) -> Result<Fence, Error> {
         self.writer.write(SELDOM, &BeginRun).await
     }
@@ -155,7 +156,7 @@ impl Store for PostgresStore {
     }
 
     async fn applications(&self) -> Result<Vec<Application>, Error> {
-        self.read(async |db| tenants::applications(&**db, None).await).await
+        self.read(async |db| lookups::applications(&**db, None).await).await
     }
 
     async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {
@@ -168,7 +169,7 @@ impl Store for PostgresStore {
     }
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
-        self.read(async |db| tenants::endpoints(&**db, None).await).await
+        self.read(async |db| lookups::endpoints(&**db, None).await).await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
@@ -224,7 +225,7 @@ impl Store for PostgresStore {
         application: ApplicationId,
         filter: MessageFilter,
         page: PageRequest,
-    ) -> Result<Page<Message>, Error> {
+    ) -> Result<ListPage<Message>, Error> {
         self.read(async |db| lists::messages(&**db, application, &filter, page).await).await
     }
 
@@ -245,7 +246,7 @@ impl Store for PostgresStore {
         application: Option<ApplicationId>,
         filter: DeliveryFilter,
         page: PageRequest,
-    ) -> Result<Page<Delivery>, Error> {
+    ) -> Result<ListPage<Delivery>, Error> {
         self.read(async |db| lists::deliveries(&**db, application, &filter, page).await).await
     }
 
@@ -253,11 +254,11 @@ impl Store for PostgresStore {
         &self,
         message: MessageId,
         endpoint: EndpointId,
-    ) -> Result<Vec<Attempt>, Error> {
+    ) -> Result<Vec<DeliveryAttempt>, Error> {
         self.read(async |db| lookups::attempts(&**db, message, endpoint).await).await
     }
 
-    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<DeliveryCounts, Error> {
         self.read(async |db| tally::read(&**db, endpoint).await).await
     }
 
@@ -279,17 +280,17 @@ impl Store for PostgresStore {
         self.writer.write(SELDOM, &Touch).await
     }
 
-    fn cluster(&self) -> Option<&dyn Cluster> {
+    fn cluster(&self) -> Option<&(dyn Cluster + 'static)> {
         Some(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_schema::Scratch;
-    use crate::store::conformance::suite;
+    use super::super::test_schema::ScratchSchema;
+    use crate::store::testing::conformance::suite;
 
-    suite!(match Scratch::new().await {
+    suite!(match ScratchSchema::new().await {
         Some(store) => store,
         None => return,
     });

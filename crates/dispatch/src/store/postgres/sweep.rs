@@ -4,21 +4,25 @@ use stagger::Instant;
 
 use super::column::{application_id, endpoint_id, get, instant};
 use super::db_error::DbError;
-use super::pool::Pool;
+use super::pool::PostgresPool;
 use super::statement;
 use super::tenants::{SweepApplication, SweepEndpoint};
-use super::writer::{SELDOM, Writer};
+use super::writer::{PostgresWriter, SELDOM};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
 
 /// Deletes the remaining rows of a deleted application.
-pub(super) async fn application(writer: &Writer, id: ApplicationId) -> Result<(), Error> {
+pub(super) async fn application(writer: &PostgresWriter, id: ApplicationId) -> Result<(), Error> {
     while !writer.write(SELDOM, &SweepApplication(id)).await? {}
     Ok(())
 }
 
 /// Cancels open deliveries to a deleted endpoint.
-pub(super) async fn endpoint(writer: &Writer, id: EndpointId, now: Instant) -> Result<(), Error> {
+pub(super) async fn endpoint(
+    writer: &PostgresWriter,
+    id: EndpointId,
+    now: Instant,
+) -> Result<(), Error> {
     let mut after = None;
     loop {
         after = writer.write(SELDOM, &SweepEndpoint { id, now, after }).await?;
@@ -29,7 +33,7 @@ pub(super) async fn endpoint(writer: &Writer, id: EndpointId, now: Instant) -> R
 }
 
 /// Ends the deletions that were begun.
-pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
+pub(super) async fn finish(pool: &PostgresPool, writer: &PostgresWriter) -> Result<(), Error> {
     let loan = pool.lend().await?;
     let found = pool.bounded(begun(&loan)).await;
     let (applications, endpoints) = loan.end(found)?;
@@ -42,9 +46,9 @@ pub(super) async fn finish(pool: &Pool, writer: &Writer) -> Result<(), Error> {
     Ok(())
 }
 
-type Begun = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
+type BegunDeletions = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
 
-async fn begun(loan: &super::pool::PooledClient) -> Result<Begun, DbError> {
+async fn begun(loan: &super::pool::PooledClient) -> Result<BegunDeletions, DbError> {
     let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
     let sql = "SELECT id FROM application WHERE gone";
     for row in statement::rows(&**loan, sql, &[]).await? {

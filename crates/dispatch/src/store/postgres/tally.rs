@@ -7,15 +7,15 @@ use super::column::get;
 use super::db_error::DbError;
 use super::statement;
 use crate::model::{DeliveryState, EndpointId};
-use crate::store::Counts;
-use crate::store::numbers::state;
-use crate::store::tally::{ALL, Tally};
+use crate::store::DeliveryCounts;
+use crate::store::encoding::state;
+use crate::store::tally::{ALL, CountChanges};
 
 /// Writes the counts: one row for each endpoint that was touched, in the same order always, so that no
 /// two transactions wait for each other.
 pub(super) async fn write(
     db: &impl GenericClient,
-    tally: &mut Tally,
+    tally: &mut CountChanges,
     counter: i16,
 ) -> Result<(), DbError> {
     let changes = tally.take();
@@ -45,11 +45,11 @@ pub(super) async fn write(
 pub(super) async fn read(
     db: &impl GenericClient,
     endpoint: Option<EndpointId>,
-) -> Result<Counts, DbError> {
+) -> Result<DeliveryCounts, DbError> {
     let sql = "SELECT sum(pending)::bigint, sum(waiting)::bigint, sum(delivered)::bigint, \
                sum(dead)::bigint, sum(cancelled)::bigint FROM tally WHERE endpoint = $1";
     let row = statement::row(db, sql, &[endpoint.unwrap_or(ALL).as_uuid()]).await?;
-    let mut counts = Counts::default();
+    let mut counts = DeliveryCounts::default();
     for state in DeliveryState::ALL {
         let count = |row: &Row| get::<Option<i64>>(row, state as usize);
         let count = row.as_ref().map(count).transpose()?.flatten().unwrap_or_default();
@@ -59,8 +59,8 @@ pub(super) async fn read(
 }
 
 /// The counts, counted row by row: [`read`] must agree with them.
-pub(super) async fn recount(db: &impl GenericClient) -> Result<Counts, DbError> {
-    let mut counts = Counts::default();
+pub(super) async fn recount(db: &impl GenericClient) -> Result<DeliveryCounts, DbError> {
+    let mut counts = DeliveryCounts::default();
     let sql = "SELECT state, count(*) FROM delivery GROUP BY state";
     for row in statement::rows(db, sql, &[]).await? {
         let state = state(get::<i16>(&row, 0)?.into())?;

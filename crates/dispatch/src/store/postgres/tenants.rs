@@ -1,19 +1,18 @@
 //! Applications and endpoints. Deleting one marks it as deleted immediately; its rows are deleted
 //! after that in bounded steps, between which others write.
 
-use deadpool_postgres::GenericClient;
 use stagger::Instant;
 use uuid::Uuid;
 
 use super::changes::Changes;
 use super::cluster::Changed;
-use super::column::{application_id, endpoint_id, from_instant, from_size, get, message_id};
+use super::column::{endpoint_id, from_instant, from_size, message_id};
 use super::db_error::DbError;
 use super::writer::Change;
 use super::{row, statement};
 use crate::Error;
 use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EndpointState, MessageId};
-use crate::store::{Shard, document};
+use crate::store::{ShardId, document};
 
 /// Messages or deliveries that one step changes at most: some milliseconds of work.
 const STEP: usize = 256;
@@ -139,7 +138,7 @@ impl Change for SweepEndpoint {
             row::DELIVERY
         );
         let after = self.after.map_or(Uuid::nil(), |after| *after.as_uuid());
-        let (id, shard) = (self.id.as_uuid(), i16::from(Shard::of(self.id).0));
+        let (id, shard) = (self.id.as_uuid(), i16::from(ShardId::of(self.id).0));
         let found =
             statement::rows(&changes.db, &sql, &[&shard, id, &after, &from_size(STEP)]).await?;
         let open: Vec<_> = found.iter().map(row::delivery).collect::<Result<_, _>>()?;
@@ -153,42 +152,4 @@ impl Change for SweepEndpoint {
         }
         Ok(open.last().map(|delivery| delivery.message))
     }
-}
-
-/// All applications, or those of these ids that exist; oldest first.
-pub(super) async fn applications(
-    db: &impl GenericClient,
-    ids: Option<&[Uuid]>,
-) -> Result<Vec<Application>, DbError> {
-    let sql = "SELECT id, document FROM application WHERE NOT gone \
-               AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
-    let read = |row: &tokio_postgres::Row| -> Result<Application, DbError> {
-        Ok(document::application(application_id(row, 0)?, get(row, 1)?)?)
-    };
-    statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
-}
-
-/// All endpoints with their learned state, or those of these ids that exist; oldest first.
-pub(super) async fn endpoints(
-    db: &impl GenericClient,
-    ids: Option<&[Uuid]>,
-) -> Result<Vec<(Endpoint, EndpointState)>, DbError> {
-    let sql = "SELECT id, application, document, standing FROM endpoint \
-               WHERE gone_at IS NULL AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
-    let read = |row: &tokio_postgres::Row| -> Result<(Endpoint, EndpointState), DbError> {
-        let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
-        let endpoint = document::endpoint(id, of, get(row, 2)?)?;
-        Ok((endpoint, document::endpoint_state(get(row, 3)?)?))
-    };
-    statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
-}
-
-/// The learned state of an endpoint that exists.
-pub(super) async fn endpoint_state(
-    db: &impl GenericClient,
-    id: EndpointId,
-) -> Result<Option<EndpointState>, DbError> {
-    let sql = "SELECT standing FROM endpoint WHERE id = $1 AND gone_at IS NULL";
-    let row = statement::row(db, sql, &[id.as_uuid()]).await?;
-    row.map(|row| Ok(document::endpoint_state(get(&row, 0)?)?)).transpose()
 }

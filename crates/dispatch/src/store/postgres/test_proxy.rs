@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 /// A fault of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Cut {
+pub(crate) enum CommitFault {
     /// Nothing.
     Never,
     /// It takes effect, and the answer is lost.
@@ -32,7 +32,7 @@ impl Proxy {
     pub(crate) async fn start(folder: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let cut = Arc::new(AtomicU8::new(Cut::Never as u8));
+        let cut = Arc::new(AtomicU8::new(CommitFault::Never as u8));
         let (socket, armed) = (format!("{folder}/.s.PGSQL.5432"), Arc::clone(&cut));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -44,13 +44,13 @@ impl Proxy {
     }
 
     /// Cuts the next commit.
-    pub(crate) fn arm(&self, cut: Cut) {
+    pub(crate) fn arm(&self, cut: CommitFault) {
         self.cut.store(cut as u8, Ordering::SeqCst);
     }
 
     /// Whether it has been cut.
     pub(crate) fn is_through(&self) -> bool {
-        self.cut.load(Ordering::SeqCst) == Cut::Never as u8
+        self.cut.load(Ordering::SeqCst) == CommitFault::Never as u8
     }
 }
 
@@ -62,23 +62,23 @@ async fn forward(client: TcpStream, server: UnixStream, cut: Arc<AtomicU8>) {
     let muted = Arc::new(OnceLock::new());
     let back = tokio::spawn(pump(from_server, to_client, {
         let muted = Arc::clone(&muted);
-        move |_| if muted.get().is_some() { Next::End } else { Next::Pass }
+        move |_| if muted.get().is_some() { ProxyAction::End } else { ProxyAction::Pass }
     }));
     let end = move |bytes: &[u8]| {
         if !bytes.windows(COMMIT.len()).any(|part| part == COMMIT) {
-            return Next::Pass;
+            return ProxyAction::Pass;
         }
-        match cut.swap(Cut::Never as u8, Ordering::SeqCst) {
-            armed if armed == Cut::Answer as u8 => {
+        match cut.swap(CommitFault::Never as u8, Ordering::SeqCst) {
+            armed if armed == CommitFault::Answer as u8 => {
                 muted.set(()).ok();
-                Next::PassAndEnd
+                ProxyAction::PassAndEnd
             }
-            armed if armed == Cut::Question as u8 => Next::End,
-            armed if armed == Cut::Silence as u8 => Next::Hang,
-            _ => Next::Pass,
+            armed if armed == CommitFault::Question as u8 => ProxyAction::End,
+            armed if armed == CommitFault::Silence as u8 => ProxyAction::Hang,
+            _ => ProxyAction::Pass,
         }
     };
-    if pump(from_client, to_server, end).await == Next::PassAndEnd {
+    if pump(from_client, to_server, end).await == ProxyAction::PassAndEnd {
         // The server's answer ends the other direction.
         back.await.ok();
     } else {
@@ -87,7 +87,7 @@ async fn forward(client: TcpStream, server: UnixStream, cut: Arc<AtomicU8>) {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum ProxyAction {
     Pass,
     PassAndEnd,
     End,
@@ -97,19 +97,19 @@ enum Next {
 async fn pump(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    judge: impl Fn(&[u8]) -> Next,
-) -> Next {
+    judge: impl Fn(&[u8]) -> ProxyAction,
+) -> ProxyAction {
     let mut bytes = vec![0; 1 << 16];
     loop {
         let read = from.read(&mut bytes).await.unwrap_or(0);
-        let next = if read == 0 { Next::End } else { judge(&bytes[..read]) };
-        if next == Next::Hang {
+        let next = if read == 0 { ProxyAction::End } else { judge(&bytes[..read]) };
+        if next == ProxyAction::Hang {
             std::future::pending::<()>().await;
         }
-        if next == Next::End || to.write_all(&bytes[..read]).await.is_err() {
-            return Next::End;
+        if next == ProxyAction::End || to.write_all(&bytes[..read]).await.is_err() {
+            return ProxyAction::End;
         }
-        if next == Next::PassAndEnd {
+        if next == ProxyAction::PassAndEnd {
             return next;
         }
     }

@@ -122,19 +122,19 @@ impl Drop for TestSchema {
 
 /// A store in a schema of its own.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(crate) struct ScratchSchema {
     store: PostgresStore,
     pub(crate) schema: TestSchema,
 }
 
-impl Scratch {
+impl ScratchSchema {
     pub(crate) async fn new() -> Option<Self> {
         let schema = TestSchema::new().await?;
         Some(Self { store: schema.open().await, schema })
     }
 }
 
-impl Deref for Scratch {
+impl Deref for ScratchSchema {
     type Target = PostgresStore;
 
     fn deref(&self) -> &PostgresStore {

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use super::test_schema::TestSchema;
 use super::test_server::OwnServer;
 use super::{PostgresAddress, PostgresOptions, PostgresStore, check_postgres};
-use crate::store::test_fixture::{furnish, message, msg};
-use crate::store::{Cluster, Notification, Store};
+use crate::store::testing::fixture::{furnish, message, msg};
+use crate::store::{Cluster, DeliveryStore, Notification};
 
 /// A certificate for a name, its key, and the authority that signed it, in PEM.
 fn identity(name: &str) -> (String, String, String) {
@@ -50,7 +50,7 @@ async fn the_certificate_is_checked_against_the_roots_and_the_name() {
         store.notify(Notification::Members).await;
         let told = timeout(Duration::from_secs(30), joined.notifications.recv()).await.unwrap();
         assert_eq!(told, Some(Notification::Members), "{mode}");
-        Store::accept(&store, vec![message(1, 1, &[1])]).await.unwrap();
+        DeliveryStore::accept(&store, vec![message(1, 1, &[1])]).await.unwrap();
         assert!(store.message(msg(1)).await.unwrap().is_some());
         let wires = TestSchema::of(server.url.clone()).await.connect().await;
         let plain = "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) \

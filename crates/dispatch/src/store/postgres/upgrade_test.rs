@@ -12,8 +12,8 @@ use super::migrations::{VERSION, migrate_postgres, steps_until};
 use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Pending};
-use crate::store::test_fixture::{app, application, at, endpoint, ep, msg, settled};
-use crate::store::{Cluster, ClusterAccept, Fence, Shard, Shards, Store, document};
+use crate::store::testing::fixture::{app, application, at, endpoint, ep, msg, settled};
+use crate::store::{Cluster, ClusterAccept, DeliveryStore, Fence, ShardId, Shards, document};
 
 /// A schema as version 1 made it, with a run, an application, an endpoint, and messages that the old
 /// statements have stored.
@@ -43,7 +43,7 @@ async fn old_accept(client: &Client, n: u64) {
     let (id, to, of) = (msg(n), ep(1), app(1));
     let (id, to, of) = (id.as_uuid(), to.as_uuid(), of.as_uuid());
     let time = i64::try_from(at(n).as_nanos()).unwrap();
-    let shard = i16::from(Shard::of(ep(1)).0);
+    let shard = i16::from(ShardId::of(ep(1)).0);
     client.batch_execute("BEGIN").await.unwrap();
     let sql = "INSERT INTO message (id, application, event_type, content_type, size, created_at) \
                VALUES ($1, $2, 'odd.one', 'application/json', 2, $3)";

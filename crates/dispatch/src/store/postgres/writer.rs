@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{Changes, Memory};
 use super::db_error::DbError;
-use super::pool::{Pool, PooledClient};
+use super::pool::{PooledClient, PostgresPool};
 use super::tally;
 use crate::Error;
-use crate::store::tally::Tally;
+use crate::store::tally::CountChanges;
 use crate::store_backoff::StoreBackoff;
 
 /// The most tries of a transaction that conflicts with others: deadlocks, and serialization
@@ -27,9 +27,9 @@ pub(super) const SELDOM: Counter = Counter(101);
 /// waits for another. The next member takes the slot of one that has left, so the number of rows
 /// stays bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot(pub(super) Option<i16>);
+pub(super) struct CounterSlot(pub(super) Option<i16>);
 
-impl Slot {
+impl CounterSlot {
     /// The number of a counter of this process: the counter's own number without a membership,
     /// higher ones for members.
     pub(super) fn number(self, Counter(counter): Counter) -> i16 {
@@ -56,19 +56,19 @@ pub(super) trait Change: Sync {
 
 /// Makes changes.
 #[derive(Clone, Debug)]
-pub(super) struct Writer {
-    pool: Arc<Pool>,
+pub(super) struct PostgresWriter {
+    pool: Arc<PostgresPool>,
     memory: Arc<Memory>,
-    slot: Arc<Mutex<Slot>>,
+    slot: Arc<Mutex<CounterSlot>>,
 }
 
-impl Writer {
-    pub(super) fn new(pool: Arc<Pool>) -> Self {
-        Self { pool, memory: Arc::default(), slot: Arc::new(Mutex::new(Slot(None))) }
+impl PostgresWriter {
+    pub(super) fn new(pool: Arc<PostgresPool>) -> Self {
+        Self { pool, memory: Arc::default(), slot: Arc::new(Mutex::new(CounterSlot(None))) }
     }
 
     /// Counts in this slot from now on.
-    pub(super) fn count_in(&self, slot: Slot) {
+    pub(super) fn count_in(&self, slot: CounterSlot) {
         *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = slot;
     }
 
@@ -143,7 +143,7 @@ async fn transact<C: Change>(
     again: bool,
 ) -> Result<C::Done, DbError> {
     let db = loan.transaction().await?;
-    let (tally, slack) = (Tally::default(), memory.slack());
+    let (tally, slack) = (CountChanges::default(), memory.slack());
     let mut changes = Changes { db, memory, tally, again, slack };
     let made = match change.make(&mut changes).await {
         Ok(done) => tally::write(&changes.db, &mut changes.tally, counter).await.map(|()| done),

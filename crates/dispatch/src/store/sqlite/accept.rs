@@ -8,7 +8,7 @@ use super::db_error::DbError;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
 use crate::store::Accepted;
-use crate::store::numbers::state_number;
+use crate::store::encoding::state_number;
 
 impl Changes<'_> {
     /// Takes `messages`, all or none.

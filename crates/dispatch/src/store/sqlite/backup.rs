@@ -9,8 +9,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::db_error::failed_at;
 use super::file;
+use super::file::FolderLock;
 use super::health::{LOCK_WAIT, check};
-use super::lock::FolderLock;
 use crate::Error;
 
 /// Copies the store of a data folder to the new file `to`, readable by its owner only: all of it, as it
@@ -114,8 +114,8 @@ mod tests {
     use super::super::test_folder::TestFolder;
     use super::*;
     use crate::model::DeliveryState;
-    use crate::store::Store;
-    use crate::store::test_fixture::{furnish, message, msg};
+    use crate::store::DeliveryStore;
+    use crate::store::testing::fixture::{furnish, message, msg};
 
     #[tokio::test]
     async fn a_copy_made_beside_a_running_store_can_be_restored() {

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::slack;
 use crate::model::{Message, MessageId};
 use crate::store::id_range::slack_of;
-use crate::store::tally::Tally;
+use crate::store::tally::CountChanges;
 
 /// The facts that the writer keeps from one transaction to the next.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Memory {
 pub(super) struct Changes<'c> {
     pub(super) db: &'c Connection,
     pub(super) memory: &'c mut Memory,
-    pub(super) tally: Tally,
+    pub(super) tally: CountChanges,
 }
 
 const FIRST: MessageId = MessageId::from_uuid(Uuid::nil());

@@ -40,8 +40,8 @@ pub(super) fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<(i64, 
 #[cfg(test)]
 mod tests {
     use super::super::test_folder::TestFolder;
-    use crate::store::Store;
-    use crate::store::test_fixture::{furnish, message};
+    use crate::store::DeliveryStore;
+    use crate::store::testing::fixture::{furnish, message};
 
     #[tokio::test]
     async fn the_log_stays_small() {

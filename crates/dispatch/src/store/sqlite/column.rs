@@ -4,7 +4,7 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef
 use uuid::Uuid;
 
 use crate::model::{ApplicationId, EndpointId, MessageId};
-pub(super) use crate::store::bits::{from_instant, from_size, from_span, instant, span};
+pub(super) use crate::store::encoding::{from_instant, from_size, from_span, instant, span};
 use crate::store::unreadable::Unreadable;
 
 macro_rules! id_column {

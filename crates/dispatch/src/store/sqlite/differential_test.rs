@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tokio::runtime::Builder;
 
-use super::test_folder::Scratch;
-use crate::store::differential_test::{compare, steps};
+use super::test_folder::ScratchFolder;
+use crate::store::testing::differential::{compare, steps};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
@@ -13,7 +13,7 @@ proptest! {
     fn both_stores_answer_the_same(steps in steps()) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let store = Scratch::new();
+            let store = ScratchFolder::new();
             compare(&*store, &steps).await;
             super::check(store.file()).unwrap();
         });

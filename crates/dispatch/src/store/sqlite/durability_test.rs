@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::test_folder::TestFolder;
 use super::{check, file};
-use crate::store::Store;
-use crate::store::test_fixture::{furnish, message, msg};
+use crate::store::DeliveryStore;
+use crate::store::testing::fixture::{furnish, message, msg};
 
 const MESSAGES: u64 = 60;
 

@@ -12,8 +12,8 @@ use super::db_error::DbError;
 use super::test_folder::TestFolder;
 use super::{SqliteOptions, SqliteStore, check};
 use crate::model::DeliveryState;
-use crate::store::test_fixture::{at, furnish, message, msg, settled};
-use crate::store::{Fence, Store};
+use crate::store::testing::fixture::{at, furnish, message, msg, settled};
+use crate::store::{DeliveryStore, Fence};
 
 #[tokio::test]
 async fn a_full_disk_loses_nothing_and_ends_when_there_is_room() {
@@ -63,7 +63,7 @@ async fn one_bad_write_does_not_spoil_those_beside_it() {
     let folder = TestFolder::new();
     let store = folder.open();
     furnish(&store).await;
-    let gate = Gate::default();
+    let gate = HeldWrite::default();
     let bad = |changes: &mut Changes<'_>| -> Result<(), DbError> {
         changes.accept(&[message(8, 1, &[1])])?;
         Ok(changes.db.execute_batch("INSERT INTO mark VALUES ('run', 0)")?)
@@ -94,7 +94,7 @@ async fn a_full_queue_answers_at_once() {
     let options = SqliteOptions { queue, ..SqliteOptions::default() };
     let store = SqliteStore::open(&*folder, options).unwrap();
     furnish(&store).await;
-    let gate = Gate::default();
+    let gate = HeldWrite::default();
     let held = async {
         gate.wait_until_held();
         let (queued, refused, ()) = tokio::join!(
@@ -115,7 +115,7 @@ async fn too_many_bytes_in_the_queue_are_refused_too() {
     let options = SqliteOptions { queue_bytes: 1000, ..SqliteOptions::default() };
     let store = SqliteStore::open(&*folder, options).unwrap();
     furnish(&store).await;
-    let gate = Gate::default();
+    let gate = HeldWrite::default();
     let many = |from: u64| store.accept((from..from + 9).map(|n| message(n, 1, &[])).collect());
     let held = async {
         gate.wait_until_held();
@@ -160,20 +160,20 @@ async fn limit_pages(store: &SqliteStore, pages: u32) {
 }
 
 /// A write that holds up the writer until it is let go.
-struct Gate {
+struct HeldWrite {
     held: (mpsc::Sender<()>, mpsc::Receiver<()>),
     opened: mpsc::Sender<()>,
     waiting: Arc<Mutex<mpsc::Receiver<()>>>,
 }
 
-impl Default for Gate {
+impl Default for HeldWrite {
     fn default() -> Self {
         let (opened, waiting) = mpsc::channel();
         Self { held: mpsc::channel(), opened, waiting: Arc::new(Mutex::new(waiting)) }
     }
 }
 
-impl Gate {
+impl HeldWrite {
     fn hold(&self) -> impl Fn(&mut Changes<'_>) -> Result<(), DbError> + Send + 'static {
         let (held, waiting) = (self.held.0.clone(), Arc::clone(&self.waiting));
         move |_| {

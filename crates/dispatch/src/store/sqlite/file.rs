@@ -1,6 +1,7 @@
-//! The database file: how it is made, opened and brought to this version.
+//! The data folder, which one process works on, and its database file: made, opened, and brought to
+//! this version.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -116,6 +117,29 @@ fn migrate(db: &Connection, to: u32) -> rusqlite::Result<()> {
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", to)?;
     whole.commit()
+}
+
+/// The lock on a data folder; released when dropped, also by the death of the process.
+#[derive(Debug)]
+pub(super) struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    /// Takes the lock of `folder`.
+    pub(super) fn take(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join("stagger.lock");
+        let open = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = open.map_err(|e| Error::store(format!("{}: {e}", path.display())))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(Error::conflict(format!(
+                "{} is locked: another dispatcher uses this folder",
+                path.display()
+            ))),
+            Err(TryLockError::Error(e)) => Err(Error::store(format!("{}: {e}", path.display()))),
+        }
+    }
 }
 
 #[cfg(test)]

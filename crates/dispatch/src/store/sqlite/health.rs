@@ -8,7 +8,7 @@ use stagger::Span;
 use super::db_error::failed_at;
 use super::{file, tally};
 use crate::Error;
-use crate::store::Counts;
+use crate::store::DeliveryCounts;
 
 /// The contents of a file without damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Health {
     /// Messages in it.
     pub messages: u64,
     /// Deliveries in it, by state.
-    pub deliveries: Counts,
+    pub deliveries: DeliveryCounts,
 }
 
 /// Looks through a store's file, or the one in a data folder: all its pages, its indexes, and its

@@ -6,9 +6,9 @@ use stagger::Instant;
 use super::column::instant;
 use super::{row, slack};
 use crate::model::{ApplicationId, Delivery, DeliveryState, Message, MessageId};
-use crate::store::numbers::state_number;
-use crate::store::walk::{Begin, Gathering, Order, Walk};
-use crate::store::{Cursor, DeliveryFilter, MessageFilter, Page, PageRequest};
+use crate::store::encoding::state_number;
+use crate::store::walk::{Begin, Gathering, Walk, WalkOrder};
+use crate::store::{Cursor, DeliveryFilter, ListPage, MessageFilter, PageRequest};
 
 /// A page of an application's messages.
 pub(super) fn messages(
@@ -16,7 +16,7 @@ pub(super) fn messages(
     application: ApplicationId,
     filter: &MessageFilter,
     page: PageRequest,
-) -> rusqlite::Result<Page<Message>> {
+) -> rusqlite::Result<ListPage<Message>> {
     let ids = slack::ids(db, filter.since, filter.until)?;
     let after = page.after.map(|cursor| MessageId::from_uuid(cursor.message));
     let begin = after.map_or(ids.to, |after| after.min(ids.to));
@@ -39,10 +39,10 @@ pub(super) fn deliveries(
     application: Option<ApplicationId>,
     filter: &DeliveryFilter,
     page: PageRequest,
-) -> rusqlite::Result<Page<Delivery>> {
+) -> rusqlite::Result<ListPage<Delivery>> {
     let walk = Walk::of(application, filter);
     let mut found = Gathering::new(page.limit);
-    walk.run(db, filter, Order::NewestFirst, page.after, &mut |delivery, accepted_at| {
+    walk.run(db, filter, WalkOrder::NewestFirst, page.after, &mut |delivery, accepted_at| {
         let passes = application.is_none_or(|wanted| wanted == delivery.application)
             && filter.passes(&delivery, accepted_at);
         found.see(Cursor::of_delivery(&delivery), passes.then_some(delivery));
@@ -58,7 +58,7 @@ impl Walk {
         self,
         db: &Connection,
         filter: &DeliveryFilter,
-        order: Order,
+        order: WalkOrder,
         after: Option<Cursor>,
         see: &mut dyn FnMut(Delivery, Instant) -> bool,
     ) -> rusqlite::Result<()> {
@@ -81,7 +81,7 @@ impl Walk {
     /// The statement of the walk. It names its index, because SQLite has no statistics of the rows,
     /// and would choose another one that looks as good. `?1` and `?2` are its begin, `?3` is its
     /// end, `?4` and `?5` are its filter.
-    pub(super) fn sql(self, order: Order) -> String {
+    pub(super) fn sql(self, order: WalkOrder) -> String {
         let (from, narrowed) = match self {
             Self::All => ("delivery d", ""),
             Self::Open => ("delivery d INDEXED BY delivery_open", "d.state < 2 AND"),
@@ -105,8 +105,8 @@ impl Walk {
         };
         let message = if matches!(self, Self::OfApplication(_)) { "m.id" } else { "d.message" };
         let (past, until, way) = match order {
-            Order::NewestFirst => ("<", ">=", "DESC"),
-            Order::OldestFirst => (">", "<=", "ASC"),
+            WalkOrder::NewestFirst => ("<", ">=", "DESC"),
+            WalkOrder::OldestFirst => (">", "<=", "ASC"),
         };
         format!(
             "SELECT {} FROM {from} WHERE {narrowed} {message} {past}= ?1 AND {message} {until} ?3 \
@@ -165,7 +165,7 @@ mod tests {
     use super::super::test_folder::TestFolder;
     use super::super::{file, lookups};
     use super::*;
-    use crate::store::test_fixture::{app, ep};
+    use crate::store::testing::fixture::{app, ep};
 
     /// The plan of SQLite for a statement, with every parameter unknown.
     fn plan(db: &Connection, sql: &str) -> String {
@@ -202,7 +202,7 @@ mod tests {
             ),
         ];
         for (walk, index) in walks {
-            for order in [Order::NewestFirst, Order::OldestFirst] {
+            for order in [WalkOrder::NewestFirst, WalkOrder::OldestFirst] {
                 assert_seeks(&db, &walk.sql(order), index);
             }
         }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::column::from_size;
 use super::row;
-use crate::model::{Attempt, Delivery, EndpointId, Message, MessageId};
+use crate::model::{Delivery, DeliveryAttempt, EndpointId, Message, MessageId};
 use crate::store::Cursor;
 
 /// One message.
@@ -64,7 +64,7 @@ pub(super) fn attempts(
     db: &Connection,
     message: MessageId,
     endpoint: EndpointId,
-) -> rusqlite::Result<Vec<Attempt>> {
+) -> rusqlite::Result<Vec<DeliveryAttempt>> {
     let sql = format!(
         "SELECT {} FROM attempt WHERE message = ?1 AND endpoint = ?2 ORDER BY number",
         row::ATTEMPT

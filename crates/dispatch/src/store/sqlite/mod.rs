@@ -27,7 +27,6 @@ mod failure_test;
 mod file;
 mod health;
 mod lists;
-mod lock;
 mod lookups;
 mod options;
 mod prune;

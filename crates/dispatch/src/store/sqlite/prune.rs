@@ -8,7 +8,7 @@ use super::column::{from_size, instant};
 use super::db_error::DbError;
 use super::slack;
 use crate::model::{DeliveryState, EndpointId, MessageId};
-use crate::store::numbers::state;
+use crate::store::encoding::state;
 
 /// Messages that one step deletes at most: some milliseconds of work.
 const STEP: usize = 128;

@@ -9,12 +9,9 @@ use super::lookups;
 
 use super::db_error::DbError;
 use crate::Error;
-use crate::model::{ApplicationId, Delivery, EndpointId, MessageId};
-use crate::store::walk::{Order, Walk};
+use crate::model::{ApplicationId, Delivery, DeliveryId};
+use crate::store::walk::{Walk, WalkOrder};
 use crate::store::{Cursor, DeliveryFilter, ReplayRequest};
-
-/// A delivery's name.
-pub(super) type Name = (MessageId, EndpointId);
 
 /// The deliveries of a request for many, oldest first, `limit` at most, after `after`.
 pub(super) fn find(
@@ -24,12 +21,12 @@ pub(super) fn find(
     now: Instant,
     after: Option<Cursor>,
     limit: usize,
-) -> rusqlite::Result<Vec<Name>> {
+) -> rusqlite::Result<Vec<DeliveryId>> {
     let Some(state) = ReplayRequest::state_of_many(filter) else { return Ok(Vec::new()) };
     let filter = DeliveryFilter { state: Some(state), ..*filter };
     let mut found = Vec::new();
     let walk = Walk::of(Some(application), &filter);
-    walk.run(db, &filter, Order::OldestFirst, after, &mut |delivery, accepted_at| {
+    walk.run(db, &filter, WalkOrder::OldestFirst, after, &mut |delivery, accepted_at| {
         let wanted = delivery.application == application
             && delivery.updated_at <= now
             && filter.passes(&delivery, accepted_at);
@@ -41,7 +38,11 @@ pub(super) fn find(
 
 impl Changes<'_> {
     /// Replays one delivery.
-    pub(super) fn replay_one(&mut self, name: Name, now: Instant) -> Result<Delivery, DbError> {
+    pub(super) fn replay_one(
+        &mut self,
+        name: DeliveryId,
+        now: Instant,
+    ) -> Result<Delivery, DbError> {
         let delivery = self.delivery(name)?.ok_or(Error::not_found("delivery"))?;
         if delivery.state.is_open() {
             return Err(Error::conflict("the delivery is still open").into());
@@ -57,7 +58,7 @@ impl Changes<'_> {
     /// Replays deliveries that have not changed since they were found, and whose endpoint exists.
     pub(super) fn replay_many(
         &mut self,
-        names: &[Name],
+        names: &[DeliveryId],
         now: Instant,
     ) -> Result<Vec<Delivery>, DbError> {
         let mut replayed = Vec::with_capacity(names.len());
@@ -71,7 +72,7 @@ impl Changes<'_> {
         Ok(replayed)
     }
 
-    fn delivery(&self, (message, endpoint): Name) -> rusqlite::Result<Option<Delivery>> {
+    fn delivery(&self, (message, endpoint): DeliveryId) -> rusqlite::Result<Option<Delivery>> {
         lookups::delivery(self.db, message, endpoint)
     }
 }

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use rusqlite::Row;
 
 use super::column::{broken, instant, size, span, unknown};
-use crate::model::{Attempt, Delivery, Ending, Failure, Message};
-pub(super) use crate::store::columns::{ATTEMPT, DELIVERY, MESSAGE};
-use crate::store::numbers::state;
+use crate::model::{AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding, Message};
+use crate::store::encoding::state;
+use crate::store::encoding::verdict;
+pub(super) use crate::store::encoding::{ATTEMPT, DELIVERY, MESSAGE};
 use crate::store::saved;
-use crate::store::verdicts::verdict;
 
 /// The message of a row.
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
@@ -27,7 +27,7 @@ pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 /// The delivery of a row.
 pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
     let read_call = |bytes| saved::decode(bytes).ok_or_else(|| broken("not a saved call"));
-    let read_ending = |name| Ending::by_name(name).ok_or_else(|| unknown("ending", name));
+    let read_ending = |name| DeliveryEnding::by_name(name).ok_or_else(|| unknown("ending", name));
     Ok(Delivery {
         message: row.get(0)?,
         endpoint: row.get(1)?,
@@ -43,9 +43,9 @@ pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
 }
 
 /// The attempt of a row.
-pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
-    let read_failure = |name| Failure::by_name(name).ok_or_else(|| unknown("failure", name));
-    Ok(Attempt {
+pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<DeliveryAttempt> {
+    let read_failure = |name| AttemptFailure::by_name(name).ok_or_else(|| unknown("failure", name));
+    Ok(DeliveryAttempt {
         message: row.get(0)?,
         endpoint: row.get(1)?,
         number: row.get(2)?,

@@ -5,8 +5,10 @@ use rusqlite::{OptionalExtension, params};
 use super::changes::Changes;
 use super::column::{from_instant, from_span};
 use super::db_error::DbError;
-use crate::model::{Attempt, Delivery, DeliveryState, EndpointId, EndpointState, MessageId};
-use crate::store::numbers::{state, state_number};
+use crate::model::{
+    Delivery, DeliveryAttempt, DeliveryState, EndpointId, EndpointState, MessageId,
+};
+use crate::store::encoding::{state, state_number};
 use crate::store::{Fence, Settlement, document, saved};
 
 impl Changes<'_> {
@@ -115,7 +117,7 @@ impl Changes<'_> {
         Ok(Some((delivery.message, delivery.endpoint)))
     }
 
-    fn insert_attempt(&self, attempt: &Attempt) -> rusqlite::Result<()> {
+    fn insert_attempt(&self, attempt: &DeliveryAttempt) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO attempt (message, endpoint, number, started_at, latency, \
                    status, failure, detail, reply, verdict, hint, next) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";

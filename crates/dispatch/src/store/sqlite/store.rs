@@ -10,21 +10,21 @@ use stagger::Instant;
 
 use super::changes::Changes;
 use super::db_error::{DbError, failed};
-use super::lock::FolderLock;
+use super::file::FolderLock;
 use super::options::SqliteOptions;
 use super::readers::Readers;
-use super::replay::{self, Name};
-use super::writer::Writer;
+use super::replay;
+use super::writer::SqliteWriter;
 use super::{file, lists, lookups, sweep, tally, tenants};
 use crate::Error;
 use crate::model::{
-    Application, ApplicationId, Attempt, Delivery, Endpoint, EndpointId, EndpointState, Message,
-    MessageId, NewMessage,
+    Application, ApplicationId, Delivery, DeliveryAttempt, DeliveryId, Endpoint, EndpointId,
+    EndpointState, Message, MessageId, NewMessage,
 };
-use crate::store::place::cut_short;
+use crate::store::unreadable::cut_short;
 use crate::store::{
-    Accepted, Counts, Cursor, DeliveryFilter, Fence, MessageFilter, Page, PageRequest, Pruned,
-    ReplayRequest, Settlement, Store,
+    Accepted, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, Fence, ListPage,
+    MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement,
 };
 
 /// Keeps everything in one SQLite file, `stagger.db` in a data folder.
@@ -34,7 +34,7 @@ use crate::store::{
 /// between, the next opening does the rest.
 ///
 /// ```
-/// use stagger_dispatch::store::{SqliteOptions, SqliteStore, Store};
+/// use stagger_dispatch::store::{SqliteOptions, SqliteStore, DeliveryStore};
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
 /// # runtime.block_on(async {
 /// # let folder = std::env::temp_dir().join(format!("stagger-doc-{}", std::process::id()));
@@ -49,7 +49,7 @@ use crate::store::{
 #[derive(Debug)]
 pub struct SqliteStore {
     file: PathBuf,
-    writer: Writer,
+    writer: SqliteWriter,
     readers: Arc<Readers>,
 }
 
@@ -68,7 +68,7 @@ impl SqliteStore {
         let db = file::open(&file, options.lock_wait)?;
         refuse_half_a_copy(&db)?;
         sweep::finish(&db)?;
-        let writer = Writer::start(db, lock, &options)?;
+        let writer = SqliteWriter::start(db, lock, &options)?;
         let readers = Readers::new(file.clone(), options.readers.get(), options.lock_wait);
         Ok(Self { file, writer, readers: Arc::new(readers) })
     }
@@ -136,7 +136,7 @@ fn refuse_half_a_copy(db: &Connection) -> Result<(), Error> {
 const ROW: usize = 512;
 
 #[async_trait]
-impl Store for SqliteStore {
+impl DeliveryStore for SqliteStore {
     async fn begin_run(&self) -> Result<Fence, Error> {
         self.write(|changes| changes.begin_run()).await
     }
@@ -201,7 +201,7 @@ impl Store for SqliteStore {
     ) -> Result<Vec<Delivery>, Error> {
         match request {
             ReplayRequest::One(message, endpoint) => {
-                let name: Name = (message, endpoint);
+                let name: DeliveryId = (message, endpoint);
                 self.write(move |changes| Ok(vec![changes.replay_one(name, now)?])).await
             }
             ReplayRequest::Many(application, filter) => {
@@ -223,7 +223,7 @@ impl Store for SqliteStore {
         application: ApplicationId,
         filter: MessageFilter,
         page: PageRequest,
-    ) -> Result<Page<Message>, Error> {
+    ) -> Result<ListPage<Message>, Error> {
         self.read(move |db| lists::messages(db, application, &filter, page)).await
     }
 
@@ -244,7 +244,7 @@ impl Store for SqliteStore {
         application: Option<ApplicationId>,
         filter: DeliveryFilter,
         page: PageRequest,
-    ) -> Result<Page<Delivery>, Error> {
+    ) -> Result<ListPage<Delivery>, Error> {
         self.read(move |db| lists::deliveries(db, application, &filter, page)).await
     }
 
@@ -252,11 +252,11 @@ impl Store for SqliteStore {
         &self,
         message: MessageId,
         endpoint: EndpointId,
-    ) -> Result<Vec<Attempt>, Error> {
+    ) -> Result<Vec<DeliveryAttempt>, Error> {
         self.read(move |db| lookups::attempts(db, message, endpoint)).await
     }
 
-    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<Counts, Error> {
+    async fn counts(&self, endpoint: Option<EndpointId>) -> Result<DeliveryCounts, Error> {
         self.read(move |db| tally::read(db, endpoint)).await
     }
 
@@ -291,8 +291,8 @@ impl SqliteStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_folder::Scratch;
-    use crate::store::conformance::suite;
+    use super::super::test_folder::ScratchFolder;
+    use crate::store::testing::conformance::suite;
 
-    suite!(Scratch::new());
+    suite!(ScratchFolder::new());
 }

@@ -9,7 +9,7 @@ use super::db_error::{DbError, failed};
 use super::tally;
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
-use crate::store::tally::Tally;
+use crate::store::tally::CountChanges;
 
 /// Ends the deletions that were begun.
 pub(super) fn finish(db: &Connection) -> Result<(), Error> {
@@ -26,9 +26,9 @@ pub(super) fn finish(db: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-type Begun = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
+type BegunDeletions = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
 
-fn begun(db: &Connection) -> rusqlite::Result<Begun> {
+fn begun(db: &Connection) -> rusqlite::Result<BegunDeletions> {
     let mut find = db.prepare("SELECT id FROM application WHERE gone")?;
     let applications = find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut find = db.prepare("SELECT id, gone_at FROM endpoint WHERE gone_at IS NOT NULL")?;
@@ -44,7 +44,7 @@ fn transact<T>(
     let run = || {
         let whole = db.unchecked_transaction()?;
         let mut memory = Memory::load(db)?;
-        let mut changes = Changes { db, memory: &mut memory, tally: Tally::default() };
+        let mut changes = Changes { db, memory: &mut memory, tally: CountChanges::default() };
         let done = change(&mut changes)?;
         tally::write(db, &mut changes.tally)?;
         whole.commit()?;
@@ -60,8 +60,8 @@ fn transact<T>(
 mod tests {
     use super::super::test_folder::TestFolder;
     use crate::model::DeliveryState;
-    use crate::store::Store;
-    use crate::store::test_fixture::{app, at, ep, furnish, message, msg};
+    use crate::store::DeliveryStore;
+    use crate::store::testing::fixture::{app, at, ep, furnish, message, msg};
 
     #[tokio::test]
     async fn deletions_that_a_crash_cut_short_are_ended() {

@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::model::{DeliveryState, EndpointId};
-use crate::store::Counts;
-use crate::store::numbers::state_number;
-use crate::store::tally::{ALL, STATES, Tally};
+use crate::store::DeliveryCounts;
+use crate::store::encoding::state_number;
+use crate::store::tally::{ALL, CountChanges, STATES};
 
 /// Writes the counts: one row for each endpoint that was touched.
-pub(super) fn write(db: &Connection, tally: &mut Tally) -> rusqlite::Result<()> {
+pub(super) fn write(db: &Connection, tally: &mut CountChanges) -> rusqlite::Result<()> {
     for (endpoint, by) in tally.take() {
         write_one(db, endpoint, by)?;
     }
@@ -16,12 +16,15 @@ pub(super) fn write(db: &Connection, tally: &mut Tally) -> rusqlite::Result<()> 
 }
 
 /// The counts of `endpoint`, or of all.
-pub(super) fn read(db: &Connection, endpoint: Option<EndpointId>) -> rusqlite::Result<Counts> {
+pub(super) fn read(
+    db: &Connection,
+    endpoint: Option<EndpointId>,
+) -> rusqlite::Result<DeliveryCounts> {
     let mut find = db.prepare_cached(
         "SELECT pending, waiting, delivered, dead, cancelled FROM tally WHERE endpoint = ?1",
     )?;
     let counts = find.query_row([endpoint.unwrap_or(ALL)], |row| {
-        let mut counts = Counts::default();
+        let mut counts = DeliveryCounts::default();
         for state in DeliveryState::ALL {
             let count: i64 = row.get(state as usize)?;
             counts.set(state, u64::try_from(count).unwrap_or(0));
@@ -32,8 +35,11 @@ pub(super) fn read(db: &Connection, endpoint: Option<EndpointId>) -> rusqlite::R
 }
 
 /// The counts of `endpoint`, or of all, counted row by row: [`read`] must agree with them.
-pub(super) fn recount(db: &Connection, endpoint: Option<EndpointId>) -> rusqlite::Result<Counts> {
-    let mut counts = Counts::default();
+pub(super) fn recount(
+    db: &Connection,
+    endpoint: Option<EndpointId>,
+) -> rusqlite::Result<DeliveryCounts> {
+    let mut counts = DeliveryCounts::default();
     for state in DeliveryState::ALL {
         let count: i64 = db.query_row(
             "SELECT count(*) FROM delivery WHERE state = ?1 AND (?2 IS NULL OR endpoint = ?2)",

@@ -38,19 +38,19 @@ impl Drop for TestFolder {
 
 /// A store in a folder of its own.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(super) struct ScratchFolder {
     store: SqliteStore,
     _folder: TestFolder,
 }
 
-impl Scratch {
+impl ScratchFolder {
     pub(super) fn new() -> Self {
         let folder = TestFolder::new();
         Self { store: folder.open(), _folder: folder }
     }
 }
 
-impl Deref for Scratch {
+impl Deref for ScratchFolder {
     type Target = SqliteStore;
 
     fn deref(&self) -> &SqliteStore {

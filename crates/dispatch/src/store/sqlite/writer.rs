@@ -12,11 +12,11 @@ use tokio::sync::oneshot;
 use super::changes::{Changes, Memory};
 use super::checkpoint;
 use super::db_error::{DbError, failed};
-use super::lock::FolderLock;
+use super::file::FolderLock;
 use super::options::SqliteOptions;
 use super::tally;
 use crate::Error;
-use crate::store::tally::Tally;
+use crate::store::tally::CountChanges;
 
 /// Writes in one transaction at most.
 const BATCH: usize = 512;
@@ -26,14 +26,14 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// The handle of the writing thread, which ends with it.
 #[derive(Debug)]
-pub(super) struct Writer {
-    queue: Option<SyncSender<Box<dyn Job>>>,
+pub(super) struct SqliteWriter {
+    queue: Option<SyncSender<Box<dyn WriteJob>>>,
     queued_bytes: Arc<AtomicUsize>,
     max_bytes: usize,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Starts the thread. It holds `lock` for as long as it lives.
     pub(super) fn start(
         db: Connection,
@@ -69,7 +69,7 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(Error::store("the writer has ended")))
     }
 
-    fn send(&self, job: Box<dyn Job>) -> Result<(), Error> {
+    fn send(&self, job: Box<dyn WriteJob>) -> Result<(), Error> {
         let queue = self.queue.as_ref().ok_or_else(|| Error::store("closed"))?;
         let bytes = job.bytes();
         if self.queued_bytes.fetch_add(bytes, Ordering::Relaxed) > self.max_bytes {
@@ -86,7 +86,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for SqliteWriter {
     /// Waits until the queue is written and the file is closed.
     fn drop(&mut self) {
         self.queue = None;
@@ -98,7 +98,7 @@ impl Drop for Writer {
 }
 
 /// A write in the queue.
-trait Job: Send {
+trait WriteJob: Send {
     /// About how much it holds in memory.
     fn bytes(&self) -> usize;
     /// Makes its change, and keeps the result.
@@ -114,7 +114,7 @@ struct Write<T, F> {
     reply: oneshot::Sender<Result<T, Error>>,
 }
 
-impl<T, F> Job for Write<T, F>
+impl<T, F> WriteJob for Write<T, F>
 where
     T: Send,
     F: Fn(&mut Changes<'_>) -> Result<T, DbError> + Send,
@@ -146,7 +146,7 @@ struct WriterThread {
 }
 
 impl WriterThread {
-    fn work(&mut self, jobs: &Receiver<Box<dyn Job>>, queued_bytes: &AtomicUsize) {
+    fn work(&mut self, jobs: &Receiver<Box<dyn WriteJob>>, queued_bytes: &AtomicUsize) {
         while let Ok(first) = jobs.recv() {
             let mut next = Some(first);
             while let Some(job) = next {
@@ -162,7 +162,7 @@ impl WriterThread {
 
     /// Writes a batch. If that fails and one of its writes may be the cause, each is tried on its
     /// own.
-    fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
+    fn write(&mut self, mut batch: Vec<Box<dyn WriteJob>>) {
         match self.transact(&mut batch) {
             Ok(()) => batch.into_iter().for_each(|job| job.answer(None)),
             Err(error) if batch.len() == 1 || is_locked(&error) => {
@@ -172,7 +172,7 @@ impl WriterThread {
         }
     }
 
-    fn transact(&mut self, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+    fn transact(&mut self, batch: &mut [Box<dyn WriteJob>]) -> rusqlite::Result<()> {
         let done = self.try_transact(batch);
         if done.is_err() {
             self.memory.rolled_back();
@@ -184,9 +184,9 @@ impl WriterThread {
         done
     }
 
-    fn try_transact(&mut self, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+    fn try_transact(&mut self, batch: &mut [Box<dyn WriteJob>]) -> rusqlite::Result<()> {
         self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let tally = Tally::default();
+        let tally = CountChanges::default();
         let mut changes = Changes { db: &self.db, memory: &mut self.memory, tally };
         batch.iter_mut().try_for_each(|job| job.run(&mut changes))?;
         tally::write(&self.db, &mut changes.tally)?;
@@ -194,7 +194,7 @@ impl WriterThread {
     }
 }
 
-fn collect(first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
+fn collect(first: Box<dyn WriteJob>, jobs: &Receiver<Box<dyn WriteJob>>) -> Vec<Box<dyn WriteJob>> {
     let mut bytes = first.bytes();
     let mut batch = vec![first];
     while batch.len() < BATCH
@@ -207,7 +207,7 @@ fn collect(first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>) -> Vec<Box<dyn Jo
     batch
 }
 
-fn bytes_of(batch: &[Box<dyn Job>]) -> usize {
+fn bytes_of(batch: &[Box<dyn WriteJob>]) -> usize {
     batch.iter().map(|job| job.bytes()).sum()
 }
 

@@ -15,14 +15,14 @@ use crate::ui::page_state::PageState;
 
 /// Attempts by the second, in columns.
 #[derive(Debug, Default, Serialize)]
-pub(in crate::ui) struct Columns {
+pub(in crate::ui) struct RateColumns {
     /// Seconds since the epoch.
     at: Vec<u64>,
     first: Vec<u32>,
     retries: Vec<u32>,
 }
 
-impl From<node::AttemptRates> for Columns {
+impl From<node::AttemptRates> for RateColumns {
     fn from(arrivals: node::AttemptRates) -> Self {
         let mut columns = Self::default();
         for second in arrivals.seconds {
@@ -43,6 +43,6 @@ pub(in crate::ui) async fn attempt_rates(
         "" => None,
         text => Some(id(text, "endpoint")?),
     };
-    let arrivals = Columns::from(page_state.node.attempt_rates(endpoint));
+    let arrivals = RateColumns::from(page_state.node.attempt_rates(endpoint));
     Ok(([(CACHE_CONTROL, "no-store")], Json(arrivals)).into_response())
 }

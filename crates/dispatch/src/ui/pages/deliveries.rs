@@ -12,7 +12,7 @@ use super::visit::{Query, here, show, with_query};
 use super::{cursor, visit};
 use crate::model::{DeliveryState, EndpointId};
 use crate::node::Node;
-use crate::store::{DeliveryFilter, Page, PageRequest};
+use crate::store::{DeliveryFilter, ListPage, PageRequest};
 use crate::ui::page_state::{PageState, present};
 use crate::ui::view::{DeliveriesPage, Filter, Section};
 
@@ -55,7 +55,7 @@ async fn list(
     let endpoint = endpoint.and_then(Result::ok);
     let after = cursor::parse(&query.cursor)?;
     let page = if is_wrong {
-        Page { items: Vec::new(), next: None }
+        ListPage { items: Vec::new(), next: None }
     } else {
         let filter = DeliveryFilter { endpoint, state, ..DeliveryFilter::default() };
         node.store().deliveries(None, filter, PageRequest { after, limit: LIMIT }).await?

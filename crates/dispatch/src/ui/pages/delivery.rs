@@ -11,7 +11,7 @@ use stagger_text::{coarse, shown_size};
 use super::error::PageError;
 use super::line::{DELETED, delivery_href, due, reason};
 use super::visit::{Query, here, id, show};
-use crate::model::{Attempt, Delivery, Message};
+use crate::model::{Delivery, DeliveryAttempt, Message};
 use crate::ui::page_state::{PageState, present};
 use crate::ui::view::{AttemptLine, DeliveryPage, Frame, Moment, Section};
 
@@ -70,7 +70,7 @@ fn page(
     }
 }
 
-fn line(attempt: &Attempt, now: Instant) -> AttemptLine {
+fn line(attempt: &DeliveryAttempt, now: Instant) -> AttemptLine {
     let result = match (attempt.status, attempt.failure) {
         (Some(status), _) => status_line(status),
         (None, Some(failure)) => failure.name().into(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use stagger::Instant;
 
 use super::error::PageError;
-use crate::model::{Application, Delivery, DeliveryState, Ending, Endpoint};
+use crate::model::{Application, Delivery, DeliveryEnding, DeliveryState, Endpoint};
 use crate::node::Node;
-use crate::store::Counts;
+use crate::store::DeliveryCounts;
 use crate::ui::view::{DeliveryLine, EndpointRow, Moment, Tile, figure};
 
 /// The text shown for deleted things.
@@ -74,21 +74,21 @@ pub(super) fn due(delivery: &Delivery, now: Instant) -> Option<Moment> {
 }
 
 /// Why a delivery ended, in words.
-pub(super) const fn reason(ending: Ending) -> &'static str {
+pub(super) const fn reason(ending: DeliveryEnding) -> &'static str {
     match ending {
-        Ending::AttemptsExhausted => "no attempts left",
-        Ending::DeadlineExceeded => "deadline passed",
-        Ending::Permanent => "permanent status",
-        Ending::HintForbids => "the server said not to come back",
-        Ending::EgressRefused => "address refused by the egress guard",
-        Ending::Unbuildable => "request could not be built",
-        Ending::EndpointDeleted => "endpoint deleted",
-        Ending::Cancelled => "cancelled by hand",
+        DeliveryEnding::AttemptsExhausted => "no attempts left",
+        DeliveryEnding::DeadlineExceeded => "deadline passed",
+        DeliveryEnding::Permanent => "permanent status",
+        DeliveryEnding::HintForbids => "the server said not to come back",
+        DeliveryEnding::EgressRefused => "address refused by the egress guard",
+        DeliveryEnding::Unbuildable => "request could not be built",
+        DeliveryEnding::EndpointDeleted => "endpoint deleted",
+        DeliveryEnding::Cancelled => "cancelled by hand",
     }
 }
 
 /// The number of deliveries in each state, each with a link to their list.
-pub(super) fn tiles(counts: &Counts, endpoint: Option<&Endpoint>) -> Vec<Tile> {
+pub(super) fn tiles(counts: &DeliveryCounts, endpoint: Option<&Endpoint>) -> Vec<Tile> {
     let query = endpoint.map_or(String::new(), |endpoint| format!("&endpoint={}", endpoint.id));
     let tile = |state: DeliveryState| Tile {
         name: state.name(),

@@ -17,7 +17,7 @@ mod visit;
 pub(super) use actions::{cancel, disable, enable, replay_all, replay_many, replay_one, test};
 pub(super) use application::{application, applications};
 #[cfg(test)]
-pub(super) use attempt_rates::Columns;
+pub(super) use attempt_rates::RateColumns;
 pub(super) use attempt_rates::attempt_rates;
 pub(super) use deliveries::{dead, deliveries};
 pub(super) use delivery::delivery;

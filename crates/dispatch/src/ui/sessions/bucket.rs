@@ -10,11 +10,11 @@ const EACH: Span = Span::from_secs(5);
 
 /// A token bucket of wrong keys, kept as the time at which it is full again.
 #[derive(Debug, Default)]
-pub(super) struct Bucket {
+pub(super) struct WrongKeyBucket {
     full_at: Instant,
 }
 
-impl Bucket {
+impl WrongKeyBucket {
     /// Takes one token, or says how long until there is one.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Span> {
         let full = Span::from_nanos(EACH.as_nanos() * CAPACITY);
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn guesses_are_slowed_to_one_in_five_seconds() {
         let now = Instant::ORIGIN + Span::from_secs(1_000);
-        let mut bucket = Bucket::default();
+        let mut bucket = WrongKeyBucket::default();
         assert!((0..CAPACITY).all(|_| bucket.take(now).is_ok()));
         assert_eq!(bucket.take(now), Err(EACH));
         assert_eq!(bucket.take(now + Span::from_secs(4)), Err(Span::from_secs(1)));
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn right_keys_cost_nothing() {
         let now = Instant::ORIGIN + Span::from_secs(1_000);
-        let mut bucket = Bucket::default();
+        let mut bucket = WrongKeyBucket::default();
         for _ in 0..100 {
             assert!(bucket.take(now).is_ok());
             bucket.give_back();

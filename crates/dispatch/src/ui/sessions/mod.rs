@@ -6,5 +6,6 @@ mod middleware;
 mod origin;
 mod session_store;
 
+pub use auth::UiOptions;
 pub(super) use auth::{Auth, SignInError};
 pub(super) use middleware::require_session;

@@ -8,6 +8,14 @@ pub(in crate::ui) fn figure(n: u64) -> String {
     whole(n, NARROW_NO_BREAK)
 }
 
+/// The number of deliveries in a state.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct Tile {
+    pub(in crate::ui) name: &'static str,
+    pub(in crate::ui) count: String,
+    pub(in crate::ui) href: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

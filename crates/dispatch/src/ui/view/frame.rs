@@ -1,5 +1,6 @@
-//! The frame around every page.
+//! The frame around every page, and the pages that have little else: signing in, an error.
 
+use askama::Template;
 use stagger::Instant;
 
 use super::{Moment, Note};
@@ -55,4 +56,24 @@ pub(in crate::ui) enum Section {
     Dead,
     /// Signing in, errors.
     Outside,
+}
+
+/// Asks for the admin key.
+#[derive(Debug, Template)]
+#[template(path = "ui/sign_in.html")]
+pub(in crate::ui) struct SignInPage {
+    pub(in crate::ui) frame: Frame,
+    /// The page to show after signing in.
+    pub(in crate::ui) next: String,
+    /// Why the last key was not taken.
+    pub(in crate::ui) error: Option<String>,
+}
+
+/// The error page.
+#[derive(Debug, Template)]
+#[template(path = "ui/error.html")]
+pub(in crate::ui) struct ErrorPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) title: &'static str,
+    pub(in crate::ui) detail: String,
 }

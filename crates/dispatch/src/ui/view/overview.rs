@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Chart, EndpointRow, Frame};
+use super::{Chart, EndpointRow, Frame, Tile};
 
 /// The overview page.
 #[derive(Debug, Template)]
@@ -19,12 +19,4 @@ pub(in crate::ui) struct OverviewPage {
     pub(in crate::ui) is_new: bool,
     /// There are no endpoints yet.
     pub(in crate::ui) has_endpoints: bool,
-}
-
-/// The number of deliveries in a state.
-#[derive(Clone, Debug)]
-pub(in crate::ui) struct Tile {
-    pub(in crate::ui) name: &'static str,
-    pub(in crate::ui) count: String,
-    pub(in crate::ui) href: String,
 }

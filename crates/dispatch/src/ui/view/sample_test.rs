@@ -347,7 +347,7 @@ async fn serve_made_up_pages() {
         axum::Router::new().route("/ui/assets/{name}", get(crate::ui::asset::serve)).route(
             "/ui/attempt-rates",
             get(async move || {
-                axum::Json(crate::ui::pages::Columns::from(sample().attempt_rates()))
+                axum::Json(crate::ui::pages::RateColumns::from(sample().attempt_rates()))
             }),
         );
     for (at, (path, _)) in sample().pages().into_iter().enumerate() {

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Delivery, DeliveryState, EndpointId, MessageId};
+use crate::model::{Delivery, DeliveryId, DeliveryState};
 use crate::store::memory::MemoryStore;
-use crate::store::test_fixture::{app, at, ep, msg};
-use crate::store::{Arrival, Cluster, ClusterAccept, Fence, Lead, Settlement, Shard, Shards};
-
-pub(super) type Name = (MessageId, EndpointId);
+use crate::store::testing::fixture::{app, at, ep, msg};
+use crate::store::{Arrival, Cluster, ClusterAccept, Fence, Lead, Settlement, ShardId, Shards};
 
 /// A defect of a node, which the checks must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +31,7 @@ pub(super) struct ModelNode {
     /// The shards that it leads and has not loaded.
     pub(super) acquired: Shards,
     /// The open deliveries of its shards, and whether they are in flight.
-    pub(super) scheduled: BTreeMap<Name, bool>,
+    pub(super) scheduled: BTreeMap<DeliveryId, bool>,
     /// Arrivals that it has received and the store may not have deleted.
     pub(super) done: BTreeSet<u64>,
     pub(super) calls: Vec<StoreCall>,
@@ -47,7 +45,7 @@ pub(super) enum StoreCall {
     Load(Fence, Shards),
     Release(Fence, Shards),
     Poll(Fence, Shards, Vec<u64>),
-    Settle(Fence, Name),
+    Settle(Fence, DeliveryId),
 }
 
 #[derive(Debug)]
@@ -112,28 +110,29 @@ impl ModelNode {
 
     /// Gives up the shard of an endpoint, once nothing of it is on its way.
     pub(super) fn release(&mut self, n: usize) {
-        let shards = [1, 2, 3].map(|n| Shard::of(ep(n)));
+        let shards = [1, 2, 3].map(|n| ShardId::of(ep(n)));
         let led: Vec<_> = shards.into_iter().filter(|it| self.led.contains(*it)).collect();
         let Some(shard) = n.checked_rem(led.len()).map(|n| led[n]) else { return };
-        let sending = self.scheduled.iter().any(|((_, to), sent)| *sent && shard == Shard::of(*to));
+        let sending =
+            self.scheduled.iter().any(|((_, to), sent)| *sent && shard == ShardId::of(*to));
         if (sending && self.defect != Defect::LeavesSending) || self.is_using(shard) {
             return;
         }
         let shards = [shard].into_iter().collect();
         self.led = self.led.without(shards);
-        self.scheduled.retain(|(_, to), _| shard != Shard::of(*to));
+        self.scheduled.retain(|(_, to), _| shard != ShardId::of(*to));
         self.calls.push(StoreCall::Release(self.fence, shards));
     }
 
     /// Whether something that it has asked has to be answered before it gives this up.
-    fn is_using(&self, shard: Shard) -> bool {
+    fn is_using(&self, shard: ShardId) -> bool {
         let is_using = |call: &StoreCall| match call {
             StoreCall::Accept(_, to, _) => {
                 self.defect != Defect::LeavesAccepting
-                    && to.iter().any(|to| Shard::of(ep(*to)) == shard)
+                    && to.iter().any(|to| ShardId::of(ep(*to)) == shard)
             }
             StoreCall::Settle(_, (_, to)) => {
-                self.defect != Defect::LeavesSending && Shard::of(*to) == shard
+                self.defect != Defect::LeavesSending && ShardId::of(*to) == shard
             }
             StoreCall::Acquire(..)
             | StoreCall::Load(..)
@@ -165,7 +164,7 @@ impl ModelNode {
     }
 
     /// One of its deliveries that are in flight, or of the others.
-    pub(super) fn scheduled_entry(&self, is_sent: bool, n: usize) -> Option<Name> {
+    pub(super) fn scheduled_entry(&self, is_sent: bool, n: usize) -> Option<DeliveryId> {
         let found = self.scheduled.iter().filter(|(_, sent)| **sent == is_sent);
         let found: Vec<_> = found.map(|(name, _)| *name).collect();
         found.get(n.checked_rem(found.len())?).copied()
@@ -185,7 +184,7 @@ impl ModelNode {
                 StoreCall::Accept(n, to, lead),
                 StoreAnswer::ClusterAccept(ClusterAccept::Stored(_)),
             ) => {
-                let own = to.iter().filter(|to| lead.shards.contains(Shard::of(ep(**to))));
+                let own = to.iter().filter(|to| lead.shards.contains(ShardId::of(ep(**to))));
                 own.for_each(|to| self.add((msg(n), ep(*to))));
             }
             (_, StoreAnswer::Ended | StoreAnswer::ClusterAccept(_)) => self.join().await,
@@ -218,8 +217,8 @@ impl ModelNode {
         }
     }
 
-    pub(super) fn add(&mut self, name: Name) {
-        if self.lead().shards.contains(Shard::of(name.1)) {
+    pub(super) fn add(&mut self, name: DeliveryId) {
+        if self.lead().shards.contains(ShardId::of(name.1)) {
             self.scheduled.entry(name).or_insert(false);
         }
     }
@@ -239,7 +238,7 @@ impl StoreCall {
     }
 
     /// The delivery that it settles.
-    pub(super) const fn settles(&self) -> Option<Name> {
+    pub(super) const fn settles(&self) -> Option<DeliveryId> {
         match self {
             Self::Settle(_, name) => Some(*name),
             _ => None,
@@ -247,7 +246,7 @@ impl StoreCall {
     }
 }
 
-pub(super) fn delivered((message, endpoint): Name) -> Settlement {
+pub(super) fn delivered((message, endpoint): DeliveryId) -> Settlement {
     let delivery = Delivery::new(message, endpoint, app(1), at(1));
     let delivery = Delivery { state: DeliveryState::Delivered, ..delivery };
     Settlement { delivery: Some(delivery), ..Settlement::default() }

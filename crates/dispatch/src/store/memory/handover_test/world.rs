@@ -7,11 +7,11 @@ use stagger::Entropy;
 use stagger_testkit::Mix;
 use tokio::runtime::Builder;
 
-use super::node::{Defect, ModelNode, Name, StoreAnswer, StoreCall, delivered};
-use crate::model::Delivery;
+use super::node::{Defect, ModelNode, StoreAnswer, StoreCall, delivered};
+use crate::model::{Delivery, DeliveryId};
 use crate::store::memory::MemoryStore;
-use crate::store::test_fixture::{at, furnish, message};
-use crate::store::{Cluster, Fence, ReplayRequest, Shards, Store};
+use crate::store::testing::fixture::{at, furnish, message};
+use crate::store::{Cluster, DeliveryStore, Fence, ReplayRequest, Shards};
 
 /// Runs, each with many events: each defect is found in a third of them.
 const RUNS: u64 = 1000;
@@ -36,7 +36,7 @@ fn nodes_with_a_defect_are_found() {
 
 /// The next event, at one of the nodes. Numbers choose among the candidates.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum HandoverEvent {
     /// Messages come in.
     Accept(usize),
     Replay(usize),
@@ -55,7 +55,7 @@ enum Event {
     Hear(usize),
 }
 
-impl Event {
+impl HandoverEvent {
     fn draw(chance: &mut Mix) -> Self {
         let word = chance.next_u64();
         let nth = usize::from(word.to_le_bytes()[7]);
@@ -80,25 +80,25 @@ impl Event {
 fn play(seed: u64, defect: Defect) -> Result<(), String> {
     let runtime = Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let (mut world, mut chance) = (World::new(defect).await, Mix::new(seed));
+        let (mut world, mut chance) = (HandoverWorld::new(defect).await, Mix::new(seed));
         for _ in 0..EVENTS {
             let who = usize::from(chance.next_u64().is_multiple_of(2));
-            world.happen(who, Event::draw(&mut chance)).await?;
+            world.happen(who, HandoverEvent::draw(&mut chance)).await?;
         }
         world.rest().await
     })
 }
 
 /// Two nodes at one store.
-struct World {
+struct HandoverWorld {
     store: MemoryStore,
     nodes: Vec<ModelNode>,
     messages: u64,
     /// Attempts whose settlement has not reached the store, and their owners.
-    under_way: BTreeMap<Name, Fence>,
+    under_way: BTreeMap<DeliveryId, Fence>,
 }
 
-impl World {
+impl HandoverWorld {
     async fn new(defect: Defect) -> Self {
         let store = MemoryStore::shared();
         furnish(&store).await;
@@ -109,35 +109,35 @@ impl World {
         Self { store, nodes, messages: 0, under_way: BTreeMap::new() }
     }
 
-    async fn happen(&mut self, who: usize, event: Event) -> Result<(), String> {
+    async fn happen(&mut self, who: usize, event: HandoverEvent) -> Result<(), String> {
         let is_idle = match event {
-            Event::Arrive(_) => self.nodes[who].calls.is_empty(),
-            Event::Hear(_) => self.nodes[who].answers.is_empty(),
+            HandoverEvent::Arrive(_) => self.nodes[who].calls.is_empty(),
+            HandoverEvent::Hear(_) => self.nodes[who].answers.is_empty(),
             _ => false,
         };
         let who = if is_idle { 1 - who } else { who };
         let other = self.nodes[1 - who].fence;
         let node = &mut self.nodes[who];
         match event {
-            Event::Accept(to) => {
+            HandoverEvent::Accept(to) => {
                 self.messages += 1;
                 let to = [vec![1], vec![2], vec![1, 2], vec![3]][to % 4].clone();
                 node.calls.push(StoreCall::Accept(self.messages, to, node.lead()));
             }
-            Event::Replay(n) => self.replay(n).await,
-            Event::Acquire(most) => node.take(most),
-            Event::Release(n) => node.release(n),
-            Event::Poll => node.poll(),
-            Event::Send(n) => return self.send(who, n),
-            Event::Settle(n) => node.settle(n),
-            Event::Heartbeat => node.heartbeat().await,
-            Event::EvictOther => self.evict(other),
-            Event::Arrive(n) if !node.calls.is_empty() => {
+            HandoverEvent::Replay(n) => self.replay(n).await,
+            HandoverEvent::Acquire(most) => node.take(most),
+            HandoverEvent::Release(n) => node.release(n),
+            HandoverEvent::Poll => node.poll(),
+            HandoverEvent::Send(n) => return self.send(who, n),
+            HandoverEvent::Settle(n) => node.settle(n),
+            HandoverEvent::Heartbeat => node.heartbeat().await,
+            HandoverEvent::EvictOther => self.evict(other),
+            HandoverEvent::Arrive(n) if !node.calls.is_empty() => {
                 let call = node.calls.remove(n % node.calls.len());
                 let answer = self.make(who, &call).await;
                 self.nodes[who].answers.push((call, answer));
             }
-            Event::Lose(n, took_effect) if !node.calls.is_empty() => {
+            HandoverEvent::Lose(n, took_effect) if !node.calls.is_empty() => {
                 let n = n % node.calls.len();
                 // All others answer in the end.
                 if matches!(
@@ -151,11 +151,11 @@ impl World {
                     self.nodes[who].answers.push((call, StoreAnswer::Lost));
                 }
             }
-            Event::Hear(n) if !node.answers.is_empty() => {
+            HandoverEvent::Hear(n) if !node.answers.is_empty() => {
                 let (call, answer) = node.answers.remove(n % node.answers.len());
                 node.hear(call, answer).await;
             }
-            Event::Arrive(_) | Event::Lose(..) | Event::Hear(_) => {}
+            HandoverEvent::Arrive(_) | HandoverEvent::Lose(..) | HandoverEvent::Hear(_) => {}
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl World {
     /// Replays a delivery that has ended, unless its end is still being stored.
     async fn replay(&self, n: usize) {
         let asked = self.nodes.iter().flat_map(ModelNode::asked);
-        let told: BTreeSet<Name> = asked.filter_map(StoreCall::settles).collect();
+        let told: BTreeSet<DeliveryId> = asked.filter_map(StoreCall::settles).collect();
         let ended =
             |it: &&Delivery| !it.state.is_open() && !told.contains(&(it.message, it.endpoint));
         let found = self.store.tables().deliveries.values().filter(ended).nth(n).copied();
@@ -241,8 +241,8 @@ impl World {
                 self.nodes[who].take(Shards::COUNT);
                 self.nodes[who].poll();
                 while !self.nodes[who].calls.is_empty() || !self.nodes[who].answers.is_empty() {
-                    self.happen(who, Event::Arrive(0)).await?;
-                    self.happen(who, Event::Hear(0)).await?;
+                    self.happen(who, HandoverEvent::Arrive(0)).await?;
+                    self.happen(who, HandoverEvent::Hear(0)).await?;
                     if !self.nodes[who].done.is_empty() {
                         self.nodes[who].poll();
                     }
@@ -250,9 +250,9 @@ impl World {
             }
         }
         let known = self.nodes.iter().flat_map(|node| node.scheduled.keys().copied());
-        let mut known: Vec<Name> = known.collect();
+        let mut known: Vec<DeliveryId> = known.collect();
         known.sort_unstable();
-        let open: Vec<Name> = self.store.tables().open.iter().copied().collect();
+        let open: Vec<DeliveryId> = self.store.tables().open.iter().copied().collect();
         if known == open { Ok(()) } else { Err(format!("{open:?} are open, {known:?} known")) }
     }
 }

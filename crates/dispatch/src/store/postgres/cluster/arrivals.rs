@@ -5,15 +5,12 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::super::changes::Changes;
-use super::super::column::{columns_of, from_size, get};
+use super::super::column::{columns_of, from_size, get, run, shard_numbers};
 use super::super::db_error::DbError;
-use super::super::deliveries::Name;
 use super::super::writer::Change;
 use super::super::{row, statement};
-use super::members::run;
-use super::shards::numbers;
-use crate::model::MessageId;
-use crate::store::{Arrival, Fence, Shard, Shards};
+use crate::model::{DeliveryId, MessageId};
+use crate::store::{Arrival, Fence, ShardId, Shards};
 
 /// The largest payload that is returned with an arrival, in bytes: a thousand of them are some
 /// megabytes.
@@ -65,7 +62,7 @@ impl Claim<'_> {
             return Ok(Vec::new());
         }
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [
-            &numbers(self.shards),
+            &shard_numbers(self.shards),
             &self.runs(),
             &from_size(self.limit),
             &from_size(few(self.shards, self.limit)),
@@ -83,9 +80,9 @@ impl Changes<'_> {
     /// Leaves open deliveries for their leaders to find.
     pub(in super::super) async fn insert_arrivals(
         &self,
-        names: impl IntoIterator<Item = &Name> + Clone,
+        names: impl IntoIterator<Item = &DeliveryId> + Clone,
     ) -> Result<(), DbError> {
-        let shards = names.clone().into_iter().map(|name| i16::from(Shard::of(name.1).0));
+        let shards = names.clone().into_iter().map(|name| i16::from(ShardId::of(name.1).0));
         let shards: Vec<_> = shards.collect();
         if shards.is_empty() {
             return Ok(());

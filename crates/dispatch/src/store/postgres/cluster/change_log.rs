@@ -9,7 +9,7 @@ use super::super::changes::Changes;
 use super::super::column::get;
 use super::super::db_error::DbError;
 use super::super::pool::PooledClient;
-use super::super::{statement, tenants};
+use super::super::{lookups, statement};
 use crate::Error;
 use crate::model::{ApplicationId, EndpointId};
 use crate::store::{ChangeLog, SettingChange};
@@ -120,8 +120,8 @@ async fn resolve(
     }
     let (applications, endpoints) = tokio::try_join!(
         biased;
-        tenants::applications(moment, Some(&applications)),
-        tenants::endpoints(moment, Some(&endpoints)),
+        lookups::applications(moment, Some(&applications)),
+        lookups::endpoints(moment, Some(&endpoints)),
     )?;
     let mut applications: BTreeMap<_, _> = applications.into_iter().map(|it| (it.id, it)).collect();
     let mut endpoints: BTreeMap<_, _> = endpoints.into_iter().map(|it| (it.0.id, it)).collect();

@@ -4,14 +4,13 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::super::changes::Changes;
-use super::super::column::{endpoint_id, get, message_id};
+use super::super::column::{endpoint_id, get, message_id, shard_numbers};
 use super::super::db_error::DbError;
 use super::super::statement;
 use super::super::writer::Change;
-use super::shards::numbers;
 use crate::Error;
 use crate::model::EndpointId;
-use crate::store::{EndpointCommand, Shard, Shards};
+use crate::store::{EndpointCommand, ShardId, Shards};
 
 /// Stores a command for an endpoint's leader; returns its number.
 pub(in super::super) struct SendCommand(
@@ -31,7 +30,7 @@ impl Change for SendCommand {
         let message =
             if let EndpointCommand::Cancel(message) = command { Some(message) } else { None };
         let message = message.as_ref().map(|id| *id.as_uuid());
-        let shard = i16::from(Shard::of(endpoint).0);
+        let shard = i16::from(ShardId::of(endpoint).0);
         let sql = "INSERT INTO orders (shard, endpoint, kind, message) VALUES ($1, $2, $3, $4) \
                    RETURNING number";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
@@ -73,7 +72,7 @@ pub(in super::super) async fn commands(
 ) -> Result<Vec<(u64, EndpointId, EndpointCommand)>, DbError> {
     let sql = "SELECT number, endpoint, kind, message FROM orders WHERE shard = ANY($1) \
                ORDER BY number";
-    let found = statement::rows(db, sql, &[&numbers(of)]).await?;
+    let found = statement::rows(db, sql, &[&shard_numbers(of)]).await?;
     let read = |row: &Row| {
         Ok((get::<i64>(row, 0)?.cast_unsigned(), endpoint_id(row, 1)?, parse_command(row)?))
     };

@@ -1,21 +1,22 @@
 //! The contract for several nodes, kept by the database.
 
 use async_trait::async_trait;
+use stagger::Instant;
 
 use super::super::accept::Choice;
+use super::super::lookups;
 use super::super::store::PostgresStore;
-use super::super::tenants;
 use super::super::writer::SELDOM;
 use super::arrivals::{Claim, FORGOTTEN};
 use super::change_log;
 use super::commands::{CompleteCommands, SendCommand, commands, is_gone};
-use super::members::{End, Join, heartbeat};
+use super::members::{EndMembership, Join, heartbeat};
 use super::shards::{Acquire, Release, load};
 use crate::Error;
 use crate::model::{Delivery, EndpointId, EndpointState, NewMessage};
 use crate::store::{
-    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, EndpointCommand, Fence, Joined, Lead,
-    Notification, Shards,
+    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, DeliveryStore, EndpointCommand, Fence,
+    Joined, Lead, Notification, ReplayRequest, SettingWrite, Settlement, Shards,
 };
 
 #[async_trait]
@@ -25,7 +26,7 @@ impl Cluster for PostgresStore {
         let (fence, slot) = self.membership.write(SELDOM, &Join(name)).await?;
         self.writer.count_in(slot);
         self.memberships().insert(fence);
-        Ok(Joined { fence, notifications })
+        Ok(Joined { fence, shards: Shards::NONE, heartbeats: true, notifications })
     }
 
     async fn heartbeat(&self, fence: Fence, leaving: bool) -> Result<ClusterView, Error> {
@@ -37,7 +38,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn evict(&self, fence: Fence, heartbeat: u64) -> Result<bool, Error> {
-        self.membership.write(SELDOM, &End { fence, heartbeat: Some(heartbeat) }).await
+        self.membership.write(SELDOM, &EndMembership { fence, heartbeat: Some(heartbeat) }).await
     }
 
     async fn acquire(&self, fence: Fence, most: usize) -> Result<Shards, Error> {
@@ -49,7 +50,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn leave(&self, fence: Fence) -> Result<(), Error> {
-        self.membership.write(SELDOM, &End { fence, heartbeat: None }).await?;
+        self.membership.write(SELDOM, &EndMembership { fence, heartbeat: None }).await?;
         self.memberships().remove(&fence);
         Ok(())
     }
@@ -69,6 +70,27 @@ impl Cluster for PostgresStore {
         messages: Vec<NewMessage>,
     ) -> Result<ClusterAccept, Error> {
         self.intake.accept(messages, Some(Choice { lead, settings_version })).await
+    }
+
+    async fn settle_as_leader(
+        &self,
+        fence: Fence,
+        settlements: Vec<Settlement>,
+    ) -> Result<(), Error> {
+        self.settle(fence, settlements).await
+    }
+
+    async fn replay_to_leaders(
+        &self,
+        request: ReplayRequest,
+        now: Instant,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, Error> {
+        self.replay(request, now, limit).await
+    }
+
+    async fn change_setting(&self, write: SettingWrite) -> Result<(), Error> {
+        self.write_setting(write).await
     }
 
     async fn arrivals(
@@ -121,7 +143,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn endpoint_state(&self, endpoint: EndpointId) -> Result<Option<EndpointState>, Error> {
-        self.read(async |db| tenants::endpoint_state(&**db, endpoint).await).await
+        self.read(async |db| lookups::endpoint_state(&**db, endpoint).await).await
     }
 
     async fn notify(&self, notification: Notification) {
@@ -131,10 +153,10 @@ impl Cluster for PostgresStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::test_schema::Scratch;
-    use crate::store::conformance::cluster_suite;
+    use super::super::super::test_schema::ScratchSchema;
+    use crate::store::testing::conformance::cluster_suite;
 
-    cluster_suite!(match Scratch::new().await {
+    cluster_suite!(match ScratchSchema::new().await {
         Some(store) => store,
         None => return,
     });

@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use tokio_postgres::Client;
 
 use super::super::accept::{Accept, AcceptCall, Choice};
-use super::super::test_proxy::Cut;
+use super::super::test_proxy::CommitFault;
 use super::super::test_schema::TestSchema;
 use super::super::writer::SELDOM;
 use super::super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::model::DeliveryState::{Delivered, Pending};
-use crate::store::test_fixture::{ep, furnish, message, msg, settled};
-use crate::store::{Accepted, Cluster, ClusterAccept, Fence, Lead, Shard, Shards, Store};
+use crate::store::testing::fixture::{ep, furnish, message, msg, settled};
+use crate::store::{Accepted, Cluster, ClusterAccept, DeliveryStore, Fence, Lead, ShardId, Shards};
 
 /// The longest time that an operation may take, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,7 +53,7 @@ async fn hold(schema: &TestSchema) -> Client {
 
 /// Accepts message `n` for endpoint 1, for its leader.
 async fn accept(store: &PostgresStore, n: u64) {
-    Store::accept(store, vec![message(n, 1, &[1])]).await.unwrap();
+    DeliveryStore::accept(store, vec![message(n, 1, &[1])]).await.unwrap();
 }
 
 async fn state(store: &PostgresStore) -> crate::model::DeliveryState {
@@ -149,7 +149,7 @@ async fn a_member_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     let fence = ann.join("ann").await.unwrap().fence;
     ann.acquire(fence, Shards::COUNT).await.unwrap();
     accept(&bob, 1).await;
-    proxy.arm(Cut::Silence);
+    proxy.arm(CommitFault::Silence);
     let settling = tokio::spawn({
         let ann = Arc::clone(&ann);
         async move { ann.settle(fence, vec![settled(1, 1, 1, Delivered, 5)]).await }
@@ -241,7 +241,7 @@ async fn calls_that_share_a_transaction_are_judged_one_by_one() {
     let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
     let settings_version = store.changes_since(0).await.unwrap().to;
     let (own, strange) = (Lead { fence, shards }, Lead { fence: Fence(99), shards });
-    let few = Lead { fence, shards: [Shard::of(ep(1))].into_iter().collect() };
+    let few = Lead { fence, shards: [ShardId::of(ep(1))].into_iter().collect() };
     let choices = [
         Some(Choice { lead: own, settings_version }),
         Some(Choice { lead: own, settings_version: settings_version - 1 }),
@@ -288,7 +288,7 @@ async fn a_doubtful_write_that_was_stored_is_not_refused_later() {
     let (held, lost) = ([message(1, 1, &[1])], [message(2, 1, &[1])]);
     let call = |messages| AcceptCall { messages, choice };
     assert_eq!(entries(&store, &[call(&held)], false).await, [stored(1)]);
-    store.put_endpoint(crate::store::test_fixture::endpoint(2, 1)).await.unwrap();
+    store.put_endpoint(crate::store::testing::fixture::endpoint(2, 1)).await.unwrap();
     let again = entries(&store, &[call(&held), call(&lost)], true).await;
     assert_eq!(again, [stored(1), ClusterAccept::Outdated]);
     store.leave(fence).await.unwrap();

@@ -4,15 +4,14 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::super::changes::Changes;
-use super::super::column::{get, text};
+use super::super::column::{fence, get, run, shards, text};
 use super::super::db_error::DbError;
 use super::super::marks::next_run;
 use super::super::statement;
-use super::super::writer::{Change, Slot};
-use super::shards::shards;
+use super::super::writer::{Change, CounterSlot};
 use crate::Error;
 use crate::store::tally::ALL;
-use crate::store::{ClusterView, Fence, Member};
+use crate::store::{ClusterMember, ClusterView, Fence};
 
 /// The most members: each has its own counters, whose numbers have 16 bits.
 const SLOTS: i32 = 4000;
@@ -21,7 +20,7 @@ const SLOTS: i32 = 4000;
 pub(in super::super) struct Join<'n>(pub(in super::super) &'n str);
 
 impl Change for Join<'_> {
-    type Done = (Fence, Slot);
+    type Done = (Fence, CounterSlot);
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, DbError> {
         // Others that join wait here, so no two find the same slot free.
@@ -35,7 +34,7 @@ impl Change for Join<'_> {
             [&run(fence), &text(self.0), &(SLOTS - 1)];
         let row = statement::row(&changes.db, sql, &bound).await?;
         let row = row.ok_or_else(|| Error::busy("the store already has its most members"))?;
-        Ok((fence, Slot(Some(get(&row, 0)?))))
+        Ok((fence, CounterSlot(Some(get(&row, 0)?))))
     }
 }
 
@@ -60,12 +59,12 @@ impl Change for BeginRun {
 
 /// Ends a membership, but not one that has sent a heartbeat since `heartbeat`. Returns whether it
 /// has ended now.
-pub(in super::super) struct End {
+pub(in super::super) struct EndMembership {
     pub(in super::super) fence: Fence,
     pub(in super::super) heartbeat: Option<u64>,
 }
 
-impl Change for End {
+impl Change for EndMembership {
     type Done = bool;
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, DbError> {
@@ -134,21 +133,12 @@ pub(in super::super) async fn heartbeat(
     if is_member { Ok(cluster_view) } else { Err(fence.is_over().into()) }
 }
 
-fn member(row: &Row) -> Result<Member, DbError> {
-    Ok(Member {
+fn member(row: &Row) -> Result<ClusterMember, DbError> {
+    Ok(ClusterMember {
         fence: fence(row, 0)?,
         name: get(row, 1)?,
         heartbeat: get::<i64>(row, 2)?.cast_unsigned(),
         leaving: get(row, 3)?,
         shards: shards(row, 4)?,
     })
-}
-
-/// A fence as it stands in columns.
-pub(in super::super) const fn run(fence: Fence) -> i64 {
-    fence.0.cast_signed()
-}
-
-fn fence(row: &Row, at: usize) -> Result<Fence, DbError> {
-    get::<i64>(row, at).map(|run| Fence(run.cast_unsigned()))
 }

@@ -7,13 +7,13 @@ use tokio::time::timeout;
 
 use super::super::test_schema::TestSchema;
 use super::super::test_server::OwnServer;
-use crate::store::{Cluster, Notification, Shard, Shards};
+use crate::store::{Cluster, Notification, ShardId, Shards};
 
 /// The longest time that an operation may take, on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn work(shards: &[u8]) -> Notification {
-    Notification::Work(shards.iter().copied().map(Shard).collect())
+    Notification::Work(shards.iter().copied().map(ShardId).collect())
 }
 
 /// Receives until it is this notification.

@@ -4,14 +4,13 @@ use tokio_postgres::{IsolationLevel, Row};
 use uuid::Uuid;
 
 use super::super::changes::Changes;
-use super::super::column::{from_size, get};
+use super::super::column::{from_size, get, run, shard, shard_numbers};
 use super::super::db_error::DbError;
-use super::super::pool::{Pool, PooledClient};
+use super::super::pool::{PooledClient, PostgresPool};
 use super::super::writer::Change;
 use super::super::{row, statement};
-use super::members::run;
 use crate::model::Delivery;
-use crate::store::{Fence, Shard, Shards};
+use crate::store::{Fence, Shards};
 
 /// Deliveries in one read: some megabytes, and some ten milliseconds.
 const PAGE: usize = 10_000;
@@ -48,7 +47,7 @@ impl Change for Release {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let sql = "UPDATE lease SET run = NULL WHERE run = $1 AND shard = ANY($2)";
-        statement::run(&changes.db, sql, &[&run(self.fence), &numbers(self.shards)]).await?;
+        statement::run(&changes.db, sql, &[&run(self.fence), &shard_numbers(self.shards)]).await?;
         Ok(())
     }
 }
@@ -56,7 +55,7 @@ impl Change for Release {
 /// Loads the open deliveries of shards, and the numbers of their arrivals, as of one moment. The
 /// time grows with their number: each page has its own time limit, and the session none.
 pub(in super::super) async fn load(
-    pool: &Pool,
+    pool: &PostgresPool,
     of: Shards,
     page: &mut (dyn FnMut(Vec<Delivery>) + Send),
 ) -> Result<Vec<u64>, DbError> {
@@ -69,7 +68,7 @@ pub(in super::super) async fn load(
 
 /// Reads all; none if the server does not answer.
 async fn read(
-    pool: &Pool,
+    pool: &PostgresPool,
     loan: &mut PooledClient,
     of: Shards,
     page: &mut (dyn FnMut(Vec<Delivery>) + Send),
@@ -118,7 +117,7 @@ async fn begin(
         .await?;
     // The caller may take its time with each page.
     moment.batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0").await?;
-    let numbers = numbers(of);
+    let numbers = shard_numbers(of);
     let arrivals = "SELECT number FROM arrival WHERE shard = ANY($1)";
     let occupied = "SELECT s FROM unnest($1::smallint[]) AS s WHERE EXISTS \
                     (SELECT 1 FROM delivery WHERE shard = s AND ended = 0) ORDER BY s";
@@ -151,19 +150,4 @@ fn page_sql() -> String {
          AND (d.message, d.endpoint) > ($2, $3) ORDER BY d.message, d.endpoint LIMIT $4",
         row::DELIVERY
     )
-}
-
-/// Shards as they stand in columns.
-pub(in super::super) fn numbers(shards: Shards) -> Vec<i16> {
-    shards.iter().map(|shard| shard.0.into()).collect()
-}
-
-/// The shards in a column, which is an array, or null for none.
-pub(super) fn shards(row: &Row, at: usize) -> Result<Shards, DbError> {
-    get::<Option<Vec<i16>>>(row, at)?.unwrap_or_default().into_iter().map(shard).collect()
-}
-
-fn shard(number: i16) -> Result<Shard, DbError> {
-    let read = u8::try_from(number).map(Shard);
-    read.map_err(|_| crate::Error::store(format!("unknown shard {number}")).into())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::store::{Notification, Shard, Shards};
+use crate::store::{Notification, ShardId, Shards};
 
 const ROLL: &str = "roll";
 const NEWS: &str = "news";
@@ -74,7 +74,7 @@ fn shards(digits: &str) -> Option<Shards> {
     for at in 0..if is_whole { BYTES } else { return None } {
         let byte = u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok()?;
         for bit in (0..8).filter(|bit| byte & (1 << bit) != 0) {
-            shards.insert(Shard(u8::try_from(8 * at + bit).ok()?));
+            shards.insert(ShardId(u8::try_from(8 * at + bit).ok()?));
         }
     }
     Some(shards)
@@ -88,7 +88,7 @@ mod tests {
     fn notifications_of_all_kinds_are_read_as_written() {
         let mut bundle = Bundle::default();
         assert_eq!(bundle.write(), None);
-        let some = |n: &[u8]| Notification::Work(n.iter().copied().map(Shard).collect());
+        let some = |n: &[u8]| Notification::Work(n.iter().copied().map(ShardId).collect());
         for notification in
             [some(&[0, 255]), Notification::Settings, some(&[9]), Notification::Settings]
         {

@@ -1,0 +1,10 @@
+//! Nodes and their store in virtual time: started, stopped, paused, cut off, slowed, each with a clock of
+//! its own.
+
+mod cases;
+mod faults;
+mod invariants;
+mod machine;
+mod node;
+mod store_model;
+mod world;
