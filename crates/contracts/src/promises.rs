@@ -157,7 +157,7 @@ async fn hint_too_long_stops(bench: &Bench<'_>) -> Checks {
     let end = bench.call(plan(quick()), get(&server)).await;
     checks.equal("status", &end.status(), &Some(503));
     checks.equal("attempts", &server.taken(), &1);
-    told(&mut checks, &end, Stop::HintTooLong);
+    check_stop(&mut checks, &end, Stop::HintTooLong);
     checks
 }
 
@@ -168,7 +168,7 @@ async fn pushback_forbids(bench: &Bench<'_>) -> Checks {
     let end = bench.call(plan(quick()), get(&server)).await;
     checks.equal("status", &end.status(), &Some(503));
     checks.equal("attempts", &server.taken(), &1);
-    told(&mut checks, &end, Stop::HintForbids);
+    check_stop(&mut checks, &end, Stop::HintForbids);
     checks
 }
 
@@ -191,7 +191,7 @@ async fn no_last_sleep(bench: &Bench<'_>) -> Checks {
     let server = serve([bench.failure(503), bench.success()]).await;
     let end = bench.call(policy, get(&server)).await;
     checks.equal("attempts", &server.taken(), &1);
-    told(&mut checks, &end, Stop::DeadlineExceeded);
+    check_stop(&mut checks, &end, Stop::DeadlineExceeded);
     checks
 }
 
@@ -220,7 +220,7 @@ async fn last_reply_is_unchanged(bench: &Bench<'_>) -> Checks {
         let header = reply.headers().get("k").map(|value| value.as_bytes());
         checks.equal("header", &header, &Some(&b"v"[..]));
     }
-    told(&mut checks, &end, Stop::AttemptsExhausted);
+    check_stop(&mut checks, &end, Stop::AttemptsExhausted);
     checks
 }
 
@@ -292,7 +292,7 @@ async fn empty_budget_stops(bench: &Bench<'_>) -> Checks {
     // Two tokens, one a retry.
     checks.equal("attempts", &server.taken(), &(CALLERS + 2));
     for end in ends.iter().skip(2) {
-        told(&mut checks, end, Stop::BudgetEmpty);
+        check_stop(&mut checks, end, Stop::BudgetEmpty);
         checks.equal("status", &end.status(), &Some(503));
     }
     checks
@@ -364,7 +364,7 @@ fn breaker() -> BreakerPlan {
 }
 
 /// The stop reason, where a reply leaves room for it.
-fn told(checks: &mut Checks, end: &CallOutcome, want: Stop) {
+fn check_stop(checks: &mut Checks, end: &CallOutcome, want: Stop) {
     if let Some(stop) = end.stop {
         checks.equal("stop", &stop, &want);
     }

@@ -1,4 +1,4 @@
-//! The headers that tell a server which attempt it sees.
+//! The headers that show a server which attempt it sees.
 
 use ::http::header::HeaderName;
 use ::http::{HeaderMap, HeaderValue};
@@ -10,7 +10,7 @@ const ENVOY_ATTEMPT: HeaderName = HeaderName::from_static("x-envoy-attempt-count
 const DEADLINE: HeaderName = HeaderName::from_static("stagger-deadline-ms");
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// Headers that tell the server which attempt it sees. Default: none.
+/// Headers that show the server which attempt it sees. Default: none.
 ///
 /// A header that is switched on is written anew on every attempt, so that none is left over from the
 /// attempt before; one that is not is not touched.
@@ -20,17 +20,17 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// use stagger::http::AttemptHeaders;
 /// use stagger::{Policy, Retrier, StdTime};
 /// let retrier = Retrier::new(Policy::default(), StdTime);
-/// let told = AttemptHeaders::new().number();
+/// let sent = AttemptHeaders::new().number();
 /// let mut headers = HeaderMap::new();
 /// let answer = retrier.retry_if(|_: &&str| true).run_blocking_with(|attempt, _| {
-///     told.write(&attempt, &mut headers);
+///     sent.write(&attempt, &mut headers);
 ///     if attempt.number < 2 { Err("busy") } else { Ok("done") }
 /// });
 /// assert_eq!(answer, Ok("done"));
 /// assert_eq!(headers["stagger-attempt"], "2");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[must_use = "it tells nothing until it is written to headers"]
+#[must_use = "it sends nothing until it is written to headers"]
 pub struct AttemptHeaders {
     number: bool,
     envoy_number: bool,
@@ -38,7 +38,7 @@ pub struct AttemptHeaders {
 }
 
 impl AttemptHeaders {
-    /// Tells nothing.
+    /// Sends nothing.
     pub const fn new() -> Self {
         Self { number: false, envoy_number: false, remaining: false }
     }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_unless_asked() {
+    fn nothing_is_sent_unless_asked() {
         let mut headers = HeaderMap::new();
         AttemptHeaders::new().write(&attempt(2, Some(Span::from_secs(1))), &mut headers);
         assert!(headers.is_empty());
@@ -100,11 +100,11 @@ mod tests {
 
     #[test]
     fn no_header_is_left_over_from_the_attempt_before() {
-        let told = AttemptHeaders::new().number().envoy_number().remaining();
+        let sent = AttemptHeaders::new().number().envoy_number().remaining();
         let mut headers = HeaderMap::new();
-        told.write(&attempt(1, Some(Span::from_secs(3))), &mut headers);
+        sent.write(&attempt(1, Some(Span::from_secs(3))), &mut headers);
         assert_eq!(headers["stagger-deadline-ms"], "3000");
-        told.write(&attempt(2, None), &mut headers);
+        sent.write(&attempt(2, None), &mut headers);
         assert_eq!(
             (&headers["stagger-attempt"], &headers["x-envoy-attempt-count"]),
             (&HeaderValue::from(2), &HeaderValue::from(2))
@@ -114,10 +114,10 @@ mod tests {
 
     #[test]
     fn the_time_left_is_never_overstated() {
-        let told = AttemptHeaders::new().remaining();
+        let sent = AttemptHeaders::new().remaining();
         let mut headers = HeaderMap::new();
         for (nanos, millis) in [(999_999, "0"), (1_000_000, "1"), (1_999_999, "1")] {
-            told.write(&attempt(1, Some(Span::from_nanos(nanos))), &mut headers);
+            sent.write(&attempt(1, Some(Span::from_nanos(nanos))), &mut headers);
             assert_eq!(headers["stagger-deadline-ms"], millis);
         }
     }

@@ -12,7 +12,7 @@ use stagger_core::{ConfigError, Instant, Policy, Span};
 use super::ledger_shard::LedgerShard;
 use super::local::{LedgerStats, LocalLedger};
 
-/// Ledgers kept unless told otherwise: about 2 KB each, and more destinations than one process
+/// Ledgers kept by default: about 2 KB each, and more destinations than one process
 /// talks to.
 pub(super) const DEFAULT_BOUND: usize = 10_000;
 /// The most that may be asked for: about 2 GB.

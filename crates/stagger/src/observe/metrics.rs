@@ -49,7 +49,7 @@ const STATES: [(StateKind, &str); 4] = [
     (StateKind::Ramp, "ramp"),
 ];
 
-/// Tells the recorder what each metric means, and in which unit it counts. Call it once, after the
+/// Describes each metric and its unit to the recorder. Call it once, after the
 /// recorder is installed.
 pub fn describe_metrics() {
     describe_counter!(RETRIES, Unit::Count, "Retries decided");

@@ -1,7 +1,7 @@
 //! Every retry made visible: `tracing` events and `metrics` figures, each by its feature.
 //!
 //! A clean first try is silent, and costs nothing here: no formatting, no allocation, no reading of
-//! the clock. Everything else is told once, the same for async, blocking and hedged calls. Names
+//! the clock. Everything else is reported once, the same for async, blocking and hedged calls. Names
 //! follow OpenTelemetry: dotted, in one namespace, times in seconds. Labels are bounded: verdicts,
 //! stop reasons, breaker states, and the constant given to [`Retrier::named`](crate::Retrier::named).
 //!

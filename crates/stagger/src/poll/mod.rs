@@ -1,6 +1,6 @@
 //! Polling is not retrying: nothing has failed, it is only not ready yet.
 //!
-//! So no budget is asked and no breaker is told; what ends a poll is readiness, an error, or a limit.
+//! So no budget is asked and no breaker counts; what ends a poll is readiness, an error, or a limit.
 
 mod error;
 mod poller;

@@ -141,7 +141,7 @@ impl Engine {
             refresh().await;
         }
         let mut request = kept.attempt().ok_or(SendError::NotReplayable)?;
-        self.options.told.write(attempt, request.headers_mut());
+        self.options.attempt_headers.write(attempt, request.headers_mut());
         if let Some(prepare) = &self.options.prepare {
             prepare(&mut request, attempt);
         }

@@ -29,7 +29,7 @@ pub struct ClientOptions {
     pub(super) key: Option<fn() -> IdempotencyKey>,
     pub(super) ledger: Option<Arc<LocalLedger>>,
     pub(super) name: Option<&'static str>,
-    pub(super) told: AttemptHeaders,
+    pub(super) attempt_headers: AttemptHeaders,
     pub(super) replay_limit: usize,
     pub(super) prepare: Option<Arc<Prepare>>,
     pub(super) on_attempt: Option<Arc<OnAttempt>>,
@@ -53,7 +53,7 @@ impl ClientOptions {
             key: None,
             ledger: None,
             name: None,
-            told: AttemptHeaders::new(),
+            attempt_headers: AttemptHeaders::new(),
             replay_limit: REPLAY_LIMIT,
             prepare: None,
             on_attempt: None,
@@ -105,9 +105,9 @@ impl ClientOptions {
         self
     }
 
-    /// Tells the server of each attempt.
-    pub const fn attempt_headers(mut self, told: AttemptHeaders) -> Self {
-        self.told = told;
+    /// Shows the server which attempt it sees.
+    pub const fn attempt_headers(mut self, attempt_headers: AttemptHeaders) -> Self {
+        self.attempt_headers = attempt_headers;
         self
     }
 

@@ -149,8 +149,8 @@ where
         self.running().launched.take()
     }
 
-    /// The attempt under way succeeded, and no report is wanted. Nothing has to be told where nothing
-    /// was started.
+    /// The attempt under way succeeded, and no report is wanted. A call that nothing has started
+    /// reports nothing.
     #[inline]
     pub(super) fn succeed(&mut self, outcome: &Outcome) {
         if !matches!(self.state, CallState::Unstarted { .. }) {
@@ -348,7 +348,7 @@ where
         }
     }
 
-    /// Tells the session of an event, and gives the driver the action that follows.
+    /// Reports an event to the session, and gives the driver the action that follows.
     fn on_event(
         &mut self,
         now: Instant,

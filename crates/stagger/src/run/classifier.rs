@@ -6,7 +6,7 @@ use stagger_core::{Outcome, Verdict};
 
 use super::{AttemptEnd, Classify};
 
-/// Tells what an attempt's result means.
+/// Classifies the results of attempts.
 ///
 /// Made by [`Retrier::retry_if`](crate::Retrier::retry_if) and its neighbours; an integration brings
 /// one of its own for its own results.

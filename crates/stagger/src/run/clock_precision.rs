@@ -20,7 +20,7 @@ pub(super) enum ClockPrecision {
 const COARSE: Span = Span::from_secs(1);
 
 impl ClockPrecision {
-    /// A deadline runs from the start of the call, and a slow call is told by its time. Budgets and
+    /// A deadline runs from the start of the call, and a slow call is known by its time. Budgets and
     /// breakers otherwise only ask in which slot of their window a call falls, and a pause lasts for
     /// longer than a recent time may lag.
     pub(super) fn of(policy: &Policy) -> Self {

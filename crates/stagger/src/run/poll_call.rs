@@ -227,7 +227,7 @@ where
         }
     }
 
-    /// Tells the classifier what follows an attempt.
+    /// Shows the classifier what follows an attempt.
     fn observe(
         &mut self,
         (action, mark): (&Action<AttemptInfo>, Mark),

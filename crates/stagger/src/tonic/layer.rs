@@ -73,7 +73,7 @@ impl<Z, L, D> GrpcLayer<Z, L, D> {
         GrpcLayer { calls: self.calls.configured(config) }
     }
 
-    /// Has `decide` tell by its address which method may be called twice. Of the others only failures
+    /// Decides by the address which method may be called twice. Of the others only failures
     /// that the server cannot have acted on are retried. Default: the methods that a service config
     /// lists, and none without one.
     ///

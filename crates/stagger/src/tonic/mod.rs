@@ -52,7 +52,7 @@
 //! the headers. Such a late status is the caller's alone: budget and breaker have counted the headers
 //! as success.
 //!
-//! # What the server is told
+//! # Headers for the server
 //!
 //! `grpc-previous-rpc-attempts` from the second attempt on; a transparent retry is none. `grpc-timeout`
 //! is what is left of the deadline, never rounded up; a `grpc-timeout` of the caller's own

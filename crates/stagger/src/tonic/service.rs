@@ -38,7 +38,7 @@ impl<S, Z, L, D> Grpc<S, Z, L, D> {
         Self { inner, calls }
     }
 
-    /// Has `decide` tell which methods may be called twice, as
+    /// Decides which methods may be called twice, as
     /// [`GrpcLayer::idempotent`](super::GrpcLayer::idempotent).
     ///
     /// ```

@@ -32,7 +32,7 @@ pub(super) fn asked(headers: &HeaderMap) -> Option<Span> {
     Some(Span::from_nanos(count.saturating_mul(nanos)))
 }
 
-/// Tells the server how much time is left: never more than that, to eight digits.
+/// Writes how much time is left for the server: never more than that, to eight digits.
 pub(super) fn tell(headers: &mut HeaderMap, left: Span) {
     let nanos = left.as_nanos();
     let finest = UNITS.iter().find(|(_, unit)| nanos / unit < LIMIT);

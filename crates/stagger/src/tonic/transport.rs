@@ -115,14 +115,14 @@ impl CallError {
     /// The call ended on an error of the transport.
     pub(super) fn transport(error: Box<dyn StdError + Send + Sync>, report: CallReport) -> Self {
         let code = GrpcFailure::of(&*error, None).code;
-        let mut status = Status::new(i32::from(code.number()).into(), told(&*error));
+        let mut status = Status::new(i32::from(code.number()).into(), chain_text(&*error));
         status.set_source(Arc::from(error));
         Self::replied(status, report)
     }
 }
 
 /// The errors of a chain in one line, without those that repeat the one before.
-fn told(error: &(dyn StdError + 'static)) -> String {
+fn chain_text(error: &(dyn StdError + 'static)) -> String {
     let mut said = error.to_string();
     for inner in sources(error).skip(1) {
         let inner = inner.to_string();

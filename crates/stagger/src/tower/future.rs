@@ -254,7 +254,7 @@ where
         self.phase.set(ServicePhase::Sent { future });
     }
 
-    /// Subtracts the wait for the service from the time that the attempt is told it has.
+    /// Subtracts the wait for the service from the time that the attempt is said to have.
     fn take_off_the_wait(&mut self, clock: &impl Clock) {
         let Some(decided) = self.decided.take() else { return };
         let waited = clock.now() - decided;

@@ -74,7 +74,7 @@ pub struct HttpLayer<
 struct Settings {
     replay_limit: usize,
     drain_limit: u64,
-    told: AttemptHeaders,
+    attempt_headers: AttemptHeaders,
     key: Option<fn() -> IdempotencyKey>,
 }
 
@@ -89,7 +89,7 @@ impl<Z, L> StaggerLayer<Z, L> {
         let settings = Settings {
             replay_limit: REPLAY_LIMIT,
             drain_limit: 0,
-            told: AttemptHeaders::new(),
+            attempt_headers: AttemptHeaders::new(),
             key: None,
         };
         HttpLayer {
@@ -122,9 +122,9 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         self
     }
 
-    /// Tells the server which attempt it sees. Default: nothing.
-    pub const fn attempt_headers(mut self, told: AttemptHeaders) -> Self {
-        self.settings.told = told;
+    /// Shows the server which attempt it sees. Default: no headers.
+    pub const fn attempt_headers(mut self, attempt_headers: AttemptHeaders) -> Self {
+        self.settings.attempt_headers = attempt_headers;
         self
     }
 
@@ -144,7 +144,7 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         HttpLayer { retrier, destinations, classifier, idempotent, settings, hook, refresh }
     }
 
-    /// Has `decide` tell which requests may be sent twice. Default: [`ByMethod`].
+    /// Decides which requests may be sent twice. Default: [`ByMethod`].
     pub fn idempotent<C>(self, decide: C) -> HttpLayer<Z, L, J, C, H, R> {
         let Self { retrier, destinations, classifier, idempotent: _, settings, hook, refresh } =
             self;
@@ -196,7 +196,7 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         H: Clone,
         R: Clone,
     {
-        let Settings { replay_limit, drain_limit, told, key } = self.settings;
+        let Settings { replay_limit, drain_limit, attempt_headers, key } = self.settings;
         if let Some(make) = key.filter(|_| !is_idempotent(request.method().as_str())) {
             if !request.headers().contains_key(IdempotencyKey::HEADER) {
                 make().write(request.headers_mut());
@@ -204,7 +204,7 @@ impl<Z, L, J, D, H, R> HttpLayer<Z, L, J, D, H, R> {
         }
         let idempotent = self.idempotent.is_idempotent(&request);
         let hooks = (self.hook.clone(), self.refresh.clone());
-        (HttpRequest::new(request, (replay_limit, drain_limit, told), hooks), idempotent)
+        (HttpRequest::new(request, (replay_limit, drain_limit, attempt_headers), hooks), idempotent)
     }
 }
 

@@ -22,7 +22,7 @@ pub struct HttpRequest<B, H, R> {
     head: Parts,
     body: Replayable<B>,
     reserved: Option<Replay<B>>,
-    told: AttemptHeaders,
+    attempt_headers: AttemptHeaders,
     /// The bytes of failed replies that may still be read.
     drain: u64,
     hook: H,
@@ -32,12 +32,12 @@ pub struct HttpRequest<B, H, R> {
 impl<B: Body, H, R> HttpRequest<B, H, R> {
     pub(super) fn new(
         request: Request<B>,
-        (limit, drain, told): (usize, u64, AttemptHeaders),
+        (limit, drain, attempt_headers): (usize, u64, AttemptHeaders),
         (hook, refresh): (H, R),
     ) -> Self {
         let (head, body) = request.into_parts();
         let body = Replayable::new(body, limit);
-        Self { head, body, reserved: None, told, drain, hook, refresh }
+        Self { head, body, reserved: None, attempt_headers, drain, hook, refresh }
     }
 }
 
@@ -67,7 +67,7 @@ impl<B: Body, H: Prepare, R: Refresh> Outgoing for HttpRequest<B, H, R> {
         };
         let mut head = self.head.clone();
         head.extensions.insert(*attempt);
-        self.told.write(attempt, &mut head.headers);
+        self.attempt_headers.write(attempt, &mut head.headers);
         self.hook.prepare(&mut head, attempt);
         Some(Request::from_parts(head, body))
     }

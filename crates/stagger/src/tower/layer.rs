@@ -11,7 +11,7 @@ use crate::{LocalLedger, Retrier};
 
 /// Makes the calls of a service under a policy.
 ///
-/// It needs to be told which errors are worth another attempt, unless their type says it itself
+/// The caller says which errors are worth another attempt, unless their type says it itself
 /// ([`Classify`](crate::Classify)). `J` classifies results, `D` decides which requests may be sent twice.
 ///
 /// ```
@@ -85,7 +85,7 @@ impl<Z, L, D> StaggerLayer<Z, L, ByType, D> {
 }
 
 impl<Z, L, J, D> StaggerLayer<Z, L, J, D> {
-    /// Has `decide` tell which requests may be sent twice. Default: all of them, because the caller said
+    /// Decides which requests may be sent twice. Default: all of them, because the caller said
     /// what to retry. Of the others only failures that the server cannot have acted on are retried.
     pub fn idempotent<C>(self, decide: C) -> StaggerLayer<Z, L, J, C> {
         let Self { retrier, classifier, idempotent: _ } = self;

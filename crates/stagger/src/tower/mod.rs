@@ -24,7 +24,7 @@
 //!   errors of hyper, of h2 and of tower's time limit are known:
 //!   [`classify_transport`](crate::http::classify_transport) has the table.
 //! - **421 and 425 are final.** What heals them is a fresh connection, and no early data: a service
-//!   cannot be told to take either. A client that can carry them out has an integration of its own.
+//!   cannot be made to take either. A client that can carry them out has an integration of its own.
 //! - **Each scheme, host and port** has a budget and a breaker of its own, unless the retrier was given
 //!   a ledger for all of them.
 //! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why

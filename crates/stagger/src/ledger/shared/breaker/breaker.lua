@@ -1,18 +1,18 @@
--- One process's word with the breaker of a whole fleet: tells what probes found and that a rule was broken, asks for a
--- probe, and hears where the breaker stands, in one atomic step.
+-- One process's request to the breaker of a whole fleet: reports results of probes and a broken rule, asks for a probe,
+-- and gets the breaker's state, in one atomic step.
 -- It is a translation of stagger_core::breaker, and held to it by differential.rs.
 --
 -- KEYS[1]  the breaker's state
 -- ARGV[1]  the rule: open time, its cap, lease of a probe (0: the open time), ramp (0: none), all in us; factor in
 --          millionths, probes
--- ARGV[2]  the request: birth and era as the process knows them; opening (0 none, 1 a rule is broken, 2 remembered
+-- ARGV[2]  the request: created and epoch as the process knows them; opening (0 none, 1 a rule is broken, 2 remembered
 --          from before), how long it is still open and its open time in us; token of the probe it wants (0: none);
 --          chance in millionths
 -- ARGV[3]  results of probes: token, then 0 nothing, 1 good, 2 bad
 -- ARGV[4]  for how many ms the key is kept; ARGV[5]  the time in us, for tests only: else it is the server's
--- Answers  birth, era, kind, us until the open time or the ramp ends, open time in us, us of the probe's lease (0: none).
+-- Answers  created, epoch, kind, us until the open time or the ramp ends, open time in us, us of the probe's lease (0: none).
 --
--- State: birth, era, kind, until, open time, good probes; then token and end of the lease of each probe under way.
+-- State: created, epoch, kind, until, open time, good probes; then token and end of the lease of each probe under way.
 -- Every number is whole and below 2^53, where Lua's are exact. tostring() is not: it ends after 14 digits.
 
 local MILLION = 1000000
@@ -43,7 +43,7 @@ end
 -- A breaker that nobody has opened has no key.
 local text = redis.call('GET', KEYS[1])
 local known = numbers(text)
-local born, era, kind = known[1] or 0, known[2] or 0, known[3] or CLOSED
+local created, epoch, kind = known[1] or 0, known[2] or 0, known[3] or CLOSED
 local ends, open_time, good = known[4] or 0, known[5] or plan.open_time, known[6] or 0
 local under_way = {}
 for i = 7, #known, 2 do under_way[#under_way + 1] = { token = known[i], ends = known[i + 1] } end
@@ -52,7 +52,7 @@ local function lease() return plan.lease > 0 and plan.lease or open_time end
 local function longest() return open_time + math.floor(open_time / 2) end
 
 local function move(to)
-  kind, era = to, era + 1
+  kind, epoch = to, epoch + 1
   good, under_way = 0, {}
 end
 
@@ -91,7 +91,7 @@ local function wake()
 end
 
 -- Whether the process speaks of the state that we are in: what it says of one before is stale.
-local function is_current() return ask[1] == born and ask[2] == era end
+local function is_current() return ask[1] == created and ask[2] == epoch end
 
 local function hear(token, finding)
   if kind ~= HALF_OPEN or not is_current() then return end
@@ -150,9 +150,9 @@ end
 local leased = ask[6] > 0 and admit(ask[6]) - now or 0
 
 -- What has not moved is not written, unless it would be forgotten while somebody asks for it.
-if kind ~= CLOSED or era ~= (known[2] or 0) or kind ~= (known[3] or CLOSED) then
-  if born == 0 then born = now end
-  local state = { born, era, kind, ends, open_time, good }
+if kind ~= CLOSED or epoch ~= (known[2] or 0) or kind ~= (known[3] or CLOSED) then
+  if created == 0 then created = now end
+  local state = { created, epoch, kind, ends, open_time, good }
   for _, probe in ipairs(under_way) do
     state[#state + 1] = probe.token
     state[#state + 1] = probe.ends
@@ -161,4 +161,4 @@ if kind ~= CLOSED or era ~= (known[2] or 0) or kind ~= (known[3] or CLOSED) then
   redis.call('SET', KEYS[1], table.concat(state, ' '), 'PX', ARGV[4])
 end
 local left = (kind == OPEN or kind == RAMP) and ends - now or 0
-return { born, era, kind, left, open_time, leased }
+return { created, epoch, kind, left, open_time, leased }

@@ -10,8 +10,8 @@ use stagger_core::breaker::{Breaker, BreakerPlan, Report, StateKind, Ticket, Tri
 use stagger_core::{Instant, Ratio, Span};
 
 use super::script::{
-    BreakerAnswer, BreakerRequest, BreakerScriptPlan, FleetState, Opening, Place, ProbeResult,
-    SCRIPT, Token, key,
+    BreakerAnswer, BreakerRequest, BreakerScriptPlan, BreakerVersion, FleetState, Opening,
+    ProbeResult, SCRIPT, Token, key,
 };
 
 /// A time as Redis has it: microseconds since 1970.
@@ -84,7 +84,7 @@ enum BreakerStep {
         open_time: u64,
     },
     /// A new probe is wanted, or one that was granted before.
-    Wish {
+    WantProbe {
         again: Option<usize>,
     },
     /// One of the probes has found something.
@@ -113,7 +113,7 @@ fn events() -> impl Strategy<Value = Vec<(u64, BreakerStep, u32)>> {
         4 => any::<bool>().prop_map(|stale| BreakerStep::Trip { stale }),
         1 => (0..100_000_000_u64, 0..200_000_000_u64)
             .prop_map(|(left, open_time)| BreakerStep::Remembered { left, open_time }),
-        6 => prop::option::weighted(0.2, 0..5_usize).prop_map(|again| BreakerStep::Wish { again }),
+        6 => prop::option::weighted(0.2, 0..5_usize).prop_map(|again| BreakerStep::WantProbe { again }),
         6 => result().prop_map(|(which, result)| BreakerStep::Result { which, result }),
         2 => result().prop_map(|(which, result)| BreakerStep::Both { which, result }),
     ];
@@ -133,21 +133,21 @@ fn events() -> impl Strategy<Value = Vec<(u64, BreakerStep, u32)>> {
 struct Model {
     plan: BreakerPlan,
     breaker: Breaker,
-    /// The era of the breaker's first generation.
-    first_era: u64,
+    /// The epoch of the breaker's first generation.
+    first_epoch: u64,
     probes: BTreeMap<Token, Probe>,
 }
 
 #[derive(Clone, Copy)]
 struct Probe {
     ticket: Ticket,
-    place: Place,
+    version: BreakerVersion,
     ends: Instant,
 }
 
 impl Model {
-    fn era(&self) -> u64 {
-        self.first_era + self.breaker.generation()
+    fn epoch(&self) -> u64 {
+        self.first_epoch + self.breaker.generation()
     }
 
     fn is_closed(&self, now: Instant) -> bool {
@@ -164,8 +164,10 @@ impl Model {
         u64::try_from(word).expect("the offset is at most the half")
     }
 
-    fn trip(&mut self, now: Instant, era: Option<u64>, spread_ppm: u32) {
-        let Some(generation) = era.and_then(|era| era.checked_sub(self.first_era)) else { return };
+    fn trip(&mut self, now: Instant, epoch: Option<u64>, spread_ppm: u32) {
+        let Some(generation) = epoch.and_then(|epoch| epoch.checked_sub(self.first_epoch)) else {
+            return;
+        };
         let word = self.word(spread_ppm, self.breaker.state(now) == StateKind::Ramp);
         let _ = self.breaker.trip(now, generation, Trip::FailureRatio, &mut || word);
     }
@@ -174,7 +176,7 @@ impl Model {
         if !self.is_closed(now) {
             return;
         }
-        self.first_era = self.era() + 1;
+        self.first_epoch = self.epoch() + 1;
         let time = Span::from_nanos(open_time).clamp(self.plan.open_time(), self.plan.open_cap());
         let longest = time + Ratio::from_percent(50).of_span(time);
         let until = now + Span::from_nanos(left).min(longest);
@@ -183,10 +185,10 @@ impl Model {
     }
 
     /// The lease of the probe, if it may be made.
-    fn wish(&mut self, now: Instant, token: Token, place: Place) -> Option<Span> {
-        let era = self.era();
+    fn want_probe(&mut self, now: Instant, token: Token, version: BreakerVersion) -> Option<Span> {
+        let epoch = self.epoch();
         if let Some(probe) = self.probes.get(&token) {
-            if probe.place.era == era && now < probe.ends {
+            if probe.version.epoch == epoch && now < probe.ends {
                 return Some(probe.ends - now);
             }
         }
@@ -195,14 +197,15 @@ impl Model {
         }
         let ticket = self.breaker.admit(now).ticket()?;
         let lease = self.plan.lease().unwrap_or(self.breaker.open_time());
-        let probe = Probe { ticket, place: Place { era, ..place }, ends: now + lease };
+        let probe =
+            Probe { ticket, version: BreakerVersion { epoch, ..version }, ends: now + lease };
         self.probes.insert(token, probe);
         Some(lease)
     }
 
     fn result(&mut self, now: Instant, token: Token, result: ProbeResult, spread_ppm: u32) {
         let Some(probe) = self.probes.remove(&token) else { return };
-        if probe.place.era < self.first_era {
+        if probe.version.epoch < self.first_epoch {
             return;
         }
         let report = match result {
@@ -214,18 +217,18 @@ impl Model {
         let _ = self.breaker.report(now, probe.ticket, report, &mut || word);
     }
 
-    fn answer(&self, now: Instant, lease: Option<Span>, birth: u64) -> BreakerAnswer {
+    fn answer(&self, now: Instant, lease: Option<Span>, created: u64) -> BreakerAnswer {
         let micros = |span: Span| Span::from_micros(span.as_nanos());
         let left = |until: Option<Instant>| micros(until.expect("it has an end") - now);
-        let standing = match self.breaker.state(now) {
+        let state = match self.breaker.state(now) {
             StateKind::Closed => FleetState::Closed,
             StateKind::Open => FleetState::Open(left(self.breaker.open_until(now))),
             StateKind::HalfOpen => FleetState::HalfOpen,
             StateKind::Ramp => FleetState::Ramp(left(self.breaker.ramp_until(now))),
         };
         BreakerAnswer {
-            place: Place { birth, era: self.era() },
-            standing,
+            version: BreakerVersion { created, epoch: self.epoch() },
+            state,
             open_time: micros(self.breaker.open_time()),
             lease: lease.map(micros),
         }
@@ -260,25 +263,26 @@ fn agree(
     let plan = times.plan(1);
     let mut store = ScriptedBreaker { connection, rule, name };
     let breaker = Breaker::new(plan);
-    let mut model = Model { plan, breaker, first_era: 0, probes: BTreeMap::new() };
-    let (mut now_us, mut place, mut before) = (START_US, Place::default(), Place::default());
+    let mut model = Model { plan, breaker, first_epoch: 0, probes: BTreeMap::new() };
+    let (mut now_us, mut version, mut before) =
+        (START_US, BreakerVersion::default(), BreakerVersion::default());
     for (number, &(pass, event, spread_ppm)) in (1..).zip(events) {
         now_us += pass * times.open / 1_000;
         let now = Instant::from_nanos(now_us);
-        let mut request = BreakerRequest { place, spread_ppm, ..BreakerRequest::default() };
+        let mut request = BreakerRequest { version, spread_ppm, ..BreakerRequest::default() };
         model.breaker.wake(now);
         let nth = |which: usize| {
             let count = model.probes.len().max(1);
-            model.probes.iter().nth(which % count).map(|(token, probe)| (*token, probe.place))
+            model.probes.iter().nth(which % count).map(|(token, probe)| (*token, probe.version))
         };
         let mut lease = None;
         match event {
             BreakerStep::Look => {}
             BreakerStep::Trip { stale } => {
                 request.opening = Some(Opening::Trip);
-                request.place = if stale { before } else { place };
-                let ours = request.place.birth == place.birth;
-                model.trip(now, ours.then_some(request.place.era), spread_ppm);
+                request.version = if stale { before } else { version };
+                let ours = request.version.created == version.created;
+                model.trip(now, ours.then_some(request.version.epoch), spread_ppm);
             }
             BreakerStep::Remembered { left, open_time } => {
                 let micros = Span::from_micros;
@@ -286,36 +290,36 @@ fn agree(
                 request.opening = Some(Opening::Remembered { left: left_span, open_time: time });
                 model.remember(now, left, open_time);
             }
-            BreakerStep::Wish { again } => {
+            BreakerStep::WantProbe { again } => {
                 let known = again.and_then(nth).map(|(token, _)| token);
                 let token = known.unwrap_or(number);
-                request.wish = Some(token);
-                lease = model.wish(now, token, place);
+                request.wanted_probe = Some(token);
+                lease = model.want_probe(now, token, version);
             }
             BreakerStep::Result { which, result } | BreakerStep::Both { which, result } => {
                 if let Some((token, granted_in)) = nth(which) {
-                    request.place = granted_in;
+                    request.version = granted_in;
                     request.results = vec![(token, result)];
                     model.result(now, token, result, spread_ppm);
                 }
                 if matches!(event, BreakerStep::Both { .. }) {
-                    request.wish = Some(number);
-                    lease = model.wish(now, number, place);
+                    request.wanted_probe = Some(number);
+                    lease = model.want_probe(now, number, version);
                 }
             }
         }
         let answer = store.serve(now_us, &request);
-        let birth = answer.place.birth;
-        assert_eq!(answer, model.answer(now, lease, birth), "{times:?} {event:?} {request:?}");
+        let created = answer.version.created;
+        assert_eq!(answer, model.answer(now, lease, created), "{times:?} {event:?} {request:?}");
         // It remembers from the first move on, and then goes on.
-        assert!(place.birth == birth || place == Place::default(), "{event:?}");
-        if birth != 0 {
-            model.probes.values_mut().for_each(|probe| probe.place.birth = birth);
+        assert!(version.created == created || version == BreakerVersion::default(), "{event:?}");
+        if created != 0 {
+            model.probes.values_mut().for_each(|probe| probe.version.created = created);
         }
-        if answer.place != place {
-            before = place;
+        if answer.version != version {
+            before = version;
         }
-        place = answer.place;
+        version = answer.version;
     }
 }
 
@@ -348,32 +352,38 @@ fn a_clock_that_is_set_back_delays_nothing_by_more_than_it_could_have_taken() {
     let mut now_us = START_US;
     let year = 365 * 24 * 3_600 * second;
     let trip = BreakerRequest { opening: Some(Opening::Trip), ..BreakerRequest::default() };
-    let place = store.serve(now_us, &trip).place;
+    let version = store.serve(now_us, &trip).version;
     // An open time of 4 s ends 6 s later at the latest.
     now_us -= year;
-    let look = BreakerRequest { place, ..BreakerRequest::default() };
-    assert_eq!(store.serve(now_us, &look).standing, FleetState::Open(Span::from_secs(6)));
+    let look = BreakerRequest { version, ..BreakerRequest::default() };
+    assert_eq!(store.serve(now_us, &look).state, FleetState::Open(Span::from_secs(6)));
     now_us += 6 * second;
-    let wish = BreakerRequest { place, wish: Some(9), ..BreakerRequest::default() };
-    let answer = store.serve(now_us, &wish);
-    assert_eq!((answer.standing, answer.lease), (FleetState::HalfOpen, Some(Span::from_secs(4))));
+    let wanted_probe =
+        BreakerRequest { version, wanted_probe: Some(9), ..BreakerRequest::default() };
+    let answer = store.serve(now_us, &wanted_probe);
+    assert_eq!((answer.state, answer.lease), (FleetState::HalfOpen, Some(Span::from_secs(4))));
     // The lease of a probe that is never reported.
     now_us -= year;
-    let next = BreakerRequest { place: answer.place, wish: Some(10), ..BreakerRequest::default() };
+    let next = BreakerRequest {
+        version: answer.version,
+        wanted_probe: Some(10),
+        ..BreakerRequest::default()
+    };
     assert_eq!(store.serve(now_us, &next).lease, None);
     now_us += 4 * second;
     assert_eq!(store.serve(now_us, &next).lease, Some(Span::from_secs(4)));
     // The ramp.
     let good = vec![(10, ProbeResult::Good)];
-    let good = BreakerRequest { place: answer.place, results: good, ..BreakerRequest::default() };
+    let good =
+        BreakerRequest { version: answer.version, results: good, ..BreakerRequest::default() };
     let ramp = store.serve(now_us, &good);
-    assert_eq!(ramp.standing, FleetState::Ramp(Span::from_secs(8)));
+    assert_eq!(ramp.state, FleetState::Ramp(Span::from_secs(8)));
     now_us -= year;
-    let look = BreakerRequest { place: ramp.place, ..BreakerRequest::default() };
-    assert_eq!(store.serve(now_us, &look).standing, FleetState::Ramp(Span::from_secs(8)));
-    assert_eq!(store.serve(now_us + 8 * second, &look).standing, FleetState::Closed);
+    let look = BreakerRequest { version: ramp.version, ..BreakerRequest::default() };
+    assert_eq!(store.serve(now_us, &look).state, FleetState::Ramp(Span::from_secs(8)));
+    assert_eq!(store.serve(now_us + 8 * second, &look).state, FleetState::Closed);
     // Set forward, all of it is over at once.
-    let trip = BreakerRequest { place: ramp.place, ..trip };
-    assert!(matches!(store.serve(now_us, &trip).standing, FleetState::Open(_)));
-    assert_eq!(store.serve(now_us + year, &look).standing, FleetState::HalfOpen);
+    let trip = BreakerRequest { version: ramp.version, ..trip };
+    assert!(matches!(store.serve(now_us, &trip).state, FleetState::Open(_)));
+    assert_eq!(store.serve(now_us + year, &look).state, FleetState::HalfOpen);
 }

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(leases.admit(at(4)), None, "used");
         leases.hold(lease(8, 5));
         assert_eq!(leases.admit(at(5)), None, "over");
-        assert_eq!(leases.end(at(5), ticket), None, "its place is another's by now");
+        assert_eq!(leases.end(at(5), ticket), None, "its lease is another's by now");
     }
 
     #[test]

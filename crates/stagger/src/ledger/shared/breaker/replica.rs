@@ -4,7 +4,7 @@ use stagger_core::breaker::{BreakerPlan, Report, StateKind, Ticket};
 use stagger_core::{Instant, Span};
 
 use super::held_leases::HeldLeases;
-use super::script::{Place, ProbeResult, Token};
+use super::script::{BreakerVersion, ProbeResult, Token};
 use crate::ledger::breaker::LocalBreaker;
 use crate::ledger::shared::{SharedOptions, StoreFallback};
 
@@ -21,7 +21,7 @@ pub(super) struct Replica {
     pub(super) again: Span,
     /// Whether the process probes by itself while the store is unreachable.
     pub(super) alone: bool,
-    pub(super) place: Place,
+    pub(super) version: BreakerVersion,
     pub(super) known: KnownState,
     pub(super) open_time: Span,
     pub(super) answered_at: Option<Instant>,
@@ -35,8 +35,8 @@ pub(super) struct Replica {
     pub(super) results: Vec<(Token, ProbeResult)>,
     /// Whether a call waits for a lease.
     pub(super) wanted: bool,
-    pub(super) wish: Option<Token>,
-    pub(super) wish_from: Instant,
+    pub(super) wanted_probe: Option<Token>,
+    pub(super) ask_from: Instant,
     /// The number of times that the process's own breaker had opened when the store knew of it.
     pub(super) reported_opened: u64,
 }
@@ -73,7 +73,7 @@ impl Replica {
             plan,
             again: options.again(),
             alone: matches!(options.fallback(), StoreFallback::Local { .. }),
-            place: Place::default(),
+            version: BreakerVersion::default(),
             known: KnownState::Closed,
             open_time: plan.open_time(),
             answered_at: None,
@@ -83,8 +83,8 @@ impl Replica {
             leases: HeldLeases::new(),
             results: Vec::new(),
             wanted: false,
-            wish: None,
-            wish_from: Instant::ORIGIN,
+            wanted_probe: None,
+            ask_from: Instant::ORIGIN,
             reported_opened: 0,
         }
     }
@@ -105,7 +105,7 @@ impl Replica {
         match self.alone_from {
             Some(_) if !self.alone => FleetAdmission::Refused(now + self.again),
             Some(own) if now < own => FleetAdmission::Refused(own),
-            None if self.is_worth(now) => FleetAdmission::Refused(now.max(self.wish_from) + LOOK),
+            None if self.is_worth(now) => FleetAdmission::Refused(now.max(self.ask_from) + LOOK),
             _ => {
                 self.handed_over = true;
                 FleetAdmission::OwnBreaker

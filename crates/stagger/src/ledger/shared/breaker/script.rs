@@ -24,9 +24,9 @@ pub(super) struct BreakerScriptPlan {
 
 /// A state of the breaker in the store: since when it remembers, and how often it has moved since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) birth: u64,
-    pub(super) era: u64,
+pub(super) struct BreakerVersion {
+    pub(super) created: u64,
+    pub(super) epoch: u64,
 }
 
 /// Names one probe in the whole fleet.
@@ -54,11 +54,11 @@ pub(super) enum ProbeResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BreakerRequest {
     /// The state that the process knows: its results and its trip belong to it.
-    pub(super) place: Place,
+    pub(super) version: BreakerVersion,
     pub(super) results: Vec<(Token, ProbeResult)>,
     pub(super) opening: Option<Opening>,
     /// The probe that it wants to make.
-    pub(super) wish: Option<Token>,
+    pub(super) wanted_probe: Option<Token>,
     /// The stretch of the open time, should it open: millionths of the longest stretch.
     pub(super) spread_ppm: u32,
 }
@@ -76,8 +76,8 @@ pub(super) enum FleetState {
 /// The answer of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BreakerAnswer {
-    pub(super) place: Place,
-    pub(super) standing: FleetState,
+    pub(super) version: BreakerVersion,
+    pub(super) state: FleetState,
     pub(super) open_time: Span,
     /// The lease of the wanted probe, counted from the request; `None` when it is not granted.
     pub(super) lease: Option<Span>,
@@ -98,15 +98,15 @@ impl BreakerScriptPlan {
 
     /// The script's arguments, the test's clock left out.
     pub(super) fn arguments(&self, request: &BreakerRequest) -> [String; 4] {
-        let BreakerRequest { place, results, opening, wish, spread_ppm } = request;
+        let BreakerRequest { version, results, opening, wanted_probe, spread_ppm } = request;
         let opening = match *opening {
             None => [0, 0, 0],
             Some(Opening::Trip) => [1, 0, 0],
             Some(Opening::Remembered { left, open_time }) => [2, micros(left), micros(open_time)],
         };
         let [kind, left, open_time] = opening;
-        let (wish, spread) = (wish.unwrap_or(0), u64::from(*spread_ppm));
-        let ask = [place.birth, place.era, kind, left, open_time, wish, spread];
+        let (wanted_probe, spread) = (wanted_probe.unwrap_or(0), u64::from(*spread_ppm));
+        let ask = [version.created, version.epoch, kind, left, open_time, wanted_probe, spread];
         let results: Vec<_> =
             results.iter().flat_map(|&(token, result)| [token, result.number()]).collect();
         [words(&self.numbers), words(&ask), words(&results), self.kept_ms.to_string()]
@@ -133,9 +133,9 @@ impl ProbeResult {
 
 impl BreakerAnswer {
     /// The answer of these numbers.
-    pub(super) const fn of([birth, era, kind, left, open_time, lease]: [u64; 6]) -> Self {
+    pub(super) const fn of([created, epoch, kind, left, open_time, lease]: [u64; 6]) -> Self {
         let left = Span::from_micros(left);
-        let standing = match kind {
+        let state = match kind {
             1 => FleetState::Open(left),
             2 => FleetState::HalfOpen,
             3 => FleetState::Ramp(left),
@@ -143,8 +143,8 @@ impl BreakerAnswer {
         };
         let lease = if lease == 0 { None } else { Some(Span::from_micros(lease)) };
         Self {
-            place: Place { birth, era },
-            standing,
+            version: BreakerVersion { created, epoch },
+            state,
             open_time: Span::from_micros(open_time),
             lease,
         }

@@ -47,14 +47,14 @@ impl Replica {
             return Some(asked);
         }
         let report = called.then(|| asked + self.again);
-        let wish = match self.known {
+        let wanted_probe = match self.known {
             KnownState::Closed => None,
             _ if self.leases.free().is_some() || !(self.wanted || called) => None,
-            KnownState::Open(until) => Some(until.max(self.wish_from)),
-            KnownState::HalfOpen => Some(self.wish_from),
+            KnownState::Open(until) => Some(until.max(self.ask_from)),
+            KnownState::HalfOpen => Some(self.ask_from),
         };
         let turn = self.leases.free().map(|lease| lease.since + self.again.saturating_mul(TURNS));
-        [report, wish, turn].into_iter().flatten().min()
+        [report, wanted_probe, turn].into_iter().flatten().min()
     }
 
     /// The request to the store at `now`. It is sent again until it is answered: what the store has
@@ -70,14 +70,16 @@ impl Replica {
         self.leases.lapse(now);
         let turn = self.again.saturating_mul(TURNS);
         if self.leases.free().is_some_and(|lease| now >= lease.since + turn) {
-            self.lay_down();
-            self.wish_from = now + self.again;
+            self.return_lease();
+            self.ask_from = now + self.again;
         }
         BreakerRequest {
-            place: self.place,
+            version: self.version,
             results: self.results.clone(),
             opening: self.opening(local, now),
-            wish: self.is_wishing(now).then(|| *self.wish.get_or_insert_with(|| token(chance))),
+            wanted_probe: self
+                .wants_probe(now)
+                .then(|| *self.wanted_probe.get_or_insert_with(|| token(chance))),
             // OK because the draw is at most a million.
             spread_ppm: u32::try_from(
                 chance.draw(Span::ZERO, Span::from_nanos(1_000_000)).as_nanos(),
@@ -89,10 +91,10 @@ impl Replica {
     /// Decides alone from now on. The last request: what was found, and the lease that is not needed.
     pub(super) fn retire(&mut self) -> Option<BreakerRequest> {
         (self.alone, self.handed_over) = (true, true);
-        self.lay_down();
+        self.return_lease();
         let results = std::mem::take(&mut self.results);
         (!results.is_empty()).then(|| BreakerRequest {
-            place: self.place,
+            version: self.version,
             results,
             ..BreakerRequest::default()
         })
@@ -108,9 +110,10 @@ impl Replica {
         let SyncRound { request, answer, now, .. } = *round;
         self.results.drain(..request.results.len().min(self.results.len()));
         let knew_less = self.alone_from.take().is_some() || self.answered_at.is_none();
-        let lost = answer.place.birth != self.place.birth || answer.place.era < self.place.era;
+        let lost = answer.version.created != self.version.created
+            || answer.version.epoch < self.version.epoch;
         self.answered_at = Some(now);
-        let moved = match answer.standing {
+        let moved = match answer.state {
             FleetState::Closed | FleetState::Ramp(_) => {
                 // Open wins: who knows of it reports_outage the store with the next request.
                 self.forgotten = (knew_less || lost) && self.is_open_here(local, now);
@@ -182,7 +185,7 @@ impl Replica {
 
     /// Keeps what the store has forgotten until it is reported.
     fn keep(&mut self, round: &SyncRound<'_>) -> Option<RemoteMove> {
-        self.place = round.answer.place;
+        self.version = round.answer.version;
         self.leases.clear(round.now);
         None
     }
@@ -190,7 +193,7 @@ impl Replica {
     fn close(&mut self, local: &LocalBreaker, round: &SyncRound<'_>) -> Option<RemoteMove> {
         let (answer, now) = (round.answer, round.now);
         let was_closed = self.known == KnownState::Closed;
-        if (self.place != answer.place || !was_closed) && !is_closed(local, now) {
+        if (self.version != answer.version || !was_closed) && !is_closed(local, now) {
             self.reported_opened = transitions::close(local, now);
         }
         self.move_to(round, KnownState::Closed);
@@ -224,43 +227,43 @@ impl Replica {
 
     /// Whether a probe has failed since the last answer: time alone makes one move, to half-open.
     fn is_reopened(&self, answer: &BreakerAnswer) -> bool {
-        let remembers = answer.place.birth == self.place.birth;
-        let moves = answer.place.era.saturating_sub(self.place.era);
-        remembers && moves > u64::from(answer.standing == FleetState::HalfOpen)
+        let remembers = answer.version.created == self.version.created;
+        let moves = answer.version.epoch.saturating_sub(self.version.epoch);
+        remembers && moves > u64::from(answer.state == FleetState::HalfOpen)
     }
 
     fn move_to(&mut self, round: &SyncRound<'_>, known: KnownState) {
         let answer = round.answer;
-        if self.place != answer.place || self.known != known {
+        if self.version != answer.version || self.known != known {
             self.leases.clear(round.now);
         }
-        self.place = answer.place;
+        self.version = answer.version;
         self.open_time = answer.open_time;
         self.known = known;
         self.handed_over = false;
     }
 
     fn lease(&mut self, round: &SyncRound<'_>) {
-        let Some(token) = round.request.wish else { return };
+        let Some(token) = round.request.wanted_probe else { return };
         let asked = round.asked;
-        self.wish = None;
+        self.wanted_probe = None;
         match round.answer.lease {
             // From when it was asked for: so it ends here before it ends there.
             Some(lease) => self.leases.hold(Lease { token, since: asked, ends: asked + lease }),
-            None => self.wish_from = asked + self.again,
+            None => self.ask_from = asked + self.again,
         }
     }
 
-    fn is_wishing(&self, now: Instant) -> bool {
+    fn wants_probe(&self, now: Instant) -> bool {
         let over = match self.known {
             KnownState::Closed => false,
             KnownState::Open(until) => now >= until,
             KnownState::HalfOpen => true,
         };
-        over && self.wanted && self.leases.free().is_none() && now >= self.wish_from
+        over && self.wanted && self.leases.free().is_none() && now >= self.ask_from
     }
 
-    fn lay_down(&mut self) {
+    fn return_lease(&mut self) {
         if let Some(lease) = self.leases.take_free() {
             self.results.push((lease.token, ProbeResult::Nothing));
         }
@@ -281,7 +284,7 @@ mod tests {
     use stagger_core::breaker::{BreakerPlan, Report, Ticket};
 
     use super::super::replica::FleetAdmission;
-    use super::super::script::Place;
+    use super::super::script::BreakerVersion;
     use super::*;
     use crate::{Rng, SharedOptions};
 
@@ -345,18 +348,18 @@ mod tests {
     }
 
     /// Of the first memory of the store.
-    fn answer(era: u64, standing: FleetState) -> BreakerAnswer {
-        let place = Place { birth: if era == 0 { 0 } else { 7 }, era };
-        BreakerAnswer { place, standing, open_time: Span::from_secs(5), lease: None }
+    fn answer(epoch: u64, state: FleetState) -> BreakerAnswer {
+        let version = BreakerVersion { created: if epoch == 0 { 0 } else { 7 }, epoch };
+        BreakerAnswer { version, state, open_time: Span::from_secs(5), lease: None }
     }
 
-    fn open(era: u64) -> BreakerAnswer {
-        answer(era, FleetState::Open(Span::from_secs(5)))
+    fn open(epoch: u64) -> BreakerAnswer {
+        answer(epoch, FleetState::Open(Span::from_secs(5)))
     }
 
     const CLOSED: BreakerAnswer = BreakerAnswer {
-        place: Place { birth: 0, era: 0 },
-        standing: FleetState::Closed,
+        version: BreakerVersion { created: 0, epoch: 0 },
+        state: FleetState::Closed,
         open_time: Span::from_secs(5),
         lease: None,
     };
@@ -368,8 +371,8 @@ mod tests {
         assert!(process.call(at(1), Report::Failure) && !process.call(at(1), Report::Failure));
         let (request, moved) = process.ask(at(1), &open(1));
         assert_eq!(
-            (request.opening, request.place, moved),
-            (Some(Opening::Trip), CLOSED.place, None)
+            (request.opening, request.version, moved),
+            (Some(Opening::Trip), CLOSED.version, None)
         );
         assert_eq!(process.ask(at(1), &open(1)).0.opening, None);
         assert_eq!(process.own.opened(), 1);
@@ -389,8 +392,8 @@ mod tests {
     #[test]
     fn the_own_breaker_is_opened_for_as_long_as_the_fleets() {
         let mut process = Process::new(1);
-        for (era, moment, seconds) in [(1, 0, 5), (3, 10, 10), (5, 30, 20), (7, 60, 40)] {
-            assert_eq!(process.ask(at(moment), &open(era)).1, Some(RemoteMove::Opened));
+        for (epoch, moment, seconds) in [(1, 0, 5), (3, 10, 10), (5, 30, 20), (7, 60, 40)] {
+            assert_eq!(process.ask(at(moment), &open(epoch)).1, Some(RemoteMove::Opened));
             let time = process.own.with_machine(at(moment), |own| own.open_time());
             assert_eq!(time, Span::from_secs(seconds));
         }
@@ -422,7 +425,7 @@ mod tests {
         let granted =
             BreakerAnswer { lease: Some(Span::from_secs(5)), ..answer(2, FleetState::HalfOpen) };
         let (request, _) = process.ask(at(6), &granted);
-        let token = request.wish.expect("a call was refused");
+        let token = request.wanted_probe.expect("a call was refused");
         let probe = process.admit(at(7)).expect("leased");
         assert_eq!(process.admit(at(7)), None, "one lease, one probe");
         process.replica.report(at(8), probe, Report::Success);
@@ -477,16 +480,16 @@ mod tests {
 
     #[test]
     fn a_store_that_knows_less_than_before_is_reminded_and_one_that_knows_more_is_followed() {
-        for (era, birth) in [(0, 7), (0, 0), (4, 9)] {
+        for (epoch, created) in [(0, 7), (0, 0), (4, 9)] {
             let mut process = Process::new(1);
             process.ask(at(0), &open(1));
-            let place = Place { birth, era };
-            process.ask(at(2), &BreakerAnswer { place, ..CLOSED });
-            assert_eq!(process.state(at(2)), StateKind::Open, "{place:?}");
+            let version = BreakerVersion { created, epoch };
+            process.ask(at(2), &BreakerAnswer { version, ..CLOSED });
+            assert_eq!(process.state(at(2)), StateKind::Open, "{version:?}");
             let (request, _) = process.ask(at(2), &open(5));
             let remembered =
                 Opening::Remembered { left: Span::from_secs(3), open_time: Span::from_secs(5) };
-            assert_eq!((request.opening, request.place), (Some(remembered), place));
+            assert_eq!((request.opening, request.version), (Some(remembered), version));
         }
         let mut process = Process::new(1);
         process.ask(at(0), &open(1));

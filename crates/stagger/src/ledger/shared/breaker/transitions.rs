@@ -43,7 +43,7 @@ pub(super) fn close(local: &LocalBreaker, now: Instant) -> u64 {
     })
 }
 
-/// Makes a probe whose end is known. One that is not due yet, or has no place, is made when it will
+/// Makes a probe whose end is known. One that is not due yet, or has no room, is made when it will
 /// have: until it is reported, time is no part of a half-open breaker but for its leases.
 fn probe(
     machine: &mut Breaker,
@@ -51,11 +51,11 @@ fn probe(
     report: Report,
     entropy: &mut impl Entropy,
 ) -> Option<Transition> {
-    let ticket = place(machine, now)?;
+    let ticket = probe_ticket(machine, now)?;
     machine.report(now, ticket, report, entropy)
 }
 
-fn place(machine: &mut Breaker, now: Instant) -> Option<Ticket> {
+fn probe_ticket(machine: &mut Breaker, now: Instant) -> Option<Ticket> {
     let mut at = now;
     for _ in 0..STEPS {
         match machine.admit(at) {
