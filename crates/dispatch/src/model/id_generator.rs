@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stagger::{Instant, Span};
 use uuid::{Builder, Uuid};
 
+use super::MessageId;
 use crate::Error;
 use crate::sign::os_fill;
 
@@ -59,6 +60,11 @@ impl IdGenerator {
         os_fill(draws.as_flattened_mut())?;
         let first = self.reserve(now, count as u64);
         Ok((first..).zip(draws).map(|(place, draw)| id(place, draw)).collect())
+    }
+
+    /// The names of the next `count` messages, in order.
+    pub(crate) fn message_ids(&self, now: Instant, count: usize) -> Result<Vec<MessageId>, Error> {
+        Ok(self.make_many(now, count)?.into_iter().map(MessageId::from_uuid).collect())
     }
 
     /// Reserves `count` places in a row, and returns the first.

@@ -2,28 +2,23 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use stagger::{Instant, Sleep, Span, TokioTime};
+use stagger::{Sleep, Span, TokioTime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::clock::EngineClock;
-use super::detached::run_to_completion;
-use super::directory::Directory;
-use super::fleet::{FleetView, LeadGuard, Leadership, SettingsSync};
+use super::fleet::{FleetView, LeadGuard, Leadership};
 use super::health::{NodeHealth, Reservation};
 use super::inbox::{Command, Inbox};
-use super::message_ids::MessageIds;
 use super::operational_events::JSON;
 use super::payloads::{CachedMessage, PayloadCache};
+use super::submission::{IntakeRequest, ReceiverChoice, Receivers, Submission};
+use super::tasks::run_to_completion;
 use crate::Error;
 use crate::model::{
-    ApplicationId, Delivery, EndpointId, EventType, IdempotencyKey, Message, MessageId, NewMessage,
+    ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
 use crate::observe::Instruments;
 use crate::store::{Accepted, ClusterAccept, ClusterHandle, Fence, Notification, ShardId, Shards};
-
-/// The memory of a message besides its payload while it waits for the store, in bytes.
-const OVERHEAD: usize = 1024;
 
 /// The most bytes of messages that wait for the store; more are refused, so that a slow disk fills
 /// no memory.
@@ -39,19 +34,6 @@ const ANSWER: Span = Span::from_secs(20);
 
 /// The type of a test event.
 const TEST: &str = "stagger.test";
-
-/// A message to deliver, as an application sends it in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    /// The event type. Operational types are refused.
-    pub event_type: EventType,
-    /// The bytes that will be sent, exactly.
-    pub payload: Bytes,
-    /// Their `Content-Type`.
-    pub content_type: String,
-    /// The sender's own name for it.
-    pub key: Option<IdempotencyKey>,
-}
 
 /// Accepts messages.
 #[derive(Clone, Debug)]
@@ -73,31 +55,6 @@ pub(super) struct IntakeRoom {
     fleet: Arc<FleetView>,
     uncommitted: Arc<Semaphore>,
     max_open: usize,
-}
-
-/// Names messages, and chooses their receivers.
-#[derive(Clone, Debug)]
-pub(super) struct ReceiverChoice {
-    pub(super) directory: Arc<Directory>,
-    pub(super) message_ids: Arc<MessageIds>,
-    pub(super) settings: Arc<SettingsSync>,
-}
-
-/// The receivers of messages.
-#[derive(Clone, Copy, Debug)]
-enum Receivers {
-    /// All endpoints of an application that want their types.
-    Of(ApplicationId),
-    /// One endpoint.
-    Only(EndpointId),
-}
-
-/// Messages to accept, before their receivers are known.
-#[derive(Debug)]
-struct IntakeRequest {
-    to: Receivers,
-    messages: Vec<(MessageId, Submission)>,
-    now: Instant,
 }
 
 impl Intake {
@@ -235,64 +192,6 @@ impl IntakeRoom {
 
     fn reserve(&self, deliveries: usize) -> Result<Reservation<'_>, Error> {
         self.health.reserve(deliveries, self.max_open)
-    }
-}
-
-impl ReceiverChoice {
-    /// # Errors
-    /// The operating system has no randomness for the names.
-    fn request(
-        &self,
-        to: Receivers,
-        messages: Vec<Submission>,
-        now: Instant,
-    ) -> Result<IntakeRequest, Error> {
-        let ids = self.message_ids.messages(messages.len(), now)?;
-        Ok(IntakeRequest { to, messages: ids.into_iter().zip(messages).collect(), now })
-    }
-
-    /// The messages with their receivers, as the directory has them now.
-    fn addressed(&self, wanted: &IntakeRequest) -> Result<Vec<NewMessage>, Error> {
-        let (application, receivers) = match wanted.to {
-            Receivers::Of(application) => {
-                let types = wanted.messages.iter().map(|(_, message)| &message.event_type);
-                let receivers = self.directory.fan_out(application, types);
-                (application, receivers.ok_or_else(|| Error::not_found("application"))?)
-            }
-            Receivers::Only(id) => {
-                let endpoint = self.directory.endpoint(id);
-                let endpoint = endpoint.ok_or_else(|| Error::not_found("endpoint"))?;
-                (endpoint.application, vec![vec![id]; wanted.messages.len()])
-            }
-        };
-        let made = wanted.messages.iter().zip(receivers);
-        let named = |((id, message), to): (&(MessageId, Submission), _)| {
-            message.named(*id, application, wanted.now, to)
-        };
-        Ok(made.map(named).collect())
-    }
-}
-
-impl IntakeRequest {
-    /// The memory of its payloads while they wait for the store, in bytes.
-    fn weight(&self) -> usize {
-        self.messages.iter().map(|(_, message)| message.payload.len() + OVERHEAD).sum()
-    }
-}
-
-impl Submission {
-    fn named(
-        &self,
-        id: MessageId,
-        application: ApplicationId,
-        now: Instant,
-        endpoints: Vec<EndpointId>,
-    ) -> NewMessage {
-        let Self { event_type, payload, content_type, key } = self.clone();
-        let size = payload.len();
-        let message =
-            Message { id, application, event_type, key, content_type, size, created_at: now };
-        NewMessage { message, payload, endpoints }
     }
 }
 

@@ -10,7 +10,6 @@
 mod attempt;
 mod attempt_rates;
 mod clock;
-mod detached;
 mod directory;
 mod endpoint_control;
 mod fleet;
@@ -18,7 +17,6 @@ mod handle;
 mod health;
 mod inbox;
 mod intake;
-mod message_ids;
 mod notifications;
 mod operational_events;
 mod options;
@@ -33,12 +31,13 @@ mod settler;
 mod shared_budgets;
 mod start;
 mod status;
+mod submission;
 mod tasks;
 #[cfg(test)]
 mod testing;
 
 pub use attempt_rates::{AttemptRates, Second};
 pub use handle::Node;
-pub use intake::Submission;
 pub use options::NodeOptions;
 pub use shared_budgets::SharedBudgets;
+pub use submission::Submission;

@@ -8,9 +8,9 @@ use stagger_text::Timestamp;
 use url::Url;
 
 use super::directory::Directory;
-use super::message_ids::MessageIds;
 use crate::model::{
-    DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, Message, MessageId, NewMessage,
+    DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, IdGenerator, Message, MessageId,
+    NewMessage,
 };
 use crate::scheduler::OperationalEvent;
 use crate::store::Settlement;
@@ -24,7 +24,8 @@ const DEAD: &str = "stagger.delivery.dead";
 #[derive(Debug)]
 pub(super) struct OperationalEvents {
     pub(super) directory: Arc<Directory>,
-    pub(super) message_ids: Arc<MessageIds>,
+    /// One generator for all messages, so that the order of ids is the order of acceptance.
+    pub(super) message_ids: Arc<IdGenerator>,
 }
 
 impl OperationalEvents {
@@ -58,7 +59,7 @@ impl OperationalEvents {
         }
         let id = self
             .message_ids
-            .messages(1, now)
+            .message_ids(now, 1)
             .inspect_err(|error| tracing::warn!(%error, "operational event dropped"))
             .ok()?
             .pop()?;

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::clock::EngineClock;
-use super::detached::run_to_completion;
 use super::fleet::{Leadership, recover};
 use super::health::NodeHealth;
 use super::inbox::Inbox;
+use super::tasks::run_to_completion;
 use crate::Error;
 use crate::model::{Delivery, DeliveryId, EndpointId};
 use crate::store::{

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::clock::EngineClock;
-use super::detached::run_to_completion;
 use super::directory::Directory;
 use super::fleet::SettingsSync;
+use super::tasks::run_to_completion;
 use crate::Error;
 use crate::model::{Application, ApplicationId, Endpoint, EndpointId};
 use crate::send::Sender;

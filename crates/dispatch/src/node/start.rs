@@ -1,8 +1,8 @@
-//! The parts of a node, put together.
+//! The parts of a node, put together: each gets the others that it uses.
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::NodeOptions;
 use super::attempt::AttemptRunner;
@@ -14,9 +14,8 @@ use super::fleet::{
     CommandExecutor, FleetLinks, FleetView, Leadership, SettingsSync, ShardMover, Work,
 };
 use super::health::NodeHealth;
-use super::inbox::Inbox;
-use super::intake::{Intake, IntakeRoom, ReceiverChoice};
-use super::message_ids::MessageIds;
+use super::inbox::{Command, Inbox};
+use super::intake::{Intake, IntakeRoom};
 use super::notifications::PendingNotifications;
 use super::operational_events::OperationalEvents;
 use super::payloads::PayloadCache;
@@ -25,13 +24,15 @@ use super::replay::Replayer;
 use super::runner::Runner;
 use super::scheduler_state::SchedulerState;
 use super::settings_writer::SettingsWriter;
-use super::settle_queue::SettleQueue;
+use super::settle_queue::{QueuedSettlement, SettleQueue};
 use super::settler::Settler;
 use super::shared_budgets::{SharedBudgets, SharedCharges};
 use super::status::NodeStatus;
+use super::submission::ReceiverChoice;
+use crate::model::IdGenerator;
 use crate::observe::Instruments;
 use crate::send::Sender;
-use crate::store::{ClusterHandle, DeliveryStore};
+use crate::store::{ClusterHandle, DeliveryStore, Fence};
 
 /// A node whose tasks do not run yet.
 #[derive(Debug)]
@@ -50,170 +51,248 @@ pub(super) struct NodeParts {
     pub(super) fleet: Arc<FleetLinks>,
 }
 
-// tidy: long because it lists once which part of the node has which others
+/// Makes the parts of a node.
 pub(super) fn assemble(
     store: &Arc<dyn DeliveryStore>,
     sender: &Sender,
     budgets: Option<SharedBudgets>,
     options: &NodeOptions,
 ) -> NodeParts {
-    let (clock, cluster) = (EngineClock::start(), ClusterHandle::of(store));
     let (inbox, commands) = Inbox::new();
     let (settling, settlements) = SettleQueue::new();
-    let directory = Arc::new(Directory::default());
-    let message_ids = Arc::new(MessageIds::default());
-    let payloads = Arc::new(PayloadCache::new(options.payload_memory));
-    let rates = Arc::new(AttemptCounter::default());
-    let health = Arc::new(NodeHealth::new());
-    let instruments = Arc::new(Instruments::new());
-    let leadership = Arc::new(Leadership::nothing());
-    let view = Arc::new(FleetView::default());
-    let notifications = Arc::new(PendingNotifications::default());
-    let lost = watch::Sender::new(None);
-    let settings = Arc::new(SettingsSync::new(
-        (Arc::clone(store), cluster.clone()),
-        (Arc::clone(&directory), sender.clone()),
-        Arc::clone(&leadership),
-        (inbox.clone(), clock),
-    ));
-    let attempt_runner = Arc::new(AttemptRunner::new(
-        Arc::clone(store),
-        sender.clone(),
-        Arc::clone(&directory),
-        Arc::clone(&payloads),
-    ));
-    let runner = Runner {
-        state: SchedulerState::new(
-            options.slots,
-            clock,
-            Arc::clone(&health),
-            Arc::clone(&directory),
-            settling,
-        ),
-        commands,
-        inbox: inbox.clone(),
-        attempt_runner,
-        rates: Arc::clone(&rates),
-        instruments: Arc::clone(&instruments),
-        operational_events: OperationalEvents {
-            directory: Arc::clone(&directory),
-            message_ids: Arc::clone(&message_ids),
-        },
-        shared_charges: SharedCharges::new(budgets, Arc::clone(&directory)),
-        under_way: 0,
-    };
-    let settler = Settler {
-        queue: settlements,
-        cluster: cluster.clone(),
-        clock,
-        health: Arc::clone(&health),
-        instruments: Arc::clone(&instruments),
-        inbox: inbox.clone(),
-        notifications: Arc::clone(&notifications),
-        lost: lost.clone(),
-    };
-    let pruner = Pruner {
-        store: Arc::clone(store),
-        leadership: Arc::clone(&leadership),
-        clock,
-        retention: options.retention,
-    };
-    let intake = Intake {
-        room: IntakeRoom::new(Arc::clone(&health), Arc::clone(&view), options.max_open),
-        receivers: ReceiverChoice {
-            directory: Arc::clone(&directory),
-            message_ids,
-            settings: Arc::clone(&settings),
-        },
-        cluster: cluster.clone(),
-        leadership: Arc::clone(&leadership),
-        payloads: Arc::clone(&payloads),
-        inbox: inbox.clone(),
-        instruments,
-        clock,
-    };
-    let mover = Arc::new(ShardMover {
-        store: Arc::clone(store),
-        cluster: cluster.clone(),
-        leadership: Arc::clone(&leadership),
-        settings: Arc::clone(&settings),
-        directory: Arc::clone(&directory),
-        inbox: inbox.clone(),
-        clock,
-    });
-    let work = Arc::new(Work::new(
-        CommandExecutor {
-            store: Arc::clone(store),
-            cluster: cluster.clone(),
-            settings: Arc::clone(&settings),
-            directory: Arc::clone(&directory),
-            inbox: inbox.clone(),
-        },
-        Arc::clone(&leadership),
-        Arc::clone(&payloads),
-        (Arc::clone(&health), options.max_open),
-    ));
-    let fleet = Arc::new(FleetLinks {
-        cluster: cluster.clone(),
-        leadership: Arc::clone(&leadership),
-        settings: Arc::clone(&settings),
-        view: Arc::clone(&view),
-        mover,
-        work,
-        notifications,
-        lost,
-        health: Arc::clone(&health),
-        inbox: inbox.clone(),
-        clock,
-        name: options.name(),
-        lease: options.lease,
-    });
+    let builder = NodeBuilder::new(store, sender, options, inbox);
     NodeParts {
-        settings_writer: SettingsWriter {
-            cluster: cluster.clone(),
-            settings: Arc::clone(&settings),
-            directory: Arc::clone(&directory),
-            sender: sender.clone(),
-            clock,
-            turn: Arc::default(),
-        },
-        endpoint_control: EndpointControl {
-            store: Arc::clone(store),
-            cluster: cluster.clone(),
-            leadership: Arc::clone(&leadership),
-            health: Arc::clone(&health),
-            inbox: inbox.clone(),
-            clock,
-        },
-        replayer: Replayer {
-            store: Arc::clone(store),
-            cluster: cluster.clone(),
-            health: Arc::clone(&health),
-            leadership: Arc::clone(&leadership),
-            inbox: inbox.clone(),
-            clock,
-            max_open: options.max_open,
-        },
-        status: NodeStatus {
+        settings_writer: builder.settings_writer(),
+        endpoint_control: builder.endpoint_control(),
+        intake: builder.intake(),
+        replayer: builder.replayer(),
+        status: builder.status(),
+        runner: builder.runner(commands, settling, budgets),
+        settler: builder.settler(settlements),
+        pruner: builder.pruner(),
+        fleet: Arc::new(builder.fleet()),
+        directory: builder.directory,
+        health: builder.health,
+        settings: builder.settings,
+    }
+}
+
+/// The parts that several others use.
+struct NodeBuilder<'o> {
+    options: &'o NodeOptions,
+    store: Arc<dyn DeliveryStore>,
+    cluster: ClusterHandle,
+    sender: Sender,
+    inbox: Inbox,
+    clock: EngineClock,
+    directory: Arc<Directory>,
+    message_ids: Arc<IdGenerator>,
+    payloads: Arc<PayloadCache>,
+    rates: Arc<AttemptCounter>,
+    health: Arc<NodeHealth>,
+    instruments: Arc<Instruments>,
+    leadership: Arc<Leadership>,
+    settings: Arc<SettingsSync>,
+    view: Arc<FleetView>,
+    notifications: Arc<PendingNotifications>,
+    lost: watch::Sender<Option<Fence>>,
+}
+
+impl<'o> NodeBuilder<'o> {
+    fn new(
+        store: &Arc<dyn DeliveryStore>,
+        sender: &Sender,
+        options: &'o NodeOptions,
+        inbox: Inbox,
+    ) -> Self {
+        let (clock, cluster) = (EngineClock::start(), ClusterHandle::of(store));
+        let directory = Arc::<Directory>::default();
+        let leadership = Arc::new(Leadership::nothing());
+        let settings = SettingsSync::new(
+            (Arc::clone(store), cluster.clone()),
+            (Arc::clone(&directory), sender.clone()),
+            Arc::clone(&leadership),
+            (inbox.clone(), clock),
+        );
+        Self {
+            options,
             store: Arc::clone(store),
             cluster,
-            directory: Arc::clone(&directory),
-            leadership,
-            fleet: view,
-            payloads,
-            rates,
-            health: Arc::clone(&health),
+            sender: sender.clone(),
             inbox,
             clock,
-            max_open: options.max_open,
-        },
-        directory,
-        health,
-        settings,
-        intake,
-        runner,
-        settler,
-        pruner,
-        fleet,
+            directory,
+            message_ids: Arc::default(),
+            payloads: Arc::new(PayloadCache::new(options.payload_memory)),
+            rates: Arc::default(),
+            health: Arc::new(NodeHealth::new()),
+            instruments: Arc::new(Instruments::new()),
+            leadership,
+            settings: Arc::new(settings),
+            view: Arc::default(),
+            notifications: Arc::default(),
+            lost: watch::Sender::new(None),
+        }
+    }
+
+    fn runner(
+        &self,
+        commands: mpsc::UnboundedReceiver<Command>,
+        settling: SettleQueue,
+        budgets: Option<SharedBudgets>,
+    ) -> Runner {
+        let (health, directory) = (Arc::clone(&self.health), Arc::clone(&self.directory));
+        let slots = self.options.slots;
+        Runner {
+            state: SchedulerState::new(slots, self.clock, health, directory, settling),
+            commands,
+            inbox: self.inbox.clone(),
+            attempt_runner: Arc::new(self.attempt_runner()),
+            rates: Arc::clone(&self.rates),
+            instruments: Arc::clone(&self.instruments),
+            operational_events: OperationalEvents {
+                directory: Arc::clone(&self.directory),
+                message_ids: Arc::clone(&self.message_ids),
+            },
+            shared_charges: SharedCharges::new(budgets, Arc::clone(&self.directory)),
+            under_way: 0,
+        }
+    }
+
+    fn attempt_runner(&self) -> AttemptRunner {
+        let (store, sender) = (Arc::clone(&self.store), self.sender.clone());
+        AttemptRunner::new(store, sender, Arc::clone(&self.directory), Arc::clone(&self.payloads))
+    }
+
+    fn settler(&self, queue: mpsc::UnboundedReceiver<QueuedSettlement>) -> Settler {
+        Settler {
+            queue,
+            cluster: self.cluster.clone(),
+            clock: self.clock,
+            health: Arc::clone(&self.health),
+            instruments: Arc::clone(&self.instruments),
+            inbox: self.inbox.clone(),
+            notifications: Arc::clone(&self.notifications),
+            lost: self.lost.clone(),
+        }
+    }
+
+    fn pruner(&self) -> Pruner {
+        Pruner {
+            store: Arc::clone(&self.store),
+            leadership: Arc::clone(&self.leadership),
+            clock: self.clock,
+            retention: self.options.retention,
+        }
+    }
+
+    fn intake(&self) -> Intake {
+        let (health, view) = (Arc::clone(&self.health), Arc::clone(&self.view));
+        Intake {
+            room: IntakeRoom::new(health, view, self.options.max_open),
+            receivers: ReceiverChoice {
+                directory: Arc::clone(&self.directory),
+                message_ids: Arc::clone(&self.message_ids),
+                settings: Arc::clone(&self.settings),
+            },
+            cluster: self.cluster.clone(),
+            leadership: Arc::clone(&self.leadership),
+            payloads: Arc::clone(&self.payloads),
+            inbox: self.inbox.clone(),
+            instruments: Arc::clone(&self.instruments),
+            clock: self.clock,
+        }
+    }
+
+    fn settings_writer(&self) -> SettingsWriter {
+        SettingsWriter {
+            cluster: self.cluster.clone(),
+            settings: Arc::clone(&self.settings),
+            directory: Arc::clone(&self.directory),
+            sender: self.sender.clone(),
+            clock: self.clock,
+            turn: Arc::default(),
+        }
+    }
+
+    fn endpoint_control(&self) -> EndpointControl {
+        EndpointControl {
+            store: Arc::clone(&self.store),
+            cluster: self.cluster.clone(),
+            leadership: Arc::clone(&self.leadership),
+            health: Arc::clone(&self.health),
+            inbox: self.inbox.clone(),
+            clock: self.clock,
+        }
+    }
+
+    fn replayer(&self) -> Replayer {
+        Replayer {
+            store: Arc::clone(&self.store),
+            cluster: self.cluster.clone(),
+            health: Arc::clone(&self.health),
+            leadership: Arc::clone(&self.leadership),
+            inbox: self.inbox.clone(),
+            clock: self.clock,
+            max_open: self.options.max_open,
+        }
+    }
+
+    fn status(&self) -> NodeStatus {
+        NodeStatus {
+            store: Arc::clone(&self.store),
+            cluster: self.cluster.clone(),
+            directory: Arc::clone(&self.directory),
+            leadership: Arc::clone(&self.leadership),
+            fleet: Arc::clone(&self.view),
+            payloads: Arc::clone(&self.payloads),
+            rates: Arc::clone(&self.rates),
+            health: Arc::clone(&self.health),
+            inbox: self.inbox.clone(),
+            clock: self.clock,
+            max_open: self.options.max_open,
+        }
+    }
+
+    fn fleet(&self) -> FleetLinks {
+        FleetLinks {
+            cluster: self.cluster.clone(),
+            leadership: Arc::clone(&self.leadership),
+            settings: Arc::clone(&self.settings),
+            view: Arc::clone(&self.view),
+            mover: Arc::new(self.shard_mover()),
+            work: Arc::new(self.work()),
+            notifications: Arc::clone(&self.notifications),
+            lost: self.lost.clone(),
+            health: Arc::clone(&self.health),
+            inbox: self.inbox.clone(),
+            clock: self.clock,
+            name: self.options.name(),
+            lease: self.options.lease,
+        }
+    }
+
+    fn shard_mover(&self) -> ShardMover {
+        ShardMover {
+            store: Arc::clone(&self.store),
+            cluster: self.cluster.clone(),
+            leadership: Arc::clone(&self.leadership),
+            settings: Arc::clone(&self.settings),
+            directory: Arc::clone(&self.directory),
+            inbox: self.inbox.clone(),
+            clock: self.clock,
+        }
+    }
+
+    fn work(&self) -> Work {
+        let commands = CommandExecutor {
+            store: Arc::clone(&self.store),
+            cluster: self.cluster.clone(),
+            settings: Arc::clone(&self.settings),
+            directory: Arc::clone(&self.directory),
+            inbox: self.inbox.clone(),
+        };
+        let bounds = (Arc::clone(&self.health), self.options.max_open);
+        Work::new(commands, Arc::clone(&self.leadership), Arc::clone(&self.payloads), bounds)
     }
 }

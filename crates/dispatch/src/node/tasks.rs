@@ -1,5 +1,6 @@
-//! The tasks of a running node, from their start to the shutdown.
+//! The tasks of a running node, from their start to the shutdown, and changes that run to their end.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use stagger::{Instant, Sleep, Span, TokioTime};
@@ -127,4 +128,13 @@ impl Drop for NodeTasks {
     fn drop(&mut self) {
         self.aborts.iter().for_each(AbortHandle::abort);
     }
+}
+
+/// Runs `work` to its end even if its caller stops waiting: otherwise store and memory could
+/// differ.
+pub(super) async fn run_to_completion<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let cut_off = |_| Err(Error::busy("the dispatcher stopped during the change"));
+    tokio::spawn(work).await.unwrap_or_else(cut_off)
 }

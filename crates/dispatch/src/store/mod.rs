@@ -2,6 +2,7 @@
 
 mod calls;
 mod cluster;
+mod cluster_handle;
 mod contract;
 mod copy;
 mod document;
@@ -27,6 +28,7 @@ pub use cluster::{
     Arrival, ChangeLog, Cluster, ClusterAccept, ClusterMember, ClusterView, EndpointCommand,
     Joined, Lead, Notification, SettingChange,
 };
+pub(crate) use cluster_handle::ClusterHandle;
 pub use contract::DeliveryStore;
 pub use copy::{Copied, copy};
 pub use memory::{LinkFault, MemoryStore};
@@ -37,5 +39,4 @@ pub use postgres::{
 };
 pub use settlement::{Fence, Settlement};
 pub use shard::{ShardId, Shards};
-pub(crate) use sole_cluster::ClusterHandle;
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};

@@ -5,7 +5,6 @@
 //! in memory: they all come from this node, and a new run loads the store anew.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -23,15 +22,6 @@ use crate::model::{Delivery, EndpointId, EndpointState, Message, NewMessage};
 
 /// Deliveries loaded in one call of the store: 2 MB.
 const PAGE: usize = 10_000;
-
-/// The cluster of a store: its own, or a cluster of one.
-#[derive(Clone, Debug)]
-pub(crate) enum ClusterHandle {
-    /// A store that several nodes share.
-    Shared(Arc<dyn DeliveryStore>),
-    /// A store for one node.
-    Sole(Arc<SoleCluster>),
-}
 
 /// The contract of a cluster for the only node of a store, which changes one setting at a time.
 #[derive(Debug)]
@@ -55,28 +45,8 @@ struct SoleState {
     commands: BTreeMap<u64, (EndpointId, EndpointCommand)>,
 }
 
-impl ClusterHandle {
-    pub(crate) fn of(store: &Arc<dyn DeliveryStore>) -> Self {
-        match store.cluster() {
-            Some(_) => Self::Shared(Arc::clone(store)),
-            None => Self::Sole(Arc::new(SoleCluster::new(Arc::clone(store)))),
-        }
-    }
-}
-
-impl Deref for ClusterHandle {
-    type Target = dyn Cluster;
-
-    fn deref(&self) -> &Self::Target {
-        match self {
-            Self::Shared(store) => store.cluster().expect("the store of this handle is shared"),
-            Self::Sole(cluster) => &**cluster,
-        }
-    }
-}
-
 impl SoleCluster {
-    fn new(store: Arc<dyn DeliveryStore>) -> Self {
+    pub(super) fn new(store: Arc<dyn DeliveryStore>) -> Self {
         let state = SoleState {
             member: ClusterMember {
                 fence: Fence::default(),

@@ -12,7 +12,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// Not `no-referrer`: browsers would then hide the origin of our own forms, which [`super::auth`]
+/// Not `no-referrer`: browsers would then hide the origin of our own forms, which [`super::sessions`]
 /// looks at (Fetch standard, "append a request Origin header").
 const REFERRER: HeaderValue = HeaderValue::from_static("same-origin");
 

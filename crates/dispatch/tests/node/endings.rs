@@ -1,7 +1,7 @@
 //! Deliveries and endpoints that end otherwise than well.
 
 use stagger_dispatch::model::*;
-use stagger_dispatch::store::DeliveryStore;
+use stagger_dispatch::store::{DeliveryStore, ReplayRequest};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::Fixture;
@@ -99,4 +99,19 @@ async fn an_application_cannot_send_operational_events() {
     let other = ApplicationId::from_uuid(uuid::Uuid::from_u128(404));
     let nobody = fixture.node.accept(other, vec![crate::fixture::submission("1")]).await;
     assert!(nobody.is_err_and(|error| error.is_not_found()));
+}
+
+#[tokio::test]
+async fn a_replayed_delivery_is_cancelled_although_it_has_not_arrived_yet() {
+    let fixture = Fixture::new().await;
+    let to = fixture.endpoint(1, "http://127.0.0.1:9/", |_| {}).await;
+    fixture.node.disable(to).await.unwrap();
+    let sent = fixture.send(["1"]).await[0];
+    fixture.node.cancel(sent, to).await.unwrap();
+    for _ in 0..20 {
+        assert_eq!(fixture.node.replay(ReplayRequest::One(sent, to)).await.unwrap(), 1);
+        let cancelled = fixture.node.cancel(sent, to).await.unwrap();
+        assert_eq!(cancelled.state, DeliveryState::Cancelled);
+    }
+    assert_eq!(fixture.delivery(sent, to).await.replays, 20);
 }

@@ -6,19 +6,12 @@ use stagger::{Instant, Sleep, Span, TokioTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::leadership::Leadership;
-use super::settings_sync::SettingsSync;
-use super::shard_mover::ShardMover;
-use super::view::FleetView;
-use super::work::Work;
+use super::links::FleetLinks;
 use crate::Error;
 use crate::leadership::Membership;
-use crate::node::clock::EngineClock;
-use crate::node::health::NodeHealth;
-use crate::node::inbox::{Command, Inbox};
-use crate::node::notifications::PendingNotifications;
+use crate::node::inbox::Command;
 use crate::node::scheduler_state::SchedulerState;
-use crate::store::{ClusterHandle, ClusterView, Fence, Joined, Notification, Shards};
+use crate::store::{ClusterView, Fence, Joined, Notification, Shards};
 
 /// The share of the heartbeat interval after which a notification makes it check again.
 const SOONER: u64 = 4;
@@ -46,27 +39,6 @@ enum TaskResult {
     Unconfirmed,
     /// Never: the work ends with the membership.
     Worked,
-}
-
-/// The parts of a node that a membership moves.
-#[derive(Debug)]
-pub(in crate::node) struct FleetLinks {
-    pub(in crate::node) cluster: ClusterHandle,
-    pub(in crate::node) leadership: Arc<Leadership>,
-    pub(in crate::node) settings: Arc<SettingsSync>,
-    pub(in crate::node) view: Arc<FleetView>,
-    pub(in crate::node) mover: Arc<ShardMover>,
-    pub(in crate::node) work: Arc<Work>,
-    /// Shards with new work, of which the other nodes have not been notified yet.
-    pub(in crate::node) notifications: Arc<PendingNotifications>,
-    /// The membership under which settlements were refused last: it has ended.
-    pub(in crate::node) lost: watch::Sender<Option<Fence>>,
-    pub(in crate::node) health: Arc<NodeHealth>,
-    pub(in crate::node) inbox: Inbox,
-    pub(in crate::node) clock: EngineClock,
-    /// The name of the node, for people.
-    pub(in crate::node) name: String,
-    pub(in crate::node) lease: Span,
 }
 
 /// One membership.

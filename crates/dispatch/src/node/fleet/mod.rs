@@ -14,6 +14,7 @@
 mod backlog;
 mod commands;
 mod leadership;
+mod links;
 mod member;
 mod settings_sync;
 mod shard_mover;
@@ -24,7 +25,8 @@ mod work;
 pub(super) use backlog::recover;
 pub(super) use commands::{CommandExecutor, apply};
 pub(super) use leadership::{LeadGuard, Leadership};
-pub(super) use member::{FleetLinks, MemberTask};
+pub(super) use links::FleetLinks;
+pub(super) use member::MemberTask;
 pub(super) use settings_sync::SettingsSync;
 pub(super) use shard_mover::ShardMover;
 pub(super) use task::{join, run};

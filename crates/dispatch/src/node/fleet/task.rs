@@ -5,7 +5,8 @@ use std::sync::Arc;
 use stagger::Instant;
 use tokio::sync::watch;
 
-use super::member::{FleetLinks, MemberTask, MembershipEnd, asked};
+use super::links::FleetLinks;
+use super::member::{MemberTask, MembershipEnd, asked};
 use crate::Error;
 use crate::node::health::HealthState;
 use crate::store::{Fence, Joined};

@@ -9,13 +9,12 @@ mod figure;
 mod frame;
 mod moment;
 mod note;
-mod overview;
 mod settings;
 
 #[cfg(test)]
 mod sample_test;
 
-pub(super) use applications::{ApplicationLine, ApplicationPage, ApplicationsPage};
+pub(super) use applications::{ApplicationLine, ApplicationPage, ApplicationsPage, OverviewPage};
 pub(super) use badge::{Badge, EndpointStatus};
 pub(super) use chart::Chart;
 pub(super) use deliveries::{AttemptLine, DeliveriesPage, DeliveryLine, DeliveryPage, Filter};
@@ -24,5 +23,4 @@ pub(super) use figure::{Tile, figure};
 pub(super) use frame::{ErrorPage, Frame, Section, SignInPage};
 pub(super) use moment::Moment;
 pub(super) use note::Note;
-pub(super) use overview::OverviewPage;
 pub(super) use settings::Settings;
