@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use stagger_core::Span;
 use stagger_sim::BUCKET;
+use stagger_text::rough_percent;
 
 use crate::cells::BucketCounts;
 use crate::excerpt::Excerpt;
@@ -82,7 +83,9 @@ fn sentence(excerpt: &Excerpt<'_>, outage: &InferredOutage) -> String {
     let kind = match outage.kind {
         OutageKind::Refused => "attempts were refused".to_owned(),
         OutageKind::Hung => "attempts hung".to_owned(),
-        OutageKind::Failing(share) => format!("{:.0} % of attempts failed", 100.0 * share.as_f64()),
+        OutageKind::Failing(share) => {
+            format!("{} of attempts failed", rough_percent(share.as_f64()))
+        }
         OutageKind::Slow(times) => {
             format!("attempts took about {:.0} times as long", times.as_f64())
         }

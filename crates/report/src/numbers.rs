@@ -1,6 +1,6 @@
 //! Numbers as the page and the pictures show them: groups apart by a narrow blank that breaks no line.
 
-use stagger_core::{Instant, Span};
+use stagger_core::Instant;
 use stagger_text::NARROW_NO_BREAK;
 
 /// A whole number in groups of three: `20 000`.
@@ -16,14 +16,6 @@ pub(crate) fn number(value: f64) -> String {
 /// Seconds with their unit.
 pub(crate) fn seconds(value: f64) -> String {
     format!("{} s", number(value))
-}
-
-/// A span with as many digits as say something.
-pub(crate) fn span(span: Span) -> String {
-    match span.as_secs_f64() {
-        short if short < 1.0 => format!("{} ms", number(short * 1e3)),
-        long => seconds(long),
-    }
 }
 
 /// The distance of an instant from the origin, in seconds.

@@ -1,9 +1,9 @@
 //! All figures of one case as a table.
 
 use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, Stat};
-use stagger_text::percent;
+use stagger_text::{brief, percent};
 
-use crate::numbers::{grouped, number, seconds, span};
+use crate::numbers::{grouped, number, seconds};
 use crate::render::Html;
 use crate::style::Styles;
 
@@ -30,9 +30,9 @@ const COLUMNS: [Column; 12] = [
         head: "runs recovered",
         cell: |_, row| Some(format!("{} of {}", row.recovery.healed, row.runs).into()),
     },
-    Column { head: "latency p50", cell: |_, row| row.latency[0].map(|it| span(it).into()) },
-    Column { head: "p95", cell: |_, row| row.latency[1].map(|it| span(it).into()) },
-    Column { head: "p99", cell: |_, row| row.latency[2].map(|it| span(it).into()) },
+    Column { head: "latency p50", cell: |_, row| row.latency[0].map(|it| brief(it).into()) },
+    Column { head: "p95", cell: |_, row| row.latency[1].map(|it| brief(it).into()) },
+    Column { head: "p99", cell: |_, row| row.latency[2].map(|it| brief(it).into()) },
     Column { head: "longest queue", cell: |_, row| queue(row) },
     Column { head: "attempts a run", cell: |_, row| Some(spread(row.attempts, grouped)) },
 ];
