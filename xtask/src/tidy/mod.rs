@@ -6,6 +6,7 @@ mod clock;
 mod dead;
 mod finding;
 mod front;
+mod layer_table;
 mod layers;
 mod map;
 mod msrv;
