@@ -36,7 +36,7 @@ pub(super) const CRATES: [(&str, Layers); 17] = [
             &["poll", "http"],
             &["tower"],
             &["reqwest", "tonic"],
-            &["readme", "migrating", "integration"],
+            &["readme", "migrating"],
         ],
     ),
     ("crates/stagger/loom/src/", &[&["sync"], &["budgets", "breakers", "leases"]]),

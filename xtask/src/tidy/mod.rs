@@ -17,9 +17,11 @@ mod report;
 mod run;
 mod sizes;
 mod source;
+mod test_files;
 mod text;
 mod tree;
 mod type_names;
+mod unused;
 mod uses;
 
 pub(crate) use map::write as write_map;

@@ -6,7 +6,10 @@ use super::finding::StyleFinding;
 use super::openings::Openings;
 use super::sizes::Sizes;
 use super::tree::Tree;
-use super::{arrows, circles, clock, dead, front, layers, map, msrv, names, paths, type_names};
+use super::{
+    arrows, circles, clock, dead, front, layers, map, msrv, names, paths, test_files, type_names,
+    unused,
+};
 use xtask_workbench::Package;
 
 /// All checks and what they found.
@@ -32,10 +35,8 @@ impl Check {
     }
 }
 
-/// Circles of files that are left.
-const CIRCLES: usize = 24;
-/// Names of types that are still defined more than twice.
-const TYPE_NAMES: usize = 76;
+/// Public items without a use that are left.
+const UNUSED: usize = 9;
 
 impl TidyReport {
     /// Checks everything.
@@ -50,12 +51,10 @@ impl TidyReport {
             check("clock reads outside their two files", clock::check(sources)),
             check("arrows against the rule, between crates", arrows::check(packages)),
             check("arrows against the rule, inside crates", layers::check(sources)),
-            check_most(CIRCLES, "circles of files", circles::check(sources)),
-            check_most(
-                TYPE_NAMES,
-                "type names that are defined more than twice",
-                type_names::check(sources),
-            ),
+            check("circles of files", circles::check(sources)),
+            check("type names that are defined more than twice", type_names::check(sources)),
+            check_most(UNUSED, "unused public items", unused::check(sources, texts)),
+            check("test-only files that do not say so", test_files::check(sources)),
             check("first lines that open with a relative clause", openings.findings()),
             check("banned names and words", names::check(sources, texts)),
             check("dead files", dead::check(sources)),
