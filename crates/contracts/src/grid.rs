@@ -1,11 +1,14 @@
-//! Every promise for every integration.
+//! The list of the integrations, and every promise for each of them.
 
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::promise::Bench;
-use crate::{ContractCell, DEFAULTS, PROMISES, all};
+use crate::{
+    Async, Blocking, ContractCell, DEFAULTS, Hedged, Integration, PROMISES, ReqwestClient,
+    ReqwestMiddleware, Tonic, TowerClone, TowerHttp,
+};
 
 /// Every promise for every integration.
 #[derive(Debug, Serialize)]
@@ -25,6 +28,21 @@ pub struct ContractRow {
     pub section: &'static str,
     /// The results, one an integration.
     pub cells: Vec<ContractCell>,
+}
+
+/// Every integration there is.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Integration>> {
+    vec![
+        Box::new(Async),
+        Box::new(Blocking),
+        Box::new(Hedged),
+        Box::new(TowerClone),
+        Box::new(TowerHttp),
+        Box::new(ReqwestClient),
+        Box::new(ReqwestMiddleware),
+        Box::new(Tonic),
+    ]
 }
 
 /// Runs every promise for every integration.

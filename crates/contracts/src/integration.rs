@@ -1,4 +1,4 @@
-//! The interface of an integration, and the list of them.
+//! The interface of an integration.
 
 use std::fmt;
 use std::future::Future;
@@ -9,10 +9,7 @@ use std::sync::Arc;
 use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use stagger_testkit::server::Reaction;
 
-use crate::{
-    Ask, Async, Blocking, CallOutcome, Hedged, ReqwestClient, ReqwestMiddleware, Tonic, TowerClone,
-    TowerHttp,
-};
+use crate::{Ask, CallOutcome};
 
 /// A call under way.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -70,19 +67,4 @@ pub trait Integration: fmt::Debug + Send + Sync {
     fn success(&self) -> Reaction {
         Reaction::ok("fine")
     }
-}
-
-/// Every integration there is.
-#[must_use]
-pub fn all() -> Vec<Box<dyn Integration>> {
-    vec![
-        Box::new(Async),
-        Box::new(Blocking),
-        Box::new(Hedged),
-        Box::new(TowerClone),
-        Box::new(TowerHttp),
-        Box::new(ReqwestClient),
-        Box::new(ReqwestMiddleware),
-        Box::new(Tonic),
-    ]
 }

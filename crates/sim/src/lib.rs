@@ -57,9 +57,9 @@ pub use plan::{
     ArrivalProcess, ArrivalTimes, Away, Backend, Bystanders, CallerLayer, Cancel, ColdStart,
     Connections, Deposit, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel,
     MeasurementPlan, Paying, QueueDiscipline, Ramp, Recovery, RecoveryState, RunPlan, Scope,
-    ServerRateLimit, Service, SharedBudget, Trouble, Workers,
+    ServerRateLimit, Service, SharedBudget, Stretch, Trouble, Workers,
 };
-pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, Meter, MeterCounts, Stretch, Strip};
+pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, Meter, MeterCounts, Strip};
 pub use queue::{CallerEvent, Class, Heap, Queue, Wheel};
 pub use run_tally::RunTally;
 pub use scenario::{

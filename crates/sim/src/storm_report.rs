@@ -2,7 +2,8 @@
 
 use stagger_core::{Instant, Span};
 
-use crate::probe::{BUCKET, Stretch, Strip};
+use crate::plan::Stretch;
+use crate::probe::{BUCKET, Strip};
 use crate::scenario::Peak;
 use crate::stat::{Stat, share};
 

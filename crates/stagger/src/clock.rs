@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as StdInstant, SystemTime};
 
 use stagger_core::{Instant, Span};
 
-use crate::run::Cancel;
+use crate::cancel::Cancel;
 
 /// A monotonic clock.
 ///

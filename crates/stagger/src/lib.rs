@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod cancel;
 mod clock;
 #[cfg(feature = "http")]
 pub mod http;
@@ -21,6 +22,7 @@ pub mod tonic;
 #[cfg(feature = "tower")]
 pub mod tower;
 
+pub use cancel::Cancel;
 #[cfg(feature = "tokio")]
 pub use clock::TokioTime;
 pub use clock::{Clock, Pause, Sleep, StdTime};
@@ -32,8 +34,8 @@ pub use ledger::{
 pub use poll::{PollError, PollStop, Poller, Progress};
 pub use rng::{OsEntropy, Rng};
 pub use run::{
-    AttemptEnd, AttemptInfo, Batch, ByError, ByResult, ByType, CallReport, Cancel, Classifier,
-    Classify, ContextGuard, Error, History, NextStep, Retrier, RetryIf, Run, SettledAttempt,
+    AttemptEnd, AttemptInfo, Batch, ByError, ByResult, ByType, CallReport, Classifier, Classify,
+    ContextGuard, Error, History, NextStep, Retrier, RetryIf, Run, SettledAttempt,
 };
 // All of the engine, so that its words have one path here and none can be forgotten.
 #[doc(inline)]

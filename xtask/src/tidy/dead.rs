@@ -5,15 +5,30 @@ use std::collections::BTreeSet;
 use syn::{Item, ItemMod};
 
 use super::finding::StyleFinding;
-use super::source::SourceFile;
+use super::source::{SourceFile, is_test};
 
 /// Every file below a `src` folder that no crate root reaches.
 pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
-    let mut alive = BTreeSet::new();
-    sources.iter().filter(|s| is_root(&s.path)).for_each(|root| reach(root, sources, &mut alive));
+    let alive = reached(sources, Followed::All);
     let dead = |s: &&SourceFile| s.path.contains("src/") && !alive.contains(s.path.as_str());
     let finding = |s: &SourceFile| StyleFinding::new(&s.path, 0, "no `mod` line reaches this file");
     sources.iter().filter(dead).map(finding).collect()
+}
+
+/// The `mod` lines that are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Followed {
+    All,
+    /// Only those outside of `#[cfg(test)]`.
+    Shipped,
+}
+
+/// The paths of the files that the crate roots reach.
+pub(super) fn reached(sources: &[SourceFile], followed: Followed) -> BTreeSet<String> {
+    let mut alive = BTreeSet::new();
+    let roots = sources.iter().filter(|source| is_root(&source.path));
+    roots.for_each(|root| reach(root, sources, followed, &mut alive));
+    alive.into_iter().map(str::to_owned).collect()
 }
 
 fn is_root(path: &str) -> bool {
@@ -21,14 +36,20 @@ fn is_root(path: &str) -> bool {
     matches!(file, "lib.rs" | "main.rs") || (file.starts_with("bin/") && file.ends_with(".rs"))
 }
 
-fn reach<'a>(source: &'a SourceFile, all: &'a [SourceFile], alive: &mut BTreeSet<&'a str>) {
+fn reach<'a>(
+    source: &'a SourceFile,
+    all: &'a [SourceFile],
+    followed: Followed,
+    alive: &mut BTreeSet<&'a str>,
+) {
     if !alive.insert(source.path.as_str()) {
         return;
     }
-    for module in source.items.iter().filter_map(outside) {
+    let counts = |item: &&Item| followed == Followed::All || !is_test(item);
+    for module in source.items.iter().filter(counts).filter_map(outside) {
         let (file, folder) = candidates(&source.path, &module.ident.to_string());
         let next = all.iter().filter(|s| s.path == file || s.path == folder);
-        next.for_each(|next| reach(next, all, alive));
+        next.for_each(|next| reach(next, all, followed, alive));
     }
 }
 

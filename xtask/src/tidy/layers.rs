@@ -1,45 +1,35 @@
 //! The layers inside a crate: a module uses those of lower layers only, or those that share its place.
 
 use super::finding::StyleFinding;
+use super::layer_table::{CRATES, Layers};
 use super::source::SourceFile;
 use super::uses::{self, Uses};
 
-/// The layers of a crate, the lowest first. A layer lists places; modules of one place, separated by
-/// blanks, may use each other, and different places of one layer never meet.
-type Layers = &'static [&'static [&'static str]];
-
-/// The crates whose modules have layers.
-const CRATES: [(&str, Layers); 1] = [(
-    "crates/core/src/",
-    &[
-        &["time span_text entropy rate ratio error outcome slots"],
-        &[
-            "hint",
-            "classify",
-            "factor backoff jitter",
-            "limits",
-            "budget",
-            "breaker",
-            "hedge",
-            "adaptive",
-        ],
-        &["policy"],
-        &["retry"],
-    ],
-)];
-
-/// Every use of a module that lies beside or above the user, and every module without a place.
+/// Every use of a module that lies beside or above the user, and every crate and module without a place.
 pub(super) fn check(sources: &[SourceFile]) -> Vec<StyleFinding> {
-    let known = |root: &String| CRATES.iter().find(|(at, _)| at == root);
-    let roots = uses::roots(sources);
-    roots.iter().filter_map(known).flat_map(|(root, layers)| wrong(root, layers, sources)).collect()
+    uses::roots(sources).iter().flat_map(|root| in_crate(root, sources)).collect()
+}
+
+fn in_crate(root: &str, sources: &[SourceFile]) -> Vec<StyleFinding> {
+    match CRATES.iter().find(|(at, _)| *at == root) {
+        Some((_, layers)) => {
+            let mut findings = wrong(root, layers, sources);
+            findings.extend(gone(root, layers, sources));
+            findings
+        }
+        None => {
+            let what = format!("the crate at `{root}` has no layers in layer_table.rs");
+            vec![StyleFinding::new(root, 0, what)]
+        }
+    }
 }
 
 fn wrong(root: &str, layers: Layers, sources: &[SourceFile]) -> Vec<StyleFinding> {
     let inside = sources.iter().filter(|source| source.path.starts_with(root));
     let homeless = |source: &SourceFile| {
         let module = top(root, source);
-        let what = || format!("`{module}` has no place among the layers");
+        let what =
+            || format!("module `{module}` has no place in the layers of `{root}` (layer_table.rs)");
         (!is_root(&module) && place(&module, layers).is_none())
             .then(|| StyleFinding::new(&source.path, 0, what()))
     };
@@ -50,11 +40,26 @@ fn wrong(root: &str, layers: Layers, sources: &[SourceFile]) -> Vec<StyleFinding
             && user != used
             && used.0 >= user.0
         {
-            let what = format!("`{from}` must not see `{to}`");
+            let what = format!("`{from}` must not see `{to}` in `{root}`");
             findings.push(StyleFinding::new(&one.from.path, one.line, what));
         }
     }
     findings
+}
+
+/// Every name in the layers that no file has: a renamed module leaves its old place behind.
+fn gone<'a>(
+    root: &'a str,
+    layers: Layers,
+    sources: &'a [SourceFile],
+) -> impl Iterator<Item = StyleFinding> + 'a {
+    let there =
+        move |name: &str| sources.iter().any(|s| s.path.starts_with(root) && top(root, s) == name);
+    let names = layers.iter().flat_map(|places| places.iter()).flat_map(|place| place.split(' '));
+    names.filter(move |name| !there(name)).map(move |name| {
+        let what = format!("layer_table.rs has a place for `{name}`, which `{root}` has not");
+        StyleFinding::new(root, 0, what)
+    })
 }
 
 /// The layer and the place in it.
@@ -102,7 +107,9 @@ mod tests {
         let others = files.iter().filter(|(other, _)| *other != path);
         let mut sources: Vec<_> = others.map(|(path, text)| parse(path, text)).collect();
         sources.push(parse(path, text));
-        check(&sources).into_iter().map(|finding| finding.what).collect()
+        let (_, layers) = CRATES.iter().find(|(root, _)| *root == CORE).expect("core is there");
+        let found = wrong(CORE, layers, &sources);
+        found.into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]
@@ -116,7 +123,7 @@ mod tests {
 
     #[test]
     fn ideas_never_meet() {
-        let want = ["`budget` must not see `breaker`"];
+        let want = ["`budget` must not see `breaker` in `crates/core/src/`"];
         assert_eq!(found("budget/window.rs", "use crate::breaker::Trip;"), want);
         assert_eq!(found("budget/window.rs", "use super::super::breaker::Trip;"), want);
         assert_eq!(found("budget/window.rs", "use crate::{time::{Span}, breaker::{Trip}};"), want);
@@ -125,14 +132,36 @@ mod tests {
 
     #[test]
     fn a_re_export_at_the_root_is_no_way_around() {
-        let want = ["`policy` must not see `retry`"];
+        let want = ["`policy` must not see `retry` in `crates/core/src/`"];
         assert_eq!(found("policy/builder.rs", "use crate::Retry;"), want);
-        assert_eq!(found("time.rs", "use crate::hint::Wall;"), ["`time` must not see `hint`"]);
-        assert_eq!(found("time.rs", "use crate::hint;"), ["`time` must not see `hint`"]);
+        assert_eq!(
+            found("time.rs", "use crate::hint::Wall;"),
+            ["`time` must not see `hint` in `crates/core/src/`"]
+        );
+        assert_eq!(
+            found("time.rs", "use crate::hint;"),
+            ["`time` must not see `hint` in `crates/core/src/`"]
+        );
     }
 
     #[test]
     fn a_new_module_needs_a_place() {
-        assert_eq!(found("extra.rs", ""), ["`extra` has no place among the layers"]);
+        let want =
+            "module `extra` has no place in the layers of `crates/core/src/` (layer_table.rs)";
+        assert_eq!(found("extra.rs", ""), [want]);
+    }
+
+    #[test]
+    fn a_new_crate_and_a_module_that_is_gone_are_found() {
+        let source = SourceFile::parse("crates/extra/src/lib.rs", "").expect("it is valid");
+        let found = check(std::slice::from_ref(&source));
+        assert_eq!(
+            found[0].what,
+            "the crate at `crates/extra/src/` has no layers in layer_table.rs"
+        );
+        let layers: Layers = &[&["lib", "old"]];
+        let found: Vec<_> = gone("crates/extra/src/", layers, &[source]).collect();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("a place for `old`"), "{}", found[0].what);
     }
 }

@@ -14,6 +14,8 @@ const MOST_PERCENT: usize = 3;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Openings {
     pub(super) first_lines: usize,
+    /// The share of those below, in per cent.
+    pub(super) relative_percent: f64,
     /// Those that open with a relative clause.
     pub(super) relative: Vec<StyleFinding>,
 }
@@ -25,6 +27,9 @@ impl Openings {
         for source in sources {
             openings.read(source);
         }
+        let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        let share = count(openings.relative.len()) / count(openings.first_lines.max(1));
+        openings.relative_percent = (share * 1_000.0).round() / 10.0;
         openings
     }
 
@@ -69,6 +74,7 @@ mod tests {
         let found =
             openings("/// What is left.\n/// How so.\nfn a() {}\n/// Whether it is.\nfn b() {}\n");
         assert_eq!((found.first_lines, found.relative.len()), (2, 1));
+        assert_eq!(found.relative_percent.to_string(), "50");
         assert_eq!(found.findings()[0].what, "What is left.");
     }
 

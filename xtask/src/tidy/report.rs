@@ -6,7 +6,10 @@ use super::finding::StyleFinding;
 use super::openings::Openings;
 use super::sizes::Sizes;
 use super::tree::Tree;
-use super::{arrows, circles, clock, dead, front, layers, map, msrv, names, paths, type_names};
+use super::{
+    arrows, circles, clock, dead, front, layers, map, msrv, names, paths, test_files, type_names,
+    unused,
+};
 use xtask_workbench::Package;
 
 /// All checks and what they found.
@@ -32,10 +35,8 @@ impl Check {
     }
 }
 
-/// Circles of files that are left.
-const CIRCLES: usize = 24;
-/// Names of types that are still defined more than twice.
-const TYPE_NAMES: usize = 76;
+/// Public items without a use that are left.
+const UNUSED: usize = 9;
 
 impl TidyReport {
     /// Checks everything.
@@ -49,13 +50,11 @@ impl TidyReport {
             check("too long without a reason", std::mem::take(&mut sizes.findings)),
             check("clock reads outside their two files", clock::check(sources)),
             check("arrows against the rule, between crates", arrows::check(packages)),
-            check("arrows against the rule, inside core", layers::check(sources)),
-            check_most(CIRCLES, "circles of files", circles::check(sources)),
-            check_most(
-                TYPE_NAMES,
-                "type names that are defined more than twice",
-                type_names::check(sources),
-            ),
+            check("arrows against the rule, inside crates", layers::check(sources)),
+            check("circles of files", circles::check(sources)),
+            check("type names that are defined more than twice", type_names::check(sources)),
+            check_most(UNUSED, "unused public items", unused::check(sources, texts)),
+            check("test-only files that do not say so", test_files::check(sources)),
             check("first lines that open with a relative clause", openings.findings()),
             check("banned names and words", names::check(sources, texts)),
             check("dead files", dead::check(sources)),
@@ -86,16 +85,16 @@ mod tests {
 
     #[test]
     fn one_finding_is_enough_to_be_untidy_and_is_shown_with_its_place() {
-        let report = report("crates/sim/src/lib.rs", "mod a;\n\nfn b() { Instant::now(); }\n");
+        let report = report("fuzz/src/lib.rs", "mod a;\n\nfn b() { Instant::now(); }\n");
         assert!(!report.is_clean());
         let shown = report.to_string();
-        assert!(shown.contains("crates/sim/src/lib.rs:3: Instant::now"), "{shown}");
+        assert!(shown.contains("fuzz/src/lib.rs:3: Instant::now"), "{shown}");
         assert!(shown.ends_with("\nnot tidy\n"), "{shown}");
     }
 
     #[test]
     fn nothing_found_is_tidy() {
-        let report = report("crates/sim/src/lib.rs", "//! Doc.\nmod a;\n");
+        let report = report("fuzz/src/lib.rs", "//! Doc.\nmod a;\n");
         assert!(report.is_clean(), "{report}");
         assert_eq!((report.sizes.files.count, report.sizes.files.max), (1, 2));
     }

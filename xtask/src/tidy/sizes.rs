@@ -1,5 +1,7 @@
 //! Lengths of files and functions, in lines that ship. A tripwire, not a goal.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use syn::visit::{self, Visit};
 use syn::{Block, Signature};
@@ -13,6 +15,8 @@ const FILE_LIMIT: usize = 500;
 const FUNCTION_LIMIT: usize = 70;
 /// The form of a reason: at the top of the file, or inside or right above the function.
 const REASON: &str = "// tidy: long because ";
+/// A file of fewer lines belongs to a neighbour, as a rule.
+const SMALL: usize = 40;
 /// A file's reason stands in its first lines.
 const TOP: usize = 10;
 
@@ -20,7 +24,11 @@ const TOP: usize = 10;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Sizes {
     pub(super) files: Spread,
+    /// Files below [`SMALL`] lines.
+    pub(super) small_files: usize,
     pub(super) functions: Spread,
+    /// Lines of each crate, the largest crate first.
+    pub(super) crates: Vec<CrateSize>,
     /// Long with a reason, as `path:line: reason`.
     pub(super) waived: Vec<String>,
     #[serde(skip)]
@@ -50,6 +58,8 @@ impl Sizes {
             let place = |f: &Function| format!("{}:{} {}", source.path, f.first, f.name);
             functions.extend(found.functions.iter().map(|f| (f.lines(), place(f))));
         }
+        sizes.small_files = files.iter().filter(|(lines, _)| *lines < SMALL).count();
+        sizes.crates = CrateSize::of_all(&files);
         sizes.files = Spread::of(files);
         sizes.functions = Spread::of(functions);
         sizes
@@ -86,6 +96,34 @@ impl Sizes {
             }
             None => self.findings.push(StyleFinding::new(&source.path, first, what)),
         }
+    }
+}
+
+/// The lines of one crate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct CrateSize {
+    /// Its folder.
+    pub(super) folder: String,
+    pub(super) lines: usize,
+    pub(super) files: usize,
+}
+
+impl CrateSize {
+    /// The crates of files, which come with their lines. A crate is the folder of a
+    /// `src/`, or any other folder of sources.
+    fn of_all(files: &[(usize, String)]) -> Vec<Self> {
+        let mut crates: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for (lines, path) in files {
+            let folder = path.split_once("/src/").or_else(|| path.rsplit_once('/'));
+            let folder = folder.map_or(path.as_str(), |(folder, _)| folder);
+            let (all, files) = crates.entry(folder).or_default();
+            (*all, *files) = (*all + lines, *files + 1);
+        }
+        let size =
+            |(folder, (lines, files)): (&str, _)| Self { folder: folder.to_owned(), lines, files };
+        let mut sizes: Vec<_> = crates.into_iter().map(size).collect();
+        sizes.sort_by_key(|size| std::cmp::Reverse(size.lines));
+        sizes
     }
 }
 
@@ -209,6 +247,25 @@ mod tests {
     fn methods_and_trait_defaults_are_functions() {
         let text = "impl A { fn a() {} }\ntrait B { fn b() {}\nfn c(); }\n";
         assert_eq!(sizes(text).functions.count, 2);
+    }
+
+    #[test]
+    fn the_lines_of_a_crate_are_those_of_its_files_that_ship() {
+        let text = "fn a() {}\n".repeat(39);
+        let long = format!("{text}fn b() {{}}\n#[cfg(test)]\nmod tests {{}}\n");
+        let parse =
+            |(path, text): (&str, &str)| SourceFile::parse(path, text).expect("it is valid");
+        let files = [
+            ("crates/a/src/lib.rs", text.as_str()),
+            ("crates/b/src/lib.rs", &long),
+            ("crates/b/src/c/d.rs", &text),
+            ("crates/b/tests/e.rs", &text),
+        ];
+        let sizes = Sizes::of(&files.map(parse));
+        let crates: Vec<_> =
+            sizes.crates.iter().map(|c| (c.folder.as_str(), c.lines, c.files)).collect();
+        assert_eq!(crates, [("crates/b", 79, 2), ("crates/a", 39, 1)]);
+        assert_eq!(sizes.small_files, 2);
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub(super) fn is_test(item: &Item) -> bool {
 }
 
 /// The lines of an item, its attributes and doc comments included.
-fn lines(item: &Item) -> RangeInclusive<usize> {
+pub(super) fn lines(item: &Item) -> RangeInclusive<usize> {
     let first = attributes(item).iter().map(|a| a.span().start().line).min();
     let span = item.span();
     first.unwrap_or(usize::MAX).min(span.start().line)..=span.end().line

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use super::openings::Openings;
 use super::report::{Check, TidyReport};
-use super::sizes::Spread;
+use super::sizes::{CrateSize, Spread};
 
 impl fmt::Display for TidyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -14,12 +15,17 @@ impl fmt::Display for TidyReport {
         )?;
         spread(f, "files (aim 120, 300; tripwire 500)", &self.sizes.files)?;
         spread(f, "functions (aim 7, 25; tripwire 70)", &self.sizes.functions)?;
-        let (all, relative) = (self.openings.first_lines, self.openings.relative.len());
+        writeln!(f, "{:48} {:>6}", "files under 40 lines", self.sizes.small_files)?;
+        let Openings { first_lines: all, relative_percent, relative } = &self.openings;
+        let relative = relative.len();
         writeln!(
             f,
-            "{:48} {all:>6} of which {relative} open with a relative clause",
+            "{:48} {all:>6} of which {relative} ({relative_percent} %) open with a relative clause",
             "first lines"
         )?;
+        for CrateSize { folder, lines, files } in &self.sizes.crates {
+            writeln!(f, "  {folder:46} {lines:>6} in {files} files")?;
+        }
         for waived in &self.sizes.waived {
             writeln!(f, "  long because: {waived}")?;
         }

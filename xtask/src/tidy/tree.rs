@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::source::SourceFile;
+use super::test_files;
 
 /// All files of the workspace.
 #[derive(Debug, Default)]
@@ -27,6 +28,7 @@ impl Tree {
         for (path, text) in tree.texts.iter().filter(|(path, _)| path.ends_with(".rs")) {
             tree.sources.push(SourceFile::parse(path, text)?);
         }
+        test_files::mark(&mut tree.sources);
         Ok(tree)
     }
 }

@@ -33,7 +33,11 @@ pub(super) struct Use<'a> {
 impl<'a> Uses<'a> {
     /// Reads the crate whose sources are below `root`, which ends with `src/`.
     pub(super) fn of(root: &str, sources: &'a [SourceFile]) -> Self {
+        let (lib, main) = (format!("{root}lib.rs"), format!("{root}main.rs"));
+        // A program beside a library is a crate of its own, which only uses the library's names.
+        let is_both = sources.iter().any(|source| source.path == lib);
         let inside = sources.iter().filter(|source| source.path.starts_with(root));
+        let inside = inside.filter(|source| !(is_both && source.path == main));
         let module = |source: &'a SourceFile| {
             let path = module_path(root, &source.path);
             let names = imports(source, &path);
@@ -248,6 +252,17 @@ mod tests {
             ("b/inner.rs", "pub struct B; fn c() -> super::super::a::A { todo() }"),
         ];
         assert_eq!(uses(&files), [pair("a.rs", "b/inner.rs"), pair("b/inner.rs", "a.rs")]);
+    }
+
+    #[test]
+    fn the_names_of_a_library_hold_beside_a_program_of_the_same_crate() {
+        let files = [
+            ("lib.rs", "mod a; mod b; pub use b::B;"),
+            ("main.rs", "use stagger_core::B;"),
+            ("a.rs", "use crate::B;"),
+            ("b.rs", "pub struct B;"),
+        ];
+        assert_eq!(uses(&files), [pair("a.rs", "b.rs")]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod command;
 mod completed;
 mod completions;
 #[cfg(test)]
-mod examples;
+mod examples_test;
 mod exec;
 mod exit_codes;
 mod explain;

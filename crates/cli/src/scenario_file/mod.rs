@@ -7,7 +7,7 @@ mod bystanders;
 mod fault;
 mod fleet;
 #[cfg(test)]
-mod kinds;
+mod kinds_test;
 mod laws;
 mod layer;
 mod server;

@@ -76,8 +76,7 @@ impl PermitStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Away;
-    use crate::probe::Stretch;
+    use crate::plan::{Away, Stretch};
     use stagger_core::budget::{FloorRate, TokenPlan, WindowPlan};
     use stagger_core::{Rate, Ratio, Span};
 

@@ -3,7 +3,7 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Ratio, Span};
 
-use crate::probe::Stretch;
+use crate::plan::Stretch;
 
 /// Processes, each with its own ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,6 @@
 
 use stagger_core::{Instant, Ratio, Span};
 
-use crate::probe::Stretch;
-
 /// The stretches in which peaks are looked for, and the rule of recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasurementPlan {
@@ -123,4 +121,18 @@ impl Default for MeasurementPlan {
             recovery: Recovery::Drained,
         }
     }
+}
+
+/// The half-open stretch of time in which a [`Meter`](crate::Meter) looks for its peak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The first instant that counts.
+    pub from: Instant,
+    /// The first instant that counts no longer.
+    pub until: Instant,
+}
+
+impl Stretch {
+    /// All of time.
+    pub const ALWAYS: Self = Self { from: Instant::ORIGIN, until: Instant::FAR };
 }

@@ -16,6 +16,6 @@ pub use backend::{
 pub use caller_layer::{Bystanders, CallerLayer};
 pub use fault::{Fault, Trouble};
 pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, SharedBudget};
-pub use measurement::{FirstTriesRule, MeasurementPlan, Recovery, RecoveryState};
+pub use measurement::{FirstTriesRule, MeasurementPlan, Recovery, RecoveryState, Stretch};
 pub use ramp::Ramp;
 pub use run_plan::RunPlan;

@@ -2,26 +2,14 @@
 
 use stagger_core::{Instant, Span};
 
+use crate::plan::Stretch;
+
 /// Width of the lab's buckets: the 50 ms of the reference tables.
 pub const BUCKET: Span = Span::from_millis(50);
 /// Buckets kept for the picture, 205 s of them; what comes later still counts for the peak.
 pub const KEPT_BUCKETS: usize = 4096;
 /// Buckets in a second.
 pub(crate) const PER_SECOND: f64 = 20.0;
-
-/// The half-open stretch of time in which a [`Meter`] looks for its peak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// The first instant that counts.
-    pub from: Instant,
-    /// The first instant that counts no longer.
-    pub until: Instant,
-}
-
-impl Stretch {
-    /// All of time.
-    pub const ALWAYS: Self = Self { from: Instant::ORIGIN, until: Instant::FAR };
-}
 
 /// Counts of events in buckets of [`BUCKET`], and the largest count.
 ///

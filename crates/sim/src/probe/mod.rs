@@ -11,7 +11,7 @@ mod track;
 pub use first_tries::FirstTries;
 pub use latency::Latency;
 pub(crate) use meter::PER_SECOND;
-pub use meter::{BUCKET, KEPT_BUCKETS, Meter, MeterCounts, Stretch};
+pub use meter::{BUCKET, KEPT_BUCKETS, Meter, MeterCounts};
 pub(crate) use recovering::Recovering;
 pub use strip::Strip;
 pub(crate) use track::Track;

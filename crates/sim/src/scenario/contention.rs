@@ -4,8 +4,8 @@ use stagger_core::retry::{Action, Call, PlainLedger, Session, Wait};
 use stagger_core::{Instant, Outcome, Span, Verdict};
 
 use crate::dist::normal_magnitude;
-use crate::plan::{CallerLayer, RecoveryState};
-use crate::probe::{Latency, Meter, MeterCounts, Stretch, Strip};
+use crate::plan::{CallerLayer, RecoveryState, Stretch};
+use crate::probe::{Latency, Meter, MeterCounts, Strip};
 use crate::queue::{CallerEvent, Class, Queue, Wheel};
 use crate::simulation::{Played, Series};
 use crate::streams::{Purpose, RandomStream, mix};

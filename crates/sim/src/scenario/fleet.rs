@@ -8,9 +8,8 @@ use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions};
 use crate::law::Schedule;
 use crate::plan::{
     ArrivalProcess, Away, Backend, CallerLayer, Fault, Fleet, LedgerModel, MeasurementPlan,
-    Recovery, RunPlan, SharedBudget, Trouble,
+    Recovery, RunPlan, SharedBudget, Stretch, Trouble,
 };
-use crate::probe::Stretch;
 
 /// A thousand processes make 700 calls a second; nothing is served for five seconds. Each has the
 /// bucket of the AWS SDKs, or all share one such bucket.

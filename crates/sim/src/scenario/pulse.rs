@@ -8,9 +8,8 @@ use super::{Peak, Scenario, ScenarioCase, StormOptions};
 use crate::law::Schedule;
 use crate::plan::{
     ArrivalProcess, Backend, CallerLayer, Fault, Fleet, LedgerModel, MeasurementPlan, RunPlan,
-    Trouble,
+    Stretch, Trouble,
 };
-use crate::probe::Stretch;
 
 /// A thousand processes make five calls a second each; from 20 s on all calls fail. The default
 /// budget, and the same share and floor where spent retries come back with their slot.

@@ -5,8 +5,9 @@ use stagger_core::{ConfigError, HintRule, Instant, LongHint, Policy, Ratio, Span
 
 use super::{Peak, Scenario, ScenarioCase, StormOptions, entries};
 use crate::law::{Law, Schedule};
-use crate::plan::{ArrivalProcess, CallerLayer, Fault, Fleet, MeasurementPlan, RunPlan, Trouble};
-use crate::probe::Stretch;
+use crate::plan::{
+    ArrivalProcess, CallerLayer, Fault, Fleet, MeasurementPlan, RunPlan, Stretch, Trouble,
+};
 
 /// Every player asks for one segment, evenly spread over the length of a segment, because players
 /// started at any time and are as far apart ever since. Who asks during the outage hears a 503 that

@@ -27,10 +27,3 @@ impl ByMethod {
         is_idempotent(method.as_str()) || headers.contains_key(IdempotencyKey::HEADER)
     }
 }
-
-#[cfg(feature = "tower")]
-impl<B> crate::tower::Idempotent<::http::Request<B>> for ByMethod {
-    fn is_idempotent(&self, request: &::http::Request<B>) -> bool {
-        self.allows(request.method(), request.headers())
-    }
-}

@@ -7,9 +7,9 @@ use std::task::Poll;
 use stagger_core::{Backoff, ConfigError, HintRule, Instant, Span};
 
 use super::{PollError, PollStop, Progress};
+use crate::cancel::Cancel;
 use crate::clock::{Clock, Pause, Sleep};
 use crate::rng::{OsEntropy, Rng};
-use crate::run::Cancel;
 
 /// The time that must be left after a wait for another look: at the deadline itself it is too late.
 const INSTANT: Span = Span::from_nanos(1);

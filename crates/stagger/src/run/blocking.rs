@@ -7,7 +7,8 @@ use super::active_call::ActiveCall;
 use super::call_record::CallRecord;
 use super::classifier::Classifier;
 use super::nested::Inside;
-use super::{AttemptEnd, AttemptInfo, Cancel, Classify, Error, Retrier, Run};
+use super::{AttemptEnd, AttemptInfo, Classify, Error, Retrier, Run};
+use crate::cancel::Cancel;
 use crate::clock::Pause;
 
 impl<Z, L> Retrier<Z, L> {

@@ -6,7 +6,8 @@ use stagger_core::retry::Ledger;
 use super::active_call::ActiveCall;
 use super::classifier::{ByError, ByResult, ByType, RetryIf};
 use super::poll_call::CallDriver;
-use super::{CallReport, Cancel, Retrier};
+use super::{CallReport, Retrier};
+use crate::cancel::Cancel;
 use crate::clock::Sleep;
 
 /// One call of a [`Retrier`], with settings of its own.

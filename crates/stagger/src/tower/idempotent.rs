@@ -22,6 +22,13 @@ impl<Req, F: Fn(&Req) -> bool> Idempotent<Req> for F {
     }
 }
 
+#[cfg(feature = "http")]
+impl<B> Idempotent<http::Request<B>> for crate::http::ByMethod {
+    fn is_idempotent(&self, request: &http::Request<B>) -> bool {
+        self.allows(request.method(), request.headers())
+    }
+}
+
 /// Every request may be sent twice, because the caller said what to retry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EveryRequest;

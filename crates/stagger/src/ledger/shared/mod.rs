@@ -7,7 +7,7 @@
 
 mod breaker;
 #[cfg(test)]
-mod differential;
+mod differential_test;
 mod event_counters;
 mod keyed;
 mod lease_client;

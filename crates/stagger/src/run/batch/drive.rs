@@ -9,9 +9,10 @@ use stagger_core::retry::Ledger;
 
 use super::Batch;
 use super::pending::Pending;
+use crate::cancel::Cancel;
 use crate::clock::{Pause, Sleep};
 use crate::run::classifier::Classifier;
-use crate::run::{CallReport, Cancel, Error, Retrier, Run};
+use crate::run::{CallReport, Error, Retrier, Run};
 
 impl<Z, L, J> Run<'_, Z, L, J> {
     /// Sends `items` together, and again those that are left, until none is or there is a reason to

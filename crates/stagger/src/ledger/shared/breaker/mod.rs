@@ -6,7 +6,7 @@
 //! ```
 
 #[cfg(test)]
-mod differential;
+mod differential_test;
 mod fleet_breaker;
 mod held_leases;
 mod notify;
