@@ -13,7 +13,7 @@ use crate::thread_pool::ThreadPool;
 
 /// The sums of many runs: whole numbers, so the order of the runs leaves no trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunTally {
+pub(crate) struct RunTally {
     calls: u64,
     succeeded: u64,
     finished: u64,
@@ -56,7 +56,7 @@ struct Buckets {
 impl RunTally {
     /// Plays everything under every run's seed; one tally a play.
     #[must_use]
-    pub fn of(plays: &[&Play], seed: u64, runs: u32, pool: &ThreadPool<'_>) -> Vec<Self> {
+    pub(crate) fn of(plays: &[&Play], seed: u64, runs: u32, pool: &ThreadPool<'_>) -> Vec<Self> {
         let start = || (Simulation::new(), vec![Self::default(); plays.len()]);
         let per_run = plays.len() as u64;
         let shares = pool.share(per_run * u64::from(runs), start, |(simulation, tallies), job| {
@@ -157,37 +157,37 @@ impl RunTally {
 
     /// Runs that were played.
     #[must_use]
-    pub const fn runs(&self) -> u64 {
+    pub(crate) const fn runs(&self) -> u64 {
         self.attempts.count()
     }
 
     /// Calls a run.
     #[must_use]
-    pub fn calls(&self) -> f64 {
+    pub(crate) fn calls(&self) -> f64 {
         share(self.calls, self.runs())
     }
 
     /// Attempts a call.
     #[must_use]
-    pub fn amplification(&self) -> f64 {
+    pub(crate) fn amplification(&self) -> f64 {
         self.attempts.total() / share(self.calls, 1).max(1.0)
     }
 
     /// The share of calls that ended in success, from 0 to 1.
     #[must_use]
-    pub fn success(&self) -> f64 {
+    pub(crate) fn success(&self) -> f64 {
         share(self.succeeded, self.calls)
     }
 
     /// The share of finished work whose callers had gone, from 0 to 1.
     #[must_use]
-    pub fn wasted(&self) -> f64 {
+    pub(crate) fn wasted(&self) -> f64 {
         share(self.wasted, self.finished)
     }
 
     /// The digests of all runs, added up.
     #[must_use]
-    pub const fn digest(&self) -> u64 {
+    pub(crate) const fn digest(&self) -> u64 {
         self.digest
     }
 

@@ -9,7 +9,7 @@ pub const KEPT_BUCKETS: usize = 4096;
 /// Buckets in a second.
 pub(crate) const PER_SECOND: f64 = 20.0;
 
-/// The half-open stretch of time in which a [`Meter`] looks for its peak.
+/// The half-open stretch of time in which a peak is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The first instant that counts.
@@ -28,7 +28,7 @@ impl Stretch {
 /// One bucket edge lies on `edge`, so that no bucket holds both sides of it. Events must come in
 /// order of time.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub(crate) struct Meter {
     peak_in: Stretch,
     /// Time by which buckets are shifted so that an edge lies where it was asked for.
     shift: u64,
@@ -44,7 +44,7 @@ pub struct Meter {
 impl Meter {
     /// A meter with a bucket edge on `edge`, whose peak is looked for in `peak_in`.
     #[must_use]
-    pub fn new(edge: Instant, peak_in: Stretch) -> Self {
+    pub(crate) fn new(edge: Instant, peak_in: Stretch) -> Self {
         let width = BUCKET.as_nanos();
         let shift = (width - edge.as_nanos() % width) % width;
         let end = width - shift;
@@ -53,7 +53,7 @@ impl Meter {
 
     /// Counts one event.
     #[inline]
-    pub fn count(&mut self, at: Instant) {
+    pub(crate) fn count(&mut self, at: Instant) {
         if at.as_nanos() >= self.end {
             self.turn_to(at);
         }
@@ -62,7 +62,7 @@ impl Meter {
 
     /// Closes the last bucket and gives the counts.
     #[must_use]
-    pub fn finish(mut self) -> MeterCounts {
+    pub(crate) fn finish(mut self) -> MeterCounts {
         self.close();
         MeterCounts { peak: self.peak, total: self.total, buckets: self.kept }
     }
@@ -92,7 +92,7 @@ impl Meter {
     }
 }
 
-/// The counts of a [`Meter`].
+/// Counts of events in buckets of [`BUCKET`], and the largest of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeterCounts {
     /// The largest count of one bucket within the stretch asked for.
