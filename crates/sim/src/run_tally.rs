@@ -25,8 +25,8 @@ pub(crate) struct RunTally {
     pub(crate) peak_served: Sum,
     /// Nanoseconds, of the runs that recovered.
     pub(crate) recovered: Sum,
-    /// Nanoseconds, of the runs that recovered and failed again.
-    pub(crate) relapsed: Sum,
+    /// Runs that recovered and failed again.
+    pub(crate) relapsed: u64,
     /// Runs whose calls ended before a verdict was possible.
     pub(crate) not_within_watch: u64,
     /// Runs whose trouble never ended.
@@ -83,7 +83,7 @@ impl RunTally {
         self.peak_served.add(played.served.peak);
         match played.recovery {
             RecoveryState::Recovered(after) => self.recovered.add(after.as_nanos()),
-            RecoveryState::Relapsed(after) => self.relapsed.add(after.as_nanos()),
+            RecoveryState::Relapsed(_) => self.relapsed += 1,
             RecoveryState::NotWithinWatch => self.not_within_watch += 1,
             RecoveryState::TroubleLasts => self.trouble_lasts += 1,
             RecoveryState::Never => {}
@@ -108,7 +108,7 @@ impl RunTally {
         self.peak_retries.merge(&other.peak_retries);
         self.peak_served.merge(&other.peak_served);
         self.recovered.merge(&other.recovered);
-        self.relapsed.merge(&other.relapsed);
+        self.relapsed += other.relapsed;
         self.not_within_watch += other.not_within_watch;
         self.trouble_lasts += other.trouble_lasts;
         self.queued_most.merge(&other.queued_most);
@@ -141,8 +141,7 @@ impl RunTally {
             recovery: Healing {
                 healed: self.recovered.count(),
                 seconds: self.recovered.scaled(1e-9),
-                relapsed: self.relapsed.count(),
-                relapsed_seconds: self.relapsed.scaled(1e-9),
+                relapsed: self.relapsed,
                 not_within_watch: self.not_within_watch,
                 trouble_lasts: self.trouble_lasts,
             },
