@@ -1,10 +1,9 @@
-//! Tokens, throttle, intervals and keys under random use, against naive models.
+//! Tokens, throttle and intervals under random use, against naive models.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use stagger_core::budget::{
-    Budget, BudgetPlan, Charge, IntervalPlan, Keyed, Paid, Settled, ThrottlePlan, TokenPlan,
-    TokenState,
+    Budget, Charge, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, TokenState,
 };
 use stagger_core::{Instant, Ratio, Span};
 
@@ -155,28 +154,6 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn a_registry_outgrew_its_bound_or_forgot_a_key_in_use(
-        bound in 1..8_usize,
-        uses in prop::collection::vec((0..12_u8, 0..400 * SECOND), 1..200),
-    ) {
-        let mut keyed = Keyed::new(BudgetPlan::default()).with_max_keys(bound).unwrap();
-        let mut now = 0;
-        // The keys by last use, oldest first.
-        let mut recent: Vec<(u8, u64)> = vec![];
-        for (key, wait) in uses {
-            now += wait;
-            keyed.budget(at(now), &key);
-            recent.retain(|(other, _)| *other != key);
-            recent.push((key, now));
-            prop_assert!(keyed.len() <= bound);
-            let fresh = recent.iter().filter(|(_, last)| now - last <= 600 * SECOND);
-            for (key, _) in fresh.rev().take(bound) {
-                prop_assert!(keyed.peek(key).is_some(), "forgot {}", key);
-            }
-        }
-    }
 }
 
 #[test]
@@ -211,47 +188,4 @@ fn settings_that_are_no_interval_were_accepted() {
     assert_eq!(field(0, 30), "budget.retries");
     assert_eq!(field(17, 30), "budget.retries");
     assert_eq!(field(1, 0), "budget.interval");
-}
-
-#[test]
-fn a_key_that_went_idle_was_kept_for_ever() {
-    let mut keyed = Keyed::new(BudgetPlan::default());
-    for key in 0..100 {
-        keyed.budget(at(0), &key);
-    }
-    assert_eq!(keyed.len(), 100);
-    for _ in 0..51 {
-        keyed.budget(at(601 * SECOND), &0);
-    }
-    assert_eq!(keyed.len(), 1);
-}
-
-#[test]
-fn a_flood_of_new_keys_pushed_out_the_busy_one() {
-    let plan = TokenPlan::new(10, 1).unwrap();
-    let mut keyed = Keyed::new(plan.into()).with_max_keys(3).unwrap();
-    assert!(keyed.budget(at(0), &0).ask(at(0), Charge::Retry).is_some());
-    for key in 1..1_000 {
-        keyed.budget(at(key), &key);
-        assert_eq!(keyed.budget(at(key), &0).level(at(key)).held, 9);
-        assert!(keyed.len() <= 3);
-    }
-}
-
-#[test]
-fn a_key_was_forgotten_while_its_grant_still_counted() {
-    let hourly = IntervalPlan::new(1, Span::from_nanos(HOUR)).unwrap();
-    let short = Keyed::<u8>::new(hourly.into()).with_idle(Span::from_secs(60));
-    assert_eq!(short.unwrap_err().field(), "budget.idle");
-    let mut keyed = Keyed::new(hourly.into());
-    assert!(keyed.budget(at(0), &1).ask(at(0), Charge::Retry).is_some());
-    assert!(keyed.budget(at(HOUR - 1), &1).ask(at(HOUR - 1), Charge::Retry).is_none());
-}
-
-#[test]
-fn a_registry_without_room_was_accepted() {
-    for n in [0, 1_000_001] {
-        let refused = Keyed::<u8>::new(BudgetPlan::default()).with_max_keys(n);
-        assert_eq!(refused.unwrap_err().field(), "budget.max_keys");
-    }
 }

@@ -7,17 +7,8 @@ use crate::figure::float;
 use crate::{FleetBudget, Setting};
 
 /// The retries of the whole fleet while every attempt fails; `None` unless rate and fleet are known.
-///
-/// ```
-/// use stagger_core::Policy;
-/// use stagger_explain::{Setting, fleet};
-/// let setting = Setting { rps: Some(500.0), fleet: Some(40), ..Setting::default() };
-/// let budget = fleet(&Policy::default(), &setting).expect("both are known");
-/// assert_eq!(budget.retries_per_s, 40.0 * (50.0 + 0.05), "a tenth, and one in twenty seconds");
-/// assert_eq!(fleet(&Policy::default(), &Setting::default()), None);
-/// ```
 #[must_use]
-pub fn fleet(policy: &Policy, setting: &Setting) -> Option<FleetBudget> {
+pub(crate) fn fleet(policy: &Policy, setting: &Setting) -> Option<FleetBudget> {
     let (rps, processes) = (setting.rps?, f64::from(setting.fleet?));
     let (steady, burst) = one(policy.budget(), rps);
     let wanted = policy.limits().max_attempts().map_or(f64::INFINITY, |n| f64::from(n - 1) * rps);
@@ -65,4 +56,21 @@ fn stock(plan: &TokenPlan) -> f64 {
 /// Failures until the throttle refuses, each of which may be retried but the last.
 fn failures(plan: &ThrottlePlan) -> f64 {
     float(plan.level(plan.start()).retries).max(1.0) - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_retries_a_tenth_of_its_calls_and_the_floor_of_each_process() {
+        let setting = Setting { rps: Some(500.0), fleet: Some(40), ..Setting::default() };
+        let budget = fleet(&Policy::default(), &setting).expect("both are known");
+        assert_eq!(
+            budget.retries_per_s,
+            40.0 * (50.0 + 0.05),
+            "a tenth, and one in twenty seconds"
+        );
+        assert_eq!(fleet(&Policy::default(), &Setting::default()), None);
+    }
 }

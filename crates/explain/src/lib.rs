@@ -32,7 +32,6 @@ mod lone_call;
 mod timeline;
 mod worst_case;
 
-pub use cap_share::cap_share;
 pub use choose::{Answers, Choice, LineReason, QUESTIONS, Question, QuestionKey, Repeat, choose};
 pub use explain::explain;
 pub use explanation::{
@@ -40,6 +39,4 @@ pub use explanation::{
     Setting, SloCheck,
 };
 pub use finding::{Code, PolicyFinding, Severity, UnknownCode};
-pub use fleet::fleet;
 pub use lint::lint;
-pub use worst_case::{worst_case, worst_waits};

@@ -11,30 +11,14 @@ const ONE_BY_ONE: u32 = 100_000;
 /// The longest that a call may take, waits and attempts together; `None` when nothing bounds it.
 ///
 /// Hints are not counted. A call that waits for its breaker is bounded by its deadline only.
-///
-/// ```
-/// use stagger_core::{Policy, Span};
-/// use stagger_explain::worst_case;
-/// // Two waits of 100 and 200 ms, and three attempts of a second.
-/// let policy = Policy::builder().attempt_timeout(Span::from_secs(1)).build()?;
-/// assert_eq!(worst_case(&policy), Some(Span::from_millis(3_300)));
-/// assert_eq!(worst_case(&Policy::default()), None, "an attempt may hang for ever");
-/// # Ok::<(), stagger_core::ConfigError>(())
-/// ```
 #[must_use]
-pub fn worst_case(policy: &Policy) -> Option<Span> {
+pub(crate) fn worst_case(policy: &Policy) -> Option<Span> {
     total(policy, |own| own)
 }
 
 /// The longest that a call may wait in all, attempts not counted.
-///
-/// ```
-/// use stagger_core::{Policy, Span};
-/// use stagger_explain::worst_waits;
-/// assert_eq!(worst_waits(&Policy::default()), Span::from_millis(100 + 200));
-/// ```
 #[must_use]
-pub fn worst_waits(policy: &Policy) -> Span {
+pub(crate) fn worst_waits(policy: &Policy) -> Span {
     waits(policy, |own| own)
 }
 
@@ -89,6 +73,15 @@ mod tests {
     use stagger_core::{Backoff, ConfigError};
 
     use super::*;
+
+    #[test]
+    fn waits_and_attempts_add_up_and_an_attempt_without_a_timeout_has_no_worst_case() {
+        // Two waits of 100 and 200 ms, and three attempts of a second.
+        let policy = Policy::builder().attempt_timeout(Span::from_secs(1)).build();
+        assert_eq!(worst_case(&policy.expect("in bounds")), Some(Span::from_millis(3_300)));
+        assert_eq!(worst_case(&Policy::default()), None, "an attempt may hang for ever");
+        assert_eq!(worst_waits(&Policy::default()), Span::from_millis(100 + 200));
+    }
 
     #[test]
     fn the_deadline_bounds_what_the_attempts_would_add_up_to() -> Result<(), ConfigError> {

@@ -85,12 +85,6 @@ impl AccessLog {
         &self.firsts
     }
 
-    /// From the first to the last attempt, in steps of 50 ms.
-    #[must_use]
-    pub fn length(&self) -> Span {
-        self.cells.end() - Instant::ORIGIN
-    }
-
     /// Stretches of trouble, in order.
     #[must_use]
     pub fn outages(&self) -> &[InferredOutage] {

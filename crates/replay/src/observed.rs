@@ -88,9 +88,7 @@ fn healing(verdict: RecoveryState) -> Healing {
         RecoveryState::Recovered(after) => {
             Healing { healed: 1, seconds: seconds(after), ..Healing::default() }
         }
-        RecoveryState::Relapsed(seemed) => {
-            Healing { relapsed: 1, relapsed_seconds: seconds(seemed), ..Healing::default() }
-        }
+        RecoveryState::Relapsed(_) => Healing { relapsed: 1, ..Healing::default() },
         RecoveryState::NotWithinWatch => Healing { not_within_watch: 1, ..Healing::default() },
         RecoveryState::TroubleLasts => Healing { trouble_lasts: 1, ..Healing::default() },
         RecoveryState::Never => Healing::default(),

@@ -8,16 +8,8 @@ use std::f64::consts::TAU;
 use stagger_core::{Entropy, Span};
 
 /// A gap between two arrivals of a Poisson process with this mean gap.
-///
-/// ```
-/// use stagger_core::Span;
-/// use stagger_sim::exponential;
-/// let mut middle = || u64::MAX / 2;
-/// let gap = exponential(Span::from_secs(1), &mut middle);
-/// assert!((gap.as_secs_f64() - 0.693).abs() < 0.001); // ln 2
-/// ```
 #[must_use]
-pub fn exponential(mean: Span, entropy: &mut impl Entropy) -> Span {
+pub(crate) fn exponential(mean: Span, entropy: &mut impl Entropy) -> Span {
     nanos(-libm::log(open_unit(entropy.next_u64())) * float(mean.as_nanos()))
 }
 
@@ -25,7 +17,7 @@ pub fn exponential(mean: Span, entropy: &mut impl Entropy) -> Span {
 ///
 /// It exists to show what Gaussian jitter does, and nothing in the engine uses it. Takes two words.
 #[must_use]
-pub fn gaussian(mean: Span, sd: Span, entropy: &mut impl Entropy) -> Span {
+pub(crate) fn gaussian(mean: Span, sd: Span, entropy: &mut impl Entropy) -> Span {
     nanos(normal(mean, sd, entropy))
 }
 
@@ -75,6 +67,12 @@ mod tests {
         let stream = RandomStream::new(3, Purpose::Arrival);
         let (mean, sd) = moments(|i| exponential(Span::from_secs(2), &mut stream.at(i, 0)));
         assert!((mean - 2.0).abs() < 0.02 && (sd - 2.0).abs() < 0.03, "{mean} {sd}");
+    }
+
+    #[test]
+    fn the_middle_word_draws_the_median_gap() {
+        let gap = exponential(Span::from_secs(1), &mut || u64::MAX / 2);
+        assert!((gap.as_secs_f64() - std::f64::consts::LN_2).abs() < 0.001, "{gap}");
     }
 
     #[test]

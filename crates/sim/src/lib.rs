@@ -50,7 +50,6 @@ mod streams;
 mod thread_pool;
 mod waits;
 
-pub use dist::{exponential, gaussian};
 pub use foreign::Foreign;
 pub use law::{Law, Schedule};
 pub use plan::{
@@ -59,15 +58,14 @@ pub use plan::{
     MeasurementPlan, Paying, QueueDiscipline, Ramp, Recovery, RecoveryState, RunPlan, Scope,
     ServerRateLimit, Service, SharedBudget, Stretch, Trouble, Workers,
 };
-pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, Meter, MeterCounts, Strip};
+pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, MeterCounts, Strip};
 pub use queue::{CallerEvent, Class, Heap, Queue, Wheel};
-pub use run_tally::RunTally;
 pub use scenario::{
     CATALOGUE, Contention, Growth, Mean, Named, Peak, Play, Scenario, ScenarioCase, ScenarioEntry,
     Shape, Shapes, ShapesReport, StormOptions, Wave,
 };
 pub use simulation::{Played, Series, Simulation};
-pub use stat::{Stat, Sum};
+pub use stat::Stat;
 pub use storm_report::{
     CaseReport, EntryReport, EntrySeries, Healing, RecoveryVerdict, StormReport,
 };

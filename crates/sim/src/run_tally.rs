@@ -13,7 +13,7 @@ use crate::thread_pool::ThreadPool;
 
 /// The sums of many runs: whole numbers, so the order of the runs leaves no trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunTally {
+pub(crate) struct RunTally {
     calls: u64,
     succeeded: u64,
     finished: u64,
@@ -25,8 +25,8 @@ pub struct RunTally {
     pub(crate) peak_served: Sum,
     /// Nanoseconds, of the runs that recovered.
     pub(crate) recovered: Sum,
-    /// Nanoseconds, of the runs that recovered and failed again.
-    pub(crate) relapsed: Sum,
+    /// Runs that recovered and failed again.
+    pub(crate) relapsed: u64,
     /// Runs whose calls ended before a verdict was possible.
     pub(crate) not_within_watch: u64,
     /// Runs whose trouble never ended.
@@ -56,7 +56,7 @@ struct Buckets {
 impl RunTally {
     /// Plays everything under every run's seed; one tally a play.
     #[must_use]
-    pub fn of(plays: &[&Play], seed: u64, runs: u32, pool: &ThreadPool<'_>) -> Vec<Self> {
+    pub(crate) fn of(plays: &[&Play], seed: u64, runs: u32, pool: &ThreadPool<'_>) -> Vec<Self> {
         let start = || (Simulation::new(), vec![Self::default(); plays.len()]);
         let per_run = plays.len() as u64;
         let shares = pool.share(per_run * u64::from(runs), start, |(simulation, tallies), job| {
@@ -83,7 +83,7 @@ impl RunTally {
         self.peak_served.add(played.served.peak);
         match played.recovery {
             RecoveryState::Recovered(after) => self.recovered.add(after.as_nanos()),
-            RecoveryState::Relapsed(after) => self.relapsed.add(after.as_nanos()),
+            RecoveryState::Relapsed(_) => self.relapsed += 1,
             RecoveryState::NotWithinWatch => self.not_within_watch += 1,
             RecoveryState::TroubleLasts => self.trouble_lasts += 1,
             RecoveryState::Never => {}
@@ -108,7 +108,7 @@ impl RunTally {
         self.peak_retries.merge(&other.peak_retries);
         self.peak_served.merge(&other.peak_served);
         self.recovered.merge(&other.recovered);
-        self.relapsed.merge(&other.relapsed);
+        self.relapsed += other.relapsed;
         self.not_within_watch += other.not_within_watch;
         self.trouble_lasts += other.trouble_lasts;
         self.queued_most.merge(&other.queued_most);
@@ -141,8 +141,7 @@ impl RunTally {
             recovery: Healing {
                 healed: self.recovered.count(),
                 seconds: self.recovered.scaled(1e-9),
-                relapsed: self.relapsed.count(),
-                relapsed_seconds: self.relapsed.scaled(1e-9),
+                relapsed: self.relapsed,
                 not_within_watch: self.not_within_watch,
                 trouble_lasts: self.trouble_lasts,
             },
@@ -157,37 +156,37 @@ impl RunTally {
 
     /// Runs that were played.
     #[must_use]
-    pub const fn runs(&self) -> u64 {
+    pub(crate) const fn runs(&self) -> u64 {
         self.attempts.count()
     }
 
     /// Calls a run.
     #[must_use]
-    pub fn calls(&self) -> f64 {
+    pub(crate) fn calls(&self) -> f64 {
         share(self.calls, self.runs())
     }
 
     /// Attempts a call.
     #[must_use]
-    pub fn amplification(&self) -> f64 {
+    pub(crate) fn amplification(&self) -> f64 {
         self.attempts.total() / share(self.calls, 1).max(1.0)
     }
 
     /// The share of calls that ended in success, from 0 to 1.
     #[must_use]
-    pub fn success(&self) -> f64 {
+    pub(crate) fn success(&self) -> f64 {
         share(self.succeeded, self.calls)
     }
 
     /// The share of finished work whose callers had gone, from 0 to 1.
     #[must_use]
-    pub fn wasted(&self) -> f64 {
+    pub(crate) fn wasted(&self) -> f64 {
         share(self.wasted, self.finished)
     }
 
     /// The digests of all runs, added up.
     #[must_use]
-    pub const fn digest(&self) -> u64 {
+    pub(crate) const fn digest(&self) -> u64 {
         self.digest
     }
 

@@ -1,17 +1,8 @@
 //! Mean and spread over runs, kept as whole numbers.
 
 /// A sum of whole observations, exact, so that adding them in any order gives the same figures.
-///
-/// ```
-/// use stagger_sim::Sum;
-/// let mut sum = Sum::default();
-/// for observed in [1, 2, 3] {
-///     sum.add(observed);
-/// }
-/// assert_eq!((sum.mean(), sum.sd()), (2.0, 1.0));
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub(crate) struct Sum {
     n: u64,
     total: u128,
     squares: u128,
@@ -28,14 +19,14 @@ pub struct Stat {
 
 impl Sum {
     /// Adds one observation.
-    pub const fn add(&mut self, observed: u64) {
+    pub(crate) const fn add(&mut self, observed: u64) {
         self.n += 1;
         self.total += observed as u128;
         self.squares += observed as u128 * observed as u128;
     }
 
     /// Adds what another sum holds.
-    pub const fn merge(&mut self, other: &Self) {
+    pub(crate) const fn merge(&mut self, other: &Self) {
         self.n += other.n;
         self.total += other.total;
         self.squares += other.squares;
@@ -43,25 +34,25 @@ impl Sum {
 
     /// The number of observations.
     #[must_use]
-    pub const fn count(&self) -> u64 {
+    pub(crate) const fn count(&self) -> u64 {
         self.n
     }
 
     /// Their sum.
     #[must_use]
-    pub fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         float(self.total)
     }
 
     /// The mean; zero without observations.
     #[must_use]
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         if self.n == 0 { 0.0 } else { float(self.total) / float(u128::from(self.n)) }
     }
 
     /// The standard deviation of one observation; zero below two of them.
     #[must_use]
-    pub fn sd(&self) -> f64 {
+    pub(crate) fn sd(&self) -> f64 {
         let n = u128::from(self.n);
         if n < 2 {
             return 0.0;
@@ -73,7 +64,7 @@ impl Sum {
 
     /// Mean and spread, each times `factor`: counts in a bucket to counts in a second.
     #[must_use]
-    pub fn scaled(&self, factor: f64) -> Stat {
+    pub(crate) fn scaled(&self, factor: f64) -> Stat {
         Stat { mean: self.mean() * factor, sd: self.sd() * factor }
     }
 }
@@ -88,4 +79,18 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
 pub(crate) const fn float(n: u128) -> f64 {
     // OK because 53 bits are more digits than any report shows.
     n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_two_three_have_the_mean_two_and_the_deviation_one() {
+        let mut sum = Sum::default();
+        for observed in [1, 2, 3] {
+            sum.add(observed);
+        }
+        assert_eq!((sum.mean(), sum.sd()), (2.0, 1.0));
+    }
 }

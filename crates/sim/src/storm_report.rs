@@ -96,8 +96,6 @@ pub struct Healing {
     pub seconds: Stat,
     /// Runs that seemed to recover and failed again for good.
     pub relapsed: u64,
-    /// The time after which they seemed to, in seconds.
-    pub relapsed_seconds: Stat,
     /// Runs whose calls ended before a verdict was possible.
     pub not_within_watch: u64,
     /// Runs whose trouble lasted to their end.

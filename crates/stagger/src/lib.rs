@@ -8,11 +8,14 @@ mod clock;
 pub mod http;
 mod ledger;
 #[cfg(all(doctest, feature = "tokio"))]
-mod migrating;
+#[doc = include_str!("../../../docs/guides/migrating.md")]
+mod migrating {}
 pub mod observe;
 mod poll;
 #[cfg(doctest)]
-mod readme;
+#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../docs/guides/integration.md")]
+mod readme {}
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
 mod rng;

@@ -56,6 +56,53 @@ fn a_hundred_thousand_destinations_do_not_fill_the_memory() {
     assert_eq!(ledgers.all_stats(second(100)).len(), ledgers.len());
 }
 
+// couchbase/couchbase-net-client PR 177: five hosts shared one breaker.
+#[test]
+fn one_ill_host_does_not_close_the_door_to_the_others() {
+    let ledgers = Ledgers::new(&policy());
+    let hosts = ["a", "b", "c", "d", "e"]
+        .map(|host| Destination::new("https", host, None).expect("a host"));
+    open(&ledgers.ledger(second(0), &hosts[0]), second(0));
+    let refused = hosts.each_ref().map(|host| {
+        let ledger = ledgers.ledger(second(1), host);
+        (&*ledger).admit(second(1)).ticket().is_none()
+    });
+    assert_eq!(refused, [true, false, false, false, false]);
+}
+
+#[test]
+fn a_flood_of_destinations_does_not_wash_away_the_open_ones() {
+    let ledgers = Ledgers::<u32>::new(&policy()).with_bound(100).expect("in bounds");
+    for key in 0..50 {
+        open(&ledgers.ledger(second(0), &key), second(0));
+    }
+    for key in 50..10_000 {
+        let _ = ledgers.ledger(second(1), &key);
+        assert!(ledgers.len() <= 100);
+    }
+    let all = ledgers.all_stats(second(1));
+    let still = all.iter().filter(|(_, stats)| stats.breaker == Some(StateKind::Open)).count();
+    assert_eq!(still, 50);
+    for key in 10_000..10_200 {
+        open(&ledgers.ledger(second(2), &key), second(2));
+        assert!(ledgers.len() <= 100, "the bound holds though all are open");
+    }
+}
+
+#[test]
+fn a_flood_of_destinations_does_not_push_out_the_busy_one() {
+    let plan = IntervalPlan::new(1, Span::from_secs(3_600)).expect("in bounds");
+    let policy = Policy::builder().budget(plan).build().expect("in bounds");
+    let ledgers = Ledgers::<u64>::new(&policy).with_bound(3).expect("in bounds");
+    assert_eq!(granted(&ledgers.ledger(second(0), &0), second(0)), 1);
+    for key in 1..1_000 {
+        let _ = ledgers.ledger(second(key), &key);
+        let busy = ledgers.ledger(second(key), &0);
+        assert_eq!(granted(&busy, second(key)), 0, "a fresh budget would grant one");
+        assert!(ledgers.len() <= 3);
+    }
+}
+
 #[test]
 fn the_one_used_longest_ago_makes_room() {
     let ledgers = ledgers(2);

@@ -147,12 +147,6 @@ impl CubicLimiter {
     pub const fn measured_rate(&self) -> f64 {
         self.measured.rate
     }
-
-    /// Whether a throttled reply was seen, so that calls are paced.
-    #[must_use]
-    pub const fn is_pacing(&self) -> bool {
-        self.enabled
-    }
 }
 
 /// Tokens arriving at a rate that changes; below zero they are owed.

@@ -50,7 +50,8 @@ impl Breaker {
     /// Closed, with empty counters.
     #[must_use]
     pub fn new(plan: BreakerPlan) -> Self {
-        Self::from_generation(plan, 0)
+        let state = BreakerState::Closed(Closed::new(&plan));
+        Self { plan, state, generation: 0, open_time: plan.open_time }
     }
 
     /// Open until `until`, as one that was saved: for whoever remembers a breaker longer than a
@@ -78,12 +79,6 @@ impl Breaker {
             generation: 0,
             open_time,
         }
-    }
-
-    /// Closed, counting its moves from `generation`: tickets of another breaker are then stale.
-    pub(super) fn from_generation(plan: BreakerPlan, generation: u64) -> Self {
-        let state = BreakerState::Closed(Closed::new(&plan));
-        Self { plan, state, generation, open_time: plan.open_time }
     }
 
     /// Whether a call may be made at `now`.

@@ -3,7 +3,7 @@
 //! A [`Breaker`] is told the time and the results and answers with data: it holds no lock, calls
 //! nobody back and starts no timer. Closed it admits everybody and counts; too many failures open
 //! it; after the open time it admits exactly as many probes as the plan says, and their results
-//! decide. One [`Registry`] holds a breaker for each [`Destination`].
+//! decide.
 
 mod closed;
 mod destination;
@@ -12,7 +12,6 @@ mod machine;
 mod open;
 mod plan;
 mod ramp;
-mod registry;
 mod report;
 mod state;
 mod ticket;
@@ -22,7 +21,6 @@ mod window;
 pub use destination::Destination;
 pub use machine::Breaker;
 pub use plan::{BreakerPlan, BreakerPlanBuilder};
-pub use registry::Registry;
 pub use report::Report;
 pub use state::{StateKind, Transition};
 pub use ticket::{Admission, Ticket};

@@ -9,7 +9,7 @@ const MAX_RETRIES: usize = 16;
 
 /// At most `retries` in any stretch of time as long as `interval`, wherever it begins.
 ///
-/// Meant for one key: 1 per 30 s for the same segment. See [`Keyed`](super::Keyed).
+/// Meant for one key: 1 per 30 s for the same segment.
 ///
 /// ```
 /// use stagger_core::budget::{Budget, Charge, IntervalPlan};

@@ -4,8 +4,7 @@
 //! remembers. The engine tells it of every first attempt ([`Budget::on_first`]), asks before every
 //! retry ([`Budget::ask`]), gives back what was granted and not used ([`Budget::refund`]), and
 //! reports how attempts settled ([`Budget::on_settled`]). Nothing here reads a clock, locks, or
-//! waits. [`Keyed`] holds one budget a destination, and a [`SavedBudget`] what one remembers, for
-//! processes that share it.
+//! waits. A [`SavedBudget`] holds what one remembers, for processes that share it.
 //!
 //! | plan | rule |
 //! | --- | --- |
@@ -35,7 +34,6 @@
 mod account;
 mod charge;
 mod interval;
-mod keyed;
 mod plan;
 mod saved;
 mod share;
@@ -46,7 +44,6 @@ mod window;
 pub use account::Budget;
 pub use charge::{Charge, Level, Paid, Settled};
 pub use interval::{IntervalPlan, IntervalState};
-pub use keyed::Keyed;
 pub use plan::BudgetPlan;
 pub use saved::SavedBudget;
 pub use throttle::{ThrottlePlan, ThrottleState};

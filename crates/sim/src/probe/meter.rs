@@ -16,7 +16,7 @@ pub(crate) const PER_SECOND: f64 = 20.0;
 /// One bucket edge lies on `edge`, so that no bucket holds both sides of it. Events must come in
 /// order of time.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub(crate) struct Meter {
     peak_in: Stretch,
     /// Time by which buckets are shifted so that an edge lies where it was asked for.
     shift: u64,
@@ -32,7 +32,7 @@ pub struct Meter {
 impl Meter {
     /// A meter with a bucket edge on `edge`, whose peak is looked for in `peak_in`.
     #[must_use]
-    pub fn new(edge: Instant, peak_in: Stretch) -> Self {
+    pub(crate) fn new(edge: Instant, peak_in: Stretch) -> Self {
         let width = BUCKET.as_nanos();
         let shift = (width - edge.as_nanos() % width) % width;
         let end = width - shift;
@@ -41,7 +41,7 @@ impl Meter {
 
     /// Counts one event.
     #[inline]
-    pub fn count(&mut self, at: Instant) {
+    pub(crate) fn count(&mut self, at: Instant) {
         if at.as_nanos() >= self.end {
             self.turn_to(at);
         }
@@ -50,7 +50,7 @@ impl Meter {
 
     /// Closes the last bucket and gives the counts.
     #[must_use]
-    pub fn finish(mut self) -> MeterCounts {
+    pub(crate) fn finish(mut self) -> MeterCounts {
         self.close();
         MeterCounts { peak: self.peak, total: self.total, buckets: self.kept }
     }
@@ -80,7 +80,7 @@ impl Meter {
     }
 }
 
-/// The counts of a [`Meter`].
+/// Counts of events in buckets of [`BUCKET`], and the largest of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeterCounts {
     /// The largest count of one bucket within the stretch asked for.

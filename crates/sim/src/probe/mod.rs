@@ -10,8 +10,8 @@ mod track;
 
 pub use first_tries::FirstTries;
 pub use latency::Latency;
-pub(crate) use meter::PER_SECOND;
-pub use meter::{BUCKET, KEPT_BUCKETS, Meter, MeterCounts};
+pub use meter::{BUCKET, KEPT_BUCKETS, MeterCounts};
+pub(crate) use meter::{Meter, PER_SECOND};
 pub(crate) use recovering::Recovering;
 pub use strip::Strip;
 pub(crate) use track::Track;

@@ -19,8 +19,7 @@ mod deadline;
 #[cfg(feature = "tower")]
 mod destinations;
 mod drain;
-mod key;
-mod method;
+mod idempotency;
 mod replay;
 mod replies;
 #[cfg(feature = "tower")]
@@ -37,8 +36,7 @@ pub(crate) use destinations::Destinations;
 #[cfg(feature = "tower")]
 pub(crate) use drain::poll_drain;
 pub use drain::{DRAIN_LIMIT, Drain};
-pub use key::IdempotencyKey;
-pub use method::ByMethod;
+pub use idempotency::{ByMethod, IdempotencyKey};
 pub use replay::{REPLAY_LIMIT, Replay, Replayable};
 pub use replies::HttpReplies;
 pub use tape::Overtaken;

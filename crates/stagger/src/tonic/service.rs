@@ -47,23 +47,11 @@ impl<S, Z, L, D> Grpc<S, Z, L, D> {
     /// use stagger::{Policy, Retrier, TokioTime};
     /// let service = Grpc::new("a channel", Retrier::new(Policy::default(), TokioTime));
     /// let service = service.idempotent(|method: &Uri| method.path().contains("/Get"));
-    /// assert_eq!(service.get_ref(), &"a channel");
+    /// assert_eq!(service.retrier().policy(), &Policy::default());
     /// ```
     #[must_use]
     pub fn idempotent<C>(self, decide: C) -> Grpc<S, Z, L, C> {
         Grpc { inner: self.inner, calls: self.calls.idempotent(decide) }
-    }
-
-    /// The channel that makes the attempts.
-    #[must_use]
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The channel that makes the attempts.
-    #[must_use]
-    pub fn into_inner(self) -> S {
-        self.inner
     }
 
     /// The policy of methods without an entry, and the ledger of all of them.

@@ -42,12 +42,6 @@ impl<S, Z, L, J, D, H, R> HttpService<S, Z, L, J, D, H, R> {
         Self { inner, layer }
     }
 
-    /// The service that makes the attempts.
-    #[must_use]
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
     /// See [`HttpLayer::retrier`].
     #[must_use]
     pub fn retrier(&self) -> &Retrier<Z, L> {

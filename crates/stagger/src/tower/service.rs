@@ -35,25 +35,6 @@ impl<S, Z, L, J, D> Stagger<S, Z, L, J, D> {
         Self { inner, retrier, classifier, idempotent }
     }
 
-    /// The service that makes the attempts.
-    #[must_use]
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The service that makes the attempts, to be changed. It is a clone of the one that made the
-    /// attempts of earlier calls.
-    #[must_use]
-    pub const fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
-
-    /// The service that makes the attempts.
-    #[must_use]
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
-
     /// The policy, and the ledger to be shared or read.
     #[must_use]
     pub fn retrier(&self) -> &Retrier<Z, L> {

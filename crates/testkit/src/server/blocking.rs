@@ -58,28 +58,10 @@ impl BlockingServer {
         self.server.seen()
     }
 
-    /// Requests that got a reaction, those that were reset unread included.
-    #[must_use]
-    pub fn taken(&self) -> usize {
-        self.server.taken()
-    }
-
     /// Connections accepted since the start.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.server.connections()
-    }
-
-    /// Connections that are open now.
-    #[must_use]
-    pub fn open(&self) -> usize {
-        self.server.open()
-    }
-
-    /// Reactions of the script that no request has taken yet.
-    #[must_use]
-    pub fn left(&self) -> usize {
-        self.server.left()
     }
 
     fn run(script: Script, identity: Option<Identity>) -> Self {

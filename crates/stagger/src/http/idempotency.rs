@@ -1,12 +1,43 @@
-//! The key by which a server knows a request that it has seen before.
+//! Requests that may be sent twice: by method, or by a key that tells the server of the first time.
 
 use std::fmt;
 
 use ::http::header::{Entry, HeaderName};
-use ::http::{HeaderMap, HeaderValue};
+use ::http::{HeaderMap, HeaderValue, Method};
 use stagger_core::Entropy;
+use stagger_core::classify::is_idempotent;
 
 use crate::rng::os_bits;
+
+/// Requests of an idempotent method may be sent twice (RFC 9110 section 9.2.2), and those with an
+/// `Idempotency-Key`.
+///
+/// ```
+/// use http::{HeaderMap, Method};
+/// use stagger::http::ByMethod;
+/// let mut headers = HeaderMap::new();
+/// assert!(ByMethod.allows(&Method::PUT, &headers) && !ByMethod.allows(&Method::POST, &headers));
+/// headers.insert("idempotency-key", "\"8e03978e\"".parse()?);
+/// assert!(ByMethod.allows(&Method::POST, &headers));
+/// # Ok::<(), http::header::InvalidHeaderValue>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByMethod;
+
+impl ByMethod {
+    /// Whether a request of this method with these headers may be sent twice.
+    #[must_use]
+    pub fn allows(&self, method: &Method, headers: &HeaderMap) -> bool {
+        is_idempotent(method.as_str()) || headers.contains_key(IdempotencyKey::HEADER)
+    }
+}
+
+#[cfg(feature = "tower")]
+impl<B> crate::tower::Idempotent<::http::Request<B>> for ByMethod {
+    fn is_idempotent(&self, request: &::http::Request<B>) -> bool {
+        self.allows(request.method(), request.headers())
+    }
+}
 
 /// An `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): made once for each call, and the
 /// same on every attempt of it.

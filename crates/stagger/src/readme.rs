@@ -1,2 +1,0 @@
-#![doc = include_str!("../../../README.md")]
-#![doc = include_str!("../../../docs/guides/integration.md")]
