@@ -4,13 +4,14 @@ use super::finding::StyleFinding;
 use xtask_workbench::{Dependency, Package};
 
 /// The allowed dependencies of what ships.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("stagger-core", &[]),
     ("stagger-text", &["stagger-core"]),
     ("stagger", &["stagger-core"]),
     ("stagger-sim", &["stagger-core"]),
     ("stagger-replay", &["stagger-core", "stagger-sim", "stagger-text"]),
-    ("stagger-dispatch", &["stagger-core", "stagger", "stagger-text"]),
+    ("stagger-scheduler", &["stagger-core"]),
+    ("stagger-dispatch", &["stagger-core", "stagger", "stagger-scheduler", "stagger-text"]),
     (
         "stagger-cli",
         &[
