@@ -6,11 +6,9 @@ pub mod api;
 pub mod config;
 mod egress;
 mod error;
-pub mod leadership;
 pub mod model;
 pub mod node;
 pub mod observe;
-pub mod scheduler;
 pub mod send;
 pub mod server;
 pub mod sign;
@@ -19,3 +17,4 @@ mod store_backoff;
 pub mod ui;
 
 pub use error::Error;
+pub use stagger_scheduler::{self as scheduler, leadership};

@@ -5,7 +5,7 @@
 pub(super) type Layers = &'static [&'static [&'static str]];
 
 /// The folders of the crates and their layers.
-pub(super) const CRATES: [(&str, Layers); 17] = [
+pub(super) const CRATES: [(&str, Layers); 18] = [
     (
         "crates/core/src/",
         &[
@@ -36,7 +36,6 @@ pub(super) const CRATES: [(&str, Layers); 17] = [
             &["poll", "http"],
             &["tower"],
             &["reqwest", "tonic"],
-            &["readme", "migrating"],
         ],
     ),
     ("crates/stagger/loom/src/", &[&["sync"], &["budgets", "breakers", "leases"]]),
@@ -113,11 +112,22 @@ pub(super) const CRATES: [(&str, Layers); 17] = [
             // A secret makes its own signatures' keys, and a signature is made with a secret.
             &["model sign", "egress"],
             &["store", "send"],
-            &["leadership", "scheduler"],
             // A node reports its events, and its figures are read from it.
             &["node observe"],
             &["config", "api", "ui"],
             &["server"],
+        ],
+    ),
+    (
+        "crates/scheduler/src/",
+        &[
+            &["model"],
+            &["leadership", "classify", "rules", "queued_delivery", "queue_view", "launch"],
+            &["health", "recovery", "pending_index", "transition", "fair_queue", "timers"],
+            &["rate_limiter"],
+            &["pacer"],
+            &["endpoint_queue"],
+            &["queues"],
         ],
     ),
     (

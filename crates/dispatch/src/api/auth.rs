@@ -15,7 +15,6 @@ use subtle::{Choice, ConstantTimeEq};
 
 use super::problem::Problem;
 use super::state::Api;
-use crate::Error;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, Message, MessageId,
 };
@@ -190,7 +189,7 @@ fn same(one: KeyHash, other: KeyHash) -> Choice {
 }
 
 /// The id in the path. A text that can be no id names nothing.
-async fn param<T: FromStr<Err = Error>>(
+async fn param<T: FromStr>(
     parts: &mut Parts,
     name: &str,
     what: &'static str,

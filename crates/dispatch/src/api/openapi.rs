@@ -8,8 +8,10 @@ use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::wire::{ApplicationSettings, EndpointSettings, patch_of};
-use crate::model::{ApplicationId, EndpointId, MessageId};
+use super::wire::{
+    ApplicationIdText, ApplicationSettings, EndpointIdText, EndpointSettings, MessageIdText,
+    patch_of,
+};
 
 pub(super) use super::problem::Document as Problem;
 
@@ -24,7 +26,7 @@ const FRAME: &str = include_str!("frame.json");
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
 pub(super) struct ApplicationPath {
-    app: ApplicationId,
+    app: ApplicationIdText,
 }
 
 /// The endpoint that a path names.
@@ -32,7 +34,7 @@ pub(super) struct ApplicationPath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
 pub(super) struct EndpointPath {
-    ep: EndpointId,
+    ep: EndpointIdText,
 }
 
 /// The message that a path names.
@@ -40,7 +42,7 @@ pub(super) struct EndpointPath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
 pub(super) struct MessagePath {
-    msg: MessageId,
+    msg: MessageIdText,
 }
 
 /// The header that names a message.

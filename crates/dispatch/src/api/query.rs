@@ -10,11 +10,11 @@ use utoipa::IntoParams;
 use super::cursor;
 use super::problem::Problem;
 use super::state::Api;
-use super::wire::{StateName, TimestampText};
+use super::wire::{EndpointIdText, StateName, TimestampText};
 
 use crate::Error;
 use crate::api::instant::bound;
-use crate::model::{DeliveryState, EndpointId, EventType};
+use crate::model::{DeliveryState, EventType};
 use crate::store::{Cursor, DeliveryFilter, MessageFilter, PageRequest};
 
 /// Entries of a page by default: a screen or two.
@@ -97,7 +97,7 @@ pub(super) struct DeliveryQuery {
     #[param(value_type = Option<StateName>)]
     state: Option<String>,
     /// To this endpoint only.
-    #[param(value_type = Option<EndpointId>)]
+    #[param(value_type = Option<EndpointIdText>)]
     endpoint: Option<String>,
     /// Of messages accepted at or after this.
     #[param(value_type = Option<TimestampText>)]

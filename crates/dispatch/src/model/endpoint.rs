@@ -1,6 +1,7 @@
 //! An endpoint: where an application's messages go, and how.
 
 use stagger::{Instant, Policy, Span};
+use stagger_scheduler::QueueSettings;
 
 use super::{ApplicationId, EndpointId, EventType, HeaderTemplate, Pace, Secret, Statuses};
 
@@ -38,6 +39,23 @@ pub struct Endpoint {
     pub created_at: Instant,
     /// The time at which its settings were last changed.
     pub updated_at: Instant,
+}
+
+impl Endpoint {
+    /// The settings that the scheduler needs.
+    #[must_use]
+    pub fn queue_settings(&self) -> QueueSettings {
+        QueueSettings {
+            id: self.id,
+            application: self.application,
+            policy: self.policy,
+            timeout: self.timeout,
+            pace: self.pace,
+            ordered: self.ordered,
+            permanent: self.permanent.clone(),
+            disable_after: self.disable_after,
+        }
+    }
 }
 
 /// The messages that an endpoint receives.

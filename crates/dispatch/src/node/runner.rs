@@ -120,20 +120,20 @@ impl Runner {
     fn settle(&mut self, launch: Launch, answer: AttemptAnswer, own: bool) {
         let (now, written) = (self.state.clock.now(), answer.written);
         let settled = self.state.scheduler.settle(now, launch, answer, &mut OsEntropy);
-        let attempt = settled.as_ref().and_then(|it| it.settlement.attempt.as_ref());
+        let attempt = settled.as_ref().and_then(|it| it.change.attempt.as_ref());
         let verdict = attempt.map(|attempt| attempt.verdict);
         self.shared_charges.settle(&launch, (verdict, written));
-        let Some(mut settled) = settled else { return };
-        observe::settled(&self.instruments, &settled.settlement);
-        if let Some((id, endpoint_state)) = settled.settlement.endpoint_state {
+        let Some(settled) = settled else { return };
+        let mut settlement = Settlement::from(settled.change);
+        observe::settled(&self.instruments, &settlement);
+        if let Some((id, endpoint_state)) = settlement.endpoint_state {
             self.state.note_endpoint_state(id, endpoint_state);
         }
         // Events about the dispatcher's own messages would go round in circles.
         if let Some(event) = settled.event.filter(|_| !own) {
-            let message = self.operational_events.message(event, &settled.settlement, now);
-            settled.settlement.operational = message;
+            settlement.operational = self.operational_events.message(event, &settlement, now);
         }
-        self.state.keep(settled.settlement);
+        self.state.keep(settlement);
     }
 
     /// Nothing is left to send: the delivery ends, and its slot is free again.

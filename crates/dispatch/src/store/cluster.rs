@@ -8,7 +8,9 @@ use bytes::Bytes;
 use stagger::Instant;
 use tokio::sync::mpsc;
 
-use super::{Accepted, Fence, ReplayRequest, SettingWrite, Settlement, Shards};
+use stagger_scheduler::leadership::{ClusterView, Fence, Shards};
+
+use super::{Accepted, ReplayRequest, SettingWrite, Settlement};
 use crate::Error;
 use crate::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, EndpointState, Message, MessageId,
@@ -155,34 +157,6 @@ pub struct Joined {
     pub heartbeats: bool,
     /// Notifications from other nodes. The channel stays open while the store lives.
     pub notifications: mpsc::UnboundedReceiver<Notification>,
-}
-
-/// The state of all members, as of one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterView {
-    /// All members.
-    pub members: Vec<ClusterMember>,
-    /// Shards without a leader.
-    pub free: Shards,
-    /// The number of the last change of settings.
-    pub settings_version: u64,
-    /// Open deliveries of all shards.
-    pub open: u64,
-}
-
-/// A member, and its shards.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterMember {
-    /// Its membership.
-    pub fence: Fence,
-    /// Its name, for people.
-    pub name: String,
-    /// The number of its heartbeats.
-    pub heartbeat: u64,
-    /// Whether it is leaving, and wants no more shards.
-    pub leaving: bool,
-    /// The shards that it leads.
-    pub shards: Shards,
 }
 
 /// The leadership of a node when it accepts messages.

@@ -14,7 +14,6 @@ mod place;
 mod postgres;
 mod saved;
 mod settlement;
-mod shard;
 mod sole_cluster;
 mod sqlite;
 mod tally;
@@ -25,8 +24,8 @@ mod walk;
 
 pub use calls::{Accepted, DeliveryCounts, Pruned, ReplayRequest, SettingWrite};
 pub use cluster::{
-    Arrival, ChangeLog, Cluster, ClusterAccept, ClusterMember, ClusterView, EndpointCommand,
-    Joined, Lead, Notification, SettingChange,
+    Arrival, ChangeLog, Cluster, ClusterAccept, EndpointCommand, Joined, Lead, Notification,
+    SettingChange,
 };
 pub(crate) use cluster_handle::ClusterHandle;
 pub use contract::DeliveryStore;
@@ -37,6 +36,6 @@ pub use place::StorePlace;
 pub use postgres::{
     PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
 };
-pub use settlement::{Fence, Settlement};
-pub use shard::{ShardId, Shards};
+pub use settlement::Settlement;
 pub use sqlite::{Health, SqliteOptions, SqliteStore, backup, check, restore};
+pub use stagger_scheduler::leadership::{ClusterMember, ClusterView, Fence, ShardId, Shards};

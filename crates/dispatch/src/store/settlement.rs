@@ -1,19 +1,10 @@
 //! The changes that become durable together when an attempt has settled.
 
+use stagger_scheduler::QueueChange;
+use stagger_scheduler::leadership::Fence;
+
 use crate::Error;
 use crate::model::{Delivery, DeliveryAttempt, EndpointId, EndpointState, NewMessage};
-
-/// The fencing token of a run: every opening of a store for work takes the next number, and writes
-/// with an earlier one are refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fence(pub u64);
-
-impl Fence {
-    /// The error for a settlement of an earlier run.
-    pub(super) fn is_over(self) -> Error {
-        Error::conflict(format!("run {} of the dispatcher has ended", self.0))
-    }
-}
 
 /// One settled attempt, or another change to a delivery or an endpoint: all of it or nothing.
 #[derive(Clone, Debug, Default)]
@@ -26,4 +17,16 @@ pub struct Settlement {
     pub endpoint_state: Option<(EndpointId, EndpointState)>,
     /// The operational message to its application.
     pub operational: Option<NewMessage>,
+}
+
+impl From<QueueChange> for Settlement {
+    fn from(change: QueueChange) -> Self {
+        let QueueChange { delivery, attempt, endpoint_state } = change;
+        Self { delivery, attempt, endpoint_state, operational: None }
+    }
+}
+
+/// The error for a write of an earlier run.
+pub(super) fn run_ended(fence: Fence) -> Error {
+    Error::conflict(format!("run {} of the dispatcher has ended", fence.0))
 }

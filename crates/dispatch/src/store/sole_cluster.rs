@@ -19,6 +19,7 @@ use super::{
 };
 use crate::Error;
 use crate::model::{Delivery, EndpointId, EndpointState, Message, NewMessage};
+use crate::store::settlement::run_ended;
 
 /// Deliveries loaded in one call of the store: 2 MB.
 const PAGE: usize = 10_000;
@@ -102,7 +103,7 @@ impl Cluster for SoleCluster {
     }
 
     async fn rejoin(&self, _name: &str, ended: Fence) -> Result<Joined, Error> {
-        Err(ended.is_over())
+        Err(run_ended(ended))
     }
 
     async fn heartbeat(&self, _fence: Fence, leaving: bool) -> Result<ClusterView, Error> {

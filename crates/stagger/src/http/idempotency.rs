@@ -32,13 +32,6 @@ impl ByMethod {
     }
 }
 
-#[cfg(feature = "tower")]
-impl<B> crate::tower::Idempotent<::http::Request<B>> for ByMethod {
-    fn is_idempotent(&self, request: &::http::Request<B>) -> bool {
-        self.allows(request.method(), request.headers())
-    }
-}
-
 /// An `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): made once for each call, and the
 /// same on every attempt of it.
 ///

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
+use super::schema::ApplicationIdText;
 use crate::Error;
 use crate::model::{Application, ApplicationId};
 
@@ -61,6 +62,7 @@ fn slots_within(slots: i64) -> Result<NonZeroU32, Error> {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Application)]
 pub(in super::super) struct ApplicationView {
+    #[schema(value_type = ApplicationIdText)]
     id: ApplicationId,
     /// A name for people.
     name: String,

@@ -4,14 +4,16 @@ use serde::Serialize;
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
-use super::schema::{EndingName, StateName, TimestampText};
+use super::schema::{EndingName, EndpointIdText, MessageIdText, StateName, TimestampText};
 use crate::model::{Delivery, DeliveryEnding, EndpointId, MessageId};
 
 /// One message on its way to one endpoint.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Delivery)]
 pub(in super::super) struct DeliveryView {
+    #[schema(value_type = MessageIdText)]
     message: MessageId,
+    #[schema(value_type = EndpointIdText)]
     endpoint: EndpointId,
     #[schema(value_type = StateName)]
     state: &'static str,

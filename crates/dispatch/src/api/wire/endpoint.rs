@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::headers;
 use super::policy::{EndpointPolicy, PolicyText};
-use super::schema::{SecretText, SpanText, TimestampText};
+use super::schema::{EndpointIdText, SecretText, SpanText, TimestampText};
 use super::settings::RecoverySettings;
 use super::status::Status;
 use crate::model::{Endpoint, EndpointId, EventFilter, EventType, Statuses};
@@ -20,6 +20,7 @@ use crate::scheduler::QueueView;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Endpoint)]
 pub(in super::super) struct EndpointView {
+    #[schema(value_type = EndpointIdText)]
     id: EndpointId,
     #[schema(example = "https://example.com/webhooks")]
     url: String,

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
-use super::schema::{AnyJson, EventTypeText, IdempotencyKeyText, TimestampText};
+use super::schema::{AnyJson, EventTypeText, IdempotencyKeyText, MessageIdText, TimestampText};
 use crate::model::{Message, MessageId};
 use crate::store::Accepted;
 
@@ -43,6 +43,7 @@ pub(in super::super) struct NewBatch<'b> {
 /// A message is on disk, and will be delivered to each endpoint that subscribes to its type.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(in super::super) struct AcceptedMessage {
+    #[schema(value_type = MessageIdText)]
     id: MessageId,
     /// Whether its idempotency key was there before: then this is the first message with it, and
     /// nothing was added.
@@ -65,6 +66,7 @@ pub(in super::super) struct AcceptedBatch {
 /// A test event is on its way.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub(in super::super) struct TestSent {
+    #[schema(value_type = MessageIdText)]
     pub(in super::super) message: MessageId,
 }
 
@@ -72,6 +74,7 @@ pub(in super::super) struct TestSent {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Message)]
 pub(in super::super) struct MessageView {
+    #[schema(value_type = MessageIdText)]
     id: MessageId,
     #[schema(value_type = EventTypeText)]
     event_type: String,

@@ -25,6 +25,8 @@ pub(super) use message::{
 };
 pub(super) use page::PageOf;
 pub(super) use replay::{ReplayFilter, Replayed};
-pub(super) use schema::{StateName, TimestampText, patch_of};
+pub(super) use schema::{
+    ApplicationIdText, EndpointIdText, MessageIdText, StateName, TimestampText, patch_of,
+};
 pub(super) use secret::{NewSecret, SecretView, Secrets};
 pub(super) use settings::{EndpointContext, EndpointSettings};

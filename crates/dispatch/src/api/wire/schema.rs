@@ -7,16 +7,13 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::model::{
-    ApplicationId, AttemptFailure, DeliveryEnding, DeliveryState, Disabled, EndpointId, EventType,
-    MessageId,
-};
+use crate::model::{AttemptFailure, DeliveryEnding, DeliveryState, Disabled, EventType};
 
 /// A text of a certain form: a type for the document only, or one of the model.
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident as $shown:literal, $pattern:literal, $example:literal, $says:literal) => {
         $(#[$doc])*
-        pub(super) struct $name;
+        pub(in super::super) struct $name;
         text!(for $name as $shown, $pattern, $example, $says);
     };
     (for $name:ty as $shown:literal, $pattern:literal, $example:literal, $says:literal) => {
@@ -40,15 +37,18 @@ macro_rules! text {
 }
 
 text!(
-    for ApplicationId as "ApplicationId", "^app_[0-9a-f]{32}$",
+    /// The id of an application.
+    ApplicationIdText as "ApplicationId", "^app_[0-9a-f]{32}$",
     "app_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an application."
 );
 text!(
-    for EndpointId as "EndpointId", "^ep_[0-9a-f]{32}$",
+    /// The id of an endpoint.
+    EndpointIdText as "EndpointId", "^ep_[0-9a-f]{32}$",
     "ep_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an endpoint."
 );
 text!(
-    for MessageId as "MessageId", "^msg_[0-9a-f]{32}$",
+    /// The id of a message.
+    MessageIdText as "MessageId", "^msg_[0-9a-f]{32}$",
     "msg_0190163d8694739b84f6b0d3ccc3a5a1",
     "The name of a message: the `webhook-id` that receivers see, the same on every attempt."
 );

@@ -288,5 +288,5 @@ fn statuses(statuses: Vec<u16>) -> Result<Statuses, Error> {
     if statuses.len() > MAX_PERMANENT {
         return Err(Error::invalid("permanent", statuses.len(), "at most 300 statuses"));
     }
-    Statuses::try_from(statuses)
+    Ok(Statuses::try_from(statuses)?)
 }

@@ -128,7 +128,7 @@ impl SettingsSync {
             let is_new = state.scheduler.view(now, endpoint.id).is_none();
             let endpoint_state =
                 Some(endpoint_state).filter(|it| is_new && *it != EndpointState::default());
-            state.scheduler.put_endpoint(now, &endpoint, endpoint_state);
+            state.scheduler.put_endpoint(now, &endpoint.queue_settings(), endpoint_state);
             if let Some(endpoint_state) = endpoint_state {
                 state.remember(endpoint.id, endpoint_state);
             }

@@ -82,7 +82,11 @@ impl ShardMover {
         let now = self.clock.now();
         let lay = move |state: &mut SchedulerState| {
             for (endpoint, endpoint_state) in &endpoints {
-                state.scheduler.put_endpoint(now, endpoint, Some(*endpoint_state));
+                state.scheduler.put_endpoint(
+                    now,
+                    &endpoint.queue_settings(),
+                    Some(*endpoint_state),
+                );
                 state.remember(endpoint.id, *endpoint_state);
             }
         };

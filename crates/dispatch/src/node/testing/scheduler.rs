@@ -60,7 +60,11 @@ impl SchedulerFixture {
         let (now, endpoint) = (self.clock.now(), self.directory.endpoint(ep(1)));
         let endpoint = endpoint.expect("it is known");
         self.ask(move |state| {
-            state.scheduler.put_endpoint(now, &endpoint, Some(EndpointState::default()));
+            state.scheduler.put_endpoint(
+                now,
+                &endpoint.queue_settings(),
+                Some(EndpointState::default()),
+            );
             state.add(&[Delivery::new(msg(1), ep(1), app(1), now)]);
         })
         .await;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Error;
+use crate::store::settlement::run_ended;
 use crate::store::{ClusterMember, ClusterView, Fence, Shards};
 
 /// The memberships that have not ended, and the run that has the store alone, if one has.
@@ -91,7 +92,7 @@ impl Members {
     }
 
     fn member(&mut self, fence: Fence) -> Result<&mut ClusterMember, Error> {
-        self.rows.get_mut(&fence).ok_or_else(|| fence.is_over())
+        self.rows.get_mut(&fence).ok_or_else(|| run_ended(fence))
     }
 
     const fn next(&mut self) -> Fence {

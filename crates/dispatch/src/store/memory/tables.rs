@@ -14,6 +14,7 @@ use crate::model::{
     Application, ApplicationId, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState,
     IdempotencyKey, Message, MessageId, NewMessage,
 };
+use crate::store::settlement::run_ended;
 use crate::store::{
     Accepted, DeliveryCounts, DeliveryFilter, Fence, Pruned, ReplayRequest, Settlement, ShardId,
     Shards,
@@ -95,7 +96,7 @@ impl Tables {
 
     pub(super) fn settle(&mut self, fence: Fence, all: Vec<Settlement>) -> Result<(), Error> {
         if !self.members.is_valid(fence) {
-            return Err(fence.is_over());
+            return Err(run_ended(fence));
         }
         all.into_iter().for_each(|settlement| self.settle_one(settlement));
         Ok(())

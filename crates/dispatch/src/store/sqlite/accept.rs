@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::changes::Changes;
-use super::column::{from_instant, from_size};
+use super::column::{from_instant, from_size, message_id};
 use super::db_error::DbError;
 use crate::Error;
 use crate::model::{ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage};
@@ -37,7 +37,7 @@ impl Changes<'_> {
     /// Refuses messages for an application that was deleted in the meantime.
     pub(super) fn refuse_deleted(&self, application: ApplicationId) -> Result<(), DbError> {
         let sql = "SELECT 1 FROM application WHERE id = ?1 AND NOT gone";
-        if self.memory.deleted && !self.db.prepare_cached(sql)?.exists([application])? {
+        if self.memory.deleted && !self.db.prepare_cached(sql)?.exists([application.as_bytes()])? {
             return Err(Error::not_found("application").into());
         }
         Ok(())
@@ -46,7 +46,7 @@ impl Changes<'_> {
     /// Whether `endpoint` is there.
     pub(super) fn has_endpoint(&self, endpoint: EndpointId) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM endpoint WHERE id = ?1 AND gone_at IS NULL";
-        self.db.prepare_cached(sql)?.exists([endpoint])
+        self.db.prepare_cached(sql)?.exists([endpoint.as_bytes()])
     }
 
     /// The message that `message` repeats, by its key or by its id.
@@ -54,13 +54,14 @@ impl Changes<'_> {
         if let Some(key) = &message.key {
             let sql = "SELECT id FROM message WHERE application = ?1 AND key = ?2";
             let mut find = self.db.prepare_cached(sql)?;
-            let first = find.query_row(params![message.application, key.as_str()], |r| r.get(0));
+            let named = params![message.application.as_bytes(), key.as_str()];
+            let first = find.query_row(named, |row| message_id(row, 0));
             if let Some(first) = first.optional()? {
                 return Ok(Some(first));
             }
         }
         let mut find = self.db.prepare_cached("SELECT 1 FROM message WHERE id = ?1")?;
-        Ok(find.exists([message.id])?.then_some(message.id))
+        Ok(find.exists([message.id.as_bytes()])?.then_some(message.id))
     }
 
     fn insert_message(&self, new: &NewMessage) -> rusqlite::Result<()> {
@@ -70,8 +71,8 @@ impl Changes<'_> {
                    created_at, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let message = &new.message;
         self.db.prepare_cached(sql)?.execute(params![
-            message.id,
-            message.application,
+            message.id.as_bytes(),
+            message.application.as_bytes(),
             message.event_type.as_str(),
             message.key.as_ref().map(|key| key.as_str()),
             message.content_type,
@@ -91,9 +92,9 @@ impl Changes<'_> {
                    replays, ending, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, ?6, ?5) \
                    ON CONFLICT DO NOTHING";
         let inserted = self.db.prepare_cached(sql)?.execute(params![
-            of.id,
-            endpoint,
-            of.application,
+            of.id.as_bytes(),
+            endpoint.as_bytes(),
+            of.application.as_bytes(),
             state_number(delivery.state),
             from_instant(of.created_at),
             delivery.ending.map(|ending| ending.name()),

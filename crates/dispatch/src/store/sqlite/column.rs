@@ -1,30 +1,31 @@
 //! The encoding of values in columns.
 
-use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
+use rusqlite::Row;
+use rusqlite::types::Type;
 use uuid::Uuid;
 
 use crate::model::{ApplicationId, EndpointId, MessageId};
 pub(super) use crate::store::encoding::{from_instant, from_size, from_span, instant, span};
 use crate::store::unreadable::Unreadable;
 
-macro_rules! id_column {
-    ($($id:ident),*) => {$(
-        impl ToSql for $id {
-            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-                Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.as_uuid().as_bytes())))
-            }
-        }
-
-        impl FromSql for $id {
-            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-                let bytes = <[u8; 16]>::column_result(value)?;
-                Ok(Self::from_uuid(Uuid::from_bytes(bytes)))
-            }
-        }
-    )*};
+/// The name of an application, of an endpoint, of a message.
+pub(super) fn application_id(row: &Row<'_>, at: usize) -> rusqlite::Result<ApplicationId> {
+    uuid(row, at).map(ApplicationId::from_uuid)
 }
 
-id_column!(ApplicationId, EndpointId, MessageId);
+/// See [`application_id`].
+pub(super) fn endpoint_id(row: &Row<'_>, at: usize) -> rusqlite::Result<EndpointId> {
+    uuid(row, at).map(EndpointId::from_uuid)
+}
+
+/// See [`application_id`].
+pub(super) fn message_id(row: &Row<'_>, at: usize) -> rusqlite::Result<MessageId> {
+    uuid(row, at).map(MessageId::from_uuid)
+}
+
+fn uuid(row: &Row<'_>, at: usize) -> rusqlite::Result<Uuid> {
+    row.get(at).map(Uuid::from_bytes)
+}
 
 impl From<Unreadable> for rusqlite::Error {
     fn from(error: Unreadable) -> Self {

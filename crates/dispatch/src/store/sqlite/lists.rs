@@ -20,8 +20,14 @@ pub(super) fn messages(
     let ids = slack::ids(db, filter.since, filter.until)?;
     let after = page.after.map(|cursor| MessageId::from_uuid(cursor.message));
     let begin = after.map_or(ids.to, |after| after.min(ids.to));
+    let bound = params![
+        application.as_bytes(),
+        begin.as_bytes(),
+        ids.from.as_bytes(),
+        after.as_ref().map(MessageId::as_bytes),
+    ];
     let mut walk = db.prepare_cached(&messages_sql())?;
-    let mut rows = walk.query(params![application, begin, ids.from, after])?;
+    let mut rows = walk.query(bound)?;
     let mut found = Gathering::new(page.limit);
     while !found.is_over()
         && let Some(row) = rows.next()?
@@ -116,17 +122,18 @@ impl Walk {
     }
 
     fn bound<'b>(&'b self, begin: &'b Begin) -> Vec<&'b dyn ToSql> {
-        let mut bound: Vec<&dyn ToSql> = vec![&begin.message, &begin.endpoint, &begin.end];
+        let mut bound: Vec<&dyn ToSql> =
+            vec![begin.message.as_bytes(), begin.endpoint.as_bytes(), begin.end.as_bytes()];
         match self {
             Self::All | Self::Open => {}
             Self::Ended(state) => bound.push(number(*state)),
-            Self::OfApplication(application) => bound.push(application),
-            Self::OfEndpoint(endpoint) => bound.push(endpoint),
+            Self::OfApplication(application) => bound.push(application.as_bytes()),
+            Self::OfEndpoint(endpoint) => bound.push(endpoint.as_bytes()),
             Self::EndedOfApplication(application, state) => {
-                bound.extend([application as &dyn ToSql, number(*state)]);
+                bound.extend([application.as_bytes() as &dyn ToSql, number(*state)]);
             }
             Self::EndedOfEndpoint(endpoint, state) => {
-                bound.extend([endpoint as &dyn ToSql, number(*state)]);
+                bound.extend([endpoint.as_bytes() as &dyn ToSql, number(*state)]);
             }
         }
         bound
@@ -156,7 +163,7 @@ fn number(state: DeliveryState) -> &'static i64 {
 
 fn accepted_at(db: &Connection, message: MessageId) -> rusqlite::Result<Instant> {
     let mut find = db.prepare_cached("SELECT created_at FROM message WHERE id = ?1")?;
-    let found = find.query_row([message], |row| Ok(instant(row.get(0)?))).optional()?;
+    let found = find.query_row([message.as_bytes()], |row| Ok(instant(row.get(0)?))).optional()?;
     Ok(found.unwrap_or(Instant::ORIGIN))
 }
 

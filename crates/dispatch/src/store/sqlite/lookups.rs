@@ -12,7 +12,7 @@ use crate::store::Cursor;
 /// One message.
 pub(super) fn message(db: &Connection, id: MessageId) -> rusqlite::Result<Option<Message>> {
     let sql = format!("SELECT {} FROM message m WHERE m.id = ?1", row::MESSAGE);
-    db.prepare_cached(&sql)?.query_row([id], row::message).optional()
+    db.prepare_cached(&sql)?.query_row([id.as_bytes()], row::message).optional()
 }
 
 /// A message's bytes.
@@ -20,7 +20,7 @@ pub(super) fn payload(db: &Connection, id: MessageId) -> rusqlite::Result<Option
     let sql = "SELECT p.bytes FROM message m JOIN payload p ON p.number = m.payload \
                WHERE m.id = ?1";
     let read = |row: &Row<'_>| row.get::<_, Vec<u8>>(0).map(Bytes::from);
-    db.prepare_cached(sql)?.query_row([id], read).optional()
+    db.prepare_cached(sql)?.query_row([id.as_bytes()], read).optional()
 }
 
 /// One delivery.
@@ -34,7 +34,7 @@ pub(super) fn delivery(
         row::DELIVERY
     );
     let mut find = db.prepare_cached(&sql)?;
-    find.query_row(params![message, endpoint], row::delivery).optional()
+    find.query_row(params![message.as_bytes(), endpoint.as_bytes()], row::delivery).optional()
 }
 
 /// A message's deliveries, in the order of their endpoints.
@@ -43,7 +43,7 @@ pub(super) fn deliveries_of(db: &Connection, id: MessageId) -> rusqlite::Result<
         "SELECT {} FROM delivery d WHERE d.message = ?1 ORDER BY d.endpoint",
         row::DELIVERY
     );
-    db.prepare_cached(&sql)?.query_map([id], row::delivery)?.collect()
+    db.prepare_cached(&sql)?.query_map([id.as_bytes()], row::delivery)?.collect()
 }
 
 /// The open deliveries after `after`, in order.
@@ -70,7 +70,7 @@ pub(super) fn attempts(
         row::ATTEMPT
     );
     let mut find = db.prepare_cached(&sql)?;
-    find.query_map(params![message, endpoint], row::attempt)?.collect()
+    find.query_map(params![message.as_bytes(), endpoint.as_bytes()], row::attempt)?.collect()
 }
 
 pub(super) fn open_deliveries_sql() -> String {

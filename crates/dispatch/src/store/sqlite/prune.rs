@@ -4,7 +4,7 @@ use rusqlite::params;
 use stagger::Instant;
 
 use super::changes::Changes;
-use super::column::{from_size, instant};
+use super::column::{endpoint_id, from_size, instant, message_id};
 use super::db_error::DbError;
 use super::slack;
 use crate::model::{DeliveryState, EndpointId, MessageId};
@@ -52,10 +52,15 @@ impl Changes<'_> {
         for (endpoint, state) in self.states_of(id)? {
             self.tally.remove(endpoint, state);
         }
-        self.db.prepare_cached("DELETE FROM attempt WHERE message = ?1")?.execute([id])?;
-        self.db.prepare_cached("DELETE FROM delivery WHERE message = ?1")?.execute([id])?;
+        self.db
+            .prepare_cached("DELETE FROM attempt WHERE message = ?1")?
+            .execute([id.as_bytes()])?;
+        self.db
+            .prepare_cached("DELETE FROM delivery WHERE message = ?1")?
+            .execute([id.as_bytes()])?;
         let sql = "DELETE FROM message WHERE id = ?1 RETURNING payload";
-        let payload: i64 = self.db.prepare_cached(sql)?.query_row([id], |row| row.get(0))?;
+        let payload: i64 =
+            self.db.prepare_cached(sql)?.query_row([id.as_bytes()], |row| row.get(0))?;
         self.db.prepare_cached("DELETE FROM payload WHERE number = ?1")?.execute([payload])?;
         Ok(())
     }
@@ -72,11 +77,12 @@ impl Changes<'_> {
         let sql =
             "SELECT id, created_at FROM message WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
         let mut walk = self.db.prepare_cached(sql)?;
-        let mut rows = walk.query(params![from, to, from_size(EXAMINED + 1)])?;
+        let mut rows =
+            walk.query(params![from.as_bytes(), to.as_bytes(), from_size(EXAMINED + 1)])?;
         let (mut old, mut examined) = (Vec::new(), 0);
         let mut at_floor = from == self.memory.floor;
         while let Some(row) = rows.next()? {
-            let (id, created_at) = (row.get(0)?, instant(row.get(1)?));
+            let (id, created_at) = (message_id(row, 0)?, instant(row.get(1)?));
             if examined == EXAMINED || old.len() == limit {
                 return Ok((old, Some(id)));
             }
@@ -94,13 +100,14 @@ impl Changes<'_> {
 
     fn is_open(&self, message: MessageId) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM delivery WHERE message = ?1 AND state < 2";
-        self.db.prepare_cached(sql)?.exists([message])
+        self.db.prepare_cached(sql)?.exists([message.as_bytes()])
     }
 
     fn states_of(&self, id: MessageId) -> rusqlite::Result<Vec<(EndpointId, DeliveryState)>> {
         let sql = "SELECT endpoint, state FROM delivery WHERE message = ?1";
         let mut find = self.db.prepare_cached(sql)?;
-        find.query_map([id], |row| Ok((row.get(0)?, state(row.get(1)?)?)))?.collect()
+        find.query_map([id.as_bytes()], |row| Ok((endpoint_id(row, 0)?, state(row.get(1)?)?)))?
+            .collect()
     }
 
     fn give_back(&self) -> rusqlite::Result<()> {

@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use rusqlite::Row;
 
-use super::column::{broken, instant, size, span, unknown};
+use super::column::{
+    application_id, broken, endpoint_id, instant, message_id, size, span, unknown,
+};
 use crate::model::{AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding, Message};
 use crate::store::encoding::state;
 use crate::store::encoding::verdict;
@@ -14,8 +16,8 @@ use crate::store::saved;
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let key = row.get_ref(3)?.as_str_or_null()?.map(str::parse).transpose().map_err(broken)?;
     Ok(Message {
-        id: row.get(0)?,
-        application: row.get(1)?,
+        id: message_id(row, 0)?,
+        application: application_id(row, 1)?,
         event_type: row.get_ref(2)?.as_str()?.parse().map_err(broken)?,
         key,
         content_type: row.get(4)?,
@@ -29,9 +31,9 @@ pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
     let read_call = |bytes| saved::decode(bytes).ok_or_else(|| broken("not a saved call"));
     let read_ending = |name| DeliveryEnding::by_name(name).ok_or_else(|| unknown("ending", name));
     Ok(Delivery {
-        message: row.get(0)?,
-        endpoint: row.get(1)?,
-        application: row.get(2)?,
+        message: message_id(row, 0)?,
+        endpoint: endpoint_id(row, 1)?,
+        application: application_id(row, 2)?,
         state: state(row.get(3)?)?,
         due: instant(row.get(4)?),
         attempts: row.get(5)?,
@@ -46,8 +48,8 @@ pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
 pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<DeliveryAttempt> {
     let read_failure = |name| AttemptFailure::by_name(name).ok_or_else(|| unknown("failure", name));
     Ok(DeliveryAttempt {
-        message: row.get(0)?,
-        endpoint: row.get(1)?,
+        message: message_id(row, 0)?,
+        endpoint: endpoint_id(row, 1)?,
         number: row.get(2)?,
         started_at: instant(row.get(3)?),
         latency: span(row.get(4)?),

@@ -9,6 +9,7 @@ use crate::model::{
     Delivery, DeliveryAttempt, DeliveryState, EndpointId, EndpointState, MessageId,
 };
 use crate::store::encoding::{state, state_number};
+use crate::store::settlement::run_ended;
 use crate::store::{Fence, Settlement, document, saved};
 
 impl Changes<'_> {
@@ -28,7 +29,7 @@ impl Changes<'_> {
         let sql = "SELECT value FROM mark WHERE name = 'run'";
         let run: i64 = self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         if run == 0 || fence != Fence(run.cast_unsigned()) {
-            return Err(fence.is_over().into());
+            return Err(run_ended(fence).into());
         }
         settlements.iter().try_for_each(|settlement| self.settle_one(settlement))
     }
@@ -47,7 +48,8 @@ impl Changes<'_> {
     ) -> rusqlite::Result<Option<DeliveryState>> {
         let sql = "SELECT state FROM delivery WHERE message = ?1 AND endpoint = ?2";
         let mut find = self.db.prepare_cached(sql)?;
-        find.query_row(params![message, endpoint], |row| Ok(state(row.get(0)?)?)).optional()
+        let name = params![message.as_bytes(), endpoint.as_bytes()];
+        find.query_row(name, |row| Ok(state(row.get(0)?)?)).optional()
     }
 
     /// Writes a delivery that was in state `before`, and counts it.
@@ -59,8 +61,8 @@ impl Changes<'_> {
         let sql = "UPDATE delivery SET state = ?3, due = ?4, attempts = ?5, replays = ?6, \
                    call = ?7, ending = ?8, updated_at = ?9 WHERE message = ?1 AND endpoint = ?2";
         self.db.prepare_cached(sql)?.execute(params![
-            delivery.message,
-            delivery.endpoint,
+            delivery.message.as_bytes(),
+            delivery.endpoint.as_bytes(),
             state_number(delivery.state),
             from_instant(delivery.due),
             delivery.attempts,
@@ -122,8 +124,8 @@ impl Changes<'_> {
                    status, failure, detail, reply, verdict, hint, next) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         self.db.prepare_cached(sql)?.execute(params![
-            attempt.message,
-            attempt.endpoint,
+            attempt.message.as_bytes(),
+            attempt.endpoint.as_bytes(),
             attempt.number,
             from_instant(attempt.started_at),
             from_span(attempt.latency),
@@ -145,7 +147,7 @@ impl Changes<'_> {
     ) -> Result<(), DbError> {
         let sql = "UPDATE endpoint SET standing = ?2 WHERE id = ?1";
         let document = document::of_standing(endpoint_state)?;
-        self.db.prepare_cached(sql)?.execute(params![endpoint, document])?;
+        self.db.prepare_cached(sql)?.execute(params![endpoint.as_bytes(), document])?;
         Ok(())
     }
 }

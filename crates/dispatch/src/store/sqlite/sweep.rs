@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 use stagger::Instant;
 
 use super::changes::{Changes, Memory};
-use super::column::instant;
+use super::column::{application_id, endpoint_id, instant};
 use super::db_error::{DbError, failed};
 use super::tally;
 use crate::Error;
@@ -30,9 +30,10 @@ type BegunDeletions = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
 
 fn begun(db: &Connection) -> rusqlite::Result<BegunDeletions> {
     let mut find = db.prepare("SELECT id FROM application WHERE gone")?;
-    let applications = find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let applications =
+        find.query_map([], |row| application_id(row, 0))?.collect::<Result<_, _>>()?;
     let mut find = db.prepare("SELECT id, gone_at FROM endpoint WHERE gone_at IS NOT NULL")?;
-    let read = |row: &Row<'_>| Ok((row.get(0)?, instant(row.get(1)?)));
+    let read = |row: &Row<'_>| Ok((endpoint_id(row, 0)?, instant(row.get(1)?)));
     let endpoints = find.query_map([], read)?.collect::<Result<_, _>>()?;
     Ok((applications, endpoints))
 }

@@ -23,7 +23,7 @@ pub(super) fn read(
     let mut find = db.prepare_cached(
         "SELECT pending, waiting, delivered, dead, cancelled FROM tally WHERE endpoint = ?1",
     )?;
-    let counts = find.query_row([endpoint.unwrap_or(ALL)], |row| {
+    let counts = find.query_row([endpoint.unwrap_or(ALL).as_bytes()], |row| {
         let mut counts = DeliveryCounts::default();
         for state in DeliveryState::ALL {
             let count: i64 = row.get(state as usize)?;
@@ -43,7 +43,7 @@ pub(super) fn recount(
     for state in DeliveryState::ALL {
         let count: i64 = db.query_row(
             "SELECT count(*) FROM delivery WHERE state = ?1 AND (?2 IS NULL OR endpoint = ?2)",
-            params![state_number(state), endpoint],
+            params![state_number(state), endpoint.as_ref().map(EndpointId::as_bytes)],
             |row| row.get(0),
         )?;
         counts.set(state, count.cast_unsigned());
@@ -57,6 +57,6 @@ fn write_one(db: &Connection, endpoint: EndpointId, by: [i64; STATES]) -> rusqli
          pending = pending + ?2, waiting = waiting + ?3, delivered = delivered + ?4, \
          dead = dead + ?5, cancelled = cancelled + ?6",
     )?;
-    upsert.execute(params![endpoint, by[0], by[1], by[2], by[3], by[4]])?;
+    upsert.execute(params![endpoint.as_bytes(), by[0], by[1], by[2], by[3], by[4]])?;
     Ok(())
 }

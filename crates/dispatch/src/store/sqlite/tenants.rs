@@ -6,7 +6,7 @@ use stagger::Instant;
 use uuid::Uuid;
 
 use super::changes::Changes;
-use super::column::{from_instant, from_size};
+use super::column::{application_id, endpoint_id, from_instant, from_size, message_id};
 use super::db_error::DbError;
 use super::row;
 use crate::model::{
@@ -23,7 +23,7 @@ impl Changes<'_> {
         let sql = "INSERT INTO application (id, document) VALUES (?1, ?2) \
                    ON CONFLICT DO UPDATE SET document = ?2";
         let document = document::of_application(application)?;
-        self.db.prepare_cached(sql)?.execute(params![application.id, document])?;
+        self.db.prepare_cached(sql)?.execute(params![application.id.as_bytes(), document])?;
         Ok(())
     }
 
@@ -31,8 +31,10 @@ impl Changes<'_> {
     pub(super) fn mark_application(&mut self, id: ApplicationId) -> Result<(), DbError> {
         self.memory.deleted = true;
         let sql = "UPDATE application SET gone = 1 WHERE id = ?1";
-        self.db.prepare_cached(sql)?.execute([id])?;
-        self.db.prepare_cached("DELETE FROM endpoint WHERE application = ?1")?.execute([id])?;
+        self.db.prepare_cached(sql)?.execute([id.as_bytes()])?;
+        self.db
+            .prepare_cached("DELETE FROM endpoint WHERE application = ?1")?
+            .execute([id.as_bytes()])?;
         Ok(())
     }
 
@@ -40,7 +42,8 @@ impl Changes<'_> {
     pub(super) fn sweep_application(&mut self, id: ApplicationId) -> Result<bool, DbError> {
         let sql = "SELECT id FROM message WHERE application = ?1 LIMIT ?2";
         let mut find = self.db.prepare_cached(sql)?;
-        let rows = find.query_map(params![id, from_size(STEP)], |row| row.get(0))?;
+        let rows =
+            find.query_map(params![id.as_bytes(), from_size(STEP)], |row| message_id(row, 0))?;
         let messages: Vec<MessageId> = rows.collect::<Result<_, _>>()?;
         for message in &messages {
             self.delete_message(*message)?;
@@ -49,7 +52,7 @@ impl Changes<'_> {
         if done {
             self.db
                 .prepare_cached("DELETE FROM application WHERE id = ?1 AND gone")?
-                .execute([id])?;
+                .execute([id.as_bytes()])?;
         }
         Ok(done)
     }
@@ -61,7 +64,12 @@ impl Changes<'_> {
                    VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET document = ?3";
         let endpoint_state = document::of_standing(&EndpointState::default())?;
         let document = document::of_endpoint(endpoint)?;
-        let row = params![endpoint.id, endpoint.application, document, endpoint_state];
+        let row = params![
+            endpoint.id.as_bytes(),
+            endpoint.application.as_bytes(),
+            document,
+            endpoint_state
+        ];
         self.db.prepare_cached(sql)?.execute(row)?;
         Ok(())
     }
@@ -70,7 +78,7 @@ impl Changes<'_> {
     pub(super) fn mark_endpoint(&mut self, id: EndpointId, now: Instant) -> Result<(), DbError> {
         self.memory.deleted = true;
         let sql = "UPDATE endpoint SET gone_at = ?2 WHERE id = ?1 AND gone_at IS NULL";
-        self.db.prepare_cached(sql)?.execute(params![id, from_instant(now)])?;
+        self.db.prepare_cached(sql)?.execute(params![id.as_bytes(), from_instant(now)])?;
         Ok(())
     }
 
@@ -88,7 +96,7 @@ impl Changes<'_> {
         }
         if open.len() < STEP {
             let sql = "DELETE FROM endpoint WHERE id = ?1 AND gone_at IS NOT NULL";
-            self.db.prepare_cached(sql)?.execute([id])?;
+            self.db.prepare_cached(sql)?.execute([id.as_bytes()])?;
             return Ok(None);
         }
         Ok(open.last().map(|delivery| delivery.message))
@@ -106,14 +114,17 @@ impl Changes<'_> {
         );
         let mut find = self.db.prepare_cached(&sql)?;
         let after = after.unwrap_or(MessageId::from_uuid(Uuid::nil()));
-        find.query_map(params![endpoint, after, from_size(STEP)], row::delivery)?.collect()
+        let bound = params![endpoint.as_bytes(), after.as_bytes(), from_size(STEP)];
+        find.query_map(bound, row::delivery)?.collect()
     }
 }
 
 /// All applications, oldest first.
 pub(super) fn applications(db: &Connection) -> rusqlite::Result<Vec<Application>> {
     let sql = "SELECT id, document FROM application WHERE NOT gone ORDER BY id";
-    let read = |row: &Row<'_>| Ok(document::application(row.get(0)?, row.get_ref(1)?.as_str()?)?);
+    let read = |row: &Row<'_>| {
+        Ok(document::application(application_id(row, 0)?, row.get_ref(1)?.as_str()?)?)
+    };
     db.prepare_cached(sql)?.query_map([], read)?.collect()
 }
 
@@ -123,7 +134,7 @@ pub(super) fn endpoints(db: &Connection) -> rusqlite::Result<Vec<(Endpoint, Endp
                WHERE gone_at IS NULL ORDER BY id";
     let read = |row: &Row<'_>| {
         let text = row.get_ref(2)?.as_str()?;
-        let endpoint = document::endpoint(row.get(0)?, row.get(1)?, text)?;
+        let endpoint = document::endpoint(endpoint_id(row, 0)?, application_id(row, 1)?, text)?;
         Ok((endpoint, document::endpoint_state(row.get_ref(3)?.as_str()?)?))
     };
     db.prepare_cached(sql)?.query_map([], read)?.collect()

@@ -10,6 +10,7 @@ use super::super::marks::next_run;
 use super::super::statement;
 use super::super::writer::{Change, CounterSlot};
 use crate::Error;
+use crate::store::settlement::run_ended;
 use crate::store::tally::ALL;
 use crate::store::{ClusterMember, ClusterView, Fence};
 
@@ -96,7 +97,7 @@ impl Changes<'_> {
     /// Refuses a fence without a membership. The membership stays until the transaction ends.
     pub(in super::super) async fn member(&self, fence: Fence) -> Result<(), DbError> {
         if self.members(&[fence]).await?.is_empty() {
-            return Err(fence.is_over().into());
+            return Err(run_ended(fence).into());
         }
         Ok(())
     }
@@ -130,7 +131,7 @@ pub(in super::super) async fn heartbeat(
         let open = get::<Option<i64>>(row, 8)?.unwrap_or_default();
         cluster_view.open = u64::try_from(open).unwrap_or(0);
     }
-    if is_member { Ok(cluster_view) } else { Err(fence.is_over().into()) }
+    if is_member { Ok(cluster_view) } else { Err(run_ended(fence).into()) }
 }
 
 fn member(row: &Row) -> Result<ClusterMember, DbError> {

@@ -1,0 +1,93 @@
+//! The answer to an attempt, before it is classified.
+
+use bytes::Bytes;
+use stagger_core::{Hint, Span};
+
+/// The facts of one attempt, as the sender saw them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptAnswer {
+    /// The status of the reply, or the failure.
+    pub result: Result<u16, AttemptFailure>,
+    /// A description of the failure.
+    pub detail: Option<String>,
+    /// The hint in the reply's headers about the next call.
+    pub hint: Option<Hint>,
+    /// The first bytes of the reply's body.
+    pub reply: Bytes,
+    /// From the beginning of the attempt to the head of the reply, or to the failure.
+    pub latency: Span,
+    /// Whether the receiver may have seen a part of the request. Such an attempt is paid for, also when it
+    /// was stopped and counts as not made.
+    pub written: bool,
+}
+
+impl AttemptAnswer {
+    /// The answer of an attempt that does not count.
+    #[must_use]
+    pub const fn not_made() -> Self {
+        Self {
+            result: Err(AttemptFailure::Stopped),
+            detail: None,
+            hint: None,
+            reply: Bytes::new(),
+            latency: Span::ZERO,
+            written: false,
+        }
+    }
+}
+
+/// Why there was no reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AttemptFailure {
+    /// The name has no address, or the resolver did not answer.
+    Resolve,
+    /// No connection: refused, unreachable.
+    Connect,
+    /// The TLS handshake failed: certificate, protocol.
+    Tls,
+    /// The time of the attempt was over before the head of a reply came.
+    Timeout,
+    /// The connection failed, or the reply was not HTTP.
+    Transport,
+    /// The egress guard refused the address. Nothing was sent.
+    Egress,
+    /// The request could not be built. Nothing was sent.
+    Unbuildable,
+    /// The dispatcher was stopped while the attempt was in flight. It counts as not made.
+    Stopped,
+}
+
+impl AttemptFailure {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Resolve,
+        Self::Connect,
+        Self::Tls,
+        Self::Timeout,
+        Self::Transport,
+        Self::Egress,
+        Self::Unbuildable,
+        Self::Stopped,
+    ];
+
+    /// Its name in the API and in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Resolve => "resolve",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Transport => "transport",
+            Self::Egress => "egress",
+            Self::Unbuildable => "unbuildable",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// The failure of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|failure| failure.name() == name)
+    }
+}
