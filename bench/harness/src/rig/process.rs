@@ -23,14 +23,16 @@ const LOOK: Duration = Duration::from_millis(2);
 /// Lines of a log that an error shows.
 const TAIL: usize = 20;
 
-/// Builds the binary as it is released, and says where it is.
+/// Builds the binary as it is published, and returns its path.
 pub(crate) fn build() -> Result<PathBuf, Box<dyn Error>> {
     note("building the binary");
-    let status = cargo().args(["build", "--quiet", "--release", "-p", "stagger-cli"]).status()?;
+    let status = cargo()
+        .args(["build", "--quiet", "--profile", "dist", "--package", "stagger-cli"])
+        .status()?;
     if !status.success() {
         return Err("the binary could not be built".into());
     }
-    Ok(Workspace::load()?.target_directory.join("release/stagger"))
+    Ok(Workspace::load()?.target_directory.join("dist/stagger"))
 }
 
 /// A running `stagger serve`; killed when dropped.
