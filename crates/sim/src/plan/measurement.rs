@@ -123,7 +123,7 @@ impl Default for MeasurementPlan {
     }
 }
 
-/// The half-open stretch of time in which a [`Meter`](crate::Meter) looks for its peak.
+/// The half-open stretch of time in which a peak is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The first instant that counts.

@@ -82,7 +82,7 @@ enum Permits {
 impl SharedStore {
     /// The ledger of the budget that the fleet calls `name`, under the plan of `policy`. Make one for
     /// each destination, and keep it: each leases for itself. The breaker is this process's own,
-    /// unless the [options](SharedOptions::with_shared_breaker) share it under the same name.
+    /// unless the [options](super::SharedOptions::with_shared_breaker) share it under the same name.
     ///
     /// Its tasks run on the tokio runtime that this is called from, and end with the ledger.
     ///
