@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 
 use super::dispatch::{float, rounded};
 use super::load::{Load, LoadEnd};
-use super::stage::LoadStage;
+use super::stage::LoadFixture;
 use crate::rig::{Reaction, StoreKind, build, connect, run_here};
 use xtask_workbench::{Format, note};
 
@@ -37,7 +37,7 @@ pub(super) fn run(format: Format, deliveries: u32) -> Result<bool, Box<dyn Error
     let binary = build()?;
     let figures = run_here(async {
         let endpoints = (0..ENDPOINTS).map(|_| endpoint()).collect();
-        let stage = LoadStage::start((&binary, StoreKind::Postgres), endpoints).await?;
+        let stage = LoadFixture::start((&binary, StoreKind::Postgres), endpoints).await?;
         measure(&stage, usize::try_from(deliveries)?).await
     })?;
     format.show(&figures, &figures)?;
@@ -80,7 +80,7 @@ struct TableSize {
 
 type Sizes = BTreeMap<String, TableSize>;
 
-async fn measure(stage: &LoadStage, deliveries: usize) -> Result<BloatFigures, Box<dyn Error>> {
+async fn measure(stage: &LoadFixture, deliveries: usize) -> Result<BloatFigures, Box<dyn Error>> {
     let client = connect(stage.database()?.url()).await?;
     let messages = deliveries.div_ceil(ENDPOINTS).div_ceil(2);
     let before = sizes(&client).await?;
@@ -102,7 +102,7 @@ async fn measure(stage: &LoadStage, deliveries: usize) -> Result<BloatFigures, B
 }
 
 /// Messages from the first post to the last settlement.
-async fn through(stage: &LoadStage, messages: usize) -> Result<(), Box<dyn Error>> {
+async fn through(stage: &LoadFixture, messages: usize) -> Result<(), Box<dyn Error>> {
     note(&format!("{} deliveries", messages * ENDPOINTS));
     stage.log.begin_anew();
     let load = stage.load(CONNECTIONS, None, LoadEnd::Messages(messages));

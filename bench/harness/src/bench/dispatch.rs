@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::load::{LoadEnd, Posted};
-use super::stage::{LoadStage, Setup};
+use super::stage::{LoadFixture, Setup};
 use crate::rig::{Reaction, StoreKind, build, median, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -102,7 +102,7 @@ struct Single {
 
 impl Single {
     async fn measure(setup: Setup<'_>, posting: Duration) -> Result<Self, Box<dyn Error>> {
-        let stage = LoadStage::start(setup, vec![endpoint(CONCURRENCY)]).await?;
+        let stage = LoadFixture::start(setup, vec![endpoint(CONCURRENCY)]).await?;
         // What a start leaves behind has settled after a second.
         sleep(Duration::from_secs(1)).await;
         let (idle_mib, _) = stage.process().rss_mib()?;
@@ -126,7 +126,7 @@ impl Single {
 
 /// Deliveries a second of messages that go to many endpoints, and the most memory used.
 async fn fan_out_rate(setup: Setup<'_>) -> Result<(f64, f64), Box<dyn Error>> {
-    let stage = LoadStage::start(setup, (0..FAN_OUT).map(|_| endpoint(16)).collect()).await?;
+    let stage = LoadFixture::start(setup, (0..FAN_OUT).map(|_| endpoint(16)).collect()).await?;
     let load = stage.load(FAN_OUT_CONNECTIONS, None, LoadEnd::Messages(FAN_OUT_MESSAGES));
     let posted = load.post(&stage.log).await?;
     stage.log.delivered(FAN_OUT, posted.accepted, DRAIN_LIMIT).await?;
@@ -135,7 +135,7 @@ async fn fan_out_rate(setup: Setup<'_>) -> Result<(f64, f64), Box<dyn Error>> {
 
 /// From accepted to arrived at this pace: the median and the 99th percentile in ms.
 async fn latency(setup: Setup<'_>, pace: f64, paced: Duration) -> Result<[f64; 2], Box<dyn Error>> {
-    let stage = LoadStage::start(setup, vec![endpoint(CONCURRENCY)]).await?;
+    let stage = LoadFixture::start(setup, vec![endpoint(CONCURRENCY)]).await?;
     let posted =
         stage.load(CONNECTIONS, Some(pace), LoadEnd::After(paced)).post(&stage.log).await?;
     stage.log.delivered(1, posted.accepted, DRAIN_LIMIT).await?;
@@ -148,7 +148,7 @@ fn endpoint(concurrency: u32) -> (serde_json::Value, Reaction) {
 }
 
 /// From the first post to the last arrival.
-fn deliveries_per_s(stage: &LoadStage, posted: Posted, endpoints: usize) -> f64 {
+fn deliveries_per_s(stage: &LoadFixture, posted: Posted, endpoints: usize) -> f64 {
     let last = stage.log.last().unwrap_or(posted.until);
     let span = last.saturating_duration_since(posted.from);
     float(posted.accepted * endpoints) / span.as_secs_f64()

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::load::LoadEnd;
-use super::stage::LoadStage;
+use super::stage::LoadFixture;
 use crate::rig::{Reaction, StoreKind, build, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -65,7 +65,7 @@ async fn one(
     note(&format!("{} endpoints for {length:?}: {what}", HEALTHY + 1));
     let mut endpoints = vec![(json!({}), Reaction::Answer(200)); HEALTHY];
     endpoints.push((settings, sick));
-    let stage = LoadStage::start((binary, StoreKind::Embedded), endpoints).await?;
+    let stage = LoadFixture::start((binary, StoreKind::Embedded), endpoints).await?;
     let load = stage.load(CONNECTIONS, Some(PACE), LoadEnd::After(length));
     let posted = load.post(&stage.log).await?;
     stage.log.delivered(HEALTHY, posted.accepted, DRAIN_LIMIT).await?;

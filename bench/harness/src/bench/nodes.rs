@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::dispatch::{float, rounded};
 use super::load::{Load, LoadEnd};
-use super::stage::{LoadStage, Setup};
+use super::stage::{LoadFixture, Setup};
 use crate::rig::{Reaction, StoreKind, build, connect, family_ms, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -66,7 +66,7 @@ async fn measure(
     for nodes in nodes.iter().map(|nodes| usize::from(*nodes)) {
         note(&format!("nodes: {nodes}"));
         let endpoints = (0..ENDPOINTS).map(endpoint).collect();
-        let stage = LoadStage::of_several(setup, nodes, endpoints).await?;
+        let stage = LoadFixture::of_several(setup, nodes, endpoints).await?;
         let row = NodesRow::under_full_load(&stage, nodes, posting, cores).await?;
         let least = |row: &NodesRow| row.accepted_per_s.min(row.delivered_per_s);
         let pace = rows.first().map_or_else(|| least(&row), least) / 2.0;
@@ -84,7 +84,7 @@ async fn measure(
 impl NodesRow {
     /// As many messages as can be; without latencies.
     async fn under_full_load(
-        stage: &LoadStage,
+        stage: &LoadFixture,
         nodes: usize,
         posting: Duration,
         cores: usize,
@@ -126,7 +126,7 @@ impl NodesRow {
     }
 }
 
-fn load(stage: &LoadStage, pace: Option<f64>, span: Duration) -> Load {
+fn load(stage: &LoadFixture, pace: Option<f64>, span: Duration) -> Load {
     Load { types: ENDPOINTS, ..stage.load(CONNECTIONS, pace, LoadEnd::After(span)) }
 }
 

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::dispatch::{float, rounded};
 use super::load::{Load, LoadEnd};
-use super::stage::{LoadStage, Setup};
+use super::stage::{LoadFixture, Setup};
 use crate::rig::{Driver, Reaction, StoreKind, build, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -83,7 +83,7 @@ async fn measure(
     };
     let disabled = || (json!({ "events": [WAITING] }), Reaction::Answer(500));
     let endpoints = (0..FRESH).map(fresh).chain((0..DISABLED).map(|_| disabled())).collect();
-    let stage = LoadStage::of_several(setup, nodes, endpoints).await?;
+    let stage = LoadFixture::of_several(setup, nodes, endpoints).await?;
     let mut driver = stage.driver().await?;
     for endpoint in &stage.endpoints()[FRESH..] {
         driver.disable(endpoint).await?;
@@ -120,7 +120,7 @@ async fn fill(
 
 impl DepthRow {
     async fn measure(
-        stage: &LoadStage,
+        stage: &LoadFixture,
         depth: usize,
         span: Duration,
     ) -> Result<Self, Box<dyn Error>> {

@@ -26,7 +26,7 @@ pub(crate) type Setup<'b> = (&'b Path, StoreKind);
 
 /// Everything that one measurement needs; the processes end when it is dropped.
 #[derive(Debug)]
-pub(crate) struct LoadStage {
+pub(crate) struct LoadFixture {
     processes: Vec<Process>,
     pub(crate) log: Arc<LoadLog>,
     addrs: Vec<SocketAddr>,
@@ -36,7 +36,7 @@ pub(crate) struct LoadStage {
     home: Home,
 }
 
-impl LoadStage {
+impl LoadFixture {
     /// Starts one node with an endpoint for each of `endpoints`: its settings without URL, and what it
     /// does.
     pub(crate) async fn start(

@@ -41,10 +41,10 @@ impl EndpointControl {
             return self.send(id, command).await;
         }
         self.health.check()?;
-        let receipt = self.inbox.ask(move |state| apply(state, id, command)).await;
+        let commit = self.inbox.ask(move |state| apply(state, id, command)).await;
         let stopped = || Error::busy("the dispatcher has stopped");
-        let receipt = receipt.ok_or_else(stopped)?.ok_or_else(|| Error::not_found("endpoint"))?;
-        receipt.wait().await
+        let commit = commit.ok_or_else(stopped)?.ok_or_else(|| Error::not_found("endpoint"))?;
+        commit.wait().await
     }
 
     pub(super) async fn cancel(
@@ -54,8 +54,8 @@ impl EndpointControl {
     ) -> Result<Delivery, Error> {
         self.health.check()?;
         let cancelled = self.inbox.ask(move |state| state.cancel(message, endpoint)).await;
-        if let Some((delivery, receipt)) = cancelled.flatten() {
-            receipt.wait().await?;
+        if let Some((delivery, commit)) = cancelled.flatten() {
+            commit.wait().await?;
             return Ok(delivery);
         }
         let known = self.store.delivery(message, endpoint).await?;

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::clock::EngineClock;
 use super::directory::Directory;
 use super::health::NodeHealth;
-use super::settle_queue::{Receipt, SettleQueue};
+use super::settle_queue::{PendingCommit, SettleQueue};
 use crate::model::{Delivery, EndpointId, EndpointState, MessageId};
 use crate::observe;
 use crate::scheduler::Scheduler;
@@ -105,7 +105,7 @@ impl SchedulerState {
     }
 
     /// Completes when all earlier settlements are durable, or were dropped with their fence.
-    pub(super) fn flushed(&self) -> Receipt {
+    pub(super) fn flushed(&self) -> PendingCommit {
         self.settling.flushed()
     }
 
@@ -114,11 +114,11 @@ impl SchedulerState {
         &mut self,
         id: EndpointId,
         change: impl FnOnce(&mut Scheduler, Instant) -> Option<EndpointState>,
-    ) -> Option<Receipt> {
+    ) -> Option<PendingCommit> {
         let endpoint_state = change(&mut self.scheduler, self.clock.now())?;
         self.note_endpoint_state(id, endpoint_state);
         let endpoint_state = Some((id, endpoint_state));
-        Some(self.keep_with_receipt(Settlement { endpoint_state, ..Settlement::default() }))
+        Some(self.keep_awaiting_commit(Settlement { endpoint_state, ..Settlement::default() }))
     }
 
     /// Cancels an open delivery, and stores that; `None` if it is not scheduled.
@@ -126,10 +126,10 @@ impl SchedulerState {
         &mut self,
         message: MessageId,
         endpoint: EndpointId,
-    ) -> Option<(Delivery, Receipt)> {
+    ) -> Option<(Delivery, PendingCommit)> {
         let delivery = self.scheduler.cancel(self.clock.now(), message, endpoint)?;
         let settlement = Settlement { delivery: Some(delivery), ..Settlement::default() };
-        Some((delivery, self.keep_with_receipt(settlement)))
+        Some((delivery, self.keep_awaiting_commit(settlement)))
     }
 
     /// Hands a settlement over to be stored.
@@ -138,10 +138,10 @@ impl SchedulerState {
         self.settling.push(settlement);
     }
 
-    /// The same, with a receipt that completes when it is durable.
-    pub(super) fn keep_with_receipt(&mut self, settlement: Settlement) -> Receipt {
+    /// The same, with a commit that completes when it is durable.
+    pub(super) fn keep_awaiting_commit(&mut self, settlement: Settlement) -> PendingCommit {
         self.health.begin_settling();
-        self.settling.push_with_receipt(settlement)
+        self.settling.push_awaiting_commit(settlement)
     }
 
     /// Logs how the state of an endpoint has changed.

@@ -18,7 +18,7 @@ pub(super) struct SettleQueue {
 
 /// Completes when a settlement is durable, or with the store's error if it is tried again.
 #[derive(Debug)]
-pub(super) struct Receipt {
+pub(super) struct PendingCommit {
     done: oneshot::Receiver<Result<(), Error>>,
 }
 
@@ -53,24 +53,24 @@ impl SettleQueue {
         _ = self.queue.send(QueuedSettlement { fence: self.fence, settlement, done: None });
     }
 
-    /// The same, with a receipt that completes when it is durable.
-    pub(super) fn push_with_receipt(&self, settlement: Settlement) -> Receipt {
+    /// The same, with a commit that completes when it is durable.
+    pub(super) fn push_awaiting_commit(&self, settlement: Settlement) -> PendingCommit {
         self.enter(Some(settlement))
     }
 
     /// Completes when all earlier settlements are durable, or were dropped with their fence.
-    pub(super) fn flushed(&self) -> Receipt {
+    pub(super) fn flushed(&self) -> PendingCommit {
         self.enter(None)
     }
 
-    fn enter(&self, settlement: Option<Settlement>) -> Receipt {
+    fn enter(&self, settlement: Option<Settlement>) -> PendingCommit {
         let (sender, done) = oneshot::channel();
         _ = self.queue.send(QueuedSettlement { fence: self.fence, settlement, done: Some(sender) });
-        Receipt { done }
+        PendingCommit { done }
     }
 }
 
-impl Receipt {
+impl PendingCommit {
     /// Waits for the first try to store it.
     pub(super) async fn wait(self) -> Result<(), Error> {
         let ended = |_| Err(Error::busy("the dispatcher has stopped"));

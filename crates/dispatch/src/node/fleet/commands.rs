@@ -10,7 +10,7 @@ use crate::model::{Disabled, EndpointId, EndpointState};
 use crate::node::directory::Directory;
 use crate::node::inbox::Inbox;
 use crate::node::scheduler_state::SchedulerState;
-use crate::node::settle_queue::Receipt;
+use crate::node::settle_queue::PendingCommit;
 use crate::scheduler::Scheduler;
 use crate::store::{ClusterHandle, DeliveryStore, EndpointCommand, Shards};
 
@@ -34,7 +34,7 @@ impl CommandExecutor {
         let mut some_wait = false;
         for (number, endpoint, command) in commands {
             match self.inbox.ask(move |state| apply(state, endpoint, command)).await.flatten() {
-                Some(receipt) => receipt.wait().await?,
+                Some(commit) => commit.wait().await?,
                 None if self.is_coming(endpoint, command).await? => {
                     some_wait = true;
                     continue;
@@ -64,10 +64,10 @@ pub(in crate::node) fn apply(
     state: &mut SchedulerState,
     endpoint: EndpointId,
     command: EndpointCommand,
-) -> Option<Receipt> {
+) -> Option<PendingCommit> {
     match command {
         EndpointCommand::Cancel(message) => {
-            state.cancel(message, endpoint).map(|(_, receipt)| receipt)
+            state.cancel(message, endpoint).map(|(_, commit)| commit)
         }
         EndpointCommand::Enable => {
             state.change(endpoint, |scheduler, now| scheduler.enable(now, endpoint))

@@ -8,7 +8,7 @@ use super::fixture::{parts, within};
 use crate::Error;
 use crate::model::{DeliveryState, NewMessage};
 use crate::node::health::NodeHealth;
-use crate::node::settle_queue::{Receipt, SettleQueue};
+use crate::node::settle_queue::{PendingCommit, SettleQueue};
 use crate::node::settler::Settler;
 use crate::store::testing::fixture::{application, delivery, endpoint, ep, message, msg};
 use crate::store::{
@@ -37,10 +37,10 @@ fn push(
     queue: &SettleQueue,
     n: u64,
     operational: Option<NewMessage>,
-) -> Receipt {
+) -> PendingCommit {
     let over = Some(delivery(n, 1, 1, DeliveryState::Cancelled, 9));
     health.begin_settling();
-    queue.push_with_receipt(Settlement { delivery: over, operational, ..Settlement::default() })
+    queue.push_awaiting_commit(Settlement { delivery: over, operational, ..Settlement::default() })
 }
 
 /// A queue under a fence, and the settler at its other end.
